@@ -1,0 +1,1 @@
+"""The judge and the conformance suite: judges any ledger and any implementation, and shares no code with the runner."""

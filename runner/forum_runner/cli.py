@@ -1,0 +1,101 @@
+"""The command line: finds the command, and turns every way in which it can end into an exit code.
+
+A command's module is imported when it is called, so that `--help` stays quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import NoReturn
+
+import click
+
+from forum_runner import __version__
+from forum_runner.errors import ExitCode, ForumError
+
+# The sections of `forum --help`: each command with the one line that is said about it.
+COMMANDS: dict[str, dict[str, str]] = {
+    "Write": {
+        "init": "Begin a workflow that runs offline.",
+        "check": "Say what is wrong with manifests, and where.",
+        "compile": "Turn a workflow into a wave plan.",
+        "graph": "Draw a workflow.",
+    },
+    "Look up": {
+        "explain": "Tell more about the code of a finding.",
+        "schema": "Print a JSON Schema, or write all of them for an editor.",
+    },
+}
+
+
+class _LazyGroup(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return [name for section in COMMANDS.values() for name in section]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        module = importlib.import_module(f"forum_runner.commands.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in self.list_commands(ctx) and not args[0].startswith("-"):
+            from forum_runner.manifest.suggest import hint_for
+
+            hint = hint_for(args[0], self.list_commands(ctx), "commands")
+            raise click.UsageError(f"there is no command '{args[0]}'; {hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's
+        for title, section in COMMANDS.items():
+            with formatter.section(title):
+                formatter.write_dl(list(section.items()))
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="forum")
+def cli() -> None:
+    """Run agent work and command work from checked-in files, and leave a record that a stranger can check."""
+
+
+def main() -> NoReturn:
+    try:
+        code = cli.main(prog_name="forum", standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        code = ExitCode.INVALID
+    except ForumError as error:
+        click.echo(f"forum: {error}", err=True)
+        code = error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("forum: interrupted", err=True)
+        code = ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; nothing is left to flush into the closed pipe.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = ExitCode.OK
+    except OSError as error:
+        _show_os_error(error)
+        code = ExitCode.INVALID
+    except Exception as error:
+        from forum_runner.defect import report_defect
+
+        report_defect(error)
+        code = ExitCode.DEFECT
+    sys.exit(code if isinstance(code, int) else ExitCode.OK)
+
+
+def _show_os_error(error: OSError) -> None:
+    where = f" '{error.filename}'" if error.filename else ""
+    click.echo(f"forum: cannot read or write{where}: {error.strerror or error}", err=True)
+    try:
+        sys.stdout.flush()
+    except OSError:
+        # What could not be written stays in the buffer, and would be tried again, and fail, when the process ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

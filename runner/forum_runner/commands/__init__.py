@@ -1,0 +1,1 @@
+"""One module for each command: arguments in, an application function, text out."""

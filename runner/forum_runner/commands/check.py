@@ -1,0 +1,45 @@
+"""`forum check`"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from forum_runner.commands.options import bundle_options, read_inputs, wants_color
+
+
+@click.command("check", short_help="Say what is wrong with manifests, and where.")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json", "github", "sarif"]), default="text", show_default=True
+)
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@bundle_options
+def command(
+    files: tuple[str, ...],
+    form: str,
+    as_json: bool,
+    root: Path | None,
+    input_texts: tuple[str, ...],
+    inputs_file: Path | None,
+) -> int:
+    """Say what is wrong with manifests, and where.
+
+    A FILE is checked with everything that it names. `FILE#NAME` picks one workflow of several. A file without a
+    workflow is checked manifest by manifest.
+
+    Exits 0 if there is no error, 2 if there is one, and 6 if nothing is wrong but that the policy refuses.
+    """
+    from forum_runner.app import check
+    from forum_runner.finding import exit_code_of
+    from forum_runner.report import ReportFormat, counted, render
+
+    report = check(files, root, read_inputs(input_texts, inputs_file))
+    chosen = ReportFormat.JSON if as_json else ReportFormat(form)
+    color = wants_color(sys.stdout)
+    click.echo(render(report, chosen, color=color), nl=False, color=color)
+    if chosen is ReportFormat.TEXT and not report.findings:
+        click.echo(f"ok: {counted(len(report.texts), 'file')} checked, nothing found")
+    return exit_code_of(report.findings)

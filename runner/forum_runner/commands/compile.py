@@ -1,0 +1,63 @@
+"""`forum compile`"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from forum_runner.commands.options import bundle_options, read_inputs, show_findings
+
+
+@click.command("compile", short_help="Turn a workflow into a wave plan.")
+@click.argument("file")
+@click.option("-o", "--output", metavar="PATH", help="Write the wave plan there; `-` is standard output.")
+@click.option("--json", "as_json", is_flag=True, help="Print the wave plan. The same as `-o -`.")
+@bundle_options
+def command(
+    file: str,
+    output: str | None,
+    as_json: bool,
+    root: Path | None,
+    input_texts: tuple[str, ...],
+    inputs_file: Path | None,
+) -> int:
+    """Turn a workflow into a wave plan.
+
+    The wave plan is one RFC 8785 document, the same to the byte on every machine. Without -o or --json only a summary
+    is printed. Findings go to standard error; if one of them is an error, nothing is written.
+    """
+    from forum_runner.app import compile_file
+    from forum_runner.finding import exit_code_of
+    from forum_runner.write_file import write_file
+
+    compiled = compile_file(file, root, read_inputs(input_texts, inputs_file))
+    show_findings(compiled.report)
+    if compiled.wave_plan is None or compiled.data is None:
+        return exit_code_of(compiled.report.findings)
+    if as_json or output == "-":
+        sys.stdout.buffer.write(compiled.data)
+    elif output is not None:
+        write_file(Path(output), compiled.data)
+        click.echo(f"{output}: {len(compiled.data):,} bytes, digest {compiled.wave_plan['digest']}")
+    else:
+        click.echo(_summary(compiled.wave_plan), nl=False)
+    return 0
+
+
+def _summary(wave_plan: Mapping[str, Any]) -> str:
+    from forum_runner.report import counted, joined
+
+    tasks, waves = len(wave_plan["tasks"]), wave_plan["waves"]
+    head = f"{wave_plan['metadata']['name']}: {counted(tasks, 'task')} in {counted(len(waves), 'wave')}"
+    shown = [f"  wave {number}  {_listed(wave)}" for number, wave in enumerate(waves[:20], 1)]
+    if len(waves) > 20:
+        shown.append(f"  ... and {len(waves) - 20:,} more")
+    return joined([head, *shown, f"digest {wave_plan['digest']}"])
+
+
+def _listed(wave: list[str]) -> str:
+    return ", ".join(wave[:8]) + (f", ... ({len(wave):,} in all)" if len(wave) > 8 else "")

@@ -1,0 +1,118 @@
+"""Budgets that could not hold, or that no run could meet, are refused before anything is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from forum_runner.compile.matrix import instance_count
+from forum_runner.compile.permissions import reachable_adapters
+from forum_runner.compile.project import Project
+from forum_runner.document import Origin
+from forum_runner.finding import Finding
+from forum_runner.manifest.units import shown_span, shown_usd
+from forum_runner.model import Adapter, Budget, Plan, Task
+
+# The field of the model, the field of the manifest, and how a person reads its value.
+_FIELDS = (
+    ("calls", "calls", "{:,} calls"),
+    ("input_tokens", "input_tokens", "{:,} input tokens"),
+    ("output_tokens", "output_tokens", "{:,} output tokens"),
+    ("tokens", "tokens", "{:,} tokens"),
+    ("micro_usd", "usd", ""),
+    ("wall_ms", "wall", ""),
+    ("output_bytes", "output_bytes", "{:,} bytes of output"),
+)
+
+
+def check_budgets(project: Project) -> Iterator[Finding]:
+    policy = project.policy
+    if policy is None or project.roster is None:
+        return
+    yield from _check_scope(policy.budget, "the run", reachable_adapters(project).values())
+    for agent in project.roster.agents.values():
+        if agent.limits:
+            adapters = (project.adapter(name) for name in agent.adapters.values())
+            known = [adapter for adapter in adapters if adapter]
+            yield from _check_scope(agent.limits, f"agent '{agent.name}'", known)
+    for plan in project.plans():
+        for task in plan.tasks.values():
+            if task.budget:
+                yield from _check_task(task, project, policy.budget)
+    yield from _check_calls(project, policy.budget)
+
+
+def _check_task(task: Task, project: Project, run: Budget) -> Iterator[Finding]:
+    budget = task.budget or Budget()
+    at = budget.origin or task.origin
+    judges = project.judges(task)
+    adapters = [adapter for _, adapter in project.ladder(task)]
+    adapters += [a for judge in judges if (a := project.adapter(judge.adapters.get(judge.tier)))]
+    yield from _check_scope(budget, f"task '{task.id}'", adapters)
+    least = 1 + len(judges)
+    if budget.calls is not None and budget.calls < least:
+        message = f"task '{task.id}' needs at least {least} calls with its judges, and may make {budget.calls}"
+        yield at.at("calls").finding("F603", message)
+    for field, name, form in _FIELDS:
+        mine, whole = getattr(budget, field), getattr(run, field)
+        if mine is not None and whole is not None and mine > whole:
+            shown = f"{_shown(field, form, mine)} is more than the run's {_shown(field, form, whole)}"
+            yield at.at(name).finding("F602", f"the budget of task '{task.id}' cannot be used up: {shown}")
+
+
+def _check_scope(budget: Budget, whose: str, adapters: Iterable[Adapter]) -> Iterator[Finding]:
+    at = budget.origin
+    if at is None:
+        return
+    if budget.wall_ms == 0:
+        yield at.at("wall").finding("F603", f"no work of {whose} can be done in no time")
+    if budget.micro_usd is None:
+        return
+    charged = [adapter for adapter in adapters if not adapter.costs_nothing]
+    unpriced = sorted({adapter.name for adapter in charged if adapter.prices is None})
+    if unpriced:
+        listed = ", ".join(f"'{name}'" for name in unpriced)
+        message = f"the 'usd' budget of {whose} cannot be held: no prices for adapter {listed}"
+        yield at.at("usd").finding("F601", message, "give the adapter 'prices', zero if it is free")
+    priced = sorted({a.name for a in charged if a.prices and a.prices.input + a.prices.output > 0})
+    if budget.micro_usd == 0 and priced and len(priced) == len({adapter.name for adapter in charged}):
+        message = f"{whose} may spend nothing, and adapter '{priced[0]}' costs money"
+        yield at.at("usd").finding("F603", message)
+
+
+def _check_calls(project: Project, run: Budget) -> Iterator[Finding]:
+    """Every task that is sure to run needs a call, and one more for each judge."""
+    least: dict[str, int] = {}
+    total = _count_calls(project.root, project, 1, least)
+    if run.calls is not None and run.origin and run.calls < total:
+        message = f"the tasks need at least {total:,} calls, and the run may make {run.calls:,}"
+        yield run.origin.at("calls").finding("F603", message)
+    for name, count in sorted(least.items()):
+        agent = project.agent(name)
+        if agent and agent.limits and agent.limits.calls is not None and agent.limits.calls < count:
+            at: Origin = agent.limits.origin or agent.origin
+            message = f"agent '{name}' is needed for at least {count:,} calls, and may make {agent.limits.calls:,}"
+            yield at.at("calls").finding("F603", message)
+
+
+def _count_calls(plan: Plan, project: Project, times: int, by_agent: dict[str, int]) -> int:
+    total = 0
+    for task in plan.tasks.values():
+        if task.when or task.foreach or task.cache:
+            continue
+        copies = times * instance_count(task)
+        inner = project.plan_of(task)
+        if inner is not None:
+            total += _count_calls(inner, project, copies, by_agent)
+        elif task.uses is None:
+            judges = [check.agent for check in task.accept if check.agent]
+            total += copies * (1 + len(judges))
+            for name in (task.agent, *judges):
+                if name:
+                    by_agent[name] = by_agent.get(name, 0) + copies
+    return total
+
+
+def _shown(field: str, form: str, value: int) -> str:
+    if field == "micro_usd":
+        return shown_usd(value)
+    return shown_span(value) if field == "wall_ms" else form.format(value)

@@ -1,0 +1,152 @@
+"""The compiler's steps in their order: load, schema, resolve, check, expand, layer, write.
+
+Every check runs, whatever the others found; only what cannot be done at all is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from forum_runner.compile.budgets import check_budgets
+from forum_runner.compile.edges import check_edges
+from forum_runner.compile.expand import MAX_EDGES, Binding, Known, Secret, Unset, expand
+from forum_runner.compile.handover import TypeBook, check_handover
+from forum_runner.compile.inputs import check_arguments, check_declared, check_given, typed
+from forum_runner.compile.matrix import check_matrix
+from forum_runner.compile.names import check_answers, check_names, check_rates, check_roster
+from forum_runner.compile.permissions import check_allow_lists, check_permissions
+from forum_runner.compile.project import Project, check_size, collect_plans
+from forum_runner.compile.references import check_references
+from forum_runner.compile.wave_plan import write_wave_plan
+from forum_runner.finding import Finding, errors_in, in_order
+from forum_runner.manifest.bundle import Bundle, SourceFile
+from forum_runner.manifest.manifests import Manifest
+from forum_runner.manifest.roster import read_roster
+from forum_runner.manifest.workflow import InputValue, Workflow, WorkflowReader
+from forum_runner.model import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Compilation:
+    """What came of compiling: a wave plan if there is no error, and in any case the findings, in order."""
+
+    findings: tuple[Finding, ...]
+    sources: Mapping[str, SourceFile]
+    wave_plan: Mapping[str, Any] | None = None
+    data: bytes | None = field(default=None, repr=False)
+
+
+def compile_workflow(
+    bundle: Bundle, entry: str, name: str | None, given: Mapping[str, InputValue], *, complete: bool
+) -> Compilation:
+    """Compiles the workflow of the file `entry`. `given` overrides its inputs; `complete` asks that none is missing."""
+    reader = WorkflowReader(bundle)
+    source = bundle.open_entry(entry)
+    manifest = reader.manifests.entry(source, "Workflow", name) if source else None
+    if source is None or manifest is None:
+        return _without_plan(bundle)
+    workflow = reader.read(source, manifest)
+    if workflow.plan is None:
+        _check_alone(workflow, bundle.findings)
+        return _without_plan(bundle)
+    inputs = {**workflow.inputs, **typed(given, workflow.plan)}
+    project = _project(workflow.plan, workflow, reader)
+    bundle.findings += check_given(workflow.plan, inputs, complete=complete)
+    bundle.findings += check_answers(workflow.answers, project)
+    bundle.findings += _check(project)
+    if errors_in(bundle.findings):
+        return _without_plan(bundle)
+    return _written(bundle, workflow, project, _bindings(workflow.plan, inputs))
+
+
+def check_file(bundle: Bundle, entry: str, name: str | None, given: Mapping[str, InputValue]) -> Compilation:
+    """Checks every workflow of a file; if it holds none, each of its manifests by itself."""
+    source = bundle.open_entry(entry)
+    manifests = WorkflowReader(bundle).manifests.all_in(source) if source else []
+    workflows = [manifest.name for manifest in manifests if manifest.kind == "Workflow"]
+    if name is not None or len(workflows) == 1:
+        return compile_workflow(bundle, entry, name, given, complete=False)
+    for workflow in workflows:
+        compile_workflow(bundle, entry, workflow, given, complete=False)
+    if not workflows:
+        _check_each(manifests, WorkflowReader(bundle))
+    return _without_plan(bundle)
+
+
+def _check_each(manifests: list[Manifest], reader: WorkflowReader) -> None:
+    for manifest in manifests:
+        if manifest.kind == "Plan":
+            plan = reader.plan_of(manifest.value, manifest.origin)
+            reader.findings.extend(_check(_project(plan, None, reader)))
+        elif manifest.kind == "Roster":
+            reader.findings.extend(check_roster(read_roster(manifest.value, manifest.origin)))
+
+
+def _project(plan: Plan, workflow: Workflow | None, reader: WorkflowReader) -> Project:
+    used, findings = collect_plans(plan, reader.used_plan)
+    reader.findings.extend(findings)
+    roster, policy = (workflow.roster, workflow.policy) if workflow else (None, None)
+    return Project(plan, roster, policy, used)
+
+
+def _check(project: Project) -> Iterator[Finding]:
+    if project.roster:
+        yield from check_roster(project.roster)
+    if project.roster and project.policy:
+        yield from check_rates(project.policy, project.roster)
+        yield from check_allow_lists(project.policy, project.roster)
+    types = TypeBook(project)
+    for plan in project.plans():
+        yield from check_declared(plan)
+        yield from check_names(plan, project)
+        yield from check_edges(plan)
+        yield from check_references(plan)
+        yield from check_handover(plan, project, types)
+        yield from check_arguments(plan, project)
+        for task in plan.tasks.values():
+            yield from check_matrix(task)
+    yield from check_permissions(project)
+    too_large = list(check_size(project))
+    yield from too_large
+    if not too_large:
+        yield from check_budgets(project)
+
+
+def _check_alone(workflow: Workflow, findings: list[Finding]) -> None:
+    """What can be checked of a workflow whose plan cannot be read."""
+    if workflow.roster:
+        findings += check_roster(workflow.roster)
+        if workflow.policy:
+            findings += check_rates(workflow.policy, workflow.roster)
+            findings += check_allow_lists(workflow.policy, workflow.roster)
+
+
+def _bindings(plan: Plan, inputs: Mapping[str, InputValue]) -> dict[str, Binding]:
+    bindings: dict[str, Binding] = {}
+    for name, declared in plan.inputs.items():
+        if declared.secret:
+            bindings[name] = Secret(name)
+        elif name in inputs:
+            bindings[name] = Known(inputs[name].value)
+        else:
+            bindings[name] = Known(declared.default) if declared.has_default else Unset()
+    return bindings
+
+
+def _written(bundle: Bundle, workflow: Workflow, project: Project, bindings: Mapping[str, Binding]) -> Compilation:
+    expansion = expand(project, bindings)
+    bundle.findings += expansion.findings
+    if expansion.edges > MAX_EDGES:
+        message = f"the plan unfolds to more than {MAX_EDGES:,} edges"
+        bundle.findings.append(project.root.origin.at("tasks").key_finding("F708", message))
+    if errors_in(bundle.findings):
+        return _without_plan(bundle)
+    sources = bundle.sources
+    document, data = write_wave_plan(workflow, project, expansion, bindings, sources.values())
+    return Compilation(in_order(bundle.findings), sources, document, data)
+
+
+def _without_plan(bundle: Bundle) -> Compilation:
+    return Compilation(in_order(bundle.findings), bundle.sources)

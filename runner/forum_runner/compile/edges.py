@@ -1,0 +1,153 @@
+"""Edges: no task needs itself or a loop, names are not given twice, conditions look upstream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from forum_runner.compile.matrix import check_choice
+from forum_runner.document import Origin
+from forum_runner.finding import Finding
+from forum_runner.model import EdgeKind, Plan, Task
+
+Upstreams = Mapping[str, tuple[str, ...]]
+
+
+def upstreams_of(plan: Plan) -> dict[str, tuple[str, ...]]:
+    """For each task the tasks that it needs, those left out that are not there or are the task itself."""
+    result = {}
+    for name, task in plan.tasks.items():
+        needed = [need.task for need in task.needs]
+        if task.foreach:
+            needed.append(task.foreach.task)
+        result[name] = tuple(n for n in dict.fromkeys(needed) if n in plan.tasks and n != name)
+    return result
+
+
+def check_edges(plan: Plan) -> Iterator[Finding]:
+    upstreams = upstreams_of(plan)
+    for task in plan.tasks.values():
+        if task.needs or task.foreach:
+            yield from _check_needs(task, plan)
+        if task.when and task.when.task in plan.tasks and not _is_upstream(task.when.task, task.id, upstreams):
+            message = f"the condition looks at '{task.when.task}', which is not upstream of '{task.id}'"
+            hint = "add it to 'needs'; an order edge is enough"
+            yield task.when.origin.at("task").finding("F306", message, hint)
+    yield from _check_cycles(plan, upstreams)
+    yield from _check_outputs(plan, upstreams)
+
+
+def _check_needs(task: Task, plan: Plan) -> Iterator[Finding]:
+    names: set[str] = set()
+    for need in task.needs:
+        if need.task == task.id:
+            yield need.origin.at("task").finding("F302", f"task '{task.id}' needs itself")
+        if need.kind is EdgeKind.DATA:
+            if need.name in names:
+                at = need.origin.at("as") if "as" in need.data_fields else need.origin
+                message = f"two edges of task '{task.id}' bring data under the name '{need.name}'"
+                yield at.finding("F305", message, "give one of them another name with 'as'")
+            names.add(need.name)
+        else:
+            for field in need.data_fields:
+                message = f"an order edge hands nothing over, so '{field}' has no meaning"
+                yield need.origin.at(field).key_finding("F304", message, "make it 'edge: data', or take the field out")
+        if need.matrix and need.task in plan.tasks:
+            for axis, message, hint in check_choice(plan.tasks[need.task], need.matrix):
+                yield need.origin.at("matrix", axis).finding("F307", message, hint)
+    if task.foreach:
+        if task.foreach.task == task.id:
+            yield task.foreach.origin.at("task").finding("F302", f"task '{task.id}' needs itself")
+        if task.foreach.name in names:
+            message = f"two edges of task '{task.id}' bring data under the name '{task.foreach.name}'"
+            yield task.foreach.origin.at("as").finding("F305", message, "give one of them another name with 'as'")
+        if task.matrix:
+            message = f"task '{task.id}' has both a matrix and a foreach"
+            yield task.foreach.origin.key_finding("F704", message, "use two tasks")
+
+
+def _is_upstream(wanted: str, task: str, upstreams: Upstreams) -> bool:
+    waiting, seen = list(upstreams[task]), {task}
+    while waiting:
+        name = waiting.pop()
+        if name == wanted:
+            return True
+        if name not in seen:
+            seen.add(name)
+            waiting += upstreams[name]
+    return False
+
+
+def _check_cycles(plan: Plan, upstreams: Upstreams) -> Iterator[Finding]:
+    remaining = _on_loops(upstreams)
+    while remaining:
+        cycle = _a_cycle(remaining)
+        first, second = cycle[0], cycle[1]
+        message = f"the plan has a cycle: {' -> '.join(cycle)}"
+        at = _edge_origin(plan.tasks[first], second)
+        yield at.finding("F301", message, "each needs the next; take one of the edges out")
+        left = {name for name in remaining if name not in cycle}
+        remaining = _on_loops({name: tuple(up for up in remaining[name] if up in left) for name in left})
+
+
+def _on_loops(upstreams: Upstreams) -> Upstreams:
+    """The tasks that are on a loop or between two: what could run is peeled off, from both ends."""
+    return _turned(_peeled(_turned(_peeled(upstreams))))
+
+
+def _peeled(upstreams: Upstreams) -> Upstreams:
+    downstreams = _turned(upstreams)
+    waiting = {name: len(ups) for name, ups in upstreams.items()}
+    ready = [name for name, count in waiting.items() if count == 0]
+    while ready:
+        name = ready.pop()
+        del waiting[name]
+        for downstream in downstreams[name]:
+            waiting[downstream] -= 1
+            if waiting[downstream] == 0:
+                ready.append(downstream)
+    return {name: tuple(up for up in upstreams[name] if up in waiting) for name in waiting}
+
+
+def _turned(edges: Upstreams) -> Upstreams:
+    turned: dict[str, list[str]] = {name: [] for name in edges}
+    for name, others in edges.items():
+        for other in others:
+            turned[other].append(name)
+    return {name: tuple(others) for name, others in turned.items()}
+
+
+def _a_cycle(upstreams: Upstreams) -> list[str]:
+    """A loop, beginning with its first task by name: from any task on, always to the first upstream by name."""
+    path: list[str] = []
+    position: dict[str, int] = {}
+    name = min(upstreams)
+    while name not in position:
+        position[name] = len(path)
+        path.append(name)
+        name = min(upstreams[name])
+    loop = path[position[name] :]
+    start = loop.index(min(loop))
+    loop = loop[start:] + loop[:start]
+    return [*loop, loop[0]]
+
+
+def _edge_origin(task: Task, upstream: str) -> Origin:
+    edges = (need.origin.at("task") for need in task.needs if need.task == upstream)
+    return next(edges, task.origin.at("foreach", "task"))
+
+
+def _check_outputs(plan: Plan, upstreams: Upstreams) -> Iterator[Finding]:
+    """A plan that names outputs has no use for a task that none of them needs; one that names none wants all."""
+    if not plan.outputs:
+        return
+    waiting = [output.task for output in plan.outputs.values() if output.task in plan.tasks]
+    needed: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name not in needed:
+            needed.add(name)
+            waiting += upstreams[name]
+    for name, task in plan.tasks.items():
+        if name not in needed:
+            hint = "add it to 'outputs', or let a task that is needed come after it"
+            yield task.origin.key_finding("F303", f"no output needs task '{name}'", hint)

@@ -1,0 +1,260 @@
+"""Expansion: used plans are unfolded, matrices multiplied out, references filled in where their values are known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from forum_runner.canonical import canonical
+from forum_runner.compile import matrix, task_form
+from forum_runner.compile.inputs import check_argument
+from forum_runner.compile.project import Project
+from forum_runner.compile.references import references_in, texts_of, whole_reference
+from forum_runner.compile.values import Value, last_tasks, tasks_in, value_of
+from forum_runner.finding import Finding
+from forum_runner.manifest.template import parse_text
+from forum_runner.model import EdgeKind, Need, Plan, PlanInput, Reference, Schema, Task, Text
+
+MAX_EDGES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """An input whose value stands in the plan."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """An input whose value is given when the run starts; `name` is the workflow's name for it."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """An input of a used plan that an edge brings when the run comes to it."""
+
+    value: Value
+    schema: Schema | None
+
+
+@dataclass(frozen=True, slots=True)
+class Unset:
+    """An input that has no value yet: the plan can be looked at, not run."""
+
+
+Binding = Known | Secret | Handed | Unset
+Part = str | dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ExpandedTask:
+    """A task as the wave plan writes it, and the ids that it needs."""
+
+    form: dict[str, Any]
+    upstreams: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """A plan that is being unfolded: where, with which inputs, after which tasks and under which conditions."""
+
+    plan: Plan
+    prefix: str
+    bindings: Mapping[str, Binding]
+    after: tuple[str, ...] = ()
+    conditions: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass(slots=True)
+class Expansion:
+    """All tasks by id, the schemas that they name, and what was found wrong on the way."""
+
+    tasks: dict[str, ExpandedTask] = field(default_factory=dict)
+    outputs: dict[str, Value] = field(default_factory=dict)
+    schemas: dict[str, Any] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    edges: int = 0
+
+
+def expand(project: Project, bindings: Mapping[str, Binding]) -> Expansion:
+    """The tasks of the root plan. The project must be free of errors."""
+    expander = _Expander(project, Expansion())
+    expander.unfold(_Scope(project.root, "", bindings))
+    result = expander.result
+    for name, output in project.root.outputs.items():
+        result.outputs[name] = value_of(project, project.root, "", output.task, {}, output.select)
+    return result
+
+
+@dataclass(slots=True)
+class _Expander:
+    project: Project
+    result: Expansion
+
+    def unfold(self, scope: _Scope) -> None:
+        for name, task in scope.plan.tasks.items():
+            for suffix, values in matrix.instances(task) if task.matrix else (("", {}),):
+                inner = self.project.plan_of(task)
+                if inner is not None:
+                    self._unfold_used(task, inner, scope, scope.prefix + name + suffix, values)
+                else:
+                    self._add(task, scope, scope.prefix + name + suffix, values)
+
+    def _unfold_used(self, task: Task, inner: Plan, scope: _Scope, id_: str, values: Mapping[str, Any]) -> None:
+        bindings = {
+            name: self._argument(task, declared, scope, values) for name, declared in sorted(inner.inputs.items())
+        }
+        needed = [id_ for need in task.needs for id_ in self._ids(need, scope, values)]
+        after = tuple(dict.fromkeys(needed)) if task.needs else scope.after
+        conditions = (*scope.conditions, *self._conditions(task, scope))
+        self.unfold(_Scope(inner, id_ + "/", bindings, after, conditions))
+
+    def _argument(self, task: Task, declared: PlanInput, scope: _Scope, values: Mapping[str, Any]) -> Binding:
+        if declared.name not in task.arguments:
+            return Known(declared.default)
+        written = task.arguments[declared.name]
+        reference = whole_reference(written)
+        if reference and reference.namespace == "needs":
+            need = next(n for n in task.needs if n.kind is EdgeKind.DATA and n.name == reference.name)
+            return Handed(self._value(need, scope, values), declared.schema)
+        if reference and reference.namespace == "inputs":
+            binding = scope.bindings[reference.name]
+            if isinstance(binding, Handed):
+                return Handed(binding.value, declared.schema)
+            if not isinstance(binding, Known):
+                return binding
+        value = self._filled(written, scope, values)
+        self.result.findings += check_argument(declared, value, task.origin.at("with", declared.name))
+        return Known(value)
+
+    def _filled(self, value: Any, scope: _Scope, values: Mapping[str, Any]) -> Any:
+        """A value of `with` with its references filled in; one that is nothing but a reference keeps its type."""
+        if isinstance(value, Mapping):
+            return {name: self._filled(item, scope, values) for name, item in value.items()}
+        if isinstance(value, list):
+            return [self._filled(item, scope, values) for item in value]
+        if not isinstance(value, str) or "${{" not in value:
+            return value
+        reference = whole_reference(value)
+        if reference and reference.namespace == "matrix":
+            return values[reference.name]
+        if reference and isinstance(binding := scope.bindings.get(reference.name), Known):
+            return binding.value
+        return "".join(str(part) for part in self._parts(parse_text(value)[0], scope, values))
+
+    def _add(self, task: Task, scope: _Scope, id_: str, values: Mapping[str, Any]) -> None:
+        form = task_form.plain_fields(task, self.project)
+        self._name_schemas(task)
+        needs, upstreams = self._edges(task, scope, values)
+        if needs:
+            form["needs"] = needs
+        conditions = (*scope.conditions, *self._conditions(task, scope)) if task.when or scope.conditions else ()
+        if conditions:
+            form["when"] = list(conditions)
+        if task.foreach:
+            source = value_of(self.project, scope.plan, scope.prefix, task.foreach.task, {}, task.foreach.select)
+            form["foreach"] = {"from": source, "as": task.foreach.name, "max": task.foreach.max}
+            upstreams = (*upstreams, *tasks_in(source))
+        if values:
+            form["matrix"] = dict(values)
+        if task.instruction is not None:
+            form["instruction"] = self._parts(task.instruction, scope, values)
+        if task.run is not None:
+            form["run"] = [self._parts(text, scope, values) for text in task.run]
+        if task.done_when:
+            form["done_when"] = [self._parts(text, scope, values) for text in task.done_when]
+        if task.accept:
+            commands = {id(c): [self._parts(t, scope, values) for t in c.command or ()] for c in task.accept}
+            form["accept"] = task_form.accept_forms(task, commands)
+        if task.gate is not None:
+            form["gate"] = task_form.gate_form(task.gate, self._parts(task.gate.question, scope, values))
+        self.result.edges += len(upstreams)
+        self.result.tasks[id_] = ExpandedTask(form, upstreams)
+
+    def _edges(self, task: Task, scope: _Scope, values: Mapping[str, Any]) -> tuple[list[Any], tuple[str, ...]]:
+        """Order edges by task, then data edges by name; the first tasks of a used plan come after what it needs."""
+        before = scope.after if not task.needs and not task.foreach else ()
+        data: dict[str, dict[str, Any]] = {}
+        for need in task.needs:
+            if need.kind is EdgeKind.ORDER:
+                before = (*before, *self._ids(need, scope, values))
+            else:
+                data[need.name] = task_form.data_edge(need, self._value(need, scope, values))
+        if any(isinstance(binding, Handed) for binding in scope.bindings.values()):
+            data |= self._handed_edges(task, scope)
+        order = sorted(set(before))
+        edges = [{"edge": "order", "task": id_} for id_ in order] + [data[name] for name in sorted(data)]
+        return edges, (*order, *(id_ for edge in data.values() for id_ in tasks_in(edge["from"])))
+
+    def _handed_edges(self, task: Task, scope: _Scope) -> dict[str, dict[str, Any]]:
+        names = {r.name for text, _ in texts_of(task) for r in references_in(text) if r.namespace == "inputs"}
+        edges = {}
+        for name in names:
+            binding = scope.bindings[name]
+            if isinstance(binding, Handed):
+                edge = {"edge": "data", "as": f"inputs.{name}", "from": binding.value}
+                if binding.schema is not None:
+                    edge["expects"] = binding.schema.digest
+                    self.result.schemas[binding.schema.digest] = binding.schema.value
+                edges[f"inputs.{name}"] = edge
+        return edges
+
+    def _conditions(self, task: Task, scope: _Scope) -> list[dict[str, Any]]:
+        if task.when is None or task.when.output is None:
+            return []
+        schema = task.when.output
+        self.result.schemas[schema.digest] = schema.value
+        source = value_of(self.project, scope.plan, scope.prefix, task.when.task, {}, task.when.select)
+        return [{"from": source, "matches": schema.digest}]
+
+    def _value(self, need: Need, scope: _Scope, values: Mapping[str, Any]) -> Value:
+        chosen = self._chosen(need, scope, values)
+        return value_of(self.project, scope.plan, scope.prefix, need.task, chosen, need.select)
+
+    def _ids(self, need: Need, scope: _Scope, values: Mapping[str, Any]) -> list[str]:
+        return last_tasks(self.project, scope.plan, scope.prefix, need.task, self._chosen(need, scope, values))
+
+    def _chosen(self, need: Need, scope: _Scope, values: Mapping[str, Any]) -> dict[str, str]:
+        return {axis: self._axis_text(value, scope, values) for axis, value in need.matrix.items()}
+
+    def _axis_text(self, value: Any, scope: _Scope, values: Mapping[str, Any]) -> str:
+        if not isinstance(value, tuple):
+            return matrix.as_text(value)
+        return "".join(str(part) for part in self._parts(value, scope, values))
+
+    def _name_schemas(self, task: Task) -> None:
+        named = [task.output, *(need.expects for need in task.needs), *(check.schema for check in task.accept)]
+        self.result.schemas |= {schema.digest: schema.value for schema in named if schema is not None}
+
+    def _parts(self, text: Text, scope: _Scope, values: Mapping[str, Any]) -> list[Part]:
+        """The text with all that is known filled in; neighbouring strings are joined."""
+        parts: list[Part] = []
+        for part in text:
+            filled = part if isinstance(part, str) else self._filled_reference(part, scope, values)
+            if isinstance(filled, str) and parts and isinstance(parts[-1], str):
+                parts[-1] += filled
+            elif filled != "":
+                parts.append(filled)
+        return parts
+
+    def _filled_reference(self, reference: Reference, scope: _Scope, values: Mapping[str, Any]) -> Part:
+        if reference.namespace == "matrix":
+            return matrix.as_text(values[reference.name])
+        if reference.namespace == "needs":
+            return {"need": reference.name}
+        if reference.namespace == "run":
+            return {"run": reference.name}
+        binding = scope.bindings[reference.name]
+        match binding:
+            case Known(value):
+                return value if isinstance(value, str) else canonical(value).decode()
+            case Secret(name):
+                return {"secret": name}
+            case Handed():
+                return {"need": f"inputs.{reference.name}"}
+            case Unset():
+                return reference.written

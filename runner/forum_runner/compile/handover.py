@@ -1,0 +1,127 @@
+"""What edges hand over: pointers must be able to hold, and types must be able to agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from forum_runner.compile.project import Project
+from forum_runner.compile.references import whole_reference
+from forum_runner.compile.type_rules import TEXT, CannotHold, Type, disagreement, select
+from forum_runner.document import Origin
+from forum_runner.finding import Finding
+from forum_runner.manifest.suggest import hint_for
+from forum_runner.model import EdgeKind, Need, Plan, Schema, Task
+
+_ANYTHING = Type.of(True)
+
+
+class TypeBook:
+    """The type of every task's output, worked out once."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._of_tasks: dict[int, Type] = {}
+
+    def of_instance(self, task: Task) -> Type:
+        """The type of one instance's output: as declared, else text; of a used plan, an object of its outputs."""
+        if task.uses is None:
+            return Type.of(task.output.value) if task.output else Type.of(TEXT)
+        if id(task) not in self._of_tasks:
+            inner = self._project.plan_of(task)
+            self._of_tasks[id(task)] = self._of_outputs(inner) if inner else _ANYTHING
+        return self._of_tasks[id(task)]
+
+    def of_value(self, task: Task, need: Need | None, path: str) -> Type | CannotHold:
+        """The type of what an edge brings: a list where the upstream has several instances."""
+        chosen = select(self.of_instance(task), path)
+        if isinstance(chosen, CannotHold):
+            return chosen
+        axes = set(task.matrix or ()) - set(need.matrix if need else ())
+        return Type.list_of(chosen) if axes or task.foreach else chosen
+
+    def _of_outputs(self, plan: Plan) -> Type:
+        properties = {}
+        for name, output in plan.outputs.items():
+            task = plan.tasks.get(output.task)
+            found = self.of_value(task, None, output.select) if task else _ANYTHING
+            properties[name] = found if isinstance(found, Type) else _ANYTHING
+        return Type.record(properties)
+
+
+def check_handover(plan: Plan, project: Project, types: TypeBook) -> Iterator[Finding]:
+    for task in plan.tasks.values():
+        for need in task.needs:
+            # Most edges hand over all of an upstream and expect nothing of it.
+            if (need.select or need.expects) and need.kind is EdgeKind.DATA and need.task in plan.tasks:
+                yield from _check_need(need, plan.tasks[need.task], types)
+        if task.foreach and task.foreach.task in plan.tasks:
+            upstream = plan.tasks[task.foreach.task]
+            found = types.of_value(upstream, None, task.foreach.select)
+            yield from _check_list(found, upstream, task.foreach.origin)
+        if task.when and task.when.task in plan.tasks:
+            upstream = plan.tasks[task.when.task]
+            found = types.of_value(upstream, None, task.when.select)
+            yield from _check_type(found, upstream, task.when.output, task.when.origin, task.when.origin.at("output"))
+        if task.uses is not None:
+            yield from _check_arguments(task, plan, project, types)
+    for output in plan.outputs.values():
+        if output.task in plan.tasks and output.select:
+            upstream = plan.tasks[output.task]
+            found = types.of_value(upstream, None, output.select)
+            if isinstance(found, CannotHold):
+                yield _cannot_hold(found, upstream, output.origin)
+
+
+def _check_need(need: Need, upstream: Task, types: TypeBook) -> Iterator[Finding]:
+    found = types.of_value(upstream, need, need.select)
+    yield from _check_type(found, upstream, need.expects, need.origin, need.origin.at("expects"))
+
+
+def _check_type(
+    found: Type | CannotHold, upstream: Task, expected: Schema | None, selecting: Origin, expecting: Origin
+) -> Iterator[Finding]:
+    if isinstance(found, CannotHold):
+        yield _cannot_hold(found, upstream, selecting)
+    elif expected is not None:
+        reason = disagreement(found, Type.of(expected.value))
+        if reason is not None:
+            yield expecting.key_finding("F407", f"the types cannot agree: from '{upstream.id}', {reason}")
+
+
+def _check_list(found: Type | CannotHold, upstream: Task, origin: Origin) -> Iterator[Finding]:
+    if isinstance(found, CannotHold):
+        yield _cannot_hold(found, upstream, origin)
+    elif "array" not in found.kinds():
+        message = f"what '{upstream.id}' hands over is not a list"
+        yield origin.at("task").finding("F408", message, "give its 'output' a type, and 'select' the list in it")
+
+
+def _check_arguments(task: Task, plan: Plan, project: Project, types: TypeBook) -> Iterator[Finding]:
+    """Data that an edge brings to a used plan must be able to fit the plan's input."""
+    inner = project.plan_of(task)
+    passed = set()
+    for name, value in task.arguments.items():
+        reference = whole_reference(value)
+        if reference is None or reference.namespace != "needs":
+            continue
+        passed.add(reference.name)
+        need = next((n for n in task.needs if n.kind is EdgeKind.DATA and n.name == reference.name), None)
+        expected = inner.inputs.get(name) if inner else None
+        if need and need.task in plan.tasks and expected and expected.schema:
+            found = types.of_value(plan.tasks[need.task], need, need.select)
+            if isinstance(found, Type):
+                at = task.origin.at("with", name)
+                yield from _check_type(found, plan.tasks[need.task], expected.schema, need.origin, at)
+    for need in task.needs:
+        if need.kind is EdgeKind.DATA and need.name not in passed:
+            message = f"the data of '{need.name}' is not handed on to the used plan"
+            hint = f"pass it with 'with: {{input: ${{{{ needs.{need.name} }}}}}}', or make it an order edge"
+            yield need.origin.finding("F311", message, hint)
+
+
+def _cannot_hold(found: CannotHold, upstream: Task, origin: Origin) -> Finding:
+    message = f"'{found.token}' cannot be in the output of '{upstream.id}': {found.reason}"
+    hint = hint_for(found.token, found.known, "there are") if found.known else None
+    if upstream.uses is None and upstream.output is None:
+        hint = f"give '{upstream.id}' an 'output' type; without one its output is text"
+    return origin.at("select").finding("F406", message, hint)

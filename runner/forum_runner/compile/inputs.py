@@ -1,0 +1,119 @@
+"""Values for inputs: known, complete, fitting, and never a secret in a file that goes into the record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+import jsonschema_rs
+
+from forum_runner.canonical import canonical
+from forum_runner.compile.project import Project
+from forum_runner.compile.type_rules import Type
+from forum_runner.document import Origin
+from forum_runner.finding import Finding, Place
+from forum_runner.manifest.suggest import hint_for
+from forum_runner.manifest.workflow import InputValue
+from forum_runner.manifest.yaml_reader import read_yaml
+from forum_runner.model import Plan, PlanInput, Schema
+
+COMMAND_LINE = Place("(command line)")
+
+
+def misfit(value: Any, schema: Schema | None) -> str | None:
+    """Why a value does not fit a schema, if it does not."""
+    if schema is None:
+        return None
+    error = next(iter(_validator(canonical(schema.value)).iter_errors(value)), None)
+    if error is None:
+        return None
+    where = "/".join(str(step) for step in error.instance_path)
+    return f"at '{where}', {error.message}" if where else str(error.message)
+
+
+@lru_cache(maxsize=1024)
+def _validator(schema: bytes) -> jsonschema_rs.Draft202012Validator:
+    import orjson
+
+    return jsonschema_rs.Draft202012Validator(orjson.loads(schema), offline=True)
+
+
+def typed(given: Mapping[str, InputValue], plan: Plan) -> dict[str, InputValue]:
+    """Texts from a command line become what the plan asks for: `1.10` stays text where an input takes text."""
+    return {name: _typed(item, plan.inputs.get(name)) for name, item in given.items()}
+
+
+def _typed(item: InputValue, declared: PlanInput | None) -> InputValue:
+    if not item.is_text or declared is None or declared.schema is None:
+        return item
+    if "string" in Type.of(declared.schema.value).kinds():
+        return item
+    documents, findings = read_yaml(COMMAND_LINE.file, item.value)
+    return InputValue(documents[0].value) if len(documents) == 1 and not findings else item
+
+
+def check_declared(plan: Plan) -> Iterator[Finding]:
+    """What a plan says about its own inputs."""
+    for item in plan.inputs.values():
+        at = item.origin.at("default")
+        if item.secret and item.has_default:
+            message = f"input '{item.name}' is secret, so its value may not stand in the plan"
+            yield at.key_finding("F018", message, "give it when the run starts")
+        elif item.has_default and (reason := misfit(item.default, item.schema)):
+            yield at.finding("F017", f"the default of input '{item.name}' does not fit its schema: {reason}")
+
+
+def check_given(plan: Plan, given: Mapping[str, InputValue], *, complete: bool) -> Iterator[Finding]:
+    """What a workflow and a command line give to a plan; `complete` asks for a value for every input."""
+    for name, item in given.items():
+        declared = plan.inputs.get(name)
+        if declared is None:
+            place = item.origin.key_place() if item.origin else COMMAND_LINE
+            yield Finding("F015", place, f"the plan has no input '{name}'", hint_for(name, plan.inputs, "inputs"))
+        elif declared.secret and item.origin:
+            message = f"input '{name}' is secret, so its value may not stand in a manifest"
+            yield item.origin.finding("F018", message, "give it when the run starts")
+        elif reason := misfit(item.value, declared.schema):
+            place = item.origin.place() if item.origin else COMMAND_LINE
+            yield Finding("F017", place, f"input '{name}' does not fit its schema: {reason}")
+    for name, declared in plan.inputs.items():
+        if complete and name not in given and not declared.has_default and not declared.secret:
+            message = f"input '{name}' has no value"
+            yield declared.origin.key_finding("F016", message, f"give it with --input {name}=VALUE, or a 'default'")
+
+
+def check_arguments(plan: Plan, project: Project) -> Iterator[Finding]:
+    """What tasks give to the plans that they use. Values that hold references are looked at when they are known."""
+    for task in plan.tasks.values():
+        inner = project.plan_of(task)
+        if inner is None:
+            continue
+        for name, value in task.arguments.items():
+            at = task.origin.at("with", name)
+            declared = inner.inputs.get(name)
+            if declared is None:
+                hint = hint_for(name, inner.inputs, "inputs")
+                yield at.key_finding("F707", f"the plan that '{task.id}' uses has no input '{name}'", hint)
+            elif not has_reference(value):
+                yield from check_argument(declared, value, at)
+        for name, declared in inner.inputs.items():
+            if name not in task.arguments and not declared.has_default:
+                message = f"the plan that '{task.id}' uses needs a value for input '{name}'"
+                yield task.origin.at("uses").finding("F706", message, f"give it with 'with: {{{name}: ...}}'")
+
+
+def check_argument(declared: PlanInput, value: Any, at: Origin) -> Iterator[Finding]:
+    if declared.secret:
+        message = f"input '{declared.name}' is secret, so its value may not stand in a manifest"
+        yield at.finding("F018", message, "hand on a secret input: ${{ inputs.NAME }}")
+    elif reason := misfit(value, declared.schema):
+        yield at.finding("F017", f"input '{declared.name}' does not fit its schema: {reason}")
+
+
+def has_reference(value: Any) -> bool:
+    if isinstance(value, str):
+        return "${{" in value
+    if isinstance(value, Mapping):
+        return any(map(has_reference, value.values()))
+    return isinstance(value, list) and any(map(has_reference, value))

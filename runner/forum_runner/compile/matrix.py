@@ -1,0 +1,77 @@
+"""Matrices: one instance of a task for every combination of values, under an id that tells them apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+from math import prod
+from typing import Any
+from urllib.parse import quote
+
+from forum_runner.finding import Finding
+from forum_runner.manifest.suggest import hint_for
+from forum_runner.model import Reference, Task
+
+MAX_INSTANCES = 1_000
+
+
+def instance_count(task: Task) -> int:
+    return prod(len(values) for values in task.matrix.values()) if task.matrix else 1
+
+
+def instances(task: Task) -> list[tuple[str, Mapping[str, Any]]]:
+    """The suffix of each instance's id and its values, in the order of the ids."""
+    if not task.matrix:
+        return [("", {})]
+    axes = sorted(task.matrix)
+    combinations = [dict(zip(axes, chosen, strict=True)) for chosen in product(*(task.matrix[axis] for axis in axes))]
+    return sorted(((suffix(values), values) for values in combinations), key=lambda pair: pair[0])
+
+
+def suffix(values: Mapping[str, Any]) -> str:
+    """`[lang=de,os=linux]`: axes sorted, every other character percent-encoded."""
+    return "[" + ",".join(f"{axis}={quote(as_text(values[axis]), safe='+')}" for axis in sorted(values)) + "]"
+
+
+def as_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def check_matrix(task: Task) -> Iterator[Finding]:
+    if task.matrix is None:
+        return
+    at = task.origin.at("matrix")
+    if not task.matrix:
+        yield at.key_finding("F701", f"the matrix of '{task.id}' has no axis")
+    for axis, values in task.matrix.items():
+        if not values:
+            yield at.at(axis).key_finding("F701", f"axis '{axis}' of the matrix has no value")
+        seen: dict[str, int] = {}
+        for index, value in enumerate(values):
+            text = as_text(value)
+            if text in seen:
+                yield at.at(axis, index).finding("F703", f"axis '{axis}' of the matrix has '{text}' twice")
+            seen[text] = index
+    count = instance_count(task)
+    if count > MAX_INSTANCES:
+        yield at.key_finding("F702", f"the matrix of '{task.id}' has {count:,} instances, more than {MAX_INSTANCES:,}")
+
+
+def check_choice(upstream: Task, chosen: Mapping[str, Any]) -> Iterator[tuple[str, str, str | None]]:
+    """What is wrong with an edge that picks instances: the axis, a sentence, a hint."""
+    for axis, value in sorted(chosen.items()):
+        if not upstream.matrix:
+            yield axis, f"'{upstream.id}' has no matrix to pick from", None
+        elif axis not in upstream.matrix:
+            yield axis, f"the matrix of '{upstream.id}' has no axis '{axis}'", hint_for(axis, upstream.matrix, "axes")
+        elif (text := _literal(value)) is not None and text not in map(as_text, upstream.matrix[axis]):
+            known = [as_text(item) for item in upstream.matrix[axis]]
+            yield axis, f"axis '{axis}' of '{upstream.id}' has no value '{text}'", hint_for(text, known, "values")
+
+
+def _literal(value: Any) -> str | None:
+    if not isinstance(value, tuple):
+        return as_text(value)
+    return None if any(isinstance(part, Reference) for part in value) else "".join(map(str, value))

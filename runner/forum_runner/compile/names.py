@@ -1,0 +1,140 @@
+"""Names must name something: agents, adapters, tiers, tasks; and a task must say what its agent can do."""
+
+from collections.abc import Iterable, Iterator
+
+from forum_runner.compile.project import Project
+from forum_runner.document import Origin
+from forum_runner.finding import Finding
+from forum_runner.manifest.suggest import hint_for
+from forum_runner.model import Answer, Plan, Policy, Roster, Task
+
+# Of a task that uses a plan, only these are its own; the rest is the business of the tasks inside.
+_NOT_WITH_USES = (
+    "instruction run output done_when accept retry escalate budget gate foreach "
+    "allow_failure idempotent sensitive cache"
+).split()
+
+
+def check_roster(roster: Roster) -> Iterator[Finding]:
+    for agent in roster.agents.values():
+        at = agent.origin
+        for tier, name in agent.adapters.items():
+            if name not in roster.adapters:
+                place = at.at("adapters", tier) if agent.is_tiered else at.at("adapter")
+                yield place.finding("F011", f"no adapter named '{name}' in the roster", _known(name, roster.adapters))
+        if agent.adapters and agent.tier not in agent.adapters:
+            message = f"agent '{agent.name}' begins with tier '{agent.tier}' and has no adapter for it"
+            yield at.at("tier").finding("F014", message, f"tiers: {', '.join(agent.adapters)}")
+
+
+def check_rates(policy: Policy, roster: Roster) -> Iterator[Finding]:
+    for name in policy.rates:
+        if name not in roster.adapters:
+            at = policy.origin.at("rates", name)
+            yield at.key_finding("F011", f"no adapter named '{name}' in the roster", _known(name, roster.adapters))
+
+
+def check_answers(answers: tuple[Answer, ...], project: Project) -> Iterator[Finding]:
+    tasks = {task.id for plan in project.plans() for task in plan.tasks.values()}
+    for answer in answers:
+        # A script may name one instance: the matrix, the plan around it and the item's number are then written out.
+        name = answer.task.rpartition("/")[2].partition("[")[0] if answer.task else None
+        if name is not None and name not in tasks:
+            yield answer.origin.at("task").finding("F013", f"no task named '{name}' in the plan", _known(name, tasks))
+        if answer.agent is not None and project.roster and answer.agent not in project.roster.agents:
+            yield _unknown_agent(answer.agent, project.roster, answer.origin.at("agent"))
+
+
+def check_names(plan: Plan, project: Project) -> Iterator[Finding]:
+    for task in plan.tasks.values():
+        yield from _check_upstreams(task, plan)
+        if task.uses is not None:
+            yield from _check_uses(task)
+        else:
+            if task.arguments:
+                yield task.origin.at("with").key_finding("F312", "'with' is only for a task that 'uses' a plan")
+            yield from _check_worker(task, project)
+    for output in plan.outputs.values():
+        if output.task not in plan.tasks:
+            at = output.origin.at("task")
+            yield at.finding("F013", f"no task named '{output.task}' in the plan", _known(output.task, plan.tasks))
+
+
+def _check_upstreams(task: Task, plan: Plan) -> Iterator[Finding]:
+    named = [(need.task, need.origin.at("task")) for need in task.needs if need.task not in plan.tasks]
+    if task.when and task.when.task not in plan.tasks:
+        named.append((task.when.task, task.when.origin.at("task")))
+    if task.foreach and task.foreach.task not in plan.tasks:
+        named.append((task.foreach.task, task.foreach.origin.at("task")))
+    for name, at in named:
+        yield at.finding("F013", f"no task named '{name}' in the plan", _known(name, plan.tasks))
+
+
+def _check_uses(task: Task) -> Iterator[Finding]:
+    for field in _NOT_WITH_USES:
+        if getattr(task, field) not in (None, (), False):
+            message = f"'{field}' cannot stand beside 'uses'"
+            yield task.origin.at(field).key_finding("F312", message, "give it to the tasks of the used plan")
+
+
+def _check_worker(task: Task, project: Project) -> Iterator[Finding]:
+    roster = project.roster
+    if roster is None:
+        return
+    if task.agent is not None and task.agent not in roster.agents:
+        yield _unknown_agent(task.agent, roster, task.origin.at("agent"))
+    for check in task.accept:
+        if check.agent is not None and check.agent not in roster.agents:
+            yield _unknown_agent(check.agent, roster, check.origin.at("agent"))
+        elif check.agent is not None and check.agent == task.agent:
+            message = f"agent '{check.agent}' judges its own work"
+            yield check.origin.at("agent").finding("F315", message, "ask another agent")
+    yield from _check_escalation(task, project)
+    yield from _check_work(task, project)
+
+
+def _check_escalation(task: Task, project: Project) -> Iterator[Finding]:
+    agent = project.agent(task.agent)
+    rank = agent.tier.rank if agent else -1
+    for index, tier in enumerate(task.escalate):
+        at = task.origin.at("escalate", index)
+        if agent and tier not in agent.adapters:
+            tiers = ", ".join(agent.adapters)
+            yield at.finding("F014", f"agent '{agent.name}' has no adapter for tier '{tier}'", f"tiers: {tiers}")
+        elif tier.rank <= rank:
+            yield at.finding("F313", f"tier '{tier}' does not climb", "from cheap over capable to frontier")
+        rank = max(rank, tier.rank)
+
+
+def _check_work(task: Task, project: Project) -> Iterator[Finding]:
+    """A program is given by `run`, everything else is told by `instruction`."""
+    adapters = [adapter for _, adapter in project.ladder(task)]
+    if task.lane is not None and task.run is not None:
+        yield task.origin.at("run").key_finding("F310", "a task that is routed cannot have 'run'", "name an agent")
+    if not adapters:
+        return
+    takes_run = [adapter for adapter in adapters if adapter.runs_programs and adapter.argv is None]
+    if len(takes_run) == len(adapters):
+        if task.run is None:
+            message = f"task '{task.id}' does not say which program to run"
+            yield task.origin.key_finding("F309", message, "give 'run': [program, argument, ...]")
+        elif not task.run or not all(isinstance(part, str) for part in task.run[0]):
+            message = "the program must be written out, without a reference"
+            yield task.origin.at("run", 0).finding("F310", message)
+        return
+    if task.run is not None:
+        other = next(adapter for adapter in adapters if adapter not in takes_run)
+        hint = "give 'instruction', or an agent whose adapter is a command without 'argv'"
+        message = f"adapter '{other.name}' does not take a program to run"
+        yield task.origin.at("run").key_finding("F310", message, hint)
+    elif task.instruction is None:
+        message = f"task '{task.id}' does not say what to do"
+        yield task.origin.key_finding("F308", message, "give 'instruction'")
+
+
+def _unknown_agent(name: str, roster: Roster, origin: Origin) -> Finding:
+    return origin.finding("F012", f"no agent named '{name}' in the roster", _known(name, roster.agents))
+
+
+def _known(name: str, names: Iterable[str]) -> str | None:
+    return hint_for(name, names, "there are")

@@ -1,0 +1,146 @@
+"""What the policy refuses: agents, adapters, commands, hosts and environment variables that it does not allow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from urllib.parse import urlsplit
+
+from forum_runner.compile.project import Project
+from forum_runner.document import Origin
+from forum_runner.finding import Finding
+from forum_runner.manifest.suggest import hint_for
+from forum_runner.model import Adapter, Agent, Allow, Plan, Policy, Roster, Task, Text
+
+ANY = "*"
+_PORTS = {"http": 80, "https": 443}
+
+
+def is_allowed(name: str, allowed: Iterable[str]) -> bool:
+    return ANY in allowed or name in allowed
+
+
+def is_host_allowed(url: str, allowed: Iterable[str]) -> bool:
+    """`name` allows every port, `name:port` one, `*.name` all that is below it."""
+    parts = urlsplit(url)
+    host = (parts.hostname or "").lower()
+    try:
+        port = parts.port or _PORTS.get(parts.scheme)
+    except ValueError:
+        return False
+    shown = f"[{host}]" if ":" in host else host
+    for pattern in (item.lower() for item in allowed):
+        if pattern in (ANY, host, shown, f"{shown}:{port}"):
+            return True
+        if pattern.startswith("*.") and host.endswith(pattern[1:]):
+            return True
+    return False
+
+
+def candidates(project: Project) -> list[Agent]:
+    """The agents that a routed task may be given to: all that the policy allows, with an adapter that it allows."""
+    if project.roster is None or project.policy is None:
+        return []
+    allow = project.policy.allow
+    agents = (agent for agent in project.roster.agents.values() if is_allowed(agent.name, allow.agents))
+    return [agent for agent in agents if is_allowed(agent.adapters.get(agent.tier, ""), allow.adapters)]
+
+
+def reachable_adapters(project: Project) -> dict[str, Adapter]:
+    """The adapters that the tasks can come to: those of workers, of judges and, with a lane, of all candidates."""
+    found: dict[str, Adapter] = {}
+    tasks = [task for plan in project.plans() for task in plan.tasks.values()]
+    routed = candidates(project) if any(task.lane for task in tasks) else []
+    for agent in [*routed, *_judges(project, tasks)]:
+        names = agent.adapters.values() if agent in routed else (agent.adapters.get(agent.tier),)
+        adapters = (project.adapter(name) for name in names)
+        found |= {adapter.name: adapter for adapter in adapters if adapter is not None}
+    seen = set()
+    for task in tasks:
+        if (task.agent, task.escalate) not in seen:
+            seen.add((task.agent, task.escalate))
+            found |= {adapter.name: adapter for _, adapter in project.ladder(task)}
+    return found
+
+
+def check_allow_lists(policy: Policy, roster: Roster) -> Iterator[Finding]:
+    """A name in an allow-list that names nothing is most likely misspelt."""
+    for kind, names, known in (
+        ("agents", policy.allow.agents, roster.agents),
+        ("adapters", policy.allow.adapters, roster.adapters),
+    ):
+        for name in names:
+            if name != ANY and name not in known:
+                message = f"the policy allows '{name}', which is not among the roster's {kind}"
+                place = policy.origin.at("allow", kind).place_of(name)
+                yield Finding("F506", place, message, hint_for(name, known, kind))
+
+
+def check_permissions(project: Project) -> Iterator[Finding]:
+    if project.policy is None:
+        return
+    allow = project.policy.allow
+    for plan in project.plans():
+        yield from _check_tasks(plan, project, allow)
+    for adapter in reachable_adapters(project).values():
+        yield from _check_adapter(adapter, allow)
+
+
+def _check_tasks(plan: Plan, project: Project, allow: Allow) -> Iterator[Finding]:
+    refused: dict[tuple[str | None, tuple[str, ...]], list[str]] = {}
+    for task in plan.tasks.values():
+        yield from _check_agents(task, project, allow)
+        key = (task.agent, task.escalate)
+        if key not in refused:
+            names = (adapter.name for _, adapter in project.ladder(task))
+            refused[key] = [name for name in names if not is_allowed(name, allow.adapters)]
+        for name in refused[key]:
+            message = f"the policy does not allow adapter '{name}', which agent '{task.agent}' works through"
+            yield task.origin.at("agent").finding("F502", message, _how("adapters", name))
+        if task.run is not None:
+            yield from _check_program(task.run, task.origin.at("run"), allow)
+        for check in task.accept:
+            if check.command is not None:
+                yield from _check_program(check.command, check.origin.at("command"), allow)
+
+
+def _check_agents(task: Task, project: Project, allow: Allow) -> Iterator[Finding]:
+    if ANY in allow.agents:
+        return
+    named = [(task.agent, task.origin.at("agent"))]
+    named += [(check.agent, check.origin.at("agent")) for check in task.accept]
+    for name, at in named:
+        if name is not None and project.agent(name) and name not in allow.agents:
+            yield at.finding("F501", f"the policy does not allow agent '{name}'", _how("agents", name))
+
+
+def _check_program(command: tuple[Text, ...], at: Origin, allow: Allow) -> Iterator[Finding]:
+    program = command[0] if command else ()
+    if len(program) == 1 and isinstance(program[0], str) and not is_allowed(program[0], allow.commands):
+        name = program[0]
+        yield at.at(0).finding("F503", f"the policy does not allow the command '{name}'", _how("commands", name))
+
+
+def _check_adapter(adapter: Adapter, allow: Allow) -> Iterator[Finding]:
+    at = adapter.origin
+    if adapter.argv and not is_allowed(adapter.argv[0], allow.commands):
+        name = adapter.argv[0]
+        message = f"the policy does not allow the command '{name}'"
+        yield at.at("argv", 0).finding("F503", message, _how("commands", name))
+    if adapter.base_url and not is_host_allowed(adapter.base_url, allow.hosts):
+        host = urlsplit(adapter.base_url).netloc
+        yield at.at("base_url").finding("F504", f"the policy does not allow the host '{host}'", _how("hosts", host))
+    named = [(name, at.at("env", index)) for index, name in enumerate(adapter.env)]
+    named += [(name, at.at(field)) for field, name in adapter.env_fields.items()]
+    for name, place in named:
+        if not is_allowed(name, allow.env):
+            message = f"the policy does not allow the environment variable '{name}'"
+            yield place.finding("F505", message, _how("env", name))
+
+
+def _judges(project: Project, tasks: list[Task]) -> list[Agent]:
+    names = dict.fromkeys(check.agent for task in tasks for check in task.accept if check.agent)
+    return [agent for name in names if (agent := project.agent(name)) is not None]
+
+
+def _how(field: str, name: str) -> str:
+    return f"if it should, add '{name}' to 'allow.{field}' of the policy"

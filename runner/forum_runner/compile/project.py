@@ -1,0 +1,121 @@
+"""A workflow with all the plans that it uses: what the checks look at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from forum_runner.compile.matrix import instance_count
+from forum_runner.document import Origin
+from forum_runner.finding import Finding
+from forum_runner.model import Adapter, Agent, Plan, Policy, Roster, Task, Tier
+
+MAX_PLAN_DEPTH = 16
+MAX_TASKS = 100_000
+
+FindPlan = Callable[[str, Origin], Plan | None]
+Ladder = list[tuple[Tier, Adapter]]
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A part that could not be read is None; checks that need it are then silent."""
+
+    root: Plan
+    roster: Roster | None
+    policy: Policy | None
+    used: Mapping[Origin, Plan] = field(default_factory=dict)
+    _ladders: dict[tuple[str | None, tuple[Tier, ...]], Ladder] = field(default_factory=dict, compare=False)
+
+    def plan_of(self, task: Task) -> Plan | None:
+        """The plan that a task uses."""
+        return self.used.get(task.origin) if task.uses is not None else None
+
+    def plans(self) -> list[Plan]:
+        """Every plan once, the root first."""
+        return list({id(plan): plan for plan in (self.root, *self.used.values())}.values())
+
+    def agent(self, name: str | None) -> Agent | None:
+        return self.roster.agents.get(name) if self.roster and name else None
+
+    def adapter(self, name: str | None) -> Adapter | None:
+        return self.roster.adapters.get(name) if self.roster and name else None
+
+    def ladder(self, task: Task) -> Ladder:
+        """The tiers that a task may use, each with its adapter; what is not in the roster is left out."""
+        key = (task.agent, task.escalate)
+        if key not in self._ladders:
+            agent = self.agent(task.agent)
+            tiers = (agent.tier, *task.escalate) if agent else ()
+            rungs = [(tier, self.adapter(agent.adapters.get(tier))) for tier in tiers if agent]
+            self._ladders[key] = [(tier, adapter) for tier, adapter in rungs if adapter is not None]
+        return self._ladders[key]
+
+    def judges(self, task: Task) -> list[Agent]:
+        found = [self.agent(check.agent) for check in task.accept]
+        return [agent for agent in found if agent is not None]
+
+
+def collect_plans(root: Plan, find: FindPlan) -> tuple[dict[Origin, Plan], list[Finding]]:
+    """The plan behind every `uses`, and a finding for every loop of plans that use each other."""
+    used: dict[Origin, Plan] = {}
+    findings: list[Finding] = []
+    done: set[int] = set()
+
+    def visit(plan: Plan, path: tuple[Plan, ...]) -> None:
+        for task in sorted(plan.tasks.values(), key=lambda task: task.id):
+            if task.uses is None:
+                continue
+            at = task.origin.at("uses")
+            inner = find(task.uses, at)
+            if inner is None:
+                continue
+            if any(inner is outer for outer in (*path, plan)):
+                shown = " -> ".join(_shown(p) for p in (*path, plan, inner))
+                findings.append(at.finding("F705", f"plans use each other in a loop: {shown}"))
+            elif len(path) + 1 >= MAX_PLAN_DEPTH:
+                findings.append(at.finding("F709", f"plans use each other more than {MAX_PLAN_DEPTH} levels deep"))
+            else:
+                used[task.origin] = inner
+                if id(inner) not in done:
+                    visit(inner, (*path, plan))
+        done.add(id(plan))
+
+    visit(root, ())
+    return used, findings
+
+
+def task_counts(project: Project) -> dict[int, int]:
+    """How many tasks each plan has when it is unfolded, by the plan's identity."""
+    counts: dict[int, int] = {}
+    for plan in _inner_first(project):
+        counts[id(plan)] = sum(
+            instance_count(task) * (counts[id(inner)] if (inner := project.plan_of(task)) else 1)
+            for task in plan.tasks.values()
+        )
+    return counts
+
+
+def _inner_first(project: Project) -> Iterator[Plan]:
+    done: set[int] = set()
+
+    def visit(plan: Plan) -> Iterator[Plan]:
+        for task in plan.tasks.values():
+            inner = project.plan_of(task)
+            if inner is not None and id(inner) not in done:
+                yield from visit(inner)
+        done.add(id(plan))
+        yield plan
+
+    return visit(project.root)
+
+
+def check_size(project: Project) -> Iterator[Finding]:
+    total = task_counts(project)[id(project.root)]
+    if total > MAX_TASKS:
+        message = f"the plan unfolds to {total:,} tasks, more than {MAX_TASKS:,}"
+        yield project.root.origin.at("tasks").key_finding("F708", message)
+
+
+def _shown(plan: Plan) -> str:
+    return plan.origin.document.file + "".join(f"/{step}" for step in plan.origin.path)

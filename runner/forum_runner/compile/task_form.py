@@ -1,0 +1,72 @@
+"""The wave plan's form of a task, as far as it does not depend on where the task is unfolded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from forum_runner.compile.project import Project
+from forum_runner.model import Accept, Budget, Gate, Need, Retry, Task
+
+_BUDGET_FIELDS = ("calls", "input_tokens", "output_tokens", "tokens", "micro_usd", "wall_ms", "output_bytes")
+_FLAGS = ("allow_failure", "idempotent", "sensitive", "cache")
+
+
+def plain_fields(task: Task, project: Project) -> dict[str, Any]:
+    form: dict[str, Any] = {flag: True for flag in _FLAGS if getattr(task, flag)}
+    if task.agent is not None:
+        form["agent"] = task.agent
+        form["ladder"] = [{"tier": str(tier), "adapter": adapter.name} for tier, adapter in project.ladder(task)]
+    else:
+        form["lane"] = task.lane
+        if task.escalate:
+            form["escalate"] = [str(tier) for tier in task.escalate]
+    if task.output is not None:
+        form["output"] = task.output.digest
+    if task.retry is not None:
+        form["retry"] = retry_form(task.retry)
+    if task.budget is not None:
+        form["budget"] = budget_form(task.budget)
+    return form
+
+
+def budget_form(budget: Budget) -> dict[str, int]:
+    amounts = ((name, getattr(budget, name)) for name in _BUDGET_FIELDS)
+    return {name: amount for name, amount in amounts if amount is not None}
+
+
+def retry_form(retry: Retry) -> dict[str, int]:
+    return {"attempts": retry.attempts, "backoff_ms": retry.backoff_ms, "max_backoff_ms": retry.max_backoff_ms}
+
+
+def gate_form(gate: Gate, question: list[Any]) -> dict[str, Any]:
+    form: dict[str, Any] = {"question": question, "on_deadline": gate.on_deadline}
+    if gate.deadline_ms is not None:
+        form["deadline_ms"] = gate.deadline_ms
+    return form
+
+
+def data_edge(need: Need, value: Mapping[str, Any]) -> dict[str, Any]:
+    edge: dict[str, Any] = {"edge": "data", "as": need.name, "from": value}
+    if need.expects is not None:
+        edge["expects"] = need.expects.digest
+    if need.max_bytes is not None:
+        edge["max_bytes"] = need.max_bytes
+    return edge
+
+
+def accept_forms(task: Task, commands: Mapping[int, list[Any]]) -> list[dict[str, Any]]:
+    """Cheap checks first: schemas, then commands, then judges; otherwise in the order in which they were written."""
+    return [_accept_form(check, commands[id(check)]) for check in sorted(task.accept, key=_cost)]
+
+
+def _cost(check: Accept) -> int:
+    if check.schema is not None:
+        return 0
+    return 1 if check.command is not None else 2
+
+
+def _accept_form(check: Accept, command: list[Any]) -> dict[str, Any]:
+    if check.schema is not None:
+        return {"schema": check.schema.digest}
+    return {"command": command} if check.command is not None else {"agent": check.agent}

@@ -1,0 +1,84 @@
+"""Where a handed-over value comes from, as the wave plan writes it.
+
+`{task}` is one task's output, `{each}` those of all instances of a foreach, `{list}` and `{object}` are made of others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from forum_runner.compile import matrix
+from forum_runner.compile.project import Project
+from forum_runner.manifest import pointer
+from forum_runner.model import Plan, Task
+
+Value = dict[str, Any]
+
+
+def instances_of(task: Task, chosen: dict[str, str]) -> list[tuple[str, dict[str, Any]]]:
+    """The instances that an edge means: all of them, or those with the chosen values."""
+    found = [(suffix, dict(values)) for suffix, values in matrix.instances(task)]
+    if not chosen:
+        return found
+    return [(s, v) for s, v in found if all(matrix.as_text(v[axis]) == text for axis, text in chosen.items())]
+
+
+def value_of(project: Project, plan: Plan, prefix: str, name: str, chosen: dict[str, str], path: str) -> Value:
+    """What an edge from the task `name` brings, in a plan that is unfolded under `prefix`."""
+    task = plan.tasks[name]
+    if not task.matrix:
+        return _of_instance(project, task, prefix + name, path)
+    values = [_of_instance(project, task, prefix + name + suffix, path) for suffix, _ in instances_of(task, chosen)]
+    return values[0] if set(chosen) == set(task.matrix) else {"list": values}
+
+
+def last_tasks(project: Project, plan: Plan, prefix: str, name: str, chosen: dict[str, str]) -> list[str]:
+    """The ids that must be done before the task `name` is: of a used plan, the tasks that none of its tasks needs."""
+    task = plan.tasks[name]
+    ids = [prefix + name + suffix for suffix, _ in instances_of(task, chosen)] if task.matrix else [prefix + name]
+    inner = project.plan_of(task)
+    if inner is None:
+        return ids
+    needed = {need.task for t in inner.tasks.values() for need in t.needs}
+    needed |= {t.foreach.task for t in inner.tasks.values() if t.foreach}
+    last = [other for other in inner.tasks if other not in needed]
+    return [found for id_ in ids for other in last for found in last_tasks(project, inner, id_ + "/", other, {})]
+
+
+def tasks_in(value: Value) -> Iterator[str]:
+    """The ids of all tasks that a value is made from."""
+    if "task" in value:
+        yield value["task"]
+    elif "each" in value:
+        yield value["each"]
+    elif "list" in value:
+        for item in value["list"]:
+            yield from tasks_in(item)
+    else:
+        for item in value["object"].values():
+            yield from tasks_in(item)
+
+
+def _of_instance(project: Project, task: Task, id_: str, path: str) -> Value:
+    inner = project.plan_of(task)
+    if inner is not None:
+        outputs = {
+            name: value_of(project, inner, id_ + "/", output.task, {}, output.select)
+            for name, output in inner.outputs.items()
+        }
+        return _selected({"object": outputs}, pointer.tokens(path))
+    if task.foreach:
+        return {"each": id_, "item": path} if path else {"each": id_}
+    return {"task": id_, "select": path} if path else {"task": id_}
+
+
+def _selected(value: Value, tokens: list[str]) -> Value:
+    """The value with a pointer applied to it, as far as that can be done before the run."""
+    if not tokens:
+        return value
+    if "object" in value:
+        return _selected(value["object"][tokens[0]], tokens[1:])
+    if "list" in value:
+        return _selected(value["list"][int(tokens[0])], tokens[1:])
+    return {**value, "select": value.get("select", "") + pointer.join(tokens)}

@@ -1,0 +1,122 @@
+"""The wave plan: one RFC 8785 document that says everything a run needs to know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from forum_runner.canonical import canonical, digest, join_members
+from forum_runner.compile.expand import Binding, Expansion, Known, Secret
+from forum_runner.compile.layer import cut, layer
+from forum_runner.compile.permissions import candidates, reachable_adapters
+from forum_runner.compile.project import Project
+from forum_runner.compile.task_form import budget_form, retry_form
+from forum_runner.manifest.bundle import SourceFile
+from forum_runner.manifest.workflow import Workflow
+from forum_runner.model import Agent, Policy
+
+
+def write_wave_plan(
+    workflow: Workflow,
+    project: Project,
+    expansion: Expansion,
+    bindings: Mapping[str, Binding],
+    sources: Iterable[SourceFile],
+) -> tuple[dict[str, Any], bytes]:
+    """The document and its bytes."""
+    policy = project.policy
+    if policy is None:
+        raise ValueError("a project without a policy cannot be written")
+    schemas = dict(expansion.schemas)
+    waves = layer({id_: task.upstreams for id_, task in expansion.tasks.items()})
+    document: dict[str, Any] = {
+        "apiVersion": "forum/v1",
+        "kind": "WavePlan",
+        "metadata": _metadata(workflow),
+        "policy": _policy(policy),
+        "adapters": {name: dict(adapter.settings) for name, adapter in reachable_adapters(project).items()},
+        "agents": _agents(project),
+        "inputs": _inputs(project, bindings, schemas),
+        "schemas": schemas,
+        "tasks": {id_: task.form for id_, task in expansion.tasks.items()},
+        "waves": cut(waves, policy.max_parallel),
+        "outputs": expansion.outputs,
+    }
+    # Each member is written once. The same plan read from other files is the same plan: its digest leaves them out.
+    members = {name: canonical(value) for name, value in document.items()}
+    document["digest"] = digest(join_members(members))
+    document["bundle"] = [
+        {"path": source.name, "digest": source.digest, "bytes": len(source.data)}
+        for source in sorted(sources, key=lambda source: source.name)
+    ]
+    members |= {name: canonical(document[name]) for name in ("digest", "bundle")}
+    return document, join_members(members)
+
+
+def _metadata(workflow: Workflow) -> dict[str, str]:
+    metadata = {"name": workflow.name}
+    if workflow.description is not None:
+        metadata["description"] = workflow.description
+    return metadata
+
+
+def _policy(policy: Policy) -> dict[str, Any]:
+    allow = policy.allow
+    rates = {}
+    for name, rate in policy.rates.items():
+        amounts = {"requests_per_minute": rate.requests_per_minute, "tokens_per_minute": rate.tokens_per_minute}
+        rates[name] = {field: amount for field, amount in amounts.items() if amount is not None}
+    return {
+        "max_parallel": policy.max_parallel,
+        "dispatch": policy.dispatch,
+        "budget": budget_form(policy.budget),
+        "allow": {name: list(getattr(allow, name)) for name in ("agents", "adapters", "commands", "hosts", "env")},
+        "retry": retry_form(policy.retry),
+        "rates": rates,
+        "on_failure": policy.on_failure,
+        "privacy": {"sensitive": policy.sensitive, "scrub_env": list(policy.scrub_env)},
+        "durability": policy.durability,
+    }
+
+
+def _agents(project: Project) -> dict[str, Any]:
+    """The agents that tasks can reach: workers, judges and, where a task is routed, all candidates."""
+    tasks = [task for plan in project.plans() for task in plan.tasks.values()]
+    names = {task.agent for task in tasks} | {check.agent for task in tasks for check in task.accept}
+    if any(task.lane for task in tasks):
+        names |= {agent.name for agent in candidates(project)}
+    reachable = reachable_adapters(project)
+    found = (project.agent(name) for name in names)
+    return {agent.name: _agent(agent, reachable) for agent in found if agent is not None}
+
+
+def _agent(agent: Agent, reachable: Mapping[str, Any]) -> dict[str, Any]:
+    form: dict[str, Any] = {
+        "tier": str(agent.tier),
+        "adapters": {str(tier): name for tier, name in agent.adapters.items() if name in reachable},
+    }
+    if agent.domain is not None:
+        form["domain"] = agent.domain
+    if agent.keywords:
+        form["keywords"] = list(agent.keywords)
+    if agent.persona is not None:
+        form["persona"] = agent.persona
+    if agent.limits is not None:
+        form["limits"] = budget_form(agent.limits)
+    return form
+
+
+def _inputs(project: Project, bindings: Mapping[str, Binding], schemas: dict[str, Any]) -> dict[str, Any]:
+    inputs = {}
+    for name, declared in project.root.inputs.items():
+        if declared.schema is None:
+            continue
+        schemas[declared.schema.digest] = declared.schema.value
+        form: dict[str, Any] = {"schema": declared.schema.digest}
+        match bindings[name]:
+            case Known(value):
+                form["value"] = value
+            case Secret():
+                form["secret"] = True
+        inputs[name] = form
+    return inputs

@@ -1,0 +1,108 @@
+"""One YAML document: its value, and the place of every key and value in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from forum_runner.finding import Finding, Place
+
+Step = str | int
+Path = tuple[Step, ...]
+
+
+class Mark(Protocol):
+    """A position that the YAML parser gives; both numbers count from 0."""
+
+    line: int
+    column: int
+
+
+class Span(Protocol):
+    start_mark: Mark
+    end_mark: Mark
+
+
+@dataclass(slots=True)
+class Branch:
+    """The place of a mapping or a list, and of all that it holds."""
+
+    start_mark: Mark
+    end_mark: Mark
+    children: dict[Step, Span]
+    keys: dict[Step, Span]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Document:
+    """`renames` tells by which misspelt key a field was found, so that its place is still known."""
+
+    file: str
+    text: str
+    value: Any
+    span: Span
+    renames: dict[Path, str] = field(default_factory=dict)
+
+    def origin(self, *path: Step) -> Origin:
+        return Origin(self, path)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a value of the model comes from."""
+
+    document: Document
+    path: Path = ()
+
+    def at(self, *steps: Step) -> Origin:
+        return Origin(self.document, self.path + steps)
+
+    def place(self) -> Place:
+        """The place of the value; where it is not there, of the nearest thing that holds it."""
+        span, _ = self._find()
+        return _place(self.document.file, span)
+
+    def key_place(self) -> Place:
+        """The place of the value's key, or of the value itself in a list."""
+        span, key = self._find()
+        return _place(self.document.file, key or span)
+
+    def place_of(self, fragment: str) -> Place:
+        """The place of a piece of text inside the value, if it stands there as it is written."""
+        whole = self.place()
+        span, _ = self._find()
+        lines = self.document.text.splitlines()[span.start_mark.line : span.end_mark.line + 1]
+        for offset, line in enumerate(lines):
+            column = line.find(fragment, span.start_mark.column if offset == 0 else 0)
+            if column >= 0:
+                number = span.start_mark.line + offset + 1
+                return Place(whole.file, number, column + 1, number, column + 1 + len(fragment))
+        return whole
+
+    def finding(self, code: str, message: str, hint: str | None = None) -> Finding:
+        return Finding(code, self.place(), message, hint)
+
+    def key_finding(self, code: str, message: str, hint: str | None = None) -> Finding:
+        return Finding(code, self.key_place(), message, hint)
+
+    def _find(self) -> tuple[Span, Span | None]:
+        span: Span = self.document.span
+        key: Span | None = None
+        for depth, step in enumerate(self.path):
+            name = self.document.renames.get(self.path[: depth + 1], step)
+            if not isinstance(span, Branch):
+                # A short form: the whole value says what a field would have said.
+                return span, key
+            if name not in span.children:
+                # What is missing is reported where it should stand: at the key of what lacks it.
+                return key or span, key
+            key, span = span.keys.get(name), span.children[name]
+        return span, key
+
+
+def _place(file: str, span: Span) -> Place:
+    start, end = span.start_mark, span.end_mark
+    if isinstance(span, Branch) and (start.line, start.column) != (end.line, end.column):
+        # A whole block would underline half the file: its first character is enough.
+        return Place(file, start.line + 1, start.column + 1, start.line + 1, start.column + 2)
+    return Place(file, start.line + 1, start.column + 1, end.line + 1, end.column + 1)

@@ -1,0 +1,101 @@
+"""The files that one run loads: each is read once, by its path from the bundle's root, and has a digest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from forum_runner.canonical import digest
+from forum_runner.document import Document, Origin
+from forum_runner.finding import Finding, Place
+from forum_runner.manifest.files import FileProblem, Files, resolve_path
+from forum_runner.manifest.yaml_reader import read_yaml
+
+_BOM = "\N{ZERO WIDTH NO-BREAK SPACE}"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    name: str
+    data: bytes
+    text: str
+    documents: tuple[Document, ...]
+
+    @property
+    def digest(self) -> str:
+        return digest(self.data)
+
+
+class Bundle:
+    """Opens files and keeps what was found wrong with them."""
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        self._opened: dict[str, SourceFile | FileProblem] = {}
+        self.findings: list[Finding] = []
+
+    @property
+    def sources(self) -> dict[str, SourceFile]:
+        return {name: item for name, item in sorted(self._opened.items()) if isinstance(item, SourceFile)}
+
+    def open_entry(self, name: str) -> SourceFile | None:
+        """The file that a command was given; if it cannot be read, the finding stands at the file itself."""
+        opened = self._open(name)
+        if isinstance(opened, FileProblem):
+            self.findings.append(Finding(opened.code, Place(name), opened.message, opened.hint))
+            return None
+        return opened
+
+    def open_reference(self, reference: str, origin: Origin) -> SourceFile | None:
+        """The file that a manifest names; if it cannot be read, the finding stands where it is named."""
+        try:
+            opened = self._open(resolve_path(origin.document.file, reference))
+        except FileProblem as problem:
+            opened = problem
+        if isinstance(opened, FileProblem):
+            self.findings.append(origin.finding(opened.code, opened.message, opened.hint))
+            return None
+        return opened
+
+    def single_document(self, source: SourceFile, origin: Origin) -> Document | None:
+        """The only document of a file that may hold no more than one, such as a schema or a file of inputs."""
+        if len(source.documents) > 1:
+            place = source.documents[1].origin().place()
+            message = f"'{source.name}' holds several documents where one is expected"
+            self.findings.append(Finding("F124", place, message, f"it is read from {origin.document.file}"))
+            return None
+        return source.documents[0] if source.documents else None
+
+    def _open(self, name: str) -> SourceFile | FileProblem:
+        if name not in self._opened:
+            try:
+                self._opened[name] = self._read(name)
+            except FileProblem as problem:
+                self._opened[name] = problem
+        return self._opened[name]
+
+    def _read(self, name: str) -> SourceFile:
+        data = self._files.read(name)
+        text = self._decode(name, data)
+        if text is None:
+            return SourceFile(name, data, "", ())
+        documents, findings = read_yaml(name, text)
+        self.findings += findings
+        if not documents and not findings:
+            self.findings.append(Finding("F107", Place(name), f"'{name}' is empty"))
+        return SourceFile(name, data, text, tuple(documents))
+
+    def _decode(self, name: str, data: bytes) -> str | None:
+        try:
+            text = data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            before = data[data.rfind(b"\n", 0, error.start) + 1 : error.start].decode("utf-8", "replace")
+            place = Place(name, line, len(before) + 1, line, len(before) + 2)
+            message = f"not valid UTF-8: byte 0x{data[error.start]:02x}"
+            self.findings.append(Finding("F105", place, message, "save the file as UTF-8"))
+            return None
+        if text.startswith(_BOM):
+            message = "the file begins with a byte order mark"
+            self.findings.append(Finding("F106", Place(name), message, "save it as UTF-8 without BOM"))
+            return text.removeprefix(_BOM)
+        return text

@@ -1,0 +1,110 @@
+"""Where the bytes of a bundle come from: a folder that nothing may leave, or forum's own manifests."""
+
+from __future__ import annotations
+
+import errno
+import posixpath
+import re
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+from forum_runner import resources
+
+MAX_FILE_BYTES = 16 * 1024 * 1024
+BUILT_IN = "forum:"
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+
+
+class FileProblem(Exception):
+    """A file that cannot be read, and the code of the finding that says so."""
+
+    def __init__(self, code: str, message: str, hint: str | None = None) -> None:
+        self.code = code
+        self.message = message
+        self.hint = hint
+        super().__init__(message)
+
+
+class Files(Protocol):
+    def read(self, name: str) -> bytes:
+        """The bytes of a file, by its path from the bundle's root. Raises FileProblem."""
+
+
+class DiskFiles:
+    """The files below one folder, links out of it left out, and forum's own manifests."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root.resolve()
+
+    def read(self, name: str) -> bytes:
+        if name.startswith(BUILT_IN):
+            return resources.manifest_bytes(name.removeprefix(BUILT_IN))
+        try:
+            return self._read(name)
+        except (OSError, ValueError) as error:
+            raise _as_problem(name, error) from error
+
+    def _read(self, name: str) -> bytes:
+        path = (self._root / name).resolve()
+        if not path.is_relative_to(self._root):
+            raise FileProblem(
+                "F121", f"'{name}' is a link that leads out of the bundle", "copy the file into the bundle"
+            )
+        status = path.stat()
+        if stat.S_ISDIR(status.st_mode):
+            raise FileProblem("F102", f"'{name}' is a folder, not a file")
+        if not stat.S_ISREG(status.st_mode):
+            raise FileProblem("F103", f"'{name}' is not a regular file")
+        with path.open("rb") as stream:
+            data = stream.read(MAX_FILE_BYTES + 1)
+        return _limited(name, data)
+
+
+class MemoryFiles:
+    """A bundle that was never written down; forum's own manifests are there too."""
+
+    def __init__(self, contents: Mapping[str, bytes]) -> None:
+        self._contents = dict(contents)
+
+    def read(self, name: str) -> bytes:
+        if name.startswith(BUILT_IN):
+            return resources.manifest_bytes(name.removeprefix(BUILT_IN))
+        if name not in self._contents:
+            raise _not_there(name)
+        return _limited(name, self._contents[name])
+
+
+def resolve_path(holder: str, reference: str) -> str:
+    """The path from the bundle's root that a reference in the file `holder` means. Raises FileProblem."""
+    if _SCHEME.match(reference):
+        raise FileProblem("F122", f"'{reference}' is not a path in the bundle", "nothing is fetched; copy the file")
+    if reference.startswith("/") or "\\" in reference:
+        raise FileProblem("F122", f"'{reference}' is not a relative path with '/'", "write it relative to this file")
+    prefix = BUILT_IN if holder.startswith(BUILT_IN) else ""
+    folder = posixpath.dirname(holder.removeprefix(prefix))
+    name = posixpath.normpath(posixpath.join(folder, reference))
+    if name == ".." or name.startswith("../"):
+        raise FileProblem("F120", f"'{reference}' leaves the bundle", "copy the file, or give a wider --root")
+    return prefix + name
+
+
+def _limited(name: str, data: bytes) -> bytes:
+    if len(data) > MAX_FILE_BYTES:
+        raise FileProblem("F104", f"'{name}' is larger than {MAX_FILE_BYTES // 2**20} MiB")
+    return data
+
+
+def _not_there(name: str) -> FileProblem:
+    return FileProblem("F101", f"there is no file '{name}'")
+
+
+def _as_problem(name: str, error: OSError | ValueError) -> FileProblem:
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return _not_there(name)
+    if isinstance(error, OSError) and error.errno in (errno.ELOOP, errno.ENAMETOOLONG):
+        return FileProblem("F103", f"'{name}' cannot be opened: {error.strerror}")
+    reason = error.strerror if isinstance(error, OSError) else "the path is not valid"
+    return FileProblem("F103", f"'{name}' cannot be read: {reason}")

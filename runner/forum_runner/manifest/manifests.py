@@ -1,0 +1,113 @@
+"""Finds the manifest that is meant: by path, by name, or by kind in the same file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from forum_runner.document import Document, Origin
+from forum_runner.finding import Finding
+from forum_runner.manifest.bundle import Bundle, SourceFile
+from forum_runner.manifest.shape import KINDS, check_header, check_shape
+from forum_runner.manifest.suggest import hint_for
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """One document of a known kind; `value` holds what is sound of it."""
+
+    kind: str
+    name: str
+    value: Any
+    document: Document
+
+    @property
+    def origin(self) -> Origin:
+        return self.document.origin()
+
+
+class Manifests:
+    """The manifests of a bundle, each validated once, when its file is first opened."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._bundle = bundle
+        self._read: dict[str, list[Manifest]] = {}
+
+    def all_in(self, source: SourceFile) -> list[Manifest]:
+        if source.name not in self._read:
+            read = [self._manifest(document) for document in source.documents]
+            self._read[source.name] = [manifest for manifest in read if manifest is not None]
+        return self._read[source.name]
+
+    def entry(self, source: SourceFile, kind: str, name: str | None) -> Manifest | None:
+        """The manifest that a command was given a path for."""
+        found = [m for m in self.all_in(source) if m.kind == kind and name in (None, m.name)]
+        if len(found) == 1:
+            return found[0]
+        at = source.documents[0].origin() if source.documents else None
+        if at is not None and not found and self._is_sound(source):
+            self._object(at, "F003", f"there is no {kind}{_named(name)} in this file", _held(self.all_in(source)))
+        elif found:
+            names = ", ".join(sorted(m.name for m in found))
+            message = f"there are {len(found)} documents of kind {kind} in this file: {names}"
+            self._object(found[1].origin.at("kind"), "F004", message, f"say which: '{source.name}#NAME'")
+        return None
+
+    def beside(self, source: SourceFile, kind: str) -> Manifest | None:
+        """The one manifest of a kind in a file whose workflow names none; a second one is a finding."""
+        found = [m for m in self.all_in(source) if m.kind == kind]
+        if len(found) > 1:
+            message = f"there are {len(found)} documents of kind {kind} in this file, and the workflow names none"
+            self._object(
+                found[1].origin.at("kind"), "F004", message, f"name one: '{kind.lower()}: \"#{found[0].name}\"'"
+            )
+        return found[0] if found else None
+
+    def by_reference(self, reference: str, kind: str, origin: Origin) -> Manifest | None:
+        """What `path`, `path#name` or `#name` means in the file that holds it."""
+        path, _, name = reference.partition("#")
+        source = self._bundle.open_reference(path or origin.document.file.rpartition("/")[2], origin)
+        if source is None:
+            return None
+        found = [m for m in self.all_in(source) if m.kind == kind and name in ("", m.name)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            self._object(origin, "F004", f"'{source.name}' holds {len(found)} documents of kind {kind}", "add '#NAME'")
+        elif self._is_sound(source):
+            message = f"'{source.name}' holds no {kind}{_named(name)}"
+            known = [m.name for m in self.all_in(source) if m.kind == kind]
+            hint = hint_for(name, known, "names") if name and known else _held(self.all_in(source))
+            self._object(origin, "F005", message, hint)
+        return None
+
+    def _is_sound(self, source: SourceFile) -> bool:
+        """Whether all documents say what they are: one that does not may be the one that is missed."""
+        return bool(source.documents) and len(self.all_in(source)) == len(source.documents)
+
+    def _manifest(self, document: Document) -> Manifest | None:
+        kind, findings = check_header(document)
+        self._bundle.findings += findings
+        if kind is None:
+            return None
+        value, findings = check_shape(document, kind.lower())
+        # The header has its own findings, with better words.
+        self._bundle.findings += [f for f in findings if f.code != "F204" or not _is_header(f, document)]
+        metadata = value.get("metadata", {})
+        return Manifest(kind, metadata.get("name", ""), value, document)
+
+    def _object(self, origin: Origin, code: str, message: str, hint: str | None) -> None:
+        self._bundle.findings.append(origin.finding(code, message, hint))
+
+
+def _is_header(finding: Finding, document: Document) -> bool:
+    return finding.place in (document.origin("apiVersion").place(), document.origin("kind").place())
+
+
+def _named(name: str | None) -> str:
+    return f" named '{name}'" if name else ""
+
+
+def _held(manifests: list[Manifest]) -> str:
+    kinds = sorted({manifest.kind for manifest in manifests}, key=KINDS.index)
+    return f"it holds: {', '.join(kinds)}" if kinds else "it holds no manifest"

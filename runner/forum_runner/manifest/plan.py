@@ -1,0 +1,159 @@
+"""Reads a plan: its inputs, tasks and outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from forum_runner.document import Origin
+from forum_runner.finding import Finding
+from forum_runner.manifest.sections import read_budget, read_retry, read_text
+from forum_runner.manifest.units import milliseconds
+from forum_runner.manifest.user_schema import SchemaReader
+from forum_runner.model import (
+    Accept,
+    EdgeKind,
+    Foreach,
+    Gate,
+    Need,
+    Plan,
+    PlanInput,
+    PlanOutput,
+    Schema,
+    Task,
+    Text,
+    Tier,
+    When,
+)
+
+_DATA_FIELDS = ("select", "as", "expects", "max_bytes")
+# Fields of a task that are taken as they stand, and what the model calls them.
+_PLAIN_FIELDS = {name: name for name in "agent lane uses allow_failure idempotent sensitive cache".split()}
+_PLAIN_FIELDS["with"] = "arguments"
+
+
+class PlanReader:
+    """Reads plans; schemas and texts that are not sound go to `findings`."""
+
+    def __init__(self, schemas: SchemaReader, findings: list[Finding]) -> None:
+        self._schemas = schemas
+        self._findings = findings
+        self._readers: dict[str, Callable[[Any, Origin], Any]] = {
+            "instruction": lambda value, at: self._text(value, at.at("instruction")),
+            "run": lambda value, at: self._texts(value, at.at("run")),
+            "needs": self._needs,
+            "output": lambda value, at: self._schemas.read(value, at.at("output")),
+            "done_when": lambda value, at: self._texts(value, at.at("done_when")),
+            "accept": self._accepts,
+            "retry": lambda value, _: read_retry(value),
+            "escalate": lambda value, _: tuple(Tier(tier) for tier in value if tier is not None),
+            "budget": lambda value, at: read_budget(value, at.at("budget")),
+            "gate": lambda value, at: self._gate(value, at.at("gate")),
+            "when": lambda value, at: self._when(value, at.at("when")),
+            "matrix": lambda value, _: _matrix(value),
+            "foreach": lambda value, at: _foreach(value, at.at("foreach")),
+        }
+
+    def read(self, value: Mapping[str, Any], origin: Origin) -> Plan:
+        inputs, tasks, outputs = (value.get(name, {}) for name in ("inputs", "tasks", "outputs"))
+        return Plan(
+            origin=origin,
+            inputs={n: self._input(n, v, origin.at("inputs", n)) for n, v in inputs.items()},
+            tasks={n: self._task(n, v, origin.at("tasks", n)) for n, v in tasks.items()},
+            outputs={n: o for n, v in outputs.items() if (o := _output(n, v, origin.at("outputs", n)))},
+        )
+
+    def _input(self, name: str, value: Mapping[str, Any], origin: Origin) -> PlanInput:
+        schema = {keyword: content for keyword, content in value.items() if keyword not in ("secret", "default")}
+        return PlanInput(
+            origin=origin,
+            name=name,
+            schema=self._schemas.read(schema, origin),
+            has_default="default" in value,
+            default=value.get("default"),
+            secret=value.get("secret", False),
+        )
+
+    def _task(self, name: str, value: Mapping[str, Any], origin: Origin) -> Task:
+        fields: dict[str, Any] = {"origin": origin, "id": name}
+        for field, content in value.items():
+            if field in self._readers:
+                fields[field] = self._readers[field](content, origin)
+            elif field in _PLAIN_FIELDS:
+                fields[_PLAIN_FIELDS[field]] = content
+        return Task(**fields)
+
+    def _needs(self, items: list[Any], origin: Origin) -> tuple[Need, ...]:
+        needs = []
+        for index, item in enumerate(items):
+            if isinstance(item, str):
+                needs.append(Need(origin.at("needs", index), item, name=item))
+            elif item is not None and "task" in item:
+                needs.append(self._need(item, origin.at("needs", index)))
+        return tuple(needs)
+
+    def _need(self, value: Mapping[str, Any], origin: Origin) -> Need:
+        matrix = {}
+        for axis, chosen in value.get("matrix", {}).items():
+            is_text = isinstance(chosen, str)
+            matrix[axis] = self._text(chosen, origin.at("matrix", axis)) if is_text else chosen
+        return Need(
+            origin=origin,
+            task=value["task"],
+            kind=EdgeKind(value.get("edge", EdgeKind.DATA)),
+            name=value.get("as", value["task"]),
+            select=value.get("select", ""),
+            expects=self._schema(value, "expects", origin),
+            max_bytes=value.get("max_bytes"),
+            matrix=matrix,
+            data_fields=tuple(field for field in _DATA_FIELDS if field in value),
+        )
+
+    def _accepts(self, items: list[Any], origin: Origin) -> tuple[Accept, ...]:
+        checks = []
+        for index, item in enumerate(items):
+            if item is None:
+                continue
+            at = origin.at("accept", index)
+            command = self._texts(item["command"], at.at("command")) if "command" in item else None
+            checks.append(Accept(at, self._schema(item, "schema", at), command, item.get("agent")))
+        return tuple(checks)
+
+    def _gate(self, value: Mapping[str, Any], origin: Origin) -> Gate:
+        return Gate(
+            question=self._text(value.get("question", ""), origin.at("question")),
+            deadline_ms=milliseconds(value["deadline"]) if "deadline" in value else None,
+            on_deadline=value.get("on_deadline", "reject"),
+        )
+
+    def _when(self, value: Mapping[str, Any], origin: Origin) -> When | None:
+        if "task" not in value:
+            return None
+        return When(origin, value["task"], value.get("select", ""), self._schema(value, "output", origin))
+
+    def _schema(self, value: Mapping[str, Any], field: str, origin: Origin) -> Schema | None:
+        return self._schemas.read(value[field], origin.at(field)) if field in value else None
+
+    def _text(self, value: str, origin: Origin) -> Text:
+        if "${{" not in value:
+            return (value,) if value else ()
+        return read_text(value, origin, self._findings)
+
+    def _texts(self, items: Any, origin: Origin) -> tuple[Text, ...]:
+        return tuple(self._text(item, origin.at(i)) for i, item in enumerate(items) if item is not None)
+
+
+def _matrix(value: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
+    return {axis: tuple(item for item in items if item is not None) for axis, items in value.items()}
+
+
+def _foreach(value: Mapping[str, Any], origin: Origin) -> Foreach | None:
+    if "task" not in value or "as" not in value:
+        return None
+    return Foreach(origin, value["task"], value.get("select", ""), value["as"], value.get("max", 1))
+
+
+def _output(name: str, value: Any, origin: Origin) -> PlanOutput | None:
+    if isinstance(value, str):
+        return PlanOutput(origin, name, value)
+    return PlanOutput(origin, name, value["task"], value.get("select", "")) if "task" in value else None

@@ -1,0 +1,45 @@
+"""Reads a policy: what is allowed. A field that is left out has the value that the model gives it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from forum_runner.document import Origin
+from forum_runner.manifest.sections import read_budget, read_retry
+from forum_runner.model import Allow, Budget, Policy, Rate, Retry
+
+
+def read_policy(value: Mapping[str, Any], origin: Origin) -> Policy:
+    privacy = value.get("privacy", {})
+    usual = Policy(origin)
+    return Policy(
+        origin=origin,
+        max_parallel=value.get("max_parallel", usual.max_parallel),
+        dispatch=value.get("dispatch", usual.dispatch),
+        budget=read_budget(value.get("budget"), origin.at("budget")) or Budget(),
+        allow=_allow(value.get("allow", {})),
+        retry=read_retry(value.get("retry")) or Retry(),
+        rates={name: _rate(rate) for name, rate in value.get("rates", {}).items()},
+        on_failure=value.get("on_failure", usual.on_failure),
+        sensitive=privacy.get("sensitive", usual.sensitive),
+        scrub_env=_sorted(privacy.get("scrub_env", ())),
+        durability=value.get("durability", usual.durability),
+    )
+
+
+def _allow(value: Mapping[str, Any]) -> Allow:
+    usual = Allow()
+    return Allow(
+        agents=_sorted(value.get("agents", usual.agents)),
+        adapters=_sorted(value.get("adapters", usual.adapters)),
+        commands=_sorted(value.get("commands", usual.commands)),
+        hosts=_sorted(value.get("hosts", usual.hosts)),
+        env=_sorted(value.get("env", usual.env)),
+    )
+
+
+def _rate(value: Mapping[str, Any]) -> Rate:
+    return Rate(value.get("requests_per_minute"), value.get("tokens_per_minute"))
+
+
+def _sorted(items: Any) -> tuple[str, ...]:
+    return tuple(sorted(item for item in items if item is not None))

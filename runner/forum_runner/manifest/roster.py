@@ -1,0 +1,83 @@
+"""Reads a roster: who can do work."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from forum_runner.document import Origin
+from forum_runner.manifest.sections import read_budget
+from forum_runner.manifest.units import micro_usd, milliseconds
+from forum_runner.model import Adapter, Agent, Prices, Roster, Tier
+
+_SPANS = {"timeout": "timeout_ms", "connect_timeout": "connect_timeout_ms"}
+_ENV_FIELDS = ("api_key_env", "proxy_env")
+
+
+def read_roster(value: Mapping[str, Any], origin: Origin) -> Roster:
+    adapters = value.get("adapters", {})
+    agents = value.get("agents", {})
+    return Roster(
+        adapters={n: _adapter(n, v, origin.at("adapters", n)) for n, v in adapters.items() if "type" in v},
+        agents={n: _agent(n, v, origin.at("agents", n)) for n, v in agents.items()},
+    )
+
+
+def _adapter(name: str, value: Mapping[str, Any], origin: Origin) -> Adapter:
+    prices = _prices(value.get("prices"))
+    argv = value.get("argv")
+    return Adapter(
+        origin=origin,
+        name=name,
+        type=value["type"],
+        settings=_settings(value, prices),
+        argv=tuple(argv) if argv else None,
+        base_url=value.get("base_url"),
+        env=tuple(item for item in value.get("env", ()) if item is not None),
+        env_fields={field: value[field] for field in _ENV_FIELDS if field in value},
+        prices=prices,
+    )
+
+
+def _settings(value: Mapping[str, Any], prices: Prices | None) -> dict[str, Any]:
+    """The adapter as the wave plan writes it; the user's own fields stay behind."""
+    settings: dict[str, Any] = {}
+    for field, content in value.items():
+        if field in _SPANS:
+            settings[_SPANS[field]] = milliseconds(content)
+        elif field == "env":
+            settings[field] = sorted(item for item in content if item is not None)
+        elif field != "prices" and not field.startswith("x-"):
+            settings[field] = content
+    if prices is not None:
+        per_million = {"input": prices.input, "cached_input": prices.cached_input, "output": prices.output}
+        settings["prices"] = per_million
+    return settings
+
+
+def _prices(value: Mapping[str, Any] | None) -> Prices | None:
+    if value is None or "input" not in value or "output" not in value:
+        return None
+    return Prices(
+        input=micro_usd(value["input"]),
+        cached_input=micro_usd(value.get("cached_input", value["input"])),
+        output=micro_usd(value["output"]),
+    )
+
+
+def _agent(name: str, value: Mapping[str, Any], origin: Origin) -> Agent:
+    """One adapter serves the agent's own tier. With several, work begins at the lowest unless `tier` says otherwise."""
+    by_tier = {Tier(tier): adapter for tier, adapter in value.get("adapters", {}).items() if not tier.startswith("x-")}
+    lowest = min(by_tier, key=lambda tier: tier.rank) if by_tier else Tier.CAPABLE
+    tier = Tier(value["tier"]) if "tier" in value else lowest
+    if "adapter" in value:
+        by_tier = {tier: value["adapter"]}
+    return Agent(
+        origin=origin,
+        name=name,
+        tier=tier,
+        adapters=by_tier,
+        is_tiered="adapter" not in value,
+        domain=value.get("domain"),
+        keywords=tuple(sorted(word for word in value.get("keywords", ()) if word is not None)),
+        persona=value.get("persona"),
+        limits=read_budget(value.get("limits"), origin.at("limits")),
+    )

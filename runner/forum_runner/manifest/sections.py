@@ -1,0 +1,42 @@
+"""Parts that several kinds of manifest have in common: budgets, retries, texts with references."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from forum_runner.document import Origin
+from forum_runner.finding import Finding
+from forum_runner.manifest.template import REFERENCE_HINT, parse_text
+from forum_runner.manifest.units import micro_usd, milliseconds
+from forum_runner.model import Budget, Retry, Text
+
+
+def read_budget(value: Mapping[str, Any] | None, origin: Origin) -> Budget | None:
+    if value is None:
+        return None
+    return Budget(
+        origin=origin,
+        calls=value.get("calls"),
+        input_tokens=value.get("input_tokens"),
+        output_tokens=value.get("output_tokens"),
+        tokens=value.get("tokens"),
+        micro_usd=micro_usd(value["usd"]) if "usd" in value else None,
+        wall_ms=milliseconds(value["wall"]) if "wall" in value else None,
+        output_bytes=value.get("output_bytes"),
+    )
+
+
+def read_retry(value: Mapping[str, Any] | None) -> Retry | None:
+    if value is None:
+        return None
+    usual = Retry()
+    return Retry(
+        attempts=value.get("attempts", usual.attempts),
+        backoff_ms=milliseconds(value["backoff"]) if "backoff" in value else usual.backoff_ms,
+        max_backoff_ms=milliseconds(value["max_backoff"]) if "max_backoff" in value else usual.max_backoff_ms,
+    )
+
+
+def read_text(value: str, origin: Origin, findings: list[Finding]) -> Text:
+    text, problems = parse_text(value)
+    findings += [Finding("F019", origin.place_of(p.written), p.message, REFERENCE_HINT) for p in problems]
+    return text

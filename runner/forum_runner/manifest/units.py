@@ -1,0 +1,29 @@
+"""Spans of time and sums of money, as the manifests write them and as everything else counts them."""
+
+_MILLISECONDS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+MICRO = 1_000_000
+
+
+def milliseconds(text: str) -> int:
+    """`90s` is 90,000. The schema has already seen to the form."""
+    unit = text.lstrip("0123456789")
+    return int(text[: -len(unit)]) * _MILLISECONDS[unit]
+
+
+def micro_usd(text: str) -> int:
+    """`0.10` is 100,000: exact, because it never is a float."""
+    whole, _, decimals = text.partition(".")
+    return int(whole) * MICRO + int(decimals.ljust(6, "0"))
+
+
+def shown_usd(micro: int) -> str:
+    whole, rest = divmod(micro, MICRO)
+    decimals = f"{rest:06}".rstrip("0").ljust(2, "0")
+    return f"${whole}.{decimals}"
+
+
+def shown_span(ms: int) -> str:
+    for unit in ("d", "h", "m", "s"):
+        if ms and ms % _MILLISECONDS[unit] == 0:
+            return f"{ms // _MILLISECONDS[unit]}{unit}"
+    return f"{ms}ms"

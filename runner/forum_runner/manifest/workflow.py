@@ -1,0 +1,138 @@
+"""Puts a workflow together: its roster, policy, plan, inputs and script, from wherever it names them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from forum_runner.document import Origin
+from forum_runner.finding import Finding
+from forum_runner.manifest.bundle import Bundle, SourceFile
+from forum_runner.manifest.files import BUILT_IN
+from forum_runner.manifest.manifests import Manifest, Manifests
+from forum_runner.manifest.plan import PlanReader
+from forum_runner.manifest.policy import read_policy
+from forum_runner.manifest.roster import read_roster
+from forum_runner.manifest.user_schema import SchemaReader
+from forum_runner.model import Answer, Plan, Policy, Roster
+
+DEFAULT = "default"
+
+_Read = TypeVar("_Read")
+
+
+@dataclass(frozen=True, slots=True)
+class InputValue:
+    """A value for an input, and where it was given: in a manifest, or nowhere that has a place.
+
+    `is_text`: it was typed on a command line, and the plan has yet to say what it is.
+    """
+
+    value: Any
+    origin: Origin | None = None
+    is_text: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Workflow:
+    """A part that could not be read is None, and a finding says why."""
+
+    origin: Origin
+    name: str
+    description: str | None
+    roster: Roster | None
+    policy: Policy | None
+    plan: Plan | None
+    inputs: Mapping[str, InputValue]
+    answers: tuple[Answer, ...]
+
+
+class WorkflowReader:
+    """Reads workflows and the plans that they use, each plan once."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self.bundle = bundle
+        self.manifests = Manifests(bundle)
+        self._plan_reader = PlanReader(SchemaReader(bundle), bundle.findings)
+        self._plans: dict[tuple[str, tuple[str | int, ...], int], Plan] = {}
+
+    @property
+    def findings(self) -> list[Finding]:
+        return self.bundle.findings
+
+    def read(self, source: SourceFile, manifest: Manifest) -> Workflow:
+        metadata = manifest.value.get("metadata", {})
+        for item in self.manifests.all_in(source):
+            if item.kind == "Plan":
+                self.plan_of(item.value, item.origin)
+        return Workflow(
+            origin=manifest.origin,
+            name=metadata.get("name", ""),
+            description=metadata.get("description"),
+            roster=self._part(source, manifest, "Roster", read_roster),
+            policy=self._part(source, manifest, "Policy", read_policy),
+            plan=self._part(source, manifest, "Plan", self.plan_of),
+            inputs=self._inputs(manifest),
+            answers=self._part(source, manifest, "Script", read_answers) or (),
+        )
+
+    def used_plan(self, reference: str, origin: Origin) -> Plan | None:
+        """The plan that a task's `uses` means."""
+        manifest = self.manifests.by_reference(reference, "Plan", origin)
+        return self.plan_of(manifest.value, manifest.origin) if manifest else None
+
+    def plan_of(self, value: Mapping[str, Any], origin: Origin) -> Plan:
+        key = (origin.document.file, origin.path, id(origin.document))
+        if key not in self._plans:
+            self._plans[key] = self._plan_reader.read(value, origin)
+        return self._plans[key]
+
+    def _part(
+        self, source: SourceFile, workflow: Manifest, kind: str, read: Callable[[Mapping[str, Any], Origin], _Read]
+    ) -> _Read | None:
+        """A path, an inline mapping, `default`, or nothing: then what stands in the same file, else the default."""
+        field = kind.lower()
+        given, origin = workflow.value.get(field), workflow.origin.at(field)
+        if isinstance(given, dict):
+            return read(given, origin)
+        manifest = self.manifests.beside(source, kind) if given is None else None
+        has_default = kind in ("Roster", "Policy")
+        if given == DEFAULT or (given is None and manifest is None and has_default):
+            manifest = self._default(kind, origin)
+        elif isinstance(given, str):
+            manifest = self.manifests.by_reference(given, kind, origin)
+        elif manifest is None and kind == "Plan" and field not in workflow.document.value:
+            message = "the workflow has no plan"
+            self.findings.append(
+                workflow.origin.at("kind").finding("F203", message, "give 'plan': a path or a mapping")
+            )
+        return read(manifest.value, manifest.origin) if manifest else None
+
+    def _default(self, kind: str, origin: Origin) -> Manifest | None:
+        if kind not in ("Roster", "Policy"):
+            message = f"there is no default {kind.lower()}"
+            self.findings.append(origin.finding("F005", message, "give a path or a mapping"))
+            return None
+        source = self.bundle.open_entry(f"{BUILT_IN}default/{kind.lower()}.yaml")
+        return self.manifests.entry(source, kind, None) if source else None
+
+    def _inputs(self, workflow: Manifest) -> dict[str, InputValue]:
+        given, origin = workflow.value.get("inputs", DEFAULT), workflow.origin.at("inputs")
+        if given == DEFAULT:
+            return {}
+        if isinstance(given, str):
+            source = self.bundle.open_reference(given, origin)
+            document = self.bundle.single_document(source, origin) if source else None
+            if document is None:
+                return {}
+            if not isinstance(document.value, dict):
+                self.findings.append(document.origin().finding("F202", "a file of inputs must be a mapping"))
+                return {}
+            given, origin = document.value, document.origin()
+        return {name: InputValue(value, origin.at(name)) for name, value in given.items()}
+
+
+def read_answers(value: Mapping[str, Any], origin: Origin) -> tuple[Answer, ...]:
+    answers = enumerate(value.get("answers", ()))
+    return tuple(Answer(origin.at("answers", i), a.get("task"), a.get("agent")) for i, a in answers if a is not None)

@@ -1,0 +1,243 @@
+"""Reads YAML 1.2 (core schema) and JSON into values with places; whatever is doubtful becomes a finding.
+
+Works on the parser's events, not on its tree: the C parser builds a tree by recursion and takes the process with it
+when the nesting is deep, while events arrive one by one and can be counted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+from yaml.events import (
+    AliasEvent,
+    DocumentEndEvent,
+    DocumentStartEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+    StreamEndEvent,
+    StreamStartEvent,
+)
+
+from forum_runner.document import Branch, Document, Span, Step
+from forum_runner.finding import Finding, Place
+from forum_runner.manifest.yaml_scalars import NotJson, UnknownTag, resolve_plain, resolve_tagged
+
+MAX_DEPTH = 64
+MAX_ALIAS_NODES = 100_000
+
+_Parser: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+_COLLECTION_TAGS = {
+    MappingStartEvent: (None, "!", "tag:yaml.org,2002:map"),
+    SequenceStartEvent: (None, "!", "tag:yaml.org,2002:seq"),
+}
+_NO_KEYS: dict[Step, Span] = {}
+_SURROGATE_PAIR = re.compile(r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
+_UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def read_yaml(file: str, text: str) -> tuple[list[Document], list[Finding]]:
+    """All documents of a file. After a syntax error the documents before it are still given."""
+    reader = _Reader(file, text)
+    parser = None
+    try:
+        parser = _Parser(_with_joined_surrogates(text) if file.endswith(".json") else text)
+        reader.take_all(parser.get_event)
+    except _Abandoned:
+        pass
+    except yaml.MarkedYAMLError as error:
+        reader.findings.append(_syntax_finding(file, text, error))
+    except yaml.YAMLError:
+        reader.findings.append(_unprintable_finding(file, text))
+    finally:
+        if parser is not None:
+            parser.dispose()
+    return reader.documents, reader.findings
+
+
+class _Abandoned(Exception):
+    """The rest of the file cannot be read; a finding says why."""
+
+
+@dataclass(slots=True)
+class _Frame:
+    """A mapping or list that is still open: the nesting below it, and how many nodes there were at its start."""
+
+    value: Any
+    span: Branch
+    is_mapping: bool
+    anchor: str | None
+    nodes_before: int
+    deepest: int = 0
+    key: str | None = None
+
+
+@dataclass(slots=True)
+class _Anchored:
+    value: Any
+    span: Span
+    nodes: int
+    depth: int
+
+
+@dataclass(slots=True)
+class _Reader:
+    file: str
+    text: str
+    documents: list[Document] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    stack: list[_Frame] = field(default_factory=list)
+    anchors: dict[str, _Anchored | None] = field(default_factory=dict)
+    nodes: int = 0
+    alias_nodes: int = 0
+
+    def take_all(self, get_event: Callable[[], Any]) -> None:
+        handlers: dict[type, Callable[[Any], None]] = {
+            ScalarEvent: self._scalar,
+            MappingStartEvent: self._open,
+            SequenceStartEvent: self._open,
+            MappingEndEvent: self._close,
+            SequenceEndEvent: self._close,
+            AliasEvent: self._alias,
+            DocumentStartEvent: lambda _: self.anchors.clear(),
+            DocumentEndEvent: lambda _: None,
+            StreamStartEvent: lambda _: None,
+        }
+        while type(event := get_event()) is not StreamEndEvent:
+            handlers[type(event)](event)
+
+    def _scalar(self, event: Any) -> None:
+        self.nodes += 1
+        text: str = event.value
+        try:
+            if event.tag is not None:
+                value = resolve_tagged(event.tag, text)
+            else:
+                value = text if event.style else resolve_plain(text)
+        except (NotJson, UnknownTag) as error:
+            self._object(error.code, event, str(error), error.hint)
+            value = None
+        if event.anchor is not None:
+            self.anchors[event.anchor] = _Anchored(value, event, 1, 0)
+        self._place(value, event, text if not event.style else None)
+
+    def _place(self, value: Any, span: Any, plain: str | None = None) -> None:
+        """Puts a finished value where it belongs: a document's root, a list's item, a mapping's key or value."""
+        if not self.stack:
+            self.documents.append(Document(self.file, self.text, value, span))
+            return
+        frame = self.stack[-1]
+        if not frame.is_mapping:
+            frame.span.children[len(frame.value)] = span
+            frame.value.append(value)
+        elif frame.key is None:
+            frame.key = self._key(frame, value, span, plain)
+        else:
+            frame.value[frame.key] = value
+            frame.span.children[frame.key] = span
+            frame.key = None
+
+    def _key(self, frame: _Frame, value: object, span: Any, plain: str | None) -> str:
+        if plain == "<<":
+            self._object("F111", span, "merge keys ('<<') are not read", "write the fields out, or use an alias")
+        if not isinstance(value, str):
+            shown = plain if plain is not None else "a mapping or list"
+            hint = f"write '{plain}' in quotes" if plain is not None else None
+            self._object("F116", span, f"a key must be a string, and this is {shown or 'empty'}", hint)
+            return str(value)
+        if plain != "<<" and value in frame.value:
+            first = frame.span.keys[value].start_mark.line + 1
+            self._object("F110", span, f"key '{value}' is given twice; it already stands in line {first}")
+        frame.span.keys[value] = span
+        return value
+
+    def _open(self, event: Any) -> None:
+        kind = type(event)
+        self.nodes += 1
+        if len(self.stack) >= MAX_DEPTH:
+            self._object("F115", event, f"nested more than {MAX_DEPTH} levels deep")
+            raise _Abandoned
+        if event.tag not in _COLLECTION_TAGS[kind]:
+            self._object("F117", event, f"tag '{event.tag}' is not known", "only the tags of the core schema are read")
+        is_mapping = kind is MappingStartEvent
+        span = Branch(event.start_mark, event.end_mark, {}, {} if is_mapping else _NO_KEYS)
+        self.stack.append(_Frame({} if is_mapping else [], span, is_mapping, event.anchor, self.nodes))
+        if event.anchor is not None:
+            self.anchors[event.anchor] = None
+
+    def _close(self, event: Any) -> None:
+        frame = self.stack.pop()
+        frame.span.end_mark = event.end_mark
+        if frame.anchor is not None:
+            nodes = 1 + self.nodes - frame.nodes_before
+            self.anchors[frame.anchor] = _Anchored(frame.value, frame.span, nodes, frame.deepest + 1)
+        if self.stack:
+            self.stack[-1].deepest = max(self.stack[-1].deepest, frame.deepest + 1)
+        self._place(frame.value, frame.span)
+
+    def _alias(self, event: Any) -> None:
+        name = event.anchor
+        if name not in self.anchors:
+            self._object("F113", event, f"alias '*{name}' has no anchor '&{name}' before it")
+            self._place(None, event)
+            return
+        anchored = self.anchors[name]
+        if anchored is None:
+            self._object("F114", event, f"alias '*{name}' stands inside what it names")
+            self._place(None, event)
+            return
+        self.nodes += anchored.nodes
+        self.alias_nodes += anchored.nodes
+        if self.alias_nodes > MAX_ALIAS_NODES:
+            self._object("F112", event, f"aliases expand to more than {MAX_ALIAS_NODES:,} values")
+            raise _Abandoned
+        if len(self.stack) + anchored.depth > MAX_DEPTH:
+            self._object("F115", event, f"nested more than {MAX_DEPTH} levels deep")
+            raise _Abandoned
+        if self.stack:
+            self.stack[-1].deepest = max(self.stack[-1].deepest, anchored.depth)
+        self._place(anchored.value, anchored.span)
+
+    def _object(self, code: str, span: Any, message: str, hint: str | None = None) -> None:
+        start, end = span.start_mark, span.end_mark
+        place = Place(self.file, start.line + 1, start.column + 1, end.line + 1, end.column + 1)
+        self.findings.append(Finding(code, place, message, hint))
+
+
+def _with_joined_surrogates(text: str) -> str:
+    """JSON writes a character beyond the BMP as two escapes, which YAML's parser refuses one by one."""
+
+    def joined(match: re.Match[str]) -> str:
+        high, low = int(match[2], 16), int(match[3], 16)
+        return f"{match[1]}\\U{0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00):08x}"
+
+    return _SURROGATE_PAIR.sub(joined, text) if "\\u" in text else text
+
+
+def _syntax_finding(file: str, text: str, error: yaml.MarkedYAMLError) -> Finding:
+    mark = error.problem_mark or error.context_mark
+    line, column = (mark.line, mark.column) if mark else (0, 0)
+    place = Place(file, line + 1, column + 1, line + 1, column + 2)
+    lines = text.splitlines()
+    shown = lines[line] if line < len(lines) else ""
+    if "\t" in shown[: len(shown) - len(shown.lstrip())] or shown[column : column + 1] == "\t":
+        return Finding("F109", place, "a tab stands where YAML takes only spaces", "indent with spaces")
+    problem = error.problem or "cannot be read as YAML"
+    context = f" {error.context}" if error.context else ""
+    return Finding("F108", place, f"not valid YAML: {problem}{context}")
+
+
+def _unprintable_finding(file: str, text: str) -> Finding:
+    match = _UNPRINTABLE.search(text)
+    offset = match.start() if match else 0
+    line = text.count("\n", 0, offset) + 1
+    column = offset - (text.rfind("\n", 0, offset) + 1) + 1
+    shown = f"U+{ord(text[offset]):04X}" if match else "a character"
+    message = f"{shown} may not stand in a manifest"
+    return Finding("F119", Place(file, line, column, line, column + 1), message, 'write it as an escape in "..."')

@@ -1,0 +1,90 @@
+"""What a scalar means in the YAML 1.2 core schema: `no` is a string, `1:30` is a string, `1e3` is a number."""
+
+import math
+import re
+from typing import Any
+
+from forum_runner.canonical import MAX_INTEGER
+
+_WORDS: dict[str, Any] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+_NUMBER_START = frozenset("-+.0123456789")
+_INTEGER = re.compile(r"[-+]?[0-9]+")
+_BASED = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+_TAG = "tag:yaml.org,2002:"
+_MAX_DIGITS = 20
+
+
+class NotJson(ValueError):
+    """A number that JSON cannot carry from one machine to another unchanged."""
+
+    code = "F118"
+
+    def __init__(self, text: str) -> None:
+        shown = text if len(text) <= _MAX_DIGITS else text[:_MAX_DIGITS] + "..."
+        self.hint = "put it in quotes, if it is not counted with"
+        super().__init__(f"number {shown} is beyond what JSON can carry exactly")
+
+
+class UnknownTag(ValueError):
+    code = "F117"
+
+    def __init__(self, tag: str) -> None:
+        self.hint = "only the tags of the core schema are read"
+        super().__init__(f"tag '{tag}' is not known, or does not fit its value")
+
+
+def resolve_plain(text: str) -> Any:
+    if text in _WORDS:
+        return _WORDS[text]
+    if text[0] not in _NUMBER_START:
+        return text
+    if _INTEGER.fullmatch(text):
+        return _in_range(text, 10)
+    if _BASED.fullmatch(text):
+        return _in_range(text, 0)
+    if _FLOAT.fullmatch(text):
+        return _float(text)
+    if _NOT_FINITE.fullmatch(text):
+        raise NotJson(text)
+    return text
+
+
+def resolve_tagged(tag: str, text: str) -> Any:
+    if tag in ("!", _TAG + "str"):
+        return text
+    value = resolve_plain(text)
+    fits = {
+        _TAG + "null": value is None,
+        _TAG + "bool": isinstance(value, bool),
+        _TAG + "int": isinstance(value, int) and not isinstance(value, bool),
+        _TAG + "float": isinstance(value, int | float) and not isinstance(value, bool),
+    }
+    if not fits.get(tag, False):
+        raise UnknownTag(tag)
+    return value
+
+
+def _in_range(text: str, base: int) -> int:
+    # Python refuses to convert very long digit strings, and JSON could not carry them.
+    if len(text) > _MAX_DIGITS and len(text.lstrip("-+0")) > _MAX_DIGITS:
+        raise NotJson(text)
+    value = int(text, base)
+    if abs(value) > MAX_INTEGER:
+        raise NotJson(text)
+    return value
+
+
+def _float(text: str) -> int | float:
+    """JSON knows one kind of number: what is whole is given as an integer."""
+    value = float(text)
+    if not math.isfinite(value):
+        raise NotJson(text)
+    if value.is_integer() and abs(value) <= MAX_INTEGER:
+        return int(value)
+    return value

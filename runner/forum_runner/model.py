@@ -1,0 +1,272 @@
+"""What the manifests say, as values: roster, policy, plan. How they were written is no longer visible here.
+
+Spans are in milliseconds, money is in millionths of a US dollar. What a manifest got wrong is left out (None or empty),
+so that one mistake does not hide the next; nothing is executed from a model that has findings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from forum_runner.document import Origin
+
+
+class Tier(StrEnum):
+    """In the order in which `escalate` climbs."""
+
+    CHEAP = "cheap"
+    CAPABLE = "capable"
+    FRONTIER = "frontier"
+
+    @property
+    def rank(self) -> int:
+        return _RANKS[self]
+
+
+_RANKS = {tier: rank for rank, tier in enumerate(Tier)}
+
+
+class EdgeKind(StrEnum):
+    DATA = "data"
+    ORDER = "order"
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """`${{ namespace.name }}`, and how it was written."""
+
+    namespace: str
+    name: str
+    written: str = ""
+
+
+Text = tuple["str | Reference", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """A user's JSON Schema that refers to nothing outside itself, and the digest of its RFC 8785 bytes."""
+
+    digest: str
+    value: Any = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    origin: Origin | None = None
+    calls: int | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    tokens: int | None = None
+    micro_usd: int | None = None
+    wall_ms: int | None = None
+    output_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    attempts: int = 1
+    backoff_ms: int = 1_000
+    max_backoff_ms: int = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """Per million tokens."""
+
+    input: int
+    cached_input: int
+    output: int
+
+
+@dataclass(frozen=True, slots=True)
+class Adapter:
+    """`settings` holds the fields of its type, as the wave plan writes them."""
+
+    origin: Origin
+    name: str
+    type: str
+    settings: Mapping[str, Any]
+    argv: tuple[str, ...] | None = None
+    base_url: str | None = None
+    env: tuple[str, ...] = ()
+    env_fields: Mapping[str, str] = field(default_factory=dict)
+    prices: Prices | None = None
+
+    @property
+    def runs_programs(self) -> bool:
+        return self.type == "command"
+
+    @property
+    def costs_nothing(self) -> bool:
+        """A script is free, and so is a program that the task names; a model's own command line is not."""
+        return self.type == "scripted" or (self.type == "command" and self.argv is None)
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """`is_tiered`: the roster gives an adapter for each tier, not one for all."""
+
+    origin: Origin
+    name: str
+    tier: Tier
+    adapters: Mapping[Tier, str]
+    is_tiered: bool = False
+    domain: str | None = None
+    keywords: tuple[str, ...] = ()
+    persona: str | None = None
+    limits: Budget | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Roster:
+    adapters: Mapping[str, Adapter]
+    agents: Mapping[str, Agent]
+
+
+@dataclass(frozen=True, slots=True)
+class Allow:
+    """What a run may touch; `*` allows all."""
+
+    agents: tuple[str, ...] = ("*",)
+    adapters: tuple[str, ...] = ("*",)
+    commands: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+    env: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    requests_per_minute: int | None = None
+    tokens_per_minute: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    origin: Origin
+    max_parallel: int = 4
+    dispatch: str = "waves"
+    budget: Budget = field(default_factory=Budget)
+    allow: Allow = field(default_factory=Allow)
+    retry: Retry = field(default_factory=Retry)
+    rates: Mapping[str, Rate] = field(default_factory=dict)
+    on_failure: str = "stop"
+    sensitive: bool = False
+    scrub_env: tuple[str, ...] = ()
+    durability: str = "batch"
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """An edge from `task`. `matrix` picks instances by axis; a value may be a reference."""
+
+    origin: Origin
+    task: str
+    kind: EdgeKind = EdgeKind.DATA
+    name: str = ""
+    select: str = ""
+    expects: Schema | None = None
+    max_bytes: int | None = None
+    matrix: Mapping[str, Any] = field(default_factory=dict)
+    data_fields: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Accept:
+    """One check; exactly one of the three is set."""
+
+    origin: Origin
+    schema: Schema | None = None
+    command: tuple[Text, ...] | None = None
+    agent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    question: Text
+    deadline_ms: int | None = None
+    on_deadline: str = "reject"
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    origin: Origin
+    task: str
+    select: str
+    output: Schema | None
+
+
+@dataclass(frozen=True, slots=True)
+class Foreach:
+    origin: Origin
+    task: str
+    select: str
+    name: str
+    max: int
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Exactly one of `agent`, `lane` and `uses` is set."""
+
+    origin: Origin
+    id: str
+    agent: str | None = None
+    lane: str | None = None
+    uses: str | None = None
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    instruction: Text | None = None
+    run: tuple[Text, ...] | None = None
+    needs: tuple[Need, ...] = ()
+    output: Schema | None = None
+    done_when: tuple[Text, ...] = ()
+    accept: tuple[Accept, ...] = ()
+    retry: Retry | None = None
+    escalate: tuple[Tier, ...] = ()
+    budget: Budget | None = None
+    gate: Gate | None = None
+    when: When | None = None
+    matrix: Mapping[str, tuple[Any, ...]] | None = None
+    foreach: Foreach | None = None
+    allow_failure: bool = False
+    idempotent: bool = False
+    sensitive: bool = False
+    cache: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PlanInput:
+    origin: Origin
+    name: str
+    schema: Schema | None
+    has_default: bool = False
+    default: Any = None
+    secret: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PlanOutput:
+    origin: Origin
+    name: str
+    task: str
+    select: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    origin: Origin
+    inputs: Mapping[str, PlanInput]
+    tasks: Mapping[str, Task]
+    outputs: Mapping[str, PlanOutput]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The part of a script's answer that can be checked before a run."""
+
+    origin: Origin
+    task: str | None
+    agent: str | None

@@ -1,0 +1,60 @@
+"""Findings as people and machines read them: text, JSON, GitHub annotations, SARIF."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from forum_runner.finding import Finding, errors_in
+
+
+class ReportFormat(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+    GITHUB = "github"
+    SARIF = "sarif"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Findings in order, and the text of the files that they stand in, by the name under which they are shown."""
+
+    findings: tuple[Finding, ...]
+    texts: Mapping[str, str]
+
+    @property
+    def errors(self) -> int:
+        return len(errors_in(self.findings))
+
+    @property
+    def warnings(self) -> int:
+        return len(self.findings) - self.errors
+
+
+def render(report: Report, form: ReportFormat, *, color: bool = False) -> str:
+    match form:
+        case ReportFormat.TEXT:
+            from forum_runner.report.text import render_text
+
+            return render_text(report, color=color)
+        case ReportFormat.JSON:
+            from forum_runner.report.check_report import render_json
+
+            return render_json(report)
+        case ReportFormat.GITHUB:
+            from forum_runner.report.github import render_github
+
+            return render_github(report.findings)
+        case ReportFormat.SARIF:
+            from forum_runner.report.sarif import render_sarif
+
+            return render_sarif(report.findings)
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def joined(parts: Sequence[str]) -> str:
+    return "".join(f"{part}\n" for part in parts)

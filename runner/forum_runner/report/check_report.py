@@ -1,0 +1,37 @@
+"""Findings as JSON: the check report of schemas/v1/check-report.schema.json."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from forum_runner.finding import Finding
+from forum_runner.report import Report
+
+
+def render_json(report: Report) -> str:
+    document = {
+        "apiVersion": "forum/v1",
+        "kind": "CheckReport",
+        "ok": report.errors == 0,
+        "errors": report.errors,
+        "warnings": report.warnings,
+        "files": sorted(report.texts),
+        "findings": [_form(finding) for finding in report.findings],
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _form(finding: Finding) -> dict[str, Any]:
+    place = finding.place
+    form = {
+        "code": finding.code,
+        "severity": str(finding.severity),
+        "file": place.file,
+        "line": place.line,
+        "column": place.column,
+        "end_line": place.end_line,
+        "end_column": place.end_column,
+        "message": finding.message,
+    }
+    return form | {"hint": finding.hint} if finding.hint else form

@@ -1,0 +1,63 @@
+"""Findings for a person: the place, the sentence, the line itself and a caret under what is meant."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+import click
+
+from forum_runner.finding import Finding, Severity
+from forum_runner.report import Report, counted, joined
+
+_WIDTH = 100
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+
+def render_text(report: Report, *, color: bool) -> str:
+    lines = {name: text.splitlines() for name, text in report.texts.items()}
+    blocks = [_block(finding, lines.get(finding.place.file, []), color) for finding in report.findings]
+    summary = f"{counted(report.errors, 'error')}, {counted(report.warnings, 'warning')}"
+    return joined([*blocks, summary]) if blocks else ""
+
+
+def visible(text: str) -> str:
+    """Text from a file as a terminal may be given it: without anything that steers the terminal."""
+    return _CONTROL.sub(lambda match: " " if match[0] == "\t" else "\N{REPLACEMENT CHARACTER}", text)
+
+
+def _block(finding: Finding, lines: list[str], color: bool) -> str:
+    place = finding.place
+    is_warning = finding.severity is Severity.WARNING
+    paint = "yellow" if is_warning else "red"
+    label = f"warning {finding.code}" if is_warning else finding.code
+    where = visible(f"{place.file}:{place.line}:{place.column}:")
+    head = f"{_painted(where, color, bold=True)} {_painted(label, color, fg=paint)} {visible(finding.message)}"
+    hint = visible(finding.hint) if finding.hint else ""
+    if place.line > len(lines) or not lines[place.line - 1].strip():
+        return f"{head}\n      = {hint}" if hint else head
+    shown, column, length = _window(visible(lines[place.line - 1]), finding)
+    caret = _painted("^" * length, color, fg=paint)
+    below = f"{' ' * column}{caret} {hint}".rstrip()
+    return f"{head}\n{place.line:>5} | {shown}\n      | {below}"
+
+
+def _window(line: str, finding: Finding) -> tuple[str, int, int]:
+    """The part of the line around the place, the columns before the caret, and the caret's length, as displayed."""
+    start = min(finding.place.column - 1, len(line))
+    end = finding.place.end_column - 1 if finding.place.end_line == finding.place.line else len(line)
+    first = max(0, start - _WIDTH // 2) if len(line) > _WIDTH else 0
+    shown = line[first : first + _WIDTH]
+    prefix = "..." if first else ""
+    suffix = "..." if first + _WIDTH < len(line) else ""
+    column = len(prefix) + _width(line[first:start])
+    length = max(1, _width(line[start : min(end, first + _WIDTH)]))
+    return prefix + shown + suffix, column, length
+
+
+def _width(text: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def _painted(text: str, color: bool, *, fg: str | None = None, bold: bool | None = None) -> str:
+    return click.style(text, fg=fg, bold=bold) if color else text

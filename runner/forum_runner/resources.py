@@ -1,0 +1,47 @@
+"""The files that ship with forum: schemas and manifests, found in an installation and in a checkout alike."""
+
+import json
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+_CHECKOUT = Path(__file__).resolve().parents[2]
+
+
+@cache
+def _data(package: str, folder: str) -> Traversable:
+    """An editable install has no `forum_schemas` package; the checkout's own folder is then read, as it stands."""
+    try:
+        return files(package)
+    except ModuleNotFoundError:
+        return _CHECKOUT / folder
+
+
+def schema_folder() -> Traversable:
+    return _data("forum_schemas", "schemas") / "v1"
+
+
+def schema_names() -> list[str]:
+    suffix = ".schema.json"
+    return sorted(item.name.removesuffix(suffix) for item in schema_folder().iterdir() if item.name.endswith(suffix))
+
+
+def schema_text(name: str) -> str:
+    return (schema_folder() / f"{name}.schema.json").read_text(encoding="utf-8")
+
+
+@cache
+def schema(name: str) -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads(schema_text(name))
+    return loaded
+
+
+def manifest_bytes(path: str) -> bytes:
+    """The bytes of one of forum's own manifests, such as `default/policy.yaml`."""
+    return manifest_folder(path).read_bytes()
+
+
+def manifest_folder(path: str) -> Traversable:
+    return _data("forum_manifests", "manifests").joinpath(*path.split("/"))
