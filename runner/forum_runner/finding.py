@@ -1,5 +1,6 @@
 """What a check objects to: a code, a place, a sentence and, where possible, a hint."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -12,6 +13,8 @@ class Severity(StrEnum):
     WARNING = "warning"
 
 
+_MAX_MESSAGE = 500
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 WARNING_CODES = frozenset({"F106", "F303", "F311", "F315", "F506"})
 REFUSAL_CODES = frozenset({"F501", "F502", "F503", "F504", "F505"})
 
@@ -29,14 +32,30 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
+    """Message and hint are one line each, whatever the text of a manifest brought into them."""
+
     code: str
     place: Place
     message: str
     hint: str | None = None
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", _shortened(visible(self.message)))
+        if self.hint is not None:
+            object.__setattr__(self, "hint", _shortened(visible(self.hint)))
+
     @property
     def severity(self) -> Severity:
         return Severity.WARNING if self.code in WARNING_CODES else Severity.ERROR
+
+
+def visible(text: str) -> str:
+    """Text from a file as a terminal may be given it: without anything that steers the terminal."""
+    return _CONTROL.sub(lambda match: " " if match[0] == "\t" else "\N{REPLACEMENT CHARACTER}", text)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _MAX_MESSAGE else text[: _MAX_MESSAGE - 3] + "..."
 
 
 def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:

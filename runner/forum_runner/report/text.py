@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 
 import click
 
-from forum_runner.finding import Finding, Severity
+from forum_runner.finding import Finding, Severity, visible
 from forum_runner.report import Report, counted, joined
 
 _WIDTH = 100
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
 def render_text(report: Report, *, color: bool) -> str:
@@ -21,19 +19,14 @@ def render_text(report: Report, *, color: bool) -> str:
     return joined([*blocks, summary]) if blocks else ""
 
 
-def visible(text: str) -> str:
-    """Text from a file as a terminal may be given it: without anything that steers the terminal."""
-    return _CONTROL.sub(lambda match: " " if match[0] == "\t" else "\N{REPLACEMENT CHARACTER}", text)
-
-
 def _block(finding: Finding, lines: list[str], color: bool) -> str:
     place = finding.place
     is_warning = finding.severity is Severity.WARNING
     paint = "yellow" if is_warning else "red"
     label = f"warning {finding.code}" if is_warning else finding.code
     where = visible(f"{place.file}:{place.line}:{place.column}:")
-    head = f"{_painted(where, color, bold=True)} {_painted(label, color, fg=paint)} {visible(finding.message)}"
-    hint = visible(finding.hint) if finding.hint else ""
+    head = f"{_painted(where, color, bold=True)} {_painted(label, color, fg=paint)} {finding.message}"
+    hint = finding.hint or ""
     if place.line > len(lines) or not lines[place.line - 1].strip():
         return f"{head}\n      = {hint}" if hint else head
     shown, column, length = _window(visible(lines[place.line - 1]), finding)

@@ -1,0 +1,55 @@
+"""Where lines meet a box.
+
+Data arrives at one port for each name that it has there, order at one port for all; each kind leaves by one port.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import fsum
+
+from forum_runner.graph.boxes import PORT_PITCH
+from forum_runner.graph.model import Edge, EdgeKind
+from forum_runner.graph.routes import RouteMap
+
+_Key = tuple[EdgeKind, str]
+_Sides = defaultdict[int, dict[_Key, list[float]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """The offset of each port from the middle of its box, by the number of the box."""
+
+    entries: dict[int, dict[_Key, int]]
+    exits: dict[int, dict[_Key, int]]
+
+    def entry(self, box: int, edge: Edge) -> int:
+        return self.entries[box][edge.kind, edge.label]
+
+    def exit(self, box: int, edge: Edge) -> int:
+        return self.exits[box][edge.kind, ""]
+
+    def count(self, box: int) -> int:
+        return max(len(self.entries.get(box, ())), len(self.exits.get(box, ())))
+
+
+def find_ports(routes: RouteMap, columns: Sequence[Sequence[int]]) -> Ports:
+    """Ports stand in the order of what they lead to, so that lines do not cross in front of a box."""
+    place = {vertex: (index + 0.5) / len(column) for column in columns for index, vertex in enumerate(column)}
+    entries: _Sides = defaultdict(dict)
+    exits: _Sides = defaultdict(dict)
+    for route in routes.routes:
+        first, second, last_but_one, last = (*route.stops[:2], *route.stops[-2:])
+        entries[last].setdefault((route.edge.kind, route.edge.label), []).append(place[last_but_one])
+        if not routes.is_lane(first):
+            exits[first].setdefault((route.edge.kind, ""), []).append(place[second])
+    return Ports(_spread(entries), _spread(exits))
+
+
+def _spread(sides: _Sides) -> dict[int, dict[_Key, int]]:
+    return {box: _offsets(places) for box, places in sides.items()}
+
+
+def _offsets(places: dict[_Key, list[float]]) -> dict[_Key, int]:
+    order = sorted(places, key=lambda key: (fsum(places[key]) / len(places[key]), key))
+    return {key: (2 * index - len(order) + 1) * PORT_PITCH // 2 for index, key in enumerate(order)}

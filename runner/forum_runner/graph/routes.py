@@ -1,0 +1,72 @@
+"""Which columns an edge passes on its way, and the places it takes up there.
+
+A vertex is a place in a column: a task's box (the numbers from 0, in the order of the graph's nodes) or a lane, where
+lines pass a wave without touching its boxes. All edges of one kind that leave a task share their lanes: the one that
+goes farthest draws the whole line, the others begin where they branch off.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from forum_runner.graph.model import Edge, EdgeKind, Graph
+
+_LANES_PER_TASK = 1
+_FREE_LANES = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """What one edge draws: from vertex to vertex, the last one being its downstream's box."""
+
+    edge: Edge
+    stops: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RouteMap:
+    box_count: int
+    columns: tuple[tuple[int, ...], ...]
+    routes: tuple[Route, ...]
+
+    def is_lane(self, vertex: int) -> bool:
+        return vertex >= self.box_count
+
+
+def map_routes(graph: Graph) -> RouteMap:
+    nodes = graph.nodes
+    number = {node.id: index for index, node in enumerate(nodes)}
+    wave_of = {node.id: node.wave for node in nodes}
+    columns = [[number[node.id] for node in wave] for wave in graph.waves]
+    routes: list[Route] = []
+    # Lanes can be as many as tasks times waves. Past the limit an edge runs straight, behind the boxes.
+    lanes_left = _LANES_PER_TASK * len(nodes) + _FREE_LANES
+    next_lane = len(nodes)
+    for edges in _edges_by_exit(graph, wave_of):
+        upstream, first_wave = number[edges[0].upstream], wave_of[edges[0].upstream] + 1
+        lane_count = max(0, wave_of[edges[0].downstream] - first_wave)
+        if lane_count > lanes_left:
+            routes.extend(Route(edge, (upstream, number[edge.downstream])) for edge in edges)
+            continue
+        lanes = range(next_lane, next_lane + lane_count)
+        for wave, lane in enumerate(lanes, start=first_wave):
+            columns[wave].append(lane)
+        lanes_left -= lane_count
+        next_lane += lane_count
+        trunk = (upstream, *lanes)
+        routes.append(Route(edges[0], (*trunk, number[edges[0].downstream])))
+        for edge in edges[1:]:
+            branch = trunk[max(0, wave_of[edge.downstream] - first_wave)]
+            routes.append(Route(edge, (branch, number[edge.downstream])))
+    return RouteMap(len(nodes), tuple(map(tuple, columns)), tuple(routes))
+
+
+def _edges_by_exit(graph: Graph, wave_of: dict[str, int]) -> list[list[Edge]]:
+    """The edges of one kind that leave one task, the farthest first; those that need few lanes before the others."""
+
+    def reach(edge: Edge) -> int:
+        return wave_of[edge.downstream] - wave_of[edge.upstream]
+
+    exits: defaultdict[tuple[str, EdgeKind], list[Edge]] = defaultdict(list)
+    for edge in sorted(graph.edges, key=reach, reverse=True):
+        exits[edge.upstream, edge.kind].append(edge)
+    return sorted(exits.values(), key=lambda edges: reach(edges[0]))

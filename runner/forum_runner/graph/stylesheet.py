@@ -1,0 +1,76 @@
+"""The colours and fonts of a picture, by day and by night.
+
+All rules stand below one class, so that none reaches into a page that holds the picture.
+"""
+
+ROOT_CLASS = "forum-graph"
+
+_MONO = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono','Liberation Mono',monospace"
+_SANS = "system-ui,-apple-system,'Segoe UI','DejaVu Sans',Helvetica,Arial,sans-serif"
+
+_SHAPE = {
+    "text": f"font-family:{_MONO}",
+    ".sans": f"font-family:{_SANS}",
+    ".name": "font-size:17px;font-weight:600",
+    ".summary": "font-size:12px",
+    ".wave": "font-size:11px;font-weight:600;letter-spacing:.06em;text-anchor:middle",
+    ".id": "font-size:13px;font-weight:600",
+    ".performer": "font-size:11px",
+    ".mark text": "font-size:9.5px;text-anchor:middle",
+    ".label": "font-size:10.5px;text-anchor:end",
+    ".edge": "fill:none;stroke-width:1.5",
+    ".order": "stroke-dasharray:5 4",
+}
+
+_DAY = {
+    ".page,.plate": "fill:#ffffff",
+    ".band": "fill:#f5f7fa",
+    ".box": "fill:#ffffff;stroke:#c3ccd8",
+    ".name,.id": "fill:#17202e",
+    ".summary,.performer,.wave": "fill:#5d6b7f",
+    ".label": "fill:#2457a8",
+    ".edge.data": "stroke:#4a7fd0",
+    ".tip.data": "fill:#4a7fd0",
+    ".edge.order": "stroke:#8a97a8",
+    ".tip.order": "fill:#8a97a8",
+    ".gate rect": "fill:#fdf0cf",
+    ".gate text": "fill:#7a5200",
+    ".when rect": "fill:#d8f3ee",
+    ".when text": "fill:#0b5f54",
+    ".foreach rect": "fill:#eae4fc",
+    ".foreach text": "fill:#5335a8",
+    ".allow_failure rect": "fill:#fde4e6",
+    ".allow_failure text": "fill:#9b2335",
+}
+
+_NIGHT = {
+    ".page,.plate": "fill:#0f141b",
+    ".band": "fill:#161d27",
+    ".box": "fill:#1e2733;stroke:#3d4a5c",
+    ".name,.id": "fill:#e8edf4",
+    ".summary,.performer,.wave": "fill:#98a6b8",
+    ".label": "fill:#9cc2ff",
+    ".edge.data": "stroke:#5b93e6",
+    ".tip.data": "fill:#5b93e6",
+    ".edge.order": "stroke:#75849a",
+    ".tip.order": "fill:#75849a",
+    ".gate rect": "fill:#46360e",
+    ".gate text": "fill:#f6d27a",
+    ".when rect": "fill:#0f3d38",
+    ".when text": "fill:#7fe0d0",
+    ".foreach rect": "fill:#352a5c",
+    ".foreach text": "fill:#c9b8ff",
+    ".allow_failure rect": "fill:#4d1f28",
+    ".allow_failure text": "fill:#ffb0ba",
+}
+
+
+def stylesheet() -> str:
+    return f"{_rules(_SHAPE)}{_rules(_DAY)}@media (prefers-color-scheme:dark){{{_rules(_NIGHT)}}}"
+
+
+def _rules(rules: dict[str, str]) -> str:
+    return "".join(
+        ",".join(f".{ROOT_CLASS} {selector}" for selector in selectors.split(",")) + f"{{{declarations}}}"
+        for selectors, declarations in rules.items()
+    )

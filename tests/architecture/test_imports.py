@@ -1,0 +1,121 @@
+"""Who may import whom. Lazy imports count: the code is read, not run."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = {"forum_runner": "runner", "forum_adapters": "adapters", "forum_conformance": "conformance"}
+# From the ground up. A module may import what stands below it, and what stands in its own package.
+LAYERS = (
+    {"errors", "__init__"},
+    {"finding", "canonical", "resources", "explanations"},
+    {"document"},
+    {"model"},
+    {"manifest"},
+    {"compile"},
+    {"report", "graph", "write_file", "defect"},
+    {"scaffold"},
+    {"app"},
+    {"commands"},
+    {"cli"},
+    {"__main__"},
+)
+ALLOWED_ACROSS = {("forum_runner", "forum_adapters.base"), ("forum_runner", "forum_adapters.registry")}
+
+
+def modules(package: str) -> Iterator[tuple[str, ast.Module]]:
+    root = ROOT / PACKAGES[package]
+    for path in sorted(root.rglob("*.py")):
+        name = ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
+        yield name, ast.parse(path.read_text(encoding="utf-8"))
+
+
+def imports(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def crossings(package: str) -> set[tuple[str, str]]:
+    """The imports that lead from one of our packages into another."""
+    others = set(PACKAGES) - {package}
+    return {
+        (name, imported)
+        for name, tree in modules(package)
+        for imported in imports(tree)
+        if imported.partition(".")[0] in others
+    }
+
+
+def rank(module: str) -> int:
+    first = module.split(".")[1] if "." in module else "__init__"
+    found = [index for index, layer in enumerate(LAYERS) if first in layer]
+    return found[0] if found else 0  # a name taken from the package itself, such as its version
+
+
+@pytest.mark.parametrize("package", ["forum_adapters", "forum_conformance"])
+def test_adapters_and_conformance_import_no_other_package_of_ours(package: str) -> None:
+    assert crossings(package) == set()
+
+
+def test_the_runner_imports_only_the_adapters_base_and_registry() -> None:
+    refused = {
+        (name, imported)
+        for name, imported in crossings("forum_runner")
+        if not any(imported == to or imported.startswith(f"{to}.") for _, to in ALLOWED_ACROSS)
+    }
+
+    assert refused == set()
+
+
+def test_every_part_of_the_runner_has_a_layer() -> None:
+    parts = {path.stem for path in (ROOT / "runner/forum_runner").iterdir() if path.suffix == ".py" or path.is_dir()}
+
+    assert parts - {"__pycache__", "explanations", "py"} <= set().union(*LAYERS)
+
+
+def test_the_runner_imports_only_downwards() -> None:
+    upward = {
+        (name, imported)
+        for name, tree in modules("forum_runner")
+        for imported in imports(tree)
+        if imported.startswith("forum_runner.")
+        and rank(imported) >= rank(name)
+        and imported.split(".")[1] != (name.split(".") + [""])[1]
+    }
+
+    assert upward == set()
+
+
+def test_the_rule_sees_lazy_imports() -> None:
+    tree = ast.parse("def f():\n    if True:\n        from forum_conformance.judge import judge\n")
+
+    assert list(imports(tree)) == ["forum_conformance.judge.judge"]
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"]])
+def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
+    program = (
+        "import sys\nsys.argv = ['forum', *%r]\nfrom forum_runner.cli import cli\n"
+        "try:\n    cli.main(prog_name='forum')\nexcept SystemExit:\n    pass\n"
+        "print(sorted(sys.modules), file=sys.stderr)" % arguments
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    loaded = set(ast.literal_eval(result.stderr))
+
+    heavy = {"httpx", "rich", "yaml", "jsonschema_rs", "orjson", "rfc8785", "forum_adapters", "forum_runner.app"}
+    assert loaded & heavy == set()
+
+
+def test_no_file_has_more_than_400_lines() -> None:
+    files = [path for folder in (*PACKAGES.values(), "tests") for path in (ROOT / folder).rglob("*.py")]
+
+    assert {path.name: n for path in files if (n := len(path.read_text(encoding="utf-8").splitlines())) > 400} == {}

@@ -1,0 +1,71 @@
+"""Bundles for tests: files in memory, compiled as the application would."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from forum_runner.compile.compiler import Compilation, check_file, compile_workflow
+from forum_runner.manifest.bundle import Bundle
+from forum_runner.manifest.files import MemoryFiles
+from forum_runner.manifest.workflow import InputValue
+
+ROSTER: dict[str, Any] = {
+    "adapters": {
+        "shell": {"type": "command"},
+        "small": {"type": "scripted"},
+        "large": {"type": "scripted", "prices": {"input": "3", "output": "15"}},
+    },
+    "agents": {
+        "operator": {"adapter": "shell"},
+        "writer": {"adapters": {"cheap": "small", "frontier": "large"}},
+        "critic": {"adapter": "small"},
+    },
+}
+POLICY: dict[str, Any] = {"allow": {"commands": ["git", "true"]}}
+
+
+def workflow(plan: Mapping[str, Any], **parts: Any) -> dict[str, Any]:
+    """A workflow around a plan, with a roster of a few agents."""
+    head = {"apiVersion": "forum/v1", "kind": "Workflow", "metadata": {"name": "test"}}
+    return {**head, "roster": ROSTER, "policy": POLICY, "plan": plan, **parts}
+
+
+def plan_manifest(name: str = "inner", **body: Any) -> dict[str, Any]:
+    return {"apiVersion": "forum/v1", "kind": "Plan", "metadata": {"name": name}, **body}
+
+
+def as_bytes(content: Any) -> bytes:
+    """Bytes as they are, text as UTF-8, anything else as JSON, which is YAML too."""
+    if isinstance(content, bytes):
+        return content
+    return content.encode() if isinstance(content, str) else json.dumps(content).encode()
+
+
+def bundle_of(files: Mapping[str, Any]) -> Bundle:
+    return Bundle(MemoryFiles({name: as_bytes(content) for name, content in files.items()}))
+
+
+def compiled(files: Mapping[str, Any], entry: str = "workflow.yaml", inputs: Mapping[str, Any] | None = None) -> Compilation:
+    given = {name: InputValue(value) for name, value in (inputs or {}).items()}
+    return compile_workflow(bundle_of(files), entry, None, given, complete=True)
+
+
+def compiled_plan(plan: Mapping[str, Any], **parts: Any) -> Mapping[str, Any]:
+    """The wave plan of a workflow that must have no finding."""
+    result = compiled({"workflow.yaml": workflow(plan, **parts)})
+    assert result.findings == ()
+    assert result.wave_plan is not None
+    return result.wave_plan
+
+
+def codes(files: Mapping[str, Any], entry: str = "workflow.yaml") -> list[str]:
+    result = check_file(bundle_of(files), entry, None, {})
+    return [finding.code for finding in result.findings]
+
+
+def plan_codes(plan: Mapping[str, Any], **parts: Any) -> list[str]:
+    return codes({"workflow.yaml": workflow(plan, **parts)})
+
+
+def without_bundle(wave_plan: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in wave_plan.items() if name != "bundle"}

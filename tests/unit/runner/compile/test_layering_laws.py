@@ -1,0 +1,115 @@
+"""Laws of the wave plan, for random plans."""
+
+import json
+import random
+from typing import Any
+
+import pytest
+from bundles import as_bytes, compiled, plan_manifest, without_bundle, workflow
+from forum_runner.compile.layer import cut, layer
+from hypothesis import given
+from hypothesis import strategies as st
+
+NAMES = [f"t{index}" for index in range(24)]
+WORK = {"agent": "operator", "run": ["true"]}
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> dict[str, Any]:
+    """Plans without loops: a task needs only tasks that come before it in some hidden order."""
+    order = draw(st.permutations(NAMES))[: draw(st.integers(1, len(NAMES)))]
+    tasks: dict[str, Any] = {}
+    for index, name in enumerate(order):
+        upstream = draw(st.lists(st.sampled_from(order[:index]), max_size=4, unique=True)) if index else []
+        kinds = [draw(st.sampled_from(["data", "order", "short"])) for _ in upstream]
+        needs = [u if k == "short" else {"task": u, "edge": k} for u, k in zip(upstream, kinds, strict=True)]
+        tasks[name] = {**WORK, "needs": needs} if needs else dict(WORK)
+    return {"tasks": tasks}
+
+
+def edges_of(plan: dict[str, Any]) -> list[tuple[str, str]]:
+    return [
+        (need if isinstance(need, str) else need["task"], name)
+        for name, task in plan["tasks"].items()
+        for need in task.get("needs", [])
+    ]
+
+
+def waves_of(plan: dict[str, Any], max_parallel: int) -> list[list[str]]:
+    policy = {"max_parallel": max_parallel, "allow": {"commands": ["true"]}}
+    result = compiled({"workflow.yaml": workflow(plan, policy=policy)})
+    assert result.wave_plan is not None, result.findings
+    waves: list[list[str]] = result.wave_plan["waves"]
+    return waves
+
+
+def shuffled(value: Any, source: random.Random) -> Any:
+    if isinstance(value, dict):
+        items = [(key, shuffled(item, source)) for key, item in value.items()]
+        source.shuffle(items)
+        return dict(items)
+    return [shuffled(item, source) for item in value] if isinstance(value, list) else value
+
+
+@pytest.mark.requirement("COMPILE-LAYER-001", "COMPILE-LAYER-002", "COMPILE-LAYER-003")
+@given(plans(), st.integers(1, 6))
+def test_waves_respect_every_edge_hold_every_task_once_and_are_no_wider_than_allowed(
+    plan: dict[str, Any], max_parallel: int
+) -> None:
+    waves = waves_of(plan, max_parallel)
+
+    position = {task: index for index, wave in enumerate(waves) for task in wave}
+    assert sorted(task for wave in waves for task in wave) == sorted(plan["tasks"])
+    assert all(position[upstream] < position[task] for upstream, task in edges_of(plan))
+    assert all(1 <= len(wave) <= max_parallel for wave in waves)
+    assert all(wave == sorted(wave) for wave in waves)
+
+
+@pytest.mark.requirement("COMPILE-LAYER-001")
+@given(plans())
+def test_before_the_cut_no_task_could_stand_in_an_earlier_wave(plan: dict[str, Any]) -> None:
+    waves = waves_of(plan, 10_000)
+
+    position = {task: index for index, wave in enumerate(waves) for task in wave}
+    latest = {task: max((position[u] for u, t in edges_of(plan) if t == task), default=-1) for task in position}
+    assert position == {task: index + 1 for task, index in latest.items()}
+
+
+@pytest.mark.requirement("COMPILE-LAYER-002")
+@given(plans(), st.integers(1, 6))
+def test_the_cut_keeps_the_order_of_the_waves(plan: dict[str, Any], max_parallel: int) -> None:
+    whole = layer({name: [u for u, t in edges_of(plan) if t == name] for name in plan["tasks"]})
+
+    flat = [task for wave in cut(whole, max_parallel) for task in wave]
+
+    assert flat == [task for wave in whole for task in wave]
+
+
+@pytest.mark.requirement("COMPILE-PURE-001", "COMPILE-PURE-002")
+@given(plans(), st.integers(1, 6), st.randoms(use_true_random=False))
+def test_the_order_of_keys_and_documents_changes_only_the_digests_of_files(
+    plan: dict[str, Any], max_parallel: int, source: random.Random
+) -> None:
+    parts = workflow(plan, policy={"max_parallel": max_parallel, "allow": {"commands": ["true"]}})
+    documents = [{k: v for k, v in parts.items() if k != "plan"}, plan_manifest("main", **plan)]
+    turned = shuffled(documents, source)
+    source.shuffle(turned)
+
+    first, second = (
+        compiled({"workflow.yaml": b"\n---\n".join(map(as_bytes, d))}) for d in (documents, turned)
+    )
+
+    assert first.wave_plan is not None and second.wave_plan is not None
+    assert without_bundle(first.wave_plan) == without_bundle(second.wave_plan)
+    assert first.wave_plan["digest"] == second.wave_plan["digest"]
+
+
+@pytest.mark.requirement("COMPILE-WRITE-001")
+@given(plans())
+def test_the_same_bundle_gives_the_same_bytes(plan: dict[str, Any]) -> None:
+    files = {"workflow.yaml": workflow(plan)}
+
+    first, second = compiled(files), compiled(files)
+
+    assert first.data == second.data
+    assert first.data is not None and json.loads(first.data) == first.wave_plan

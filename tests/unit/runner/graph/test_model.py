@@ -1,0 +1,94 @@
+from typing import Any
+
+import pytest
+
+from forum_runner.graph.model import Edge, EdgeKind, Graph, Mark, MisplacedTaskError, Node, read_graph
+
+
+def wave_plan(tasks: dict[str, Any], waves: list[list[str]]) -> dict[str, Any]:
+    return {"metadata": {"name": "notes", "description": "Writes notes."}, "tasks": tasks, "waves": waves}
+
+
+def data(source: dict[str, Any], name: str) -> dict[str, Any]:
+    return {"edge": "data", "from": source, "as": name}
+
+
+def edges_into_last(*needs: dict[str, Any], **fields: Any) -> tuple[Edge, ...]:
+    tasks = {"a": {}, "b": {}, "last": {"needs": list(needs), **fields}}
+    return read_graph(wave_plan(tasks, [["a", "b"], ["last"]])).edges
+
+
+def test_a_wave_plan_becomes_nodes_and_edges() -> None:
+    tasks = {
+        "log": {"agent": "operator"},
+        "draft": {"lane": "auto", "gate": {"question": []}, "needs": [data({"task": "log"}, "commits")]},
+    }
+
+    assert read_graph(wave_plan(tasks, [["log"], ["draft"]])) == Graph(
+        name="notes",
+        description="Writes notes.",
+        waves=(
+            (Node("log", wave=0, agent="operator"),),
+            (Node("draft", wave=1, lane="auto", marks=(Mark.GATE,)),),
+        ),
+        edges=(Edge("log", "draft", EdgeKind.DATA, "commits"),),
+    )
+
+
+def test_the_sources_of_a_value_are_found_however_it_nests() -> None:
+    value = {"object": {"x": {"list": [{"task": "b", "select": "/n"}, {"object": {"y": {"each": "a"}}}]}}}
+
+    assert edges_into_last(data(value, "v")) == (
+        Edge("a", "last", EdgeKind.DATA, "v"),
+        Edge("b", "last", EdgeKind.DATA, "v"),
+    )
+
+
+def test_a_value_that_nests_deeper_than_the_stack_is_walked() -> None:
+    value: dict[str, Any] = {"task": "a"}
+    for _ in range(5000):
+        value = {"list": [value]}
+
+    assert edges_into_last(data(value, "v")) == (Edge("a", "last", EdgeKind.DATA, "v"),)
+
+
+def test_the_list_of_a_foreach_comes_over_a_data_edge() -> None:
+    edges = edges_into_last(foreach={"from": {"task": "a"}, "as": "item", "max": 3})
+
+    assert edges == (Edge("a", "last", EdgeKind.DATA, "item"),)
+
+
+def test_a_condition_is_a_mark_and_no_edge() -> None:
+    assert edges_into_last(when=[{"from": {"task": "a"}, "matches": "0" * 64}]) == ()
+
+
+def test_edges_of_one_kind_between_two_tasks_are_one_edge() -> None:
+    edges = edges_into_last(
+        {"edge": "order", "task": "a"}, data({"task": "a"}, "y"), data({"task": "a"}, "x"), data({"task": "a"}, "x")
+    )
+
+    assert edges == (Edge("a", "last", EdgeKind.DATA, "x, y"), Edge("a", "last", EdgeKind.ORDER))
+
+
+def test_marks_come_in_one_order() -> None:
+    fields = {"allow_failure": True, "foreach": {"from": {"list": []}}, "when": [{}], "gate": {"question": []}}
+    graph = read_graph(wave_plan({"a": fields}, [["a"]]))
+
+    assert graph.nodes[0].marks == (Mark.GATE, Mark.WHEN, Mark.FOREACH, Mark.ALLOW_FAILURE)
+
+
+@pytest.mark.parametrize(
+    ("tasks", "waves", "task_id"),
+    [
+        ({"a": {}}, [["a", "ghost"]], "ghost"),
+        ({"a": {}, "lost": {}}, [["a"]], "lost"),
+        ({"a": {}}, [["a"], ["a"]], "a"),
+        ({"a": {"needs": [{"edge": "order", "task": "ghost"}]}}, [["a"]], "ghost"),
+    ],
+)
+def test_an_id_that_has_not_one_place_is_refused(tasks: dict[str, Any], waves: list[list[str]], task_id: str) -> None:
+    with pytest.raises(MisplacedTaskError) as caught:
+        read_graph(wave_plan(tasks, waves))
+
+    assert caught.value.task_id == task_id
+    assert str(caught.value) == f"wave plan must hold task '{task_id}' once in 'tasks' and once in 'waves'"

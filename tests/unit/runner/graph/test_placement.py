@@ -1,0 +1,169 @@
+from collections.abc import Iterator
+from itertools import pairwise
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from forum_runner.graph.alignment import Link, align
+from forum_runner.graph.boxes import ID_CELL, PADDING, PERFORMER_CELL, box_text
+from forum_runner.graph.crossings import untangle
+from forum_runner.graph.labels import cells, printable, shorten
+from forum_runner.graph.model import Edge, EdgeKind, Graph, Mark, Node
+from forum_runner.graph.placement import Placement, Wire, place
+from forum_runner.graph.routes import Route, map_routes
+
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def graph_of(waves: list[list[str]], edges: list[Edge]) -> Graph:
+    nodes = tuple(tuple(Node(task_id, wave, "agent") for task_id in ids) for wave, ids in enumerate(waves))
+    return Graph("graph", "", nodes, tuple(edges))
+
+
+def order(upstream: str, downstream: str) -> Edge:
+    return Edge(upstream, downstream, EdgeKind.ORDER)
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> Graph:
+    sizes = draw(st.lists(st.integers(1, 5), min_size=1, max_size=6))
+    waves = [[f"{wave}.{place}" for place in range(size)] for wave, size in enumerate(sizes)]
+    pairs = [
+        (upstream, downstream)
+        for wave, ids in enumerate(waves)
+        for downstream in ids
+        for earlier in waves[:wave]
+        for upstream in earlier
+    ]
+    chosen = draw(st.lists(st.sampled_from(pairs), unique=True, max_size=20)) if pairs else []
+    kinds = draw(st.lists(st.sampled_from(EdgeKind), min_size=len(chosen), max_size=len(chosen)))
+    labels = draw(st.lists(st.sampled_from(["", "text", "commits"]), min_size=len(chosen), max_size=len(chosen)))
+    return graph_of(
+        waves,
+        [
+            Edge(*pair, kind, label if kind is EdgeKind.DATA else "")
+            for pair, kind, label in zip(chosen, kinds, labels, strict=True)
+        ],
+    )
+
+
+def level_stretches(wire: Wire) -> Iterator[tuple[int, int, int]]:
+    """As (left, right, y), without the one that ends at the wire's own box."""
+    points = wire.points[2:-1]
+    for (right, y), (left, _) in zip(points[::2], points[1::2], strict=True):
+        yield left, right, y
+
+
+def is_hit(placement: Placement, left: int, right: int, y: int) -> bool:
+    return any(
+        box.x < right and left < box.x + box.width and box.y <= y <= box.y + box.height for box in placement.boxes
+    )
+
+
+@unhurried
+@given(graphs())
+def test_boxes_never_touch(graph: Graph) -> None:
+    boxes = sorted(place(graph).boxes, key=lambda box: (box.x, box.y))
+
+    assert all(upper.x < lower.x or upper.y + upper.height < lower.y for upper, lower in pairwise(boxes))
+
+
+@unhurried
+@given(graphs())
+def test_a_line_that_skips_a_wave_runs_between_its_boxes(graph: Graph) -> None:
+    placement = place(graph)
+
+    assert not any(is_hit(placement, *stretch) for wire in placement.wires for stretch in level_stretches(wire))
+
+
+@unhurried
+@given(graphs())
+def test_curves_stay_between_the_columns(graph: Graph) -> None:
+    placement = place(graph)
+    columns = placement.columns
+    gaps = [(left.x + left.width, right.x - right.tail) for left, right in pairwise(columns)]
+
+    for wire in placement.wires:
+        for (right, _), (left, _) in zip(wire.points[1::2], wire.points[2::2], strict=True):
+            assert (left, right) in gaps
+
+
+@unhurried
+@given(graphs())
+def test_everything_is_inside_the_picture(graph: Graph) -> None:
+    placement = place(graph)
+    ys = [y for wire in placement.wires for _, y in wire.points]
+
+    assert min([*ys, *(box.y for box in placement.boxes)]) >= 0
+    assert max([*ys, *(box.y + box.height for box in placement.boxes)]) <= placement.height
+    assert max(box.x + box.width for box in placement.boxes) == placement.width
+
+
+@unhurried
+@given(st.text(max_size=80), st.text(max_size=80), st.sets(st.sampled_from(Mark)))
+def test_text_never_overflows_its_box(task_id: str, agent: str, marks: set[Mark]) -> None:
+    text = box_text(Node(task_id, 0, agent, marks=tuple(sorted(marks))))
+
+    room = text.width - 2 * PADDING + 1
+    assert cells(text.title) * ID_CELL <= room
+    assert cells(text.performer) * PERFORMER_CELL <= room
+
+
+def test_edges_that_leave_a_task_share_their_lanes() -> None:
+    edges = [order("a", "c"), order("a", "d")]
+    graph = graph_of([["a"], ["b"], ["c"], ["d"]], edges)
+
+    routes = map_routes(graph)
+
+    assert routes.routes == (Route(edges[1], (0, 4, 5, 3)), Route(edges[0], (4, 2)))
+    assert routes.columns == ((0,), (1, 4), (2, 5), (3,))
+
+
+def test_lanes_do_not_grow_with_tasks_times_waves() -> None:
+    ids = [f"{number:03}" for number in range(200)]
+    edges = [order(upstream, downstream) for downstream in ids[100:] for upstream in ids[:100]]
+
+    routes = map_routes(graph_of([[task_id] for task_id in ids], edges))
+
+    assert sum(map(len, routes.columns)) <= 2 * len(ids) + 2000
+    assert sorted((route.edge for route in routes.routes), key=str) == sorted(edges, key=str)
+
+
+def test_lines_that_cross_only_by_the_order_of_names_are_untangled() -> None:
+    graph = graph_of([["a", "b", "c"], ["x", "y", "z"]], [order("a", "z"), order("b", "y"), order("c", "x")])
+
+    above, below = untangle(map_routes(graph))
+
+    partner = {0: 5, 1: 4, 2: 3}
+    assert [partner[vertex] for vertex in above] == list(below)
+
+
+def test_a_chain_is_level() -> None:
+    placement = place(graph_of([["a"], ["b"], ["c", "d"]], [order("a", "b"), order("b", "d")]))
+
+    assert {y for wire in placement.wires for _, y in wire.points} == {placement.wires[0].points[0][1]}
+
+
+def test_distances_hold_when_all_want_the_same_height() -> None:
+    heights = align([[0], [1, 2, 3]], [[], [10, 20]], [Link(0, vertex, 0, 1) for vertex in (1, 2, 3)])
+
+    assert [heights[2] - heights[1], heights[3] - heights[2]] == [10, 20]
+
+
+def test_text_is_cut_in_the_middle() -> None:
+    assert shorten("abcdefghij", 10) == "abcdefghij"
+    assert shorten("abcdefghijk", 10) == "abcde\u2026hijk"
+
+
+@unhurried
+@given(st.text(), st.integers(1, 30))
+def test_what_is_cut_fits(text: str, max_cells: int) -> None:
+    assert cells(shorten(text, max_cells)) <= max_cells
+
+
+def test_wide_characters_take_two_cells() -> None:
+    assert cells("ab\u6f22\u5b57") == 6
+
+
+def test_what_cannot_be_shown_is_replaced() -> None:
+    assert printable("a\x00\x1b\u202e\ud800\uffffb") == "a" + 5 * "\ufffd" + "b"

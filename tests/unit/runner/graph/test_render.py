@@ -1,0 +1,95 @@
+import random
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from forum_runner.graph import GraphFormat, render
+
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=12)
+
+
+@st.composite
+def wave_plans(draw: st.DrawFn) -> dict[str, Any]:
+    waves = draw(st.lists(st.lists(ANY_TEXT, min_size=1, max_size=3), min_size=1, max_size=4))
+    tasks: dict[str, Any] = {}
+    placed: list[list[str]] = []
+    for index, wave in enumerate(waves):
+        earlier = sorted(tasks)
+        ids = [f"{index}.{place}{text}" for place, text in enumerate(wave)]
+        placed.append(ids)
+        tasks.update({task_id: draw(task(earlier)) for task_id in ids})
+    return {"metadata": {"name": draw(ANY_TEXT), "description": draw(ANY_TEXT)}, "tasks": tasks, "waves": placed}
+
+
+def task(earlier: list[str]) -> st.SearchStrategy[dict[str, Any]]:
+    marks = {"gate": st.just({"question": []}), "when": st.just([{}]), "allow_failure": st.just(True)}
+    if not earlier:
+        return st.fixed_dictionaries({"agent": ANY_TEXT}, optional=marks)
+    source = st.sampled_from(earlier)
+    value = st.one_of(
+        source.map(lambda task_id: {"task": task_id}),
+        source.map(lambda task_id: {"each": task_id}),
+        st.lists(source, max_size=3).map(lambda ids: {"list": [{"task": task_id} for task_id in ids]}),
+        st.lists(source, max_size=3).map(lambda ids: {"object": {task_id: {"task": task_id} for task_id in ids}}),
+    )
+    order = source.map(lambda task_id: {"edge": "order", "task": task_id})
+    data = st.builds(lambda origin, name: {"edge": "data", "from": origin, "as": name}, value, ANY_TEXT)
+    foreach = st.builds(lambda origin, name: {"from": origin, "as": name, "max": 9}, value, ANY_TEXT)
+    needs = st.lists(st.one_of(order, data), max_size=3)
+    return st.fixed_dictionaries({"agent": ANY_TEXT, "needs": needs}, optional={**marks, "foreach": foreach})
+
+
+def reordered(value: Any, chance: random.Random) -> Any:
+    if isinstance(value, dict):
+        keys = chance.sample(list(value), len(value))
+        return {key: reordered(value[key], chance) for key in keys}
+    return [reordered(part, chance) for part in value] if isinstance(value, list) else value
+
+
+def in_every_format(plan: dict[str, Any]) -> dict[GraphFormat, str]:
+    return {graph_format: render(plan, graph_format) for graph_format in GraphFormat}
+
+
+@unhurried
+@given(wave_plans())
+def test_any_plan_gives_well_formed_xml(plan: dict[str, Any]) -> None:
+    picture = render(plan, GraphFormat.SVG)
+
+    ET.fromstring(picture.encode())  # noqa: S314 - what we wrote ourselves
+
+
+@unhurried
+@given(wave_plans())
+def test_any_plan_gives_printable_ascii_as_text(plan: dict[str, Any]) -> None:
+    lines = render(plan, GraphFormat.TEXT).split("\n")
+
+    assert all(line.isascii() and line.isprintable() for line in lines)
+
+
+@unhurried
+@given(wave_plans(), st.randoms())
+def test_the_order_of_keys_changes_no_byte(plan: dict[str, Any], chance: random.Random) -> None:
+    assert in_every_format(reordered(plan, chance)) == in_every_format(plan)
+
+
+@unhurried
+@given(wave_plans())
+def test_any_plan_can_be_written_to_a_file_and_ends_its_last_line(plan: dict[str, Any]) -> None:
+    assert all(drawing.encode().endswith(b"\n") for drawing in in_every_format(plan).values())
+
+
+def test_pictures_are_not_loaded_for_text() -> None:
+    program = (
+        "import sys; from forum_runner.graph import GraphFormat, render\n"
+        "render({'metadata': {'name': 'n'}, 'tasks': {'a': {}}, 'waves': [['a']]}, GraphFormat.TEXT)\n"
+        "print(sorted(name for name in sys.modules if name.startswith('forum_runner.graph.')))"
+    )
+
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert done.stdout == "['forum_runner.graph.model', 'forum_runner.graph.text']\n"

@@ -1,0 +1,120 @@
+"""Whatever is fed to a check, it answers with findings: never with an exception, never without a place."""
+
+import copy
+import json
+from typing import Any
+
+import yaml
+from bundles import bundle_of, workflow
+from forum_runner.compile.compiler import Compilation, check_file
+from forum_runner.finding import in_order
+from forum_runner.report import Report, ReportFormat, render
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+SOUND = workflow(
+    {
+        "inputs": {"version": {"type": "string", "default": "1"}, "key": {"type": "string", "secret": True}},
+        "tasks": {
+            "log": {"agent": "operator", "run": ["git", "log"], "output": {"type": "array", "items": {"type": "string"}}},
+            "draft": {
+                "agent": "writer",
+                "instruction": "Write ${{ inputs.version }} from ${{ needs.commits }}",
+                "needs": [{"task": "log", "select": "/0", "as": "commits", "expects": {"type": "string"}}],
+                "accept": [{"agent": "critic"}, {"schema": {"type": "string"}}, {"command": ["true", "x"]}],
+                "escalate": ["frontier"],
+                "budget": {"calls": 4, "wall": "2m"},
+                "gate": {"question": "Go?", "deadline": "1h"},
+            },
+            "each": {"agent": "writer", "instruction": "x", "foreach": {"task": "log", "as": "item", "max": 3}},
+            "lang": {
+                "agent": "writer",
+                "instruction": "in ${{ matrix.lang }}",
+                "matrix": {"lang": ["de", "en"]},
+                "needs": ["draft", {"task": "each", "edge": "order"}],
+                "when": {"task": "log", "output": {"minItems": 1}},
+            },
+        },
+        "outputs": {"all": "lang", "one": {"task": "draft"}},
+    },
+    inputs={"version": "2"},
+    script={"answers": [{"task": "draft", "output": "x", "usage": {"input_tokens": 1, "output_tokens": 2}}]},
+)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=12),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=12,
+)
+WORDS = st.sampled_from(
+    ["log", "draft", "operator", "default", "${{ needs.log }}", "${{", "/0", "x-own", "[", "#a", "../x", "1h", "0", "*"]
+)
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path, *(place for key, item in items for place in places(item, (*path, key)))]
+
+
+PLACES = [place for place in places(SOUND) if place]
+
+
+def check(data: bytes, name: str = "workflow.yaml") -> Compilation:
+    result = check_file(bundle_of({name: data}), name, None, {})
+    assert list(result.findings) == list(in_order(result.findings))
+    for finding in result.findings:
+        assert finding.place.line >= 1 and finding.place.column >= 1
+        assert "\n" not in finding.message
+    for form in ReportFormat:
+        assert isinstance(render(Report(result.findings, {name: data.decode("utf-8", "replace")}), form), str)
+    return result
+
+
+def test_what_the_laws_start_from_is_sound() -> None:
+    assert check(json.dumps(SOUND).encode()).findings == ()
+
+
+@given(st.binary(max_size=300))
+def test_random_bytes_never_crash(data: bytes) -> None:
+    check(data)
+
+
+@given(st.text(alphabet="ab:- \n\t[]{},&*!|>'\"%#?<0x.~", max_size=120))
+def test_random_yaml_never_crashes(text: str) -> None:
+    check(text.encode())
+
+
+@given(JSON)
+def test_random_values_never_crash(value: Any) -> None:
+    check(yaml.safe_dump(value, allow_unicode=True).encode("utf-8", "surrogatepass"))
+
+
+@settings(max_examples=300)
+@given(st.lists(st.tuples(st.sampled_from(PLACES), JSON | WORDS), min_size=1, max_size=3), st.booleans())
+def test_a_sound_workflow_with_parts_replaced_never_crashes(changes: list[tuple[Any, Any]], as_json: bool) -> None:
+    mutant = copy.deepcopy(SOUND)
+    for path, value in changes:
+        holder: Any = mutant
+        for step in path[:-1]:
+            holder = holder[step] if isinstance(holder, dict) and step in holder else {}
+            if not isinstance(holder, dict):
+                holder = {}
+        holder[path[-1]] = value
+
+    text = json.dumps(mutant) if as_json else yaml.safe_dump(mutant, allow_unicode=True)
+    check(text.encode("utf-8", "surrogatepass"), "workflow.json" if as_json else "workflow.yaml")
+
+
+@given(st.sampled_from(PLACES))
+def test_a_sound_workflow_with_a_part_missing_never_crashes(path: tuple[Any, ...]) -> None:
+    mutant = copy.deepcopy(SOUND)
+    holder: Any = mutant
+    for step in path[:-1]:
+        holder = holder[step]
+    del holder[path[-1]]
+
+    check(json.dumps(mutant).encode())
+
+
+@given(st.integers(0, len(json.dumps(SOUND))))
+def test_a_sound_workflow_cut_anywhere_never_crashes(length: int) -> None:
+    check(json.dumps(SOUND).encode()[:length])
