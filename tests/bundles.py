@@ -45,7 +45,9 @@ def bundle_of(files: Mapping[str, Any]) -> Bundle:
     return Bundle(MemoryFiles({name: as_bytes(content) for name, content in files.items()}))
 
 
-def compiled(files: Mapping[str, Any], entry: str = "workflow.yaml", inputs: Mapping[str, Any] | None = None) -> Compilation:
+def compiled(
+    files: Mapping[str, Any], entry: str = "workflow.yaml", inputs: Mapping[str, Any] | None = None
+) -> Compilation:
     given = {name: InputValue(value) for name, value in (inputs or {}).items()}
     return compile_workflow(bundle_of(files), entry, None, given, complete=True)
 

@@ -38,10 +38,9 @@ def schema(name: str) -> dict[str, Any]:
     return loaded
 
 
-def manifest_bytes(path: str) -> bytes:
-    """The bytes of one of forum's own manifests, such as `default/policy.yaml`."""
-    return manifest_folder(path).read_bytes()
-
-
-def manifest_folder(path: str) -> Traversable:
-    return _data("forum_manifests", "manifests").joinpath(*path.split("/"))
+def manifest(path: str) -> Traversable:
+    """One of forum's own manifests, such as `default/policy.yaml`, or a folder of them."""
+    found = _data("forum_manifests", "manifests")
+    for step in path.split("/"):
+        found = found / step
+    return found

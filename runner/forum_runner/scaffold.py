@@ -14,7 +14,7 @@ SCHEMA_FOLDER = Path(".forum", "schemas")
 
 def write_scaffold(folder: Path) -> list[Path]:
     """Writes the first workflow, unless one of its files is there already."""
-    template = resources.manifest_folder(_TEMPLATE)
+    template = resources.manifest(_TEMPLATE)
     contents = {folder / item.name: item.read_bytes() for item in sorted(template.iterdir(), key=lambda i: i.name)}
     contents[folder / ".forum" / ".gitignore"] = b"runs/\n"
     in_the_way = [path for path in contents if path.exists()]

@@ -89,7 +89,7 @@ def test_the_runner_imports_only_downwards() -> None:
         for imported in imports(tree)
         if imported.startswith("forum_runner.")
         and rank(imported) >= rank(name)
-        and imported.split(".")[1] != (name.split(".") + [""])[1]
+        and imported.split(".")[1] != [*name.split("."), ""][1]
     }
 
     assert upward == set()
@@ -104,9 +104,9 @@ def test_the_rule_sees_lazy_imports() -> None:
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"]])
 def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
     program = (
-        "import sys\nsys.argv = ['forum', *%r]\nfrom forum_runner.cli import cli\n"
+        f"import sys\nsys.argv = ['forum', *{arguments!r}]\nfrom forum_runner.cli import cli\n"
         "try:\n    cli.main(prog_name='forum')\nexcept SystemExit:\n    pass\n"
-        "print(sorted(sys.modules), file=sys.stderr)" % arguments
+        "print(sorted(sys.modules), file=sys.stderr)"
     )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     loaded = set(ast.literal_eval(result.stderr))

@@ -7,7 +7,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from referencing import Registry, Resource
+from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
 FOLDER = Path(__file__).parents[2] / "schemas" / "v1"
@@ -16,7 +16,9 @@ MANIFESTS = {"workflow", "roster", "policy", "plan", "script"}
 
 
 def registry() -> Registry[Any]:
-    resources = ((f"https://forum.invalid/v1/{name}", Resource(schema, DRAFT202012)) for name, schema in SCHEMAS.items())
+    resources = (
+        (f"https://forum.invalid/v1/{name}", DRAFT202012.create_resource(schema)) for name, schema in SCHEMAS.items()
+    )
     return Registry().with_resources(resources)
 
 
@@ -67,13 +69,13 @@ def test_a_property_has_help_for_an_editor_and_its_examples_fit(name: str, path:
     assert schema["description"].endswith(".")
     assert schema["examples"]
 
-    placed = {"$ref": f"https://forum.invalid/v1/{name}#/" + "/".join(_in_schema(SCHEMAS[name], path))}
+    placed = {"$ref": f"https://forum.invalid/v1/{name}#/" + "/".join(_in_schema(path))}
     validator = jsonschema.Draft202012Validator(placed, registry=registry())
     for example in schema["examples"]:
         validator.validate(example)
 
 
-def _in_schema(schema: Any, path: str) -> list[str]:
+def _in_schema(path: str) -> list[str]:
     *holder, key = path.split("/")
     return [*holder, "properties", key]
 

@@ -41,7 +41,7 @@ class DiskFiles:
 
     def read(self, name: str) -> bytes:
         if name.startswith(BUILT_IN):
-            return resources.manifest_bytes(name.removeprefix(BUILT_IN))
+            return resources.manifest(name.removeprefix(BUILT_IN)).read_bytes()
         try:
             return self._read(name)
         except (OSError, ValueError) as error:
@@ -71,7 +71,7 @@ class MemoryFiles:
 
     def read(self, name: str) -> bytes:
         if name.startswith(BUILT_IN):
-            return resources.manifest_bytes(name.removeprefix(BUILT_IN))
+            return resources.manifest(name.removeprefix(BUILT_IN)).read_bytes()
         if name not in self._contents:
             raise _not_there(name)
         return _limited(name, self._contents[name])

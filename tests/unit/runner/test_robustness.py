@@ -5,18 +5,23 @@ import json
 from typing import Any
 
 import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from bundles import bundle_of, workflow
 from forum_runner.compile.compiler import Compilation, check_file
 from forum_runner.finding import in_order
 from forum_runner.report import Report, ReportFormat, render
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 SOUND = workflow(
     {
         "inputs": {"version": {"type": "string", "default": "1"}, "key": {"type": "string", "secret": True}},
         "tasks": {
-            "log": {"agent": "operator", "run": ["git", "log"], "output": {"type": "array", "items": {"type": "string"}}},
+            "log": {
+                "agent": "operator",
+                "run": ["git", "log"],
+                "output": {"type": "array", "items": {"type": "string"}},
+            },
             "draft": {
                 "agent": "writer",
                 "instruction": "Write ${{ inputs.version }} from ${{ needs.commits }}",

@@ -5,10 +5,11 @@ import random
 from typing import Any
 
 import pytest
-from bundles import as_bytes, compiled, plan_manifest, without_bundle, workflow
-from forum_runner.compile.layer import cut, layer
 from hypothesis import given
 from hypothesis import strategies as st
+
+from bundles import as_bytes, compiled, plan_manifest, without_bundle, workflow
+from forum_runner.compile.layer import cut, layer
 
 NAMES = [f"t{index}" for index in range(24)]
 WORK = {"agent": "operator", "run": ["true"]}
@@ -95,9 +96,7 @@ def test_the_order_of_keys_and_documents_changes_only_the_digests_of_files(
     turned = shuffled(documents, source)
     source.shuffle(turned)
 
-    first, second = (
-        compiled({"workflow.yaml": b"\n---\n".join(map(as_bytes, d))}) for d in (documents, turned)
-    )
+    first, second = (compiled({"workflow.yaml": b"\n---\n".join(map(as_bytes, d))}) for d in (documents, turned))
 
     assert first.wave_plan is not None and second.wave_plan is not None
     assert without_bundle(first.wave_plan) == without_bundle(second.wave_plan)

@@ -1,0 +1,255 @@
+"""The commands as a user types them: a real process each."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SCHEMAS = ROOT / "schemas" / "v1"
+WORKFLOW = """\
+apiVersion: forum/v1
+kind: Workflow
+metadata: {name: demo}
+roster:
+  adapters: {shell: {type: command}}
+  agents: {operator: {adapter: shell}}
+policy: {allow: {commands: [git]}}
+plan:
+  inputs: {since: {type: string}, count: {type: integer, default: 3}}
+  tasks:
+    log: {agent: operator, run: [git, log, "${{ inputs.since }}", "-${{ inputs.count }}"]}
+    tell: {agent: operator, run: [git, version], needs: [log]}
+"""
+
+
+def forum(*arguments: str, cwd: Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "forum_runner", *arguments]
+    return subprocess.run(
+        command, cwd=cwd, capture_output=True, text=True, check=False, env={**os.environ, **(env or {})}
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "workflow.yaml").write_text(WORKFLOW)
+    return tmp_path
+
+
+def broken(folder: Path) -> str:
+    (folder / "broken.yaml").write_text(WORKFLOW.replace("agent: operator, run: [git, version]", "agent: opertor"))
+    return "broken.yaml"
+
+
+def test_check_says_ok_and_exits_0(folder: Path) -> None:
+    result = forum("check", "workflow.yaml", cwd=folder)
+
+    assert (result.returncode, result.stdout, result.stderr) == (0, "ok: 1 file checked, nothing found\n", "")
+
+
+def test_check_shows_the_place_the_line_and_a_caret(folder: Path) -> None:
+    result = forum("check", broken(folder), cwd=folder)
+
+    assert result.returncode == 2
+    assert result.stdout == (
+        "broken.yaml:12:19: F012 no agent named 'opertor' in the roster\n"
+        "   12 |     tell: {agent: opertor, needs: [log]}\n"
+        "      |                   ^^^^^^^ did you mean 'operator'?\n"
+        "1 error, 0 warnings\n"
+    )
+
+
+def test_check_is_coloured_on_a_terminal_and_plain_elsewhere(folder: Path) -> None:
+    def shown(env: dict[str, str]) -> bytes:
+        ours, theirs = pty.openpty()
+        command = [sys.executable, "-m", "forum_runner", "check", broken(folder)]
+        plain = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TERM")}
+        with subprocess.Popen(command, cwd=folder, stdout=theirs, env={**plain, "TERM": "xterm", **env}):
+            os.close(theirs)
+            parts = []
+            try:
+                while part := os.read(ours, 4096):
+                    parts.append(part)
+            except OSError:
+                pass  # how Linux says that the other side is closed
+        os.close(ours)
+        return b"".join(parts)
+
+    assert b"\x1b[31mF012\x1b[0m" in shown({})
+    assert b"\x1b" not in shown({"NO_COLOR": "1"})
+    assert "\x1b" not in forum("check", broken(folder), cwd=folder).stdout
+
+
+def test_a_check_report_fits_its_schema(folder: Path) -> None:
+    report = json.loads(forum("check", "--json", broken(folder), cwd=folder).stdout)
+
+    jsonschema.Draft202012Validator(json.loads((SCHEMAS / "check-report.schema.json").read_text())).validate(report)
+    assert [finding["code"] for finding in report["findings"]] == ["F012"]
+    assert report == json.loads(forum("check", "--format", "json", "broken.yaml", cwd=folder).stdout)
+
+
+def test_check_writes_github_annotations(folder: Path) -> None:
+    result = forum("check", "--format", "github", broken(folder), cwd=folder)
+
+    assert result.stdout == (
+        "::error file=broken.yaml,line=12,endLine=12,col=19,endColumn=26,title=forum F012"
+        "::no agent named 'opertor' in the roster (did you mean 'operator'?)\n"
+    )
+
+
+def test_check_writes_sarif(folder: Path) -> None:
+    document = json.loads(forum("check", "--format", "sarif", broken(folder), cwd=folder).stdout)
+
+    run = document["runs"][0]
+    assert document["version"] == "2.1.0"
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["F012"]
+    location = run["results"][0]["locations"][0]["physicalLocation"]
+    assert location["artifactLocation"] == {"uri": "broken.yaml"}
+    assert location["region"] == {"startLine": 12, "startColumn": 19, "endLine": 12, "endColumn": 26}
+
+
+def test_a_policy_that_refuses_exits_6(folder: Path) -> None:
+    (folder / "refused.yaml").write_text(WORKFLOW.replace("commands: [git]", "commands: []"))
+
+    assert forum("check", "refused.yaml", cwd=folder).returncode == 6
+
+
+def test_compile_needs_its_inputs_and_check_does_not(folder: Path) -> None:
+    result = forum("compile", "workflow.yaml", cwd=folder)
+
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert "F016 input 'since' has no value" in result.stderr
+
+
+def compiled(folder: Path, *arguments: str) -> Any:
+    result = forum("compile", "--json", "workflow.yaml", *arguments, cwd=folder)
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def test_inputs_take_the_type_that_the_plan_asks_for(folder: Path) -> None:
+    plan = compiled(folder, "--input", "since=1.10", "--input", "count=5")
+
+    assert {name: item["value"] for name, item in plan["inputs"].items()} == {"since": "1.10", "count": 5}
+    assert plan["tasks"]["log"]["run"] == [["git"], ["log"], ["1.10"], ["-5"]]
+
+
+def test_inputs_come_from_a_file_and_the_command_line_goes_first(folder: Path) -> None:
+    (folder / "inputs.json").write_text('{"since": "a", "count": 7}')
+
+    plan = compiled(folder, "--inputs", "inputs.json", "--input", "since=b")
+
+    assert {name: item["value"] for name, item in plan["inputs"].items()} == {"since": "b", "count": 7}
+
+
+def test_compile_writes_a_file_whole_and_prints_its_digest(folder: Path) -> None:
+    result = forum("compile", "workflow.yaml", "--input", "since=x", "-o", "plan.json", cwd=folder)
+
+    data = (folder / "plan.json").read_bytes()
+    assert result.stdout == f"plan.json: {len(data):,} bytes, digest {json.loads(data)['digest']}\n"
+    assert sorted(path.name for path in folder.iterdir()) == ["plan.json", "workflow.yaml"]
+
+
+@pytest.mark.parametrize("target", ["missing/plan.json", "."])
+def test_compile_says_where_it_cannot_write(folder: Path, target: str) -> None:
+    result = forum("compile", "workflow.yaml", "--input", "since=x", "-o", target, cwd=folder)
+
+    assert result.returncode == 2
+    assert result.stderr.startswith("forum: ")
+    assert sorted(path.name for path in folder.iterdir()) == ["workflow.yaml"]
+
+
+def test_a_full_disk_is_told_and_exits_2(folder: Path) -> None:
+    command = f"{sys.executable} -m forum_runner compile --json workflow.yaml --input since=x > /dev/full"
+    result = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
+
+    assert (result.returncode, result.stderr) == (2, "forum: cannot read or write: No space left on device\n")
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(folder: Path) -> None:
+    command = f"{sys.executable} -m forum_runner schema wave-plan | head -1"
+    result = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
+
+    assert (result.stdout, result.stderr) == ("{\n", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["chekc"], "there is no command 'chekc'; did you mean 'check'?"),
+        (["check"], "Missing argument 'FILE...'"),
+        (["compile", "workflow.yaml", "--input", "x"], "'x' is not of the form NAME=VALUE"),
+        (["explain", "F999"], "there is no code 'F999'"),
+        (["schema", "plam"], "there is no schema 'plam'; did you mean 'plan'?"),
+        (["check", "nowhere/workflow.yaml"], "there is no folder 'nowhere'"),
+        (["check", "--root", "sub", "workflow.yaml"], "'workflow.yaml' is not below the root 'sub'"),
+    ],
+)
+def test_wrong_usage_exits_2_and_says_what_is_wrong(folder: Path, arguments: list[str], message: str) -> None:
+    (folder / "sub").mkdir()
+
+    result = forum(*arguments, cwd=folder)
+
+    assert result.returncode == 2
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_defect_exits_70_and_says_how_to_report_it(folder: Path) -> None:
+    program = (
+        "import sys; from forum_runner import app, cli\n"
+        "def fail(*_): raise RuntimeError('oops')\n"
+        "app.check = fail; sys.argv = ['forum', 'check', 'workflow.yaml']; cli.main()"
+    )
+    env = {**os.environ, "TMPDIR": str(folder)}
+    result = subprocess.run(
+        [sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, check=False, env=env
+    )
+
+    report = next(folder.glob("forum-defect-*.txt"))
+    assert result.returncode == 70
+    assert "this is a defect of forum itself: RuntimeError: oops" in result.stderr
+    assert str(report) in result.stderr
+    assert "Traceback" not in result.stderr
+    assert "RuntimeError: oops" in report.read_text()
+
+
+@pytest.mark.requirement("COMPILE-PURE-003")
+def test_processes_with_other_hash_seeds_locales_and_folders_write_the_same_bytes(folder: Path) -> None:
+    other = folder / "elsewhere"
+    other.mkdir()
+    arguments = ["compile", "--json", str(folder / "workflow.yaml"), "--input", "since=x"]
+
+    outputs = {
+        forum(*arguments, cwd=cwd, env={"PYTHONHASHSEED": seed, "LC_ALL": locale, "PYTHONUTF8": utf8}).stdout
+        for cwd, seed, locale, utf8 in [
+            (folder, "1", "C", "0"),
+            (other, "2", "C.UTF-8", "1"),
+            (ROOT, "77", "POSIX", "0"),
+        ]
+    }
+
+    assert len(outputs) == 1
+
+
+def test_the_short_help_is_the_commands_own() -> None:
+    from forum_runner.cli import COMMANDS, cli
+
+    listed = {name: text for section in COMMANDS.values() for name, text in section.items()}
+    context = cli.make_context("forum", ["explain"], resilient_parsing=True)
+
+    assert {name: cli.get_command(context, name).short_help for name in listed} == listed  # type: ignore[union-attr]
+
+
+def test_every_command_has_help(folder: Path) -> None:
+    for command in ("init", "check", "compile", "graph", "explain", "schema"):
+        result = forum(command, "--help", cwd=folder)
+        assert result.returncode == 0
+        assert result.stdout.startswith(f"Usage: forum {command}")

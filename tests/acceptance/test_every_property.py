@@ -1,0 +1,343 @@
+"""No property of a schema is decoration: each one changes the wave plan, or is waiting for what will read it.
+
+One bundle uses every property of every manifest. Taking one out, or changing it where it must be there, has to change
+what the compiler says. What only the execution of a plan will read stands on a list, and the list may only shrink.
+"""
+
+import copy
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bundles import bundle_of, plan_manifest
+from forum_runner.compile.compiler import check_file, compile_workflow
+
+ROOT = Path(__file__).parents[2]
+SCHEMAS = {path.name: json.loads(path.read_text()) for path in (ROOT / "schemas" / "v1").glob("*.schema.json")}
+AWAITING = json.loads(Path(__file__).with_name("awaiting_execution.json").read_text())
+
+BUDGET = {
+    "calls": 9, "input_tokens": 10, "output_tokens": 11, "tokens": 12, "usd": "0.5", "wall": "3m", "output_bytes": 13,
+}  # fmt: skip
+LARGER = {name: amount * 100 if isinstance(amount, int) else "99" for name, amount in BUDGET.items()} | {"wall": "9h"}
+PRICES = {"input": "1", "cached_input": "0.5", "output": "2"}
+MODEL = {
+    "base_url": "http://127.0.0.1:1/v1", "model": "m", "api_key_env": "KEY", "max_tokens": 5, "temperature": 0.5,
+    "timeout": "1m", "connect_timeout": "1s", "stream": True, "structured_output": "prompt", "proxy_env": "PROXY",
+    "prices": PRICES,
+}  # fmt: skip
+HEAD: dict[str, Any] = {"apiVersion": "forum/v1"}
+FILES: dict[str, list[dict[str, Any]]] = {
+    "workflow.yaml": [
+        HEAD
+        | {
+            "kind": "Workflow",
+            "metadata": {"name": "all", "description": "Everything at once."},
+            "roster": "#team",
+            "policy": "#rules",
+            "plan": "#work",
+            "inputs": {"version": "2"},
+            "script": "#answers",
+        },
+        HEAD
+        | {
+            "kind": "Roster",
+            "metadata": {"name": "team", "description": "Who."},
+            "adapters": {
+                "scripted": {"type": "scripted", "prices": PRICES},
+                "plain": {"type": "command"},
+                "shell": {"type": "command", "cwd": "sub", "env": ["HOME"], "stdin": "json", "timeout": "5s",
+                          "max_output_bytes": 10},
+                "cli": {"type": "command", "argv": ["model"], "prices": PRICES},
+                "one": {"type": "openai", **MODEL},
+                "two": {"type": "anthropic", **MODEL},
+                "own": {"type": "x-own", "settings": {"a": 1}, "env": ["HOME"], "prices": PRICES},
+            },
+            "agents": {
+                "operator": {"adapter": "shell"},
+                "writer": {
+                    "domain": "writing", "keywords": ["text"], "tier": "cheap", "persona": "Plain.", "limits": LARGER,
+                    "adapters": {"cheap": "one", "capable": "two", "frontier": "cli"},
+                },
+                "critic": {"adapter": "own"},
+                "reader": {"adapter": "scripted"},
+                "helper": {"adapter": "plain"},
+            },
+        },
+        HEAD
+        | {
+            "kind": "Policy",
+            "metadata": {"name": "rules"},
+            "max_parallel": 2,
+            "dispatch": "eager",
+            "budget": LARGER,
+            "allow": {
+                "agents": ["operator", "writer", "critic", "reader", "helper"],
+                "adapters": ["scripted", "plain", "shell", "cli", "one", "two", "own"],
+                "commands": ["git", "model", "test"],
+                "hosts": ["127.0.0.1"],
+                "env": ["HOME", "KEY", "PROXY"],
+            },
+            "retry": {"attempts": 3, "backoff": "2s", "max_backoff": "9s"},
+            "rates": {"one": {"requests_per_minute": 6, "tokens_per_minute": 7}},
+            "on_failure": "continue",
+            "privacy": {"sensitive": True, "scrub_env": ["TOKEN"]},
+            "durability": "each",
+        },
+        plan_manifest(
+            "work",
+            inputs={
+                "version": {"type": "string"},
+                "mode": {"type": "string", "default": "short"},
+                "key": {"type": "string", "secret": True},
+            },
+            tasks={
+                "log": {
+                    "agent": "operator",
+                    "run": ["git", "log"],
+                    "output": {"type": "object", "properties": {"items": {"type": "array"}}},
+                    "matrix": {"side": ["a", "b"]},
+                    "allow_failure": True,
+                    "idempotent": True,
+                    "sensitive": True,
+                    "cache": True,
+                },
+                "find": {
+                    "agent": "reader",
+                    "instruction": "Find.",
+                    "output": {"type": "object", "properties": {"items": {"type": "array"}}},
+                },
+                "draft": {
+                    "agent": "writer",
+                    "instruction": "Write.",
+                    "needs": [
+                        {
+                            "task": "log", "edge": "data", "select": "/items", "as": "commits",
+                            "expects": {"type": "array"}, "max_bytes": 100, "matrix": {"side": "a"},
+                        },
+                        {"task": "find", "edge": "order"},
+                    ],
+                    "done_when": ["it is short"],
+                    "accept": [{"schema": {"type": "string"}}, {"command": ["test"]}, {"agent": "critic"}],
+                    "retry": {"attempts": 2, "backoff": "3s", "max_backoff": "8s"},
+                    "escalate": ["capable", "frontier"],
+                    "budget": BUDGET,
+                    "gate": {"question": "Go?", "deadline": "1h", "on_deadline": "approve"},
+                    "when": {"task": "find", "select": "/items", "output": {"type": "array"}},
+                },
+                "each": {
+                    "agent": "reader",
+                    "instruction": "Read.",
+                    "foreach": {"task": "find", "select": "/items", "as": "item", "max": 5},
+                },
+                "list": {"agent": "helper", "run": ["git", "ls-files"]},
+                "routed": {"lane": "auto", "instruction": "Do.", "escalate": ["frontier"]},
+                "used": {"uses": "inner.yaml", "with": {"text": "${{ inputs.version }}"}},
+            },
+            outputs={
+                "short": "draft", "part": {"task": "find", "select": "/items"},
+                "a": "each", "b": "used", "c": "routed", "d": "list",
+            },
+        ),
+        HEAD
+        | {
+            "kind": "Script",
+            "metadata": {"name": "answers"},
+            "answers": [
+                {
+                    "task": "draft", "agent": "writer", "attempt": 1, "contains": "Write", "output": "x",
+                    "latency": "1s", "usage": {"input_tokens": 1, "cached_input_tokens": 1, "output_tokens": 2},
+                },
+                {"error": {"kind": "exit_status", "message": "no", "retry_after": "1s", "exit_status": 1}},
+            ],
+        },
+    ],
+    "inner.yaml": [
+        plan_manifest(
+            "inner",
+            inputs={"text": {"type": "string"}},
+            tasks={"read": {"agent": "reader", "instruction": "Read ${{ inputs.text }}."}},
+            outputs={"answer": "read"},
+        )
+    ],
+}  # fmt: skip
+
+
+BASE: Any = None
+
+
+def compiled(files: dict[str, list[dict[str, Any]]]) -> Any:
+    """What the compiler says of the bundle: the plan without the digests of files, or its findings.
+
+    A value that the schema alone refuses says nothing about whether anybody reads it.
+    """
+    contents = {name: "\n---\n".join(map(json.dumps, documents)) for name, documents in files.items()}
+    result = compile_workflow(bundle_of(contents), "workflow.yaml", None, {}, complete=True)
+    if any(finding.code.startswith("F2") for finding in result.findings):
+        return BASE
+    if result.wave_plan is None:
+        return [(finding.code, finding.message) for finding in result.findings]
+    return {name: value for name, value in result.wave_plan.items() if name != "bundle"}
+
+
+def occurrences(schema: Any, value: Any, name: str, path: tuple[Any, ...]) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """Every property of a schema that a value uses: where the schema describes it, and where the value has it."""
+    if not isinstance(schema, dict):
+        return
+    if "$ref" in schema:
+        file, _, pointer = schema["$ref"].partition("#")
+        target: Any = SCHEMAS[file or name]
+        for token in pointer.split("/")[1:]:
+            target = target[token]
+        yield from occurrences(target, value, file or name, path)
+    for branch in schema.get("allOf", ()):
+        yield from occurrences(branch, value, name, path)
+    if "if" in schema:
+        chosen = "then" if _fits(schema["if"], value) else "else"
+        yield from occurrences(schema.get(chosen), value, name, path)
+    if isinstance(value, dict):
+        for key, item in value.items():
+            inner = schema.get("properties", {}).get(key)
+            if isinstance(inner, dict) and "title" in inner:
+                yield f"{name}: {_location(name, inner)}", (*path, key)
+            yield from occurrences(inner or schema.get("additionalProperties"), item, name, (*path, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from occurrences(schema.get("items"), item, name, (*path, index))
+
+
+def _fits(condition: dict[str, Any], value: Any) -> bool:
+    if "type" in condition:
+        return isinstance(value, str) == (condition["type"] == "string")
+    kind = value.get("type") if isinstance(value, dict) else value
+    wanted = condition.get("properties", {}).get("type", condition)
+    return bool(kind == wanted.get("const") or ("pattern" in wanted and str(kind).startswith("x-")))
+
+
+def _location(name: str, wanted: dict[str, Any]) -> str:
+    return next(location for location, schema in described(name) if schema is wanted)
+
+
+def described(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    def walk(node: Any, path: tuple[str, ...]) -> Iterator[tuple[str, dict[str, Any]]]:
+        if isinstance(node, dict):
+            for key, item in node.get("properties", {}).items() if isinstance(node.get("properties"), dict) else ():
+                if isinstance(item, dict) and "title" in item:
+                    yield "/".join((*path, key)), item
+            for key, item in node.items():
+                if key not in ("examples", "if"):
+                    yield from walk(item, path if key in ("properties", "$defs", "else", "then") else (*path, key))
+        elif isinstance(node, list):
+            for item in node:
+                yield from walk(item, path)
+
+    return walk(SCHEMAS[name], ())
+
+
+def used() -> dict[str, list[tuple[str, tuple[Any, ...]]]]:
+    found: dict[str, list[tuple[str, tuple[Any, ...]]]] = {}
+    for file, documents in FILES.items():
+        for index, document in enumerate(documents):
+            name = f"{document['kind'].lower()}.schema.json"
+            for location, path in occurrences(SCHEMAS[name], document, name, (index,)):
+                found.setdefault(location, []).append((file, path))
+    return found
+
+
+USED = used()
+LANE = "plan.schema.json: task/lane"  # has one value; what it does is that it stands where an agent would
+MANIFESTS = ("workflow", "roster", "policy", "plan", "script", "types")
+DESCRIBED = sorted({f"{n}.schema.json: {where}" for n in MANIFESTS for where, _ in described(f"{n}.schema.json")})
+
+
+OTHER_TEXTS = (
+    "other reject waves stop batch text json_schema capable order openai anthropic scripted x-other "
+    "http://127.0.0.1:2/v1 7s 7"
+).split()
+
+
+def changes(value: Any) -> Iterator[Any]:
+    """Other values that may stand in its place; of something that holds others, with one of them changed."""
+    if isinstance(value, bool):
+        yield not value
+    elif isinstance(value, int):
+        yield value + 1
+    elif isinstance(value, float):
+        yield value / 2
+    elif isinstance(value, str):
+        yield from OTHER_TEXTS
+    elif isinstance(value, dict):
+        yield from ({**value, key: other} for key, item in value.items() for other in changes(item))
+    else:
+        yield from ([*value[:i], other, *value[i + 1 :]] for i, item in enumerate(value) for other in changes(item))
+
+
+def variants(file: str, path: tuple[Any, ...]) -> Iterator[dict[str, list[dict[str, Any]]]]:
+    """The bundle without the property, and with other values for it."""
+    *holder_path, key = path
+
+    def holder_of(files: Any) -> Any:
+        node = files[file]
+        for step in holder_path:
+            node = node[step]
+        return node
+
+    without = copy.deepcopy(FILES)
+    value = holder_of(without).pop(key)
+    yield without
+    for other in changes(value):
+        changed = copy.deepcopy(FILES)
+        holder_of(changed)[key] = other
+        yield changed
+
+
+BASE = compiled(FILES)
+
+
+def test_the_bundle_that_uses_everything_compiles() -> None:
+    assert isinstance(BASE, dict), BASE
+    contents = {name: "\n---\n".join(map(json.dumps, documents)) for name, documents in FILES.items()}
+    assert check_file(bundle_of(contents), "workflow.yaml", None, {}).findings == ()
+
+
+def test_it_uses_every_property_of_every_manifest() -> None:
+    assert sorted(set(DESCRIBED) - set(USED)) == []
+
+
+@pytest.mark.parametrize(
+    "property_", [name for name in DESCRIBED if name not in AWAITING["manifests"] and name != LANE]
+)
+def test_a_property_has_an_effect(property_: str) -> None:
+    results = [compiled(variant) for file, path in USED[property_] for variant in variants(file, path)]
+
+    assert any(result != BASE for result in results)
+
+
+@pytest.mark.parametrize("property_", AWAITING["manifests"])
+def test_what_waits_for_the_execution_has_no_effect_yet(property_: str) -> None:
+    results = [
+        compiled(variant)
+        for file, path in USED[property_]
+        for variant in variants(file, path)
+        if isinstance(compiled(variant), dict)
+    ]
+
+    assert all(result == BASE for result in results)
+
+
+def test_a_lane_stands_where_an_agent_would() -> None:
+    assert BASE["tasks"]["routed"]["lane"] == "auto"
+    assert "agent" not in BASE["tasks"]["routed"]
+
+
+def test_every_property_of_the_wave_plan_is_read_by_what_executes_it_or_waits_for_it() -> None:
+    folders = [ROOT / "runner" / "forum_runner" / name for name in ("execute", "control", "ledger")]
+    source = "\n".join(path.read_text() for folder in folders for path in folder.rglob("*.py"))
+    names = sorted({where.rpartition("/")[2] for where, _ in described("wave-plan.schema.json")})
+
+    waiting = [name for name in names if f'"{name}"' not in source]
+
+    assert waiting == AWAITING["wave plan"]
