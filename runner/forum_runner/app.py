@@ -5,10 +5,8 @@ The only place where concrete things are put together: the disk, the bundle on i
 
 from __future__ import annotations
 
-import gc
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -51,15 +49,13 @@ def check(paths: Sequence[str], root: Path | None, inputs: Inputs) -> Report:
     """Checks files, each with all that it names; a file without a workflow, manifest by manifest."""
     findings: list[Finding] = []
     texts: dict[str, str] = {}
-    with _without_collector():
-        for path in paths:
-            entry = _entry(path, root)
-            given, wrong = _given(inputs)
-            bundle = Bundle(DiskFiles(entry.root))
-            result = check_file(bundle, entry.path, entry.name, given)
-            report = _report(entry.root, result, wrong)
-            findings += report.findings
-            texts |= report.texts
+    given, wrong = _given(inputs)
+    for path in paths:
+        entry = _entry(path, root)
+        result = check_file(Bundle(DiskFiles(entry.root)), entry.path, entry.name, given)
+        report = _report(entry.root, result, wrong)
+        findings += report.findings
+        texts |= report.texts
     return Report(in_order(findings), texts)
 
 
@@ -67,9 +63,7 @@ def compile_file(path: str, root: Path | None, inputs: Inputs, *, complete: bool
     """Compiles a workflow; `complete` asks for a value for each of its inputs."""
     entry = _entry(path, root)
     given, wrong = _given(inputs)
-    with _without_collector():
-        bundle = Bundle(DiskFiles(entry.root))
-        result = compile_workflow(bundle, entry.path, entry.name, given, complete=complete)
+    result = compile_workflow(Bundle(DiskFiles(entry.root)), entry.path, entry.name, given, complete=complete)
     report = _report(entry.root, result, wrong)
     if wrong:
         return Compiled(report, None, None)
@@ -122,15 +116,3 @@ def _shown_name(name: str, root: Path) -> str:
     if name.startswith(BUILT_IN) or name == COMMAND_LINE.file:
         return name
     return (root / name).as_posix()
-
-
-@contextmanager
-def _without_collector() -> Iterator[None]:
-    """A compilation builds one large tree and drops it: looking for garbage in it costs a third of the time."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

@@ -5,6 +5,7 @@ A command's module is imported when it is called, so that `--help` stays quick.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import sys
@@ -64,6 +65,8 @@ def cli() -> None:
 
 
 def main() -> NoReturn:
+    # A command builds what it needs and ends: looking for garbage in it costs a fifth of the time, and finds none.
+    gc.disable()
     try:
         code = cli.main(prog_name="forum", standalone_mode=False)
         sys.stdout.flush()
@@ -88,6 +91,7 @@ def main() -> NoReturn:
 
         report_defect(error)
         code = ExitCode.DEFECT
+    gc.freeze()
     sys.exit(code if isinstance(code, int) else ExitCode.OK)
 
 

@@ -20,12 +20,14 @@ from forum_runner.compile.permissions import check_allow_lists, check_permission
 from forum_runner.compile.project import Project, check_size, collect_plans
 from forum_runner.compile.references import check_references
 from forum_runner.compile.wave_plan import write_wave_plan
-from forum_runner.finding import Finding, errors_in, in_order
+from forum_runner.finding import Finding, Place, errors_in, in_order
 from forum_runner.manifest.bundle import Bundle, SourceFile
 from forum_runner.manifest.manifests import Manifest
 from forum_runner.manifest.roster import read_roster
 from forum_runner.manifest.workflow import InputValue, Workflow, WorkflowReader
 from forum_runner.model import Plan
+
+_LOST_VALUES = ("F113", "F114", "F116", "F117", "F118")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +82,8 @@ def _check_each(manifests: list[Manifest], reader: WorkflowReader) -> None:
         if manifest.kind == "Plan":
             plan = reader.plan_of(manifest.value, manifest.origin)
             reader.findings.extend(_check(_project(plan, None, reader)))
-        elif manifest.kind == "Roster":
-            reader.findings.extend(check_roster(read_roster(manifest.value, manifest.origin)))
+        elif manifest.kind == "Roster" and (roster := read_roster(manifest.value, manifest.origin)):
+            reader.findings.extend(check_roster(roster))
 
 
 def _project(plan: Plan, workflow: Workflow | None, reader: WorkflowReader) -> Project:
@@ -149,4 +151,13 @@ def _written(bundle: Bundle, workflow: Workflow, project: Project, bindings: Map
 
 
 def _without_plan(bundle: Bundle) -> Compilation:
-    return Compilation(in_order(bundle.findings), bundle.sources)
+    return Compilation(in_order(_without_echoes(bundle.findings)), bundle.sources)
+
+
+def _without_echoes(findings: list[Finding]) -> Iterator[Finding]:
+    """A value that the YAML reader could not give must not be called wrong for being empty as well."""
+    lost: dict[Place, str] = {}
+    for finding in findings:
+        if finding.code in _LOST_VALUES:
+            lost[finding.place] = max(finding.code, lost.get(finding.place, ""))
+    return (finding for finding in findings if lost.get(finding.place, finding.code) == finding.code)

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from forum_runner.compile.matrix import check_choice
 from forum_runner.document import Origin
 from forum_runner.finding import Finding
-from forum_runner.model import EdgeKind, Plan, Task
+from forum_runner.manifest.written import as_written, is_written
+from forum_runner.model import EdgeKind, Plan, Task, When
 
 Upstreams = Mapping[str, tuple[str, ...]]
 
@@ -28,10 +29,8 @@ def check_edges(plan: Plan) -> Iterator[Finding]:
     for task in plan.tasks.values():
         if task.needs or task.foreach:
             yield from _check_needs(task, plan)
-        if task.when and task.when.task in plan.tasks and not _is_upstream(task.when.task, task.id, upstreams):
-            message = f"the condition looks at '{task.when.task}', which is not upstream of '{task.id}'"
-            hint = "add it to 'needs'; an order edge is enough"
-            yield task.when.origin.at("task").finding("F306", message, hint)
+        if task.when and task.when.task in plan.tasks:
+            yield from _check_condition(task, task.when, upstreams)
     yield from _check_cycles(plan, upstreams)
     yield from _check_outputs(plan, upstreams)
 
@@ -52,8 +51,7 @@ def _check_needs(task: Task, plan: Plan) -> Iterator[Finding]:
                 message = f"an order edge hands nothing over, so '{field}' has no meaning"
                 yield need.origin.at(field).key_finding("F304", message, "make it 'edge: data', or take the field out")
         if need.matrix and need.task in plan.tasks:
-            for axis, message, hint in check_choice(plan.tasks[need.task], need.matrix):
-                yield need.origin.at("matrix", axis).finding("F307", message, hint)
+            yield from check_choice(plan.tasks[need.task], need.matrix, need.origin.at("matrix"))
     if task.foreach:
         if task.foreach.task == task.id:
             yield task.foreach.origin.at("task").finding("F302", f"task '{task.id}' needs itself")
@@ -63,6 +61,24 @@ def _check_needs(task: Task, plan: Plan) -> Iterator[Finding]:
         if task.matrix:
             message = f"task '{task.id}' has both a matrix and a foreach"
             yield task.foreach.origin.key_finding("F704", message, "use two tasks")
+
+
+def _check_condition(task: Task, when: When, upstreams: Upstreams) -> Iterator[Finding]:
+    at = when.origin.at("task")
+    if when.task == task.id:
+        message = f"the condition of '{task.id}' looks at its own output, which is not there yet"
+        yield at.finding("F306", message, "name a task that comes before it")
+    elif not has_unread_edges(task) and not _is_upstream(when.task, task.id, upstreams):
+        message = f"the condition looks at '{when.task}', which is not upstream of '{task.id}'"
+        yield at.finding("F306", message, "add it to 'needs'; an order edge is enough")
+
+
+def has_unread_edges(task: Task) -> bool:
+    """Whether an edge of the task is so wrong that nobody can say where it comes from or what it brings."""
+    needs = as_written(task.origin.at("needs"))
+    if needs is not None and (not isinstance(needs, list) or len(needs) != len(task.needs)):
+        return True
+    return task.foreach is None and is_written(task.origin.at("foreach"))
 
 
 def _is_upstream(wanted: str, task: str, upstreams: Upstreams) -> bool:
@@ -136,11 +152,22 @@ def _edge_origin(task: Task, upstream: str) -> Origin:
     return next(edges, task.origin.at("foreach", "task"))
 
 
+def _is_resolved(plan: Plan) -> bool:
+    """Whether every edge and every output leads to a task: where one does not, the task that it meant looks unneeded."""
+    written = as_written(plan.origin.at("outputs"))
+    named = [output.task for output in plan.outputs.values()]
+    named += [need.task for task in plan.tasks.values() for need in task.needs]
+    named += [task.foreach.task for task in plan.tasks.values() if task.foreach]
+    if isinstance(written, dict) and len(written) != len(plan.outputs):
+        return False
+    return all(name in plan.tasks for name in named) and not any(map(has_unread_edges, plan.tasks.values()))
+
+
 def _check_outputs(plan: Plan, upstreams: Upstreams) -> Iterator[Finding]:
     """A plan that names outputs has no use for a task that none of them needs; one that names none wants all."""
-    if not plan.outputs:
+    if not plan.outputs or not _is_resolved(plan):
         return
-    waiting = [output.task for output in plan.outputs.values() if output.task in plan.tasks]
+    waiting = [output.task for output in plan.outputs.values()]
     needed: set[str] = set()
     while waiting:
         name = waiting.pop()

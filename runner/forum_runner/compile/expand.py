@@ -68,6 +68,10 @@ class _Scope:
     after: tuple[str, ...] = ()
     conditions: tuple[dict[str, Any], ...] = ()
 
+    @property
+    def is_handed_data(self) -> bool:
+        return bool(self.prefix) and any(isinstance(binding, Handed) for binding in self.bindings.values())
+
 
 @dataclass(slots=True)
 class Expansion:
@@ -184,8 +188,10 @@ class _Expander:
                 before = (*before, *self._ids(need, scope, values))
             else:
                 data[need.name] = task_form.data_edge(need, self._value(need, scope, values))
-        if any(isinstance(binding, Handed) for binding in scope.bindings.values()):
+        if scope.is_handed_data:
             data |= self._handed_edges(task, scope)
+        if not before and not data:
+            return [], ()
         order = sorted(set(before))
         edges = [{"edge": "order", "task": id_} for id_ in order] + [data[name] for name in sorted(data)]
         return edges, (*order, *(id_ for edge in data.values() for id_ in tasks_in(edge["from"])))
@@ -227,6 +233,8 @@ class _Expander:
         return "".join(str(part) for part in self._parts(value, scope, values))
 
     def _name_schemas(self, task: Task) -> None:
+        if not (task.output or task.needs or task.accept):
+            return
         named = [task.output, *(need.expects for need in task.needs), *(check.schema for check in task.accept)]
         self.result.schemas |= {schema.digest: schema.value for schema in named if schema is not None}
 

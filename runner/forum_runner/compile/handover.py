@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from forum_runner.compile.project import Project
-from forum_runner.compile.references import whole_reference
+from forum_runner.compile.references import references_within, whole_reference
 from forum_runner.compile.type_rules import TEXT, CannotHold, Type, disagreement, select
 from forum_runner.document import Origin
 from forum_runner.finding import Finding
 from forum_runner.manifest.suggest import hint_for
-from forum_runner.model import EdgeKind, Need, Plan, Schema, Task
+from forum_runner.manifest.written import is_written
+from forum_runner.model import EdgeKind, Foreach, Need, Plan, Schema, Task
 
 _ANYTHING = Type.of(True)
 
@@ -24,8 +25,11 @@ class TypeBook:
 
     def of_instance(self, task: Task) -> Type:
         """The type of one instance's output: as declared, else text; of a used plan, an object of its outputs."""
-        if task.uses is None:
-            return Type.of(task.output.value) if task.output else Type.of(TEXT)
+        if task.uses is None and task.output is None:
+            # A type that is written and could not be read has its finding: anything may be handed over.
+            return _ANYTHING if is_written(task.origin.at("output")) else Type.of(TEXT)
+        if task.output is not None:
+            return Type.of(task.output.value)
         if id(task) not in self._of_tasks:
             inner = self._project.plan_of(task)
             self._of_tasks[id(task)] = self._of_outputs(inner) if inner else _ANYTHING
@@ -57,7 +61,7 @@ def check_handover(plan: Plan, project: Project, types: TypeBook) -> Iterator[Fi
         if task.foreach and task.foreach.task in plan.tasks:
             upstream = plan.tasks[task.foreach.task]
             found = types.of_value(upstream, None, task.foreach.select)
-            yield from _check_list(found, upstream, task.foreach.origin)
+            yield from _check_list(found, upstream, task.foreach)
         if task.when and task.when.task in plan.tasks:
             upstream = plan.tasks[task.when.task]
             found = types.of_value(upstream, None, task.when.select)
@@ -88,23 +92,23 @@ def _check_type(
             yield expecting.key_finding("F407", f"the types cannot agree: from '{upstream.id}', {reason}")
 
 
-def _check_list(found: Type | CannotHold, upstream: Task, origin: Origin) -> Iterator[Finding]:
+def _check_list(found: Type | CannotHold, upstream: Task, foreach: Foreach) -> Iterator[Finding]:
     if isinstance(found, CannotHold):
-        yield _cannot_hold(found, upstream, origin)
+        yield _cannot_hold(found, upstream, foreach.origin)
     elif "array" not in found.kinds():
+        at = foreach.origin.at("select" if foreach.select else "task")
         message = f"what '{upstream.id}' hands over is not a list"
-        yield origin.at("task").finding("F408", message, "give its 'output' a type, and 'select' the list in it")
+        yield at.finding("F408", message, "give its 'output' a type, and 'select' the list in it")
 
 
 def _check_arguments(task: Task, plan: Plan, project: Project, types: TypeBook) -> Iterator[Finding]:
     """Data that an edge brings to a used plan must be able to fit the plan's input."""
     inner = project.plan_of(task)
-    passed = set()
+    passed = {reference.name for reference in references_within(task.arguments) if reference.namespace == "needs"}
     for name, value in task.arguments.items():
         reference = whole_reference(value)
         if reference is None or reference.namespace != "needs":
             continue
-        passed.add(reference.name)
         need = next((n for n in task.needs if n.kind is EdgeKind.DATA and n.name == reference.name), None)
         expected = inner.inputs.get(name) if inner else None
         if need and need.task in plan.tasks and expected and expected.schema:

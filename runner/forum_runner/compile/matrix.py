@@ -8,8 +8,10 @@ from math import prod
 from typing import Any
 from urllib.parse import quote
 
+from forum_runner.document import Origin
 from forum_runner.finding import Finding
 from forum_runner.manifest.suggest import hint_for
+from forum_runner.manifest.written import as_written, is_written
 from forum_runner.model import Reference, Task
 
 MAX_INSTANCES = 1_000
@@ -43,10 +45,10 @@ def check_matrix(task: Task) -> Iterator[Finding]:
     if task.matrix is None:
         return
     at = task.origin.at("matrix")
-    if not task.matrix:
+    if as_written(at) == {}:
         yield at.key_finding("F701", f"the matrix of '{task.id}' has no axis")
     for axis, values in task.matrix.items():
-        if not values:
+        if as_written(at.at(axis)) == []:
             yield at.at(axis).key_finding("F701", f"axis '{axis}' of the matrix has no value")
         seen: dict[str, int] = {}
         for index, value in enumerate(values):
@@ -59,16 +61,28 @@ def check_matrix(task: Task) -> Iterator[Finding]:
         yield at.key_finding("F702", f"the matrix of '{task.id}' has {count:,} instances, more than {MAX_INSTANCES:,}")
 
 
-def check_choice(upstream: Task, chosen: Mapping[str, Any]) -> Iterator[tuple[str, str, str | None]]:
-    """What is wrong with an edge that picks instances: the axis, a sentence, a hint."""
+def check_choice(upstream: Task, chosen: Mapping[str, Any], at: Origin) -> Iterator[Finding]:
+    """What is wrong with an edge that picks instances; `at` is its `matrix`."""
+    declared = upstream.origin.at("matrix")
     for axis, value in sorted(chosen.items()):
-        if not upstream.matrix:
-            yield axis, f"'{upstream.id}' has no matrix to pick from", None
-        elif axis not in upstream.matrix:
-            yield axis, f"the matrix of '{upstream.id}' has no axis '{axis}'", hint_for(axis, upstream.matrix, "axes")
-        elif (text := _literal(value)) is not None and text not in map(as_text, upstream.matrix[axis]):
-            known = [as_text(item) for item in upstream.matrix[axis]]
-            yield axis, f"axis '{axis}' of '{upstream.id}' has no value '{text}'", hint_for(text, known, "values")
+        if not is_written(declared):
+            yield at.at(axis).key_finding("F307", f"'{upstream.id}' has no matrix to pick from")
+        elif not upstream.matrix:
+            continue
+        elif axis in upstream.matrix:
+            if (text := _literal(value)) is not None:
+                yield from check_value(upstream, axis, text, at.at(axis))
+        elif not is_written(declared.at(axis)):
+            message = f"the matrix of '{upstream.id}' has no axis '{axis}'"
+            yield at.at(axis).key_finding("F307", message, hint_for(axis, upstream.matrix, "axes"))
+
+
+def check_value(upstream: Task, axis: str, text: str, at: Origin) -> Iterator[Finding]:
+    known = [as_text(item) for item in (upstream.matrix or {}).get(axis, ())]
+    if text not in known:
+        yield at.finding(
+            "F307", f"axis '{axis}' of '{upstream.id}' has no value '{text}'", hint_for(text, known, "values")
+        )
 
 
 def _literal(value: Any) -> str | None:

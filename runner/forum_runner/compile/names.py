@@ -6,7 +6,8 @@ from forum_runner.compile.project import Project
 from forum_runner.document import Origin
 from forum_runner.finding import Finding
 from forum_runner.manifest.suggest import hint_for
-from forum_runner.model import Answer, Plan, Policy, Roster, Task
+from forum_runner.manifest.written import as_written, is_written
+from forum_runner.model import Answer, Plan, Policy, Reference, Roster, Task, Text
 
 # Of a task that uses a plan, only these are its own; the rest is the business of the tasks inside.
 _NOT_WITH_USES = (
@@ -51,7 +52,7 @@ def check_names(plan: Plan, project: Project) -> Iterator[Finding]:
         if task.uses is not None:
             yield from _check_uses(task)
         else:
-            if task.arguments:
+            if task.arguments and not is_written(task.origin.at("uses")):
                 yield task.origin.at("with").key_finding("F312", "'with' is only for a task that 'uses' a plan")
             yield from _check_worker(task, project)
     for output in plan.outputs.values():
@@ -67,10 +68,14 @@ def _check_upstreams(task: Task, plan: Plan) -> Iterator[Finding]:
     if task.foreach and task.foreach.task not in plan.tasks:
         named.append((task.foreach.task, task.foreach.origin.at("task")))
     for name, at in named:
-        yield at.finding("F013", f"no task named '{name}' in the plan", _known(name, plan.tasks))
+        others = plan.tasks.keys() - {task.id}
+        yield at.finding("F013", f"no task named '{name}' in the plan", _known(name, others))
 
 
 def _check_uses(task: Task) -> Iterator[Finding]:
+    if task.agent is not None or task.lane is not None:
+        # Two ways to do one task: which fields are right is open until one of them goes.
+        return
     for field in _NOT_WITH_USES:
         if getattr(task, field) not in (None, (), False):
             message = f"'{field}' cannot stand beside 'uses'"
@@ -83,7 +88,11 @@ def _check_worker(task: Task, project: Project) -> Iterator[Finding]:
         return
     if task.agent is not None and task.agent not in roster.agents:
         yield _unknown_agent(task.agent, roster, task.origin.at("agent"))
+    if task.lane is not None and not roster.agents:
+        yield task.origin.at("lane").finding("F012", "there is no agent in the roster to route the task to")
     for check in task.accept:
+        if check.command:
+            yield from _check_program(check.command[0], check.origin.at("command", 0))
         if check.agent is not None and check.agent not in roster.agents:
             yield _unknown_agent(check.agent, roster, check.origin.at("agent"))
         elif check.agent is not None and check.agent == task.agent:
@@ -101,7 +110,7 @@ def _check_escalation(task: Task, project: Project) -> Iterator[Finding]:
         if agent and tier not in agent.adapters:
             tiers = ", ".join(agent.adapters)
             yield at.finding("F014", f"agent '{agent.name}' has no adapter for tier '{tier}'", f"tiers: {tiers}")
-        elif tier.rank <= rank:
+        elif tier.rank <= rank and tier not in task.escalate[:index]:
             yield at.finding("F313", f"tier '{tier}' does not climb", "from cheap over capable to frontier")
         rank = max(rank, tier.rank)
 
@@ -111,25 +120,32 @@ def _check_work(task: Task, project: Project) -> Iterator[Finding]:
     adapters = [adapter for _, adapter in project.ladder(task)]
     if task.lane is not None and task.run is not None:
         yield task.origin.at("run").key_finding("F310", "a task that is routed cannot have 'run'", "name an agent")
-    if not adapters:
+    if not adapters and task.lane is None:
         return
     takes_run = [adapter for adapter in adapters if adapter.runs_programs and adapter.argv is None]
-    if len(takes_run) == len(adapters):
-        if task.run is None:
+    if adapters and len(takes_run) == len(adapters):
+        if task.run:
+            yield from _check_program(task.run[0], task.origin.at("run", 0))
+        elif not is_written(task.origin.at("run")):
             message = f"task '{task.id}' does not say which program to run"
             yield task.origin.key_finding("F309", message, "give 'run': [program, argument, ...]")
-        elif not task.run or not all(isinstance(part, str) for part in task.run[0]):
-            message = "the program must be written out, without a reference"
-            yield task.origin.at("run", 0).finding("F310", message)
         return
-    if task.run is not None:
+    if task.run is not None and adapters:
         other = next(adapter for adapter in adapters if adapter not in takes_run)
         hint = "give 'instruction', or an agent whose adapter is a command without 'argv'"
         message = f"adapter '{other.name}' does not take a program to run"
         yield task.origin.at("run").key_finding("F310", message, hint)
-    elif task.instruction is None:
+    elif task.run is None and task.instruction is None and not is_written(task.origin.at("instruction")):
         message = f"task '{task.id}' does not say what to do"
         yield task.origin.key_finding("F308", message, "give 'instruction'")
+
+
+def _check_program(program: Text, at: Origin) -> Iterator[Finding]:
+    """What is run must be known before the run: the policy allows it by name."""
+    if any(isinstance(part, Reference) for part in program):
+        yield at.finding("F310", "the program must be written out, without a reference")
+    elif not program and as_written(at) == "":
+        yield at.finding("F310", "the program has no name")
 
 
 def _unknown_agent(name: str, roster: Roster, origin: Origin) -> Finding:

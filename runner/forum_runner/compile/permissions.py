@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 from forum_runner.compile.project import Project
 from forum_runner.document import Origin
 from forum_runner.finding import Finding
+from forum_runner.manifest.policy import ANY
 from forum_runner.manifest.suggest import hint_for
 from forum_runner.model import Adapter, Agent, Allow, Plan, Policy, Roster, Task, Text
 
-ANY = "*"
 _PORTS = {"http": 80, "https": 443}
 
 

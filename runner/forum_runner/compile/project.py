@@ -39,7 +39,9 @@ class Project:
         return self.roster.agents.get(name) if self.roster and name else None
 
     def adapter(self, name: str | None) -> Adapter | None:
-        return self.roster.adapters.get(name) if self.roster and name else None
+        """The adapter of that name, unless its type is not known: then nothing can be said of it."""
+        found = self.roster.adapters.get(name) if self.roster and name else None
+        return found if found and found.type else None
 
     def ladder(self, task: Task) -> Ladder:
         """The tiers that a task may use, each with its adapter; what is not in the roster is left out."""

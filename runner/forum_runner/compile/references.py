@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from forum_runner.compile.edges import has_unread_edges
 from forum_runner.document import Origin
 from forum_runner.finding import Finding
 from forum_runner.manifest.suggest import hint_for
 from forum_runner.manifest.template import REFERENCE_HINT, parse_text
+from forum_runner.manifest.written import is_written
 from forum_runner.model import EdgeKind, Plan, Reference, Task, Text
 
 _RUN_FACTS = ("id",)
@@ -32,6 +34,17 @@ def texts_of(task: Task) -> Iterator[tuple[Text, Origin]]:
 
 def references_in(text: Text) -> Iterator[Reference]:
     return (part for part in text if isinstance(part, Reference))
+
+
+def references_within(value: Any) -> Iterator[Reference]:
+    """The references in a value of `with`, however deep they stand."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
+            yield from references_within(item)
+    elif isinstance(value, str) and "${{" in value:
+        yield from references_in(parse_text(value)[0])
 
 
 def whole_reference(value: Any) -> Reference | None:
@@ -75,11 +88,21 @@ def _check(reference: Reference, task: Task, plan: Plan, origin: Origin) -> Iter
     if name in known:
         return
     place = origin.place_of(reference.written)
-    if reference.namespace == "needs" and any(need.task == name for need in task.needs):
+    edge = next((n for n in task.needs if n.task == name), None) if reference.namespace == "needs" else None
+    if edge is not None and edge.kind is EdgeKind.ORDER:
         hint = "make it a data edge"
         yield Finding("F304", place, f"the edge from '{name}' is an order edge and brings no data", hint)
-    else:
+    elif edge is not None:
+        yield Finding("F020", place, what, f"the edge from '{name}' brings it under the name '{edge.name}'")
+    elif not _may_be_there(reference, task):
         yield Finding("F020", place, what, hint_for(name, known, f"{reference.namespace} here"))
+
+
+def _may_be_there(reference: Reference, task: Task) -> bool:
+    """Whether what the reference means is written, but wrong in a way that kept it from being read."""
+    if reference.namespace == "matrix":
+        return is_written(task.origin.at("matrix", reference.name))
+    return reference.namespace == "needs" and has_unread_edges(task)
 
 
 def _check_choice(chosen: Any, task: Task, plan: Plan, origin: Origin) -> Iterator[Finding]:

@@ -81,7 +81,8 @@ class Bundle:
         documents, findings = read_yaml(name, text)
         self.findings += findings
         if not documents and not findings:
-            self.findings.append(Finding("F107", Place(name), f"'{name}' is empty"))
+            state = "holds only comments" if text.strip() else "is empty"
+            self.findings.append(Finding("F107", Place(name), f"'{name}' {state}"))
         return SourceFile(name, data, text, tuple(documents))
 
     def _decode(self, name: str, data: bytes) -> str | None:

@@ -16,6 +16,7 @@ MAX_FILE_BYTES = 16 * 1024 * 1024
 BUILT_IN = "forum:"
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+_DRIVE = re.compile(r"[A-Za-z]:")
 
 
 class FileProblem(Exception):
@@ -81,7 +82,7 @@ def resolve_path(holder: str, reference: str) -> str:
     """The path from the bundle's root that a reference in the file `holder` means. Raises FileProblem."""
     if _SCHEME.match(reference):
         raise FileProblem("F122", f"'{reference}' is not a path in the bundle", "nothing is fetched; copy the file")
-    if reference.startswith("/") or "\\" in reference:
+    if reference.startswith("/") or "\\" in reference or _DRIVE.match(reference):
         raise FileProblem("F122", f"'{reference}' is not a relative path with '/'", "write it relative to this file")
     prefix = BUILT_IN if holder.startswith(BUILT_IN) else ""
     folder = posixpath.dirname(holder.removeprefix(prefix))

@@ -46,7 +46,8 @@ class Manifests:
             return found[0]
         at = source.documents[0].origin() if source.documents else None
         if at is not None and not found and self._is_sound(source):
-            self._object(at, "F003", f"there is no {kind}{_named(name)} in this file", _held(self.all_in(source)))
+            hint = self._hint(source, kind, name)
+            self._object(at, "F003", f"there is no {kind}{_named(name)} in this file", hint)
         elif found:
             names = ", ".join(sorted(m.name for m in found))
             message = f"there are {len(found)} documents of kind {kind} in this file: {names}"
@@ -76,10 +77,12 @@ class Manifests:
             self._object(origin, "F004", f"'{source.name}' holds {len(found)} documents of kind {kind}", "add '#NAME'")
         elif self._is_sound(source):
             message = f"'{source.name}' holds no {kind}{_named(name)}"
-            known = [m.name for m in self.all_in(source) if m.kind == kind]
-            hint = hint_for(name, known, "names") if name and known else _held(self.all_in(source))
-            self._object(origin, "F005", message, hint)
+            self._object(origin, "F005", message, self._hint(source, kind, name))
         return None
+
+    def _hint(self, source: SourceFile, kind: str, name: str | None) -> str | None:
+        known = [m.name for m in self.all_in(source) if m.kind == kind]
+        return hint_for(name, known, "names") if name and known else _held(self.all_in(source))
 
     def _is_sound(self, source: SourceFile) -> bool:
         """Whether all documents say what they are: one that does not may be the one that is missed."""

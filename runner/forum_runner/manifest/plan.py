@@ -140,7 +140,7 @@ class PlanReader:
         return read_text(value, origin, self._findings)
 
     def _texts(self, items: Any, origin: Origin) -> tuple[Text, ...]:
-        return tuple(self._text(item, origin.at(i)) for i, item in enumerate(items) if item is not None)
+        return tuple(() if item is None else self._text(item, origin.at(i)) for i, item in enumerate(items))
 
 
 def _matrix(value: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:

@@ -5,7 +5,10 @@ from typing import Any
 
 from forum_runner.document import Origin
 from forum_runner.manifest.sections import read_budget, read_retry
+from forum_runner.manifest.written import as_written, is_written
 from forum_runner.model import Allow, Budget, Policy, Rate, Retry
+
+ANY = "*"
 
 
 def read_policy(value: Mapping[str, Any], origin: Origin) -> Policy:
@@ -16,7 +19,7 @@ def read_policy(value: Mapping[str, Any], origin: Origin) -> Policy:
         max_parallel=value.get("max_parallel", usual.max_parallel),
         dispatch=value.get("dispatch", usual.dispatch),
         budget=read_budget(value.get("budget"), origin.at("budget")) or Budget(),
-        allow=_allow(value.get("allow", {})),
+        allow=_allow(value.get("allow", {}), origin.at("allow")),
         retry=read_retry(value.get("retry")) or Retry(),
         rates={name: _rate(rate) for name, rate in value.get("rates", {}).items()},
         on_failure=value.get("on_failure", usual.on_failure),
@@ -26,15 +29,17 @@ def read_policy(value: Mapping[str, Any], origin: Origin) -> Policy:
     )
 
 
-def _allow(value: Mapping[str, Any]) -> Allow:
+def _allow(value: Mapping[str, Any], origin: Origin) -> Allow:
+    """A list that is written and could not be read refuses nothing: it has its finding."""
+    is_unread = is_written(origin) and not isinstance(as_written(origin), dict)
     usual = Allow()
-    return Allow(
-        agents=_sorted(value.get("agents", usual.agents)),
-        adapters=_sorted(value.get("adapters", usual.adapters)),
-        commands=_sorted(value.get("commands", usual.commands)),
-        hosts=_sorted(value.get("hosts", usual.hosts)),
-        env=_sorted(value.get("env", usual.env)),
-    )
+    lists: dict[str, tuple[str, ...]] = {}
+    for name in ("agents", "adapters", "commands", "hosts", "env"):
+        if is_unread or (name not in value and is_written(origin.at(name))):
+            lists[name] = (ANY,)
+        else:
+            lists[name] = _sorted(value.get(name, getattr(usual, name)))
+    return Allow(**lists)
 
 
 def _rate(value: Mapping[str, Any]) -> Rate:

@@ -12,12 +12,13 @@ _SPANS = {"timeout": "timeout_ms", "connect_timeout": "connect_timeout_ms"}
 _ENV_FIELDS = ("api_key_env", "proxy_env")
 
 
-def read_roster(value: Mapping[str, Any], origin: Origin) -> Roster:
-    adapters = value.get("adapters", {})
-    agents = value.get("agents", {})
+def read_roster(value: Mapping[str, Any], origin: Origin) -> Roster | None:
+    """The roster, or None if a part of it is not there: then nobody can say which names are wrong."""
+    if "adapters" not in value or "agents" not in value:
+        return None
     return Roster(
-        adapters={n: _adapter(n, v, origin.at("adapters", n)) for n, v in adapters.items() if "type" in v},
-        agents={n: _agent(n, v, origin.at("agents", n)) for n, v in agents.items()},
+        adapters={n: _adapter(n, v, origin.at("adapters", n)) for n, v in value["adapters"].items()},
+        agents={n: _agent(n, v, origin.at("agents", n)) for n, v in value["agents"].items()},
     )
 
 
@@ -27,7 +28,7 @@ def _adapter(name: str, value: Mapping[str, Any], origin: Origin) -> Adapter:
     return Adapter(
         origin=origin,
         name=name,
-        type=value["type"],
+        type=value.get("type", ""),
         settings=_settings(value, prices),
         argv=tuple(argv) if argv else None,
         base_url=value.get("base_url"),

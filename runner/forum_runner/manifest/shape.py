@@ -25,6 +25,7 @@ KINDS = ("Workflow", "Roster", "Policy", "Plan", "Script")
 
 _TYPE_NAMES = {"object": "a mapping", "array": "a list", "string": "text", "integer": "a whole number"}
 _TYPE_NAMES |= {"number": "a number", "boolean": "true/false", "null": "nothing"}
+_NAMED = (("adapters",), ("agents",), ("tasks",), ("inputs",))
 # A gate and a foreach are refused with a reason of their own: both fields are what makes them safe.
 _SPECIAL_REQUIRED = {
     ("gate", "question"): ("F211", "the gate asks no question", "give 'question': what the person is to decide"),
@@ -48,10 +49,11 @@ def check_header(document: Document) -> tuple[str | None, list[Finding]]:
         known = " and ".join(f"'{v}'" for v in API_VERSIONS)
         message = f"apiVersion {_shown(version)} is not known"
         findings.append(origin.at("apiVersion").finding("F001", message, f"this version of forum reads {known}"))
+    if "kind" not in value and (similar := suggest("kind", value)) and value[similar] in KINDS:
+        # Its key has a finding when the shape is checked.
+        return str(value[similar]), findings
     if kind is None:
-        similar = suggest("kind", value) if "kind" not in value else None
-        hint: str | None = f"did you mean 'kind' where '{similar}' stands?" if similar else f"one of {', '.join(KINDS)}"
-        findings.append(origin.finding("F203", "the document does not say its 'kind'", hint))
+        findings.append(origin.finding("F203", "the document does not say its 'kind'", f"one of {', '.join(KINDS)}"))
         return None, findings
     if kind not in KINDS:
         hint = hint_for(str(kind), KINDS, "kinds")
@@ -102,12 +104,17 @@ def _unknown_fields(document: Document, value: Any, error: jsonschema_rs.Validat
 
 
 def _others(document: Document, errors: Iterable[jsonschema_rs.ValidationError]) -> list[Finding]:
-    """A value of the wrong type is told once, by the widest expectation that it missed."""
+    """A value of the wrong type is told once, by the widest expectation that it missed; so is one of a wrong form."""
     by_width = sorted(errors, key=lambda e: -len(e.kind.as_dict().get("types", ())))
+    worst: dict[Path, str] = {}
+    for keyword in ("pattern", "type"):
+        worst |= {tuple(error.instance_path): keyword for error in by_width if error.kind.name == keyword}
     seen: set[tuple[Path, str, str]] = set()
     findings = []
     for error in by_width:
         path = tuple(error.instance_path)
+        if worst.get(path, error.kind.name) != error.kind.name:
+            continue
         finding = _finding(document.origin(*path), error)
         subject = finding.message if finding.code in ("F203", "F209") else ""
         if (path, finding.code, subject) not in seen:
@@ -123,9 +130,10 @@ def _finding(origin: Origin, error: jsonschema_rs.ValidationError) -> Finding:
         case _Kind.Type():
             *others, last = (_TYPE_NAMES[name] for name in sorted(details["types"], reverse=True))
             expected = f"{', '.join(others)} or {last}" if others else last
-            quoted = isinstance(error.instance, int | float) and "string" in details["types"]
-            hint = "write it in quotes" if quoted else None
-            return origin.finding("F202", f"{what} must be {expected}, and this is {_name_of(error.instance)}", hint)
+            is_fraction = details["types"] == ["integer"] and isinstance(error.instance, float)
+            given_type = "a fraction" if is_fraction else _name_of(error.instance)
+            message = f"{what} must be {expected}, and this is {given_type}"
+            return origin.finding("F202", message, _how_as_text(error) if details["types"] == ["string"] else None)
         case _Kind.Required():
             name = details["property"]
             special = _SPECIAL_REQUIRED.get((str(origin.path[-1]) if origin.path else "", name))
@@ -145,12 +153,15 @@ def _finding(origin: Origin, error: jsonschema_rs.ValidationError) -> Finding:
             form = _description(error, "name")
             return origin.at(name).key_finding("F209", f"'{name}' cannot be a name in {what}", form)
         case _Kind.Pattern():
-            return origin.finding("F205", f"{what} is not of the right form", _description(error))
+            hint = _description(error) or f"it must match {details['pattern']}"
+            return origin.finding("F205", f"{what} is not of the right form", hint)
         case _Kind.Minimum() | _Kind.Maximum() | _Kind.ExclusiveMinimum() | _Kind.ExclusiveMaximum():
             side = "below" if "inimum" in kind.name else "above"
             return origin.finding("F206", f"{what} is {error.instance}, {side} the limit of {details['limit']}")
         case _Kind.UniqueItems():
-            return origin.finding("F210", f"{what} names something twice")
+            items: Any = error.instance
+            index = next(i for i, item in enumerate(items) if item in items[:i])
+            return origin.at(index).finding("F210", f"{what} has {_shown(items[index])} twice")
         case _:
             return origin.finding("F207", f"{what} {_size_problem(kind.name, details)}")
 
@@ -182,7 +193,10 @@ def _prune(value: Any, errors: Iterable[jsonschema_rs.ValidationError]) -> None:
             continue
         holder = _at(value, path[:-1]) if path else None
         if isinstance(holder, dict):
-            holder.pop(path[-1], None)
+            removed = holder.pop(path[-1], None)
+            if removed is not None and error.kind.as_dict().get("types") == ["object"] and path[-2:-1] in _NAMED:
+                # Whatever it is, the name is given: nothing that refers to it is wrong.
+                holder[path[-1]] = {}
         elif isinstance(holder, list) and isinstance(path[-1], int):
             holder[path[-1]] = None
 
@@ -209,10 +223,21 @@ def _schema_at(error: jsonschema_rs.ValidationError) -> dict[str, Any]:
 
 def _description(error: jsonschema_rs.ValidationError, shared_type: str | None = None) -> str | None:
     if shared_type is not None:
-        text = resources.schema("types")["$defs"][shared_type]["description"]
+        text: str | None = resources.schema("types")["$defs"][shared_type]["description"]
     else:
         text = _schema_at(error).get("description")
-    return text.removesuffix(".")[:1].lower() + text.removesuffix(".")[1:] if text else None
+    if not text:
+        return None
+    sentence = text.removesuffix(".")
+    is_word = sentence[1:2].islower() or sentence[1:2] == " "
+    return sentence[:1].lower() + sentence[1:] if is_word else sentence
+
+
+def _how_as_text(error: jsonschema_rs.ValidationError) -> str | None:
+    """What to write where a number stands in place of text: text of a form has more to it than quotes."""
+    if not isinstance(error.instance, int | float):
+        return None
+    return _description(error) if "pattern" in _schema_at(error) else "write it in quotes"
 
 
 def _subject(path: Path) -> str:

@@ -15,6 +15,7 @@ from forum_runner.manifest.plan import PlanReader
 from forum_runner.manifest.policy import read_policy
 from forum_runner.manifest.roster import read_roster
 from forum_runner.manifest.user_schema import SchemaReader
+from forum_runner.manifest.written import is_written
 from forum_runner.model import Answer, Plan, Policy, Roster
 
 DEFAULT = "default"
@@ -89,20 +90,26 @@ class WorkflowReader:
         return self._plans[key]
 
     def _part(
-        self, source: SourceFile, workflow: Manifest, kind: str, read: Callable[[Mapping[str, Any], Origin], _Read]
+        self,
+        source: SourceFile,
+        workflow: Manifest,
+        kind: str,
+        read: Callable[[Mapping[str, Any], Origin], _Read | None],
     ) -> _Read | None:
         """A path, an inline mapping, `default`, or nothing: then what stands in the same file, else the default."""
         field = kind.lower()
         given, origin = workflow.value.get(field), workflow.origin.at(field)
         if isinstance(given, dict):
             return read(given, origin)
+        if given is None and is_written(origin):
+            return None
         manifest = self.manifests.beside(source, kind) if given is None else None
         has_default = kind in ("Roster", "Policy")
         if given == DEFAULT or (given is None and manifest is None and has_default):
             manifest = self._default(kind, origin)
         elif isinstance(given, str):
             manifest = self.manifests.by_reference(given, kind, origin)
-        elif manifest is None and kind == "Plan" and field not in workflow.document.value:
+        elif manifest is None and kind == "Plan":
             message = "the workflow has no plan"
             self.findings.append(
                 workflow.origin.at("kind").finding("F203", message, "give 'plan': a path or a mapping")

@@ -27,7 +27,7 @@ from yaml.events import (
 
 from forum_runner.document import Branch, Document, Span, Step
 from forum_runner.finding import Finding, Place
-from forum_runner.manifest.yaml_scalars import NotJson, UnknownTag, resolve_plain, resolve_tagged
+from forum_runner.manifest.yaml_scalars import BadTag, NotJson, resolve_plain, resolve_tagged
 
 MAX_DEPTH = 64
 MAX_ALIAS_NODES = 100_000
@@ -76,6 +76,7 @@ class _Frame:
     nodes_before: int
     deepest: int = 0
     key: str | None = None
+    merges: bool = False
 
 
 @dataclass(slots=True)
@@ -120,12 +121,19 @@ class _Reader:
                 value = resolve_tagged(event.tag, text)
             else:
                 value = text if event.style else resolve_plain(text)
-        except (NotJson, UnknownTag) as error:
+        except (NotJson, BadTag) as error:
             self._object(error.code, event, str(error), error.hint)
             value = None
         if event.anchor is not None:
             self.anchors[event.anchor] = _Anchored(value, event, 1, 0)
-        self._place(value, event, text if not event.style else None)
+        frame = self.stack[-1] if self.stack else None
+        if frame is not None and frame.key is not None:
+            # The usual case, a value in a mapping, is not worth another call.
+            frame.value[frame.key] = value
+            frame.span.children[frame.key] = event
+            frame.key = None
+        else:
+            self._place(value, event, text if not event.style else None)
 
     def _place(self, value: Any, span: Any, plain: str | None = None) -> None:
         """Puts a finished value where it belongs: a document's root, a list's item, a mapping's key or value."""
@@ -146,16 +154,19 @@ class _Reader:
     def _key(self, frame: _Frame, value: object, span: Any, plain: str | None) -> str:
         if plain == "<<":
             self._object("F111", span, "merge keys ('<<') are not read", "write the fields out, or use an alias")
-        if not isinstance(value, str):
-            shown = plain if plain is not None else "a mapping or list"
-            hint = f"write '{plain}' in quotes" if plain is not None else None
-            self._object("F116", span, f"a key must be a string, and this is {shown or 'empty'}", hint)
-            return str(value)
-        if plain != "<<" and value in frame.value:
-            first = frame.span.keys[value].start_mark.line + 1
-            self._object("F110", span, f"key '{value}' is given twice; it already stands in line {first}")
-        frame.span.keys[value] = span
-        return value
+            frame.merges = True
+            return plain
+        if isinstance(value, str):
+            name = value
+        else:
+            name = "a mapping or list" if plain is None else plain
+            hint = f"write '{plain}' in quotes" if plain else None
+            self._object("F116", span, f"a key must be a string, and this is {name or 'empty'}", hint)
+        if name in frame.value:
+            first = frame.span.keys[name].start_mark.line + 1
+            self._object("F110", span, f"key '{name}' is given twice; it already stands in line {first}")
+        frame.span.keys[name] = span
+        return name
 
     def _open(self, event: Any) -> None:
         kind = type(event)
@@ -164,7 +175,8 @@ class _Reader:
             self._object("F115", event, f"nested more than {MAX_DEPTH} levels deep")
             raise _Abandoned
         if event.tag not in _COLLECTION_TAGS[kind]:
-            self._object("F117", event, f"tag '{event.tag}' is not known", "only the tags of the core schema are read")
+            problem = BadTag(event.tag)
+            self._object(problem.code, event, str(problem), problem.hint)
         is_mapping = kind is MappingStartEvent
         span = Branch(event.start_mark, event.end_mark, {}, {} if is_mapping else _NO_KEYS)
         self.stack.append(_Frame({} if is_mapping else [], span, is_mapping, event.anchor, self.nodes))
@@ -174,6 +186,8 @@ class _Reader:
     def _close(self, event: Any) -> None:
         frame = self.stack.pop()
         frame.span.end_mark = event.end_mark
+        if frame.merges:
+            _merge(frame.value, frame.span)
         if frame.anchor is not None:
             nodes = 1 + self.nodes - frame.nodes_before
             self.anchors[frame.anchor] = _Anchored(frame.value, frame.span, nodes, frame.deepest + 1)
@@ -210,6 +224,15 @@ class _Reader:
         self.findings.append(Finding(code, place, message, hint))
 
 
+def _merge(value: dict[str, Any], span: Branch) -> None:
+    """Takes in the fields that a refused merge key would have brought: they must not be missed as well."""
+    merged, merged_span = value.pop("<<"), span.children.pop("<<")
+    if isinstance(merged, dict) and isinstance(merged_span, Branch):
+        value |= {name: item for name, item in merged.items() if name not in value}
+        span.children = {**merged_span.children, **span.children}
+        span.keys = {**merged_span.keys, **span.keys}
+
+
 def _with_joined_surrogates(text: str) -> str:
     """JSON writes a character beyond the BMP as two escapes, which YAML's parser refuses one by one."""
 
@@ -230,7 +253,8 @@ def _syntax_finding(file: str, text: str, error: yaml.MarkedYAMLError) -> Findin
         return Finding("F109", place, "a tab stands where YAML takes only spaces", "indent with spaces")
     problem = error.problem or "cannot be read as YAML"
     context = f" {error.context}" if error.context else ""
-    return Finding("F108", place, f"not valid YAML: {problem}{context}")
+    hint = "text with ': ' in it stands in quotes" if problem.startswith("mapping values") else None
+    return Finding("F108", place, f"not valid YAML: {problem}{context}", hint)
 
 
 def _unprintable_finding(file: str, text: str) -> Finding:

@@ -17,6 +17,7 @@ _BASED = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _TAG = "tag:yaml.org,2002:"
+_CORE_TAGS = ("!!str", "!!int", "!!float", "!!bool", "!!null", "!!map", "!!seq")
 _MAX_DIGITS = 20
 
 
@@ -31,12 +32,14 @@ class NotJson(ValueError):
         super().__init__(f"number {shown} is beyond what JSON can carry exactly")
 
 
-class UnknownTag(ValueError):
+class BadTag(ValueError):
     code = "F117"
 
     def __init__(self, tag: str) -> None:
-        self.hint = "only the tags of the core schema are read"
-        super().__init__(f"tag '{tag}' is not known, or does not fit its value")
+        shown = "!!" + tag.removeprefix(_TAG) if tag.startswith(_TAG) else tag
+        is_known = shown in _CORE_TAGS
+        self.hint = None if is_known else f"only the tags of the core schema are read: {', '.join(_CORE_TAGS)}"
+        super().__init__(f"tag '{shown}' does not fit its value" if is_known else f"tag '{shown}' is not known")
 
 
 def resolve_plain(text: str) -> Any:
@@ -66,7 +69,7 @@ def resolve_tagged(tag: str, text: str) -> Any:
         _TAG + "float": isinstance(value, int | float) and not isinstance(value, bool),
     }
     if not fits.get(tag, False):
-        raise UnknownTag(tag)
+        raise BadTag(tag)
     return value
 
 

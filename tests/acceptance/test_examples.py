@@ -1,0 +1,268 @@
+"""The manifests that ship: examples, defaults and the first workflow are sound, and can be tried without an account."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from referencing import Registry, Resource
+from referencing.jsonschema import DRAFT202012
+
+from forum_runner.app import Inputs, check, compile_file
+from forum_runner.manifest.yaml_reader import read_yaml
+
+_CHECKOUT = Path(__file__).resolve().parents[2]
+_SCHEMAS = _CHECKOUT / "schemas" / "v1"
+_MANIFESTS = _CHECKOUT / "manifests"
+_EXAMPLES = sorted(path.parent for path in _MANIFESTS.glob("examples/*/workflow.yaml"))
+_COMMANDS = [f"forum {verb} workflow.yaml" for verb in ("check", "graph", "compile")]
+_MODELINE = "# yaml-language-server: $schema="
+# Inside a hook git names its own repository to every git that is started from there.
+_ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+
+
+def _documents(path: Path) -> list[Any]:
+    """As forum reads them: another YAML reader would take `no` for false."""
+    documents, findings = read_yaml(path.name, path.read_text(encoding="utf-8"))
+    assert findings == []
+    return [document.value for document in documents]
+
+
+# A file of inputs is no manifest: it has no kind, and no schema.
+_FILES = [path for path in sorted(_MANIFESTS.rglob("*.yaml")) if "kind" in _documents(path)[0]]
+
+each_example = pytest.mark.parametrize("example", _EXAMPLES, ids=lambda path: path.name)
+each_manifest = pytest.mark.parametrize("path", _FILES, ids=lambda path: path.relative_to(_MANIFESTS).as_posix())
+
+
+@pytest.fixture
+def workspace(example: Path, tmp_path: Path) -> Path:
+    """A copy of an example's folder in a git repository of its own."""
+    folder = tmp_path / example.name
+    shutil.copytree(example, folder)
+    settings = ["-c", "user.name=forum", "-c", "user.email=forum@example.com", "-c", "commit.gpgsign=false"]
+    for arguments in (["init", "--quiet"], ["add", "."], [*settings, "commit", "--quiet", "--message=Begin"]):
+        subprocess.run(["git", *arguments], cwd=folder, env=_ENVIRONMENT, check=True)
+    return folder
+
+
+def test_the_examples_that_are_promised_are_there() -> None:
+    names = {example.name for example in _EXAMPLES}
+
+    assert names >= {"code-review", "data-check", "issue-triage", "release-notes", "research", "translation"}
+
+
+@each_example
+def test_an_example_has_no_finding(example: Path) -> None:
+    report = check([str(example / "workflow.yaml")], None, Inputs())
+
+    assert report.findings == ()
+
+
+@each_example
+def test_an_example_compiles_to_a_valid_wave_plan(example: Path) -> None:
+    compiled = compile_file(str(example / "workflow.yaml"), None, Inputs())
+
+    assert compiled.report.findings == ()
+    assert compiled.data is not None
+    assert _misfits(json.loads(compiled.data)) == []
+
+
+@each_example
+def test_a_script_answers_every_task(example: Path) -> None:
+    unanswered = [id_ for id_ in _wave_plan(example)["tasks"] if not list(_answers(example, id_))]
+
+    assert unanswered == []
+
+
+@each_example
+def test_a_script_answers_every_judge(example: Path) -> None:
+    asked = [(id_, judge) for id_, task in _wave_plan(example)["tasks"].items() for judge in sorted(_judges(task))]
+
+    # The first answer that matches is taken: a worker's answer that names no agent would be taken for the judge's.
+    assert [pair for pair in asked if _first_for_judge(example, *pair) != pair[1]] == []
+
+
+@each_example
+def test_an_answer_fits_the_output_type_of_its_task(example: Path) -> None:
+    wave_plan = _wave_plan(example)
+
+    for id_, task in wave_plan["tasks"].items():
+        schema = wave_plan["schemas"][task["output"]] if "output" in task else {"type": "string"}
+        misfits = [error.message for output in _outputs(example, id_) for error in _errors(schema, output)]
+        assert misfits == [], id_
+
+
+@each_example
+def test_the_last_answer_for_a_task_passes_its_checks(example: Path, workspace: Path) -> None:
+    wave_plan = _wave_plan(example)
+
+    for id_, task in wave_plan["tasks"].items():
+        for accept in task.get("accept", []):
+            output = _outputs(example, id_)[-1]
+            if "schema" in accept:
+                assert list(_errors(wave_plan["schemas"][accept["schema"]], output)) == [], id_
+            if "command" in accept:
+                done = _run(workspace, accept["command"], output if isinstance(output, str) else json.dumps(output))
+                assert done.returncode == 0, done.stdout
+
+
+@each_example
+def test_a_command_gives_what_the_plan_says(example: Path, workspace: Path) -> None:
+    wave_plan = _wave_plan(example)
+
+    for id_, task in wave_plan["tasks"].items():
+        if "run" not in task or not _is_known(task["run"]) or not _is_known([task.get("instruction", [])]):
+            continue
+        done = _run(workspace, task["run"], "")
+        assert done.returncode == 0, f"{id_}: {done.stderr}"
+        if "output" in task:
+            assert list(_errors(wave_plan["schemas"][task["output"]], json.loads(done.stdout))) == [], id_
+
+
+@each_example
+def test_a_readme_names_the_commands(example: Path) -> None:
+    readme = (example / "README.md").read_text(encoding="utf-8")
+    block = readme.split("```")[1]
+
+    assert block.split("\n")[1:-1] == _COMMANDS
+    assert "`script.yaml`" in readme
+
+
+@each_manifest
+def test_an_editor_finds_the_schema_of_a_manifest(path: Path) -> None:
+    first = path.read_text(encoding="utf-8").split("\n", 1)[0]
+    documents = _documents(path)
+    name = documents[0]["kind"].lower() if len(documents) == 1 else "manifest"
+    folder = Path(".forum/schemas/v1") if path.parent.name == "init" else _relative_schemas(path)
+
+    assert first == f"{_MODELINE}{folder.as_posix()}/{name}.schema.json"
+
+
+@pytest.mark.parametrize("name", ["roster", "policy"])
+def test_a_default_manifest_has_no_finding(name: str) -> None:
+    report = check([str(_MANIFESTS / "default" / f"{name}.yaml")], None, Inputs())
+
+    assert report.findings == ()
+
+
+def test_a_workflow_that_names_neither_gets_the_default_roster_and_policy(tmp_path: Path) -> None:
+    agents = _documents(_MANIFESTS / "default" / "roster.yaml")[0]["agents"]
+    tasks = {name: {"agent": name, "instruction": "Say what you can do."} for name in agents if name != "operator"}
+    tasks["operator"] = {"agent": "operator", "run": ["git", "--version"]}
+    header = {"apiVersion": "forum/v1", "kind": "Workflow", "metadata": {"name": "everybody"}}
+    (tmp_path / "workflow.yaml").write_text(json.dumps({**header, "plan": {"tasks": tasks}}), encoding="utf-8")
+
+    compiled = compile_file(str(tmp_path / "workflow.yaml"), None, Inputs())
+
+    assert compiled.report.findings == ()
+    assert compiled.wave_plan is not None
+    assert set(compiled.wave_plan["agents"]) == set(agents)
+
+
+def test_the_default_manifests_reach_nothing_but_this_machine() -> None:
+    roster = _documents(_MANIFESTS / "default" / "roster.yaml")[0]
+    policy = _documents(_MANIFESTS / "default" / "policy.yaml")[0]
+
+    assert policy["allow"] == {
+        "commands": ["git", "python3"],
+        "hosts": ["127.0.0.1", "localhost"],
+        "env": ["PATH", "HOME", "LANG", "LC_ALL", "TZ"],
+    }
+    assert roster["adapters"]["local"]["base_url"].startswith("http://127.0.0.1:")
+    assert roster["adapters"]["local"]["prices"] == {"input": "0", "output": "0"}
+
+
+def test_the_first_workflow_has_no_finding_in_an_empty_folder(tmp_path: Path) -> None:
+    shutil.copytree(_MANIFESTS / "init", tmp_path, dirs_exist_ok=True)
+
+    report = check([str(tmp_path / "workflow.yaml")], None, Inputs())
+    compiled = compile_file(str(tmp_path / "workflow.yaml"), None, Inputs())
+
+    assert (report.findings, compiled.report.findings) == ((), ())
+    assert compiled.data is not None
+    assert _misfits(json.loads(compiled.data)) == []
+    assert _outputs(tmp_path, "list") == [sorted(path.name for path in tmp_path.iterdir())]
+
+
+@cache
+def _wave_plan(example: Path) -> Mapping[str, Any]:
+    wave_plan = compile_file(str(example / "workflow.yaml"), None, Inputs()).wave_plan
+    assert wave_plan is not None
+    return wave_plan
+
+
+def _script(example: Path) -> list[Mapping[str, Any]]:
+    answers: list[Mapping[str, Any]] = _documents(example / "script.yaml")[0]["answers"]
+    return answers
+
+
+def _task_name(id_: str) -> str:
+    """The name that the plan gives a task: without the plans around it, the matrix and the item's number."""
+    return id_.partition("[")[0].rpartition("/")[2]
+
+
+def _answers(example: Path, id_: str) -> Iterator[Mapping[str, Any]]:
+    """The answers for the worker of one task: those that name it, in whole or by its name in the plan."""
+    judges = _judges(_wave_plan(example)["tasks"][id_])
+    for answer in _script(example):
+        if answer.get("task") in (id_, _task_name(id_)) and answer.get("agent") not in judges:
+            yield answer
+
+
+def _outputs(example: Path, id_: str) -> list[Any]:
+    return [answer["output"] for answer in _answers(example, id_) if "output" in answer]
+
+
+def _judges(task: Mapping[str, Any]) -> set[str]:
+    return {accept["agent"] for accept in task.get("accept", []) if "agent" in accept}
+
+
+def _first_for_judge(example: Path, id_: str, judge: str) -> str | None:
+    """The agent of the first answer that a judge's call could take."""
+    for answer in _script(example):
+        if answer.get("task", id_) in (id_, _task_name(id_)) and answer.get("agent", judge) == judge:
+            return answer.get("agent")
+    return None
+
+
+def _is_known(texts: list[list[Any]]) -> bool:
+    """Whether nothing in the texts is left open until the run."""
+    return all(isinstance(part, str) for parts in texts for part in parts)
+
+
+def _run(folder: Path, command: list[list[str]], text: str) -> subprocess.CompletedProcess[str]:
+    argv = ["".join(parts) for parts in command]
+    return subprocess.run(
+        argv, cwd=folder, env=_ENVIRONMENT, input=text, capture_output=True, encoding="utf-8", check=False
+    )
+
+
+@cache
+def _registry() -> Registry[Any]:
+    contents = {path.name: json.loads(path.read_bytes()) for path in _SCHEMAS.glob("*.schema.json")}
+    resources = [(name, Resource.from_contents(content, DRAFT202012)) for name, content in contents.items()]
+    return Registry().with_resources(resources)
+
+
+def _misfits(wave_plan: Any) -> list[str]:
+    schema = {"$ref": "wave-plan.schema.json"}
+    errors = Draft202012Validator(schema, registry=_registry()).iter_errors(wave_plan)
+    return [f"{error.json_path}: {error.message}" for error in errors]
+
+
+def _errors(schema: Any, value: Any) -> Iterator[Any]:
+    return Draft202012Validator(schema).iter_errors(value)
+
+
+def _relative_schemas(path: Path) -> Path:
+    up = len(path.parent.relative_to(_CHECKOUT).parts)
+    return Path(*[".."] * up, _SCHEMAS.relative_to(_CHECKOUT))
