@@ -102,8 +102,9 @@ class Adapter:
 
     @property
     def costs_nothing(self) -> bool:
-        """A script is free, and so is a program that the task names; a model's own command line is not."""
-        return self.type == "scripted" or (self.type == "command" and self.argv is None)
+        """Without prices, a script is free, and so is a program that the task names; a model's command line is not."""
+        is_free = self.type == "scripted" or (self.type == "command" and self.argv is None)
+        return is_free and self.prices is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,13 +130,13 @@ class Roster:
 
 @dataclass(frozen=True, slots=True)
 class Allow:
-    """What a run may touch; `*` allows all."""
+    """What a run may touch; `*` allows all. By default nothing leaves the machine, and no program runs."""
 
     agents: tuple[str, ...] = ("*",)
     adapters: tuple[str, ...] = ("*",)
     commands: tuple[str, ...] = ()
-    hosts: tuple[str, ...] = ()
-    env: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ("127.0.0.1", "[::1]", "localhost")
+    env: tuple[str, ...] = ("HOME", "LANG", "LC_ALL", "PATH", "TMPDIR", "TZ")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from forum_runner.compile.matrix import instance_count
-from forum_runner.compile.permissions import reachable_adapters
+from forum_runner.compile.permissions import candidates, reachable_adapters
 from forum_runner.compile.project import Project
 from forum_runner.document import Origin
 from forum_runner.finding import Finding
@@ -46,7 +46,10 @@ def _check_task(task: Task, project: Project, run: Budget) -> Iterator[Finding]:
     at = budget.origin or task.origin
     judges = project.judges(task)
     adapters = [adapter for _, adapter in project.ladder(task)]
-    adapters += [a for judge in judges if (a := project.adapter(judge.adapters.get(judge.tier)))]
+    names = [judge.adapters.get(judge.tier) for judge in judges]
+    if task.lane is not None:
+        names += [name for agent in candidates(project) for name in agent.adapters.values()]
+    adapters += [adapter for name in names if (adapter := project.adapter(name))]
     yield from _check_scope(budget, f"task '{task.id}'", adapters)
     least = 1 + len(judges)
     if budget.calls is not None and budget.calls < least:
@@ -70,8 +73,8 @@ def _check_scope(budget: Budget, whose: str, adapters: Iterable[Adapter]) -> Ite
     charged = [adapter for adapter in adapters if not adapter.costs_nothing]
     unpriced = sorted({adapter.name for adapter in charged if adapter.prices is None})
     if unpriced:
-        listed = ", ".join(f"'{name}'" for name in unpriced)
-        message = f"the 'usd' budget of {whose} cannot be held: no prices for adapter {listed}"
+        listed = ("adapter " if len(unpriced) == 1 else "adapters ") + ", ".join(f"'{name}'" for name in unpriced)
+        message = f"the 'usd' budget of {whose} cannot be held: no prices for {listed}"
         yield at.at("usd").finding("F601", message, "give the adapter 'prices', zero if it is free")
     priced = sorted({a.name for a in charged if a.prices and a.prices.input + a.prices.output > 0})
     if budget.micro_usd == 0 and priced and len(priced) == len({adapter.name for adapter in charged}):

@@ -153,7 +153,7 @@ def _edge_origin(task: Task, upstream: str) -> Origin:
 
 
 def _is_resolved(plan: Plan) -> bool:
-    """Whether every edge and every output leads to a task: where one does not, the task that it meant looks unneeded."""
+    """Whether every edge and output leads to a task: where one does not, the task that it meant looks unneeded."""
     written = as_written(plan.origin.at("outputs"))
     named = [output.task for output in plan.outputs.values()]
     named += [need.task for task in plan.tasks.values() for need in task.needs]
@@ -165,16 +165,17 @@ def _is_resolved(plan: Plan) -> bool:
 
 def _check_outputs(plan: Plan, upstreams: Upstreams) -> Iterator[Finding]:
     """A plan that names outputs has no use for a task that none of them needs; one that names none wants all."""
-    if not plan.outputs or not _is_resolved(plan):
+    if not plan.outputs:
         return
-    waiting = [output.task for output in plan.outputs.values()]
+    waiting = [output.task for output in plan.outputs.values() if output.task in plan.tasks]
     needed: set[str] = set()
     while waiting:
         name = waiting.pop()
         if name not in needed:
             needed.add(name)
             waiting += upstreams[name]
-    for name, task in plan.tasks.items():
-        if name not in needed:
-            hint = "add it to 'outputs', or let a task that is needed come after it"
-            yield task.origin.key_finding("F303", f"no output needs task '{name}'", hint)
+    unneeded = [task for name, task in plan.tasks.items() if name not in needed]
+    if unneeded and _is_resolved(plan):
+        hint = "add it to 'outputs', or let a task that is needed come after it"
+        for task in unneeded:
+            yield task.origin.key_finding("F303", f"no output needs task '{task.id}'", hint)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,9 +10,15 @@ from forum_runner.canonical import canonical
 from forum_runner.compile import matrix, task_form
 from forum_runner.compile.inputs import check_argument
 from forum_runner.compile.project import Project
-from forum_runner.compile.references import references_in, texts_of, whole_reference
+from forum_runner.compile.references import (
+    only_as_a_whole,
+    references_in,
+    references_within,
+    texts_of,
+    whole_reference,
+)
 from forum_runner.compile.values import Value, last_tasks, tasks_in, value_of
-from forum_runner.finding import Finding
+from forum_runner.finding import Finding, Place
 from forum_runner.manifest.template import parse_text
 from forum_runner.model import EdgeKind, Need, Plan, PlanInput, Reference, Schema, Task, Text
 
@@ -35,10 +41,18 @@ class Secret:
 
 @dataclass(frozen=True, slots=True)
 class Handed:
-    """An input of a used plan that an edge brings when the run comes to it."""
+    """An input of a used plan that an edge brings when the run comes to it, and what the edge and the inputs expect."""
 
     value: Value
-    schema: Schema | None
+    expects: tuple[Schema, ...]
+    max_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunFact:
+    """An input of a used plan that is a fact of the run, such as its id."""
+
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +60,7 @@ class Unset:
     """An input that has no value yet: the plan can be looked at, not run."""
 
 
-Binding = Known | Secret | Handed | Unset
+Binding = Known | Secret | Handed | RunFact | Unset
 Part = str | dict[str, str]
 
 
@@ -98,6 +112,7 @@ def expand(project: Project, bindings: Mapping[str, Binding]) -> Expansion:
 class _Expander:
     project: Project
     result: Expansion
+    objected: set[Place] = field(default_factory=set)
 
     def unfold(self, scope: _Scope) -> None:
         for name, task in scope.plan.tasks.items():
@@ -124,16 +139,32 @@ class _Expander:
         reference = whole_reference(written)
         if reference and reference.namespace == "needs":
             need = next(n for n in task.needs if n.kind is EdgeKind.DATA and n.name == reference.name)
-            return Handed(self._value(need, scope, values), declared.schema)
+            expects = tuple(schema for schema in (need.expects, declared.schema) if schema is not None)
+            return Handed(self._value(need, scope, values), expects, need.max_bytes)
+        if reference and reference.namespace == "run":
+            return RunFact(reference.name)
         if reference and reference.namespace == "inputs":
             binding = scope.bindings[reference.name]
             if isinstance(binding, Handed):
-                return Handed(binding.value, declared.schema)
+                more = (declared.schema,) if declared.schema is not None else ()
+                return Handed(binding.value, (*binding.expects, *more), binding.max_bytes)
             if not isinstance(binding, Known):
                 return binding
+        at = task.origin.at("with", declared.name)
+        for reference, binding in _bound(references_within(written), scope):
+            if not isinstance(binding, Known):
+                self._object(() if isinstance(binding, Unset) else [only_as_a_whole(reference, at)])
+                return Unset()
         value = self._filled(written, scope, values)
-        self.result.findings += check_argument(declared, value, task.origin.at("with", declared.name))
+        self._object(check_argument(declared, value, at))
         return Known(value)
+
+    def _object(self, findings: Iterable[Finding]) -> None:
+        """One finding a place: the next instance of a matrix would only say it again."""
+        for finding in findings:
+            if finding.place not in self.objected:
+                self.objected.add(finding.place)
+                self.result.findings.append(finding)
 
     def _filled(self, value: Any, scope: _Scope, values: Mapping[str, Any]) -> Any:
         """A value of `with` with its references filled in; one that is nothing but a reference keeps its type."""
@@ -146,7 +177,7 @@ class _Expander:
         reference = whole_reference(value)
         if reference and reference.namespace == "matrix":
             return values[reference.name]
-        if reference and isinstance(binding := scope.bindings.get(reference.name), Known):
+        if reference and isinstance(binding := scope.bindings[reference.name], Known):
             return binding.value
         return "".join(str(part) for part in self._parts(parse_text(value)[0], scope, values))
 
@@ -187,7 +218,10 @@ class _Expander:
             if need.kind is EdgeKind.ORDER:
                 before = (*before, *self._ids(need, scope, values))
             else:
-                data[need.name] = task_form.data_edge(need, self._value(need, scope, values))
+                expects = (need.expects,) if need.expects is not None else ()
+                data[need.name] = task_form.data_edge(
+                    need.name, self._value(need, scope, values), expects, need.max_bytes
+                )
         if scope.is_handed_data:
             data |= self._handed_edges(task, scope)
         if not before and not data:
@@ -202,10 +236,8 @@ class _Expander:
         for name in names:
             binding = scope.bindings[name]
             if isinstance(binding, Handed):
-                edge = {"edge": "data", "as": f"inputs.{name}", "from": binding.value}
-                if binding.schema is not None:
-                    edge["expects"] = binding.schema.digest
-                    self.result.schemas[binding.schema.digest] = binding.schema.value
+                self.result.schemas |= {schema.digest: schema.value for schema in binding.expects}
+                edge = task_form.data_edge(f"inputs.{name}", binding.value, binding.expects, binding.max_bytes)
                 edges[f"inputs.{name}"] = edge
         return edges
 
@@ -225,12 +257,24 @@ class _Expander:
         return last_tasks(self.project, scope.plan, scope.prefix, need.task, self._chosen(need, scope, values))
 
     def _chosen(self, need: Need, scope: _Scope, values: Mapping[str, Any]) -> dict[str, str]:
-        return {axis: self._axis_text(value, scope, values) for axis, value in need.matrix.items()}
-
-    def _axis_text(self, value: Any, scope: _Scope, values: Mapping[str, Any]) -> str:
-        if not isinstance(value, tuple):
-            return matrix.as_text(value)
-        return "".join(str(part) for part in self._parts(value, scope, values))
+        """The value that is picked on each axis; an axis whose value is not known yet is left out."""
+        chosen = {}
+        for axis, value in need.matrix.items():
+            if not isinstance(value, tuple):
+                chosen[axis] = matrix.as_text(value)
+                continue
+            at = need.origin.at("matrix", axis)
+            unknown = [b for _, b in _bound(references_in(value), scope) if not isinstance(b, Known)]
+            if unknown:
+                message = f"axis '{axis}' is picked by a value that is known only when the run comes to it"
+                self._object([] if isinstance(unknown[0], Unset) else [at.finding("F307", message)])
+                continue
+            text = "".join(str(part) for part in self._parts(value, scope, values))
+            problems = list(matrix.check_value(scope.plan.tasks[need.task], axis, text, at))
+            self._object(problems)
+            if not problems:
+                chosen[axis] = text
+        return chosen
 
     def _name_schemas(self, task: Task) -> None:
         if not (task.output or task.needs or task.accept):
@@ -264,5 +308,11 @@ class _Expander:
                 return {"secret": name}
             case Handed():
                 return {"need": f"inputs.{reference.name}"}
+            case RunFact(name):
+                return {"run": name}
             case Unset():
                 return reference.written
+
+
+def _bound(references: Iterable[Reference], scope: _Scope) -> list[tuple[Reference, Binding]]:
+    return [(r, scope.bindings[r.name]) for r in references if r.namespace == "inputs"]

@@ -66,6 +66,8 @@ def check_handover(plan: Plan, project: Project, types: TypeBook) -> Iterator[Fi
             upstream = plan.tasks[task.when.task]
             found = types.of_value(upstream, None, task.when.select)
             yield from _check_type(found, upstream, task.when.output, task.when.origin, task.when.origin.at("output"))
+        for check in task.accept:
+            yield from _check_agreement(types.of_instance(task), task.id, check.schema, check.origin.at("schema"))
         if task.uses is not None:
             yield from _check_arguments(task, plan, project, types)
     for output in plan.outputs.values():
@@ -86,10 +88,14 @@ def _check_type(
 ) -> Iterator[Finding]:
     if isinstance(found, CannotHold):
         yield _cannot_hold(found, upstream, selecting)
-    elif expected is not None:
-        reason = disagreement(found, Type.of(expected.value))
-        if reason is not None:
-            yield expecting.key_finding("F407", f"the types cannot agree: from '{upstream.id}', {reason}")
+    else:
+        yield from _check_agreement(found, upstream.id, expected, expecting)
+
+
+def _check_agreement(found: Type, source: str, expected: Schema | None, expecting: Origin) -> Iterator[Finding]:
+    reason = disagreement(found, Type.of(expected.value)) if expected is not None else None
+    if reason is not None:
+        yield expecting.key_finding("F407", f"the types cannot agree: from '{source}', {reason}")
 
 
 def _check_list(found: Type | CannotHold, upstream: Task, foreach: Foreach) -> Iterator[Finding]:
@@ -107,15 +113,17 @@ def _check_arguments(task: Task, plan: Plan, project: Project, types: TypeBook) 
     passed = {reference.name for reference in references_within(task.arguments) if reference.namespace == "needs"}
     for name, value in task.arguments.items():
         reference = whole_reference(value)
-        if reference is None or reference.namespace != "needs":
-            continue
-        need = next((n for n in task.needs if n.kind is EdgeKind.DATA and n.name == reference.name), None)
         expected = inner.inputs.get(name) if inner else None
-        if need and need.task in plan.tasks and expected and expected.schema:
+        if reference is None or expected is None:
+            continue
+        at = task.origin.at("with", name)
+        need = next((n for n in task.needs if n.kind is EdgeKind.DATA and n.name == reference.name), None)
+        if reference.namespace == "run":
+            yield from _check_agreement(Type.of(TEXT), "run.id", expected.schema, at)
+        elif reference.namespace == "needs" and need and need.task in plan.tasks:
             found = types.of_value(plan.tasks[need.task], need, need.select)
             if isinstance(found, Type):
-                at = task.origin.at("with", name)
-                yield from _check_type(found, plan.tasks[need.task], expected.schema, need.origin, at)
+                yield from _check_agreement(found, need.task, expected.schema, at)
     for need in task.needs:
         if need.kind is EdgeKind.DATA and need.name not in passed:
             message = f"the data of '{need.name}' is not handed on to the used plan"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -11,9 +12,9 @@ import jsonschema_rs
 from forum_runner.canonical import canonical
 from forum_runner.compile.project import Project
 from forum_runner.compile.type_rules import Type
-from forum_runner.document import Origin
+from forum_runner.document import Origin, Path
 from forum_runner.finding import Finding, Place
-from forum_runner.manifest.suggest import hint_for
+from forum_runner.manifest.suggest import hint_for, suggest
 from forum_runner.manifest.workflow import InputValue
 from forum_runner.manifest.yaml_reader import read_yaml
 from forum_runner.model import Plan, PlanInput, Schema
@@ -21,15 +22,25 @@ from forum_runner.model import Plan, PlanInput, Schema
 COMMAND_LINE = Place("(command line)")
 
 
-def misfit(value: Any, schema: Schema | None) -> str | None:
-    """Why a value does not fit a schema, if it does not."""
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """Why a value does not fit a schema, and which part of it."""
+
+    path: Path
+    reason: str
+    hint: str | None
+
+
+def misfit(value: Any, schema: Schema | None) -> Misfit | None:
     if schema is None:
         return None
     error = next(iter(_validator(canonical(schema.value)).iter_errors(value)), None)
     if error is None:
         return None
     where = "/".join(str(step) for step in error.instance_path)
-    return f"at '{where}', {error.message}" if where else str(error.message)
+    reason = f"at '{where}', {error.message}" if where else error.message
+    is_unquoted = isinstance(error.instance, int | float) and error.kind.as_dict().get("types") == ["string"]
+    return Misfit(tuple(error.instance_path), reason, "write it in quotes" if is_unquoted else None)
 
 
 @lru_cache(maxsize=1024)
@@ -60,8 +71,9 @@ def check_declared(plan: Plan) -> Iterator[Finding]:
         if item.secret and item.has_default:
             message = f"input '{item.name}' is secret, so its value may not stand in the plan"
             yield at.key_finding("F018", message, "give it when the run starts")
-        elif item.has_default and (reason := misfit(item.default, item.schema)):
-            yield at.finding("F017", f"the default of input '{item.name}' does not fit its schema: {reason}")
+        elif item.has_default and (wrong := misfit(item.default, item.schema)):
+            message = f"the default of input '{item.name}' does not fit its schema: {wrong.reason}"
+            yield at.at(*wrong.path).finding("F017", message, wrong.hint)
 
 
 def check_given(plan: Plan, given: Mapping[str, InputValue], *, complete: bool) -> Iterator[Finding]:
@@ -74,11 +86,13 @@ def check_given(plan: Plan, given: Mapping[str, InputValue], *, complete: bool) 
         elif declared.secret and item.origin:
             message = f"input '{name}' is secret, so its value may not stand in a manifest"
             yield item.origin.finding("F018", message, "give it when the run starts")
-        elif reason := misfit(item.value, declared.schema):
-            place = item.origin.place() if item.origin else COMMAND_LINE
-            yield Finding("F017", place, f"input '{name}' does not fit its schema: {reason}")
+        elif wrong := misfit(item.value, declared.schema):
+            place = item.origin.at(*wrong.path).place() if item.origin else COMMAND_LINE
+            message = f"input '{name}' does not fit its schema: {wrong.reason}"
+            yield Finding("F017", place, message, wrong.hint if item.origin else None)
+    meant = _meant(given, plan)
     for name, declared in plan.inputs.items():
-        if complete and name not in given and not declared.has_default and not declared.secret:
+        if complete and name not in given and name not in meant and not declared.has_default and not declared.secret:
             message = f"input '{name}' has no value"
             yield declared.origin.key_finding("F016", message, f"give it with --input {name}=VALUE, or a 'default'")
 
@@ -97,8 +111,9 @@ def check_arguments(plan: Plan, project: Project) -> Iterator[Finding]:
                 yield at.key_finding("F707", f"the plan that '{task.id}' uses has no input '{name}'", hint)
             elif not has_reference(value):
                 yield from check_argument(declared, value, at)
+        meant = _meant(task.arguments, inner)
         for name, declared in inner.inputs.items():
-            if name not in task.arguments and not declared.has_default:
+            if name not in task.arguments and name not in meant and not declared.has_default:
                 message = f"the plan that '{task.id}' uses needs a value for input '{name}'"
                 yield task.origin.at("uses").finding("F706", message, f"give it with 'with: {{{name}: ...}}'")
 
@@ -107,8 +122,14 @@ def check_argument(declared: PlanInput, value: Any, at: Origin) -> Iterator[Find
     if declared.secret:
         message = f"input '{declared.name}' is secret, so its value may not stand in a manifest"
         yield at.finding("F018", message, "hand on a secret input: ${{ inputs.NAME }}")
-    elif reason := misfit(value, declared.schema):
-        yield at.finding("F017", f"input '{declared.name}' does not fit its schema: {reason}")
+    elif wrong := misfit(value, declared.schema):
+        message = f"input '{declared.name}' does not fit its schema: {wrong.reason}"
+        yield at.at(*wrong.path).finding("F017", message, wrong.hint)
+
+
+def _meant(given: Iterable[str], plan: Plan) -> set[str | None]:
+    """The inputs that misspelt names were meant for: they are not missing too."""
+    return {suggest(name, plan.inputs) for name in given if name not in plan.inputs}
 
 
 def has_reference(value: Any) -> bool:

@@ -118,24 +118,24 @@ def _check_escalation(task: Task, project: Project) -> Iterator[Finding]:
 def _check_work(task: Task, project: Project) -> Iterator[Finding]:
     """A program is given by `run`, everything else is told by `instruction`."""
     adapters = [adapter for _, adapter in project.ladder(task)]
-    if task.lane is not None and task.run is not None:
+    if task.lane is not None and task.agent is None and task.run is not None:
         yield task.origin.at("run").key_finding("F310", "a task that is routed cannot have 'run'", "name an agent")
-    if not adapters and task.lane is None:
+    if not adapters:
         return
     takes_run = [adapter for adapter in adapters if adapter.runs_programs and adapter.argv is None]
-    if adapters and len(takes_run) == len(adapters):
+    if len(takes_run) == len(adapters):
         if task.run:
             yield from _check_program(task.run[0], task.origin.at("run", 0))
         elif not is_written(task.origin.at("run")):
             message = f"task '{task.id}' does not say which program to run"
             yield task.origin.key_finding("F309", message, "give 'run': [program, argument, ...]")
         return
-    if task.run is not None and adapters:
+    if task.run is not None:
         other = next(adapter for adapter in adapters if adapter not in takes_run)
         hint = "give 'instruction', or an agent whose adapter is a command without 'argv'"
         message = f"adapter '{other.name}' does not take a program to run"
         yield task.origin.at("run").key_finding("F310", message, hint)
-    elif task.run is None and task.instruction is None and not is_written(task.origin.at("instruction")):
+    elif task.instruction is None and not is_written(task.origin.at("instruction")):
         message = f"task '{task.id}' does not say what to do"
         yield task.origin.key_finding("F308", message, "give 'instruction'")
 

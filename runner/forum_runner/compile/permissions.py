@@ -10,6 +10,7 @@ from forum_runner.document import Origin
 from forum_runner.finding import Finding
 from forum_runner.manifest.policy import ANY
 from forum_runner.manifest.suggest import hint_for
+from forum_runner.manifest.written import as_written
 from forum_runner.model import Adapter, Agent, Allow, Plan, Policy, Roster, Task, Text
 
 _PORTS = {"http": 80, "https": 443}
@@ -68,19 +69,24 @@ def check_allow_lists(policy: Policy, roster: Roster) -> Iterator[Finding]:
         ("agents", policy.allow.agents, roster.agents),
         ("adapters", policy.allow.adapters, roster.adapters),
     ):
+        at = policy.origin.at("allow", kind)
         for name in names:
             if name != ANY and name not in known:
                 message = f"the policy allows '{name}', which is not among the roster's {kind}"
-                place = policy.origin.at("allow", kind).place_of(name)
-                yield Finding("F506", place, message, hint_for(name, known, kind))
+                yield at.at(as_written(at).index(name)).finding("F506", message, hint_for(name, known, kind))
 
 
 def check_permissions(project: Project) -> Iterator[Finding]:
     if project.policy is None:
         return
     allow = project.policy.allow
+    is_routable = bool(candidates(project)) or project.roster is None or not project.roster.agents
     for plan in project.plans():
         yield from _check_tasks(plan, project, allow)
+        for task in plan.tasks.values():
+            if task.lane is not None and not is_routable:
+                message = f"the policy allows no agent that task '{task.id}' could be routed to"
+                yield task.origin.at("lane").finding("F501", message)
     for adapter in reachable_adapters(project).values():
         yield from _check_adapter(adapter, allow)
 
@@ -94,13 +100,21 @@ def _check_tasks(plan: Plan, project: Project, allow: Allow) -> Iterator[Finding
             names = (adapter.name for _, adapter in project.ladder(task))
             refused[key] = [name for name in names if not is_allowed(name, allow.adapters)]
         for name in refused[key]:
-            message = f"the policy does not allow adapter '{name}', which agent '{task.agent}' works through"
-            yield task.origin.at("agent").finding("F502", message, _how("adapters", name))
+            yield _refused_adapter(name, task.agent, task.origin)
         if task.run is not None:
             yield from _check_program(task.run, task.origin.at("run"), allow)
         for check in task.accept:
             if check.command is not None:
                 yield from _check_program(check.command, check.origin.at("command"), allow)
+            judge = project.agent(check.agent)
+            adapter = project.adapter(judge.adapters.get(judge.tier)) if judge else None
+            if judge and adapter and not is_allowed(adapter.name, allow.adapters):
+                yield _refused_adapter(adapter.name, judge.name, check.origin)
+
+
+def _refused_adapter(name: str, agent: str | None, origin: Origin) -> Finding:
+    message = f"the policy does not allow adapter '{name}', which agent '{agent}' works through"
+    return origin.at("agent").finding("F502", message, _how("adapters", name))
 
 
 def _check_agents(task: Task, project: Project, allow: Allow) -> Iterator[Finding]:

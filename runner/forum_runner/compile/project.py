@@ -62,9 +62,10 @@ def collect_plans(root: Plan, find: FindPlan) -> tuple[dict[Origin, Plan], list[
     """The plan behind every `uses`, and a finding for every loop of plans that use each other."""
     used: dict[Origin, Plan] = {}
     findings: list[Finding] = []
-    done: set[int] = set()
+    heights: dict[int, int] = {}
 
     def visit(plan: Plan, path: tuple[Plan, ...]) -> None:
+        height = 1
         for task in sorted(plan.tasks.values(), key=lambda task: task.id):
             if task.uses is None:
                 continue
@@ -72,16 +73,19 @@ def collect_plans(root: Plan, find: FindPlan) -> tuple[dict[Origin, Plan], list[
             inner = find(task.uses, at)
             if inner is None:
                 continue
-            if any(inner is outer for outer in (*path, plan)):
-                shown = " -> ".join(_shown(p) for p in (*path, plan, inner))
+            outer = (*path, plan)
+            if any(inner is one for one in outer):
+                start = next(index for index, one in enumerate(outer) if inner is one)
+                shown = " -> ".join(_shown(one) for one in (*outer[start:], inner))
                 findings.append(at.finding("F705", f"plans use each other in a loop: {shown}"))
-            elif len(path) + 1 >= MAX_PLAN_DEPTH:
+            elif len(outer) + heights.get(id(inner), 1) > MAX_PLAN_DEPTH:
                 findings.append(at.finding("F709", f"plans use each other more than {MAX_PLAN_DEPTH} levels deep"))
             else:
                 used[task.origin] = inner
-                if id(inner) not in done:
-                    visit(inner, (*path, plan))
-        done.add(id(plan))
+                if id(inner) not in heights:
+                    visit(inner, outer)
+                height = max(height, 1 + heights[id(inner)])
+        heights[id(plan)] = height
 
     visit(root, ())
     return used, findings
@@ -120,4 +124,10 @@ def check_size(project: Project) -> Iterator[Finding]:
 
 
 def _shown(plan: Plan) -> str:
-    return plan.origin.document.file + "".join(f"/{step}" for step in plan.origin.path)
+    """A plan as a `uses` would name it: one that stands inside a workflow has no name."""
+    document = plan.origin.document
+    if plan.origin.path:
+        return f"{document.file}: {plan.origin.path[-1]}"
+    metadata = document.value.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    return f"{document.file}#{name}" if isinstance(name, str) else document.file

@@ -132,6 +132,11 @@ def _check_arguments(value: Any, task: Task, plan: Plan, origin: Origin) -> Iter
         for reference in references_in(text):
             yield from _check(reference, task, plan, origin)
             if reference.namespace in ("needs", "run") and not (is_argument and whole_reference(value)):
-                message = f"'{reference.namespace}.{reference.name}' can only be handed on as a whole"
-                hint = f"write '{reference.written}' alone as the value of an input"
-                yield Finding("F314", origin.place_of(reference.written), message, hint)
+                yield only_as_a_whole(reference, origin)
+
+
+def only_as_a_whole(reference: Reference, origin: Origin) -> Finding:
+    """What is known only when the run comes to it cannot be put into a text before."""
+    message = f"'{reference.namespace}.{reference.name}' can only be handed on as a whole"
+    hint = f"write '{reference.written}' alone as the value of an input"
+    return Finding("F314", origin.place_of(reference.written), message, hint)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from forum_runner.compile.project import Project
-from forum_runner.model import Accept, Budget, Gate, Need, Retry, Task
+from forum_runner.model import Accept, Budget, Gate, Retry, Schema, Task
 
 _BUDGET_FIELDS = ("calls", "input_tokens", "output_tokens", "tokens", "micro_usd", "wall_ms", "output_bytes")
 _FLAGS = ("allow_failure", "idempotent", "sensitive", "cache")
@@ -46,12 +46,13 @@ def gate_form(gate: Gate, question: list[Any]) -> dict[str, Any]:
     return form
 
 
-def data_edge(need: Need, value: Mapping[str, Any]) -> dict[str, Any]:
-    edge: dict[str, Any] = {"edge": "data", "as": need.name, "from": value}
-    if need.expects is not None:
-        edge["expects"] = need.expects.digest
-    if need.max_bytes is not None:
-        edge["max_bytes"] = need.max_bytes
+def data_edge(name: str, value: Mapping[str, Any], expects: Iterable[Schema], max_bytes: int | None) -> dict[str, Any]:
+    edge: dict[str, Any] = {"edge": "data", "as": name, "from": value}
+    digests = sorted({schema.digest for schema in expects})
+    if digests:
+        edge["expects"] = digests
+    if max_bytes is not None:
+        edge["max_bytes"] = max_bytes
     return edge
 
 

@@ -16,7 +16,8 @@ _ALL = frozenset({"null", "boolean", "object", "array", "string", "integer", "fr
 _NUMBER = frozenset({"integer", "fraction"})
 _NAMES = {"null": "null", "boolean": "a boolean", "object": "an object", "array": "an array", "string": "text"}
 _NAMES |= {"integer": "a number", "fraction": "a number"}
-_MAX_DEPTH = 16
+_MAX_DEPTH = 64
+_MAX_COMPARED = 100
 TEXT = {"type": "string"}
 
 
@@ -61,15 +62,19 @@ class Type:
             if "$ref" in node:
                 waiting.append(pointer.look_up(self.root, unquote(node["$ref"][1:])))
 
-    def kinds(self, depth: int = 0) -> frozenset[str]:
-        """The JSON types that a value may have."""
-        kinds = _ALL
+    def kinds(self, known: dict[int, frozenset[str]] | None = None, depth: int = 0) -> frozenset[str]:
+        """The JSON types that a value may have. `known` keeps a schema from being looked into twice."""
+        known = {} if known is None else known
+        if id(self.node) in known or depth > _MAX_DEPTH:
+            return known.get(id(self.node), _ALL)
+        known[id(self.node)] = kinds = _ALL
         for node in self.conjuncts():
             kinds &= _own_kinds(node)
             for keyword in ("anyOf", "oneOf"):
-                if keyword in node and depth < _MAX_DEPTH:
-                    branches = [self.below(branch).kinds(depth + 1) for branch in node[keyword]]
+                if keyword in node:
+                    branches = [self.below(branch).kinds(known, depth + 1) for branch in node[keyword]]
                     kinds &= frozenset().union(*branches)
+        known[id(self.node)] = kinds
         return kinds
 
     def choices(self) -> list[Any] | None:
@@ -83,6 +88,10 @@ class Type:
 
     def required(self) -> set[str]:
         return {name for node in self.conjuncts() for name in node.get("required", ())}
+
+
+_Pair = tuple[int, int]
+_Types = tuple[Type, Type]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +113,14 @@ def select(type_: Type, path: str) -> Type | CannotHold:
     return type_
 
 
-def disagreement(given: Type, expected: Type, depth: int = 0) -> str | None:
-    """Why no value of the one type could fit the other, if that is certain."""
+def disagreement(given: Type, expected: Type, compared: dict[_Pair, _Types] | None = None) -> str | None:
+    """Why no value of the one type could fit the other, if that is certain. `compared` is what was looked at before."""
+    compared = {} if compared is None else compared
+    pair = (id(given.node), id(expected.node))
+    if pair in compared or len(compared) >= _MAX_COMPARED:
+        return None
+    # The types are kept, so that no other can come to stand under the same id.
+    compared[pair] = (given, expected)
     given_kinds, expected_kinds = given.kinds(), expected.kinds()
     shared = given_kinds & expected_kinds
     if not shared:
@@ -115,7 +130,7 @@ def disagreement(given: Type, expected: Type, depth: int = 0) -> str | None:
         if not any(_same(a, b) for a in given_choices for b in expected_choices):
             return "none of the values that can be handed over is expected"
         return None
-    if shared != {"object"} or depth >= _MAX_DEPTH:
+    if shared != {"object"}:
         return None
     for name in sorted(expected.required()):
         objects = given.below(given.node, {"type": "object"})
@@ -123,7 +138,7 @@ def disagreement(given: Type, expected: Type, depth: int = 0) -> str | None:
         if isinstance(inner_given, CannotHold):
             return f"'{name}' is expected and can never be there"
         if isinstance(inner_expected, Type):
-            reason = disagreement(inner_given, inner_expected, depth + 1)
+            reason = disagreement(inner_given, inner_expected, compared)
             if reason is not None:
                 return f"at '{name}', {reason}"
     return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import errno
+import os
 import posixpath
 import re
 import stat
@@ -45,11 +45,12 @@ class DiskFiles:
             return resources.manifest(name.removeprefix(BUILT_IN)).read_bytes()
         try:
             return self._read(name)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RuntimeError) as error:  # a loop of links is a RuntimeError to pathlib
             raise _as_problem(name, error) from error
 
     def _read(self, name: str) -> bytes:
-        path = (self._root / name).resolve()
+        # Not Path.resolve: some versions raise RuntimeError where links lead in a circle.
+        path = Path(os.path.realpath(self._root / name))
         if not path.is_relative_to(self._root):
             raise FileProblem(
                 "F121", f"'{name}' is a link that leads out of the bundle", "copy the file into the bundle"
@@ -102,10 +103,10 @@ def _not_there(name: str) -> FileProblem:
     return FileProblem("F101", f"there is no file '{name}'")
 
 
-def _as_problem(name: str, error: OSError | ValueError) -> FileProblem:
+def _as_problem(name: str, error: OSError | ValueError | RuntimeError) -> FileProblem:
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return _not_there(name)
-    if isinstance(error, OSError) and error.errno in (errno.ELOOP, errno.ENAMETOOLONG):
-        return FileProblem("F103", f"'{name}' cannot be opened: {error.strerror}")
+    if isinstance(error, RuntimeError):
+        return FileProblem("F103", f"'{name}' is a link that leads back to itself")
     reason = error.strerror if isinstance(error, OSError) else "the path is not valid"
     return FileProblem("F103", f"'{name}' cannot be read: {reason}")

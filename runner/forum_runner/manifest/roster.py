@@ -9,6 +9,18 @@ from forum_runner.manifest.units import micro_usd, milliseconds
 from forum_runner.model import Adapter, Agent, Prices, Roster, Tier
 
 _SPANS = {"timeout": "timeout_ms", "connect_timeout": "connect_timeout_ms"}
+_MODEL_DEFAULTS = {
+    "max_tokens": 4096,
+    "timeout_ms": 120_000,
+    "connect_timeout_ms": 10_000,
+    "stream": True,
+    "structured_output": "json_schema",
+}
+_DEFAULTS: dict[str, dict[str, Any]] = {
+    "command": {"cwd": ".", "env": [], "stdin": "text", "timeout_ms": 600_000, "max_output_bytes": 10_000_000},
+    "openai": _MODEL_DEFAULTS,
+    "anthropic": _MODEL_DEFAULTS,
+}
 _ENV_FIELDS = ("api_key_env", "proxy_env")
 
 
@@ -23,12 +35,15 @@ def read_roster(value: Mapping[str, Any], origin: Origin) -> Roster | None:
 
 
 def _adapter(name: str, value: Mapping[str, Any], origin: Origin) -> Adapter:
+    if "type" not in value:
+        # Its other fields belong to no schema, so nothing is known of their shape.
+        return Adapter(origin, name, type="", settings={})
     prices = _prices(value.get("prices"))
     argv = value.get("argv")
     return Adapter(
         origin=origin,
         name=name,
-        type=value.get("type", ""),
+        type=value["type"],
         settings=_settings(value, prices),
         argv=tuple(argv) if argv else None,
         base_url=value.get("base_url"),
@@ -39,8 +54,8 @@ def _adapter(name: str, value: Mapping[str, Any], origin: Origin) -> Adapter:
 
 
 def _settings(value: Mapping[str, Any], prices: Prices | None) -> dict[str, Any]:
-    """The adapter as the wave plan writes it; the user's own fields stay behind."""
-    settings: dict[str, Any] = {}
+    """The adapter as the wave plan writes it, defaults filled in; the user's own fields stay behind."""
+    settings: dict[str, Any] = dict(_DEFAULTS.get(value["type"], {}))
     for field, content in value.items():
         if field in _SPANS:
             settings[_SPANS[field]] = milliseconds(content)

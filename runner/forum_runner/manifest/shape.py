@@ -45,7 +45,9 @@ def check_header(document: Document) -> tuple[str | None, list[Finding]]:
         return None, [origin.finding("F202", f"a manifest must be a mapping, and this is {_name_of(value)}")]
     findings = []
     version, kind = value.get("apiVersion"), value.get("kind")
-    if version is not None and version not in API_VERSIONS:
+    if version is None and "apiVersion" in value:
+        findings.append(origin.at("apiVersion").finding("F202", "'apiVersion' must be text, and this is empty"))
+    elif version is not None and version not in API_VERSIONS:
         known = " and ".join(f"'{v}'" for v in API_VERSIONS)
         message = f"apiVersion {_shown(version)} is not known"
         findings.append(origin.at("apiVersion").finding("F001", message, f"this version of forum reads {known}"))
@@ -113,7 +115,8 @@ def _others(document: Document, errors: Iterable[jsonschema_rs.ValidationError])
     findings = []
     for error in by_width:
         path = tuple(error.instance_path)
-        if worst.get(path, error.kind.name) != error.kind.name:
+        # What does not fit under the name that it was given here was not meant by it.
+        if path in document.renames or worst.get(path, error.kind.name) != error.kind.name:
             continue
         finding = _finding(document.origin(*path), error)
         subject = finding.message if finding.code in ("F203", "F209") else ""

@@ -15,6 +15,7 @@ import jsonschema_rs
 
 from forum_runner.canonical import canonical, digest
 from forum_runner.document import Document, Origin
+from forum_runner.finding import Finding
 from forum_runner.manifest import pointer
 from forum_runner.manifest.bundle import Bundle
 from forum_runner.manifest.schema_keywords import (
@@ -26,10 +27,13 @@ from forum_runner.manifest.schema_keywords import (
     REFUSED,
     subschemas,
 )
-from forum_runner.manifest.suggest import hint_for
+from forum_runner.manifest.schema_loops import endless_reference
+from forum_runner.manifest.suggest import hint_for, suggest
 from forum_runner.model import Schema
 
 _FRAGMENT = re.compile(r"(/[^#]*)?")
+_TYPES = "array boolean integer null number object string".split()
+_OLD_KEYWORDS = {"definitions": "$defs", "additionalItems": "items", "nullable": "type"}
 
 
 class SchemaReader:
@@ -38,6 +42,7 @@ class SchemaReader:
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
         self._checked: dict[bytes, Schema] = {}
+        self._schemas_in: dict[int, tuple[Any, set[int]]] = {}
 
     def read(self, value: Any, origin: Origin) -> Schema | None:
         """The schema, or None if it has findings."""
@@ -57,12 +62,19 @@ class SchemaReader:
             return None
         if definitions:
             whole = {**whole, "$defs": {**whole.get("$defs", {}), **definitions}}
-        if any(_leads_back(whole, schema) for _, schema in subschemas(whole)):
-            self._bundle.findings.append(origin.finding("F123", "the schema's references lead back to themselves"))
+        endless = endless_reference(whole)
+        if endless is not None:
+            message = "the schema leads back to itself, and no value could ever be held against it"
+            hint = "let the '$ref' stand in 'properties' or 'items'"
+            self._bundle.findings.append(origin.at(*endless).finding("F123", message, hint))
             return None
         try:
             jsonschema_rs.Draft202012Validator(whole, offline=True)
-        except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
+        except jsonschema_rs.ValidationError as error:
+            at = origin.at(*error.instance_path)
+            self._bundle.findings.append(at.finding("F401", f"not a valid JSON Schema: {error.message}"))
+            return None
+        except (jsonschema_rs.ReferencingError, ValueError) as error:
             reason = str(error).partition("\n")[0]
             self._bundle.findings.append(origin.finding("F401", f"not a valid JSON Schema: {reason}"))
             return None
@@ -88,23 +100,27 @@ class SchemaReader:
                 if keyword in REFUSED:
                     findings.append(at.key_finding("F403", f"'{keyword}' is not read in schemas", "use '$defs'"))
                 elif keyword not in KEYWORDS and not keyword.startswith("x-"):
-                    hint = hint_for(keyword, KEYWORDS, "keywords") if len(keyword) > 1 else None
+                    near = _OLD_KEYWORDS.get(keyword) or suggest(keyword, KEYWORDS)
+                    hint = f"did you mean '{near}'?" if near else "your own begin with 'x-'"
                     findings.append(at.key_finding("F402", f"'{keyword}' is not a keyword of JSON Schema", hint))
                 elif keyword == "$schema" and str(schema[keyword]).rstrip("#") != DIALECT:
                     findings.append(at.finding("F403", "only JSON Schema 2020-12 is read", f"write {DIALECT}"))
+        if _has_reference(value):
+            message = "references are not read in schemas"
+            findings.append(origin.key_finding("F019", message, "write the value, or check it with a command"))
         reported = set()
         for error in _metaschema().iter_errors(value):
-            place = origin.at(*error.instance_path)
-            if place.path not in reported:
-                reported.add(place.path)
-                findings.append(place.finding("F401", f"not a valid JSON Schema: {error.message}"))
+            at = origin.at(*error.instance_path)
+            if at.path not in reported:
+                reported.add(at.path)
+                findings.append(_misuse(error, at))
         return len(findings) == before
 
     def _target(self, ref: str, whole: Any, at: Origin, root: str, definitions: dict[str, Any]) -> str:
         path, _, fragment = ref.partition("#")
         fragment = unquote(fragment)
         if not _FRAGMENT.fullmatch(fragment):
-            message = f"'$ref' {ref} does not end in a JSON Pointer"
+            message = f"$ref '{ref}' does not end in a JSON Pointer"
             self._bundle.findings.append(at.finding("F405", message, "write '#/$defs/name'"))
             return ref
         if path:
@@ -113,10 +129,22 @@ class SchemaReader:
                 return ref
             whole = document.value
             root = self._taken_in(document, definitions)
-        problem = _chain_problem(whole, fragment)
-        if problem is not None:
-            self._bundle.findings.append(at.finding(problem[0], f"'$ref' {ref} {problem[1]}"))
+        try:
+            if not self._is_schema_in(whole, pointer.look_up(whole, fragment)):
+                self._bundle.findings.append(
+                    at.finding("F405", f"$ref '{ref}' leads to something that is not a schema")
+                )
+        except KeyError:
+            self._bundle.findings.append(at.finding("F405", f"$ref '{ref}' names nothing that is there"))
         return root + quote(fragment, safe="/$~")
+
+    def _is_schema_in(self, whole: Any, target: Any) -> bool:
+        if isinstance(target, bool):
+            return True
+        if id(whole) not in self._schemas_in:
+            # The schema is kept, so that no other can come to stand under its id.
+            self._schemas_in[id(whole)] = (whole, {id(schema) for _, schema in subschemas(whole)})
+        return id(target) in self._schemas_in[id(whole)][1]
 
     def _file(self, path: str, at: Origin) -> Document | None:
         before = len(self._bundle.findings)
@@ -125,7 +153,7 @@ class SchemaReader:
         for index in range(before, len(self._bundle.findings)):
             found = self._bundle.findings[index]
             if found.code in ("F120", "F122") and found.place == at.place():
-                self._bundle.findings[index] = at.finding("F404", f"'$ref' {found.message}", found.hint)
+                self._bundle.findings[index] = at.finding("F404", f"$ref {found.message}", found.hint)
         return self._bundle.single_document(source, at) if source else None
 
     def _taken_in(self, document: Document, definitions: dict[str, Any]) -> str:
@@ -155,26 +183,18 @@ def _rewritten(schema: Any, path: tuple[str | int, ...], targets: Mapping[tuple[
     return result
 
 
-def _leads_back(whole: Any, schema: Mapping[str, Any]) -> bool:
-    problem = _chain_problem(whole, unquote(schema["$ref"][1:])) if "$ref" in schema else None
-    return problem is not None and problem[0] == "F123"
+def _has_reference(value: Any) -> bool:
+    if isinstance(value, str):
+        return "${{" in value
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(map(_has_reference, items))
 
 
-def _chain_problem(whole: Any, fragment: str) -> tuple[str, str] | None:
-    """Follows references inside one schema: each must lead somewhere, and not back to itself."""
-    seen = set()
-    while True:
-        if fragment in seen:
-            return "F123", "leads back to itself"
-        seen.add(fragment)
-        try:
-            target = pointer.look_up(whole, fragment)
-        except KeyError:
-            return "F405", "names nothing that is there"
-        following = target.get("$ref") if isinstance(target, dict) else None
-        if not isinstance(following, str) or not following.startswith("#"):
-            return None
-        fragment = unquote(following[1:])
+def _misuse(error: jsonschema_rs.ValidationError, at: Origin) -> Finding:
+    if at.path[-1:] == ("type",) and isinstance(error.instance, str):
+        message = f"not a valid JSON Schema: there is no type '{error.instance}'"
+        return at.finding("F401", message, hint_for(error.instance, _TYPES, "types"))
+    return at.finding("F401", f"not a valid JSON Schema: {error.message}")
 
 
 @cache

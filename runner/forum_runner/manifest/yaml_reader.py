@@ -254,6 +254,8 @@ def _syntax_finding(file: str, text: str, error: yaml.MarkedYAMLError) -> Findin
     problem = error.problem or "cannot be read as YAML"
     context = f" {error.context}" if error.context else ""
     hint = "text with ': ' in it stands in quotes" if problem.startswith("mapping values") else None
+    if "${{" in shown:
+        hint = "inside [ ] or { }, text with '${{' in it stands in quotes"
     return Finding("F108", place, f"not valid YAML: {problem}{context}", hint)
 
 

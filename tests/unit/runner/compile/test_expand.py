@@ -1,0 +1,341 @@
+"""Matrices, foreach and used plans in the wave plan."""
+
+from typing import Any
+
+import pytest
+
+from bundles import codes, compiled, compiled_plan, plan_codes, plan_manifest, workflow
+from forum_runner.compile import matrix
+from forum_runner.model import Task
+
+RUN = {"agent": "operator", "run": ["true"]}
+ASK = {"agent": "critic", "instruction": "Look."}
+INNER = plan_manifest(
+    inputs={"text": {"type": "string"}},
+    tasks={
+        "read": {"agent": "critic", "instruction": "Read ${{ inputs.text }}."},
+        "check": {**RUN, "needs": ["read"]},
+        "other": RUN,
+    },
+    outputs={"answer": "read", "part": {"task": "check"}},
+)
+
+
+def unfolded(tasks: dict[str, Any], inner: Any = INNER, **body: Any) -> Any:
+    result = compiled({"workflow.yaml": workflow({"tasks": tasks, **body}), "inner.yaml": inner})
+    assert [f for f in result.findings if f.code not in ("F303", "F311")] == []
+    assert result.wave_plan is not None
+    return result.wave_plan
+
+
+def order(*ids: str) -> list[dict[str, str]]:
+    return [{"edge": "order", "task": id_} for id_ in ids]
+
+
+@pytest.mark.requirement("COMPILE-MATRIX-001")
+def test_a_matrix_becomes_one_task_for_every_combination() -> None:
+    task = {
+        **ASK,
+        "instruction": "In ${{ matrix.lang }}: ${{ matrix.n }}",
+        "matrix": {"n": [2, 10], "lang": ["de", "a b/ü"]},
+    }
+
+    tasks = compiled_plan({"tasks": {"say": task}})["tasks"]
+
+    assert {id_: form["instruction"] for id_, form in tasks.items()} == {
+        "say[lang=a%20b%2F%C3%BC,n=10]": ["In a b/ü: 10"],
+        "say[lang=a%20b%2F%C3%BC,n=2]": ["In a b/ü: 2"],
+        "say[lang=de,n=10]": ["In de: 10"],
+        "say[lang=de,n=2]": ["In de: 2"],
+    }
+    assert tasks["say[lang=de,n=2]"]["matrix"] == {"lang": "de", "n": 2}
+
+
+@pytest.mark.requirement("COMPILE-MATRIX-001")
+@pytest.mark.parametrize(
+    ("axes", "expected"),
+    [
+        ({}, ["F701"]),
+        ({"a": []}, ["F701"]),
+        ({"a": [1, "1"]}, ["F703"]),
+        ({"a": ["true", True]}, ["F703"]),
+        ({"a": list(range(1000))}, []),
+        ({"a": list(range(501)), "b": [1, 2]}, ["F702"]),
+    ],
+)
+def test_a_matrix_has_values_that_differ_and_not_too_many(axes: Any, expected: list[str]) -> None:
+    assert plan_codes({"tasks": {"say": {**ASK, "matrix": axes}}}) == expected
+
+
+@pytest.mark.requirement("COMPILE-MATRIX-001")
+def test_ids_of_instances_are_sorted_as_text() -> None:
+    origin: Any = None
+    task = Task(origin, "t", matrix={"n": (10, 9, 2)})
+
+    assert [suffix for suffix, _ in matrix.instances(task)] == ["[n=10]", "[n=2]", "[n=9]"]
+
+
+@pytest.mark.requirement("COMPILE-MATRIX-002", "COMPILE-WRITE-007")
+def test_an_edge_from_a_matrix_brings_a_list_and_a_pick_brings_one() -> None:
+    say = {**ASK, "matrix": {"lang": ["de", "en"], "n": [1, 2]}, "output": {"type": "object"}}
+    plan = compiled_plan(
+        {
+            "tasks": {
+                "say": say,
+                "all": {**ASK, "needs": [{"task": "say", "select": "/x"}]},
+                "some": {**ASK, "needs": [{"task": "say", "matrix": {"n": 2}}]},
+                "one": {
+                    **ASK,
+                    "matrix": {"lang": ["de", "en"]},
+                    "needs": [{"task": "say", "matrix": {"lang": "${{ matrix.lang }}", "n": 1}}],
+                },
+                "after": {**ASK, "needs": [{"task": "say", "edge": "order", "matrix": {"lang": "de"}}]},
+            }
+        }
+    )
+
+    def source(task: str) -> Any:
+        return plan["tasks"][task]["needs"][0]["from"]
+
+    names = ["say[lang=de,n=1]", "say[lang=de,n=2]", "say[lang=en,n=1]", "say[lang=en,n=2]"]
+    assert source("all") == {"list": [{"task": name, "select": "/x"} for name in names]}
+    assert source("some") == {"list": [{"task": names[1]}, {"task": names[3]}]}
+    assert source("one[lang=en]") == {"task": "say[lang=en,n=1]"}
+    assert plan["tasks"]["after"]["needs"] == order(*names[:2])
+
+
+@pytest.mark.requirement("COMPILE-MATRIX-002")
+@pytest.mark.parametrize("pick", [{"lnag": "de"}, {"lang": "fr"}, {"lang": "${{ matrix.lang }}", "x": 1}])
+def test_a_pick_names_what_is_there(pick: dict[str, Any]) -> None:
+    say = {**ASK, "matrix": {"lang": ["de"]}}
+    other = {**ASK, "matrix": {"lang": ["de"]}, "needs": [{"task": "say", "matrix": pick}]}
+
+    assert plan_codes({"tasks": {"say": say, "other": other}}) == ["F307"]
+
+
+@pytest.mark.requirement("COMPILE-FOREACH-001", "COMPILE-TYPE-004")
+def test_a_foreach_is_a_template_whose_outputs_are_a_list() -> None:
+    find = {**ASK, "output": {"type": "object", "properties": {"items": {"type": "array"}}}}
+    each = {
+        **ASK,
+        "foreach": {"task": "find", "select": "/items", "as": "item", "max": 7},
+        "output": {"type": "object"},
+    }
+    tasks = {"find": find, "each": each, "sum": {**ASK, "needs": [{"task": "each", "select": "/x"}]}}
+
+    plan = compiled_plan({"tasks": tasks})
+
+    assert plan["tasks"]["each"]["foreach"] == {"from": {"task": "find", "select": "/items"}, "as": "item", "max": 7}
+    assert plan["tasks"]["sum"]["needs"] == [{"edge": "data", "as": "each", "from": {"each": "each", "item": "/x"}}]
+    assert plan["waves"] == [["find"], ["each"], ["sum"]]
+
+
+@pytest.mark.requirement("COMPILE-TYPE-004")
+def test_a_foreach_over_what_is_no_list_is_a_finding() -> None:
+    each = {**ASK, "foreach": {"task": "find", "as": "item", "max": 7}}
+
+    assert plan_codes({"tasks": {"find": ASK, "each": each}}) == ["F408"]
+
+
+@pytest.mark.requirement("COMPILE-FOREACH-001")
+def test_a_foreach_does_not_stand_beside_a_matrix() -> None:
+    find = {**ASK, "output": {"type": "array"}}
+    each = {**ASK, "foreach": {"task": "find", "as": "item", "max": 7}, "matrix": {"a": [1]}}
+
+    assert plan_codes({"tasks": {"find": find, "each": each}}) == ["F704"]
+
+
+@pytest.mark.requirement("COMPILE-UNFOLD-001", "COMPILE-UNFOLD-002")
+def test_a_used_plan_is_unfolded_between_what_it_needs_and_what_needs_it() -> None:
+    plan = unfolded(
+        {
+            "first": RUN,
+            "use": {"uses": "inner.yaml", "with": {"text": "x"}, "needs": [{"task": "first", "edge": "order"}]},
+            "last": {**RUN, "needs": [{"task": "use", "edge": "order"}]},
+        }
+    )
+
+    assert {id_: form.get("needs", []) for id_, form in plan["tasks"].items()} == {
+        "first": [],
+        "use/read": order("first"),
+        "use/check": [{"edge": "data", "as": "read", "from": {"task": "use/read"}}],
+        "use/other": order("first"),
+        "last": order("use/check", "use/other"),
+    }
+    assert plan["waves"] == [["first"], ["use/other", "use/read"], ["use/check"], ["last"]]
+
+
+@pytest.mark.requirement("COMPILE-UNFOLD-002")
+def test_a_plan_in_a_plan_comes_after_what_the_outer_one_needs() -> None:
+    middle = plan_manifest("middle", tasks={"go": {"uses": "inner.yaml", "with": {"text": "x"}}})
+    files = {
+        "workflow.yaml": workflow(
+            {"tasks": {"first": RUN, "use": {"uses": "middle.yaml", "needs": [{"task": "first", "edge": "order"}]}}}
+        ),
+        "middle.yaml": middle,
+        "inner.yaml": INNER,
+    }
+
+    result = compiled(files)
+
+    assert result.wave_plan is not None, result.findings
+    assert result.wave_plan["tasks"]["use/go/read"]["needs"] == order("first")
+
+
+@pytest.mark.requirement("COMPILE-UNFOLD-003")
+def test_the_value_of_a_used_plan_is_an_object_of_its_outputs() -> None:
+    tasks = {
+        "use": {"uses": "inner.yaml", "with": {"text": "x"}},
+        "whole": {**ASK, "needs": ["use"]},
+        "part": {**ASK, "needs": [{"task": "use", "select": "/answer"}]},
+    }
+
+    plan = unfolded(tasks)
+
+    outputs = {"answer": {"task": "use/read"}, "part": {"task": "use/check"}}
+    assert plan["tasks"]["whole"]["needs"][0]["from"] == {"object": outputs}
+    assert plan["tasks"]["part"]["needs"][0]["from"] == {"task": "use/read"}
+
+
+@pytest.mark.requirement("COMPILE-UNFOLD-003", "COMPILE-WRITE-007")
+def test_a_pointer_goes_on_where_the_output_of_the_used_plan_left_off() -> None:
+    typed = {"type": "object", "properties": {"a": {"type": "object"}}}
+    inner = plan_manifest(
+        tasks={
+            "get": {**ASK, "output": typed},
+            "many": {**ASK, "output": typed, "matrix": {"n": [1, 2]}},
+            "each": {**ASK, "output": typed, "foreach": {"task": "many", "as": "i", "max": 3}},
+        },
+        outputs={"one": {"task": "get", "select": "/a"}, "all": "many", "rest": {"task": "each", "select": "/a"}},
+    )
+    edges = {"b": "/one/b", "c": "/all/1/a", "d": "/rest/0/z"}
+    tasks = {"use": {"uses": "inner.yaml"}} | {
+        n: {**ASK, "needs": [{"task": "use", "select": s}]} for n, s in edges.items()
+    }
+
+    plan = unfolded(tasks, inner)
+
+    assert {name: plan["tasks"][name]["needs"][0]["from"] for name in edges} == {
+        "b": {"task": "use/get", "select": "/a/b"},
+        "c": {"task": "use/many[n=2]", "select": "/a"},
+        "d": {"each": "use/each", "item": "/a", "select": "/0/z"},
+    }
+
+
+@pytest.mark.requirement("COMPILE-UNFOLD-003")
+def test_a_pointer_to_an_output_that_the_used_plan_lacks_is_a_finding() -> None:
+    tasks = {
+        "use": {"uses": "inner.yaml", "with": {"text": "x"}},
+        "part": {**ASK, "needs": [{"task": "use", "select": "/anwser"}]},
+    }
+
+    assert codes({"workflow.yaml": workflow({"tasks": tasks}), "inner.yaml": INNER}) == ["F303", "F406"]
+
+
+@pytest.mark.requirement("COMPILE-UNFOLD-004", "MANIFEST-TEXT-003")
+def test_inputs_of_a_used_plan_get_values_of_every_type() -> None:
+    inner = plan_manifest(
+        inputs={"a": {}, "b": {"default": [1]}, "c": {"type": "string"}},
+        tasks={"say": {**ASK, "instruction": "${{ inputs.a }} ${{ inputs.b }} ${{ inputs.c }}"}},
+    )
+    use = {
+        "uses": "inner.yaml",
+        "matrix": {"n": [7]},
+        "with": {"a": {"x": "${{ inputs.k }}", "y": ["${{ matrix.n }}"]}, "c": "n=${{ matrix.n }}, $${{"},
+    }
+
+    plan = unfolded({"use": use}, inner, inputs={"k": {"default": True}})
+
+    assert plan["tasks"]["use[n=7]/say"]["instruction"] == ['{"x":true,"y":[7]} [1] n=7, ${{']
+
+
+@pytest.mark.requirement("COMPILE-UNFOLD-004")
+def test_data_that_an_edge_brings_reaches_the_tasks_that_refer_to_it() -> None:
+    tasks = {
+        "get": RUN,
+        "use": {"uses": "inner.yaml", "needs": ["get"], "with": {"text": "${{ needs.get }}"}},
+    }
+
+    plan = unfolded(tasks)
+
+    read = plan["tasks"]["use/read"]
+    assert read["instruction"] == ["Read ", {"need": "inputs.text"}, "."]
+    edge = read["needs"][1]
+    assert (edge["as"], edge["from"]) == ("inputs.text", {"task": "get"})
+    assert plan["tasks"]["use/other"]["needs"] == order("get")
+
+
+@pytest.mark.requirement("COMPILE-UNFOLD-004")
+@pytest.mark.parametrize(
+    ("use", "expected"),
+    [
+        ({}, ["F706"]),
+        ({"with": {"text": "x", "more": 1}}, ["F707"]),
+        ({"with": {"text": 3}}, ["F017"]),
+        ({"with": {"text": "${{ inputs.count }}"}}, ["F017"]),
+        ({"with": {"text": "${{ needs.list }}"}, "needs": ["list"]}, ["F407"]),
+        ({"with": {"text": "x"}, "needs": ["list"]}, ["F311"]),
+        ({"with": {"text": "a ${{ needs.list }}"}, "needs": ["list"]}, ["F314"]),
+    ],
+)
+def test_arguments_fit_the_inputs_of_the_used_plan(use: dict[str, Any], expected: list[str]) -> None:
+    body = {
+        "inputs": {"count": {"type": "integer", "default": 3}},
+        "tasks": {"list": {**RUN, "output": {"type": "array"}}, "use": {"uses": "inner.yaml", **use}},
+    }
+    found = codes({"workflow.yaml": workflow(body), "inner.yaml": INNER})
+
+    assert [code for code in found if code not in ("F303", "F021")] == expected
+
+
+@pytest.mark.requirement("COMPILE-UNFOLD-005")
+def test_a_condition_on_a_used_plan_is_one_on_each_of_its_tasks() -> None:
+    inner = plan_manifest(
+        tasks={"a": RUN, "b": {**RUN, "needs": ["a"], "when": {"task": "a", "output": {"const": "y"}}}}
+    )
+    use = {
+        "uses": "inner.yaml",
+        "needs": [{"task": "lint", "edge": "order"}],
+        "when": {"task": "lint", "output": {"const": "x"}},
+    }
+
+    plan = unfolded({"lint": RUN, "use": use}, inner)
+
+    sources = {id_: [c["from"] for c in plan["tasks"][id_].get("when", [])] for id_ in ("use/a", "use/b")}
+    assert sources == {"use/a": [{"task": "lint"}], "use/b": [{"task": "lint"}, {"task": "use/a"}]}
+
+
+@pytest.mark.requirement("COMPILE-UNFOLD-001")
+def test_plans_that_use_each_other_are_a_finding() -> None:
+    loop = plan_manifest("loop", tasks={"again": {"uses": "workflow.yaml"}})
+    self_use = plan_manifest("self", tasks={"again": {"uses": "#self"}})
+
+    assert codes({"plan.yaml": self_use}, "plan.yaml") == ["F705"]
+    files = {
+        "a.yaml": plan_manifest("a", tasks={"b": {"uses": "b.yaml"}}),
+        "b.yaml": plan_manifest("b", tasks={"a": {"uses": "a.yaml"}}),
+    }
+    assert codes(files, "a.yaml") == ["F705"]
+    assert codes({"workflow.yaml": workflow({"tasks": {"x": RUN}}), "p.yaml": loop}, "p.yaml") == ["F005"]
+
+
+@pytest.mark.requirement("COMPILE-UNFOLD-001")
+def test_a_plan_that_unfolds_too_far_is_refused_before_it_is_unfolded() -> None:
+    files: dict[str, Any] = {"p0.yaml": plan_manifest("p0", tasks={"work": RUN})}
+    for level in range(1, 13):
+        tasks = {f"t{n}": {"uses": f"p{level - 1}.yaml"} for n in range(10)}
+        files[f"p{level}.yaml"] = plan_manifest(f"p{level}", tasks=tasks)
+    files["workflow.yaml"] = workflow("p12.yaml")  # type: ignore[arg-type]
+
+    assert codes(files) == ["F708"]
+
+
+@pytest.mark.requirement("COMPILE-UNFOLD-001")
+def test_plans_may_be_nested_16_deep() -> None:
+    def found(depth: int) -> list[str]:
+        files: dict[str, Any] = {"p1.yaml": plan_manifest("p1", tasks={"work": RUN})}
+        for level in range(2, depth + 1):
+            files[f"p{level}.yaml"] = plan_manifest(f"p{level}", tasks={"t": {"uses": f"p{level - 1}.yaml"}})
+        return codes(files, f"p{depth}.yaml")
+
+    assert (found(16), found(17)) == ([], ["F709"])

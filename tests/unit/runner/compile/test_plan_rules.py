@@ -1,0 +1,196 @@
+"""What a plan must be, beside what its schema says."""
+
+from typing import Any
+
+import pytest
+
+from bundles import ROSTER, codes, compiled, compiled_plan, plan_codes, plan_manifest, workflow
+
+RUN = {"agent": "operator", "run": ["true"]}
+ASK = {"agent": "critic", "instruction": "Look."}
+
+
+def with_adapter(**adapter: Any) -> dict[str, Any]:
+    """The usual roster, with an agent `other` on an adapter of its own."""
+    adapters = ROSTER["adapters"] | {"other": {"type": "command", **adapter}}
+    return {"adapters": adapters, "agents": ROSTER["agents"] | {"other": {"adapter": "other"}}}
+
+
+@pytest.mark.requirement("MANIFEST-PLAN-001")
+@pytest.mark.parametrize(
+    ("task", "expected"),
+    [
+        ({"instruction": "x"}, ["F208"]),
+        (ASK | {"lane": "auto"}, ["F208"]),
+        ({"lane": "auto", "instruction": "x"}, []),
+        (ASK | {"with": {"a": 1}}, ["F312"]),
+        ({"uses": "inner.yaml", "instruction": "x"}, ["F312"]),
+        ({"uses": "inner.yaml", "cache": True, "gate": {"question": "?"}}, ["F312", "F312"]),
+        ({"uses": "inner.yaml", "matrix": {"a": [1]}}, []),
+    ],
+)
+def test_a_task_is_done_by_an_agent_a_lane_or_a_plan(task: dict[str, Any], expected: list[str]) -> None:
+    files = {"workflow.yaml": workflow({"tasks": {"task": task}}), "inner.yaml": plan_manifest(tasks={"work": RUN})}
+
+    assert codes(files) == expected
+
+
+@pytest.mark.requirement("MANIFEST-PLAN-002")
+@pytest.mark.parametrize(
+    ("task", "expected"),
+    [
+        (ASK | {"needs": ["a", "b"]}, []),
+        (ASK | {"needs": ["a", {"task": "b", "as": "a"}]}, ["F305"]),
+        (ASK | {"needs": ["a", "a"]}, ["F305"]),
+        (ASK | {"needs": ["a", {"task": "a", "edge": "order"}]}, []),
+        (ASK | {"needs": [{"task": "a", "as": "x"}], "foreach": {"task": "b", "as": "x", "max": 2}}, ["F305"]),
+        (ASK | {"needs": [{"task": "a", "edge": "order", "select": "/x", "max_bytes": 3}]}, ["F304", "F304"]),
+        ({"agent": "critic", "instruction": "${{ needs.a }}", "needs": [{"task": "a", "edge": "order"}]}, ["F304"]),
+    ],
+)
+def test_edges_bring_data_under_names_of_their_own(task: dict[str, Any], expected: list[str]) -> None:
+    assert plan_codes({"tasks": {"a": ASK, "b": ASK | {"output": {"type": "array"}}, "task": task}}) == expected
+
+
+@pytest.mark.requirement("MANIFEST-PLAN-002")
+def test_a_name_alone_is_a_data_edge_under_that_name() -> None:
+    plan = compiled_plan({"tasks": {"a": RUN, "b": {**RUN, "needs": ["a"]}}})
+
+    assert plan["tasks"]["b"]["needs"] == [{"edge": "data", "as": "a", "from": {"task": "a"}}]
+
+
+@pytest.mark.requirement("MANIFEST-PLAN-003")
+@pytest.mark.parametrize(("expects", "expected"), [({"type": "string"}, []), ({"type": "object"}, ["F407"])])
+def test_an_output_without_a_type_is_text(expects: Any, expected: list[str]) -> None:
+    assert plan_codes({"tasks": {"a": RUN, "b": {**RUN, "needs": [{"task": "a", "expects": expects}]}}}) == expected
+
+
+@pytest.mark.requirement("MANIFEST-PLAN-004")
+@pytest.mark.parametrize(
+    ("task", "expected"),
+    [
+        ({"agent": "operator"}, ["F309"]),
+        ({"agent": "operator", "instruction": "x"}, ["F309"]),
+        ({"agent": "operator", "run": ["${{ inputs.x }}"]}, ["F310"]),
+        ({"agent": "critic"}, ["F308"]),
+        ({"agent": "critic", "run": ["true"]}, ["F310"]),
+        ({"agent": "other"}, ["F308"]),
+        ({"agent": "other", "instruction": "x"}, []),
+        ({"agent": "other", "run": ["true"]}, ["F310"]),
+        ({"lane": "auto", "run": ["true"]}, ["F310"]),
+    ],
+)
+def test_a_program_is_run_and_an_agent_is_told(task: dict[str, Any], expected: list[str]) -> None:
+    plan = {"inputs": {"x": {"type": "string"}}, "tasks": {"task": task}}
+    found = plan_codes(plan, roster=with_adapter(argv=["true"]))
+
+    assert [code for code in found if code != "F021"] == expected
+
+
+@pytest.mark.requirement("MANIFEST-PLAN-005", "MANIFEST-ROSTER-002")
+@pytest.mark.parametrize(
+    ("escalate", "expected"),
+    [(["frontier"], []), (["capable"], ["F014"]), (["cheap"], ["F313"]), (["frontier", "cheap"], ["F313"])],
+)
+def test_escalation_climbs_tiers_that_the_agent_has(escalate: list[str], expected: list[str]) -> None:
+    task = {"agent": "writer", "instruction": "x", "escalate": escalate}
+
+    assert plan_codes({"tasks": {"task": task}}) == expected
+
+
+@pytest.mark.requirement("MANIFEST-PLAN-006")
+def test_a_condition_looks_upstream_however_far() -> None:
+    def found(on: str) -> list[str]:
+        last = {**RUN, "needs": [{"task": "b", "edge": "order"}], "when": {"task": on, "output": {"const": "x"}}}
+        return plan_codes({"tasks": {"a": RUN, "b": {**RUN, "needs": ["a"]}, "last": last, "beside": RUN}})
+
+    assert [found(on) for on in ("a", "b", "beside", "last", "nowhere")] == [[], [], ["F306"], ["F306"], ["F013"]]
+
+
+@pytest.mark.requirement("MANIFEST-PLAN-007")
+def test_every_cycle_is_told_with_its_whole_path() -> None:
+    needs = {"a": ["b"], "b": ["c"], "c": ["a"], "d": ["d", "a"], "e": ["f"], "f": ["e"], "g": ["a"]}
+    result = compiled({"workflow.yaml": workflow({"tasks": {n: {**RUN, "needs": u} for n, u in needs.items()}})})
+
+    assert [(f.code, f.message) for f in result.findings] == [
+        ("F301", "the plan has a cycle: a -> b -> c -> a"),
+        ("F302", "task 'd' needs itself"),
+        ("F301", "the plan has a cycle: e -> f -> e"),
+    ]
+
+
+@pytest.mark.requirement("MANIFEST-PLAN-007")
+def test_a_foreach_can_close_a_cycle() -> None:
+    tasks = {
+        "a": {**ASK, "foreach": {"task": "b", "as": "x", "max": 1}},
+        "b": {**ASK, "needs": ["a"], "output": {"type": "array"}},
+    }
+
+    assert plan_codes({"tasks": tasks}) == ["F301"]
+
+
+@pytest.mark.requirement("MANIFEST-PLAN-007")
+def test_a_task_that_no_output_needs_is_a_warning() -> None:
+    tasks = {"a": RUN, "b": {**RUN, "needs": ["a"]}, "c": RUN}
+
+    assert plan_codes({"tasks": tasks, "outputs": {"x": "b"}}) == ["F303"]
+    assert plan_codes({"tasks": tasks}) == []
+
+
+@pytest.mark.requirement("MANIFEST-PLAN-008")
+def test_an_agent_that_judges_itself_is_a_warning() -> None:
+    assert plan_codes({"tasks": {"a": {**ASK, "accept": [{"agent": "critic"}]}}}) == ["F315"]
+
+
+@pytest.mark.requirement("MANIFEST-ROSTER-001")
+@pytest.mark.parametrize(
+    ("adapter", "expected"),
+    [
+        ({"type": "x-mine", "settings": {"a": 1}}, []),
+        ({"type": "x-mine", "a": 1}, ["F201"]),
+        ({"type": "comand"}, ["F204"]),
+        ({"type": "openai"}, ["F203", "F203"]),
+        ({"type": "scripted", "argv": ["x"]}, ["F201"]),
+        ({"argv": ["x"]}, ["F203"]),
+        ({"type": "openai", "base_url": "x", "model": "m"}, ["F205"]),
+        ({"type": "openai", "base_url": "http://127.0.0.1/v1", "model": "m", "api_key": "sk-1"}, ["F201"]),
+    ],
+)
+def test_the_type_of_an_adapter_says_which_fields_it_has(adapter: dict[str, Any], expected: list[str]) -> None:
+    roster = {"adapters": ROSTER["adapters"] | {"own": adapter}, "agents": ROSTER["agents"]}
+
+    assert plan_codes({"tasks": {"a": RUN}}, roster=roster) == expected
+
+
+@pytest.mark.requirement("MANIFEST-ROSTER-002")
+@pytest.mark.parametrize(
+    ("agent", "ladder"),
+    [
+        ({"adapter": "small"}, [("capable", "small")]),
+        ({"adapter": "small", "tier": "frontier"}, [("frontier", "small")]),
+        ({"adapters": {"frontier": "large", "capable": "small"}}, [("capable", "small")]),
+        ({"adapters": {"frontier": "large", "capable": "small"}, "tier": "frontier"}, [("frontier", "large")]),
+    ],
+)
+def test_work_begins_at_the_agents_tier(agent: dict[str, Any], ladder: list[tuple[str, str]]) -> None:
+    roster = {"adapters": ROSTER["adapters"], "agents": {"one": agent}}
+
+    plan = compiled_plan({"tasks": {"a": {"agent": "one", "instruction": "x"}}}, roster=roster)
+
+    assert plan["tasks"]["a"]["ladder"] == [{"tier": tier, "adapter": adapter} for tier, adapter in ladder]
+
+
+@pytest.mark.requirement("MANIFEST-ROSTER-002")
+@pytest.mark.parametrize(
+    ("agent", "expected"),
+    [
+        ({"adapter": "smal"}, ["F011"]),
+        ({"adapters": {"cheap": "smal"}}, ["F011"]),
+        ({"adapters": {"cheap": "small"}, "tier": "frontier"}, ["F014"]),
+        ({}, ["F208"]),
+    ],
+)
+def test_an_agents_adapters_are_in_the_roster(agent: dict[str, Any], expected: list[str]) -> None:
+    roster = {"adapters": ROSTER["adapters"], "agents": ROSTER["agents"] | {"one": agent}}
+
+    assert plan_codes({"tasks": {"a": RUN}}, roster=roster) == expected

@@ -1,0 +1,142 @@
+"""What can be said of types before any value is there."""
+
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forum_runner.compile.type_rules import CannotHold, Type, disagreement, select
+
+CLOSED = {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": False}
+
+
+@pytest.mark.requirement("COMPILE-TYPE-001")
+@pytest.mark.parametrize(
+    ("schema", "kinds"),
+    [
+        ({"type": "string"}, {"string"}),
+        ({"type": "number"}, {"integer", "fraction"}),
+        ({"type": ["null", "integer"]}, {"null", "integer"}),
+        ({"const": 1}, {"integer"}),
+        ({"const": True}, {"boolean"}),
+        ({"enum": ["a", 1.5, None]}, {"string", "fraction", "null"}),
+        ({"type": "string", "enum": ["a", 1]}, {"string"}),
+        ({"allOf": [{"type": ["string", "null"]}, {"type": ["null", "array"]}]}, {"null"}),
+        ({"anyOf": [{"type": "string"}, {"const": 3}]}, {"string", "integer"}),
+        ({"$ref": "#/$defs/x", "$defs": {"x": {"type": "array"}}}, {"array"}),
+        (False, set()),
+        ({"minimum": 3}, {"null", "boolean", "object", "array", "string", "integer", "fraction"}),
+    ],
+)
+def test_kinds_come_from_type_const_enum_and_their_combinations(schema: Any, kinds: set[str]) -> None:
+    assert Type.of(schema).kinds() == kinds
+
+
+@pytest.mark.requirement("COMPILE-TYPE-001")
+def test_a_schema_that_refers_to_itself_ends() -> None:
+    tree = {"type": "object", "properties": {"child": {"$ref": "#"}}}
+    loop = {"anyOf": [{"$ref": "#"}, {"type": "string"}]}
+
+    assert isinstance(select(Type.of(tree), "/child/child/child"), Type)
+    assert "string" in Type.of(loop).kinds()
+
+
+@pytest.mark.requirement("COMPILE-TYPE-002")
+@pytest.mark.parametrize(
+    ("schema", "path", "holds"),
+    [
+        ({"type": "string"}, "/a", False),
+        ({"type": "string"}, "", True),
+        (CLOSED, "/a", True),
+        (CLOSED, "/b", False),
+        (CLOSED, "/a/b", False),
+        (CLOSED | {"patternProperties": {"^b": True}}, "/b", True),
+        ({"type": "object"}, "/b/c/0", True),
+        ({"type": "object", "additionalProperties": {"type": "string"}}, "/b/c", False),
+        ({"type": "array", "items": CLOSED}, "/0/a", True),
+        ({"type": "array", "items": CLOSED}, "/0/b", False),
+        ({"type": "array"}, "/a", False),
+        ({"type": "array"}, "/-", False),
+        ({"type": "array"}, "/01", False),
+        ({"type": "array", "maxItems": 2}, "/2", False),
+        ({"type": "array", "prefixItems": [True], "items": False}, "/1", False),
+        ({"type": ["array", "object"]}, "/x", True),
+        ({"type": ["object", "null"], "additionalProperties": False}, "/x", False),
+        ({}, "/x/y", True),
+        (
+            {"type": "object", "properties": {"a/b~": {"type": "string"}}, "additionalProperties": False},
+            "/a~1b~0",
+            True,
+        ),
+    ],
+)
+def test_a_pointer_holds_unless_it_certainly_cannot(schema: Any, path: str, holds: bool) -> None:
+    assert isinstance(select(Type.of(schema), path), Type) is holds
+
+
+@pytest.mark.requirement("COMPILE-TYPE-003")
+@pytest.mark.parametrize(
+    ("given_", "expected", "agree"),
+    [
+        ({"type": "string"}, {"type": "array"}, False),
+        ({"type": "integer"}, {"type": "number"}, True),
+        ({"type": "number"}, {"type": "integer"}, True),
+        ({"const": 1.5}, {"type": "integer"}, False),
+        ({"enum": ["a", "b"]}, {"const": "c"}, False),
+        ({"enum": ["a", "b"]}, {"enum": ["b", "c"]}, True),
+        ({"const": True}, {"const": 1}, False),
+        ({"type": "object"}, {"required": ["a"]}, True),
+        (CLOSED, {"type": "object", "required": ["b"]}, False),
+        (CLOSED, {"type": "object", "required": ["a"], "properties": {"a": {"type": "integer"}}}, False),
+        (CLOSED, {"type": "object", "properties": {"a": {"type": "integer"}}}, True),
+        ({"type": "array", "items": {"type": "string"}}, {"type": "array", "items": {"type": "integer"}}, True),
+        ({}, {"type": "string"}, True),
+    ],
+)
+def test_types_agree_unless_they_certainly_cannot(given_: Any, expected: Any, agree: bool) -> None:
+    assert (disagreement(Type.of(given_), Type.of(expected)) is None) is agree
+
+
+@pytest.mark.requirement("COMPILE-TYPE-002", "COMPILE-TYPE-003")
+def test_a_record_of_types_is_a_closed_object() -> None:
+    record = Type.record({"a": Type.of({"$ref": "#/$defs/t", "$defs": {"t": {"type": "string"}}})})
+
+    assert isinstance(select(record, "/b"), CannotHold)
+    found = select(record, "/a")
+    assert isinstance(found, Type) and found.kinds() == {"string"}
+    assert Type.list_of(record).kinds() == {"array"}
+
+
+SCHEMAS = st.recursive(
+    st.sampled_from(
+        [True, {}, {"type": "string"}, {"type": "integer"}, {"type": "null"}, {"const": 1}, {"enum": ["a", 2]}]
+    ),
+    lambda inner: st.one_of(
+        st.builds(lambda a, b: {"anyOf": [a, b]}, inner, inner),
+        st.builds(lambda a, b: {"allOf": [a, b]}, inner, inner),
+        st.builds(lambda a: {"type": "array", "items": a}, inner),
+        st.builds(
+            lambda a, r, c: {"type": "object", "properties": {"a": a}, "required": r, "additionalProperties": c},
+            inner,
+            st.sampled_from([[], ["a"], ["b"]]),
+            st.booleans(),
+        ),
+    ),
+    max_leaves=5,
+)
+VALUES = st.recursive(
+    st.sampled_from([None, True, 1, 2, 1.5, "a", "b"]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["a", "b"]), inner, max_size=2),
+    max_leaves=5,
+)
+
+
+@pytest.mark.requirement("COMPILE-TYPE-003")
+@given(SCHEMAS, SCHEMAS, VALUES)
+def test_types_that_cannot_agree_share_no_value(first: Any, second: Any, value: Any) -> None:
+    if disagreement(Type.of(first), Type.of(second)) is not None:
+        both = jsonschema.Draft202012Validator({"allOf": [first, second]})
+
+        assert not both.is_valid(value)

@@ -1,0 +1,301 @@
+"""The wave plan as a document."""
+
+import hashlib
+import json
+from typing import Any
+
+import pytest
+import rfc8785
+
+from bundles import ROSTER, as_bytes, compiled, compiled_plan, plan_codes, workflow
+from forum_runner.compile.compiler import check_file, compile_workflow
+from forum_runner.finding import exit_code_of
+from forum_runner.manifest.bundle import Bundle
+from forum_runner.manifest.files import MemoryFiles
+from forum_runner.manifest.workflow import InputValue
+
+RUN = {"agent": "operator", "run": ["true"]}
+ASK = {"agent": "critic", "instruction": "Look."}
+
+
+def sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+@pytest.mark.requirement("COMPILE-WRITE-001", "COMPILE-WRITE-002")
+def test_the_document_is_canonical_and_carries_its_digest() -> None:
+    adapters = ROSTER["adapters"] | {
+        "small": {"type": "openai", "base_url": "http://localhost/v1", "model": "ü", "temperature": 0.1}
+    }
+    files = {"workflow.yaml": workflow({"tasks": {"a": RUN, "b": ASK}}, roster=ROSTER | {"adapters": adapters})}
+
+    result = compiled(files)
+
+    assert result.wave_plan is not None and result.data is not None, result.findings
+    document = json.loads(result.data)
+    assert result.data == rfc8785.dumps(document)
+    bare = {name: value for name, value in document.items() if name not in ("bundle", "digest")}
+    assert document["digest"] == sha256(rfc8785.dumps(bare))
+    raw = as_bytes(files["workflow.yaml"])
+    assert document["bundle"] == [{"path": "workflow.yaml", "digest": sha256(raw), "bytes": len(raw)}]
+
+
+@pytest.mark.requirement("COMPILE-PURE-002")
+def test_comments_quotes_and_style_change_only_the_digests_of_files() -> None:
+    plain = workflow({"tasks": {"a": RUN}})
+    styled = "# a comment\n" + json.dumps(plain, indent=3).replace('"operator"', "operator")
+
+    first, second = compiled({"workflow.yaml": plain}), compiled({"workflow.yaml": styled})
+
+    assert first.wave_plan is not None and second.wave_plan is not None
+    assert first.wave_plan["digest"] == second.wave_plan["digest"]
+    assert first.wave_plan["bundle"] != second.wave_plan["bundle"]
+
+
+@pytest.mark.requirement("COMPILE-WRITE-003", "MANIFEST-SCHEMA-002")
+def test_schemas_stand_once_under_their_digest_and_refer_to_nothing_outside() -> None:
+    note = {"type": "object", "properties": {"kind": {"$ref": "kinds.json#/$defs/kind"}, "next": {"$ref": "#"}}}
+    kinds = {"$defs": {"kind": {"enum": ["a", "b"]}, "self": {"$ref": "note.json"}}}
+    typed = {**RUN, "output": {"$ref": "note.json"}}
+    files = {"workflow.yaml": workflow({"tasks": {"a": typed, "b": typed}}), "note.json": note, "kinds.json": kinds}
+
+    result = compiled(files)
+
+    assert result.wave_plan is not None, result.findings
+    schemas = result.wave_plan["schemas"]
+    names = {name: sha256(rfc8785.dumps(value)) for name, value in (("note", note), ("kinds", kinds))}
+    assert schemas == {
+        sha256(rfc8785.dumps(schema)): schema
+        for schema in [
+            {
+                "$ref": f"#/$defs/{names['note']}",
+                "$defs": {
+                    names["note"]: {
+                        "type": "object",
+                        "properties": {
+                            "kind": {"$ref": f"#/$defs/{names['kinds']}/$defs/kind"},
+                            "next": {"$ref": f"#/$defs/{names['note']}"},
+                        },
+                    },
+                    names["kinds"]: {
+                        "$defs": {"kind": {"enum": ["a", "b"]}, "self": {"$ref": f"#/$defs/{names['note']}"}}
+                    },
+                },
+            }
+        ]
+    }
+    assert {result.wave_plan["tasks"][name]["output"] for name in ("a", "b")} == set(schemas)
+    assert [item["path"] for item in result.wave_plan["bundle"]] == ["kinds.json", "note.json", "workflow.yaml"]
+
+
+@pytest.mark.requirement("MANIFEST-SCHEMA-001")
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ({"type": "strng"}, ["F401"]),
+        ({"minimum": "x"}, ["F401"]),
+        ({"pattern": "("}, ["F401"]),
+        ({"properties": {"a": {"typ": "string"}}}, ["F402"]),
+        ({"x-note": 1}, []),
+        ({"$id": "https://example.com/x"}, ["F403"]),
+        ({"$schema": "http://json-schema.org/draft-07/schema#"}, ["F403"]),
+        ({"$schema": "https://json-schema.org/draft/2020-12/schema"}, []),
+        ({"properties": {"typ": True}}, []),
+        (True, []),
+    ],
+)
+def test_schemas_that_users_write_are_checked(schema: Any, expected: list[str]) -> None:
+    assert plan_codes({"tasks": {"a": {**RUN, "output": schema}}}) == expected
+
+
+@pytest.mark.requirement("MANIFEST-SCHEMA-002")
+@pytest.mark.parametrize(
+    ("ref", "expected"),
+    [
+        ("#/$defs/a", []),
+        ("other.json", []),
+        ("other.json#/$defs/b", []),
+        ("#/$defs/none", ["F405"]),
+        ("other.json#/$defs/none", ["F405"]),
+        ("#anchor", ["F405"]),
+        ("none.json", ["F101"]),
+        ("../other.json", ["F404"]),
+        ("https://example.com/schema.json", ["F404"]),
+        ("#/$defs/loop", ["F123"]),
+        ("loop.json", ["F123"]),
+    ],
+)
+def test_references_lead_to_what_is_in_the_bundle(ref: str, expected: list[str]) -> None:
+    schema = {"$ref": ref, "$defs": {"a": {"type": "string"}, "loop": {"$ref": "#/$defs/loop"}}}
+    if ref != "#/$defs/loop":
+        del schema["$defs"]["loop"]  # type: ignore[attr-defined]
+    files = {
+        "workflow.yaml": workflow({"tasks": {"a": {**RUN, "output": schema}}}),
+        "other.json": {"$defs": {"b": {"type": "string"}}},
+        "loop.json": {"$ref": "back.json"},
+        "back.json": {"$ref": "loop.json"},
+    }
+
+    found = [f.code for f in compiled(files).findings]
+
+    assert sorted(set(found)) == expected
+
+
+@pytest.mark.requirement("COMPILE-WRITE-004")
+def test_only_agents_and_adapters_that_can_be_reached_are_written() -> None:
+    named = compiled_plan({"tasks": {"a": {"agent": "writer", "instruction": "x", "accept": [{"agent": "critic"}]}}})
+    climbing = compiled_plan({"tasks": {"a": {"agent": "writer", "instruction": "x", "escalate": ["frontier"]}}})
+    policy = {"allow": {"agents": ["writer", "critic"], "adapters": ["small", "large"]}}
+    routed = compiled_plan({"tasks": {"a": {"lane": "auto", "instruction": "x"}}}, policy=policy)
+
+    def reach(plan: Any) -> Any:
+        return {name: agent["adapters"] for name, agent in plan["agents"].items()}, sorted(plan["adapters"])
+
+    assert reach(named) == ({"critic": {"capable": "small"}, "writer": {"cheap": "small"}}, ["small"])
+    assert reach(climbing) == ({"writer": {"cheap": "small", "frontier": "large"}}, ["large", "small"])
+    both = {"critic": {"capable": "small"}, "writer": {"cheap": "small", "frontier": "large"}}
+    assert reach(routed) == (both, ["large", "small"])
+
+
+@pytest.mark.requirement("COMPILE-WRITE-005", "COMPILE-INPUT-003", "MANIFEST-TEXT-001", "MANIFEST-TEXT-002")
+def test_texts_are_parts_with_all_that_is_known_filled_in() -> None:
+    plan = {
+        "inputs": {"v": {"default": "1"}, "n": {"default": {"b": 1, "a": [True]}}, "key": {"secret": True}},
+        "tasks": {
+            "up": RUN,
+            "a": {
+                "agent": "operator",
+                "run": [
+                    "true",
+                    "v${{inputs.v}}.${{  inputs.n  }}",
+                    "${{ inputs.key }}",
+                    "${{ run.id }}",
+                    "$${{ x }}",
+                    "",
+                ],
+                "needs": ["up"],
+                "gate": {"question": "Go with ${{ needs.up }}${{ inputs.v }}?"},
+            },
+        },
+    }
+
+    task = compiled_plan(plan)["tasks"]["a"]
+
+    assert task["run"] == [["true"], ['v1.{"a":[true],"b":1}'], [{"secret": "key"}], [{"run": "id"}], ["${{ x }}"], []]
+    assert task["gate"]["question"] == ["Go with ", {"need": "up"}, "1?"]
+
+
+@pytest.mark.requirement("MANIFEST-TEXT-001", "MANIFEST-TEXT-003")
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("${{ inputs.x }}", ["F020"]),
+        ("${{ matrix.x }}", ["F020"]),
+        ("${{ needs.x }}", ["F020"]),
+        ("${{ run.name }}", ["F020"]),
+        ("${{ env.HOME }}", ["F019"]),
+        ("${{ inputs.a.b }}", ["F019"]),
+        ("${{ inputs.a || 1 }}", ["F019"]),
+        ("${{ }}", ["F019"]),
+        ("${{ inputs.a", ["F019"]),
+        ("$ {{ inputs.a }} and {{ x }} and $x", []),
+    ],
+)
+def test_references_name_what_is_there_and_nothing_else(text: str, expected: list[str]) -> None:
+    assert plan_codes({"tasks": {"a": {"agent": "critic", "instruction": text}}}) == expected
+
+
+@pytest.mark.requirement("COMPILE-WRITE-006")
+def test_edges_and_checks_have_an_order_of_their_own() -> None:
+    last = {
+        **ASK,
+        "needs": ["z", {"task": "b", "edge": "order"}, {"task": "a", "edge": "order"}, {"task": "a", "as": "m"}],
+        "accept": [
+            {"agent": "writer"},
+            {"command": ["true", "1"]},
+            {"schema": {"minLength": 1}},
+            {"command": ["true", "2"]},
+        ],
+    }
+
+    task = compiled_plan({"tasks": {"a": RUN, "b": RUN, "z": RUN, "last": last}})["tasks"]["last"]
+
+    assert [edge.get("task") or edge["as"] for edge in task["needs"]] == ["a", "b", "m", "z"]
+    assert [next(iter(check)) for check in task["accept"]] == ["schema", "command", "command", "agent"]
+    assert [check["command"][1] for check in task["accept"][1:3]] == [["1"], ["2"]]
+    assert sorted(task) == ["accept", "agent", "instruction", "ladder", "needs"]
+
+
+@pytest.mark.requirement("COMPILE-INPUT-001")
+def test_the_command_goes_before_the_workflow_and_that_before_the_plan() -> None:
+    plan = {"inputs": {n: {"type": "string", "default": "plan"} for n in "abc"}, "tasks": {"t": RUN}}
+    files = {"workflow.yaml": workflow(plan, inputs={"a": "workflow", "b": "workflow"})}
+
+    result = compiled(files, inputs={"a": "command"})
+
+    assert result.wave_plan is not None, result.findings
+    values = {name: item["value"] for name, item in result.wave_plan["inputs"].items()}
+    assert values == {"a": "command", "b": "workflow", "c": "plan"}
+
+
+@pytest.mark.requirement("COMPILE-INPUT-001")
+@pytest.mark.parametrize(
+    ("schema", "text", "value"),
+    [
+        ({"type": "string"}, "1.10", "1.10"),
+        ({"type": ["string", "integer"]}, "3", "3"),
+        ({"type": "integer"}, "3", 3),
+        ({"type": "boolean"}, "true", True),
+        ({"type": "array"}, "[1, a]", [1, "a"]),
+        ({"type": "object"}, "{a: 1}", {"a": 1}),
+    ],
+)
+def test_text_becomes_what_the_schema_asks_for(schema: Any, text: str, value: Any) -> None:
+    files = MemoryFiles({"workflow.yaml": as_bytes(workflow({"inputs": {"x": schema}, "tasks": {"t": RUN}}))})
+    given = {"x": InputValue(text, is_text=True)}
+
+    result = compile_workflow(Bundle(files), "workflow.yaml", None, given, complete=True)
+
+    assert result.wave_plan is not None, result.findings
+    assert result.wave_plan["inputs"]["x"]["value"] == value
+
+
+@pytest.mark.requirement("COMPILE-INPUT-002")
+def test_an_input_without_a_value_can_be_checked_but_not_compiled() -> None:
+    files = {
+        "workflow.yaml": workflow(
+            {"inputs": {"x": {"type": "string"}}, "tasks": {"t": {**RUN, "run": ["true", "${{ inputs.x }}"]}}}
+        )
+    }
+    bundle = Bundle(MemoryFiles({name: as_bytes(content) for name, content in files.items()}))
+
+    assert [f.code for f in compiled(files).findings] == ["F016"]
+    assert check_file(bundle, "workflow.yaml", None, {}).findings == ()
+
+
+@pytest.mark.requirement("COMPILE-FIND-001", "COMPILE-FIND-002", "COMPILE-FIND-003")
+def test_findings_are_all_there_in_order_and_an_error_leaves_no_plan() -> None:
+    tasks = {
+        "c": {"agent": "nobody"},
+        "b": {"agent": "operator", "run": ["rm"]},
+        "a": {"agnt": "critic"},
+        "d": ASK | {"cache": 1},
+    }
+    plan = {"tasks": tasks, "outputs": {"x": "c"}}
+
+    result = compiled({"workflow.yaml": json.dumps(workflow(plan), indent=1)})
+
+    found = [(f.place.line, f.place.column, f.code) for f in result.findings]
+    assert found == sorted(found)
+    assert {"F012", "F201", "F202", "F503", "F303"} <= {code for _, _, code in found}
+    assert (result.wave_plan, result.data) == (None, None)
+    assert exit_code_of(result.findings) == 2
+
+
+@pytest.mark.requirement("COMPILE-FIND-003")
+def test_warnings_alone_change_nothing() -> None:
+    result = compiled({"workflow.yaml": workflow({"tasks": {"a": RUN, "b": RUN}, "outputs": {"x": "a"}})})
+
+    assert [(f.code, str(f.severity)) for f in result.findings] == [("F303", "warning")]
+    assert result.wave_plan is not None
+    assert exit_code_of(result.findings) == 0

@@ -1,0 +1,304 @@
+"""Finding manifests, and putting a workflow together from them."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bundles import POLICY, ROSTER, as_bytes, codes, compiled, plan_manifest, workflow
+from forum_runner.compile.compiler import check_file
+from forum_runner.manifest.bundle import Bundle
+from forum_runner.manifest.files import DiskFiles
+from forum_runner.manifest.units import micro_usd, milliseconds, shown_span, shown_usd
+
+WORK = {"agent": "operator", "run": ["true"]}
+PLAN = {"tasks": {"work": WORK}}
+HEAD = {"apiVersion": "forum/v1", "kind": "Workflow", "metadata": {"name": "test"}}
+ROSTER_MANIFEST = {"apiVersion": "forum/v1", "kind": "Roster", "metadata": {"name": "team"}, **ROSTER}
+POLICY_MANIFEST = {"apiVersion": "forum/v1", "kind": "Policy", "metadata": {"name": "rules"}, **POLICY}
+
+
+def documents(*manifests: Any) -> bytes:
+    return b"\n---\n".join(map(as_bytes, manifests))
+
+
+def waves(files: dict[str, Any]) -> Any:
+    result = compiled(files)
+    assert result.wave_plan is not None, result.findings
+    return result.wave_plan["waves"]
+
+
+@pytest.mark.requirement("MANIFEST-DOC-001")
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"apiVersion": "forum/v2"}, ["F001"]),
+        ({"kind": "Workflwo"}, ["F002"]),
+        ({"apiVersion": None}, ["F202"]),
+        ({"metadata": {}}, ["F203"]),
+    ],
+)
+def test_a_manifest_says_what_it_is(change: dict[str, Any], expected: list[str]) -> None:
+    assert codes({"workflow.yaml": workflow(PLAN) | change}) == expected
+
+
+@pytest.mark.requirement("MANIFEST-DOC-001")
+def test_an_unknown_version_is_told_which_are_known() -> None:
+    result = compiled({"workflow.yaml": workflow(PLAN) | {"apiVersion": "forum/v2"}})
+
+    assert result.findings[0].hint == "this version of forum reads 'forum/v1'"
+
+
+@pytest.mark.requirement("MANIFEST-DOC-001")
+@pytest.mark.parametrize("content", ["[1]", "text", "12", "~"])
+def test_a_document_that_is_no_mapping_is_one_finding(content: str) -> None:
+    assert codes({"workflow.yaml": content}) == ["F202"]
+
+
+@pytest.mark.requirement("MANIFEST-DOC-002", "MANIFEST-WORKFLOW-001")
+def test_documents_in_one_file_find_each_other() -> None:
+    whole = documents(POLICY_MANIFEST, plan_manifest(**PLAN), HEAD, ROSTER_MANIFEST)
+
+    assert waves({"workflow.yaml": whole}) == [["work"]]
+
+
+@pytest.mark.requirement("MANIFEST-DOC-002")
+def test_a_name_picks_one_document_of_several() -> None:
+    two = documents(plan_manifest("one", tasks={"a": WORK}), plan_manifest("two", tasks={"b": WORK}))
+    main = workflow("plans.yaml#two")  # type: ignore[arg-type]
+
+    assert waves({"workflow.yaml": main, "plans.yaml": two}) == [["b"]]
+    assert codes({"workflow.yaml": workflow("plans.yaml"), "plans.yaml": two}) == ["F004"]  # type: ignore[arg-type]
+    assert codes({"workflow.yaml": workflow("plans.yaml#no"), "plans.yaml": two}) == ["F005"]  # type: ignore[arg-type]
+
+
+@pytest.mark.requirement("MANIFEST-DOC-002")
+def test_two_plans_beside_a_workflow_that_names_none_are_a_finding() -> None:
+    whole = documents(
+        HEAD, ROSTER_MANIFEST, POLICY_MANIFEST, plan_manifest("one", **PLAN), plan_manifest("two", **PLAN)
+    )
+
+    assert codes({"workflow.yaml": whole}) == ["F004"]
+
+
+@pytest.mark.requirement("MANIFEST-DOC-002")
+def test_a_file_of_inputs_holds_one_document() -> None:
+    plan = PLAN | {"inputs": {"a": {"type": "integer"}}}
+    files = {"workflow.yaml": workflow(plan, inputs="in.yaml"), "in.yaml": "a: 1\n---\na: 2\n"}
+
+    assert codes(files) == ["F124"]
+
+
+@pytest.mark.requirement("MANIFEST-DOC-003")
+def test_fields_of_the_users_own_have_no_effect() -> None:
+    own = {"x-note": {"anything": [1]}}
+    policy = POLICY | own | {"allow": POLICY["allow"] | own}
+    roster = {
+        "adapters": {name: adapter | own for name, adapter in ROSTER["adapters"].items()},
+        "agents": {name: agent | own for name, agent in ROSTER["agents"].items()},
+    }
+    plain = compiled({"workflow.yaml": workflow(PLAN)})
+    noted = compiled(
+        {"workflow.yaml": workflow({"tasks": {"work": WORK | own}, **own}, roster=roster, policy=policy) | own}
+    )
+
+    assert plain.wave_plan is not None and noted.wave_plan is not None, noted.findings
+    assert noted.wave_plan["digest"] == plain.wave_plan["digest"]
+
+
+@pytest.mark.requirement("MANIFEST-DOC-003")
+def test_a_misspelt_field_is_read_as_what_was_meant() -> None:
+    """One mistake is one finding: what the field says is still checked, at its place."""
+    result = compiled({"workflow.yaml": workflow({"tasks": {"work": {"agnet": "opertor", "run": ["true"]}}})})
+
+    assert [finding.code for finding in result.findings] == ["F201", "F012"]
+    assert [finding.hint for finding in result.findings] == ["did you mean 'agent'?", "did you mean 'operator'?"]
+
+
+@pytest.mark.requirement("MANIFEST-DOC-004")
+@pytest.mark.parametrize(
+    ("task", "expected"),
+    [
+        ({"agent": 3}, ["F202"]),
+        ({"agent": "critic", "instruction": "x", "gate": {}}, ["F211"]),
+        ({"agent": "critic", "instruction": "x", "foreach": {"task": "work", "as": "i"}}, ["F212", "F408"]),
+        (WORK | {"escalate": ["best"]}, ["F204"]),
+        (WORK | {"budget": {"wall": "soon"}}, ["F205"]),
+        (WORK | {"budget": {"calls": 0}}, ["F206"]),
+        (WORK | {"done_when": []}, ["F207"]),
+        ({"agent": "operator", "lane": "auto", "run": ["true"]}, ["F208"]),
+        (WORK | {"with": {"a b": 1}}, ["F209"]),
+        (WORK | {"accept": [{}]}, ["F208"]),
+    ],
+)
+def test_a_departure_from_the_schema_is_one_finding(task: dict[str, Any], expected: list[str]) -> None:
+    found = codes({"workflow.yaml": workflow({"tasks": {"work": WORK, "other": task}})})
+
+    assert [code for code in found if code != "F312"] == expected
+
+
+@pytest.mark.requirement("MANIFEST-DOC-004")
+def test_a_list_with_something_twice_is_a_finding() -> None:
+    assert codes({"workflow.yaml": workflow(PLAN, policy={"allow": {"commands": ["true", "true"]}})}) == ["F210"]
+
+
+@pytest.mark.requirement("MANIFEST-PATH-001")
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("sub/../plan.yaml", []),
+        ("./plan.yaml", []),
+        ("none.yaml", ["F101"]),
+        ("../plan.yaml", ["F120"]),
+        ("sub/../../plan.yaml", ["F120"]),
+        ("https://example.com/plan.yaml", ["F122"]),
+        ("file:///plan.yaml", ["F122"]),
+        ("/plan.yaml", ["F122"]),
+        ("sub\\plan.yaml", ["F122"]),
+        ("forum:default/policy.yaml", ["F122"]),
+    ],
+)
+def test_paths_stay_inside_the_bundle(path: str, expected: list[str]) -> None:
+    files = {"workflow.yaml": workflow(path), "plan.yaml": plan_manifest(**PLAN)}  # type: ignore[arg-type]
+
+    assert codes(files) == expected
+
+
+@pytest.mark.requirement("MANIFEST-PATH-001")
+def test_paths_are_relative_to_the_file_that_holds_them() -> None:
+    used = {"use": {"uses": "../other.yaml"}}
+    files = {
+        "workflow.yaml": workflow("sub/plan.yaml"),  # type: ignore[arg-type]
+        "sub/plan.yaml": plan_manifest("outer", tasks=used),
+        "other.yaml": plan_manifest("inner", **PLAN),
+    }
+
+    assert waves(files) == [["use/work"]]
+
+
+@pytest.mark.requirement("MANIFEST-PATH-001")
+def test_a_link_out_of_the_bundle_is_refused_and_one_inside_is_not(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    (tmp_path / "plan.yaml").write_bytes(as_bytes(plan_manifest(**PLAN)))
+    (root / "real.yaml").write_bytes(as_bytes(plan_manifest(**PLAN)))
+    (root / "inside.yaml").symlink_to("real.yaml")
+    (root / "outside.yaml").symlink_to("../plan.yaml")
+    (root / "loop.yaml").symlink_to("loop.yaml")
+
+    found = {}
+    for name in ("inside", "outside", "loop"):
+        (root / "workflow.yaml").write_bytes(as_bytes(workflow(f"{name}.yaml")))  # type: ignore[arg-type]
+        result = check_file(Bundle(DiskFiles(root)), "workflow.yaml", None, {})
+        found[name] = [finding.code for finding in result.findings]
+
+    assert found == {"inside": [], "outside": ["F121"], "loop": ["F103"]}
+
+
+@pytest.mark.requirement("MANIFEST-PATH-002", "MANIFEST-WORKFLOW-001")
+def test_left_out_parts_are_the_default_ones() -> None:
+    plan = {"tasks": {"work": {"agent": "operator", "run": ["git", "version"]}}}
+    left_out = compiled({"workflow.yaml": HEAD | {"plan": plan}})
+    named = compiled({"workflow.yaml": HEAD | {"plan": plan, "roster": "default", "policy": "default"}})
+
+    assert left_out.wave_plan is not None and named.wave_plan is not None, left_out.findings
+    assert [item["path"] for item in left_out.wave_plan["bundle"]] == [
+        "forum:default/policy.yaml",
+        "forum:default/roster.yaml",
+        "workflow.yaml",
+    ]
+    assert left_out.wave_plan["digest"] == named.wave_plan["digest"]
+
+
+@pytest.mark.requirement("MANIFEST-WORKFLOW-001")
+@pytest.mark.parametrize(("change", "expected"), [({"plan": "default"}, ["F005"]), ({"script": "default"}, ["F005"])])
+def test_there_is_no_default_plan_or_script(change: dict[str, Any], expected: list[str]) -> None:
+    assert codes({"workflow.yaml": workflow(PLAN) | change}) == expected
+
+
+@pytest.mark.requirement("MANIFEST-WORKFLOW-001")
+def test_a_workflow_without_a_plan_is_a_finding() -> None:
+    assert codes({"workflow.yaml": HEAD}) == ["F203"]
+
+
+@pytest.mark.requirement("MANIFEST-WORKFLOW-002", "MANIFEST-INPUT-001")
+def test_inputs_come_inline_or_from_a_file() -> None:
+    plan = PLAN | {"inputs": {"a": {"type": "integer", "default": 1}}}
+
+    def value(inputs: Any) -> Any:
+        result = compiled({"workflow.yaml": workflow(plan, inputs=inputs), "in.json": {"a": 3}})
+        assert result.wave_plan is not None, result.findings
+        return result.wave_plan["inputs"]["a"]["value"]
+
+    assert [value({"a": 2}), value("in.json"), value("default"), value({})] == [2, 3, 1, 1]
+
+
+@pytest.mark.requirement("MANIFEST-INPUT-001")
+@pytest.mark.parametrize(
+    ("inputs", "expected"), [({"b": 1}, ["F015"]), ({"a": "x"}, ["F017"]), ("workflow.yaml", None)]
+)
+def test_inputs_are_known_and_fit(inputs: Any, expected: list[str] | None) -> None:
+    plan = PLAN | {"inputs": {"a": {"type": "integer", "default": 1}}}
+    found = codes({"workflow.yaml": workflow(plan, inputs=inputs)})
+
+    assert found == expected if expected is not None else set(found) == {"F015"}
+
+
+@pytest.mark.requirement("MANIFEST-INPUT-001")
+def test_a_default_fits_its_own_schema() -> None:
+    assert codes({"workflow.yaml": workflow(PLAN | {"inputs": {"a": {"type": "integer", "default": "x"}}})}) == ["F017"]
+
+
+@pytest.mark.requirement("MANIFEST-SECRET-001")
+def test_a_secret_stands_in_no_manifest() -> None:
+    secret = {"inputs": {"key": {"type": "string", "secret": True}}}
+    inner = plan_manifest(tasks={"work": WORK}, **secret)
+    default = {"inputs": {"key": {"type": "string", "secret": True, "default": "x"}}}
+
+    assert codes({"workflow.yaml": workflow(PLAN | default)}) == ["F018"]
+    assert codes({"workflow.yaml": workflow(PLAN | secret, inputs={"key": "x"})}) == ["F018"]
+    used = {"tasks": {"use": {"uses": "inner.yaml", "with": {"key": "x"}}}}
+    assert codes({"workflow.yaml": workflow(used), "inner.yaml": inner}) == ["F018"]
+
+
+@pytest.mark.requirement("MANIFEST-SCRIPT-001")
+def test_a_script_names_tasks_and_agents_that_are_there() -> None:
+    plan = {"tasks": {"work": WORK, "many": WORK | {"matrix": {"n": [1, 2]}}}}
+
+    def found(**answer: str) -> list[str]:
+        return codes({"workflow.yaml": workflow(plan, script={"answers": [{"output": "x", **answer}]})})
+
+    assert found(task="work", agent="operator") == []
+    assert found(task="many[n=1]") == []
+    assert found(task="wrok") == ["F013"]
+    assert found(agent="opertor") == ["F012"]
+
+
+@pytest.mark.requirement("MANIFEST-UNIT-001")
+def test_spans_are_counted_in_milliseconds() -> None:
+    spans = {"0s": 0, "250ms": 250, "90s": 90_000, "2m": 120_000, "24h": 86_400_000, "1d": 86_400_000}
+
+    assert {text: milliseconds(text) for text in spans} == spans
+    assert [shown_span(ms) for ms in (0, 1500, 90_000, 86_400_000)] == ["0ms", "1500ms", "90s", "1d"]
+
+
+@pytest.mark.requirement("MANIFEST-UNIT-001")
+@pytest.mark.parametrize("span", ["1", "1.5s", "-1s", "1 s", "01s", "1w", "1234567s"])
+def test_other_spans_are_refused(span: str) -> None:
+    assert codes({"workflow.yaml": workflow({"tasks": {"work": WORK | {"budget": {"wall": span}}}})}) == ["F205"]
+
+
+@pytest.mark.requirement("MANIFEST-UNIT-002")
+def test_money_is_exact() -> None:
+    sums = {"0": 0, "0.1": 100_000, "0.10": 100_000, "12.000001": 12_000_001, "999999999.999999": 999_999_999_999_999}
+
+    assert {text: micro_usd(text) for text in sums} == sums
+    assert [shown_usd(sum_) for sum_ in (0, 100_000, 12_000_001)] == ["$0.00", "$0.10", "$12.000001"]
+
+
+@pytest.mark.requirement("MANIFEST-UNIT-002")
+@pytest.mark.parametrize(
+    ("money", "expected"), [(0.1, ["F202"]), (1, ["F202"]), ("1.1234567", ["F205"]), ("$1", ["F205"])]
+)
+def test_other_money_is_refused(money: Any, expected: list[str]) -> None:
+    assert codes({"workflow.yaml": workflow({"tasks": {"work": WORK | {"budget": {"usd": money}}}})}) == expected
