@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Protocol
 
 from forum_runner.document import Origin
 
@@ -97,14 +97,14 @@ class Adapter:
     prices: Prices | None = None
 
     @property
-    def runs_programs(self) -> bool:
-        return self.type == "command"
+    def takes_run(self) -> bool:
+        """Whether a task says by `run` what it does; everything else is told by an instruction."""
+        return self.type == "command" and self.argv is None
 
     @property
     def costs_nothing(self) -> bool:
         """Without prices, a script is free, and so is a program that the task names; a model's command line is not."""
-        is_free = self.type == "scripted" or (self.type == "command" and self.argv is None)
-        return is_free and self.prices is None
+        return self.prices is None and (self.type == "scripted" or self.takes_run)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +160,25 @@ class Policy:
     durability: str = "batch"
 
 
+class Source(Protocol):
+    """Whatever takes a value from a task: an edge, a condition, a foreach, an output.
+
+    `select` points into the output; `matrix` picks instances by axis, and a value of it may be a text with references.
+    """
+
+    @property
+    def origin(self) -> Origin: ...
+    @property
+    def task(self) -> str: ...
+    @property
+    def select(self) -> str: ...
+    @property
+    def matrix(self) -> Mapping[str, Any]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Need:
-    """An edge from `task`. `matrix` picks instances by axis; a value may be a reference."""
+    """An edge: a source under a name."""
 
     origin: Origin
     task: str
@@ -197,6 +213,7 @@ class When:
     origin: Origin
     task: str
     select: str
+    matrix: Mapping[str, Any]
     output: Schema | None
 
 
@@ -205,6 +222,7 @@ class Foreach:
     origin: Origin
     task: str
     select: str
+    matrix: Mapping[str, Any]
     name: str
     max: int
 
@@ -237,6 +255,11 @@ class Task:
     sensitive: bool = False
     cache: bool = False
 
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """All that takes a value from another task."""
+        return (*self.needs, *(source for source in (self.when, self.foreach) if source is not None))
+
 
 @dataclass(frozen=True, slots=True)
 class PlanInput:
@@ -254,6 +277,7 @@ class PlanOutput:
     name: str
     task: str
     select: str = ""
+    matrix: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

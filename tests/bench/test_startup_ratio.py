@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from bench.measure import best_of, cpu_seconds, told
 
 pytestmark = pytest.mark.bench

@@ -10,6 +10,7 @@ from forum_runner.compile.project import Project
 from forum_runner.document import Origin
 from forum_runner.finding import Finding
 from forum_runner.manifest.units import shown_span, shown_usd
+from forum_runner.manifest.written import is_written
 from forum_runner.model import Adapter, Budget, Plan, Task
 
 # The field of the model, the field of the manifest, and how a person reads its value.
@@ -71,6 +72,8 @@ def _check_scope(budget: Budget, whose: str, adapters: Iterable[Adapter]) -> Ite
     if budget.micro_usd is None:
         return
     charged = [adapter for adapter in adapters if not adapter.costs_nothing]
+    # Prices that are written and could not be read have their finding.
+    charged = [adapter for adapter in charged if adapter.prices or not is_written(adapter.origin.at("prices"))]
     unpriced = sorted({adapter.name for adapter in charged if adapter.prices is None})
     if unpriced:
         listed = ("adapter " if len(unpriced) == 1 else "adapters ") + ", ".join(f"'{name}'" for name in unpriced)

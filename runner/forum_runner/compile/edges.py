@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from forum_runner.compile.matrix import check_choice
 from forum_runner.document import Origin
 from forum_runner.finding import Finding
-from forum_runner.manifest.written import as_written, is_written
-from forum_runner.model import EdgeKind, Plan, Task, When
+from forum_runner.manifest.written import as_written, has_unknown_work, is_unread, is_written
+from forum_runner.model import EdgeKind, Plan, Source, Task, When
 
 Upstreams = Mapping[str, tuple[str, ...]]
 
@@ -28,14 +28,23 @@ def check_edges(plan: Plan) -> Iterator[Finding]:
     upstreams = upstreams_of(plan)
     for task in plan.tasks.values():
         if task.needs or task.foreach:
-            yield from _check_needs(task, plan)
+            yield from _check_needs(task)
         if task.when and task.when.task in plan.tasks:
-            yield from _check_condition(task, task.when, upstreams)
+            yield from _check_condition(task, task.when, plan, upstreams)
+        for source in task.sources:
+            yield from _check_picks(source, plan)
+    for output in plan.outputs.values():
+        yield from _check_picks(output, plan)
     yield from _check_cycles(plan, upstreams)
     yield from _check_outputs(plan, upstreams)
 
 
-def _check_needs(task: Task, plan: Plan) -> Iterator[Finding]:
+def _check_picks(source: Source, plan: Plan) -> Iterator[Finding]:
+    if source.matrix and source.task in plan.tasks:
+        yield from check_choice(plan.tasks[source.task], source.matrix, source.origin.at("matrix"))
+
+
+def _check_needs(task: Task) -> Iterator[Finding]:
     names: set[str] = set()
     for need in task.needs:
         if need.task == task.id:
@@ -50,8 +59,6 @@ def _check_needs(task: Task, plan: Plan) -> Iterator[Finding]:
             for field in need.data_fields:
                 message = f"an order edge hands nothing over, so '{field}' has no meaning"
                 yield need.origin.at(field).key_finding("F304", message, "make it 'edge: data', or take the field out")
-        if need.matrix and need.task in plan.tasks:
-            yield from check_choice(plan.tasks[need.task], need.matrix, need.origin.at("matrix"))
     if task.foreach:
         if task.foreach.task == task.id:
             yield task.foreach.origin.at("task").finding("F302", f"task '{task.id}' needs itself")
@@ -63,20 +70,22 @@ def _check_needs(task: Task, plan: Plan) -> Iterator[Finding]:
             yield task.foreach.origin.key_finding("F704", message, "use two tasks")
 
 
-def _check_condition(task: Task, when: When, upstreams: Upstreams) -> Iterator[Finding]:
+def _check_condition(task: Task, when: When, plan: Plan, upstreams: Upstreams) -> Iterator[Finding]:
     at = when.origin.at("task")
     if when.task == task.id:
         message = f"the condition of '{task.id}' looks at its own output, which is not there yet"
         yield at.finding("F306", message, "name a task that comes before it")
-    elif not has_unread_edges(task) and not _is_upstream(when.task, task.id, upstreams):
+    elif not _is_upstream(when.task, task.id, upstreams) and not has_unclear_edges(task, plan):
         message = f"the condition looks at '{when.task}', which is not upstream of '{task.id}'"
         yield at.finding("F306", message, "add it to 'needs'; an order edge is enough")
 
 
-def has_unread_edges(task: Task) -> bool:
-    """Whether an edge of the task is so wrong that nobody can say where it comes from or what it brings."""
-    needs = as_written(task.origin.at("needs"))
-    if needs is not None and (not isinstance(needs, list) or len(needs) != len(task.needs)):
+def has_unclear_edges(task: Task, plan: Plan) -> bool:
+    """Whether an edge of the task is so wrong that nobody can say where it comes from, or what it brings."""
+    at = task.origin.at("needs")
+    if is_unread(at, list) or len(as_written(at) or ()) != len(task.needs):
+        return True
+    if any(need.task not in plan.tasks or is_unread(need.origin.at("as"), str) for need in task.needs):
         return True
     return task.foreach is None and is_written(task.origin.at("foreach"))
 
@@ -154,13 +163,13 @@ def _edge_origin(task: Task, upstream: str) -> Origin:
 
 def _is_resolved(plan: Plan) -> bool:
     """Whether every edge and output leads to a task: where one does not, the task that it meant looks unneeded."""
-    written = as_written(plan.origin.at("outputs"))
-    named = [output.task for output in plan.outputs.values()]
-    named += [need.task for task in plan.tasks.values() for need in task.needs]
-    named += [task.foreach.task for task in plan.tasks.values() if task.foreach]
-    if isinstance(written, dict) and len(written) != len(plan.outputs):
+    if len(as_written(plan.origin.at("outputs"))) != len(plan.outputs):
         return False
-    return all(name in plan.tasks for name in named) and not any(map(has_unread_edges, plan.tasks.values()))
+    if any(has_unclear_edges(task, plan) or has_unknown_work(task) for task in plan.tasks.values()):
+        return False
+    named = [output.task for output in plan.outputs.values()]
+    named += [task.foreach.task for task in plan.tasks.values() if task.foreach]
+    return all(name in plan.tasks for name in named)
 
 
 def _check_outputs(plan: Plan, upstreams: Upstreams) -> Iterator[Finding]:

@@ -20,7 +20,7 @@ from forum_runner.compile.references import (
 from forum_runner.compile.values import Value, last_tasks, tasks_in, value_of
 from forum_runner.finding import Finding, Place
 from forum_runner.manifest.template import parse_text
-from forum_runner.model import EdgeKind, Need, Plan, PlanInput, Reference, Schema, Task, Text
+from forum_runner.model import EdgeKind, Plan, PlanInput, Reference, Schema, Source, Task, Text
 
 MAX_EDGES = 1_000_000
 
@@ -104,7 +104,7 @@ def expand(project: Project, bindings: Mapping[str, Binding]) -> Expansion:
     expander.unfold(_Scope(project.root, "", bindings))
     result = expander.result
     for name, output in project.root.outputs.items():
-        result.outputs[name] = value_of(project, project.root, "", output.task, {}, output.select)
+        result.outputs[name] = value_of(project, project.root, "", output, matrix.literal_picks(output.matrix))
     return result
 
 
@@ -129,7 +129,7 @@ class _Expander:
         }
         needed = [id_ for need in task.needs for id_ in self._ids(need, scope, values)]
         after = tuple(dict.fromkeys(needed)) if task.needs else scope.after
-        conditions = (*scope.conditions, *self._conditions(task, scope))
+        conditions = (*scope.conditions, *self._conditions(task, scope, values))
         self.unfold(_Scope(inner, id_ + "/", bindings, after, conditions))
 
     def _argument(self, task: Task, declared: PlanInput, scope: _Scope, values: Mapping[str, Any]) -> Binding:
@@ -187,11 +187,13 @@ class _Expander:
         needs, upstreams = self._edges(task, scope, values)
         if needs:
             form["needs"] = needs
-        conditions = (*scope.conditions, *self._conditions(task, scope)) if task.when or scope.conditions else ()
+        conditions = (
+            (*scope.conditions, *self._conditions(task, scope, values)) if task.when or scope.conditions else ()
+        )
         if conditions:
             form["when"] = list(conditions)
         if task.foreach:
-            source = value_of(self.project, scope.plan, scope.prefix, task.foreach.task, {}, task.foreach.select)
+            source = self._value(task.foreach, scope, values)
             form["foreach"] = {"from": source, "as": task.foreach.name, "max": task.foreach.max}
             upstreams = (*upstreams, *tasks_in(source))
         if values:
@@ -241,36 +243,36 @@ class _Expander:
                 edges[f"inputs.{name}"] = edge
         return edges
 
-    def _conditions(self, task: Task, scope: _Scope) -> list[dict[str, Any]]:
+    def _conditions(self, task: Task, scope: _Scope, values: Mapping[str, Any]) -> list[dict[str, Any]]:
         if task.when is None or task.when.output is None:
             return []
         schema = task.when.output
         self.result.schemas[schema.digest] = schema.value
-        source = value_of(self.project, scope.plan, scope.prefix, task.when.task, {}, task.when.select)
+        source = self._value(task.when, scope, values)
         return [{"from": source, "matches": schema.digest}]
 
-    def _value(self, need: Need, scope: _Scope, values: Mapping[str, Any]) -> Value:
-        chosen = self._chosen(need, scope, values)
-        return value_of(self.project, scope.plan, scope.prefix, need.task, chosen, need.select)
+    def _value(self, source: Source, scope: _Scope, values: Mapping[str, Any]) -> Value:
+        chosen = self._chosen(source, scope, values)
+        return value_of(self.project, scope.plan, scope.prefix, source, chosen)
 
-    def _ids(self, need: Need, scope: _Scope, values: Mapping[str, Any]) -> list[str]:
+    def _ids(self, need: Source, scope: _Scope, values: Mapping[str, Any]) -> list[str]:
         return last_tasks(self.project, scope.plan, scope.prefix, need.task, self._chosen(need, scope, values))
 
-    def _chosen(self, need: Need, scope: _Scope, values: Mapping[str, Any]) -> dict[str, str]:
+    def _chosen(self, source: Source, scope: _Scope, values: Mapping[str, Any]) -> dict[str, str]:
         """The value that is picked on each axis; an axis whose value is not known yet is left out."""
         chosen = {}
-        for axis, value in need.matrix.items():
+        for axis, value in source.matrix.items():
             if not isinstance(value, tuple):
                 chosen[axis] = matrix.as_text(value)
                 continue
-            at = need.origin.at("matrix", axis)
+            at = source.origin.at("matrix", axis)
             unknown = [b for _, b in _bound(references_in(value), scope) if not isinstance(b, Known)]
             if unknown:
                 message = f"axis '{axis}' is picked by a value that is known only when the run comes to it"
                 self._object([] if isinstance(unknown[0], Unset) else [at.finding("F307", message)])
                 continue
             text = "".join(str(part) for part in self._parts(value, scope, values))
-            problems = list(matrix.check_value(scope.plan.tasks[need.task], axis, text, at))
+            problems = list(matrix.check_value(scope.plan.tasks[source.task], axis, text, at))
             self._object(problems)
             if not problems:
                 chosen[axis] = text

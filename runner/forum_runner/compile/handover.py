@@ -10,8 +10,8 @@ from forum_runner.compile.type_rules import TEXT, CannotHold, Type, disagreement
 from forum_runner.document import Origin
 from forum_runner.finding import Finding
 from forum_runner.manifest.suggest import hint_for
-from forum_runner.manifest.written import is_written
-from forum_runner.model import EdgeKind, Foreach, Need, Plan, Schema, Task
+from forum_runner.manifest.written import as_written, has_unknown_work, is_unread, is_written
+from forum_runner.model import EdgeKind, Foreach, Need, Plan, Schema, Source, Task
 
 _ANYTHING = Type.of(True)
 
@@ -27,7 +27,8 @@ class TypeBook:
         """The type of one instance's output: as declared, else text; of a used plan, an object of its outputs."""
         if task.uses is None and task.output is None:
             # A type that is written and could not be read has its finding: anything may be handed over.
-            return _ANYTHING if is_written(task.origin.at("output")) else Type.of(TEXT)
+            is_open = is_written(task.origin.at("output")) or has_unknown_work(task)
+            return _ANYTHING if is_open else Type.of(TEXT)
         if task.output is not None:
             return Type.of(task.output.value)
         if id(task) not in self._of_tasks:
@@ -35,19 +36,19 @@ class TypeBook:
             self._of_tasks[id(task)] = self._of_outputs(inner) if inner else _ANYTHING
         return self._of_tasks[id(task)]
 
-    def of_value(self, task: Task, need: Need | None, path: str) -> Type | CannotHold:
-        """The type of what an edge brings: a list where the upstream has several instances."""
-        chosen = select(self.of_instance(task), path)
+    def of_value(self, task: Task, source: Source) -> Type | CannotHold:
+        """The type of what a source brings from its task: a list where that has several instances."""
+        chosen = select(self.of_instance(task), source.select)
         if isinstance(chosen, CannotHold):
             return chosen
-        axes = set(task.matrix or ()) - set(need.matrix if need else ())
+        axes = set(task.matrix or ()) - set(source.matrix)
         return Type.list_of(chosen) if axes or task.foreach else chosen
 
     def _of_outputs(self, plan: Plan) -> Type:
         properties = {}
         for name, output in plan.outputs.items():
             task = plan.tasks.get(output.task)
-            found = self.of_value(task, None, output.select) if task else _ANYTHING
+            found = self.of_value(task, output) if task else _ANYTHING
             properties[name] = found if isinstance(found, Type) else _ANYTHING
         return Type.record(properties)
 
@@ -60,11 +61,11 @@ def check_handover(plan: Plan, project: Project, types: TypeBook) -> Iterator[Fi
                 yield from _check_need(need, plan.tasks[need.task], types)
         if task.foreach and task.foreach.task in plan.tasks:
             upstream = plan.tasks[task.foreach.task]
-            found = types.of_value(upstream, None, task.foreach.select)
+            found = types.of_value(upstream, task.foreach)
             yield from _check_list(found, upstream, task.foreach)
         if task.when and task.when.task in plan.tasks:
             upstream = plan.tasks[task.when.task]
-            found = types.of_value(upstream, None, task.when.select)
+            found = types.of_value(upstream, task.when)
             yield from _check_type(found, upstream, task.when.output, task.when.origin, task.when.origin.at("output"))
         for check in task.accept:
             yield from _check_agreement(types.of_instance(task), task.id, check.schema, check.origin.at("schema"))
@@ -73,13 +74,13 @@ def check_handover(plan: Plan, project: Project, types: TypeBook) -> Iterator[Fi
     for output in plan.outputs.values():
         if output.task in plan.tasks and output.select:
             upstream = plan.tasks[output.task]
-            found = types.of_value(upstream, None, output.select)
+            found = types.of_value(upstream, output)
             if isinstance(found, CannotHold):
                 yield _cannot_hold(found, upstream, output.origin)
 
 
 def _check_need(need: Need, upstream: Task, types: TypeBook) -> Iterator[Finding]:
-    found = types.of_value(upstream, need, need.select)
+    found = types.of_value(upstream, need)
     yield from _check_type(found, upstream, need.expects, need.origin, need.origin.at("expects"))
 
 
@@ -88,8 +89,13 @@ def _check_type(
 ) -> Iterator[Finding]:
     if isinstance(found, CannotHold):
         yield _cannot_hold(found, upstream, selecting)
-    else:
+    elif not _has_unread_pointer(selecting):
         yield from _check_agreement(found, upstream.id, expected, expecting)
+
+
+def _has_unread_pointer(origin: Origin) -> bool:
+    pointer = as_written(origin.at("select"))
+    return is_unread(origin.at("select"), str) or bool(pointer and not pointer.startswith("/"))
 
 
 def _check_agreement(found: Type, source: str, expected: Schema | None, expecting: Origin) -> Iterator[Finding]:
@@ -101,7 +107,7 @@ def _check_agreement(found: Type, source: str, expected: Schema | None, expectin
 def _check_list(found: Type | CannotHold, upstream: Task, foreach: Foreach) -> Iterator[Finding]:
     if isinstance(found, CannotHold):
         yield _cannot_hold(found, upstream, foreach.origin)
-    elif "array" not in found.kinds():
+    elif "array" not in found.kinds() and not _has_unread_pointer(foreach.origin):
         at = foreach.origin.at("select" if foreach.select else "task")
         message = f"what '{upstream.id}' hands over is not a list"
         yield at.finding("F408", message, "give its 'output' a type, and 'select' the list in it")
@@ -110,6 +116,7 @@ def _check_list(found: Type | CannotHold, upstream: Task, foreach: Foreach) -> I
 def _check_arguments(task: Task, plan: Plan, project: Project, types: TypeBook) -> Iterator[Finding]:
     """Data that an edge brings to a used plan must be able to fit the plan's input."""
     inner = project.plan_of(task)
+    is_unclear = is_unread(task.origin.at("with"), dict)
     passed = {reference.name for reference in references_within(task.arguments) if reference.namespace == "needs"}
     for name, value in task.arguments.items():
         reference = whole_reference(value)
@@ -121,11 +128,11 @@ def _check_arguments(task: Task, plan: Plan, project: Project, types: TypeBook) 
         if reference.namespace == "run":
             yield from _check_agreement(Type.of(TEXT), "run.id", expected.schema, at)
         elif reference.namespace == "needs" and need and need.task in plan.tasks:
-            found = types.of_value(plan.tasks[need.task], need, need.select)
+            found = types.of_value(plan.tasks[need.task], need)
             if isinstance(found, Type):
                 yield from _check_agreement(found, need.task, expected.schema, at)
     for need in task.needs:
-        if need.kind is EdgeKind.DATA and need.name not in passed:
+        if need.kind is EdgeKind.DATA and need.name not in passed and need.task in plan.tasks and not is_unclear:
             message = f"the data of '{need.name}' is not handed on to the used plan"
             hint = f"pass it with 'with: {{input: ${{{{ needs.{need.name} }}}}}}', or make it an order edge"
             yield need.origin.finding("F311", message, hint)

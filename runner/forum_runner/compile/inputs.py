@@ -16,6 +16,7 @@ from forum_runner.document import Origin, Path
 from forum_runner.finding import Finding, Place
 from forum_runner.manifest.suggest import hint_for, suggest
 from forum_runner.manifest.workflow import InputValue
+from forum_runner.manifest.written import is_unread
 from forum_runner.manifest.yaml_reader import read_yaml
 from forum_runner.model import Plan, PlanInput, Schema
 
@@ -80,6 +81,8 @@ def check_given(plan: Plan, given: Mapping[str, InputValue], *, complete: bool) 
     """What a workflow and a command line give to a plan; `complete` asks for a value for every input."""
     for name, item in given.items():
         declared = plan.inputs.get(name)
+        if declared is None and is_unread(plan.origin.at("inputs"), dict):
+            continue
         if declared is None:
             place = item.origin.key_place() if item.origin else COMMAND_LINE
             yield Finding("F015", place, f"the plan has no input '{name}'", hint_for(name, plan.inputs, "inputs"))
@@ -101,7 +104,7 @@ def check_arguments(plan: Plan, project: Project) -> Iterator[Finding]:
     """What tasks give to the plans that they use. Values that hold references are looked at when they are known."""
     for task in plan.tasks.values():
         inner = project.plan_of(task)
-        if inner is None:
+        if inner is None or is_unread(task.origin.at("with"), dict):
             continue
         for name, value in task.arguments.items():
             at = task.origin.at("with", name)

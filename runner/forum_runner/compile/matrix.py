@@ -11,7 +11,7 @@ from urllib.parse import quote
 from forum_runner.document import Origin
 from forum_runner.finding import Finding
 from forum_runner.manifest.suggest import hint_for
-from forum_runner.manifest.written import as_written, is_written
+from forum_runner.manifest.written import as_written, has_unknown_work, is_written
 from forum_runner.model import Reference, Task
 
 MAX_INSTANCES = 1_000
@@ -66,6 +66,8 @@ def check_choice(upstream: Task, chosen: Mapping[str, Any], at: Origin) -> Itera
     declared = upstream.origin.at("matrix")
     for axis, value in sorted(chosen.items()):
         if not is_written(declared):
+            if has_unknown_work(upstream):
+                continue
             yield at.at(axis).key_finding("F307", f"'{upstream.id}' has no matrix to pick from")
         elif not upstream.matrix:
             continue
@@ -79,10 +81,15 @@ def check_choice(upstream: Task, chosen: Mapping[str, Any], at: Origin) -> Itera
 
 def check_value(upstream: Task, axis: str, text: str, at: Origin) -> Iterator[Finding]:
     known = [as_text(item) for item in (upstream.matrix or {}).get(axis, ())]
-    if text not in known:
-        yield at.finding(
-            "F307", f"axis '{axis}' of '{upstream.id}' has no value '{text}'", hint_for(text, known, "values")
-        )
+    is_read = known and len(known) == len(as_written(upstream.origin.at("matrix", axis)))
+    if is_read and text not in known:
+        message = f"axis '{axis}' of '{upstream.id}' has no value '{text}'"
+        yield at.finding("F307", message, hint_for(text, known, "values"))
+
+
+def literal_picks(picks: Mapping[str, Any]) -> dict[str, str]:
+    """Picks that hold no reference, as texts."""
+    return {axis: text for axis, value in picks.items() if (text := _literal(value)) is not None}
 
 
 def _literal(value: Any) -> str | None:

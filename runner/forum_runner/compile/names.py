@@ -6,8 +6,8 @@ from forum_runner.compile.project import Project
 from forum_runner.document import Origin
 from forum_runner.finding import Finding
 from forum_runner.manifest.suggest import hint_for
-from forum_runner.manifest.written import as_written, is_written
-from forum_runner.model import Answer, Plan, Policy, Reference, Roster, Task, Text
+from forum_runner.manifest.written import as_written, has_unknown_work, is_written
+from forum_runner.model import Agent, Answer, Plan, Policy, Reference, Roster, Task, Text
 
 # Of a task that uses a plan, only these are its own; the rest is the business of the tasks inside.
 _NOT_WITH_USES = (
@@ -40,7 +40,7 @@ def check_answers(answers: tuple[Answer, ...], project: Project) -> Iterator[Fin
     for answer in answers:
         # A script may name one instance: the matrix, the plan around it and the item's number are then written out.
         name = answer.task.rpartition("/")[2].partition("[")[0] if answer.task else None
-        if name is not None and name not in tasks:
+        if name is not None and name not in tasks and tasks:
             yield answer.origin.at("task").finding("F013", f"no task named '{name}' in the plan", _known(name, tasks))
         if answer.agent is not None and project.roster and answer.agent not in project.roster.agents:
             yield _unknown_agent(answer.agent, project.roster, answer.origin.at("agent"))
@@ -52,11 +52,11 @@ def check_names(plan: Plan, project: Project) -> Iterator[Finding]:
         if task.uses is not None:
             yield from _check_uses(task)
         else:
-            if task.arguments and not is_written(task.origin.at("uses")):
+            if task.arguments and not has_unknown_work(task):
                 yield task.origin.at("with").key_finding("F312", "'with' is only for a task that 'uses' a plan")
             yield from _check_worker(task, project)
     for output in plan.outputs.values():
-        if output.task not in plan.tasks:
+        if output.task not in plan.tasks and plan.tasks:
             at = output.origin.at("task")
             yield at.finding("F013", f"no task named '{output.task}' in the plan", _known(output.task, plan.tasks))
 
@@ -104,6 +104,8 @@ def _check_worker(task: Task, project: Project) -> Iterator[Finding]:
 
 def _check_escalation(task: Task, project: Project) -> Iterator[Finding]:
     agent = project.agent(task.agent)
+    if agent and _has_unread_adapters(agent):
+        agent = None
     rank = agent.tier.rank if agent else -1
     for index, tier in enumerate(task.escalate):
         at = task.origin.at("escalate", index)
@@ -115,14 +117,20 @@ def _check_escalation(task: Task, project: Project) -> Iterator[Finding]:
         rank = max(rank, tier.rank)
 
 
+def _has_unread_adapters(agent: Agent) -> bool:
+    written = as_written(agent.origin.at("adapters")) if agent.is_tiered else None
+    tiers = [name for name in written if not name.startswith("x-")] if isinstance(written, dict) else []
+    return not agent.adapters or (agent.is_tiered and len(tiers) != len(agent.adapters))
+
+
 def _check_work(task: Task, project: Project) -> Iterator[Finding]:
     """A program is given by `run`, everything else is told by `instruction`."""
     adapters = [adapter for _, adapter in project.ladder(task)]
-    if task.lane is not None and task.agent is None and task.run is not None:
-        yield task.origin.at("run").key_finding("F310", "a task that is routed cannot have 'run'", "name an agent")
+    if task.lane is not None and task.agent is None:
+        yield from _check_routed(task, project)
     if not adapters:
         return
-    takes_run = [adapter for adapter in adapters if adapter.runs_programs and adapter.argv is None]
+    takes_run = [adapter for adapter in adapters if adapter.takes_run]
     if len(takes_run) == len(adapters):
         if task.run:
             yield from _check_program(task.run[0], task.origin.at("run", 0))
@@ -138,6 +146,21 @@ def _check_work(task: Task, project: Project) -> Iterator[Finding]:
     elif task.instruction is None and not is_written(task.origin.at("instruction")):
         message = f"task '{task.id}' does not say what to do"
         yield task.origin.key_finding("F308", message, "give 'instruction'")
+
+
+def _check_routed(task: Task, project: Project) -> Iterator[Finding]:
+    if task.run is not None:
+        yield task.origin.at("run").key_finding("F310", "a task that is routed cannot have 'run'", "name an agent")
+    elif task.instruction is None and not is_written(task.origin.at("instruction")):
+        yield task.origin.key_finding("F308", f"task '{task.id}' does not say what to do", "give 'instruction'")
+    agents = project.instructable()
+    if not agents:
+        message = f"there is no agent in the roster that task '{task.id}' could be routed to"
+        yield task.origin.at("lane").finding("F316", message, "an agent that only runs programs takes no instruction")
+    for index, tier in enumerate(task.escalate):
+        if agents and not any(tier in agent.adapters for agent in agents):
+            message = f"no agent that the task could be routed to has an adapter for tier '{tier}'"
+            yield task.origin.at("escalate", index).finding("F014", message)
 
 
 def _check_program(program: Text, at: Origin) -> Iterator[Finding]:

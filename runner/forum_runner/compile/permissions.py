@@ -38,11 +38,11 @@ def is_host_allowed(url: str, allowed: Iterable[str]) -> bool:
 
 
 def candidates(project: Project) -> list[Agent]:
-    """The agents that a routed task may be given to: all that the policy allows, with an adapter that it allows."""
-    if project.roster is None or project.policy is None:
+    """The agents that a routed task may be given to: all that can be told what to do, and that the policy allows."""
+    if project.policy is None:
         return []
     allow = project.policy.allow
-    agents = (agent for agent in project.roster.agents.values() if is_allowed(agent.name, allow.agents))
+    agents = (agent for agent in project.instructable() if is_allowed(agent.name, allow.agents))
     return [agent for agent in agents if is_allowed(agent.adapters.get(agent.tier, ""), allow.adapters)]
 
 
@@ -80,7 +80,7 @@ def check_permissions(project: Project) -> Iterator[Finding]:
     if project.policy is None:
         return
     allow = project.policy.allow
-    is_routable = bool(candidates(project)) or project.roster is None or not project.roster.agents
+    is_routable = bool(candidates(project)) or not project.instructable()
     for plan in project.plans():
         yield from _check_tasks(plan, project, allow)
         for task in plan.tasks.values():

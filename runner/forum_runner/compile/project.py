@@ -43,6 +43,12 @@ class Project:
         found = self.roster.adapters.get(name) if self.roster and name else None
         return found if found and found.type else None
 
+    def instructable(self) -> list[Agent]:
+        """The agents that can be told what to do: all but those whose adapter runs what a task's `run` says."""
+        agents = self.roster.agents.values() if self.roster else ()
+        first = ((agent, self.adapter(agent.adapters.get(agent.tier))) for agent in agents)
+        return [agent for agent, adapter in first if adapter and not adapter.takes_run]
+
     def ladder(self, task: Task) -> Ladder:
         """The tiers that a task may use, each with its adapter; what is not in the roster is left out."""
         key = (task.agent, task.escalate)

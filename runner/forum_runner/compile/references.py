@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from forum_runner.compile.edges import has_unread_edges
+from forum_runner.compile.edges import has_unclear_edges
 from forum_runner.document import Origin
 from forum_runner.finding import Finding
 from forum_runner.manifest.suggest import hint_for
 from forum_runner.manifest.template import REFERENCE_HINT, parse_text
-from forum_runner.manifest.written import is_written
+from forum_runner.manifest.written import is_unread, is_written
 from forum_runner.model import EdgeKind, Plan, Reference, Task, Text
 
 _RUN_FACTS = ("id",)
@@ -67,11 +67,16 @@ def check_references(plan: Plan) -> Iterator[Finding]:
             if len(text) > 1 or (text and not isinstance(text[0], str)):
                 for reference in references_in(text):
                     yield from _check(reference, task, plan, origin)
-        for need in task.needs:
-            for axis, chosen in need.matrix.items():
-                yield from _check_choice(chosen, task, plan, need.origin.at("matrix", axis))
+        for source in task.sources:
+            for axis, chosen in source.matrix.items():
+                yield from _check_choice(chosen, task, plan, source.origin.at("matrix", axis))
         if task.arguments:
             yield from _check_arguments(task.arguments, task, plan, task.origin.at("with"))
+    for output in plan.outputs.values():
+        for axis, chosen in output.matrix.items():
+            for reference in references_in(chosen) if isinstance(chosen, tuple) else ():
+                place = output.origin.at("matrix", axis).place_of(reference.written)
+                yield Finding("F020", place, "an output picks instances by values that are written out")
 
 
 def _check(reference: Reference, task: Task, plan: Plan, origin: Origin) -> Iterator[Finding]:
@@ -94,15 +99,18 @@ def _check(reference: Reference, task: Task, plan: Plan, origin: Origin) -> Iter
         yield Finding("F304", place, f"the edge from '{name}' is an order edge and brings no data", hint)
     elif edge is not None:
         yield Finding("F020", place, what, f"the edge from '{name}' brings it under the name '{edge.name}'")
-    elif not _may_be_there(reference, task):
+    elif not _may_be_there(reference, task, plan):
         yield Finding("F020", place, what, hint_for(name, known, f"{reference.namespace} here"))
 
 
-def _may_be_there(reference: Reference, task: Task) -> bool:
+def _may_be_there(reference: Reference, task: Task, plan: Plan) -> bool:
     """Whether what the reference means is written, but wrong in a way that kept it from being read."""
     if reference.namespace == "matrix":
-        return is_written(task.origin.at("matrix", reference.name))
-    return reference.namespace == "needs" and has_unread_edges(task)
+        at = task.origin.at("matrix")
+        return is_unread(at, dict) or is_written(at.at(reference.name))
+    if reference.namespace == "inputs":
+        return is_unread(plan.origin.at("inputs"), dict)
+    return reference.namespace == "needs" and has_unclear_edges(task, plan)
 
 
 def _check_choice(chosen: Any, task: Task, plan: Plan, origin: Origin) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from typing import Any
 from forum_runner.compile import matrix
 from forum_runner.compile.project import Project
 from forum_runner.manifest import pointer
-from forum_runner.model import Plan, Task
+from forum_runner.model import Plan, Source, Task
 
 Value = dict[str, Any]
 
@@ -24,12 +24,13 @@ def instances_of(task: Task, chosen: dict[str, str]) -> list[tuple[str, dict[str
     return [(s, v) for s, v in found if all(matrix.as_text(v[axis]) == text for axis, text in chosen.items())]
 
 
-def value_of(project: Project, plan: Plan, prefix: str, name: str, chosen: dict[str, str], path: str) -> Value:
-    """What an edge from the task `name` brings, in a plan that is unfolded under `prefix`."""
-    task = plan.tasks[name]
+def value_of(project: Project, plan: Plan, prefix: str, source: Source, chosen: dict[str, str]) -> Value:
+    """What a source brings in a plan that is unfolded under `prefix`; `chosen` is what it picks."""
+    task, path = plan.tasks[source.task], source.select
+    id_ = prefix + source.task
     if not task.matrix:
-        return _of_instance(project, task, prefix + name, path)
-    values = [_of_instance(project, task, prefix + name + suffix, path) for suffix, _ in instances_of(task, chosen)]
+        return _of_instance(project, task, id_, path)
+    values = [_of_instance(project, task, id_ + suffix, path) for suffix, _ in instances_of(task, chosen)]
     return values[0] if set(chosen) == set(task.matrix) else {"list": values}
 
 
@@ -64,7 +65,7 @@ def _of_instance(project: Project, task: Task, id_: str, path: str) -> Value:
     inner = project.plan_of(task)
     if inner is not None:
         outputs = {
-            name: value_of(project, inner, id_ + "/", output.task, {}, output.select)
+            name: value_of(project, inner, id_ + "/", output, matrix.literal_picks(output.matrix))
             for name, output in inner.outputs.items()
         }
         return _selected({"object": outputs}, pointer.tokens(path))

@@ -51,7 +51,7 @@ class PlanReader:
             "gate": lambda value, at: self._gate(value, at.at("gate")),
             "when": lambda value, at: self._when(value, at.at("when")),
             "matrix": lambda value, _: _matrix(value),
-            "foreach": lambda value, at: _foreach(value, at.at("foreach")),
+            "foreach": lambda value, at: self._foreach(value, at.at("foreach")),
         }
 
     def read(self, value: Mapping[str, Any], origin: Origin) -> Plan:
@@ -60,7 +60,7 @@ class PlanReader:
             origin=origin,
             inputs={n: self._input(n, v, origin.at("inputs", n)) for n, v in inputs.items()},
             tasks={n: self._task(n, v, origin.at("tasks", n)) for n, v in tasks.items()},
-            outputs={n: o for n, v in outputs.items() if (o := _output(n, v, origin.at("outputs", n)))},
+            outputs={n: o for n, v in outputs.items() if (o := self._output(n, v, origin.at("outputs", n)))},
         )
 
     def _input(self, name: str, value: Mapping[str, Any], origin: Origin) -> PlanInput:
@@ -93,10 +93,6 @@ class PlanReader:
         return tuple(needs)
 
     def _need(self, value: Mapping[str, Any], origin: Origin) -> Need:
-        matrix = {}
-        for axis, chosen in value.get("matrix", {}).items():
-            is_text = isinstance(chosen, str)
-            matrix[axis] = self._text(chosen, origin.at("matrix", axis)) if is_text else chosen
         return Need(
             origin=origin,
             task=value["task"],
@@ -105,7 +101,7 @@ class PlanReader:
             select=value.get("select", ""),
             expects=self._schema(value, "expects", origin),
             max_bytes=value.get("max_bytes"),
-            matrix=matrix,
+            matrix=self._picks(value, origin),
             data_fields=tuple(field for field in _DATA_FIELDS if field in value),
         )
 
@@ -129,7 +125,27 @@ class PlanReader:
     def _when(self, value: Mapping[str, Any], origin: Origin) -> When | None:
         if "task" not in value:
             return None
-        return When(origin, value["task"], value.get("select", ""), self._schema(value, "output", origin))
+        schema = self._schema(value, "output", origin)
+        return When(origin, value["task"], value.get("select", ""), self._picks(value, origin), schema)
+
+    def _foreach(self, value: Mapping[str, Any], origin: Origin) -> Foreach | None:
+        if "task" not in value or "as" not in value:
+            return None
+        picks = self._picks(value, origin)
+        return Foreach(origin, value["task"], value.get("select", ""), picks, value["as"], value.get("max", 1))
+
+    def _output(self, name: str, value: Any, origin: Origin) -> PlanOutput | None:
+        if isinstance(value, str):
+            return PlanOutput(origin, name, value)
+        if "task" not in value:
+            return None
+        return PlanOutput(origin, name, value["task"], value.get("select", ""), self._picks(value, origin))
+
+    def _picks(self, value: Mapping[str, Any], origin: Origin) -> dict[str, Any]:
+        """The instances that are picked, by axis: text is read for references, anything else stands as it is."""
+        picks = value.get("matrix", {})
+        at = origin.at("matrix")
+        return {axis: self._text(v, at.at(axis)) if isinstance(v, str) else v for axis, v in picks.items()}
 
     def _schema(self, value: Mapping[str, Any], field: str, origin: Origin) -> Schema | None:
         return self._schemas.read(value[field], origin.at(field)) if field in value else None
@@ -145,15 +161,3 @@ class PlanReader:
 
 def _matrix(value: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
     return {axis: tuple(item for item in items if item is not None) for axis, items in value.items()}
-
-
-def _foreach(value: Mapping[str, Any], origin: Origin) -> Foreach | None:
-    if "task" not in value or "as" not in value:
-        return None
-    return Foreach(origin, value["task"], value.get("select", ""), value["as"], value.get("max", 1))
-
-
-def _output(name: str, value: Any, origin: Origin) -> PlanOutput | None:
-    if isinstance(value, str):
-        return PlanOutput(origin, name, value)
-    return PlanOutput(origin, name, value["task"], value.get("select", "")) if "task" in value else None

@@ -5,7 +5,7 @@ from typing import Any
 
 from forum_runner.document import Origin
 from forum_runner.manifest.sections import read_budget, read_retry
-from forum_runner.manifest.written import as_written, is_written
+from forum_runner.manifest.written import is_unread
 from forum_runner.model import Allow, Budget, Policy, Rate, Retry
 
 ANY = "*"
@@ -30,12 +30,11 @@ def read_policy(value: Mapping[str, Any], origin: Origin) -> Policy:
 
 
 def _allow(value: Mapping[str, Any], origin: Origin) -> Allow:
-    """A list that is written and could not be read refuses nothing: it has its finding."""
-    is_unread = is_written(origin) and not isinstance(as_written(origin), dict)
+    """A list that is written and could not be read, or not all of it, refuses nothing: it has its finding."""
     usual = Allow()
     lists: dict[str, tuple[str, ...]] = {}
     for name in ("agents", "adapters", "commands", "hosts", "env"):
-        if is_unread or (name not in value and is_written(origin.at(name))):
+        if is_unread(origin, dict) or is_unread(origin.at(name), list) or None in value.get(name, ()):
             lists[name] = (ANY,)
         else:
             lists[name] = _sorted(value.get(name, getattr(usual, name)))

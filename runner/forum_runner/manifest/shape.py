@@ -55,7 +55,8 @@ def check_header(document: Document) -> tuple[str | None, list[Finding]]:
         # Its key has a finding when the shape is checked.
         return str(value[similar]), findings
     if kind is None:
-        findings.append(origin.finding("F203", "the document does not say its 'kind'", f"one of {', '.join(KINDS)}"))
+        at = origin.at("kind") if "kind" in value else origin
+        findings.append(at.finding("F203", "the document does not say its 'kind'", f"one of {', '.join(KINDS)}"))
         return None, findings
     if kind not in KINDS:
         hint = hint_for(str(kind), KINDS, "kinds")
@@ -195,9 +196,9 @@ def _prune(value: Any, errors: Iterable[jsonschema_rs.ValidationError]) -> None:
         elif error.kind.name in ("required", "oneOf", "uniqueItems", "minItems", "maxItems", "minProperties"):
             continue
         holder = _at(value, path[:-1]) if path else None
-        if isinstance(holder, dict):
-            removed = holder.pop(path[-1], None)
-            if removed is not None and error.kind.as_dict().get("types") == ["object"] and path[-2:-1] in _NAMED:
+        if isinstance(holder, dict) and path[-1] in holder:
+            del holder[path[-1]]
+            if error.kind.as_dict().get("types") == ["object"] and path[-2:-1] in _NAMED:
                 # Whatever it is, the name is given: nothing that refers to it is wrong.
                 holder[path[-1]] = {}
         elif isinstance(holder, list) and isinstance(path[-1], int):

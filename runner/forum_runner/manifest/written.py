@@ -3,6 +3,7 @@
 from typing import Any
 
 from forum_runner.document import Origin
+from forum_runner.model import Task
 
 _NOTHING = object()
 
@@ -11,10 +12,23 @@ def is_written(origin: Origin) -> bool:
     return _look_up(origin) is not _NOTHING
 
 
+def is_unread(origin: Origin, kind: type) -> bool:
+    """Whether something stands there that is not of the kind that it must be."""
+    value = _look_up(origin)
+    return value is not _NOTHING and not isinstance(value, kind)
+
+
 def as_written(origin: Origin) -> Any:
     """The value as the file has it; None if there is none."""
     value = _look_up(origin)
     return None if value is _NOTHING else value
+
+
+def has_unknown_work(task: Task) -> bool:
+    """Whether nobody can say if an agent does the task or a plan: what it hands over is then open too."""
+    if task.agent is not None or task.lane is not None or task.uses is not None:
+        return False
+    return not is_written(task.origin.at("agent")) and not is_written(task.origin.at("lane"))
 
 
 def _look_up(origin: Origin) -> Any:

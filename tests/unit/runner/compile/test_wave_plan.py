@@ -54,8 +54,8 @@ def test_comments_quotes_and_style_change_only_the_digests_of_files() -> None:
 
 @pytest.mark.requirement("COMPILE-WRITE-003", "MANIFEST-SCHEMA-002")
 def test_schemas_stand_once_under_their_digest_and_refer_to_nothing_outside() -> None:
-    note = {"type": "object", "properties": {"kind": {"$ref": "kinds.json#/$defs/kind"}, "next": {"$ref": "#"}}}
-    kinds = {"$defs": {"kind": {"enum": ["a", "b"]}, "self": {"$ref": "note.json"}}}
+    note: Any = {"type": "object", "properties": {"kind": {"$ref": "kinds.json#/$defs/kind"}, "next": {"$ref": "#"}}}
+    kinds: Any = {"$defs": {"kind": {"enum": ["a", "b"]}, "self": {"$ref": "note.json"}}}
     typed = {**RUN, "output": {"$ref": "note.json"}}
     files = {"workflow.yaml": workflow({"tasks": {"a": typed, "b": typed}}), "note.json": note, "kinds.json": kinds}
 

@@ -11,8 +11,8 @@ from forum_runner.manifest.bundle import Bundle
 from forum_runner.manifest.files import DiskFiles
 from forum_runner.manifest.units import micro_usd, milliseconds, shown_span, shown_usd
 
-WORK = {"agent": "operator", "run": ["true"]}
-PLAN = {"tasks": {"work": WORK}}
+WORK: dict[str, Any] = {"agent": "operator", "run": ["true"]}
+PLAN: dict[str, Any] = {"tasks": {"work": WORK}}
 HEAD = {"apiVersion": "forum/v1", "kind": "Workflow", "metadata": {"name": "test"}}
 ROSTER_MANIFEST = {"apiVersion": "forum/v1", "kind": "Roster", "metadata": {"name": "team"}, **ROSTER}
 POLICY_MANIFEST = {"apiVersion": "forum/v1", "kind": "Policy", "metadata": {"name": "rules"}, **POLICY}
@@ -251,7 +251,7 @@ def test_a_default_fits_its_own_schema() -> None:
 
 @pytest.mark.requirement("MANIFEST-SECRET-001")
 def test_a_secret_stands_in_no_manifest() -> None:
-    secret = {"inputs": {"key": {"type": "string", "secret": True}}}
+    secret: dict[str, Any] = {"inputs": {"key": {"type": "string", "secret": True}}}
     inner = plan_manifest(tasks={"work": WORK}, **secret)
     default = {"inputs": {"key": {"type": "string", "secret": True, "default": "x"}}}
 

@@ -17,6 +17,13 @@ from forum_runner.manifest.files import MAX_FILE_BYTES, DiskFiles
 from forum_runner.manifest.yaml_reader import read_yaml
 
 
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
+)
+
+
 def value_of(text: str, name: str = "file.yaml") -> Any:
     documents, findings = read_yaml(name, text)
     assert findings == []
@@ -189,8 +196,7 @@ def test_the_largest_integers_are_read() -> None:
 
 
 @pytest.mark.requirement("MANIFEST-READ-006")
-@given(st.recursive(st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | st.text(),
-                    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=20))  # fmt: skip
+@given(JSON)
 def test_what_json_writes_is_read_back(value: Any) -> None:
     text = json.dumps({"value": value})
     if len(max(text.split('"'), key=len)) > 900 or "\\u007f" in text:
@@ -209,8 +215,14 @@ def test_a_lone_surrogate_is_refused() -> None:
     assert [code for code, _, _ in found_in('{"a": "\\ud800"}', "file.json")] == ["F108"]
 
 
-@given(st.recursive(st.booleans() | st.integers(-1000, 1000) | st.text("abc \n'\"#:-", max_size=8),
-                    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text("abc", min_size=1), inner), max_leaves=20))  # fmt: skip
+PLAIN = st.recursive(
+    st.booleans() | st.integers(-1000, 1000) | st.text("abc \n'\"#:-", max_size=8),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text("abc", min_size=1), inner),
+    max_leaves=20,
+)
+
+
+@given(PLAIN)
 def test_every_value_has_its_place(value: Any) -> None:
     text = yaml.safe_dump({"root": value}, default_flow_style=None)
     document = read_yaml("file.yaml", text)[0][0]
