@@ -143,9 +143,8 @@ def _check_work(task: Task, project: Project) -> Iterator[Finding]:
         hint = "give 'instruction', or an agent whose adapter is a command without 'argv'"
         message = f"adapter '{other.name}' does not take a program to run"
         yield task.origin.at("run").key_finding("F310", message, hint)
-    elif task.instruction is None and not is_written(task.origin.at("instruction")):
-        message = f"task '{task.id}' does not say what to do"
-        yield task.origin.key_finding("F308", message, "give 'instruction'")
+    elif not task.instruction:
+        yield from _check_instruction(task)
 
 
 def _check_routed(task: Task, project: Project) -> Iterator[Finding]:
@@ -161,6 +160,15 @@ def _check_routed(task: Task, project: Project) -> Iterator[Finding]:
         if agents and not any(tier in agent.adapters for agent in agents):
             message = f"no agent that the task could be routed to has an adapter for tier '{tier}'"
             yield task.origin.at("escalate", index).finding("F014", message)
+
+
+def _check_instruction(task: Task) -> Iterator[Finding]:
+    at = task.origin.at("instruction")
+    message = f"task '{task.id}' does not say what to do"
+    if as_written(at) == "":
+        yield at.finding("F308", message, "the instruction is empty")
+    elif not is_written(at):
+        yield task.origin.key_finding("F308", message, "give 'instruction'")
 
 
 def _check_program(program: Text, at: Origin) -> Iterator[Finding]:

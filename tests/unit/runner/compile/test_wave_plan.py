@@ -66,23 +66,25 @@ def test_schemas_stand_once_under_their_digest_and_refer_to_nothing_outside() ->
     names = {name: sha256(rfc8785.dumps(value)) for name, value in (("note", note), ("kinds", kinds))}
     assert schemas == {
         sha256(rfc8785.dumps(schema)): schema
-        for schema in [
-            {
-                "$ref": f"#/$defs/{names['note']}",
-                "$defs": {
-                    names["note"]: {
-                        "type": "object",
-                        "properties": {
-                            "kind": {"$ref": f"#/$defs/{names['kinds']}/$defs/kind"},
-                            "next": {"$ref": f"#/$defs/{names['note']}"},
+        for schema in list[Any](
+            [
+                {
+                    "$ref": f"#/$defs/{names['note']}",
+                    "$defs": {
+                        names["note"]: {
+                            "type": "object",
+                            "properties": {
+                                "kind": {"$ref": f"#/$defs/{names['kinds']}/$defs/kind"},
+                                "next": {"$ref": f"#/$defs/{names['note']}"},
+                            },
+                        },
+                        names["kinds"]: {
+                            "$defs": {"kind": {"enum": ["a", "b"]}, "self": {"$ref": f"#/$defs/{names['note']}"}}
                         },
                     },
-                    names["kinds"]: {
-                        "$defs": {"kind": {"enum": ["a", "b"]}, "self": {"$ref": f"#/$defs/{names['note']}"}}
-                    },
-                },
-            }
-        ]
+                }
+            ]
+        )
     }
     assert {result.wave_plan["tasks"][name]["output"] for name in ("a", "b")} == set(schemas)
     assert [item["path"] for item in result.wave_plan["bundle"]] == ["kinds.json", "note.json", "workflow.yaml"]

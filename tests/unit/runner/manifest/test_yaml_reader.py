@@ -16,7 +16,6 @@ from forum_runner.manifest.bundle import Bundle
 from forum_runner.manifest.files import MAX_FILE_BYTES, DiskFiles
 from forum_runner.manifest.yaml_reader import read_yaml
 
-
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
