@@ -117,6 +117,8 @@ class _Expander:
     def unfold(self, scope: _Scope) -> None:
         for name, task in scope.plan.tasks.items():
             for suffix, values in matrix.instances(task) if task.matrix else (("", {}),):
+                if self.result.edges > MAX_EDGES:
+                    return
                 inner = self.project.plan_of(task)
                 if inner is not None:
                     self._unfold_used(task, inner, scope, scope.prefix + name + suffix, values)

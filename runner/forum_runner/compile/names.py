@@ -88,8 +88,6 @@ def _check_worker(task: Task, project: Project) -> Iterator[Finding]:
         return
     if task.agent is not None and task.agent not in roster.agents:
         yield _unknown_agent(task.agent, roster, task.origin.at("agent"))
-    if task.lane is not None and not roster.agents:
-        yield task.origin.at("lane").finding("F012", "there is no agent in the roster to route the task to")
     for check in task.accept:
         if check.command:
             yield from _check_program(check.command[0], check.origin.at("command", 0))
@@ -150,10 +148,11 @@ def _check_work(task: Task, project: Project) -> Iterator[Finding]:
 def _check_routed(task: Task, project: Project) -> Iterator[Finding]:
     if task.run is not None:
         yield task.origin.at("run").key_finding("F310", "a task that is routed cannot have 'run'", "name an agent")
-    elif task.instruction is None and not is_written(task.origin.at("instruction")):
-        yield task.origin.key_finding("F308", f"task '{task.id}' does not say what to do", "give 'instruction'")
+    elif not task.instruction:
+        yield from _check_instruction(task)
     agents = project.instructable()
-    if not agents:
+    everyone = project.roster.agents.values() if project.roster else ()
+    if not agents and all(project.adapter(agent.adapters.get(agent.tier)) for agent in everyone):
         message = f"there is no agent in the roster that task '{task.id}' could be routed to"
         yield task.origin.at("lane").finding("F316", message, "an agent that only runs programs takes no instruction")
     for index, tier in enumerate(task.escalate):
