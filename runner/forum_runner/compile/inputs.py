@@ -16,7 +16,7 @@ from forum_runner.document import Origin, Path
 from forum_runner.finding import Finding, Place
 from forum_runner.manifest.suggest import hint_for, suggest
 from forum_runner.manifest.workflow import InputValue
-from forum_runner.manifest.written import is_unread
+from forum_runner.manifest.written import as_written, is_unread
 from forum_runner.manifest.yaml_reader import read_yaml
 from forum_runner.model import Plan, PlanInput, Schema
 
@@ -127,7 +127,9 @@ def check_argument(declared: PlanInput, value: Any, at: Origin) -> Iterator[Find
         yield at.finding("F018", message, "hand on a secret input: ${{ inputs.NAME }}")
     elif wrong := misfit(value, declared.schema):
         message = f"input '{declared.name}' does not fit its schema: {wrong.reason}"
-        yield at.at(*wrong.path).finding("F017", message, wrong.hint)
+        # What a reference brings is not mended where the reference stands.
+        hint = None if has_reference(as_written(at)) else wrong.hint
+        yield at.at(*wrong.path).finding("F017", message, hint)
 
 
 def _meant(given: Iterable[str], plan: Plan) -> set[str | None]:

@@ -137,7 +137,7 @@ def _finding(origin: Origin, error: jsonschema_rs.ValidationError) -> Finding:
             is_fraction = details["types"] == ["integer"] and isinstance(error.instance, float)
             given_type = "a fraction" if is_fraction else _name_of(error.instance)
             message = f"{what} must be {expected}, and this is {given_type}"
-            return origin.finding("F202", message, _how_as_text(error) if details["types"] == ["string"] else None)
+            return origin.finding("F202", message, _how_to_write(error, details["types"]))
         case _Kind.Required():
             name = details["property"]
             special = _SPECIAL_REQUIRED.get((str(origin.path[-1]) if origin.path else "", name))
@@ -237,9 +237,11 @@ def _description(error: jsonschema_rs.ValidationError, shared_type: str | None =
     return sentence[:1].lower() + sentence[1:] if is_word else sentence
 
 
-def _how_as_text(error: jsonschema_rs.ValidationError) -> str | None:
+def _how_to_write(error: jsonschema_rs.ValidationError, types: list[str]) -> str | None:
     """What to write where a number stands in place of text: text of a form has more to it than quotes."""
-    if not isinstance(error.instance, int | float):
+    if types == ["boolean"]:
+        return "write true or false"
+    if types != ["string"] or not isinstance(error.instance, int | float):
         return None
     return _description(error) if "pattern" in _schema_at(error) else "write it in quotes"
 

@@ -62,6 +62,9 @@ class SchemaReader:
             return None
         if definitions:
             whole = {**whole, "$defs": {**whole.get("$defs", {}), **definitions}}
+        if any(not schema.get("$ref", "#").startswith("#") for _, schema in subschemas(whole)):
+            # It leads to a file that could not be read, which has its finding from the first time it was opened.
+            return None
         endless = endless_reference(whole)
         if endless is not None:
             message = "the schema leads back to itself, and no value could ever be held against it"
