@@ -11,7 +11,7 @@ from typing import Any
 
 from forum_runner.compile.budgets import check_budgets
 from forum_runner.compile.edges import check_edges
-from forum_runner.compile.expand import MAX_EDGES, Binding, Known, Secret, Unset, expand
+from forum_runner.compile.expand import MAX_EDGES, expand
 from forum_runner.compile.handover import TypeBook, check_handover
 from forum_runner.compile.inputs import check_arguments, check_declared, check_given, typed
 from forum_runner.compile.matrix import check_matrix
@@ -19,6 +19,7 @@ from forum_runner.compile.names import check_answers, check_names, check_rates, 
 from forum_runner.compile.permissions import check_allow_lists, check_permissions
 from forum_runner.compile.project import Project, check_size, collect_plans
 from forum_runner.compile.references import check_references
+from forum_runner.compile.scope import Binding, Known, Secret, Unset
 from forum_runner.compile.wave_plan import write_wave_plan
 from forum_runner.finding import Finding, Place, errors_in, in_order
 from forum_runner.manifest.bundle import Bundle, SourceFile

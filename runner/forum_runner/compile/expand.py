@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from forum_runner.canonical import canonical
 from forum_runner.compile import matrix, task_form
 from forum_runner.compile.inputs import check_argument
 from forum_runner.compile.project import Project
@@ -17,51 +16,12 @@ from forum_runner.compile.references import (
     texts_of,
     whole_reference,
 )
+from forum_runner.compile.scope import Binding, Handed, Known, RunFact, Scope, Unset
 from forum_runner.compile.values import Value, last_tasks, tasks_in, value_of
 from forum_runner.finding import Finding, Place
-from forum_runner.manifest.template import parse_text
-from forum_runner.model import EdgeKind, Plan, PlanInput, Reference, Schema, Source, Task, Text
+from forum_runner.model import EdgeKind, Plan, PlanInput, Source, Task
 
 MAX_EDGES = 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """An input whose value stands in the plan."""
-
-    value: Any
-
-
-@dataclass(frozen=True, slots=True)
-class Secret:
-    """An input whose value is given when the run starts; `name` is the workflow's name for it."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Handed:
-    """An input of a used plan that an edge brings when the run comes to it, and what the edge and the inputs expect."""
-
-    value: Value
-    expects: tuple[Schema, ...]
-    max_bytes: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class RunFact:
-    """An input of a used plan that is a fact of the run, such as its id."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Unset:
-    """An input that has no value yet: the plan can be looked at, not run."""
-
-
-Binding = Known | Secret | Handed | RunFact | Unset
-Part = str | dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,21 +30,6 @@ class ExpandedTask:
 
     form: dict[str, Any]
     upstreams: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Scope:
-    """A plan that is being unfolded: where, with which inputs, after which tasks and under which conditions."""
-
-    plan: Plan
-    prefix: str
-    bindings: Mapping[str, Binding]
-    after: tuple[str, ...] = ()
-    conditions: tuple[dict[str, Any], ...] = ()
-
-    @property
-    def is_handed_data(self) -> bool:
-        return bool(self.prefix) and any(isinstance(binding, Handed) for binding in self.bindings.values())
 
 
 @dataclass(slots=True)
@@ -101,7 +46,7 @@ class Expansion:
 def expand(project: Project, bindings: Mapping[str, Binding]) -> Expansion:
     """The tasks of the root plan. The project must be free of errors."""
     expander = _Expander(project, Expansion())
-    expander.unfold(_Scope(project.root, "", bindings))
+    expander.unfold(Scope(project.root, "", bindings))
     result = expander.result
     for name, output in project.root.outputs.items():
         result.outputs[name] = value_of(project, project.root, "", output, matrix.literal_picks(output.matrix))
@@ -114,7 +59,7 @@ class _Expander:
     result: Expansion
     objected: set[Place] = field(default_factory=set)
 
-    def unfold(self, scope: _Scope) -> None:
+    def unfold(self, scope: Scope) -> None:
         for name, task in scope.plan.tasks.items():
             for suffix, values in matrix.instances(task) if task.matrix else (("", {}),):
                 if self.result.edges > MAX_EDGES:
@@ -125,16 +70,16 @@ class _Expander:
                 else:
                     self._add(task, scope, scope.prefix + name + suffix, values)
 
-    def _unfold_used(self, task: Task, inner: Plan, scope: _Scope, id_: str, values: Mapping[str, Any]) -> None:
+    def _unfold_used(self, task: Task, inner: Plan, scope: Scope, id_: str, values: Mapping[str, Any]) -> None:
         bindings = {
             name: self._argument(task, declared, scope, values) for name, declared in sorted(inner.inputs.items())
         }
         needed = [id_ for need in task.needs for id_ in self._ids(need, scope, values)]
         after = tuple(dict.fromkeys(needed)) if task.needs else scope.after
         conditions = (*scope.conditions, *self._conditions(task, scope, values))
-        self.unfold(_Scope(inner, id_ + "/", bindings, after, conditions))
+        self.unfold(Scope(inner, id_ + "/", bindings, after, conditions))
 
-    def _argument(self, task: Task, declared: PlanInput, scope: _Scope, values: Mapping[str, Any]) -> Binding:
+    def _argument(self, task: Task, declared: PlanInput, scope: Scope, values: Mapping[str, Any]) -> Binding:
         if declared.name not in task.arguments:
             return Known(declared.default)
         written = task.arguments[declared.name]
@@ -153,11 +98,11 @@ class _Expander:
             if not isinstance(binding, Known):
                 return binding
         at = task.origin.at("with", declared.name)
-        for reference, binding in _bound(references_within(written), scope):
+        for reference, binding in scope.bound(references_within(written)):
             if not isinstance(binding, Known):
                 self._object(() if isinstance(binding, Unset) else [only_as_a_whole(reference, at)])
                 return Unset()
-        value = self._filled(written, scope, values)
+        value = scope.filled(written, values)
         self._object(check_argument(declared, value, at))
         return Known(value)
 
@@ -168,22 +113,7 @@ class _Expander:
                 self.objected.add(finding.place)
                 self.result.findings.append(finding)
 
-    def _filled(self, value: Any, scope: _Scope, values: Mapping[str, Any]) -> Any:
-        """A value of `with` with its references filled in; one that is nothing but a reference keeps its type."""
-        if isinstance(value, Mapping):
-            return {name: self._filled(item, scope, values) for name, item in value.items()}
-        if isinstance(value, list):
-            return [self._filled(item, scope, values) for item in value]
-        if not isinstance(value, str) or "${{" not in value:
-            return value
-        reference = whole_reference(value)
-        if reference and reference.namespace == "matrix":
-            return values[reference.name]
-        if reference and isinstance(binding := scope.bindings[reference.name], Known):
-            return binding.value
-        return "".join(str(part) for part in self._parts(parse_text(value)[0], scope, values))
-
-    def _add(self, task: Task, scope: _Scope, id_: str, values: Mapping[str, Any]) -> None:
+    def _add(self, task: Task, scope: Scope, id_: str, values: Mapping[str, Any]) -> None:
         form = task_form.plain_fields(task, self.project)
         self._name_schemas(task)
         needs, upstreams = self._edges(task, scope, values)
@@ -201,20 +131,20 @@ class _Expander:
         if values:
             form["matrix"] = dict(values)
         if task.instruction is not None:
-            form["instruction"] = self._parts(task.instruction, scope, values)
+            form["instruction"] = scope.parts(task.instruction, values)
         if task.run is not None:
-            form["run"] = [self._parts(text, scope, values) for text in task.run]
+            form["run"] = [scope.parts(text, values) for text in task.run]
         if task.done_when:
-            form["done_when"] = [self._parts(text, scope, values) for text in task.done_when]
+            form["done_when"] = [scope.parts(text, values) for text in task.done_when]
         if task.accept:
-            commands = {id(c): [self._parts(t, scope, values) for t in c.command or ()] for c in task.accept}
+            commands = {id(c): [scope.parts(t, values) for t in c.command or ()] for c in task.accept}
             form["accept"] = task_form.accept_forms(task, commands)
         if task.gate is not None:
-            form["gate"] = task_form.gate_form(task.gate, self._parts(task.gate.question, scope, values))
+            form["gate"] = task_form.gate_form(task.gate, scope.parts(task.gate.question, values))
         self.result.edges += len(upstreams)
         self.result.tasks[id_] = ExpandedTask(form, upstreams)
 
-    def _edges(self, task: Task, scope: _Scope, values: Mapping[str, Any]) -> tuple[list[Any], tuple[str, ...]]:
+    def _edges(self, task: Task, scope: Scope, values: Mapping[str, Any]) -> tuple[list[Any], tuple[str, ...]]:
         """Order edges by task, then data edges by name; the first tasks of a used plan come after what it needs."""
         before = scope.after if not task.needs and not task.foreach else ()
         data: dict[str, dict[str, Any]] = {}
@@ -234,7 +164,7 @@ class _Expander:
         edges = [{"edge": "order", "task": id_} for id_ in order] + [data[name] for name in sorted(data)]
         return edges, (*order, *(id_ for edge in data.values() for id_ in tasks_in(edge["from"])))
 
-    def _handed_edges(self, task: Task, scope: _Scope) -> dict[str, dict[str, Any]]:
+    def _handed_edges(self, task: Task, scope: Scope) -> dict[str, dict[str, Any]]:
         names = {r.name for text, _ in texts_of(task) for r in references_in(text) if r.namespace == "inputs"}
         edges = {}
         for name in names:
@@ -245,7 +175,7 @@ class _Expander:
                 edges[f"inputs.{name}"] = edge
         return edges
 
-    def _conditions(self, task: Task, scope: _Scope, values: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def _conditions(self, task: Task, scope: Scope, values: Mapping[str, Any]) -> list[dict[str, Any]]:
         if task.when is None or task.when.output is None:
             return []
         schema = task.when.output
@@ -253,14 +183,14 @@ class _Expander:
         source = self._value(task.when, scope, values)
         return [{"from": source, "matches": schema.digest}]
 
-    def _value(self, source: Source, scope: _Scope, values: Mapping[str, Any]) -> Value:
+    def _value(self, source: Source, scope: Scope, values: Mapping[str, Any]) -> Value:
         chosen = self._chosen(source, scope, values)
         return value_of(self.project, scope.plan, scope.prefix, source, chosen)
 
-    def _ids(self, need: Source, scope: _Scope, values: Mapping[str, Any]) -> list[str]:
+    def _ids(self, need: Source, scope: Scope, values: Mapping[str, Any]) -> list[str]:
         return last_tasks(self.project, scope.plan, scope.prefix, need.task, self._chosen(need, scope, values))
 
-    def _chosen(self, source: Source, scope: _Scope, values: Mapping[str, Any]) -> dict[str, str]:
+    def _chosen(self, source: Source, scope: Scope, values: Mapping[str, Any]) -> dict[str, str]:
         """The value that is picked on each axis; an axis whose value is not known yet is left out."""
         chosen = {}
         for axis, value in source.matrix.items():
@@ -268,12 +198,12 @@ class _Expander:
                 chosen[axis] = matrix.as_text(value)
                 continue
             at = source.origin.at("matrix", axis)
-            unknown = [b for _, b in _bound(references_in(value), scope) if not isinstance(b, Known)]
+            unknown = [b for _, b in scope.bound(references_in(value)) if not isinstance(b, Known)]
             if unknown:
                 message = f"axis '{axis}' is picked by a value that is known only when the run comes to it"
                 self._object([] if isinstance(unknown[0], Unset) else [at.finding("F307", message)])
                 continue
-            text = "".join(str(part) for part in self._parts(value, scope, values))
+            text = "".join(str(part) for part in scope.parts(value, values))
             problems = list(matrix.check_value(scope.plan.tasks[source.task], axis, text, at))
             self._object(problems)
             if not problems:
@@ -285,38 +215,3 @@ class _Expander:
             return
         named = [task.output, *(need.expects for need in task.needs), *(check.schema for check in task.accept)]
         self.result.schemas |= {schema.digest: schema.value for schema in named if schema is not None}
-
-    def _parts(self, text: Text, scope: _Scope, values: Mapping[str, Any]) -> list[Part]:
-        """The text with all that is known filled in; neighbouring strings are joined."""
-        parts: list[Part] = []
-        for part in text:
-            filled = part if isinstance(part, str) else self._filled_reference(part, scope, values)
-            if isinstance(filled, str) and parts and isinstance(parts[-1], str):
-                parts[-1] += filled
-            elif filled != "":
-                parts.append(filled)
-        return parts
-
-    def _filled_reference(self, reference: Reference, scope: _Scope, values: Mapping[str, Any]) -> Part:
-        if reference.namespace == "matrix":
-            return matrix.as_text(values[reference.name])
-        if reference.namespace == "needs":
-            return {"need": reference.name}
-        if reference.namespace == "run":
-            return {"run": reference.name}
-        binding = scope.bindings[reference.name]
-        match binding:
-            case Known(value):
-                return value if isinstance(value, str) else canonical(value).decode()
-            case Secret(name):
-                return {"secret": name}
-            case Handed():
-                return {"need": f"inputs.{reference.name}"}
-            case RunFact(name):
-                return {"run": name}
-            case Unset():
-                return reference.written
-
-
-def _bound(references: Iterable[Reference], scope: _Scope) -> list[tuple[Reference, Binding]]:
-    return [(r, scope.bindings[r.name]) for r in references if r.namespace == "inputs"]

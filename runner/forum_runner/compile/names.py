@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from forum_runner.compile.project import Project
 from forum_runner.document import Origin
 from forum_runner.finding import Finding
+from forum_runner.manifest.roster import is_url
 from forum_runner.manifest.suggest import hint_for
 from forum_runner.manifest.written import as_written, has_unknown_work, is_written
 from forum_runner.model import Agent, Answer, Plan, Policy, Reference, Roster, Task, Text
@@ -17,6 +18,10 @@ _NOT_WITH_USES = (
 
 
 def check_roster(roster: Roster) -> Iterator[Finding]:
+    for adapter in roster.adapters.values():
+        if adapter.base_url is not None and not is_url(adapter.base_url):
+            hint = "http:// or https://, a host, and a port below 65536 if there is one"
+            yield adapter.origin.at("base_url").finding("F205", "'base_url' is not of the right form", hint)
     for agent in roster.agents.values():
         at = agent.origin
         for tier, name in agent.adapters.items():

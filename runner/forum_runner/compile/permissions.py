@@ -9,6 +9,7 @@ from forum_runner.compile.project import Project
 from forum_runner.document import Origin
 from forum_runner.finding import Finding
 from forum_runner.manifest.policy import ANY
+from forum_runner.manifest.roster import is_url
 from forum_runner.manifest.suggest import hint_for
 from forum_runner.manifest.written import as_written
 from forum_runner.model import Adapter, Agent, Allow, Plan, Policy, Roster, Task, Text
@@ -22,12 +23,11 @@ def is_allowed(name: str, allowed: Iterable[str]) -> bool:
 
 def is_host_allowed(url: str, allowed: Iterable[str]) -> bool:
     """`name` allows every port, `name:port` one, `*.name` all that is below it."""
+    if not is_url(url):
+        return False
     parts = urlsplit(url)
     host = (parts.hostname or "").lower()
-    try:
-        port = parts.port or _PORTS.get(parts.scheme)
-    except ValueError:
-        return False
+    port = parts.port or _PORTS.get(parts.scheme)
     shown = f"[{host}]" if ":" in host else host
     for pattern in (item.lower() for item in allowed):
         if pattern in (ANY, host, shown, f"{shown}:{port}"):
@@ -140,7 +140,7 @@ def _check_adapter(adapter: Adapter, allow: Allow) -> Iterator[Finding]:
         name = adapter.argv[0]
         message = f"the policy does not allow the command '{name}'"
         yield at.at("argv", 0).finding("F503", message, _how("commands", name))
-    if adapter.base_url and not is_host_allowed(adapter.base_url, allow.hosts):
+    if adapter.base_url and is_url(adapter.base_url) and not is_host_allowed(adapter.base_url, allow.hosts):
         host = urlsplit(adapter.base_url).netloc
         yield at.at("base_url").finding("F504", f"the policy does not allow the host '{host}'", _how("hosts", host))
     named = [(name, at.at("env", index)) for index, name in enumerate(adapter.env)]

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from forum_runner.canonical import canonical, digest, join_members
-from forum_runner.compile.expand import Binding, Expansion, Known, Secret
+from forum_runner.compile.expand import Expansion
 from forum_runner.compile.layer import cut, layer
 from forum_runner.compile.permissions import candidates, reachable_adapters
 from forum_runner.compile.project import Project
+from forum_runner.compile.scope import Binding, Known, Secret
 from forum_runner.compile.task_form import budget_form, retry_form
 from forum_runner.manifest.bundle import SourceFile
 from forum_runner.manifest.workflow import Workflow

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 from forum_runner.document import Origin
 from forum_runner.manifest.sections import read_budget
@@ -32,6 +33,15 @@ def read_roster(value: Mapping[str, Any], origin: Origin) -> Roster | None:
         adapters={n: _adapter(n, v, origin.at("adapters", n)) for n, v in value["adapters"].items()},
         agents={n: _agent(n, v, origin.at("agents", n)) for n, v in value["agents"].items()},
     )
+
+
+def is_url(text: str) -> bool:
+    """Whether a text of the schema's form has a host, and a port that there can be."""
+    try:
+        parts = urlsplit(text)
+        return bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def _adapter(name: str, value: Mapping[str, Any], origin: Origin) -> Adapter:

@@ -1,0 +1,118 @@
+"""A plan that is being unfolded: what its inputs are bound to, and how that fills its texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from forum_runner.canonical import canonical
+from forum_runner.compile import matrix
+from forum_runner.compile.references import whole_reference
+from forum_runner.compile.values import Value
+from forum_runner.manifest.template import parse_text
+from forum_runner.model import Plan, Reference, Schema, Text
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """An input whose value stands in the plan."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """An input whose value is given when the run starts; `name` is the workflow's name for it."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """An input of a used plan that an edge brings when the run comes to it, and what the edge and the inputs expect."""
+
+    value: Value
+    expects: tuple[Schema, ...]
+    max_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunFact:
+    """An input of a used plan that is a fact of the run, such as its id."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unset:
+    """An input that has no value yet: the plan can be looked at, not run."""
+
+
+Binding = Known | Secret | Handed | RunFact | Unset
+Part = str | dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """A plan that is being unfolded: where, with which inputs, after which tasks and under which conditions."""
+
+    plan: Plan
+    prefix: str
+    bindings: Mapping[str, Binding]
+    after: tuple[str, ...] = ()
+    conditions: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def is_handed_data(self) -> bool:
+        return bool(self.prefix) and any(isinstance(binding, Handed) for binding in self.bindings.values())
+
+    def bound(self, references: Iterable[Reference]) -> list[tuple[Reference, Binding]]:
+        """The references to inputs among them, each with what the input is bound to."""
+        return [(r, self.bindings[r.name]) for r in references if r.namespace == "inputs"]
+
+    def filled(self, value: Any, values: Mapping[str, Any]) -> Any:
+        """A value of `with` with its references filled in; one that is nothing but a reference keeps its type."""
+        if isinstance(value, Mapping):
+            return {name: self.filled(item, values) for name, item in value.items()}
+        if isinstance(value, list):
+            return [self.filled(item, values) for item in value]
+        if not isinstance(value, str) or "${{" not in value:
+            return value
+        reference = whole_reference(value)
+        if reference and reference.namespace == "matrix":
+            return values[reference.name]
+        if reference and isinstance(binding := self.bindings[reference.name], Known):
+            return binding.value
+        return "".join(str(part) for part in self.parts(parse_text(value)[0], values))
+
+    def parts(self, text: Text, values: Mapping[str, Any]) -> list[Part]:
+        """The text with all that is known filled in; neighbouring strings are joined."""
+        parts: list[Part] = []
+        for part in text:
+            filled = part if isinstance(part, str) else self._filled_reference(part, values)
+            if isinstance(filled, str) and parts and isinstance(parts[-1], str):
+                parts[-1] += filled
+            elif filled != "":
+                parts.append(filled)
+        return parts
+
+    def _filled_reference(self, reference: Reference, values: Mapping[str, Any]) -> Part:
+        if reference.namespace == "matrix":
+            return matrix.as_text(values[reference.name])
+        if reference.namespace == "needs":
+            return {"need": reference.name}
+        if reference.namespace == "run":
+            return {"run": reference.name}
+        binding = self.bindings[reference.name]
+        match binding:
+            case Known(value):
+                return value if isinstance(value, str) else canonical(value).decode()
+            case Secret(name):
+                return {"secret": name}
+            case Handed():
+                return {"need": f"inputs.{reference.name}"}
+            case RunFact(name):
+                return {"run": name}
+            case Unset():
+                return reference.written
