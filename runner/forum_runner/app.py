@@ -14,11 +14,14 @@ from typing import Any
 from forum_runner.compile.compiler import Compilation, check_file, compile_workflow
 from forum_runner.compile.inputs import COMMAND_LINE
 from forum_runner.errors import UsageError
-from forum_runner.finding import Finding, Place, in_order
+from forum_runner.finding import Finding, in_order
 from forum_runner.manifest.bundle import Bundle
-from forum_runner.manifest.files import BUILT_IN, DiskFiles
-from forum_runner.manifest.workflow import InputValue
+from forum_runner.manifest.files import BUILT_IN, DiskFiles, is_reserved, split_reference
+from forum_runner.manifest.workflow import InputValue, read_inputs
 from forum_runner.report import Report
+
+# The name of a file that stands beside the bundle begins with this, which no path can.
+_BESIDE = "\0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,10 @@ class Inputs:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
+    """`sources` are the files that were read: nothing that is written may take their place."""
+
     report: Report
+    sources: tuple[Path, ...]
     wave_plan: Mapping[str, Any] | None
     data: bytes | None
 
@@ -45,15 +51,24 @@ class _Entry:
     name: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """The inputs of a command, what is wrong with their file, and its text."""
+
+    values: Mapping[str, InputValue]
+    findings: tuple[Finding, ...]
+    texts: Mapping[str, str]
+
+
 def check(paths: Sequence[str], root: Path | None, inputs: Inputs) -> Report:
     """Checks files, each with all that it names; a file without a workflow, manifest by manifest."""
     findings: list[Finding] = []
     texts: dict[str, str] = {}
-    given, wrong = _given(inputs)
+    given = _given(inputs)
     for path in paths:
         entry = _entry(path, root)
-        result = check_file(Bundle(DiskFiles(entry.root)), entry.path, entry.name, given)
-        report = _report(entry.root, result, wrong)
+        result = check_file(Bundle(DiskFiles(entry.root)), entry.path, entry.name, given.values)
+        report = _report(entry.root, result, given)
         findings += report.findings
         texts |= report.texts
     return Report(in_order(findings), texts)
@@ -62,57 +77,74 @@ def check(paths: Sequence[str], root: Path | None, inputs: Inputs) -> Report:
 def compile_file(path: str, root: Path | None, inputs: Inputs, *, complete: bool = True) -> Compiled:
     """Compiles a workflow; `complete` asks for a value for each of its inputs."""
     entry = _entry(path, root)
-    given, wrong = _given(inputs)
-    result = compile_workflow(Bundle(DiskFiles(entry.root)), entry.path, entry.name, given, complete=complete)
-    report = _report(entry.root, result, wrong)
-    if wrong:
-        return Compiled(report, None, None)
-    return Compiled(report, result.wave_plan, result.data)
+    given = _given(inputs)
+    bundle = Bundle(DiskFiles(entry.root))
+    result = compile_workflow(bundle, entry.path, entry.name, given.values, complete=complete)
+    report = _report(entry.root, result, given)
+    sources = tuple(entry.root / name for name in result.sources if not is_reserved(name))
+    if given.findings:
+        return Compiled(report, sources, None, None)
+    return Compiled(report, sources, result.wave_plan, result.data)
 
 
 def _entry(given: str, root: Path | None) -> _Entry:
     """`path` or `path#name`; a file whose name has a `#` in it is still found."""
-    path, name = Path(given), None
-    if "#" in given and not path.exists():
-        before, _, after = given.rpartition("#")
-        path, name = Path(before), after
+    written, name = (given, None) if Path(given).exists() else split_reference(given.removesuffix("#"))
+    path = Path(written)
     folder = root if root is not None else path.parent
-    if not folder.is_dir():
-        raise UsageError(f"there is no folder '{folder}'")
-    relative = Path(os.path.relpath(path.parent.resolve() / path.name, folder.resolve()))
-    if relative.parts[:1] == ("..",):
+    if root is not None and not root.is_dir():
+        raise UsageError(f"there is no folder '{root}'")
+    relative = Path(os.path.relpath(path.parent.resolve() / path.name, folder.resolve())).as_posix()
+    if relative.startswith("../"):
         raise UsageError(f"'{path}' is not below the root '{folder}'")
-    return _Entry(folder, relative.as_posix(), name)
+    if is_reserved(relative):
+        raise UsageError(f"'{path}' begins with '{BUILT_IN}', as only forum's own files do")
+    if not _is_unicode(relative):
+        raise UsageError(f"the path {relative!a} is not valid Unicode")
+    return _Entry(folder, relative, name)
 
 
-def _given(inputs: Inputs) -> tuple[dict[str, InputValue], list[Finding]]:
-    given: dict[str, InputValue] = {}
+def _given(inputs: Inputs) -> _Given:
+    values: dict[str, InputValue] = {}
     findings: list[Finding] = []
+    texts: dict[str, str] = {}
     if inputs.file is not None:
         bundle = Bundle(DiskFiles(inputs.file.parent))
         source = bundle.open_entry(inputs.file.name)
-        document = source.documents[0] if source and source.documents else None
-        if document is not None and not isinstance(document.value, dict):
-            bundle.findings.append(document.origin().finding("F202", "a file of inputs must be a mapping"))
-        elif document is not None:
-            given = {name: InputValue(value) for name, value in document.value.items()}
+        if source is not None:
+            # From here on the file goes by the name under which it is shown: it is no part of the bundle.
+            shown = f"{_BESIDE}{inputs.file.as_posix()}"
+            documents = tuple(replace(document, file=shown) for document in source.documents)
+            values = read_inputs(bundle, replace(source, name=shown, documents=documents))
+            values = {name: replace(value, is_private=True) for name, value in values.items()}
+            texts[inputs.file.as_posix()] = source.text
         findings = [_shown(finding, inputs.file.parent) for finding in bundle.findings]
-    given |= {name: InputValue(text, is_text=True) for name, text in inputs.texts.items()}
-    return given, findings
+    values |= {name: InputValue(text, is_text=True) for name, text in inputs.texts.items()}
+    return _Given(values, tuple(findings), texts)
 
 
-def _report(root: Path, result: Compilation, more: Sequence[Finding]) -> Report:
-    findings = in_order([*more, *(_shown(finding, root) for finding in result.findings)])
-    return Report(findings, {_shown_name(name, root): source.text for name, source in result.sources.items()})
+def _report(root: Path, result: Compilation, given: _Given) -> Report:
+    findings = in_order([*given.findings, *(_shown(finding, root) for finding in result.findings)])
+    texts = {_shown_name(name, root): source.text for name, source in result.sources.items()}
+    return Report(findings, {**texts, **given.texts})
 
 
 def _shown(finding: Finding, root: Path) -> Finding:
-    place: Place = replace(finding.place, file=_shown_name(finding.place.file, root))
-    return replace(finding, place=place)
+    return replace(finding, place=replace(finding.place, file=_shown_name(finding.place.file, root)))
 
 
 def _shown_name(name: str, root: Path) -> str:
     """A path as the command was given it, so that editors and terminals can follow it."""
-    if name.startswith(BUILT_IN) or name == COMMAND_LINE.file:
+    if name.startswith(_BESIDE):
+        return name.removeprefix(_BESIDE)
+    if is_reserved(name) or name == COMMAND_LINE.file:
         return name
     return (root / name).as_posix()
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

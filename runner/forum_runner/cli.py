@@ -14,6 +14,7 @@ from typing import NoReturn
 import click
 
 from forum_runner import __version__
+from forum_runner.commands.output import prepare_streams, say_aside
 from forum_runner.errors import ExitCode, ForumError
 
 # The sections of `forum --help`: each command with the one line that is said about it.
@@ -67,39 +68,46 @@ def cli() -> None:
 def main() -> NoReturn:
     # A command builds what it needs and ends: looking for garbage in it costs a fifth of the time, and finds none.
     gc.disable()
+    prepare_streams()
+    code = _run()
+    gc.freeze()
+    sys.exit(code)
+
+
+def _run() -> int:
     try:
         code = cli.main(prog_name="forum", standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
-        error.show()
-        code = ExitCode.INVALID
+        say_aside(_usage_message(error))
+        return ExitCode.INVALID
     except ForumError as error:
-        click.echo(f"forum: {error}", err=True)
-        code = error.exit_code
+        say_aside(f"forum: {error}")
+        return error.exit_code
     except (KeyboardInterrupt, click.Abort):
-        click.echo("forum: interrupted", err=True)
-        code = ExitCode.INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read our output has seen enough; nothing is left to flush into the closed pipe.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = ExitCode.OK
+        say_aside("forum: interrupted")
+        return ExitCode.INTERRUPTED
+    except SystemExit:
+        return ExitCode.OK  # click's answer to a reader of its help that has seen enough
     except OSError as error:
-        _show_os_error(error)
-        code = ExitCode.INVALID
+        return _cannot_write(error)
     except Exception as error:
-        from forum_runner.defect import report_defect
+        from forum_runner.defect import describe_defect
 
-        report_defect(error)
-        code = ExitCode.DEFECT
-    gc.freeze()
-    sys.exit(code if isinstance(code, int) else ExitCode.OK)
+        say_aside(describe_defect(error))
+        return ExitCode.DEFECT
+    return code if isinstance(code, int) else ExitCode.OK
 
 
-def _show_os_error(error: OSError) -> None:
+def _usage_message(error: click.ClickException) -> str:
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    usage = f"{context.get_usage()}\n" if context else ""
+    return f"{usage}forum: {error.format_message()}"
+
+
+def _cannot_write(error: OSError) -> int:
+    """A disk that is full, or the like: whatever is still in the buffer would fail once more when the process ends."""
     where = f" '{error.filename}'" if error.filename else ""
-    click.echo(f"forum: cannot read or write{where}: {error.strerror or error}", err=True)
-    try:
-        sys.stdout.flush()
-    except OSError:
-        # What could not be written stays in the buffer, and would be tried again, and fail, when the process ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    say_aside(f"forum: cannot read or write{where}: {error.strerror or error}")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return ExitCode.INVALID

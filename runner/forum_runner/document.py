@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Protocol
 
 from forum_runner.finding import Finding, Place
+
+_LINE_BREAK = re.compile(r"\r\n|\n|\r")
 
 Step = str | int
 Path = tuple[Step, ...]
@@ -67,17 +71,21 @@ class Origin:
         span, key = self._find()
         return _place(self.document.file, key or span)
 
-    def place_of(self, fragment: str) -> Place:
+    def place_of(self, fragment: str, *, last: bool = False) -> Place:
         """The place of a piece of text inside the value, if it stands there as it is written."""
         whole = self.place()
         span, _ = self._find()
-        lines = self.document.text.splitlines()[span.start_mark.line : span.end_mark.line + 1]
-        for offset, line in enumerate(lines):
-            column = line.find(fragment, span.start_mark.column if offset == 0 else 0)
+        first, end = span.start_mark, span.end_mark
+        found = whole
+        for offset, line in enumerate(lines_of(self.document.text)[first.line : end.line + 1]):
+            start = first.column if offset == 0 else 0
+            column = line.rfind(fragment, start) if last else line.find(fragment, start)
             if column >= 0:
-                number = span.start_mark.line + offset + 1
-                return Place(whole.file, number, column + 1, number, column + 1 + len(fragment))
-        return whole
+                number = first.line + offset + 1
+                found = Place(whole.file, number, column + 1, number, column + 1 + len(fragment))
+                if not last:
+                    return found
+        return found
 
     def finding(self, code: str, message: str, hint: str | None = None) -> Finding:
         return Finding(code, self.place(), message, hint)
@@ -98,6 +106,12 @@ class Origin:
                 return key or span, key
             key, span = span.keys.get(name), span.children[name]
         return span, key
+
+
+@lru_cache(maxsize=8)
+def lines_of(text: str) -> list[str]:
+    """The lines of a file as YAML counts them; other characters that Python takes for line breaks are not."""
+    return _LINE_BREAK.split(text)
 
 
 def _place(file: str, span: Span) -> Place:

@@ -1,22 +1,35 @@
 """Writes a file whole or not at all."""
 
+import errno
 import os
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 from forum_runner.errors import UsageError
 
 
-def write_file(path: Path, data: bytes) -> None:
-    """Under another name first, on disk before it gets its own: a full disk or a crash leaves an old file alone."""
-    if path.is_dir():
-        raise UsageError(f"'{path}' is a folder, not a file")
-    if path.exists() and not path.is_file():
+def write_file(path: Path, data: bytes, keep: Iterable[Path] = ()) -> None:
+    """Under another name first, on disk before it gets its own: a full disk or a crash leaves an old file alone.
+
+    A link is followed. The files of `keep` are not overwritten.
+    """
+    target = path.resolve()
+    if any(target == kept.resolve() for kept in keep):
+        raise UsageError(f"not overwriting '{path}': it is part of what was read")
+    try:
+        _write(target, data)
+    except OSError as error:
+        raise UsageError(f"cannot write '{path}': {error.strerror}") from error
+
+
+def _write(path: Path, data: bytes) -> None:
+    if path.exists() and not path.is_file() and not path.is_dir():
         # A pipe or a device such as /dev/stdout cannot be replaced; what is asked for is to write into it.
         path.write_bytes(data)
         return
-    if not path.parent.is_dir():
-        raise UsageError(f"there is no folder '{path.parent}' to write '{path.name}' into")
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as stream:

@@ -173,6 +173,76 @@ def test_a_full_disk_is_told_and_exits_2(folder: Path) -> None:
     assert (result.returncode, result.stderr) == (2, "forum: cannot read or write: No space left on device\n")
 
 
+@pytest.mark.parametrize("redirection", [">&-", "2>&-", "| true", "2>/dev/full"])
+def test_output_that_goes_nowhere_does_not_change_how_a_command_ends(folder: Path, redirection: str) -> None:
+    broken(folder)
+    command = f"{sys.executable} -m forum_runner compile broken.yaml {redirection}; echo ${{PIPESTATUS[0]}} >&3"
+    read, write = os.pipe()
+    with subprocess.Popen(
+        ["bash", "-c", f"exec 3>&{write}; {command}"], cwd=folder, pass_fds=[write], stderr=subprocess.DEVNULL
+    ):
+        os.close(write)
+        with os.fdopen(read) as stream:
+            assert stream.read() == "2\n"
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii", "utf-8"])
+def test_any_encoding_of_the_terminal_is_enough(folder: Path, encoding: str) -> None:
+    (folder / "unicode.yaml").write_text(WORKFLOW.replace("git, version", '"日本"'), encoding="utf-8")
+
+    result = subprocess.run(
+        [sys.executable, "-m", "forum_runner", "check", "unicode.yaml"],
+        cwd=folder,
+        capture_output=True,
+        check=False,
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+    )
+
+    assert result.returncode == 6
+    assert b"F503 the policy does not allow the command" in result.stdout
+
+
+def test_a_file_that_is_not_there_hides_nothing(folder: Path) -> None:
+    result = forum("check", "nowhere/x.yaml", broken(folder), "workflow.yaml/x", cwd=folder)
+
+    assert result.returncode == 2
+    assert [line.split()[1] for line in result.stdout.splitlines() if ": F" in line] == ["F012", "F101", "F101"]
+
+
+def test_wrong_inputs_of_a_file_are_shown_in_that_file(folder: Path) -> None:
+    (folder / "more").mkdir()
+    (folder / "more" / "in.yaml").write_text("since: x\ncount: many\n")
+    (folder / "two.yaml").write_text("since: x\n---\ncount: 1\n")
+
+    one = forum("compile", "workflow.yaml", "--inputs", "more/in.yaml", cwd=folder)
+    two = forum("compile", "workflow.yaml", "--inputs", "two.yaml", cwd=folder)
+
+    assert one.stderr.startswith("more/in.yaml:2:8: F017 input 'count' does not fit its schema")
+    assert "    2 | count: many\n" in one.stderr
+    assert two.stderr.startswith("two.yaml:3:1: F124 ")
+    assert (one.returncode, two.returncode) == (2, 2)
+
+
+def test_text_that_is_no_value_says_why(folder: Path) -> None:
+    result = forum("compile", "workflow.yaml", "--input", "since=x", "--input", "count=[1", cwd=folder)
+
+    assert "F017 input 'count' cannot be read: not valid YAML" in result.stderr
+
+
+def test_init_that_fails_can_be_repeated(folder: Path) -> None:
+    (folder / ".forum").write_text("in the way")
+
+    failed = forum("init", ".", cwd=folder)
+    (folder / "workflow.yaml").unlink()
+    failed_again = forum("init", ".", cwd=folder)
+    (folder / ".forum").unlink()
+
+    assert "not overwriting what is there already: 'workflow.yaml'" in failed.stderr
+    assert failed_again.stderr == "forum: '.forum' is a file, not a folder\n"
+    assert forum("init", ".", cwd=folder).returncode == 0
+    assert forum("check", "workflow.yaml", cwd=folder).returncode == 0
+
+
 def test_a_reader_that_has_seen_enough_is_no_error(folder: Path) -> None:
     command = f"{sys.executable} -m forum_runner schema wave-plan | head -1"
     result = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
@@ -188,7 +258,12 @@ def test_a_reader_that_has_seen_enough_is_no_error(folder: Path) -> None:
         (["compile", "workflow.yaml", "--input", "x"], "'x' is not of the form NAME=VALUE"),
         (["explain", "F999"], "there is no code 'F999'"),
         (["schema", "plam"], "there is no schema 'plam'; did you mean 'plan'?"),
-        (["check", "nowhere/workflow.yaml"], "there is no folder 'nowhere'"),
+        (["check", "--root", "nowhere", "workflow.yaml"], "there is no folder 'nowhere'"),
+        (["compile", "--json", "-o", "x.json", "workflow.yaml"], "give one of them"),
+        (["graph", "workflow.yaml", "-o", "x.png"], "cannot tell the format from the ending '.png'"),
+        (["schema", "plan", "--write", "sub"], "leave NAME out"),
+        (["check", "./forum:x.yaml"], "as only forum's own files do"),
+        (["compile", "workflow.yaml", "--input", "since=x", "-o", "workflow.yaml"], "it is part of what was read"),
         (["check", "--root", "sub", "workflow.yaml"], "'workflow.yaml' is not below the root 'sub'"),
     ],
 )

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from forum_runner.commands.options import bundle_options, read_inputs, wants_color
+from forum_runner.commands.options import bundle_options, read_inputs
+from forum_runner.commands.output import say, wants_color, write_document
 
 
 @click.command("check", short_help="Say what is wrong with manifests, and where.")
@@ -38,8 +39,11 @@ def command(
 
     report = check(files, root, read_inputs(input_texts, inputs_file))
     chosen = ReportFormat.JSON if as_json else ReportFormat(form)
-    color = wants_color(sys.stdout)
-    click.echo(render(report, chosen, color=color), nl=False, color=color)
-    if chosen is ReportFormat.TEXT and not report.findings:
-        click.echo(f"ok: {counted(len(report.texts), 'file')} checked, nothing found")
+    if chosen is not ReportFormat.TEXT:
+        write_document(render(report, chosen))
+    elif report.findings:
+        color = wants_color(sys.stdout)
+        say(render(report, chosen, color=color), newline=False, color=color)
+    else:
+        say(f"ok: {counted(len(report.texts), 'file')} checked, nothing found")
     return exit_code_of(report.findings)

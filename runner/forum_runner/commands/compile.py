@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
-from forum_runner.commands.options import bundle_options, read_inputs, show_findings
+from forum_runner.commands.options import bundle_options, read_inputs
+from forum_runner.commands.output import say, show_findings, write_document
 
 
 @click.command("compile", short_help="Turn a workflow into a wave plan.")
@@ -34,17 +34,19 @@ def command(
     from forum_runner.finding import exit_code_of
     from forum_runner.write_file import write_file
 
+    if as_json and output not in (None, "-"):
+        raise click.UsageError("--json prints the wave plan and -o writes it to a file; give one of them")
     compiled = compile_file(file, root, read_inputs(input_texts, inputs_file))
     show_findings(compiled.report)
     if compiled.wave_plan is None or compiled.data is None:
         return exit_code_of(compiled.report.findings)
     if as_json or output == "-":
-        sys.stdout.buffer.write(compiled.data)
+        write_document(compiled.data)
     elif output is not None:
-        write_file(Path(output), compiled.data)
-        click.echo(f"{output}: {len(compiled.data):,} bytes, digest {compiled.wave_plan['digest']}")
+        write_file(Path(output), compiled.data, keep=compiled.sources)
+        say(f"{output}: {len(compiled.data):,} bytes, digest {compiled.wave_plan['digest']}")
     else:
-        click.echo(_summary(compiled.wave_plan), nl=False)
+        say(_summary(compiled.wave_plan), newline=False)
     return 0
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from forum_runner.commands.output import say
+
 
 @click.command("explain", short_help="Tell more about the code of a finding.")
 @click.argument("code", required=False)
@@ -20,12 +22,12 @@ def command(code: str | None, as_json: bool) -> int:
     known = explanations()
     if code is None:
         if as_json:
-            click.echo(json.dumps([asdict(item) for item in known.values()], indent=2))
+            say(json.dumps([asdict(item) for item in known.values()], indent=2))
         else:
-            click.echo("\n".join(f"{item.code}  {item.title}" for item in known.values()))
+            say("\n".join(f"{item.code}  {item.title}" for item in known.values()))
         return 0
     item = known.get(code.upper())
     if item is None:
         raise UsageError(f"there is no code '{code}'; {hint_for(code.upper(), known, 'codes')}")
-    click.echo(json.dumps(asdict(item), indent=2) if as_json else f"{item.code}  {item.title}\n\n{item.text}")
+    say(json.dumps(asdict(item), indent=2) if as_json else f"{item.code}  {item.title}\n\n{item.text}")
     return 0

@@ -6,7 +6,11 @@ from pathlib import Path
 
 import click
 
-from forum_runner.commands.options import bundle_options, read_inputs, show_findings
+from forum_runner.commands.options import bundle_options, read_inputs
+from forum_runner.commands.output import say, show_findings, write_document
+
+_ENDINGS = {"": "text", ".txt": "text", ".mmd": "mermaid", ".mermaid": "mermaid", ".dot": "dot", ".gv": "dot"}
+_ENDINGS |= {".svg": "svg"}
 
 
 @click.command("graph", short_help="Draw a workflow.")
@@ -36,15 +40,23 @@ def command(
     from forum_runner.graph import GraphFormat, render
     from forum_runner.write_file import write_file
 
-    endings = {".mmd": "mermaid", ".mermaid": "mermaid", ".dot": "dot", ".gv": "dot", ".svg": "svg"}
-    by_ending = endings.get(Path(output).suffix, "text") if output else "text"
+    chosen = GraphFormat(form or _by_ending(output))
     compiled = compile_file(file, root, read_inputs(input_texts, inputs_file), complete=False)
     show_findings(compiled.report)
     if compiled.wave_plan is None:
         return exit_code_of(compiled.report.findings)
-    drawing = render(compiled.wave_plan, GraphFormat(form or by_ending))
-    if output is None or output == "-":
-        click.echo(drawing, nl=False)
+    drawing = render(compiled.wave_plan, chosen)
+    if output is not None and output != "-":
+        write_file(Path(output), drawing.encode(), keep=compiled.sources)
+    elif chosen is GraphFormat.TEXT:
+        say(drawing, newline=False)
     else:
-        write_file(Path(output), drawing.encode())
+        write_document(drawing)
     return 0
+
+
+def _by_ending(output: str | None) -> str:
+    ending = Path(output).suffix.lower() if output else ""
+    if ending not in _ENDINGS:
+        raise click.UsageError(f"cannot tell the format from the ending '{ending}'; give --format")
+    return _ENDINGS[ending]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
+
+from forum_runner.commands.output import say
 
 
 @click.command("init", short_help="Begin a workflow that runs offline.")
@@ -18,7 +21,7 @@ def command(folder: Path) -> int:
 
     written = write_scaffold(folder)
     for path in written:
-        click.echo(f"wrote {path}")
-    workflow = folder / "workflow.yaml"
-    click.echo(f"\nNext: forum check {workflow}\n      forum graph {workflow}")
+        say(f"wrote {path}")
+    workflow = shlex.quote(str(folder / "workflow.yaml"))
+    say(f"\nNext: forum check {workflow}\n      forum graph {workflow}")
     return 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -11,7 +10,6 @@ import click
 
 if TYPE_CHECKING:
     from forum_runner.app import Inputs
-    from forum_runner.report import Report
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -52,18 +50,3 @@ def read_inputs(texts: tuple[str, ...], file: Path | None) -> Inputs:
             raise click.BadParameter(f"the value of '{name}' is not valid UTF-8", param_hint="--input") from None
         given[name] = value
     return Inputs(given, file)
-
-
-def wants_color(stream: Any) -> bool:
-    """Colour on a terminal, unless NO_COLOR asks for none (no-color.org)."""
-    import os
-
-    return bool(stream.isatty()) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
-def show_findings(report: Report) -> None:
-    """Findings of a command whose output is something else go to standard error."""
-    from forum_runner.report import ReportFormat, render
-
-    text = render(report, ReportFormat.TEXT, color=wants_color(sys.stderr))
-    click.echo(text, err=True, nl=False, color=wants_color(sys.stderr))

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from forum_runner.commands.output import say
+
 
 @click.command("schema", short_help="Print a JSON Schema, or write all of them for an editor.")
 @click.argument("name", required=False)
@@ -18,6 +20,8 @@ def command(name: str | None, folder: Path | None) -> int:
     from forum_runner.errors import UsageError
     from forum_runner.manifest.suggest import hint_for
 
+    if name is not None and folder is not None:
+        raise click.UsageError("--write writes all schemas, because they refer to each other; leave NAME out")
     names = resources.schema_names()
     if name is not None and name not in names:
         raise UsageError(f"there is no schema '{name}'; {hint_for(name, names, 'schemas')}")
@@ -25,9 +29,9 @@ def command(name: str | None, folder: Path | None) -> int:
         from forum_runner.scaffold import write_schemas
 
         for path in write_schemas(folder):
-            click.echo(path)
+            say(str(path))
     elif name is None:
-        click.echo("\n".join(names))
+        say("\n".join(names))
     else:
-        click.echo(resources.schema_text(name), nl=False)
+        say(resources.schema_text(name), newline=False)
     return 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -14,6 +14,7 @@ from forum_runner.compile.project import Project
 from forum_runner.compile.type_rules import Type
 from forum_runner.document import Origin, Path
 from forum_runner.finding import Finding, Place
+from forum_runner.manifest.instance_path import instance_path
 from forum_runner.manifest.suggest import hint_for, suggest
 from forum_runner.manifest.workflow import InputValue
 from forum_runner.manifest.written import as_written, is_unread
@@ -38,10 +39,11 @@ def misfit(value: Any, schema: Schema | None) -> Misfit | None:
     error = next(iter(_validator(canonical(schema.value)).iter_errors(value)), None)
     if error is None:
         return None
-    where = "/".join(str(step) for step in error.instance_path)
+    path = instance_path(error, value)
+    where = "/".join(map(str, path))
     reason = f"at '{where}', {error.message}" if where else error.message
     is_unquoted = isinstance(error.instance, int | float) and error.kind.as_dict().get("types") == ["string"]
-    return Misfit(tuple(error.instance_path), reason, "write it in quotes" if is_unquoted else None)
+    return Misfit(path, reason, "write it in quotes" if is_unquoted else None)
 
 
 @lru_cache(maxsize=1024)
@@ -62,7 +64,9 @@ def _typed(item: InputValue, declared: PlanInput | None) -> InputValue:
     if "string" in Type.of(declared.schema.value).kinds():
         return item
     documents, findings = read_yaml(COMMAND_LINE.file, item.value)
-    return InputValue(documents[0].value) if len(documents) == 1 and not findings else item
+    if findings:
+        return replace(item, problem=findings[0].message)
+    return replace(item, value=documents[0].value) if len(documents) == 1 else item
 
 
 def check_declared(plan: Plan) -> Iterator[Finding]:
@@ -86,7 +90,9 @@ def check_given(plan: Plan, given: Mapping[str, InputValue], *, complete: bool) 
         if declared is None:
             place = item.origin.key_place() if item.origin else COMMAND_LINE
             yield Finding("F015", place, f"the plan has no input '{name}'", hint_for(name, plan.inputs, "inputs"))
-        elif declared.secret and item.origin:
+        elif item.problem is not None:
+            yield Finding("F017", COMMAND_LINE, f"input '{name}' cannot be read: {item.problem}")
+        elif declared.secret and item.origin and not item.is_private:
             message = f"input '{name}' is secret, so its value may not stand in a manifest"
             yield item.origin.finding("F018", message, "give it when the run starts")
         elif wrong := misfit(item.value, declared.schema):

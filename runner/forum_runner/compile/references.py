@@ -135,7 +135,9 @@ def _check_arguments(value: Any, task: Task, plan: Plan, origin: Origin) -> Iter
     elif isinstance(value, str) and "${{" in value:
         text, problems = parse_text(value)
         for problem in problems:
-            yield Finding("F019", origin.place_of(problem.written), problem.message, REFERENCE_HINT)
+            yield Finding(
+                "F019", origin.place_of(problem.written, last=problem.is_last), problem.message, REFERENCE_HINT
+            )
         is_argument = len(origin.path) == len(task.origin.path) + 2
         for reference in references_in(text):
             yield from _check(reference, task, plan, origin)

@@ -56,12 +56,12 @@ class Bundle:
             return None
         return opened
 
-    def single_document(self, source: SourceFile, origin: Origin) -> Document | None:
+    def single_document(self, source: SourceFile, hint: str | None = None) -> Document | None:
         """The only document of a file that may hold no more than one, such as a schema or a file of inputs."""
         if len(source.documents) > 1:
             place = source.documents[1].origin().place()
             message = f"'{source.name}' holds several documents where one is expected"
-            self.findings.append(Finding("F124", place, message, f"it is read from {origin.document.file}"))
+            self.findings.append(Finding("F124", place, message, hint))
             return None
         return source.documents[0] if source.documents else None
 

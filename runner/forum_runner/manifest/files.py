@@ -15,6 +15,7 @@ from forum_runner import resources
 MAX_FILE_BYTES = 16 * 1024 * 1024
 BUILT_IN = "forum:"
 
+_NAMED = re.compile(r"(.*)#([A-Za-z][A-Za-z0-9_-]*)", re.DOTALL)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 _DRIVE = re.compile(r"[A-Za-z]:")
 
@@ -90,7 +91,19 @@ def resolve_path(holder: str, reference: str) -> str:
     name = posixpath.normpath(posixpath.join(folder, reference))
     if name == ".." or name.startswith("../"):
         raise FileProblem("F120", f"'{reference}' leaves the bundle", "copy the file, or give a wider --root")
+    if is_reserved(name):
+        raise FileProblem("F122", f"'{reference}' begins with '{BUILT_IN}', as only forum's own files do", "rename it")
     return prefix + name
+
+
+def split_reference(reference: str) -> tuple[str, str | None]:
+    """`path#name` as path and name; a `#` that no name follows is part of the path."""
+    match = _NAMED.fullmatch(reference)
+    return (match[1], match[2]) if match else (reference, None)
+
+
+def is_reserved(name: str) -> bool:
+    return name.startswith(BUILT_IN)
 
 
 def _limited(name: str, data: bytes) -> bytes:

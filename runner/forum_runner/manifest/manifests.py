@@ -8,6 +8,7 @@ from typing import Any
 from forum_runner.document import Document, Origin
 from forum_runner.finding import Finding
 from forum_runner.manifest.bundle import Bundle, SourceFile
+from forum_runner.manifest.files import split_reference
 from forum_runner.manifest.shape import KINDS, check_header, check_shape
 from forum_runner.manifest.suggest import hint_for
 
@@ -54,23 +55,23 @@ class Manifests:
             self._object(found[1].origin.at("kind"), "F004", message, f"say which: '{source.name}#NAME'")
         return None
 
-    def beside(self, source: SourceFile, kind: str) -> Manifest | None:
-        """The one manifest of a kind in a file whose workflow names none; a second one is a finding."""
+    def beside(self, source: SourceFile, kind: str) -> list[Manifest]:
+        """The manifests of a kind in a file whose workflow names none; a second one is a finding."""
         found = [m for m in self.all_in(source) if m.kind == kind]
         if len(found) > 1:
             message = f"there are {len(found)} documents of kind {kind} in this file, and the workflow names none"
             self._object(
                 found[1].origin.at("kind"), "F004", message, f"name one: '{kind.lower()}: \"#{found[0].name}\"'"
             )
-        return found[0] if found else None
+        return found
 
     def by_reference(self, reference: str, kind: str, origin: Origin) -> Manifest | None:
         """What `path`, `path#name` or `#name` means in the file that holds it."""
-        path, _, name = reference.partition("#")
+        path, name = split_reference(reference)
         source = self._bundle.open_reference(path or origin.document.file.rpartition("/")[2], origin)
         if source is None:
             return None
-        found = [m for m in self.all_in(source) if m.kind == kind and name in ("", m.name)]
+        found = [m for m in self.all_in(source) if m.kind == kind and name in (None, m.name)]
         if len(found) == 1:
             return found[0]
         if found:

@@ -38,5 +38,7 @@ def read_retry(value: Mapping[str, Any] | None) -> Retry | None:
 
 def read_text(value: str, origin: Origin, findings: list[Finding]) -> Text:
     text, problems = parse_text(value)
-    findings += [Finding("F019", origin.place_of(p.written), p.message, REFERENCE_HINT) for p in problems]
+    findings += [
+        Finding("F019", origin.place_of(p.written, last=p.is_last), p.message, REFERENCE_HINT) for p in problems
+    ]
     return text

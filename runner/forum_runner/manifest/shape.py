@@ -17,6 +17,7 @@ import jsonschema_rs
 from forum_runner import resources
 from forum_runner.document import Document, Origin, Path
 from forum_runner.finding import Finding
+from forum_runner.manifest.instance_path import instance_path
 from forum_runner.manifest.suggest import hint_for, suggest
 
 BASE_URI = "forum:/v1/"
@@ -73,24 +74,26 @@ def check_shape(document: Document, schema_name: str) -> tuple[Any, list[Finding
     value = copy.deepcopy(document.value)
     findings: list[Finding] = []
     while unknown := [e for e in errors if isinstance(e.kind, _Kind.AdditionalProperties)]:
-        for error in unknown:
-            findings += _unknown_fields(document, value, error)
+        paths = [instance_path(error, value) for error in unknown]
+        for error, path in zip(unknown, paths, strict=True):
+            findings += _unknown_fields(document, value, error, path)
         errors = list(validator(schema_name).iter_errors(value))
-    findings += _others(document, errors)
-    _prune(value, errors)
+    placed = [(instance_path(error, value), error) for error in errors]
+    findings += _others(document, placed)
+    _prune(value, placed)
     return value, findings
 
 
 _Kind = jsonschema_rs.ValidationErrorKind
+_Placed = tuple[Path, jsonschema_rs.ValidationError]
 
 
 def _retrieve(uri: str) -> Any:
     return resources.schema(uri.removeprefix(BASE_URI).removesuffix(".schema.json"))
 
 
-def _unknown_fields(document: Document, value: Any, error: jsonschema_rs.ValidationError) -> list[Finding]:
-    path = tuple(error.instance_path)
-    holder = _at(value, path)
+def _unknown_fields(document: Document, value: Any, error: jsonschema_rs.ValidationError, path: Path) -> list[Finding]:
+    holder = _at(value, path) or {}
     known = sorted(_schema_at(error).get("properties", {}))
     findings = []
     for name in error.kind.as_dict()["unexpected"]:
@@ -106,16 +109,15 @@ def _unknown_fields(document: Document, value: Any, error: jsonschema_rs.Validat
     return findings
 
 
-def _others(document: Document, errors: Iterable[jsonschema_rs.ValidationError]) -> list[Finding]:
+def _others(document: Document, errors: Iterable[_Placed]) -> list[Finding]:
     """A value of the wrong type is told once, by the widest expectation that it missed; so is one of a wrong form."""
-    by_width = sorted(errors, key=lambda e: -len(e.kind.as_dict().get("types", ())))
+    by_width = sorted(errors, key=lambda placed: -len(placed[1].kind.as_dict().get("types", ())))
     worst: dict[Path, str] = {}
     for keyword in ("pattern", "type"):
-        worst |= {tuple(error.instance_path): keyword for error in by_width if error.kind.name == keyword}
+        worst |= {path: keyword for path, error in by_width if error.kind.name == keyword}
     seen: set[tuple[Path, str, str]] = set()
     findings = []
-    for error in by_width:
-        path = tuple(error.instance_path)
+    for path, error in by_width:
         # What does not fit under the name that it was given here was not meant by it.
         if path in document.renames or worst.get(path, error.kind.name) != error.kind.name:
             continue
@@ -188,11 +190,11 @@ def _size_problem(keyword: str, details: dict[str, Any]) -> str:
     }.get(keyword, f"does not fit its schema ({keyword})")
 
 
-def _prune(value: Any, errors: Iterable[jsonschema_rs.ValidationError]) -> None:
-    for error in errors:
-        path: Path = tuple(error.instance_path)
+def _prune(value: Any, errors: Iterable[_Placed]) -> None:
+    for found, error in errors:
+        path = found
         if isinstance(error.kind, _Kind.PropertyNames):
-            path = (*path, error.kind.as_dict()["error"].instance)
+            path = (*found, error.kind.as_dict()["error"].instance)
         elif error.kind.name in ("required", "oneOf", "uniqueItems", "minItems", "maxItems", "minProperties"):
             continue
         holder = _at(value, path[:-1]) if path else None
@@ -238,10 +240,16 @@ def _description(error: jsonschema_rs.ValidationError, shared_type: str | None =
 
 
 def _how_to_write(error: jsonschema_rs.ValidationError, types: list[str]) -> str | None:
-    """What to write where a number stands in place of text: text of a form has more to it than quotes."""
+    """What to write instead: text of a form has more to it than quotes, and a mapping has its fields."""
+    given = error.instance
     if types == ["boolean"]:
         return "write true or false"
-    if types != ["string"] or not isinstance(error.instance, int | float):
+    if types == ["array"] and isinstance(given, str):
+        return f"write a list: [{_shown(given)[1:-1]}]"
+    if types == ["object"] and not isinstance(given, dict):
+        fields = sorted(_schema_at(error).get("properties", {}))
+        return f"fields: {', '.join(fields)}" if 0 < len(fields) <= 12 else None
+    if "string" not in types or not isinstance(given, int | float):
         return None
     return _description(error) if "pattern" in _schema_at(error) else "write it in quotes"
 

@@ -2,12 +2,18 @@
 
 from collections.abc import Iterable
 
+_MAX_CANDIDATES = 200
+_MAX_HINTED = 2_000
+
 
 def suggest(name: str, known: Iterable[str]) -> str | None:
     """The one known name that is near enough to be meant."""
     from difflib import get_close_matches  # costs a start-up that only mistakes should pay
 
     candidates = sorted(known)
+    if len(candidates) > _MAX_CANDIDATES:
+        # Thousands of misspelt names against thousands of known ones would take minutes, for a hint.
+        candidates = [candidate for candidate in candidates if _is_similar(name, candidate)][:_MAX_CANDIDATES]
     folded = {candidate.casefold().replace("-", "_"): candidate for candidate in reversed(candidates)}
     exact = folded.get(name.casefold().replace("-", "_"))
     if exact is not None:
@@ -16,9 +22,16 @@ def suggest(name: str, known: Iterable[str]) -> str | None:
     return near[0] if near else None
 
 
+def _is_similar(name: str, other: str) -> bool:
+    return name[:1] == other[:1] and name[-1:] == other[-1:] and abs(len(name) - len(other)) <= 1
+
+
 def hint_for(name: str, known: Iterable[str], noun: str) -> str | None:
     """`did you mean 'x'?`, or else a list of what there is, if it is short enough to read."""
-    names = sorted(known)
+    names = list(known)
+    if len(names) > _MAX_HINTED:
+        return None
+    names.sort()
     near = suggest(name, names)
     if near is not None:
         return f"did you mean '{near}'?"

@@ -16,8 +16,11 @@ _REFERENCE = re.compile(r"\s*([A-Za-z_]+)\.([A-Za-z][A-Za-z0-9_-]*)\s*")
 
 @dataclass(frozen=True, slots=True)
 class TemplateProblem:
+    """`is_last`: of several pieces of text that are written alike, the last one is meant."""
+
     written: str
     message: str
+    is_last: bool = False
 
 
 def parse_text(text: str) -> tuple[Text, list[TemplateProblem]]:
@@ -33,7 +36,7 @@ def parse_text(text: str) -> tuple[Text, list[TemplateProblem]]:
         if match[0].startswith("$$"):
             _append(parts, _OPENING)
         elif match[1] is None:
-            problems.append(TemplateProblem(match[0], "'${{' is never closed with '}}'"))
+            problems.append(TemplateProblem(match[0], "'${{' is never closed with '}}'", is_last=True))
         elif (reference := _REFERENCE.fullmatch(match[1])) and reference[1] in NAMESPACES:
             parts.append(Reference(reference[1], reference[2], match[0]))
         else:

@@ -18,6 +18,7 @@ from forum_runner.document import Document, Origin
 from forum_runner.finding import Finding
 from forum_runner.manifest import pointer
 from forum_runner.manifest.bundle import Bundle
+from forum_runner.manifest.instance_path import instance_path
 from forum_runner.manifest.schema_keywords import (
     DIALECT,
     KEYWORDS,
@@ -74,7 +75,7 @@ class SchemaReader:
         try:
             jsonschema_rs.Draft202012Validator(whole, offline=True)
         except jsonschema_rs.ValidationError as error:
-            at = origin.at(*error.instance_path)
+            at = origin.at(*instance_path(error, whole))
             self._bundle.findings.append(at.finding("F401", f"not a valid JSON Schema: {error.message}"))
             return None
         except (jsonschema_rs.ReferencingError, ValueError) as error:
@@ -113,7 +114,7 @@ class SchemaReader:
             findings.append(origin.key_finding("F019", message, "write the value, or check it with a command"))
         reported = set()
         for error in _metaschema().iter_errors(value):
-            at = origin.at(*error.instance_path)
+            at = origin.at(*instance_path(error, value))
             if at.path not in reported:
                 reported.add(at.path)
                 findings.append(_misuse(error, at))
@@ -157,7 +158,7 @@ class SchemaReader:
             found = self._bundle.findings[index]
             if found.code in ("F120", "F122") and found.place == at.place():
                 self._bundle.findings[index] = at.finding("F404", f"$ref {found.message}", found.hint)
-        return self._bundle.single_document(source, at) if source else None
+        return self._bundle.single_document(source, f"it is read from {at.document.file}") if source else None
 
     def _taken_in(self, document: Document, definitions: dict[str, Any]) -> str:
         key = digest(canonical(document.value))

@@ -25,14 +25,17 @@ _Read = TypeVar("_Read")
 
 @dataclass(frozen=True, slots=True)
 class InputValue:
-    """A value for an input, and where it was given: in a manifest, or nowhere that has a place.
+    """A value for an input, and where it was given: in a file, or nowhere that has a place.
 
-    `is_text`: it was typed on a command line, and the plan has yet to say what it is.
+    `is_private`: it came with the command and goes into no record. `is_text`: it was typed, and the plan has yet to
+    say what it is; `problem` is why it could not be read as that.
     """
 
     value: Any
     origin: Origin | None = None
+    is_private: bool = False
     is_text: bool = False
+    problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +106,10 @@ class WorkflowReader:
             return read(given, origin)
         if given is None and is_written(origin):
             return None
-        manifest = self.manifests.beside(source, kind) if given is None else None
+        beside = self.manifests.beside(source, kind) if given is None else []
+        if len(beside) > 1:
+            return None
+        manifest = beside[0] if beside else None
         has_default = kind in ("Roster", "Policy")
         if given == DEFAULT or (given is None and manifest is None and has_default):
             manifest = self._default(kind, origin)
@@ -130,14 +136,20 @@ class WorkflowReader:
             return {}
         if isinstance(given, str):
             source = self.bundle.open_reference(given, origin)
-            document = self.bundle.single_document(source, origin) if source else None
-            if document is None:
-                return {}
-            if not isinstance(document.value, dict):
-                self.findings.append(document.origin().finding("F202", "a file of inputs must be a mapping"))
-                return {}
-            given, origin = document.value, document.origin()
+            return read_inputs(self.bundle, source, f"it is read from {origin.document.file}") if source else {}
         return {name: InputValue(value, origin.at(name)) for name, value in given.items()}
+
+
+def read_inputs(bundle: Bundle, source: SourceFile, hint: str | None = None) -> dict[str, InputValue]:
+    """The values in a file of inputs."""
+    document = bundle.single_document(source, hint)
+    if document is None:
+        return {}
+    origin = document.origin()
+    if not isinstance(document.value, dict):
+        bundle.findings.append(origin.finding("F202", "a file of inputs must be a mapping"))
+        return {}
+    return {name: InputValue(value, origin.at(name)) for name, value in document.value.items()}
 
 
 def read_answers(value: Mapping[str, Any], origin: Origin) -> tuple[Answer, ...]:

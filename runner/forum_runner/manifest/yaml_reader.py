@@ -25,9 +25,10 @@ from yaml.events import (
     StreamStartEvent,
 )
 
-from forum_runner.document import Branch, Document, Span, Step
+from forum_runner.document import Branch, Document, Span, Step, lines_of
 from forum_runner.finding import Finding, Place
 from forum_runner.manifest.yaml_scalars import BadTag, NotJson, resolve_plain, resolve_tagged
+from forum_runner.manifest.yaml_text import prepared
 
 MAX_DEPTH = 64
 MAX_ALIAS_NODES = 100_000
@@ -38,16 +39,17 @@ _COLLECTION_TAGS = {
     SequenceStartEvent: (None, "!", "tag:yaml.org,2002:seq"),
 }
 _NO_KEYS: dict[Step, Span] = {}
-_SURROGATE_PAIR = re.compile(r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
+_SKIPPED = "\0"  # the key of what has none; no YAML text can hold it
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def read_yaml(file: str, text: str) -> tuple[list[Document], list[Finding]]:
     """All documents of a file. After a syntax error the documents before it are still given."""
-    reader = _Reader(file, text)
+    readable, restored = prepared(text, is_json=file.endswith(".json"))
+    reader = _Reader(file, text, restored)
     parser = None
     try:
-        parser = _Parser(_with_joined_surrogates(text) if file.endswith(".json") else text)
+        parser = _Parser(readable)
         reader.take_all(parser.get_event)
     except _Abandoned:
         pass
@@ -91,6 +93,7 @@ class _Anchored:
 class _Reader:
     file: str
     text: str
+    restored: dict[int, str]
     documents: list[Document] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     stack: list[_Frame] = field(default_factory=list)
@@ -115,7 +118,7 @@ class _Reader:
 
     def _scalar(self, event: Any) -> None:
         self.nodes += 1
-        text: str = event.value
+        text: str = event.value.translate(self.restored) if self.restored else event.value
         try:
             if event.tag is not None:
                 value = resolve_tagged(event.tag, text)
@@ -138,6 +141,8 @@ class _Reader:
     def _place(self, value: Any, span: Any, plain: str | None = None) -> None:
         """Puts a finished value where it belongs: a document's root, a list's item, a mapping's key or value."""
         if not self.stack:
+            if plain == "":
+                return  # nothing between two `---`, or after the last one
             self.documents.append(Document(self.file, self.text, value, span))
             return
         frame = self.stack[-1]
@@ -156,17 +161,16 @@ class _Reader:
             self._object("F111", span, "merge keys ('<<') are not read", "write the fields out, or use an alias")
             frame.merges = True
             return plain
-        if isinstance(value, str):
-            name = value
-        else:
-            name = "a mapping or list" if plain is None else plain
+        if not isinstance(value, str):
+            shown = "a mapping or list" if plain is None else plain or "empty"
             hint = f"write '{plain}' in quotes" if plain else None
-            self._object("F116", span, f"a key must be a string, and this is {name or 'empty'}", hint)
-        if name in frame.value:
-            first = frame.span.keys[name].start_mark.line + 1
-            self._object("F110", span, f"key '{name}' is given twice; it already stands in line {first}")
-        frame.span.keys[name] = span
-        return name
+            self._object("F116", span, f"a key must be a string, and this is {shown}", hint)
+            return _SKIPPED
+        if value in frame.value:
+            first = frame.span.keys[value].start_mark.line + 1
+            self._object("F110", span, f"key '{value}' is given twice; it already stands in line {first}")
+        frame.span.keys[value] = span
+        return value
 
     def _open(self, event: Any) -> None:
         kind = type(event)
@@ -186,6 +190,8 @@ class _Reader:
     def _close(self, event: Any) -> None:
         frame = self.stack.pop()
         frame.span.end_mark = event.end_mark
+        if frame.is_mapping:
+            frame.value.pop(_SKIPPED, None)
         if frame.merges:
             _merge(frame.value, frame.span)
         if frame.anchor is not None:
@@ -233,21 +239,11 @@ def _merge(value: dict[str, Any], span: Branch) -> None:
         span.keys = {**merged_span.keys, **span.keys}
 
 
-def _with_joined_surrogates(text: str) -> str:
-    """JSON writes a character beyond the BMP as two escapes, which YAML's parser refuses one by one."""
-
-    def joined(match: re.Match[str]) -> str:
-        high, low = int(match[2], 16), int(match[3], 16)
-        return f"{match[1]}\\U{0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00):08x}"
-
-    return _SURROGATE_PAIR.sub(joined, text) if "\\u" in text else text
-
-
 def _syntax_finding(file: str, text: str, error: yaml.MarkedYAMLError) -> Finding:
     mark = error.problem_mark or error.context_mark
     line, column = (mark.line, mark.column) if mark else (0, 0)
     place = Place(file, line + 1, column + 1, line + 1, column + 2)
-    lines = text.splitlines()
+    lines = lines_of(text)
     shown = lines[line] if line < len(lines) else ""
     if "\t" in shown[: len(shown) - len(shown.lstrip())] or shown[column : column + 1] == "\t":
         return Finding("F109", place, "a tab stands where YAML takes only spaces", "indent with spaces")

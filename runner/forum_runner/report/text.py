@@ -6,6 +6,7 @@ import unicodedata
 
 import click
 
+from forum_runner.document import lines_of
 from forum_runner.finding import Finding, Severity, visible
 from forum_runner.report import Report, counted, joined
 
@@ -13,7 +14,7 @@ _WIDTH = 100
 
 
 def render_text(report: Report, *, color: bool) -> str:
-    lines = {name: text.splitlines() for name, text in report.texts.items()}
+    lines = {name: lines_of(text) for name, text in report.texts.items()}
     blocks = [_block(finding, lines.get(finding.place.file, []), color) for finding in report.findings]
     summary = f"{counted(report.errors, 'error')}, {counted(report.warnings, 'warning')}"
     return joined([*blocks, summary]) if blocks else ""
@@ -29,7 +30,7 @@ def _block(finding: Finding, lines: list[str], color: bool) -> str:
     hint = finding.hint or ""
     if place.line > len(lines) or not lines[place.line - 1].strip():
         return f"{head}\n      = {hint}" if hint else head
-    shown, column, length = _window(visible(lines[place.line - 1]), finding)
+    shown, column, length = _window(lines[place.line - 1], finding)
     caret = _painted("^" * length, color, fg=paint)
     below = f"{' ' * column}{caret} {hint}".rstrip()
     return f"{head}\n{place.line:>5} | {shown}\n      | {below}"
@@ -40,10 +41,10 @@ def _window(line: str, finding: Finding) -> tuple[str, int, int]:
     start = min(finding.place.column - 1, len(line))
     end = finding.place.end_column - 1 if finding.place.end_line == finding.place.line else len(line)
     first = max(0, start - _WIDTH // 2) if len(line) > _WIDTH else 0
-    shown = line[first : first + _WIDTH]
+    shown = visible(line[first : first + _WIDTH])
     prefix = "..." if first else ""
     suffix = "..." if first + _WIDTH < len(line) else ""
-    column = len(prefix) + _width(line[first:start])
+    column = len(prefix) + _width(visible(line[first:start]))
     length = max(1, _width(line[start : min(end, first + _WIDTH)]))
     return prefix + shown + suffix, column, length
 

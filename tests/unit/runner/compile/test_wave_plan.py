@@ -207,6 +207,19 @@ def test_references_name_what_is_there_and_nothing_else(text: str, expected: lis
     assert plan_codes({"tasks": {"a": {"agent": "critic", "instruction": text}}}) == expected
 
 
+@pytest.mark.requirement("MANIFEST-TEXT-001")
+def test_an_open_reference_is_shown_where_it_opens() -> None:
+    plan = {
+        "inputs": {"x": {"default": "1"}},
+        "tasks": {"a": {**ASK, "instruction": "use ${{ inputs.x }} and ${{ inputs.x"}},
+    }
+    text = json.dumps(workflow(plan))
+
+    finding = compiled({"workflow.yaml": text}).findings[0]
+
+    assert (finding.code, finding.place.column) == ("F019", text.rindex("${{") + 1)
+
+
 @pytest.mark.requirement("COMPILE-WRITE-006")
 def test_edges_and_checks_have_an_order_of_their_own() -> None:
     last = {

@@ -156,12 +156,21 @@ def test_a_list_with_something_twice_is_a_finding() -> None:
         ("/plan.yaml", ["F122"]),
         ("sub\\plan.yaml", ["F122"]),
         ("forum:default/policy.yaml", ["F122"]),
+        ("./forum:default/policy.yaml", ["F122"]),
     ],
 )
 def test_paths_stay_inside_the_bundle(path: str, expected: list[str]) -> None:
     files = {"workflow.yaml": workflow(path), "plan.yaml": plan_manifest(**PLAN)}  # type: ignore[arg-type]
 
     assert codes(files) == expected
+
+
+@pytest.mark.requirement("MANIFEST-DOC-002")
+def test_a_hash_in_a_path_is_part_of_it_unless_a_name_follows() -> None:
+    files = {"workflow.yaml": workflow("d #1/plan.yaml#inner"), "d #1/plan.yaml": plan_manifest(**PLAN)}  # type: ignore[arg-type]
+
+    assert waves(files) == [["work"]]
+    assert waves(files | {"workflow.yaml": workflow("d #1/plan.yaml")}) == [["work"]]  # type: ignore[arg-type]
 
 
 @pytest.mark.requirement("MANIFEST-PATH-001")

@@ -141,6 +141,33 @@ def test_a_quoted_merge_key_is_a_key_like_any_other() -> None:
     assert value_of("'<<': 1") == {"<<": 1}
 
 
+@pytest.mark.requirement("MANIFEST-READ-002")
+@pytest.mark.parametrize("name", ["file.yaml", "file.json"])
+def test_only_line_feeds_and_carriage_returns_break_lines(name: str) -> None:
+    text = '{"a": "x\x85y\u2028z\u2029\ue000",\r\n "b": 1,\r "a": 2}'
+
+    documents, findings = read_yaml(name, text)
+
+    assert documents[0].value["b"] == 1
+    assert [(f.code, f.place.line, f.place.column) for f in findings] == [("F110", 3, 2)]
+    assert value_of('{"a": "x\x85y\u2028z\u2029\ue000"}', name) == {"a": "x\x85y\u2028z\u2029\ue000"}
+
+
+@pytest.mark.requirement("MANIFEST-READ-001")
+def test_documents_with_nothing_in_them_are_none() -> None:
+    documents, findings = read_yaml("file.yaml", "---\n---\na: 1\n---\n# nothing\n---\n")
+
+    assert [document.value for document in documents] == [{"a": 1}]
+    assert findings == []
+
+
+def test_a_key_that_is_no_string_brings_nothing_else() -> None:
+    documents, findings = read_yaml("file.yaml", "a: 1\n? {b: c}\n: d\n2: e\n")
+
+    assert documents[0].value == {"a": 1}
+    assert [finding.code for finding in findings] == ["F116", "F116"]
+
+
 def test_one_mistake_does_not_hide_the_next() -> None:
     assert found_in("a: 1\na: 2\n1: x\nb: !own x\n") == [("F110", 2, 1), ("F116", 3, 1), ("F117", 4, 4)]
 

@@ -1,0 +1,69 @@
+"""How commands print: text for people, UTF-8 for programs, and a reader of either may leave early."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any, TextIO
+
+import click
+
+if TYPE_CHECKING:
+    from forum_runner.report import Report
+
+
+def prepare_streams() -> None:
+    """Makes both streams take whatever is printed: a closed one swallows it, a narrow encoding gets escapes."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123 - open to the end
+        stream: Any = getattr(sys, name)
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def say(text: str, *, newline: bool = True, color: bool = False) -> None:
+    """Text for a person, on standard output."""
+    try:
+        click.echo(text, nl=newline, color=color)
+    except BrokenPipeError:
+        _discard(sys.stdout)
+
+
+def say_aside(text: str, *, newline: bool = True, color: bool = False) -> None:
+    """Text for a person, on standard error; where even that cannot be written, the exit code has to do."""
+    try:
+        click.echo(text, err=True, nl=newline, color=color)
+        sys.stderr.flush()
+    except OSError:
+        _discard(sys.stderr)
+
+
+def write_document(data: str | bytes) -> None:
+    """A document for a program, on standard output: UTF-8, whatever the terminal's encoding is."""
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data.encode() if isinstance(data, str) else data)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _discard(sys.stdout)
+
+
+def show_findings(report: Report) -> None:
+    """Findings of a command whose output is something else go to standard error."""
+    from forum_runner.report import ReportFormat, render
+
+    color = wants_color(sys.stderr)
+    say_aside(render(report, ReportFormat.TEXT, color=color), newline=False, color=color)
+
+
+def wants_color(stream: TextIO) -> bool:
+    """Colour on a terminal, unless NO_COLOR asks for none (no-color.org)."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _discard(stream: TextIO) -> None:
+    """Lets the rest of the output go nowhere, so that the command can still end with its own exit code."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
