@@ -14,14 +14,17 @@ from typing import Any
 from forum_runner.compile.compiler import Compilation, check_file, compile_workflow
 from forum_runner.compile.inputs import COMMAND_LINE
 from forum_runner.errors import UsageError
-from forum_runner.finding import Finding, in_order
+from forum_runner.finding import Finding, errors_in, in_order
 from forum_runner.manifest.bundle import Bundle
 from forum_runner.manifest.files import BUILT_IN, DiskFiles, is_reserved, split_reference
 from forum_runner.manifest.workflow import InputValue, read_inputs
 from forum_runner.report import Report
 
-# The name of a file that stands beside the bundle begins with this, which no path can.
-_BESIDE = "\0"
+
+class _Beside(str):
+    """The name of a file that is no part of the bundle, as it is shown."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +85,7 @@ def compile_file(path: str, root: Path | None, inputs: Inputs, *, complete: bool
     result = compile_workflow(bundle, entry.path, entry.name, given.values, complete=complete)
     report = _report(entry.root, result, given)
     sources = tuple(entry.root / name for name in result.sources if not is_reserved(name))
-    if given.findings:
+    if errors_in(given.findings):
         return Compiled(report, sources, None, None)
     return Compiled(report, sources, result.wave_plan, result.data)
 
@@ -113,7 +116,7 @@ def _given(inputs: Inputs) -> _Given:
         source = bundle.open_entry(inputs.file.name)
         if source is not None:
             # From here on the file goes by the name under which it is shown: it is no part of the bundle.
-            shown = f"{_BESIDE}{inputs.file.as_posix()}"
+            shown = _Beside(inputs.file.as_posix())
             documents = tuple(replace(document, file=shown) for document in source.documents)
             values = read_inputs(bundle, replace(source, name=shown, documents=documents))
             values = {name: replace(value, is_private=True) for name, value in values.items()}
@@ -135,9 +138,7 @@ def _shown(finding: Finding, root: Path) -> Finding:
 
 def _shown_name(name: str, root: Path) -> str:
     """A path as the command was given it, so that editors and terminals can follow it."""
-    if name.startswith(_BESIDE):
-        return name.removeprefix(_BESIDE)
-    if is_reserved(name) or name == COMMAND_LINE.file:
+    if isinstance(name, _Beside) or is_reserved(name) or name == COMMAND_LINE.file:
         return name
     return (root / name).as_posix()
 

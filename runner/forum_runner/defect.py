@@ -8,11 +8,18 @@ import traceback
 from forum_runner import __version__
 
 
+def _masked(argument: str) -> str:
+    """The value of an input may be a secret."""
+    name, equals, _ = argument.partition("=")
+    return f"{name}=..." if equals else argument
+
+
 def describe_defect(error: BaseException) -> str:
     """The message; what a maintainer needs to know goes to a file that the message names."""
     head = f"forum: this is a defect of forum itself: {type(error).__name__}: {error}"
     about = f"forum {__version__}, Python {platform.python_version()}, {platform.platform()}\n"
-    details = f"{about}arguments: {sys.argv[1:]!r}\n\n{''.join(traceback.format_exception(error))}"
+    arguments = [_masked(argument) for argument in sys.argv[1:]]
+    details = f"{about}arguments: {arguments!r}\n\n{''.join(traceback.format_exception(error))}"
     try:
         with tempfile.NamedTemporaryFile(
             "w", prefix="forum-defect-", suffix=".txt", delete=False, encoding="utf-8", errors="backslashreplace"

@@ -18,11 +18,12 @@ def write_scaffold(folder: Path) -> list[Path]:
     template = resources.manifest(_TEMPLATE)
     contents = {folder / item.name: item.read_bytes() for item in sorted(template.iterdir(), key=lambda i: i.name)}
     contents[folder / ".forum" / ".gitignore"] = b"runs/\n"
+    contents |= _schemas(folder / SCHEMA_FOLDER)
     in_the_way = [path for path in contents if path.exists()]
     if in_the_way:
         listed = ", ".join(f"'{path}'" for path in in_the_way)
         raise UsageError(f"not overwriting what is there already: {listed}")
-    return _write_all(contents | _schemas(folder / SCHEMA_FOLDER))
+    return _write_all(contents)
 
 
 def write_schemas(folder: Path) -> list[Path]:

@@ -229,6 +229,36 @@ def test_text_that_is_no_value_says_why(folder: Path) -> None:
     assert "F017 input 'count' cannot be read: not valid YAML" in result.stderr
 
 
+def test_a_secret_is_shown_nowhere(folder: Path) -> None:
+    secret = WORKFLOW.replace("since: {type: string}", 'since: {type: string, secret: true, pattern: "^x"}')
+    (folder / "secret.yaml").write_text(secret)
+    (folder / "in.yaml").write_text("since: hunter2\n")
+
+    for arguments in (["--input", "since=hunter2"], ["--inputs", "in.yaml"]):
+        for command in (["compile"], ["check"], ["check", "--json"], ["check", "--format", "sarif"]):
+            result = forum(*command, "secret.yaml", *arguments, cwd=folder)
+            assert result.returncode == 2
+            assert "F017" in result.stdout + result.stderr
+            assert "hunter2" not in result.stdout + result.stderr
+
+
+def test_a_warning_about_the_inputs_does_not_stop_a_compilation(folder: Path) -> None:
+    (folder / "bom.yaml").write_bytes(b"\xef\xbb\xbfsince: x\n")
+
+    result = forum("compile", "workflow.yaml", "--inputs", "bom.yaml", "-o", "plan.json", cwd=folder)
+
+    assert result.returncode == 0
+    assert "warning F106" in result.stderr
+    assert (folder / "plan.json").exists()
+
+
+def test_a_plan_that_no_workflow_of_the_file_uses_is_checked_too(folder: Path) -> None:
+    other = "---\napiVersion: forum/v1\nkind: Plan\nmetadata: {name: other}\ntasks: {a: {agent: x, needs: [b]}}\n"
+    (folder / "two.yaml").write_text(WORKFLOW + other)
+
+    assert "F013 no task named 'b'" in forum("check", "two.yaml", cwd=folder).stdout
+
+
 def test_init_that_fails_can_be_repeated(folder: Path) -> None:
     (folder / ".forum").write_text("in the way")
 
@@ -281,7 +311,7 @@ def test_a_defect_exits_70_and_says_how_to_report_it(folder: Path) -> None:
     program = (
         "import sys; from forum_runner import app, cli\n"
         "def fail(*_): raise RuntimeError('oops')\n"
-        "app.check = fail; sys.argv = ['forum', 'check', 'workflow.yaml']; cli.main()"
+        "app.check = fail; sys.argv = ['forum', 'check', 'workflow.yaml', '--input', 'key=hunter2']; cli.main()"
     )
     env = {**os.environ, "TMPDIR": str(folder)}
     result = subprocess.run(
@@ -294,6 +324,7 @@ def test_a_defect_exits_70_and_says_how_to_report_it(folder: Path) -> None:
     assert str(report) in result.stderr
     assert "Traceback" not in result.stderr
     assert "RuntimeError: oops" in report.read_text()
+    assert "hunter2" not in report.read_text()
 
 
 @pytest.mark.requirement("COMPILE-PURE-003")

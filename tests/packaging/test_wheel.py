@@ -1,6 +1,7 @@
 """The wheel by itself, and an editable install: both find the schemas and the default manifests."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -21,7 +22,10 @@ plan:
 
 
 def run(*command: object, cwd: Path) -> str:
-    result = subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True, check=False)
+    # What is on the path of these tests must not be found by what is under test.
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    arguments = [str(part) for part in command]
+    result = subprocess.run(arguments, cwd=cwd, env=env, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout
 

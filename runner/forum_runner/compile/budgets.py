@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from forum_runner.compile.matrix import instance_count
-from forum_runner.compile.permissions import candidates, reachable_adapters
+from forum_runner.compile.permissions import allowed_adapters, candidates, reachable_adapters
 from forum_runner.compile.project import Project
 from forum_runner.document import Origin
 from forum_runner.finding import Finding
 from forum_runner.manifest.units import shown_span, shown_usd
 from forum_runner.manifest.written import is_written
-from forum_runner.model import Adapter, Budget, Plan, Task
+from forum_runner.model import Adapter, Budget, Task
 
 # The field of the model, the field of the manifest, and how a person reads its value.
 _FIELDS = (
@@ -23,6 +23,9 @@ _FIELDS = (
     ("wall_ms", "wall", ""),
     ("output_bytes", "output_bytes", "{:,} bytes of output"),
 )
+
+
+_ALL = ""  # stands for all agents where calls are counted by agent
 
 
 def check_budgets(project: Project) -> Iterator[Finding]:
@@ -49,7 +52,7 @@ def _check_task(task: Task, project: Project, run: Budget) -> Iterator[Finding]:
     adapters = [adapter for _, adapter in project.ladder(task)]
     names = [judge.adapters.get(judge.tier) for judge in judges]
     if task.lane is not None:
-        names += [name for agent in candidates(project) for name in agent.adapters.values()]
+        names += [name for agent in candidates(project) for name in allowed_adapters(agent, project)]
     adapters += [adapter for name in names if (adapter := project.adapter(name))]
     yield from _check_scope(budget, f"task '{task.id}'", adapters)
     least = 1 + len(judges)
@@ -71,6 +74,7 @@ def _check_scope(budget: Budget, whose: str, adapters: Iterable[Adapter]) -> Ite
         yield at.at("wall").finding("F603", f"no work of {whose} can be done in no time")
     if budget.micro_usd is None:
         return
+    adapters = list(adapters)
     charged = [adapter for adapter in adapters if not adapter.costs_nothing]
     # Prices that are written and could not be read have their finding.
     charged = [adapter for adapter in charged if adapter.prices or not is_written(adapter.origin.at("prices"))]
@@ -79,16 +83,16 @@ def _check_scope(budget: Budget, whose: str, adapters: Iterable[Adapter]) -> Ite
         listed = ("adapter " if len(unpriced) == 1 else "adapters ") + ", ".join(f"'{name}'" for name in unpriced)
         message = f"the 'usd' budget of {whose} cannot be held: no prices for {listed}"
         yield at.at("usd").finding("F601", message, "give the adapter 'prices', zero if it is free")
-    priced = sorted({a.name for a in charged if a.prices and a.prices.input + a.prices.output > 0})
-    if budget.micro_usd == 0 and priced and len(priced) == len({adapter.name for adapter in charged}):
+    priced = sorted({a.name for a in adapters if a.prices and a.prices.input + a.prices.output > 0})
+    if budget.micro_usd == 0 and priced and len(priced) == len({adapter.name for adapter in adapters}):
         message = f"{whose} may spend nothing, and adapter '{priced[0]}' costs money"
         yield at.at("usd").finding("F603", message)
 
 
 def _check_calls(project: Project, run: Budget) -> Iterator[Finding]:
     """Every task that is sure to run needs a call, and one more for each judge."""
-    least: dict[str, int] = {}
-    total = _count_calls(project.root, project, 1, least)
+    least = _count_calls(project)
+    total = least.pop(_ALL, 0)
     if run.calls is not None and run.origin and run.calls < total:
         message = f"the tasks need at least {total:,} calls, and the run may make {run.calls:,}"
         yield run.origin.at("calls").finding("F603", message)
@@ -100,22 +104,31 @@ def _check_calls(project: Project, run: Budget) -> Iterator[Finding]:
             yield at.at("calls").finding("F603", message)
 
 
-def _count_calls(plan: Plan, project: Project, times: int, by_agent: dict[str, int]) -> int:
-    total = 0
-    for task in plan.tasks.values():
-        if task.when or task.foreach or task.cache:
-            continue
-        copies = times * instance_count(task)
-        inner = project.plan_of(task)
-        if inner is not None:
-            total += _count_calls(inner, project, copies, by_agent)
-        elif task.uses is None:
-            judges = [check.agent for check in task.accept if check.agent]
-            total += copies * (1 + len(judges))
-            for name in (task.agent, *judges):
-                if name:
-                    by_agent[name] = by_agent.get(name, 0) + copies
-    return total
+def _count_calls(project: Project) -> dict[str, int]:
+    """The calls that the root plan is sure to make, by agent and in all. Each plan is counted once."""
+    counts: dict[int, dict[str, int]] = {}
+    for plan in project.inner_first():
+        mine: dict[str, int] = {}
+        for task in plan.tasks.values():
+            if task.when or task.foreach or task.cache:
+                continue
+            inner = project.plan_of(task)
+            calls = counts[id(inner)] if inner else _calls_of(task)
+            for name, number in calls.items():
+                mine[name] = mine.get(name, 0) + number * instance_count(task)
+        counts[id(plan)] = mine
+    return counts[id(project.root)]
+
+
+def _calls_of(task: Task) -> dict[str, int]:
+    if task.uses is not None:
+        return {}
+    judges = [check.agent for check in task.accept if check.agent]
+    calls = {_ALL: 1 + len(judges)}
+    for name in (task.agent, *judges):
+        if name:
+            calls[name] = calls.get(name, 0) + 1
+    return calls
 
 
 def _shown(field: str, form: str, value: int) -> str:

@@ -11,13 +11,13 @@ from typing import Any
 
 from forum_runner.compile.budgets import check_budgets
 from forum_runner.compile.edges import check_edges
-from forum_runner.compile.expand import MAX_EDGES, expand
+from forum_runner.compile.expand import expand
 from forum_runner.compile.handover import TypeBook, check_handover
 from forum_runner.compile.inputs import check_arguments, check_declared, check_given, typed
 from forum_runner.compile.matrix import check_matrix
 from forum_runner.compile.names import check_answers, check_names, check_rates, check_roster
 from forum_runner.compile.permissions import check_allow_lists, check_permissions
-from forum_runner.compile.project import Project, check_size, collect_plans
+from forum_runner.compile.project import MAX_EDGES, Project, check_size, collect_plans
 from forum_runner.compile.references import check_references
 from forum_runner.compile.scope import Binding, Known, Secret, Unset
 from forum_runner.compile.wave_plan import write_wave_plan
@@ -65,16 +65,15 @@ def compile_workflow(
 
 
 def check_file(bundle: Bundle, entry: str, name: str | None, given: Mapping[str, InputValue]) -> Compilation:
-    """Checks every workflow of a file; if it holds none, each of its manifests by itself."""
+    """Checks every workflow of a file, and each of its other manifests by itself."""
     source = bundle.open_entry(entry)
     manifests = WorkflowReader(bundle).manifests.all_in(source) if source else []
     workflows = [manifest.name for manifest in manifests if manifest.kind == "Workflow"]
-    if name is not None or len(workflows) == 1:
+    if name is not None:
         return compile_workflow(bundle, entry, name, given, complete=False)
+    _check_each(manifests, WorkflowReader(bundle))
     for workflow in workflows:
         compile_workflow(bundle, entry, workflow, given, complete=False)
-    if not workflows:
-        _check_each(manifests, WorkflowReader(bundle))
     return _without_plan(bundle)
 
 

@@ -26,11 +26,12 @@ def upstreams_of(plan: Plan) -> dict[str, tuple[str, ...]]:
 
 def check_edges(plan: Plan) -> Iterator[Finding]:
     upstreams = upstreams_of(plan)
+    ancestry = _Ancestry(upstreams)
     for task in plan.tasks.values():
         if task.needs or task.foreach:
             yield from _check_needs(task)
         if task.when and task.when.task in plan.tasks:
-            yield from _check_condition(task, task.when, plan, upstreams)
+            yield from _check_condition(task, task.when, plan, ancestry)
         for source in task.sources:
             yield from _check_picks(source, plan)
     for output in plan.outputs.values():
@@ -70,12 +71,12 @@ def _check_needs(task: Task) -> Iterator[Finding]:
             yield task.foreach.origin.key_finding("F704", message, "use two tasks")
 
 
-def _check_condition(task: Task, when: When, plan: Plan, upstreams: Upstreams) -> Iterator[Finding]:
+def _check_condition(task: Task, when: When, plan: Plan, ancestry: _Ancestry) -> Iterator[Finding]:
     at = when.origin.at("task")
     if when.task == task.id:
         message = f"the condition of '{task.id}' looks at its own output, which is not there yet"
         yield at.finding("F306", message, "name a task that comes before it")
-    elif not _is_upstream(when.task, task.id, upstreams) and not has_unclear_edges(task, plan):
+    elif not ancestry.is_upstream(when.task, task.id) and not has_unclear_edges(task, plan):
         message = f"the condition looks at '{when.task}', which is not upstream of '{task.id}'"
         yield at.finding("F306", message, "add it to 'needs'; an order edge is enough")
 
@@ -90,47 +91,74 @@ def has_unclear_edges(task: Task, plan: Plan) -> bool:
     return task.foreach is None and is_written(task.origin.at("foreach"))
 
 
-def _is_upstream(wanted: str, task: str, upstreams: Upstreams) -> bool:
-    waiting, seen = list(upstreams[task]), {task}
+class _Ancestry:
+    """Answers whether one task comes before another; what a task comes before is worked out once."""
+
+    def __init__(self, upstreams: Upstreams) -> None:
+        self._upstreams = upstreams
+        self._downstreams = _turned(upstreams)
+        self._after: dict[str, set[str]] = {}
+
+    def is_upstream(self, wanted: str, task: str) -> bool:
+        if wanted in self._upstreams[task]:
+            return True
+        if wanted not in self._after:
+            self._after[wanted] = _reachable(wanted, self._downstreams)
+        return task in self._after[wanted]
+
+
+def _reachable(start: str, edges: Upstreams) -> set[str]:
+    found: set[str] = set()
+    waiting = list(edges[start])
     while waiting:
         name = waiting.pop()
-        if name == wanted:
-            return True
-        if name not in seen:
-            seen.add(name)
-            waiting += upstreams[name]
-    return False
+        if name not in found:
+            found.add(name)
+            waiting += edges[name]
+    return found
 
 
 def _check_cycles(plan: Plan, upstreams: Upstreams) -> Iterator[Finding]:
-    remaining = _on_loops(upstreams)
-    while remaining:
-        cycle = _a_cycle(remaining)
-        first, second = cycle[0], cycle[1]
-        message = f"the plan has a cycle: {' -> '.join(cycle)}"
-        at = _edge_origin(plan.tasks[first], second)
-        yield at.finding("F301", message, "each needs the next; take one of the edges out")
-        left = {name for name in remaining if name not in cycle}
-        remaining = _on_loops({name: tuple(up for up in remaining[name] if up in left) for name in left})
+    """One finding for each group of tasks that all need each other, near or far."""
+    for group in _groups(upstreams):
+        if len(group) > 1:
+            cycle = _a_cycle({name: tuple(up for up in upstreams[name] if up in group) for name in group})
+            at = _edge_origin(plan.tasks[cycle[0]], cycle[1])
+            message = f"the plan has a cycle: {' -> '.join(cycle)}"
+            yield at.finding("F301", message, "each needs the next; take one of the edges out")
 
 
-def _on_loops(upstreams: Upstreams) -> Upstreams:
-    """The tasks that are on a loop or between two: what could run is peeled off, from both ends."""
-    return _turned(_peeled(_turned(_peeled(upstreams))))
-
-
-def _peeled(upstreams: Upstreams) -> Upstreams:
+def _groups(upstreams: Upstreams) -> list[set[str]]:
+    """The strongly connected components (Kosaraju): what is finished last is where the next group is looked for."""
+    finished: list[str] = []
+    seen: set[str] = set()
+    for start in upstreams:
+        path = [(start, iter(upstreams[start]))] if start not in seen else []
+        seen.add(start)
+        while path:
+            name, rest = path[-1]
+            following = next((up for up in rest if up not in seen), None)
+            if following is None:
+                finished.append(name)
+                path.pop()
+            else:
+                seen.add(following)
+                path.append((following, iter(upstreams[following])))
     downstreams = _turned(upstreams)
-    waiting = {name: len(ups) for name, ups in upstreams.items()}
-    ready = [name for name, count in waiting.items() if count == 0]
-    while ready:
-        name = ready.pop()
-        del waiting[name]
-        for downstream in downstreams[name]:
-            waiting[downstream] -= 1
-            if waiting[downstream] == 0:
-                ready.append(downstream)
-    return {name: tuple(up for up in upstreams[name] if up in waiting) for name in waiting}
+    groups: list[set[str]] = []
+    placed: set[str] = set()
+    for start in reversed(finished):
+        group: set[str] = set()
+        waiting = [start]
+        while waiting:
+            name = waiting.pop()
+            if name not in placed:
+                placed.add(name)
+                group.add(name)
+                waiting += downstreams[name]
+        if group:
+            groups.append(group)
+    return groups
 
 
 def _turned(edges: Upstreams) -> Upstreams:

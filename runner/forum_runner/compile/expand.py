@@ -8,7 +8,7 @@ from typing import Any
 
 from forum_runner.compile import matrix, task_form
 from forum_runner.compile.inputs import check_argument
-from forum_runner.compile.project import Project
+from forum_runner.compile.project import MAX_EDGES, Project
 from forum_runner.compile.references import (
     only_as_a_whole,
     references_in,
@@ -20,8 +20,6 @@ from forum_runner.compile.scope import Binding, Handed, Known, RunFact, Scope, U
 from forum_runner.compile.values import Value, last_tasks, tasks_in, value_of
 from forum_runner.finding import Finding, Place
 from forum_runner.model import EdgeKind, Plan, PlanInput, Source, Task
-
-MAX_EDGES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +58,8 @@ class _Expander:
     objected: set[Place] = field(default_factory=set)
 
     def unfold(self, scope: Scope) -> None:
-        for name, task in scope.plan.tasks.items():
-            for suffix, values in matrix.instances(task) if task.matrix else (("", {}),):
+        for name, task in sorted(scope.plan.tasks.items()):
+            for suffix, values in self.project.instances(task):
                 if self.result.edges > MAX_EDGES:
                     return
                 inner = self.project.plan_of(task)
@@ -116,14 +114,12 @@ class _Expander:
     def _add(self, task: Task, scope: Scope, id_: str, values: Mapping[str, Any]) -> None:
         form = task_form.plain_fields(task, self.project)
         self._name_schemas(task)
-        needs, upstreams = self._edges(task, scope, values)
+        conditions = [*scope.conditions, *self._conditions(task, scope, values)]
+        if conditions:
+            form["when"] = conditions
+        needs, upstreams = self._edges(task, scope, values, conditions)
         if needs:
             form["needs"] = needs
-        conditions = (
-            (*scope.conditions, *self._conditions(task, scope, values)) if task.when or scope.conditions else ()
-        )
-        if conditions:
-            form["when"] = list(conditions)
         if task.foreach:
             source = self._value(task.foreach, scope, values)
             form["foreach"] = {"from": source, "as": task.foreach.name, "max": task.foreach.max}
@@ -144,25 +140,31 @@ class _Expander:
         self.result.edges += len(upstreams)
         self.result.tasks[id_] = ExpandedTask(form, upstreams)
 
-    def _edges(self, task: Task, scope: Scope, values: Mapping[str, Any]) -> tuple[list[Any], tuple[str, ...]]:
-        """Order edges by task, then data edges by name; the first tasks of a used plan come after what it needs."""
-        before = scope.after if not task.needs and not task.foreach else ()
+    def _edges(
+        self, task: Task, scope: Scope, values: Mapping[str, Any], conditions: list[dict[str, Any]]
+    ) -> tuple[list[Any], tuple[str, ...]]:
+        """Order edges by task, then data edges by name, and the ids that all of them come from.
+
+        The first tasks of a used plan come after what it needs, and every task after what its conditions look at.
+        """
+        before = set(scope.after) if not task.needs and not task.foreach else set()
         data: dict[str, dict[str, Any]] = {}
         for need in task.needs:
             if need.kind is EdgeKind.ORDER:
-                before = (*before, *self._ids(need, scope, values))
+                before |= set(self._ids(need, scope, values))
             else:
                 expects = (need.expects,) if need.expects is not None else ()
-                data[need.name] = task_form.data_edge(
-                    need.name, self._value(need, scope, values), expects, need.max_bytes
-                )
+                value = self._value(need, scope, values)
+                data[need.name] = task_form.data_edge(need.name, value, expects, need.max_bytes)
         if scope.is_handed_data:
             data |= self._handed_edges(task, scope)
-        if not before and not data:
+        if not before and not data and not conditions:
             return [], ()
-        order = sorted(set(before))
+        handed = {id_ for edge in data.values() for id_ in tasks_in(edge["from"])}
+        before |= {id_ for condition in conditions for id_ in tasks_in(condition["from"])} - handed
+        order = sorted(before)
         edges = [{"edge": "order", "task": id_} for id_ in order] + [data[name] for name in sorted(data)]
-        return edges, (*order, *(id_ for edge in data.values() for id_ in tasks_in(edge["from"])))
+        return edges, (*order, *sorted(handed))
 
     def _handed_edges(self, task: Task, scope: Scope) -> dict[str, dict[str, Any]]:
         names = {r.name for text, _ in texts_of(task) for r in references_in(text) if r.namespace == "inputs"}

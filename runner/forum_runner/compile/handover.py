@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 
 from forum_runner.compile.project import Project
 from forum_runner.compile.references import references_within, whole_reference
@@ -41,8 +42,10 @@ class TypeBook:
         chosen = select(self.of_instance(task), source.select)
         if isinstance(chosen, CannotHold):
             return chosen
-        axes = set(task.matrix or ()) - set(source.matrix)
-        return Type.list_of(chosen) if axes or task.foreach else chosen
+        if task.foreach:
+            return Type.list_of(chosen, task.foreach.max)
+        lengths = [len(values) for axis, values in (task.matrix or {}).items() if axis not in source.matrix]
+        return Type.list_of(chosen, prod(lengths)) if lengths else chosen
 
     def _of_outputs(self, plan: Plan) -> Type:
         properties = {}
@@ -124,6 +127,10 @@ def _check_arguments(task: Task, plan: Plan, project: Project, types: TypeBook) 
         if reference is None or expected is None:
             continue
         at = task.origin.at("with", name)
+        if expected.secret and reference.namespace in ("needs", "run"):
+            message = f"input '{name}' is secret, and what is handed over goes into the record"
+            yield at.finding("F018", message, "hand on a secret input: ${{ inputs.NAME }}")
+            continue
         need = next((n for n in task.needs if n.kind is EdgeKind.DATA and n.name == reference.name), None)
         if reference.namespace == "run":
             yield from _check_agreement(Type.of(TEXT), "run.id", expected.schema, at)

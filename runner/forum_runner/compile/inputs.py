@@ -9,13 +9,13 @@ from typing import Any
 
 import jsonschema_rs
 
-from forum_runner.canonical import canonical
 from forum_runner.compile.project import Project
 from forum_runner.compile.type_rules import Type
 from forum_runner.document import Origin, Path
 from forum_runner.finding import Finding, Place
 from forum_runner.manifest.instance_path import instance_path
 from forum_runner.manifest.suggest import hint_for, suggest
+from forum_runner.manifest.template import holds_reference
 from forum_runner.manifest.workflow import InputValue
 from forum_runner.manifest.written import as_written, is_unread
 from forum_runner.manifest.yaml_reader import read_yaml
@@ -36,7 +36,7 @@ class Misfit:
 def misfit(value: Any, schema: Schema | None) -> Misfit | None:
     if schema is None:
         return None
-    error = next(iter(_validator(canonical(schema.value)).iter_errors(value)), None)
+    error = next(iter(_validator(schema).iter_errors(value)), None)
     if error is None:
         return None
     path = instance_path(error, value)
@@ -47,10 +47,8 @@ def misfit(value: Any, schema: Schema | None) -> Misfit | None:
 
 
 @lru_cache(maxsize=1024)
-def _validator(schema: bytes) -> jsonschema_rs.Draft202012Validator:
-    import orjson
-
-    return jsonschema_rs.Draft202012Validator(orjson.loads(schema), offline=True)
+def _validator(schema: Schema) -> jsonschema_rs.Draft202012Validator:
+    return jsonschema_rs.Draft202012Validator(schema.value, offline=True)
 
 
 def typed(given: Mapping[str, InputValue], plan: Plan) -> dict[str, InputValue]:
@@ -90,11 +88,10 @@ def check_given(plan: Plan, given: Mapping[str, InputValue], *, complete: bool) 
         if declared is None:
             place = item.origin.key_place() if item.origin else COMMAND_LINE
             yield Finding("F015", place, f"the plan has no input '{name}'", hint_for(name, plan.inputs, "inputs"))
+        elif declared.secret:
+            yield from _check_secret(declared, item)
         elif item.problem is not None:
             yield Finding("F017", COMMAND_LINE, f"input '{name}' cannot be read: {item.problem}")
-        elif declared.secret and item.origin and not item.is_private:
-            message = f"input '{name}' is secret, so its value may not stand in a manifest"
-            yield item.origin.finding("F018", message, "give it when the run starts")
         elif wrong := misfit(item.value, declared.schema):
             place = item.origin.at(*wrong.path).place() if item.origin else COMMAND_LINE
             message = f"input '{name}' does not fit its schema: {wrong.reason}"
@@ -104,6 +101,15 @@ def check_given(plan: Plan, given: Mapping[str, InputValue], *, complete: bool) 
         if complete and name not in given and name not in meant and not declared.has_default and not declared.secret:
             message = f"input '{name}' has no value"
             yield declared.origin.key_finding("F016", message, f"give it with --input {name}=VALUE, or a 'default'")
+
+
+def _check_secret(declared: PlanInput, item: InputValue) -> Iterator[Finding]:
+    """A finding about a secret says nothing of its value, and points to no line that holds it."""
+    if item.origin and not item.is_private:
+        message = f"input '{declared.name}' is secret, so its value may not stand in a manifest"
+        yield item.origin.finding("F018", message, "give it when the run starts")
+    elif item.problem is not None or misfit(item.value, declared.schema):
+        yield Finding("F017", COMMAND_LINE, f"input '{declared.name}' does not fit its schema; it is secret")
 
 
 def check_arguments(plan: Plan, project: Project) -> Iterator[Finding]:
@@ -118,7 +124,7 @@ def check_arguments(plan: Plan, project: Project) -> Iterator[Finding]:
             if declared is None:
                 hint = hint_for(name, inner.inputs, "inputs")
                 yield at.key_finding("F707", f"the plan that '{task.id}' uses has no input '{name}'", hint)
-            elif not has_reference(value):
+            elif not holds_reference(value):
                 yield from check_argument(declared, value, at)
         meant = _meant(task.arguments, inner)
         for name, declared in inner.inputs.items():
@@ -134,18 +140,10 @@ def check_argument(declared: PlanInput, value: Any, at: Origin) -> Iterator[Find
     elif wrong := misfit(value, declared.schema):
         message = f"input '{declared.name}' does not fit its schema: {wrong.reason}"
         # What a reference brings is not mended where the reference stands.
-        hint = None if has_reference(as_written(at)) else wrong.hint
+        hint = None if holds_reference(as_written(at)) else wrong.hint
         yield at.at(*wrong.path).finding("F017", message, hint)
 
 
 def _meant(given: Iterable[str], plan: Plan) -> set[str | None]:
     """The inputs that misspelt names were meant for: they are not missing too."""
     return {suggest(name, plan.inputs) for name in given if name not in plan.inputs}
-
-
-def has_reference(value: Any) -> bool:
-    if isinstance(value, str):
-        return "${{" in value
-    if isinstance(value, Mapping):
-        return any(map(has_reference, value.values()))
-    return isinstance(value, list) and any(map(has_reference, value))

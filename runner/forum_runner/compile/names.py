@@ -1,6 +1,7 @@
 """Names must name something: agents, adapters, tiers, tasks; and a task must say what its agent can do."""
 
-from collections.abc import Iterable, Iterator
+import posixpath
+from collections.abc import Collection, Iterator
 
 from forum_runner.compile.project import Project
 from forum_runner.document import Origin
@@ -10,6 +11,7 @@ from forum_runner.manifest.suggest import hint_for
 from forum_runner.manifest.written import as_written, has_unknown_work, is_written
 from forum_runner.model import Agent, Answer, Plan, Policy, Reference, Roster, Task, Text
 
+_MAX_LISTED = 2_000
 # Of a task that uses a plan, only these are its own; the rest is the business of the tasks inside.
 _NOT_WITH_USES = (
     "instruction run output done_when accept retry escalate budget gate foreach "
@@ -22,6 +24,12 @@ def check_roster(roster: Roster) -> Iterator[Finding]:
         if adapter.base_url is not None and not is_url(adapter.base_url):
             hint = "http:// or https://, a host, and a port below 65536 if there is one"
             yield adapter.origin.at("base_url").finding("F205", "'base_url' is not of the right form", hint)
+        if adapter.argv is not None and not adapter.argv[0]:
+            yield adapter.origin.at("argv", 0).finding("F310", "the program has no name")
+        folder = posixpath.normpath(str(adapter.settings.get("cwd", ".")))
+        if folder.startswith(("/", "..")):
+            message = f"'{folder}' leaves the workspace"
+            yield adapter.origin.at("cwd").finding("F120", message, "write a folder inside it, relative, with '/'")
     for agent in roster.agents.values():
         at = agent.origin
         for tier, name in agent.adapters.items():
@@ -30,7 +38,7 @@ def check_roster(roster: Roster) -> Iterator[Finding]:
                 yield place.finding("F011", f"no adapter named '{name}' in the roster", _known(name, roster.adapters))
         if agent.adapters and agent.tier not in agent.adapters:
             message = f"agent '{agent.name}' begins with tier '{agent.tier}' and has no adapter for it"
-            yield at.at("tier").finding("F014", message, f"tiers: {', '.join(agent.adapters)}")
+            yield at.at("tier").finding("F014", message, _tiers(agent))
 
 
 def check_rates(policy: Policy, roster: Roster) -> Iterator[Finding]:
@@ -73,8 +81,7 @@ def _check_upstreams(task: Task, plan: Plan) -> Iterator[Finding]:
     if task.foreach and task.foreach.task not in plan.tasks:
         named.append((task.foreach.task, task.foreach.origin.at("task")))
     for name, at in named:
-        others = plan.tasks.keys() - {task.id}
-        yield at.finding("F013", f"no task named '{name}' in the plan", _known(name, others))
+        yield at.finding("F013", f"no task named '{name}' in the plan", _known(name, plan.tasks, but=task.id))
 
 
 def _check_uses(task: Task) -> Iterator[Finding]:
@@ -113,8 +120,7 @@ def _check_escalation(task: Task, project: Project) -> Iterator[Finding]:
     for index, tier in enumerate(task.escalate):
         at = task.origin.at("escalate", index)
         if agent and tier not in agent.adapters:
-            tiers = ", ".join(agent.adapters)
-            yield at.finding("F014", f"agent '{agent.name}' has no adapter for tier '{tier}'", f"tiers: {tiers}")
+            yield at.finding("F014", f"agent '{agent.name}' has no adapter for tier '{tier}'", _tiers(agent))
         elif tier.rank <= rank and tier not in task.escalate[:index]:
             yield at.finding("F313", f"tier '{tier}' does not climb", "from cheap over capable to frontier")
         rank = max(rank, tier.rank)
@@ -183,9 +189,16 @@ def _check_program(program: Text, at: Origin) -> Iterator[Finding]:
         yield at.finding("F310", "the program has no name")
 
 
+def _tiers(agent: Agent) -> str:
+    tiers = sorted(agent.adapters.keys(), key=lambda tier: tier.rank)
+    return f"tiers: {', '.join(tiers)}"
+
+
 def _unknown_agent(name: str, roster: Roster, origin: Origin) -> Finding:
     return origin.finding("F012", f"no agent named '{name}' in the roster", _known(name, roster.agents))
 
 
-def _known(name: str, names: Iterable[str]) -> str | None:
-    return hint_for(name, names, "there are")
+def _known(name: str, names: Collection[str], but: str | None = None) -> str | None:
+    if len(names) > _MAX_LISTED:
+        return None
+    return hint_for(name, [known for known in names if known != but], "there are")

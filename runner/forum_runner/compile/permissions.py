@@ -46,15 +46,19 @@ def candidates(project: Project) -> list[Agent]:
     return [agent for agent in agents if is_allowed(agent.adapters.get(agent.tier, ""), allow.adapters)]
 
 
+def allowed_adapters(agent: Agent, project: Project) -> list[str]:
+    allow = project.policy.allow.adapters if project.policy else (ANY,)
+    return [name for name in agent.adapters.values() if is_allowed(name, allow)]
+
+
 def reachable_adapters(project: Project) -> dict[str, Adapter]:
     """The adapters that the tasks can come to: those of workers, of judges and, with a lane, of all candidates."""
     found: dict[str, Adapter] = {}
     tasks = [task for plan in project.plans() for task in plan.tasks.values()]
     routed = candidates(project) if any(task.lane for task in tasks) else []
-    for agent in [*routed, *_judges(project, tasks)]:
-        names = agent.adapters.values() if agent in routed else (agent.adapters.get(agent.tier),)
-        adapters = (project.adapter(name) for name in names)
-        found |= {adapter.name: adapter for adapter in adapters if adapter is not None}
+    names = [name for agent in routed for name in allowed_adapters(agent, project)]
+    names += [agent.adapters.get(agent.tier, "") for agent in _judges(project, tasks)]
+    found |= {adapter.name: adapter for name in names if (adapter := project.adapter(name)) is not None}
     seen = set()
     for task in tasks:
         if (task.agent, task.escalate) not in seen:
@@ -87,6 +91,8 @@ def check_permissions(project: Project) -> Iterator[Finding]:
             if task.lane is not None and not is_routable:
                 message = f"the policy allows no agent that task '{task.id}' could be routed to"
                 yield task.origin.at("lane").finding("F501", message)
+            elif task.lane is not None:
+                yield from _check_routed_tiers(task, project)
     for adapter in reachable_adapters(project).values():
         yield from _check_adapter(adapter, allow)
 
@@ -110,6 +116,16 @@ def _check_tasks(plan: Plan, project: Project, allow: Allow) -> Iterator[Finding
             adapter = project.adapter(judge.adapters.get(judge.tier)) if judge else None
             if judge and adapter and not is_allowed(adapter.name, allow.adapters):
                 yield _refused_adapter(adapter.name, judge.name, check.origin)
+
+
+def _check_routed_tiers(task: Task, project: Project) -> Iterator[Finding]:
+    """Of the tiers that a routed task climbs to, each needs an adapter that is allowed, of one candidate at least."""
+    routed = candidates(project)
+    for index, tier in enumerate(task.escalate):
+        offered = [agent.adapters[tier] for agent in routed if tier in agent.adapters]
+        if offered and not any(is_allowed(name, project.policy.allow.adapters) for name in offered if project.policy):
+            message = f"the policy does not allow adapter '{offered[0]}', which a routed task could climb to"
+            yield task.origin.at("escalate", index).finding("F502", message, _how("adapters", offered[0]))
 
 
 def _refused_adapter(name: str, agent: str | None, origin: Origin) -> Finding:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from forum_runner.compile.matrix import instance_count
+from forum_runner.compile.matrix import instance_count, instances
 from forum_runner.document import Origin
 from forum_runner.finding import Finding
 from forum_runner.model import Adapter, Agent, Plan, Policy, Roster, Task, Tier
 
 MAX_PLAN_DEPTH = 16
 MAX_TASKS = 100_000
+MAX_EDGES = 1_000_000
+
+_ONE_INSTANCE: list[tuple[str, Mapping[str, Any]]] = [("", {})]
 
 FindPlan = Callable[[str, Origin], Plan | None]
+Instances = list[tuple[str, Mapping[str, Any]]]
 Ladder = list[tuple[Tier, Adapter]]
 
 
@@ -25,7 +30,16 @@ class Project:
     roster: Roster | None
     policy: Policy | None
     used: Mapping[Origin, Plan] = field(default_factory=dict)
+    _instances: dict[int, Instances] = field(default_factory=dict, compare=False)
     _ladders: dict[tuple[str | None, tuple[Tier, ...]], Ladder] = field(default_factory=dict, compare=False)
+
+    def instances(self, task: Task) -> Instances:
+        """The suffix of each instance's id and its values, in the order of the ids; one without a matrix has one."""
+        if not task.matrix:
+            return _ONE_INSTANCE
+        if id(task) not in self._instances:
+            self._instances[id(task)] = instances(task)
+        return self._instances[id(task)]
 
     def plan_of(self, task: Task) -> Plan | None:
         """The plan that a task uses."""
@@ -34,6 +48,20 @@ class Project:
     def plans(self) -> list[Plan]:
         """Every plan once, the root first."""
         return list({id(plan): plan for plan in (self.root, *self.used.values())}.values())
+
+    def inner_first(self) -> Iterator[Plan]:
+        """Every plan once, after all the plans that it uses."""
+        done: set[int] = set()
+
+        def visit(plan: Plan) -> Iterator[Plan]:
+            for task in plan.tasks.values():
+                inner = self.plan_of(task)
+                if inner is not None and id(inner) not in done:
+                    yield from visit(inner)
+            done.add(id(plan))
+            yield plan
+
+        return visit(self.root)
 
     def agent(self, name: str | None) -> Agent | None:
         return self.roster.agents.get(name) if self.roster and name else None
@@ -100,7 +128,7 @@ def collect_plans(root: Plan, find: FindPlan) -> tuple[dict[Origin, Plan], list[
 def task_counts(project: Project) -> dict[int, int]:
     """How many tasks each plan has when it is unfolded, by the plan's identity."""
     counts: dict[int, int] = {}
-    for plan in _inner_first(project):
+    for plan in project.inner_first():
         counts[id(plan)] = sum(
             instance_count(task) * (counts[id(inner)] if (inner := project.plan_of(task)) else 1)
             for task in plan.tasks.values()
@@ -108,25 +136,25 @@ def task_counts(project: Project) -> dict[int, int]:
     return counts
 
 
-def _inner_first(project: Project) -> Iterator[Plan]:
-    done: set[int] = set()
-
-    def visit(plan: Plan) -> Iterator[Plan]:
-        for task in plan.tasks.values():
-            inner = project.plan_of(task)
-            if inner is not None and id(inner) not in done:
-                yield from visit(inner)
-        done.add(id(plan))
-        yield plan
-
-    return visit(project.root)
-
-
 def check_size(project: Project) -> Iterator[Finding]:
     total = task_counts(project)[id(project.root)]
     if total > MAX_TASKS:
         message = f"the plan unfolds to {total:,} tasks, more than {MAX_TASKS:,}"
         yield project.root.origin.at("tasks").key_finding("F708", message)
+    if max(_value_sizes(project).values()) > MAX_EDGES:
+        message = f"the outputs of used plans unfold to more than {MAX_EDGES:,} values"
+        yield project.root.origin.at("tasks").key_finding("F708", message)
+
+
+def _value_sizes(project: Project) -> dict[int, int]:
+    """Of how many tasks' outputs the outputs of each plan are made, at most, by the plan's identity."""
+    sizes: dict[int, int] = {}
+    for plan in project.inner_first():
+        named = [plan.tasks[output.task] for output in plan.outputs.values() if output.task in plan.tasks]
+        sizes[id(plan)] = sum(
+            instance_count(task) * (sizes[id(inner)] if (inner := project.plan_of(task)) else 1) for task in named
+        )
+    return sizes
 
 
 def _shown(plan: Plan) -> str:

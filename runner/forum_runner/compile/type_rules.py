@@ -33,8 +33,9 @@ class Type:
         return cls(schema, schema)
 
     @classmethod
-    def list_of(cls, item: Type) -> Type:
-        return cls.of({"type": "array", "items": item})
+    def list_of(cls, item: Type, length: int) -> Type:
+        """A list of at most so many items."""
+        return cls.of({"type": "array", "items": item, "maxItems": length})
 
     @classmethod
     def record(cls, fields: Mapping[str, Type]) -> Type:

@@ -11,33 +11,22 @@ from typing import Any
 from forum_runner.compile import matrix
 from forum_runner.compile.project import Project
 from forum_runner.manifest import pointer
-from forum_runner.model import Plan, Source, Task
+from forum_runner.model import Plan, PlanOutput, Source, Task
 
 Value = dict[str, Any]
 
 
-def instances_of(task: Task, chosen: dict[str, str]) -> list[tuple[str, dict[str, Any]]]:
-    """The instances that an edge means: all of them, or those with the chosen values."""
-    found = [(suffix, dict(values)) for suffix, values in matrix.instances(task)]
-    if not chosen:
-        return found
-    return [(s, v) for s, v in found if all(matrix.as_text(v[axis]) == text for axis, text in chosen.items())]
-
-
 def value_of(project: Project, plan: Plan, prefix: str, source: Source, chosen: dict[str, str]) -> Value:
     """What a source brings in a plan that is unfolded under `prefix`; `chosen` is what it picks."""
-    task, path = plan.tasks[source.task], source.select
-    id_ = prefix + source.task
-    if not task.matrix:
-        return _of_instance(project, task, id_, path)
-    values = [_of_instance(project, task, id_ + suffix, path) for suffix, _ in instances_of(task, chosen)]
-    return values[0] if set(chosen) == set(task.matrix) else {"list": values}
+    task, id_ = plan.tasks[source.task], prefix + source.task
+    values = [_of_instance(project, task, id_ + suffix, source.select) for suffix in _picked(project, task, chosen)]
+    return values[0] if set(chosen) == set(task.matrix or ()) else {"list": values}
 
 
 def last_tasks(project: Project, plan: Plan, prefix: str, name: str, chosen: dict[str, str]) -> list[str]:
     """The ids that must be done before the task `name` is: of a used plan, the tasks that none of its tasks needs."""
     task = plan.tasks[name]
-    ids = [prefix + name + suffix for suffix, _ in instances_of(task, chosen)] if task.matrix else [prefix + name]
+    ids = [prefix + name + suffix for suffix in _picked(project, task, chosen)]
     inner = project.plan_of(task)
     if inner is None:
         return ids
@@ -45,6 +34,14 @@ def last_tasks(project: Project, plan: Plan, prefix: str, name: str, chosen: dic
     needed |= {t.foreach.task for t in inner.tasks.values() if t.foreach}
     last = [other for other in inner.tasks if other not in needed]
     return [found for id_ in ids for other in last for found in last_tasks(project, inner, id_ + "/", other, {})]
+
+
+def _picked(project: Project, task: Task, chosen: dict[str, str]) -> list[str]:
+    """The suffixes of the instances that are meant: all of them, or those with the chosen values."""
+    if chosen and set(chosen) == set(task.matrix or ()):
+        return [matrix.suffix(chosen)]
+    found = project.instances(task)
+    return [s for s, v in found if all(matrix.as_text(v[axis]) == text for axis, text in chosen.items())]
 
 
 def tasks_in(value: Value) -> Iterator[str]:
@@ -64,14 +61,21 @@ def tasks_in(value: Value) -> Iterator[str]:
 def _of_instance(project: Project, task: Task, id_: str, path: str) -> Value:
     inner = project.plan_of(task)
     if inner is not None:
-        outputs = {
-            name: value_of(project, inner, id_ + "/", output, matrix.literal_picks(output.matrix))
-            for name, output in inner.outputs.items()
-        }
-        return _selected({"object": outputs}, pointer.tokens(path))
+        return _of_outputs(project, inner, id_ + "/", pointer.tokens(path))
     if task.foreach:
         return {"each": id_, "item": path} if path else {"each": id_}
     return {"task": id_, "select": path} if path else {"task": id_}
+
+
+def _of_outputs(project: Project, plan: Plan, prefix: str, tokens: list[str]) -> Value:
+    """The outputs of a used plan as an object, or the one that the first token names and what the others name in it."""
+
+    def value(output: PlanOutput) -> Value:
+        return value_of(project, plan, prefix, output, matrix.literal_picks(output.matrix))
+
+    if tokens:
+        return _selected(value(plan.outputs[tokens[0]]), tokens[1:])
+    return {"object": {name: value(output) for name, output in plan.outputs.items()}}
 
 
 def _selected(value: Value, tokens: list[str]) -> Value:

@@ -68,7 +68,8 @@ class Manifests:
     def by_reference(self, reference: str, kind: str, origin: Origin) -> Manifest | None:
         """What `path`, `path#name` or `#name` means in the file that holds it."""
         path, name = split_reference(reference)
-        source = self._bundle.open_reference(path or origin.document.file.rpartition("/")[2], origin)
+        own = origin.document.file
+        source = self._bundle.open_reference(path, origin) if path else self._bundle.open_entry(own)
         if source is None:
             return None
         found = [m for m in self.all_in(source) if m.kind == kind and name in (None, m.name)]

@@ -1,7 +1,10 @@
 """JSON Pointers (RFC 6901)."""
 
+import re
 from collections.abc import Iterable
 from typing import Any
+
+_INDEX = re.compile(r"0|[1-9][0-9]{0,15}")
 
 
 def tokens(pointer: str) -> list[str]:
@@ -17,7 +20,7 @@ def look_up(value: Any, pointer: str) -> Any:
     for token in tokens(pointer):
         if isinstance(value, dict) and token in value:
             value = value[token]
-        elif isinstance(value, list) and token.isdecimal() and int(token) < len(value):
+        elif isinstance(value, list) and _INDEX.fullmatch(token) and int(token) < len(value):
             value = value[int(token)]
         else:
             raise KeyError(pointer)

@@ -17,6 +17,7 @@ import jsonschema_rs
 from forum_runner import resources
 from forum_runner.document import Document, Origin, Path
 from forum_runner.finding import Finding
+from forum_runner.manifest import pointer
 from forum_runner.manifest.instance_path import instance_path
 from forum_runner.manifest.suggest import hint_for, suggest
 
@@ -166,10 +167,21 @@ def _finding(origin: Origin, error: jsonschema_rs.ValidationError) -> Finding:
             return origin.finding("F206", f"{what} is {error.instance}, {side} the limit of {details['limit']}")
         case _Kind.UniqueItems():
             items: Any = error.instance
-            index = next(i for i, item in enumerate(items) if item in items[:i])
+            index = _second_of_two(items)
             return origin.at(index).finding("F210", f"{what} has {_shown(items[index])} twice")
         case _:
             return origin.finding("F207", f"{what} {_size_problem(kind.name, details)}")
+
+
+def _second_of_two(items: list[Any]) -> int:
+    """The index of the first item that stands earlier in the list too."""
+    seen: set[str] = set()
+    for index, item in enumerate(items):
+        written = json.dumps(item, sort_keys=True)
+        if written in seen:
+            return index
+        seen.add(written)
+    return 0
 
 
 def _not_a_choice(origin: Origin, error: jsonschema_rs.ValidationError, what: str) -> Finding:
@@ -218,12 +230,8 @@ def _at(value: Any, path: Path) -> Any:
 
 def _schema_at(error: jsonschema_rs.ValidationError) -> dict[str, Any]:
     """The schema that holds the keyword which failed."""
-    uri, _, pointer = (error.absolute_keyword_location or "").partition("#")
-    node: Any = _retrieve(uri)
-    for token in pointer.split("/")[1:-1]:
-        name = token.replace("~1", "/").replace("~0", "~")
-        node = node[int(name)] if isinstance(node, list) else node[name]
-    found: dict[str, Any] = node
+    uri, _, keyword = (error.absolute_keyword_location or "").partition("#")
+    found: dict[str, Any] = pointer.look_up(_retrieve(uri), keyword.rpartition("/")[0])
     return found
 
 
@@ -249,7 +257,7 @@ def _how_to_write(error: jsonschema_rs.ValidationError, types: list[str]) -> str
     if types == ["object"] and not isinstance(given, dict):
         fields = sorted(_schema_at(error).get("properties", {}))
         return f"fields: {', '.join(fields)}" if 0 < len(fields) <= 12 else None
-    if "string" not in types or not isinstance(given, int | float):
+    if "string" not in types or "object" in types or not isinstance(given, int | float):
         return None
     return _description(error) if "pattern" in _schema_at(error) else "write it in quotes"
 

@@ -1,6 +1,6 @@
 """Schemas that users write: checked, and made self-contained so that whoever gets the wave plan needs nothing else.
 
-`$ref` may name a part of the same schema or a file of the bundle, which is taken in under `$defs`, by its digest.
+`$ref` may name a part of the same schema or a file of the bundle, which is taken in under `$defs`, by its path.
 """
 
 from __future__ import annotations
@@ -30,8 +30,11 @@ from forum_runner.manifest.schema_keywords import (
 )
 from forum_runner.manifest.schema_loops import endless_reference
 from forum_runner.manifest.suggest import hint_for, suggest
+from forum_runner.manifest.template import holds_reference
 from forum_runner.model import Schema
 
+_FILE = "file:"  # what the name of a file's schema begins with in `$defs`
+_SAFE = "/$~:"
 _FRAGMENT = re.compile(r"(/[^#]*)?")
 _TYPES = "array boolean integer null number object string".split()
 _OLD_KEYWORDS = {"definitions": "$defs", "additionalItems": "items", "nullable": "type"}
@@ -103,13 +106,15 @@ class SchemaReader:
                 at = origin.at(*path, keyword)
                 if keyword in REFUSED:
                     findings.append(at.key_finding("F403", f"'{keyword}' is not read in schemas", "use '$defs'"))
+                elif keyword == "$defs" and any(str(name).startswith(_FILE) for name in schema[keyword]):
+                    findings.append(at.key_finding("F403", f"names in '$defs' may not begin with '{_FILE}'"))
                 elif keyword not in KEYWORDS and not keyword.startswith("x-"):
                     near = _OLD_KEYWORDS.get(keyword) or suggest(keyword, KEYWORDS)
                     hint = f"did you mean '{near}'?" if near else "your own begin with 'x-'"
                     findings.append(at.key_finding("F402", f"'{keyword}' is not a keyword of JSON Schema", hint))
                 elif keyword == "$schema" and str(schema[keyword]).rstrip("#") != DIALECT:
                     findings.append(at.finding("F403", "only JSON Schema 2020-12 is read", f"write {DIALECT}"))
-        if _has_reference(value):
+        if holds_reference(value):
             message = "references are not read in schemas"
             findings.append(origin.key_finding("F019", message, "write the value, or check it with a command"))
         reported = set()
@@ -140,7 +145,7 @@ class SchemaReader:
                 )
         except KeyError:
             self._bundle.findings.append(at.finding("F405", f"$ref '{ref}' names nothing that is there"))
-        return root + quote(fragment, safe="/$~")
+        return root + quote(fragment, safe=_SAFE)
 
     def _is_schema_in(self, whole: Any, target: Any) -> bool:
         if isinstance(target, bool):
@@ -161,8 +166,8 @@ class SchemaReader:
         return self._bundle.single_document(source, f"it is read from {at.document.file}") if source else None
 
     def _taken_in(self, document: Document, definitions: dict[str, Any]) -> str:
-        key = digest(canonical(document.value))
-        place = f"#/$defs/{key}"
+        key = f"{_FILE}{document.file}"
+        place = f"#/$defs/{quote(pointer.join([key])[1:], safe=_SAFE)}"
         if key not in definitions:
             definitions[key] = True  # stands in while the file is read: files may refer to each other
             definitions[key] = self._checked_and_rewritten(document.value, document.origin(), place, definitions)
@@ -185,13 +190,6 @@ def _rewritten(schema: Any, path: tuple[str | int, ...], targets: Mapping[tuple[
         else:
             result[keyword] = value
     return result
-
-
-def _has_reference(value: Any) -> bool:
-    if isinstance(value, str):
-        return "${{" in value
-    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return any(map(_has_reference, items))
 
 
 def _misuse(error: jsonschema_rs.ValidationError, at: Origin) -> Finding:

@@ -48,9 +48,9 @@ def resolve_plain(text: str) -> Any:
     if text[0] not in _NUMBER_START:
         return text
     if _INTEGER.fullmatch(text):
-        return _in_range(text, 10)
-    if _BASED.fullmatch(text):
         return _in_range(text, 0)
+    if _BASED.fullmatch(text):
+        return _in_range(text, 8 if text[1] == "o" else 16)
     if _FLOAT.fullmatch(text):
         return _float(text)
     if _NOT_FINITE.fullmatch(text):
@@ -74,10 +74,14 @@ def resolve_tagged(tag: str, text: str) -> Any:
 
 
 def _in_range(text: str, base: int) -> int:
+    digits = text[2:] if base else text.lstrip("-+")
+    significant = digits.lstrip("0") or "0"
     # Python refuses to convert very long digit strings, and JSON could not carry them.
-    if len(text) > _MAX_DIGITS and len(text.lstrip("-+0")) > _MAX_DIGITS:
+    if len(significant) > _MAX_DIGITS:
         raise NotJson(text)
-    value = int(text, base)
+    value = int(significant, base or 10)
+    if text.startswith("-"):
+        value = -value
     if abs(value) > MAX_INTEGER:
         raise NotJson(text)
     return value
@@ -86,8 +90,12 @@ def _in_range(text: str, base: int) -> int:
 def _float(text: str) -> int | float:
     """JSON knows one kind of number: what is whole is given as an integer."""
     value = float(text)
-    if not math.isfinite(value):
+    mantissa = text.lower().partition("e")[0]
+    has_vanished = value == 0 and any(digit in "123456789" for digit in mantissa)
+    if not math.isfinite(value) or has_vanished:
         raise NotJson(text)
-    if value.is_integer() and abs(value) <= MAX_INTEGER:
-        return int(value)
-    return value
+    if not value.is_integer():
+        return value
+    if abs(value) > MAX_INTEGER:
+        raise NotJson(text)
+    return int(value)

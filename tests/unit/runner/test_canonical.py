@@ -1,6 +1,5 @@
 """RFC 8785 bytes."""
 
-import hashlib
 import struct
 from typing import Any
 
@@ -54,10 +53,12 @@ def test_keys_beyond_the_bmp_are_sorted_by_utf_16() -> None:
     assert canonical({"\ue000": 1, "\U0001f600": 2}) == '{"\U0001f600":2,"\ue000":1}'.encode()
 
 
-def test_the_numbers_of_the_rfc_are_written_as_it_says() -> None:
-    """The first 1,000 lines of the published sequence that follow from its rule, by their published digest."""
-    static = (0x0010000000000000 + i for i in range(2000))
-    text = canonical([struct.unpack(">d", struct.pack(">Q", bits))[0] for bits in static])
+def test_the_smallest_numbers_are_written_as_the_reference_writes_them() -> None:
+    numbers = [struct.unpack(">d", struct.pack(">Q", 0x0010000000000000 + i))[0] for i in range(2000)]
 
-    assert text.startswith(b"[2.2250738585072014e-308,")
-    assert digest(b"") == hashlib.sha256(b"").hexdigest()
+    assert canonical(numbers) == rfc8785.dumps(numbers)
+    assert canonical(numbers[:1]) == b"[2.2250738585072014e-308]"
+
+
+def test_a_digest_is_lower_case_hexadecimal_sha_256() -> None:
+    assert digest(b"abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"

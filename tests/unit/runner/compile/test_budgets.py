@@ -72,6 +72,7 @@ def test_budgets_that_no_run_could_meet_are_refused() -> None:
     assert found({}, PRICED, run={"wall": "0ms"}) == ["F603"]
     assert found({"budget": {"usd": "0"}}, PRICED) == ["F603"]
     assert found({"budget": {"usd": "0"}}, {"type": "scripted"}) == []
+    assert found(judged | {"budget": {"usd": "0"}}, PRICED) == []
     assert found({}, PRICED, run={"calls": 2}, tasks=three) == ["F603"]
     assert found({}, PRICED, run={"calls": 3}, tasks=three) == []
     assert found({}, PRICED, limits={"calls": 2}, tasks=three) == ["F603"]

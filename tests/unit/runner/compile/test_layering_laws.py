@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from bundles import as_bytes, compiled, plan_manifest, without_bundle, workflow
 from forum_runner.compile.layer import cut, layer
+from forum_runner.compile.values import tasks_in
 
 NAMES = [f"t{index}" for index in range(24)]
 WORK = {"agent": "operator", "run": ["true"]}
@@ -26,6 +27,27 @@ def plans(draw: st.DrawFn) -> dict[str, Any]:
         needs = [u if k == "short" else {"task": u, "edge": k} for u, k in zip(upstream, kinds, strict=True)]
         tasks[name] = {**WORK, "needs": needs} if needs else dict(WORK)
     return {"tasks": tasks}
+
+
+@st.composite
+def rich_plans(draw: st.DrawFn) -> dict[str, Any]:
+    """Plans with matrices, conditions, checks, types and outputs."""
+    plan = draw(plans())
+    for name, task in plan["tasks"].items():
+        if draw(st.booleans()):
+            task["matrix"] = {
+                "b": draw(st.lists(st.integers(0, 9), min_size=1, max_size=3, unique=True)),
+                "a": ["x", "y"],
+            }
+        if draw(st.booleans()):
+            task["accept"] = [{"agent": "critic"}, {"schema": {"type": "string", "minLength": 1}}]
+        upstream: Any = [need if isinstance(need, str) else need["task"] for need in task.get("needs", [])]
+        has_condition: bool = draw(st.booleans())
+        if upstream and has_condition:
+            task["when"] = {"task": draw(st.sampled_from(upstream)), "output": {"not": {"const": name}}}
+    plan["outputs"] = {name: name for name in plan["tasks"]}
+    plan["inputs"] = {"k": {"type": "string", "default": "v"}, "j": {"default": {"z": 1, "a": [2]}}}
+    return plan
 
 
 def edges_of(plan: dict[str, Any]) -> list[tuple[str, str]]:
@@ -87,7 +109,7 @@ def test_the_cut_keeps_the_order_of_the_waves(plan: dict[str, Any], max_parallel
 
 
 @pytest.mark.requirement("COMPILE-PURE-001", "COMPILE-PURE-002")
-@given(plans(), st.integers(1, 6), st.randoms(use_true_random=False))
+@given(rich_plans(), st.integers(1, 6), st.randoms(use_true_random=False))
 def test_the_order_of_keys_and_documents_changes_only_the_digests_of_files(
     plan: dict[str, Any], max_parallel: int, source: random.Random
 ) -> None:
@@ -103,8 +125,24 @@ def test_the_order_of_keys_and_documents_changes_only_the_digests_of_files(
     assert first.wave_plan["digest"] == second.wave_plan["digest"]
 
 
+@pytest.mark.requirement("COMPILE-LAYER-003")
+@given(rich_plans())
+def test_whatever_a_task_takes_a_value_from_stands_in_an_earlier_wave(plan: dict[str, Any]) -> None:
+    result = compiled({"workflow.yaml": workflow(plan)})
+
+    assert result.wave_plan is not None, result.findings
+    position = {task: index for index, wave in enumerate(result.wave_plan["waves"]) for task in wave}
+    assert sorted(position) == sorted(result.wave_plan["tasks"])
+    for id_, task in result.wave_plan["tasks"].items():
+        values = [edge["from"] for edge in task.get("needs", []) if edge["edge"] == "data"]
+        values += [condition["from"] for condition in task.get("when", [])]
+        ids = [edge["task"] for edge in task.get("needs", []) if edge["edge"] == "order"]
+        for upstream in [*ids, *(found for value in values for found in tasks_in(value))]:
+            assert position[upstream] < position[id_]
+
+
 @pytest.mark.requirement("COMPILE-WRITE-001")
-@given(plans())
+@given(rich_plans())
 def test_the_same_bundle_gives_the_same_bytes(plan: dict[str, Any]) -> None:
     files = {"workflow.yaml": workflow(plan)}
 

@@ -165,6 +165,10 @@ def test_an_agent_that_judges_itself_is_a_warning() -> None:
         ({"type": "x-mine", "settings": {"a": 1}}, []),
         ({"type": "x-mine", "a": 1}, ["F201"]),
         ({"type": "comand"}, ["F204"]),
+        ({"type": "command", "cwd": "../up"}, ["F120"]),
+        ({"type": "command", "cwd": "/abs"}, ["F120"]),
+        ({"type": "command", "cwd": "sub/../other"}, []),
+        ({"type": "command", "argv": [""]}, ["F310"]),
         ({"type": "openai"}, ["F203", "F203"]),
         ({"type": "scripted", "argv": ["x"]}, ["F201"]),
         ({"argv": ["x"]}, ["F203"]),
@@ -248,3 +252,12 @@ def test_an_agents_adapters_are_in_the_roster(agent: dict[str, Any], expected: l
     roster = {"adapters": ROSTER["adapters"], "agents": ROSTER["agents"] | {"one": agent}}
 
     assert plan_codes({"tasks": {"a": RUN}}, roster=roster) == expected
+
+
+@pytest.mark.requirement("MANIFEST-ROSTER-002", "COMPILE-PURE-002")
+def test_lists_without_an_order_are_sorted() -> None:
+    agents = {"a": {"adapter": "small", "keywords": ["b", "a"]}}
+
+    plan = compiled_plan({"tasks": {"t": {"agent": "a", "instruction": "x"}}}, roster=ROSTER | {"agents": agents})
+
+    assert plan["agents"]["a"]["keywords"] == ["a", "b"]

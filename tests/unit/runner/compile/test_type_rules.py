@@ -106,7 +106,8 @@ def test_a_record_of_types_is_a_closed_object() -> None:
     assert isinstance(select(record, "/b"), CannotHold)
     found = select(record, "/a")
     assert isinstance(found, Type) and found.kinds() == {"string"}
-    assert Type.list_of(record).kinds() == {"array"}
+    assert Type.list_of(record, 2).kinds() == {"array"}
+    assert isinstance(select(Type.list_of(record, 2), "/2"), CannotHold)
 
 
 SCHEMAS = st.recursive(

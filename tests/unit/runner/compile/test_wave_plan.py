@@ -54,40 +54,53 @@ def test_comments_quotes_and_style_change_only_the_digests_of_files() -> None:
 
 @pytest.mark.requirement("COMPILE-WRITE-003", "MANIFEST-SCHEMA-002")
 def test_schemas_stand_once_under_their_digest_and_refer_to_nothing_outside() -> None:
-    note: Any = {"type": "object", "properties": {"kind": {"$ref": "kinds.json#/$defs/kind"}, "next": {"$ref": "#"}}}
-    kinds: Any = {"$defs": {"kind": {"enum": ["a", "b"]}, "self": {"$ref": "note.json"}}}
+    note: Any = {
+        "type": "object",
+        "properties": {"kind": {"$ref": "sub/kinds.json#/$defs/kind"}, "next": {"$ref": "#"}},
+    }
+    kinds: Any = {"$defs": {"kind": {"enum": ["a", "b"]}, "self": {"$ref": "../note.json"}}}
     typed = {**RUN, "output": {"$ref": "note.json"}}
-    files = {"workflow.yaml": workflow({"tasks": {"a": typed, "b": typed}}), "note.json": note, "kinds.json": kinds}
+    files = {"workflow.yaml": workflow({"tasks": {"a": typed, "b": typed}}), "note.json": note, "sub/kinds.json": kinds}
 
     result = compiled(files)
 
     assert result.wave_plan is not None, result.findings
     schemas = result.wave_plan["schemas"]
-    names = {name: sha256(rfc8785.dumps(value)) for name, value in (("note", note), ("kinds", kinds))}
-    assert schemas == {
-        sha256(rfc8785.dumps(schema)): schema
-        for schema in list[Any](
-            [
-                {
-                    "$ref": f"#/$defs/{names['note']}",
-                    "$defs": {
-                        names["note"]: {
-                            "type": "object",
-                            "properties": {
-                                "kind": {"$ref": f"#/$defs/{names['kinds']}/$defs/kind"},
-                                "next": {"$ref": f"#/$defs/{names['note']}"},
-                            },
-                        },
-                        names["kinds"]: {
-                            "$defs": {"kind": {"enum": ["a", "b"]}, "self": {"$ref": f"#/$defs/{names['note']}"}}
-                        },
-                    },
-                }
-            ]
-        )
+    schema = {
+        "$ref": "#/$defs/file:note.json",
+        "$defs": {
+            "file:note.json": {
+                "type": "object",
+                "properties": {
+                    "kind": {"$ref": "#/$defs/file:sub~1kinds.json/$defs/kind"},
+                    "next": {"$ref": "#/$defs/file:note.json"},
+                },
+            },
+            "file:sub/kinds.json": {
+                "$defs": {"kind": {"enum": ["a", "b"]}, "self": {"$ref": "#/$defs/file:note.json"}}
+            },
+        },
     }
+    assert schemas == {sha256(rfc8785.dumps(schema)): schema}  # type: ignore[arg-type]
     assert {result.wave_plan["tasks"][name]["output"] for name in ("a", "b")} == set(schemas)
-    assert [item["path"] for item in result.wave_plan["bundle"]] == ["kinds.json", "note.json", "workflow.yaml"]
+    assert [item["path"] for item in result.wave_plan["bundle"]] == ["note.json", "sub/kinds.json", "workflow.yaml"]
+
+
+@pytest.mark.requirement("COMPILE-WRITE-003")
+def test_files_that_read_alike_and_mean_different_things_are_told_apart() -> None:
+    typed = {**RUN, "output": {"properties": {"s": {"$ref": "a/x.json"}, "i": {"$ref": "b/x.json"}}}}
+    files = {"workflow.yaml": workflow({"tasks": {"t": typed}})} | {
+        f"{folder}/{name}.json": content
+        for folder, kind in (("a", "string"), ("b", "integer"))
+        for name, content in (("x", {"$ref": "y.json"}), ("y", {"type": kind}))
+    }
+
+    result = compiled(files)
+
+    assert result.wave_plan is not None, result.findings
+    definitions = next(iter(result.wave_plan["schemas"].values()))["$defs"]
+    assert definitions["file:a/y.json"] == {"type": "string"}
+    assert definitions["file:b/y.json"] == {"type": "integer"}
 
 
 @pytest.mark.requirement("MANIFEST-SCHEMA-001")
@@ -100,6 +113,9 @@ def test_schemas_stand_once_under_their_digest_and_refer_to_nothing_outside() ->
         ({"properties": {"a": {"typ": "string"}}}, ["F402"]),
         ({"x-note": 1}, []),
         ({"$id": "https://example.com/x"}, ["F403"]),
+        ({"$anchor": "x"}, ["F403"]),
+        ({"$defs": {"file:x": True}}, ["F403"]),
+        ({"description": "${{ inputs.x }}"}, ["F019"]),
         ({"$schema": "http://json-schema.org/draft-07/schema#"}, ["F403"]),
         ({"$schema": "https://json-schema.org/draft/2020-12/schema"}, []),
         ({"properties": {"typ": True}}, []),
@@ -118,6 +134,8 @@ def test_schemas_that_users_write_are_checked(schema: Any, expected: list[str]) 
         ("other.json", []),
         ("other.json#/$defs/b", []),
         ("#/$defs/none", ["F405"]),
+        ("#/allOf/00", ["F405"]),
+        ("#/allOf/" + "0" * 5000, ["F405"]),
         ("other.json#/$defs/none", ["F405"]),
         ("#anchor", ["F405"]),
         ("none.json", ["F101"]),
@@ -157,6 +175,11 @@ def test_only_agents_and_adapters_that_can_be_reached_are_written() -> None:
     assert reach(climbing) == ({"writer": {"cheap": "small", "frontier": "large"}}, ["large", "small"])
     both = {"critic": {"capable": "small"}, "writer": {"cheap": "small", "frontier": "large"}}
     assert reach(routed) == (both, ["large", "small"])
+    narrow = {"allow": {"adapters": ["small"]}}
+    held_back = compiled_plan({"tasks": {"a": {"lane": "auto", "instruction": "x"}}}, policy=narrow)
+    assert reach(held_back) == ({"critic": {"capable": "small"}, "writer": {"cheap": "small"}}, ["small"])
+    climbing_task = {"lane": "auto", "instruction": "x", "escalate": ["frontier"]}
+    assert plan_codes({"tasks": {"a": climbing_task}}, policy=narrow) == ["F502"]
 
 
 @pytest.mark.requirement("COMPILE-WRITE-005", "COMPILE-INPUT-003", "MANIFEST-TEXT-001", "MANIFEST-TEXT-002")

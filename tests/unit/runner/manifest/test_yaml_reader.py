@@ -49,6 +49,10 @@ def found_in(content: bytes | str, name: str = "file.yaml") -> list[tuple[str, i
         ("0o17", 15),
         ("0x1F", 31),
         ("+12", 12),
+        ("0" * 5000 + "7", 7),
+        ("0x" + "0" * 30 + "f", 15),
+        ("0e5", 0),
+        ("0.0", 0),
         ("-0", 0),
         ("1e3", 1000),
         ("1.5", 1.5),
@@ -210,7 +214,20 @@ def test_an_alias_bomb_is_refused() -> None:
 
 @pytest.mark.requirement("MANIFEST-READ-005")
 @pytest.mark.parametrize(
-    "number", ["9007199254740992", "-9007199254740992", "1e400", ".inf", "-.INF", ".nan", "9" * 5000]
+    "number",
+    [
+        "9007199254740992",
+        "-9007199254740992",
+        "1e400",
+        "1e16",
+        "1e-400",
+        "9007199254740993.0",
+        "0x" + "f" * 30,
+        ".inf",
+        "-.INF",
+        ".nan",
+        "9" * 5000,
+    ],
 )
 def test_numbers_that_json_cannot_carry_are_refused(number: str) -> None:
     assert found_in(f"a: {number}\n") == [("F118", 1, 4)]

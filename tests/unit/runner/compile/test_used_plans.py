@@ -1,12 +1,10 @@
-"""Matrices, foreach and used plans in the wave plan."""
+"""Used plans in the wave plan."""
 
 from typing import Any
 
 import pytest
 
-from bundles import codes, compiled, compiled_plan, plan_codes, plan_manifest, workflow
-from forum_runner.compile import matrix
-from forum_runner.model import Task
+from bundles import codes, compiled, plan_manifest, workflow
 
 RUN = {"agent": "operator", "run": ["true"]}
 ASK = {"agent": "critic", "instruction": "Look."}
@@ -30,138 +28,6 @@ def unfolded(tasks: dict[str, Any], inner: Any = INNER, **body: Any) -> Any:
 
 def order(*ids: str) -> list[dict[str, str]]:
     return [{"edge": "order", "task": id_} for id_ in ids]
-
-
-@pytest.mark.requirement("COMPILE-MATRIX-001")
-def test_a_matrix_becomes_one_task_for_every_combination() -> None:
-    task = {
-        **ASK,
-        "instruction": "In ${{ matrix.lang }}: ${{ matrix.n }}",
-        "matrix": {"n": [2, 10], "lang": ["de", "a b/ü"]},
-    }
-
-    tasks = compiled_plan({"tasks": {"say": task}})["tasks"]
-
-    assert {id_: form["instruction"] for id_, form in tasks.items()} == {
-        "say[lang=a%20b%2F%C3%BC,n=10]": ["In a b/ü: 10"],
-        "say[lang=a%20b%2F%C3%BC,n=2]": ["In a b/ü: 2"],
-        "say[lang=de,n=10]": ["In de: 10"],
-        "say[lang=de,n=2]": ["In de: 2"],
-    }
-    assert tasks["say[lang=de,n=2]"]["matrix"] == {"lang": "de", "n": 2}
-
-
-@pytest.mark.requirement("COMPILE-MATRIX-001")
-@pytest.mark.parametrize(
-    ("axes", "expected"),
-    [
-        ({}, ["F701"]),
-        ({"a": []}, ["F701"]),
-        ({"a": [1, "1"]}, ["F703"]),
-        ({"a": ["true", True]}, ["F703"]),
-        ({"a": list(range(1000))}, []),
-        ({"a": list(range(501)), "b": [1, 2]}, ["F702"]),
-    ],
-)
-def test_a_matrix_has_values_that_differ_and_not_too_many(axes: Any, expected: list[str]) -> None:
-    assert plan_codes({"tasks": {"say": {**ASK, "matrix": axes}}}) == expected
-
-
-@pytest.mark.requirement("COMPILE-MATRIX-001")
-def test_ids_of_instances_are_sorted_as_text() -> None:
-    origin: Any = None
-    task = Task(origin, "t", matrix={"n": (10, 9, 2)})
-
-    assert [suffix for suffix, _ in matrix.instances(task)] == ["[n=10]", "[n=2]", "[n=9]"]
-
-
-@pytest.mark.requirement("COMPILE-MATRIX-002", "COMPILE-WRITE-007")
-def test_an_edge_from_a_matrix_brings_a_list_and_a_pick_brings_one() -> None:
-    say = {**ASK, "matrix": {"lang": ["de", "en"], "n": [1, 2]}, "output": {"type": "object"}}
-    plan = compiled_plan(
-        {
-            "tasks": {
-                "say": say,
-                "all": {**ASK, "needs": [{"task": "say", "select": "/x"}]},
-                "some": {**ASK, "needs": [{"task": "say", "matrix": {"n": 2}}]},
-                "one": {
-                    **ASK,
-                    "matrix": {"lang": ["de", "en"]},
-                    "needs": [{"task": "say", "matrix": {"lang": "${{ matrix.lang }}", "n": 1}}],
-                },
-                "after": {**ASK, "needs": [{"task": "say", "edge": "order", "matrix": {"lang": "de"}}]},
-            }
-        }
-    )
-
-    def source(task: str) -> Any:
-        return plan["tasks"][task]["needs"][0]["from"]
-
-    names = ["say[lang=de,n=1]", "say[lang=de,n=2]", "say[lang=en,n=1]", "say[lang=en,n=2]"]
-    assert source("all") == {"list": [{"task": name, "select": "/x"} for name in names]}
-    assert source("some") == {"list": [{"task": names[1]}, {"task": names[3]}]}
-    assert source("one[lang=en]") == {"task": "say[lang=en,n=1]"}
-    assert plan["tasks"]["after"]["needs"] == order(*names[:2])
-
-
-@pytest.mark.requirement("COMPILE-MATRIX-002")
-def test_conditions_foreach_and_outputs_pick_instances_too() -> None:
-    say = {**ASK, "matrix": {"lang": ["de", "en"]}, "output": {"type": "array"}}
-    after = {**ASK, "matrix": {"lang": ["de", "en"]}, "needs": [{"task": "say", "edge": "order"}]}
-    after["when"] = {"task": "say", "matrix": {"lang": "${{ matrix.lang }}"}, "output": {"minItems": 1}}
-    each = {**ASK, "foreach": {"task": "say", "matrix": {"lang": "en"}, "as": "item", "max": 3}}
-    outputs = {"de": {"task": "say", "matrix": {"lang": "de"}}, "all": "after", "each": "each"}
-
-    plan = compiled_plan({"tasks": {"say": say, "after": after, "each": each}, "outputs": outputs})
-
-    assert plan["tasks"]["after[lang=de]"]["when"][0]["from"] == {"task": "say[lang=de]"}
-    assert plan["tasks"]["each"]["foreach"]["from"] == {"task": "say[lang=en]"}
-    assert plan["outputs"]["de"] == {"task": "say[lang=de]"}
-    wrong = {"de": {"task": "say", "matrix": {"lang": "fr"}}}
-    assert plan_codes({"tasks": {"say": say}, "outputs": wrong}) == ["F307"]
-    wrong = {"de": {"task": "say", "matrix": {"lang": "${{ inputs.x }}"}}}
-    assert plan_codes({"tasks": {"say": say}, "outputs": wrong}) == ["F020"]
-
-
-@pytest.mark.requirement("COMPILE-MATRIX-002")
-@pytest.mark.parametrize("pick", [{"lnag": "de"}, {"lang": "fr"}, {"lang": "${{ matrix.lang }}", "x": 1}])
-def test_a_pick_names_what_is_there(pick: dict[str, Any]) -> None:
-    say = {**ASK, "matrix": {"lang": ["de"]}}
-    other = {**ASK, "matrix": {"lang": ["de"]}, "needs": [{"task": "say", "matrix": pick}]}
-
-    assert plan_codes({"tasks": {"say": say, "other": other}}) == ["F307"]
-
-
-@pytest.mark.requirement("COMPILE-FOREACH-001", "COMPILE-TYPE-004")
-def test_a_foreach_is_a_template_whose_outputs_are_a_list() -> None:
-    find = {**ASK, "output": {"type": "object", "properties": {"items": {"type": "array"}}}}
-    each = {
-        **ASK,
-        "foreach": {"task": "find", "select": "/items", "as": "item", "max": 7},
-        "output": {"type": "object"},
-    }
-    tasks = {"find": find, "each": each, "sum": {**ASK, "needs": [{"task": "each", "select": "/x"}]}}
-
-    plan = compiled_plan({"tasks": tasks})
-
-    assert plan["tasks"]["each"]["foreach"] == {"from": {"task": "find", "select": "/items"}, "as": "item", "max": 7}
-    assert plan["tasks"]["sum"]["needs"] == [{"edge": "data", "as": "each", "from": {"each": "each", "item": "/x"}}]
-    assert plan["waves"] == [["find"], ["each"], ["sum"]]
-
-
-@pytest.mark.requirement("COMPILE-TYPE-004")
-def test_a_foreach_over_what_is_no_list_is_a_finding() -> None:
-    each = {**ASK, "foreach": {"task": "find", "as": "item", "max": 7}}
-
-    assert plan_codes({"tasks": {"find": ASK, "each": each}}) == ["F408"]
-
-
-@pytest.mark.requirement("COMPILE-FOREACH-001")
-def test_a_foreach_does_not_stand_beside_a_matrix() -> None:
-    find = {**ASK, "output": {"type": "array"}}
-    each = {**ASK, "foreach": {"task": "find", "as": "item", "max": 7}, "matrix": {"a": [1]}}
-
-    assert plan_codes({"tasks": {"find": find, "each": each}}) == ["F704"]
 
 
 @pytest.mark.requirement("COMPILE-UNFOLD-001", "COMPILE-UNFOLD-002")
@@ -371,3 +237,95 @@ def test_plans_may_be_nested_16_deep() -> None:
         return codes(files, f"p{depth}.yaml")
 
     assert (found(16), found(17)) == ([], ["F709"])
+
+
+@pytest.mark.requirement("COMPILE-UNFOLD-005", "COMPILE-LAYER-003")
+def test_a_task_comes_after_all_that_its_conditions_look_at() -> None:
+    inner = plan_manifest(tasks={"a": RUN, "b": RUN, "c": {**RUN, "needs": ["b"]}}, outputs={"first": "a", "last": "c"})
+    need = {"task": "use", "select": "/first"}
+    t = {**ASK, "needs": [need], "when": {"task": "use", "select": "/last", "output": {"const": "x"}}}
+
+    plan = unfolded({"use": {"uses": "inner.yaml"}, "t": t}, inner)
+
+    assert plan["waves"] == [["use/a", "use/b"], ["use/c"], ["t"]]
+    assert plan["tasks"]["t"]["needs"][0] == {"edge": "order", "task": "use/c"}
+
+
+@pytest.mark.requirement("COMPILE-UNFOLD-003")
+@pytest.mark.parametrize(
+    ("select", "expected"), [("/all/1", []), ("/all/2", ["F406"]), ("/each/2", []), ("/each/3", ["F406"])]
+)
+def test_an_index_beyond_the_instances_is_a_finding(select: str, expected: list[str]) -> None:
+    inner = plan_manifest(
+        tasks={
+            "list": {**ASK, "output": {"type": "array"}},
+            "m": {**ASK, "matrix": {"n": [1, 2]}},
+            "e": {**ASK, "foreach": {"task": "list", "as": "i", "max": 3}},
+        },
+        outputs={"all": "m", "each": "e"},
+    )
+    body = {"tasks": {"use": {"uses": "inner.yaml"}}, "outputs": {"x": {"task": "use", "select": select}}}
+
+    assert codes({"workflow.yaml": workflow(body), "inner.yaml": inner}) == expected
+
+
+@pytest.mark.requirement("COMPILE-UNFOLD-004")
+def test_what_an_edge_cuts_is_cut_through_two_plans() -> None:
+    middle = plan_manifest(
+        "middle",
+        inputs={"t": {"type": "string"}},
+        tasks={"go": {"uses": "inner.yaml", "with": {"text": "${{ inputs.t }}"}}},
+    )
+    use = {"uses": "middle.yaml", "needs": [{"task": "get", "max_bytes": 7}], "with": {"t": "${{ needs.get }}"}}
+    files = {"workflow.yaml": workflow({"tasks": {"get": RUN, "use": use}}), "middle.yaml": middle, "inner.yaml": INNER}
+
+    result = compiled(files)
+
+    assert result.wave_plan is not None, result.findings
+    assert result.wave_plan["tasks"]["use/go/read"]["needs"][1]["max_bytes"] == 7
+
+
+@pytest.mark.requirement("COMPILE-UNFOLD-002")
+def test_a_list_that_a_foreach_takes_is_not_what_a_used_plan_ends_with() -> None:
+    inner = plan_manifest(
+        tasks={
+            "list": {**ASK, "output": {"type": "array"}},
+            "each": {**ASK, "foreach": {"task": "list", "as": "i", "max": 3}},
+        }
+    )
+
+    plan = unfolded(
+        {"use": {"uses": "inner.yaml"}, "last": {**RUN, "needs": [{"task": "use", "edge": "order"}]}}, inner
+    )
+
+    assert plan["tasks"]["last"]["needs"] == order("use/each")
+
+
+@pytest.mark.requirement("MANIFEST-SECRET-001")
+def test_what_is_handed_over_is_no_secret() -> None:
+    inner = plan_manifest(inputs={"key": {"secret": True}}, tasks={"t": {**ASK, "instruction": "${{ inputs.key }}"}})
+    use = {"uses": "inner.yaml", "needs": ["get"], "with": {"key": "${{ needs.get }}"}}
+
+    assert codes({"workflow.yaml": workflow({"tasks": {"get": RUN, "use": use}}), "inner.yaml": inner}) == ["F018"]
+
+
+@pytest.mark.requirement("COMPILE-UNFOLD-001")
+def test_outputs_that_multiply_are_refused_before_they_are_made() -> None:
+    files: dict[str, Any] = {"p0.yaml": plan_manifest("p0", tasks={"t": RUN}, outputs={f"o{n}": "t" for n in range(9)})}
+    for level in range(1, 12):
+        uses = {"t": {"uses": f"p{level - 1}.yaml"}}
+        files[f"p{level}.yaml"] = plan_manifest(f"p{level}", tasks=uses, outputs={f"o{n}": "t" for n in range(9)})
+    files["workflow.yaml"] = workflow("p11.yaml")  # type: ignore[arg-type]
+
+    assert codes(files) == ["F708"]
+
+
+@pytest.mark.requirement("COMPILE-BUDGET-003")
+def test_plans_that_are_used_often_are_counted_once_each() -> None:
+    files: dict[str, Any] = {"p0.yaml": plan_manifest("p0", tasks={"t": RUN})}
+    for level in range(1, 15):
+        tasks = {f"t{n}": {"uses": f"p{level - 1}.yaml"} for n in range(10)}
+        files[f"p{level}.yaml"] = plan_manifest(f"p{level}", tasks=tasks)
+    files["workflow.yaml"] = workflow({"tasks": {"use": {"uses": "p14.yaml", "matrix": {"a": []}}}})
+
+    assert codes(files) == ["F701"]
