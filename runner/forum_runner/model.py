@@ -1,4 +1,4 @@
-"""What the manifests say, as values: roster, policy, plan. How they were written is no longer visible here.
+"""What the manifests say, as values: roster, policy, plan. How they were written is not visible here.
 
 Spans are in milliseconds, money is in millionths of a US dollar. What a manifest got wrong is left out (None or empty),
 so that one mistake does not hide the next; nothing is executed from a model that has findings.
@@ -258,6 +258,8 @@ class Task:
     @property
     def sources(self) -> tuple[Source, ...]:
         """All that takes a value from another task."""
+        if self.when is None and self.foreach is None:
+            return self.needs
         return (*self.needs, *(source for source in (self.when, self.foreach) if source is not None))
 
 

@@ -96,12 +96,14 @@ class _Ancestry:
 
     def __init__(self, upstreams: Upstreams) -> None:
         self._upstreams = upstreams
-        self._downstreams = _turned(upstreams)
+        self._downstreams: Upstreams | None = None
         self._after: dict[str, set[str]] = {}
 
     def is_upstream(self, wanted: str, task: str) -> bool:
         if wanted in self._upstreams[task]:
             return True
+        if self._downstreams is None:
+            self._downstreams = _turned(self._upstreams)
         if wanted not in self._after:
             self._after[wanted] = _reachable(wanted, self._downstreams)
         return task in self._after[wanted]
@@ -120,6 +122,8 @@ def _reachable(start: str, edges: Upstreams) -> set[str]:
 
 def _check_cycles(plan: Plan, upstreams: Upstreams) -> Iterator[Finding]:
     """One finding for each group of tasks that all need each other, near or far."""
+    upstreams = {name: needed for name, needed in upstreams.items() if needed}
+    upstreams = {name: tuple(up for up in needed if up in upstreams) for name, needed in upstreams.items()}
     for group in _groups(upstreams):
         if len(group) > 1:
             cycle = _a_cycle({name: tuple(up for up in upstreams[name] if up in group) for name in group})
