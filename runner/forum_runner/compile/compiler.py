@@ -15,7 +15,7 @@ from forum_runner.compile.expand import expand
 from forum_runner.compile.handover import TypeBook, check_handover
 from forum_runner.compile.inputs import check_arguments, check_declared, check_given, typed
 from forum_runner.compile.matrix import check_matrix
-from forum_runner.compile.names import check_answers, check_names, check_rates, check_roster
+from forum_runner.compile.names import check_answer_ids, check_answers, check_names, check_rates, check_roster
 from forum_runner.compile.permissions import check_allow_lists, check_permissions
 from forum_runner.compile.project import MAX_EDGES, Project, check_size, collect_plans
 from forum_runner.compile.references import check_references
@@ -140,6 +140,8 @@ def _bindings(plan: Plan, inputs: Mapping[str, InputValue]) -> dict[str, Binding
 def _written(bundle: Bundle, workflow: Workflow, project: Project, bindings: Mapping[str, Binding]) -> Compilation:
     expansion = expand(project, bindings)
     bundle.findings += expansion.findings
+    forms = {id_: task.form for id_, task in expansion.tasks.items()}
+    bundle.findings += check_answer_ids(workflow.answers, forms)
     if expansion.edges > MAX_EDGES:
         message = f"the plan unfolds to more than {MAX_EDGES:,} edges"
         bundle.findings.append(project.root.origin.at("tasks").key_finding("F708", message))

@@ -1,7 +1,9 @@
 """Names must name something: agents, adapters, tiers, tasks; and a task must say what its agent can do."""
 
 import posixpath
-from collections.abc import Collection, Iterator
+import re
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
 
 from forum_runner.compile.project import Project
 from forum_runner.document import Origin
@@ -12,6 +14,8 @@ from forum_runner.manifest.written import as_written, has_unknown_work, is_writt
 from forum_runner.model import Agent, Answer, Plan, Policy, Reference, Roster, Task, Text
 
 _MAX_LISTED = 2_000
+_INSTANCE = re.compile(r"\[[^\]]*\]?")
+_NUMBERED = re.compile(r"\[[0-9]+\]$")
 # Of a task that uses a plan, only these are its own; the rest is the business of the tasks inside.
 _NOT_WITH_USES = (
     "instruction run output done_when accept retry escalate budget gate foreach "
@@ -51,12 +55,24 @@ def check_rates(policy: Policy, roster: Roster) -> Iterator[Finding]:
 def check_answers(answers: tuple[Answer, ...], project: Project) -> Iterator[Finding]:
     tasks = {task.id for plan in project.plans() for task in plan.tasks.values()}
     for answer in answers:
-        # A script may name one instance: the matrix, the plan around it and the item's number are then written out.
-        name = answer.task.rpartition("/")[2].partition("[")[0] if answer.task else None
+        name = _INSTANCE.sub("", answer.task).rpartition("/")[2] if answer.task else None
         if name is not None and name not in tasks and tasks:
             yield answer.origin.at("task").finding("F013", f"no task named '{name}' in the plan", _known(name, tasks))
         if answer.agent is not None and project.roster and answer.agent not in project.roster.agents:
             yield _unknown_agent(answer.agent, project.roster, answer.origin.at("agent"))
+
+
+def check_answer_ids(answers: tuple[Answer, ...], tasks: Mapping[str, Any]) -> Iterator[Finding]:
+    """An answer names tasks as their plan does, or one by its id; of a foreach, an instance by its number."""
+    known = {name for id_ in tasks for name in (id_, _INSTANCE.sub("", id_))} if answers else set()
+    known |= {name.rpartition("/")[2] for name in known}
+    numbered = {name for name in known if "foreach" in tasks.get(name, {})}
+    for answer in answers:
+        name = answer.task
+        if name is None or name in known or (_NUMBERED.sub("", name) in numbered and _NUMBERED.search(name)):
+            continue
+        message = f"no task of the unfolded plan is called '{name}'"
+        yield answer.origin.at("task").finding("F013", message, _known(name, known))
 
 
 def check_names(plan: Plan, project: Project) -> Iterator[Finding]:

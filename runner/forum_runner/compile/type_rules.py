@@ -79,13 +79,13 @@ class Type:
         return kinds
 
     def choices(self) -> list[Any] | None:
-        """The only values that it can have, if they are listed."""
+        """The only values that it can have, if they are listed; of several lists, what is in all of them."""
+        found: list[Any] | None = None
         for node in self.conjuncts():
-            if "const" in node:
-                return [node["const"]]
-            if "enum" in node:
-                return list(node["enum"])
-        return None
+            for listed in ([node["const"]] if "const" in node else None, node.get("enum")):
+                if listed is not None:
+                    found = list(listed) if found is None else [a for a in found if any(_same(a, b) for b in listed)]
+        return found
 
     def required(self) -> set[str]:
         return {name for node in self.conjuncts() for name in node.get("required", ())}

@@ -158,7 +158,7 @@ def test_an_agent_that_judges_itself_is_a_warning() -> None:
     assert plan_codes({"tasks": {"a": {**ASK, "accept": [{"agent": "critic"}]}}}) == ["F315"]
 
 
-@pytest.mark.requirement("MANIFEST-ROSTER-001")
+@pytest.mark.requirement("MANIFEST-ROSTER-001", "MANIFEST-PATH-003")
 @pytest.mark.parametrize(
     ("adapter", "expected"),
     [

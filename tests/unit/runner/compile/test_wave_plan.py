@@ -195,7 +195,7 @@ def test_texts_are_parts_with_all_that_is_known_filled_in() -> None:
                     "v${{inputs.v}}.${{  inputs.n  }}",
                     "${{ inputs.key }}",
                     "${{ run.id }}",
-                    "$${{ x }}",
+                    "$${{ x }} $$${{ y }}",
                     "",
                 ],
                 "needs": ["up"],
@@ -206,7 +206,14 @@ def test_texts_are_parts_with_all_that_is_known_filled_in() -> None:
 
     task = compiled_plan(plan)["tasks"]["a"]
 
-    assert task["run"] == [["true"], ['v1.{"a":[true],"b":1}'], [{"secret": "key"}], [{"run": "id"}], ["${{ x }}"], []]
+    assert task["run"] == [
+        ["true"],
+        ['v1.{"a":[true],"b":1}'],
+        [{"secret": "key"}],
+        [{"run": "id"}],
+        ["${{ x }} $${{ y }}"],
+        [],
+    ]
     assert task["gate"]["question"] == ["Go with ", {"need": "up"}, "1?"]
 
 

@@ -272,13 +272,21 @@ def test_a_secret_stands_in_no_manifest() -> None:
 
 @pytest.mark.requirement("MANIFEST-SCRIPT-001")
 def test_a_script_names_tasks_and_agents_that_are_there() -> None:
-    plan = {"tasks": {"work": WORK, "many": WORK | {"matrix": {"n": [1, 2]}}}}
+    listed = WORK | {"output": {"type": "array"}}
+    each = WORK | {"foreach": {"task": "listed", "as": "x", "max": 2}}
+    plan = {"tasks": {"work": WORK, "many": WORK | {"matrix": {"n": [1, 2]}}, "listed": listed, "each": each}}
 
     def found(**answer: str) -> list[str]:
         return codes({"workflow.yaml": workflow(plan, script={"answers": [{"output": "x", **answer}]})})
 
     assert found(task="work", agent="operator") == []
     assert found(task="many[n=1]") == []
+    assert found(task="many[n=3]") == ["F013"]
+    assert found(task="work[n=1]") == ["F013"]
+    assert found(task="nowhere/work") == ["F013"]
+    assert found(task="work[") == ["F013"]
+    assert found(task="each[0]") == []
+    assert found(task="work[0]") == ["F013"]
     assert found(task="wrok") == ["F013"]
     assert found(agent="opertor") == ["F012"]
 
