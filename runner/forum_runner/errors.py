@@ -1,8 +1,9 @@
 """The errors that end a command, and the exit code of each.
 
 ForumError
-├── UsageError        wrong usage, or a file of the user's that stands in the way
-└── CanonicalError    a value that RFC 8785 cannot write
+├── UsageError          wrong usage, or a file of the user's that stands in the way
+├── CanonicalError      a value that RFC 8785 cannot write
+└── MisplacedTaskError  a wave plan whose tasks and waves do not match (graph/model.py)
 
 What is wrong with a manifest is not an error but a finding: see finding.py.
 """

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from forum_runner.graph.labels import printable
-from forum_runner.graph.model import EdgeKind, Graph, Node
+from forum_runner.graph.model import Graph, Node
+from forum_runner.model import EdgeKind
 
 
 def draw(graph: Graph) -> str:

@@ -7,11 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from forum_runner.errors import ForumError
-
-
-class EdgeKind(StrEnum):
-    DATA = "data"
-    ORDER = "order"
+from forum_runner.model import EdgeKind
 
 
 class Mark(StrEnum):

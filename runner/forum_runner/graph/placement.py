@@ -8,9 +8,10 @@ from itertools import pairwise
 from forum_runner.graph.alignment import Link, align
 from forum_runner.graph.boxes import BoxText, box_text, label_width
 from forum_runner.graph.crossings import links_of, untangle
-from forum_runner.graph.model import Edge, EdgeKind, Graph, Node
+from forum_runner.graph.model import Edge, Graph, Node
 from forum_runner.graph.ports import Ports, find_ports
 from forum_runner.graph.routes import RouteMap, map_routes
+from forum_runner.model import EdgeKind
 
 _BOX_DISTANCE = 22
 _LANE_DISTANCE = 16

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from math import fsum
 
 from forum_runner.graph.boxes import PORT_PITCH
-from forum_runner.graph.model import Edge, EdgeKind
+from forum_runner.graph.model import Edge
 from forum_runner.graph.routes import RouteMap
+from forum_runner.model import EdgeKind
 
 _Key = tuple[EdgeKind, str]
 _Sides = defaultdict[int, dict[_Key, list[float]]]

@@ -8,7 +8,8 @@ goes farthest draws the whole line, the others begin where they branch off.
 from collections import defaultdict
 from dataclasses import dataclass
 
-from forum_runner.graph.model import Edge, EdgeKind, Graph
+from forum_runner.graph.model import Edge, Graph
+from forum_runner.model import EdgeKind
 
 _LANES_PER_TASK = 1
 _FREE_LANES = 2000

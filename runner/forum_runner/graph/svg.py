@@ -6,9 +6,10 @@ from html import escape
 
 from forum_runner.graph.boxes import MARK_GAP, PADDING, label_text, label_width, mark_width
 from forum_runner.graph.labels import cells, printable, shorten
-from forum_runner.graph.model import Edge, EdgeKind, Graph
+from forum_runner.graph.model import Edge, Graph
 from forum_runner.graph.placement import Box, Column, Placement, Tip, Wire, place
 from forum_runner.graph.stylesheet import ROOT_CLASS, stylesheet
+from forum_runner.model import EdgeKind
 
 _MARGIN = 24
 _HEAD = 72

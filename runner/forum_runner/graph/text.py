@@ -3,7 +3,8 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from forum_runner.graph.model import Edge, EdgeKind, Graph, Node
+from forum_runner.graph.model import Edge, Graph, Node
+from forum_runner.model import EdgeKind
 
 WIDTH = 80
 _MAX_ID_COLUMN = 30

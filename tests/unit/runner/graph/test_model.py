@@ -2,7 +2,8 @@ from typing import Any
 
 import pytest
 
-from forum_runner.graph.model import Edge, EdgeKind, Graph, Mark, MisplacedTaskError, Node, read_graph
+from forum_runner.graph.model import Edge, Graph, Mark, MisplacedTaskError, Node, read_graph
+from forum_runner.model import EdgeKind
 
 
 def wave_plan(tasks: dict[str, Any], waves: list[list[str]]) -> dict[str, Any]:

@@ -8,9 +8,10 @@ from forum_runner.graph.alignment import Link, align
 from forum_runner.graph.boxes import ID_CELL, PADDING, PERFORMER_CELL, box_text
 from forum_runner.graph.crossings import untangle
 from forum_runner.graph.labels import cells, printable, shorten
-from forum_runner.graph.model import Edge, EdgeKind, Graph, Mark, Node
+from forum_runner.graph.model import Edge, Graph, Mark, Node
 from forum_runner.graph.placement import Placement, Wire, place
 from forum_runner.graph.routes import Route, map_routes
+from forum_runner.model import EdgeKind
 
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 

@@ -1,0 +1,166 @@
+"""How a departure from a schema is told: the validator's errors as findings."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema_rs
+
+from forum_runner import resources
+from forum_runner.document import Origin, Path
+from forum_runner.finding import Finding
+from forum_runner.manifest import pointer
+from forum_runner.manifest.suggest import hint_for
+
+BASE_URI = "forum:/v1/"
+
+_Kind = jsonschema_rs.ValidationErrorKind
+_TYPE_NAMES = {"object": "a mapping", "array": "a list", "string": "text", "integer": "a whole number"}
+_TYPE_NAMES |= {"number": "a number", "boolean": "true/false", "null": "nothing"}
+# A gate and a foreach are refused with a reason of their own: both fields are what makes them safe.
+_SPECIAL_REQUIRED = {
+    ("gate", "question"): ("F211", "the gate asks no question", "give 'question': what the person is to decide"),
+    ("foreach", "max"): ("F212", "the foreach has no bound", "give 'max': the longest list that is accepted"),
+}
+
+
+def own_schema(uri: str) -> Any:
+    """One of forum's schemas, by the address that the validator knows it by."""
+    return resources.schema(uri.removeprefix(BASE_URI).removesuffix(".schema.json"))
+
+
+def departure(origin: Origin, error: jsonschema_rs.ValidationError) -> Finding:
+    """The finding for one error of the validator."""
+    kind, what = error.kind, _subject(origin.path)
+    details = kind.as_dict()
+    match kind:
+        case _Kind.Type():
+            return _wrong_type(origin, error, what)
+        case _Kind.Required():
+            name = details["property"]
+            special = _SPECIAL_REQUIRED.get((str(origin.path[-1]) if origin.path else "", name))
+            if special:
+                return origin.key_finding(*special)
+            return origin.key_finding("F203", f"{what} lacks '{name}'")
+        case _Kind.Enum() | _Kind.Constant():
+            return _not_a_choice(origin, error, what)
+        case _Kind.OneOfNotValid() | _Kind.OneOfMultipleValid():
+            return _not_exactly_one(origin, error, what)
+        case _Kind.PropertyNames():
+            name = details["error"].instance
+            form = _description(error, "name")
+            return origin.at(name).key_finding("F209", f"'{name}' cannot be a name in {what}", form)
+        case _Kind.Pattern():
+            hint = _description(error) or f"it must match {details['pattern']}"
+            return origin.finding("F205", f"{what} is not of the right form", hint)
+        case _Kind.Minimum() | _Kind.Maximum() | _Kind.ExclusiveMinimum() | _Kind.ExclusiveMaximum():
+            side = "below" if "inimum" in kind.name else "above"
+            return origin.finding("F206", f"{what} is {error.instance}, {side} the limit of {details['limit']}")
+        case _Kind.UniqueItems():
+            items: Any = error.instance
+            index = _second_of_two(items)
+            return origin.at(index).finding("F210", f"{what} has {shown(items[index])} twice")
+        case _:
+            return origin.finding("F207", f"{what} {_size_problem(kind.name, details)}")
+
+
+def _wrong_type(origin: Origin, error: jsonschema_rs.ValidationError, what: str) -> Finding:
+    types = error.kind.as_dict()["types"]
+    *others, last = (_TYPE_NAMES[name] for name in sorted(types, reverse=True))
+    expected = f"{', '.join(others)} or {last}" if others else last
+    is_fraction = types == ["integer"] and isinstance(error.instance, float)
+    given = "a fraction" if is_fraction else name_of(error.instance)
+    return origin.finding("F202", f"{what} must be {expected}, and this is {given}", _how_to_write(error, types))
+
+
+def _not_exactly_one(origin: Origin, error: jsonschema_rs.ValidationError, what: str) -> Finding:
+    names = [branch["required"][0] for branch in schema_at(error)["oneOf"]]
+    listed = ", ".join(f"'{name}'" for name in names[:-1]) + f" and '{names[-1]}'"
+    given = [name for name in names if isinstance(error.instance, dict) and name in error.instance]
+    found = " and ".join(f"'{name}'" for name in given) or "none"
+    return origin.key_finding("F208", f"{what} must have exactly one of {listed}, and has {found}")
+
+
+def _second_of_two(items: list[Any]) -> int:
+    """The index of the first item that stands earlier in the list too."""
+    seen: set[str] = set()
+    for index, item in enumerate(items):
+        written = json.dumps(item, sort_keys=True)
+        if written in seen:
+            return index
+        seen.add(written)
+    return 0
+
+
+def _not_a_choice(origin: Origin, error: jsonschema_rs.ValidationError, what: str) -> Finding:
+    details = error.kind.as_dict()
+    options = details["options"] if "options" in details else [details["expected_value"]]
+    hint = hint_for(str(error.instance), [str(option) for option in options], "one of")
+    return origin.finding("F204", f"{what} cannot be {shown(error.instance)}", hint)
+
+
+def _size_problem(keyword: str, details: dict[str, Any]) -> str:
+    limit = details.get("limit")
+    return {
+        "minLength": "is empty" if limit == 1 else f"is shorter than {limit} characters",
+        "maxLength": f"is longer than {limit} characters",
+        "minItems": "is empty" if limit == 1 else f"has fewer than {limit} items",
+        "maxItems": f"has more than {limit} items",
+        "minProperties": "is empty" if limit == 1 else f"has fewer than {limit} fields",
+    }.get(keyword, f"does not fit its schema ({keyword})")
+
+
+def schema_at(error: jsonschema_rs.ValidationError) -> dict[str, Any]:
+    """The schema that holds the keyword which failed."""
+    uri, _, keyword = (error.absolute_keyword_location or "").partition("#")
+    found: dict[str, Any] = pointer.look_up(own_schema(uri), keyword.rpartition("/")[0])
+    return found
+
+
+def _description(error: jsonschema_rs.ValidationError, shared_type: str | None = None) -> str | None:
+    if shared_type is not None:
+        text: str | None = resources.schema("types")["$defs"][shared_type]["description"]
+    else:
+        text = schema_at(error).get("description")
+    if not text:
+        return None
+    sentence = text.removesuffix(".")
+    is_word = sentence[1:2].islower() or sentence[1:2] == " "
+    return sentence[:1].lower() + sentence[1:] if is_word else sentence
+
+
+def _how_to_write(error: jsonschema_rs.ValidationError, types: list[str]) -> str | None:
+    """What to write instead: text of a form has more to it than quotes, and a mapping has its fields."""
+    given = error.instance
+    if types == ["boolean"]:
+        return "write true or false"
+    if types == ["array"] and isinstance(given, str):
+        return f"write a list: [{shown(given)[1:-1]}]"
+    if types == ["object"] and not isinstance(given, dict):
+        fields = sorted(schema_at(error).get("properties", {}))
+        return f"fields: {', '.join(fields)}" if 0 < len(fields) <= 12 else None
+    if "string" not in types or "object" in types or not isinstance(given, int | float):
+        return None
+    return _description(error) if "pattern" in schema_at(error) else "write it in quotes"
+
+
+def _subject(path: Path) -> str:
+    names = [step for step in path if isinstance(step, str)]
+    if not path:
+        return "the document"
+    if isinstance(path[-1], int):
+        return f"item {path[-1] + 1} of '{names[-1]}'" if names else f"item {path[-1] + 1}"
+    return f"'{path[-1]}'"
+
+
+def name_of(value: Any) -> str:
+    if value is None:
+        return "empty"
+    names = {bool: "true/false", str: "text", dict: "a mapping", list: "a list", int: "a number", float: "a number"}
+    return names[type(value)]
+
+
+def shown(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value)
+    return f"'{text}'" if len(text) <= 60 else f"'{text[:57]}...'"
