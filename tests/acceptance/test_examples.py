@@ -139,12 +139,13 @@ def test_a_readme_names_the_commands(example: Path) -> None:
 
 @each_manifest
 def test_an_editor_finds_the_schema_of_a_manifest(path: Path) -> None:
-    first = path.read_text(encoding="utf-8").split("\n", 1)[0]
-    documents = _documents(path)
-    name = documents[0]["kind"].lower() if len(documents) == 1 else "manifest"
+    """Each document names its own: an editor looks for the comment document by document."""
+    texts = path.read_text(encoding="utf-8").split("---\n")
     folder = Path(".forum/schemas/v1") if path.parent.name == "init" else _relative_schemas(path)
 
-    assert first == f"{_MODELINE}{folder.as_posix()}/{name}.schema.json"
+    assert [text.partition("\n")[0] for text in texts] == [
+        f"{_MODELINE}{folder.as_posix()}/{document['kind'].lower()}.schema.json" for document in _documents(path)
+    ]
 
 
 @pytest.mark.parametrize("name", ["roster", "policy"])
