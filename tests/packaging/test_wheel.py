@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -44,6 +45,28 @@ def wheel(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("dist")
     run(sys.executable, "-m", "build", "--wheel", "--outdir", folder, checkout, cwd=folder)
     return next(folder.glob("forum_runner-*.whl"))
+
+
+def test_a_wheel_built_from_the_source_distribution_holds_the_same(checkout: Path, wheel: Path, tmp_path: Path) -> None:
+    run(sys.executable, "-m", "build", "--outdir", tmp_path, checkout, cwd=tmp_path)
+
+    def contents(path: Path) -> list[str]:
+        return sorted(zipfile.ZipFile(path).namelist())
+
+    assert contents(next(tmp_path.glob("*.whl"))) == contents(wheel)
+    with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as archive:
+        names = {name.split("/")[1] for name in archive.getnames() if "/" in name}
+    assert {
+        "runner",
+        "adapters",
+        "conformance",
+        "schemas",
+        "manifests",
+        "tests",
+        "docs",
+        "README.md",
+        "LICENSE",
+    } <= names
 
 
 def environment(folder: Path, *packages: object) -> Path:
