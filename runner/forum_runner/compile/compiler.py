@@ -17,7 +17,7 @@ from forum_runner.compile.inputs import check_arguments, check_declared, check_g
 from forum_runner.compile.matrix import check_matrix
 from forum_runner.compile.names import check_answer_ids, check_answers, check_names, check_rates, check_roster
 from forum_runner.compile.permissions import check_allow_lists, check_permissions
-from forum_runner.compile.project import MAX_EDGES, Project, check_size, collect_plans
+from forum_runner.compile.project import Project, check_size, collect_plans
 from forum_runner.compile.references import check_references
 from forum_runner.compile.scope import Binding, Known, Secret, Unset
 from forum_runner.compile.wave_plan import write_wave_plan
@@ -142,8 +142,8 @@ def _written(bundle: Bundle, workflow: Workflow, project: Project, bindings: Map
     bundle.findings += expansion.findings
     forms = {id_: task.form for id_, task in expansion.tasks.items()}
     bundle.findings += check_answer_ids(workflow.answers, forms)
-    if expansion.edges > MAX_EDGES:
-        message = f"the plan unfolds to more than {MAX_EDGES:,} edges"
+    if expansion.excess:
+        message = f"the plan unfolds to more than {expansion.excess}"
         bundle.findings.append(project.root.origin.at("tasks").key_finding("F708", message))
     if errors_in(bundle.findings):
         return _without_plan(bundle)

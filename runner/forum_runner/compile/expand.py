@@ -8,7 +8,7 @@ from typing import Any
 
 from forum_runner.compile import matrix, task_form
 from forum_runner.compile.inputs import check_argument
-from forum_runner.compile.project import MAX_EDGES, Project
+from forum_runner.compile.project import MAX_EDGES, MAX_TEXT, Project
 from forum_runner.compile.references import (
     only_as_a_whole,
     references_in,
@@ -39,6 +39,14 @@ class Expansion:
     schemas: dict[str, Any] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     edges: int = 0
+    characters: int = 0
+
+    @property
+    def excess(self) -> str | None:
+        """What there is too much of."""
+        if self.edges > MAX_EDGES:
+            return f"{MAX_EDGES:,} edges"
+        return f"{MAX_TEXT:,} characters of text" if self.characters > MAX_TEXT else None
 
 
 def expand(project: Project, bindings: Mapping[str, Binding]) -> Expansion:
@@ -60,7 +68,7 @@ class _Expander:
     def unfold(self, scope: Scope) -> None:
         for name, task in sorted(scope.plan.tasks.items()):
             for suffix, values in self.project.instances(task):
-                if self.result.edges > MAX_EDGES:
+                if self.result.excess:
                     return
                 inner = self.project.plan_of(task)
                 if inner is not None:
@@ -128,8 +136,10 @@ class _Expander:
             form["matrix"] = dict(values)
         if task.instruction is not None:
             form["instruction"] = scope.parts(task.instruction, values)
+            self.result.characters += sum(map(len, form["instruction"]))
         if task.run is not None:
             form["run"] = [scope.parts(text, values) for text in task.run]
+            self.result.characters += sum(len(part) for text in form["run"] for part in text)
         if task.done_when:
             form["done_when"] = [scope.parts(text, values) for text in task.done_when]
         if task.accept:

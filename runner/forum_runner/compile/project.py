@@ -14,6 +14,7 @@ from forum_runner.model import Adapter, Agent, Plan, Policy, Roster, Task, Tier
 MAX_PLAN_DEPTH = 16
 MAX_TASKS = 100_000
 MAX_EDGES = 1_000_000
+MAX_TEXT = 100_000_000
 
 _ONE_INSTANCE: list[tuple[str, Mapping[str, Any]]] = [("", {})]
 

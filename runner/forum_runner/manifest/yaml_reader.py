@@ -33,13 +33,15 @@ from forum_runner.manifest.yaml_text import prepared
 MAX_DEPTH = 64
 MAX_ALIAS_NODES = 100_000
 
+_TEXT_PER_NODE = 100  # so many characters of a text weigh as much as one value more
+
 _Parser: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _COLLECTION_TAGS = {
     MappingStartEvent: (None, "!", "tag:yaml.org,2002:map"),
     SequenceStartEvent: (None, "!", "tag:yaml.org,2002:seq"),
 }
 _NO_KEYS: dict[Step, Span] = {}
-_SKIPPED = "\0"  # the key of what has none; no YAML text can hold it
+_SKIPPED = "\udc00"  # the key of what has none; half a surrogate pair, which no text can hold
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -117,8 +119,9 @@ class _Reader:
             handlers[type(event)](event)
 
     def _scalar(self, event: Any) -> None:
-        self.nodes += 1
         text: str = event.value.translate(self.restored) if self.restored else event.value
+        weight = 1 + len(text) // _TEXT_PER_NODE
+        self.nodes += weight
         try:
             if event.tag is not None:
                 value = resolve_tagged(event.tag, text)
@@ -128,7 +131,7 @@ class _Reader:
             self._object(error.code, event, str(error), error.hint)
             value = None
         if event.anchor is not None:
-            self.anchors[event.anchor] = _Anchored(value, event, 1, 0)
+            self.anchors[event.anchor] = _Anchored(value, event, weight, 0)
         frame = self.stack[-1] if self.stack else None
         if frame is not None and frame.key is not None:
             # The usual case, a value in a mapping, is not worth another call.

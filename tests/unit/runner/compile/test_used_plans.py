@@ -329,3 +329,10 @@ def test_plans_that_are_used_often_are_counted_once_each() -> None:
     files["workflow.yaml"] = workflow({"tasks": {"use": {"uses": "p14.yaml", "matrix": {"a": []}}}})
 
     assert codes(files) == ["F701"]
+
+
+@pytest.mark.requirement("COMPILE-UNFOLD-001")
+def test_text_that_multiplies_is_refused() -> None:
+    task = {"agent": "critic", "instruction": "x" * 900_000, "matrix": {"n": list(range(200))}}
+
+    assert codes({"workflow.yaml": workflow({"tasks": {"t": task}})}) == ["F708"]

@@ -170,6 +170,7 @@ def test_a_key_that_is_no_string_brings_nothing_else() -> None:
 
     assert documents[0].value == {"a": 1}
     assert [finding.code for finding in findings] == ["F116", "F116"]
+    assert value_of('{"\\u0000": 1}') == {"\0": 1}
 
 
 def test_one_mistake_does_not_hide_the_next() -> None:
@@ -210,6 +211,15 @@ def test_an_alias_bomb_is_refused() -> None:
     lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 10)]
 
     assert [code for code, _, _ in found_in("\n".join(lines))] == ["F112"]
+
+
+@pytest.mark.requirement("MANIFEST-READ-004")
+def test_a_long_text_weighs_more_than_a_short_one() -> None:
+    def text(length: int) -> str:
+        return f"a: &a {'x' * length}\nb: [{', '.join(['*a'] * 2000)}]\n"
+
+    assert found_in(text(99)) == []
+    assert [code for code, _, _ in found_in(text(100_000))] == ["F112"]
 
 
 @pytest.mark.requirement("MANIFEST-READ-005")
