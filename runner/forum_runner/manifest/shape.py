@@ -64,10 +64,8 @@ def check_shape(document: Document, schema_name: str) -> tuple[Any, list[Finding
         return document.value, []
     value = copy.deepcopy(document.value)
     findings: list[Finding] = []
-    while unknown := [e for e in errors if isinstance(e.kind, _Kind.AdditionalProperties)]:
-        paths = [instance_path(error, value) for error in unknown]
-        for error, path in zip(unknown, paths, strict=True):
-            findings += _unknown_fields(document, value, error, path)
+    while found := _without_unknown(document, value, errors):
+        findings += found
         errors = list(validator(schema_name).iter_errors(value))
     placed = [(instance_path(error, value), error) for error in errors]
     findings += _others(document, placed)
@@ -77,6 +75,20 @@ def check_shape(document: Document, schema_name: str) -> tuple[Any, list[Finding
 
 _Kind = jsonschema_rs.ValidationErrorKind
 _Placed = tuple[Path, jsonschema_rs.ValidationError]
+
+
+def _without_unknown(document: Document, value: Any, errors: list[jsonschema_rs.ValidationError]) -> list[Finding]:
+    """Takes names out that cannot be there, or gives them their right ones, and tells what was done."""
+    findings = []
+    placed = [(instance_path(error, value), error) for error in errors]
+    for path, error in placed:
+        if isinstance(error.kind, _Kind.AdditionalProperties):
+            findings += _unknown_fields(document, value, error, path)
+        elif isinstance(error.kind, _Kind.PropertyNames) and "" in (holder := _at(value, path) or {}):
+            # The validator leaves an empty name out of its paths: what is wrong below it would be told of its holder.
+            findings.append(document.origin(*path, "").key_finding("F209", f"a name in '{path[-1]}' is empty"))
+            del holder[""]
+    return findings
 
 
 def _unknown_fields(document: Document, value: Any, error: jsonschema_rs.ValidationError, path: Path) -> list[Finding]:

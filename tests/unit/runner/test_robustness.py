@@ -51,7 +51,23 @@ JSON = st.recursive(
     max_leaves=12,
 )
 WORDS = st.sampled_from(
-    ["log", "draft", "operator", "default", "${{ needs.log }}", "${{", "/0", "x-own", "[", "#a", "../x", "1h", "0", "*"]
+    [
+        "",
+        "log",
+        "draft",
+        "operator",
+        "default",
+        "${{ needs.log }}",
+        "${{",
+        "/0",
+        "x-own",
+        "[",
+        "#a",
+        "../x",
+        "1h",
+        "0",
+        "*",
+    ]
 )
 
 

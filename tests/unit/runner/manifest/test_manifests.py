@@ -138,6 +138,12 @@ def test_a_departure_from_the_schema_is_one_finding(task: dict[str, Any], expect
 
 
 @pytest.mark.requirement("MANIFEST-DOC-004")
+def test_an_empty_name_is_one_finding_whatever_stands_below_it() -> None:
+    assert codes({"workflow.yaml": workflow({"tasks": {"work": WORK, "": {"nedds": 1, "agent": 3}}})}) == ["F209"]
+    assert codes({"workflow.yaml": workflow(PLAN) | {"": 1}}) == ["F201"]
+
+
+@pytest.mark.requirement("MANIFEST-DOC-004")
 def test_a_list_with_something_twice_is_a_finding() -> None:
     assert codes({"workflow.yaml": workflow(PLAN, policy={"allow": {"commands": ["true", "true"]}})}) == ["F210"]
 
