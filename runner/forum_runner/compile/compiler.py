@@ -26,7 +26,7 @@ from forum_runner.manifest.bundle import Bundle, SourceFile
 from forum_runner.manifest.manifests import Manifest
 from forum_runner.manifest.roster import read_roster
 from forum_runner.manifest.workflow import InputValue, Workflow, WorkflowReader
-from forum_runner.model import Plan
+from forum_runner.model import Plan, Policy, Roster
 
 _LOST_VALUES = ("F113", "F114", "F116", "F117", "F118")
 
@@ -45,14 +45,36 @@ def compile_workflow(
     bundle: Bundle, entry: str, name: str | None, given: Mapping[str, InputValue], *, complete: bool
 ) -> Compilation:
     """Compiles the workflow of the file `entry`. `given` overrides its inputs; `complete` asks that none is missing."""
-    reader = WorkflowReader(bundle)
     source = bundle.open_entry(entry)
-    manifest = reader.manifests.entry(source, "Workflow", name) if source else None
-    if source is None or manifest is None:
+    return _compiled(WorkflowReader(bundle), source, name, given, complete) if source else _without_plan(bundle)
+
+
+def check_file(bundle: Bundle, entry: str, name: str | None, given: Mapping[str, InputValue]) -> Compilation:
+    """Checks every workflow of a file, and each of its other manifests by itself."""
+    source = bundle.open_entry(entry)
+    if source is None:
+        return _without_plan(bundle)
+    reader = WorkflowReader(bundle)
+    if name is not None:
+        return _compiled(reader, source, name, given, complete=False)
+    manifests = reader.manifests.all_in(source)
+    _check_each(manifests, reader)
+    for manifest in manifests:
+        if manifest.kind == "Workflow":
+            _compiled(reader, source, manifest.name, given, complete=False)
+    return _without_plan(bundle)
+
+
+def _compiled(
+    reader: WorkflowReader, source: SourceFile, name: str | None, given: Mapping[str, InputValue], complete: bool
+) -> Compilation:
+    bundle = reader.bundle
+    manifest = reader.manifests.entry(source, "Workflow", name)
+    if manifest is None:
         return _without_plan(bundle)
     workflow = reader.read(source, manifest)
     if workflow.plan is None:
-        _check_alone(workflow, bundle.findings)
+        bundle.findings += _check_team(workflow.roster, workflow.policy)
         return _without_plan(bundle)
     inputs = {**workflow.inputs, **typed(given, workflow.plan)}
     project = _project(workflow.plan, workflow, reader)
@@ -62,19 +84,6 @@ def compile_workflow(
     if errors_in(bundle.findings):
         return _without_plan(bundle)
     return _written(bundle, workflow, project, _bindings(workflow.plan, inputs))
-
-
-def check_file(bundle: Bundle, entry: str, name: str | None, given: Mapping[str, InputValue]) -> Compilation:
-    """Checks every workflow of a file, and each of its other manifests by itself."""
-    source = bundle.open_entry(entry)
-    manifests = WorkflowReader(bundle).manifests.all_in(source) if source else []
-    workflows = [manifest.name for manifest in manifests if manifest.kind == "Workflow"]
-    if name is not None:
-        return compile_workflow(bundle, entry, name, given, complete=False)
-    _check_each(manifests, WorkflowReader(bundle))
-    for workflow in workflows:
-        compile_workflow(bundle, entry, workflow, given, complete=False)
-    return _without_plan(bundle)
 
 
 def _check_each(manifests: list[Manifest], reader: WorkflowReader) -> None:
@@ -94,11 +103,7 @@ def _project(plan: Plan, workflow: Workflow | None, reader: WorkflowReader) -> P
 
 
 def _check(project: Project) -> Iterator[Finding]:
-    if project.roster:
-        yield from check_roster(project.roster)
-    if project.roster and project.policy:
-        yield from check_rates(project.policy, project.roster)
-        yield from check_allow_lists(project.policy, project.roster)
+    yield from _check_team(project.roster, project.policy)
     types = TypeBook(project)
     for plan in project.plans():
         yield from check_declared(plan)
@@ -116,13 +121,13 @@ def _check(project: Project) -> Iterator[Finding]:
         yield from check_budgets(project)
 
 
-def _check_alone(workflow: Workflow, findings: list[Finding]) -> None:
-    """What can be checked of a workflow whose plan cannot be read."""
-    if workflow.roster:
-        findings += check_roster(workflow.roster)
-        if workflow.policy:
-            findings += check_rates(workflow.policy, workflow.roster)
-            findings += check_allow_lists(workflow.policy, workflow.roster)
+def _check_team(roster: Roster | None, policy: Policy | None) -> Iterator[Finding]:
+    """What can be checked without a plan."""
+    if roster:
+        yield from check_roster(roster)
+    if roster and policy:
+        yield from check_rates(policy, roster)
+        yield from check_allow_lists(policy, roster)
 
 
 def _bindings(plan: Plan, inputs: Mapping[str, InputValue]) -> dict[str, Binding]:
@@ -140,8 +145,7 @@ def _bindings(plan: Plan, inputs: Mapping[str, InputValue]) -> dict[str, Binding
 def _written(bundle: Bundle, workflow: Workflow, project: Project, bindings: Mapping[str, Binding]) -> Compilation:
     expansion = expand(project, bindings)
     bundle.findings += expansion.findings
-    forms = {id_: task.form for id_, task in expansion.tasks.items()}
-    bundle.findings += check_answer_ids(workflow.answers, forms)
+    bundle.findings += check_answer_ids(workflow.answers, expansion.tasks)
     if expansion.excess:
         message = f"the plan unfolds to more than {expansion.excess}"
         bundle.findings.append(project.root.origin.at("tasks").key_finding("F708", message))

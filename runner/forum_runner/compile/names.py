@@ -3,8 +3,8 @@
 import posixpath
 import re
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any
 
+from forum_runner.compile.expand import ExpandedTask
 from forum_runner.compile.project import Project
 from forum_runner.document import Origin
 from forum_runner.finding import Finding
@@ -62,11 +62,13 @@ def check_answers(answers: tuple[Answer, ...], project: Project) -> Iterator[Fin
             yield _unknown_agent(answer.agent, project.roster, answer.origin.at("agent"))
 
 
-def check_answer_ids(answers: tuple[Answer, ...], tasks: Mapping[str, Any]) -> Iterator[Finding]:
+def check_answer_ids(answers: tuple[Answer, ...], tasks: Mapping[str, ExpandedTask]) -> Iterator[Finding]:
     """An answer names tasks as their plan does, or one by its id; of a foreach, an instance by its number."""
-    known = {name for id_ in tasks for name in (id_, _INSTANCE.sub("", id_))} if answers else set()
+    if not answers:
+        return
+    known = {name for id_ in tasks for name in (id_, _INSTANCE.sub("", id_))}
     known |= {name.rpartition("/")[2] for name in known}
-    numbered = {name for name in known if "foreach" in tasks.get(name, {})}
+    numbered = {name for name in known if name in tasks and "foreach" in tasks[name].form}
     for answer in answers:
         name = answer.task
         if name is None or name in known or (_NUMBERED.sub("", name) in numbered and _NUMBERED.search(name)):

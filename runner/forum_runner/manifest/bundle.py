@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from forum_runner.canonical import digest
 from forum_runner.document import Document, Origin
 from forum_runner.finding import Finding, Place
-from forum_runner.manifest.files import FileProblem, Files, resolve_path
+from forum_runner.manifest.files import FileProblem, Files, is_reserved, read_built_in, resolve_path
 from forum_runner.manifest.yaml_reader import read_yaml
 
 _BOM = "\N{ZERO WIDTH NO-BREAK SPACE}"
@@ -74,7 +74,7 @@ class Bundle:
         return self._opened[name]
 
     def _read(self, name: str) -> SourceFile:
-        data = self._files.read(name)
+        data = read_built_in(name) if is_reserved(name) else self._files.read(name)
         text = self._decode(name, data)
         if text is None:
             return SourceFile(name, data, "", ())

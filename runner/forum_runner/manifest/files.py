@@ -36,17 +36,15 @@ class Files(Protocol):
 
 
 class DiskFiles:
-    """The files below one folder, links out of it left out, and forum's own manifests."""
+    """The files below one folder, links out of it left out."""
 
     def __init__(self, root: Path) -> None:
         self._root = root.resolve()
 
     def read(self, name: str) -> bytes:
-        if name.startswith(BUILT_IN):
-            return resources.manifest(name.removeprefix(BUILT_IN)).read_bytes()
         try:
             return self._read(name)
-        except (OSError, ValueError, RuntimeError) as error:  # a loop of links is a RuntimeError to pathlib
+        except (OSError, ValueError) as error:
             raise _as_problem(name, error) from error
 
     def _read(self, name: str) -> bytes:
@@ -67,14 +65,12 @@ class DiskFiles:
 
 
 class MemoryFiles:
-    """A bundle that was never written down; forum's own manifests are there too."""
+    """A bundle that was never written down."""
 
     def __init__(self, contents: Mapping[str, bytes]) -> None:
         self._contents = dict(contents)
 
     def read(self, name: str) -> bytes:
-        if name.startswith(BUILT_IN):
-            return resources.manifest(name.removeprefix(BUILT_IN)).read_bytes()
         if name not in self._contents:
             raise _not_there(name)
         return _limited(name, self._contents[name])
@@ -102,6 +98,11 @@ def split_reference(reference: str) -> tuple[str, str | None]:
     return (match[1], match[2]) if match else (reference, None)
 
 
+def read_built_in(name: str) -> bytes:
+    """The bytes of one of forum's own manifests, which every bundle can reach."""
+    return resources.manifest(name.removeprefix(BUILT_IN)).read_bytes()
+
+
 def is_reserved(name: str) -> bool:
     return name.startswith(BUILT_IN)
 
@@ -116,10 +117,8 @@ def _not_there(name: str) -> FileProblem:
     return FileProblem("F101", f"there is no file '{name}'")
 
 
-def _as_problem(name: str, error: OSError | ValueError | RuntimeError) -> FileProblem:
+def _as_problem(name: str, error: OSError | ValueError) -> FileProblem:
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return _not_there(name)
-    if isinstance(error, RuntimeError):
-        return FileProblem("F103", f"'{name}' is a link that leads back to itself")
     reason = error.strerror if isinstance(error, OSError) else "the path is not valid"
     return FileProblem("F103", f"'{name}' cannot be read: {reason}")
