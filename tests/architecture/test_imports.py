@@ -17,7 +17,7 @@ LAYERS = (
     {"document"},
     {"model"},
     {"manifest"},
-    {"compile"},
+    {"compile", "ledger"},
     {"report", "graph", "write_file", "defect"},
     {"scaffold"},
     {"app"},

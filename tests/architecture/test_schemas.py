@@ -39,7 +39,7 @@ def properties() -> Iterator[tuple[str, str, dict[str, Any]]]:
     for name, schema in SCHEMAS.items():
         for path, node in nodes(schema):
             # Properties that stand in a condition only repeat what is described where they belong.
-            is_condition = bool({"if", "then"} & set(path[-3:])) and "type" not in node
+            is_condition = bool({"if", "then", "else"} & set(path[-3:])) and "type" not in node
             if isinstance(node.get("properties"), dict) and not is_condition:
                 for key, item in node["properties"].items():
                     if isinstance(item, dict):

@@ -1,0 +1,1 @@
+"""The ledger: an append-only, hash-chained record of a run, and everything that checks it."""

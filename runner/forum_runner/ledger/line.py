@@ -1,0 +1,23 @@
+"""The line of a ledger: its limits, its hash, and the names of the files around it."""
+
+from __future__ import annotations
+
+import hashlib
+
+FORMAT = 1
+MAX_LINE_BYTES = 65_535
+MAX_DEPTH = 64
+MAX_CAUSES = 1_000
+ZERO_HASH = "0" * 64
+
+LEDGER = "ledger.jsonl"
+BODIES = "bodies.tar"
+WAVE_PLAN = "wave-plan.json"
+CHECKPOINT = "checkpoint"
+OUTPUTS = "outputs"
+TORN = "torn"
+
+
+def leaf_hash(line: bytes) -> bytes:
+    """The hash of a line without its LF: the leaf hash of RFC 6962, which is also what the next entry's `prev` holds."""
+    return hashlib.sha256(b"\0" + line).digest()
