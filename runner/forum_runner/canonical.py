@@ -4,6 +4,7 @@ orjson writes what it is known to write as RFC 8785 asks; everything else goes t
 """
 
 import hashlib
+from collections.abc import Iterable
 from typing import Any
 
 import orjson
@@ -11,6 +12,10 @@ import orjson
 from forum_runner.errors import CanonicalError
 
 MAX_INTEGER = 2**53 - 1
+# As deep as orjson goes: whether a value can be written must not depend on which of the two writes it.
+MAX_DEPTH = 254
+
+_STRINGS_ONLY = {str}
 
 
 def canonical(value: Any) -> bytes:
@@ -18,7 +23,7 @@ def canonical(value: Any) -> bytes:
         if _is_plain(value):
             return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
         return _by_the_reference(value)
-    except (orjson.JSONEncodeError, UnicodeEncodeError, RecursionError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise CanonicalError(f"value has no canonical form: {error}") from error
 
 
@@ -31,32 +36,32 @@ def join_members(members: dict[str, bytes]) -> bytes:
     return b"{" + b",".join(canonical(key) + b":" + members[key] for key in sorted(members)) + b"}"
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: Any, room: int = MAX_DEPTH) -> bool:
     """Whether orjson and RFC 8785 agree: no floats, integers in range, ASCII keys.
 
-    orjson sorts keys by code point, RFC 8785 by UTF-16 code unit; floats differ in their exponents.
+    orjson sorts keys by code point, RFC 8785 by UTF-16 code unit; floats differ in their exponents. What is nested too
+    deep, or holds itself, is refused here, plain or not.
     """
-    waiting = [value]
-    while waiting:
-        item = waiting.pop()
-        kind = type(item)
-        if kind is str or kind is bool or item is None:
-            continue
-        if kind is dict:
-            if not all(type(key) is str for key in item) or not "".join(item).isascii():
-                return False
-            waiting.extend(item.values())
-        elif kind is list:
-            waiting.extend(item)
-        elif kind is not int or not -MAX_INTEGER <= item <= MAX_INTEGER:
-            return False
-    return True
+    kind = type(value)
+    if kind is str or kind is bool or value is None or (kind is int and -MAX_INTEGER <= value <= MAX_INTEGER):
+        return True
+    if isinstance(value, dict):
+        plain = kind is dict and _STRINGS_ONLY.issuperset(map(type, value)) and "".join(value).isascii()
+        items: Iterable[Any] = value.values()
+    elif isinstance(value, (list, tuple)):
+        plain = kind is list
+        items = value
+    else:
+        return False
+    if not room:
+        raise CanonicalError(f"value has no canonical form: it is nested more than {MAX_DEPTH} deep")
+    for item in items:
+        if type(item) is not str and not _is_plain(item, room - 1):
+            plain = False
+    return plain
 
 
 def _by_the_reference(value: Any) -> bytes:
     import rfc8785
 
-    try:
-        return rfc8785.dumps(value)
-    except rfc8785.CanonicalizationError as error:
-        raise CanonicalError(f"value has no canonical form: {error}") from error
+    return rfc8785.dumps(value)

@@ -1,0 +1,226 @@
+"""RFC 8785 bytes, held against the published cases, the published number table and the reference implementation."""
+
+import hashlib
+import json
+import struct
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from enum import IntEnum, StrEnum
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+import rfc8785
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from forum_runner.canonical import MAX_DEPTH, canonical
+from forum_runner.errors import CanonicalError
+
+VECTORS = Path(__file__).parents[3] / "conformance" / "vectors" / "v1" / "canonical"
+CASES = sorted(path.parent for path in VECTORS.glob("*/input.json"))
+DIGESTS = json.loads((VECTORS / "numbers" / "digests.json").read_text(encoding="utf-8"))
+FIRST_NORMAL = 0x0010000000000000
+EXPONENT = 0x7FF0000000000000
+SIGN = 0x8000000000000000
+MAX_INTEGER = 2**53 - 1
+
+Write = Callable[[Any], bytes]
+
+
+class Count(int):
+    pass
+
+
+class Name(str):
+    __slots__ = ()
+
+
+class Share(float):
+    pass
+
+
+class Level(IntEnum):
+    LOW = 1
+    BEYOND = 2**53
+
+
+class Colour(StrEnum):
+    RED = "red"
+
+
+class NoName:
+    """What a sort by `encode` takes for a string."""
+
+    def encode(self, _encoding: str) -> bytes:
+        return b""
+
+
+@pytest.mark.parametrize("write", [canonical, rfc8785.dumps], ids=["ours", "reference"])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_published_input_has_the_published_output(case: Path, write: Write) -> None:
+    value = json.loads((case / "input.json").read_bytes())
+
+    assert write(value) == (case / "output.json").read_bytes()
+
+
+def test_no_published_case_is_missing() -> None:
+    assert [case.name for case in CASES] == ["arrays", "french", "structures", "unicode", "values", "weird"]
+
+
+def number_bits() -> Iterator[int]:
+    """The published sequence of doubles, as the README beside the vectors describes it."""
+    yield from (int(line, 16) for line in (VECTORS / "numbers" / "static.txt").read_text(encoding="ascii").split())
+    yield from range(FIRST_NORMAL, FIRST_NORMAL + 2000)
+    block = bytes(32)
+    while True:
+        block = hashlib.sha256(block).digest()
+        yield from (bits for bits in struct.unpack("<4Q", block) if bits & EXPONENT != EXPONENT and bits & ~SIGN)
+
+
+def double(bits: int) -> float:
+    (value,) = struct.unpack("<d", struct.pack("<Q", bits))
+    assert isinstance(value, float)
+    return value
+
+
+@pytest.mark.parametrize("count", [1_000, 10_000, 100_000, pytest.param(1_000_000, marks=pytest.mark.bench)])
+def test_numbers_are_written_as_in_the_published_table(count: int) -> None:
+    table = hashlib.sha256()
+
+    for bits in islice(number_bits(), count):
+        table.update(b"%x,%s\n" % (bits, canonical(double(bits))))
+
+    assert table.hexdigest() == DIGESTS[str(count)]
+
+
+EDGES: list[Any] = [
+    *(
+        sign * number
+        for sign in (1, -1)
+        for number in (MAX_INTEGER, 0.0, 5e-324, 1e-7, 1e-6, 1e20, 1e21, 2.0**53, 1e308)
+    ),
+    "\x00\x1f\x7f\x80\u2028\ufeff\uffff\U0010ffff",
+    '"\\/\b\f\n\r\t',
+]
+WITHOUT_FORM: list[Any] = [
+    *(MAX_INTEGER + 1, -MAX_INTEGER - 1, 10**400, Count(-(10**400)), Level.BEYOND),
+    *(float("nan"), float("inf"), -float("inf"), Share("nan")),
+    *("\ud800", "\udfff", "\udc00\ud800", Name("\ud800")),
+    *(b"", {1}, object(), range(2), 1j),
+]
+# Python refuses to print these, which hypothesis and a message about them would have to do.
+UNPRINTABLE: list[Any] = [10**5000, -(10**5000), Count(10**5000)]
+KEYS_WITHOUT_FORM: list[Any] = [1, 1.5, None, True, b"", (), Level.LOW, "\ud800", Name("\udc00"), NoName()]
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers(-MAX_INTEGER, MAX_INTEGER)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text()
+    | st.sampled_from(EDGES)
+    | st.integers(-MAX_INTEGER, MAX_INTEGER).map(Count)
+    | st.floats(allow_nan=False, allow_infinity=False).map(Share)
+    | st.text().map(Name)
+    | st.sampled_from([Level.LOW, Colour.RED])
+)
+KEYS = st.text() | st.text('ab\x00\x1f"\\\x7f\x80\uffff\U00010000') | st.text().map(Name) | st.just(Colour.RED)
+
+
+def nested(leaves: st.SearchStrategy[Any], keys: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    def around(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+        lists = st.lists(inner)
+        objects = st.dictionaries(keys, inner)
+        return lists | lists.map(tuple) | objects | objects.map(OrderedDict)
+
+    return st.recursive(leaves, around, max_leaves=20)
+
+
+def written(write: Write, value: Any, refusal: type[Exception]) -> bytes | None:
+    try:
+        return write(value)
+    except refusal:
+        return None
+
+
+@given(nested(SCALARS, KEYS))
+@example(EDGES)
+def test_every_json_value_is_written_as_the_reference_writes_it(value: Any) -> None:
+    assert canonical(value) == rfc8785.dumps(value)
+
+
+@given(nested(SCALARS, KEYS))
+def test_what_was_written_is_read_back_and_written_alike(value: Any) -> None:
+    data = canonical(value)
+
+    assert canonical(json.loads(data, parse_int=float)) == data
+
+
+@given(
+    nested(
+        SCALARS | st.integers() | st.floats() | st.text(st.characters()) | st.sampled_from(WITHOUT_FORM),
+        KEYS | st.text(st.characters()) | st.sampled_from(KEYS_WITHOUT_FORM),
+    )
+)
+def test_what_the_reference_refuses_is_refused_and_nothing_else(value: Any) -> None:
+    ours = written(canonical, value, CanonicalError)
+
+    assert ours == written(rfc8785.dumps, value, Exception)
+
+
+@pytest.mark.parametrize("around", [lambda v: v, lambda v: [v], lambda v: (1.5, v), lambda v: {"a": {"b": v}}])
+@pytest.mark.parametrize(
+    "value", [*WITHOUT_FORM, *UNPRINTABLE, *({key: 1} for key in KEYS_WITHOUT_FORM)], ids=lambda v: type(v).__name__
+)
+def test_a_value_without_a_form_is_refused_wherever_it_stands(value: Any, around: Callable[[Any], Any]) -> None:
+    with pytest.raises(CanonicalError):
+        canonical(around(value))
+
+
+WRAPPERS: dict[str, Callable[[Any], Any]] = {
+    "list": lambda inner: [inner],
+    "tuple": lambda inner: (inner,),
+    "object": lambda inner: {"a": inner},
+    "other object": lambda inner: OrderedDict(a=inner),
+}
+
+
+def wrapped(value: Any, around: Callable[[Any], Any], times: int) -> Any:
+    for _ in range(times):
+        value = around(value)
+    return value
+
+
+@pytest.mark.parametrize("around", WRAPPERS.values(), ids=WRAPPERS)
+@pytest.mark.parametrize("leaf", [1, 1.5, "é"])
+def test_what_a_value_holds_does_not_change_how_deep_it_may_be(leaf: Any, around: Callable[[Any], Any]) -> None:
+    deepest = wrapped(leaf, around, MAX_DEPTH)
+
+    assert canonical(deepest) == rfc8785.dumps(deepest)
+    with pytest.raises(CanonicalError, match="nested more than 254 deep"):
+        canonical(around(deepest))
+    with pytest.raises(CanonicalError, match="nested more than 254 deep"):
+        canonical(wrapped(leaf, around, 100_000))
+
+
+def test_a_value_that_holds_itself_is_refused() -> None:
+    items: list[Any] = []
+    items += [items, items]
+    members: dict[str, Any] = {"share": 0.5}
+    members["self"] = members
+
+    for value in (items, members):
+        with pytest.raises(CanonicalError):
+            canonical(value)
+
+
+def test_a_value_is_refused_where_the_stack_has_no_room_left() -> None:
+    def at_the_bottom() -> bytes:
+        try:
+            return at_the_bottom()
+        except RecursionError:
+            return canonical(wrapped(1.5, lambda inner: [inner], MAX_DEPTH))
+
+    with pytest.raises(CanonicalError):
+        at_the_bottom()
