@@ -25,6 +25,19 @@ COMMANDS: dict[str, dict[str, str]] = {
         "compile": "Turn a workflow into a wave plan.",
         "graph": "Draw a workflow.",
     },
+    "Check": {
+        "verify": "Say whether a ledger holds, and where it was touched.",
+        "checkpoint": "Print the size and Merkle root of a ledger, signed if you like.",
+        "prove": "Prove something about a ledger to somebody who does not have it.",
+        "keygen": "Make a key that signs checkpoints.",
+        "redact": "Take a body out of a ledger, and leave a record of it.",
+    },
+    "Read a ledger": {
+        "show": "Tell what happened in a run.",
+        "log": "List the entries of a ledger.",
+        "trace": "Tell why something happened: the causes of an entry.",
+        "diff": "Say where two runs part.",
+    },
     "Look up": {
         "explain": "Tell more about the code of a finding.",
         "schema": "Print a JSON Schema, or write all of them for an editor.",

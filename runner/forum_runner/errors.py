@@ -3,7 +3,10 @@
 ForumError
 ├── UsageError          wrong usage, or a file of the user's that stands in the way
 ├── CanonicalError      a value that RFC 8785 cannot write
-└── MisplacedTaskError  a wave plan whose tasks and waves do not match (graph/model.py)
+├── MisplacedTaskError  a wave plan whose tasks and waves do not match (graph/model.py)
+├── MalformedKeyError, MalformedNoteError, MalformedCheckpointError, MalformedProofError  (ledger/)
+├── BrokenLedgerError   a ledger whose bytes or chain do not hold, where they must (app/proofs.py)
+└── EmptyLedgerError    a ledger without an entry (app/proofs.py)
 
 What is wrong with a manifest is not an error but a finding: see finding.py.
 """

@@ -1,13 +1,15 @@
-"""What each code of a finding means, from explanations.md: one section a code."""
+"""What each code of a finding means: F codes from explanations.md, L codes from ledger_explanations.md."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-_HEADING = re.compile(r"^## (F[0-9]{3}) (.+)$", re.MULTILINE)
+_SOURCES = ("explanations.md", "ledger_explanations.md")
+_HEADING = re.compile(r"^## ([FL][0-9]{3}) (.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +21,11 @@ class Explanation:
 
 @cache
 def explanations() -> dict[str, Explanation]:
-    source = files("forum_runner").joinpath("explanations.md").read_text(encoding="utf-8")
+    return {item.code: item for name in _SOURCES for item in _sections(name)}
+
+
+def _sections(name: str) -> Iterator[Explanation]:
+    source = files("forum_runner").joinpath(name).read_text(encoding="utf-8")
     _, *pieces = _HEADING.split(source)
-    triples = zip(pieces[0::3], pieces[1::3], pieces[2::3], strict=True)
-    return {code: Explanation(code, title.strip(), text.strip()) for code, title, text in triples}
+    for code, title, text in zip(pieces[0::3], pieces[1::3], pieces[2::3], strict=True):
+        yield Explanation(code, title.strip(), text.strip())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from forum_runner import resources
@@ -11,6 +11,7 @@ from forum_runner.write_file import write_file
 
 _TEMPLATE = "init"
 SCHEMA_FOLDER = Path(".forum", "schemas")
+_OF_MANIFESTS = ("manifest", "plan", "policy", "roster", "script", "types", "workflow")
 
 
 def write_scaffold(folder: Path) -> list[Path]:
@@ -18,7 +19,7 @@ def write_scaffold(folder: Path) -> list[Path]:
     template = resources.manifest(_TEMPLATE)
     contents = {folder / item.name: item.read_bytes() for item in sorted(template.iterdir(), key=lambda i: i.name)}
     contents[folder / ".forum" / ".gitignore"] = b"runs/\n"
-    contents |= _schemas(folder / SCHEMA_FOLDER)
+    contents |= _schemas(folder / SCHEMA_FOLDER, _OF_MANIFESTS)
     in_the_way = [path for path in contents if path.exists()]
     if in_the_way:
         listed = ", ".join(f"'{path}'" for path in in_the_way)
@@ -28,11 +29,10 @@ def write_scaffold(folder: Path) -> list[Path]:
 
 def write_schemas(folder: Path) -> list[Path]:
     """Writes every schema as it ships, below `v1`, so that their references to each other hold."""
-    return _write_all(_schemas(folder))
+    return _write_all(_schemas(folder, resources.schema_names()))
 
 
-def _schemas(folder: Path) -> dict[Path, bytes]:
-    names = resources.schema_names()
+def _schemas(folder: Path, names: Iterable[str]) -> dict[Path, bytes]:
     return {folder / "v1" / f"{name}.schema.json": resources.schema_text(name).encode() for name in names}
 
 

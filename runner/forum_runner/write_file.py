@@ -2,11 +2,14 @@
 
 import errno
 import os
+import re
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from pathlib import Path
 
 from forum_runner.errors import UsageError
+
+_LEFTOVER = re.compile(r"[.](.+)[.][a-z0-9_]{8}", re.DOTALL)
 
 
 def write_file(path: Path, data: bytes, keep: Iterable[Path] = ()) -> None:
@@ -21,6 +24,14 @@ def write_file(path: Path, data: bytes, keep: Iterable[Path] = ()) -> None:
         _write(target, data)
     except OSError as error:
         raise UsageError(f"cannot write '{path}': {error.strerror}") from error
+
+
+def remove_leftovers(directory: Path, names: Container[str]) -> None:
+    """Takes away what writes of these files left behind when they were killed."""
+    for path in directory.iterdir():
+        found = _LEFTOVER.fullmatch(path.name)
+        if found and found[1] in names:
+            path.unlink(missing_ok=True)
 
 
 def _write(path: Path, data: bytes) -> None:
@@ -38,9 +49,19 @@ def _write(path: Path, data: bytes) -> None:
             os.fsync(stream.fileno())
         Path(name).chmod(0o666 & ~_umask())
         Path(name).replace(path)
+        _sync_directory(path.parent)
     except BaseException:
-        Path(name).unlink()
+        Path(name).unlink(missing_ok=True)
         raise
+
+
+def _sync_directory(directory: Path) -> None:
+    """Makes a name durable; a system that cannot sync directories is left to its own ways."""
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _umask() -> int:

@@ -1,6 +1,7 @@
 """Every command that the documents show is run, and prints what they show: digests too, which are the same everywhere.
 
-A `yaml` block whose first line is `# name.yaml` is written to that file; a `console` block is run in the same folder.
+A `yaml` or `python` block whose first line is `# name.yaml` or `# name.py` is written to that file; a `console` block
+is run in the same folder.
 """
 
 import os
@@ -29,12 +30,13 @@ def commands(block: str) -> Iterator[tuple[str, str]]:
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    """`forum` is the one under test, wherever it is installed."""
+    """The programs are those under test, wherever they are installed."""
     bin_ = tmp_path / "bin"
     bin_.mkdir()
-    script = bin_ / "forum"
-    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m forum_runner "$@"\n')
-    script.chmod(0o755)
+    for name, module in (("forum", "-m forum_runner"), ("forum-conformance", "-m forum_conformance"), ("python", "")):
+        script = bin_ / name
+        script.write_text(f'#!/bin/sh\nexec "{sys.executable}" {module} "$@"\n')
+        script.chmod(0o755)
     return {**os.environ, "PATH": f"{bin_}:{os.environ['PATH']}"}
 
 
@@ -46,7 +48,7 @@ def test_the_commands_of_a_document_print_what_it_shows(
     folder.mkdir()
     for kind, text in blocks(document):
         first, _, rest = text.partition("\n")
-        if kind == "yaml" and first.endswith(".yaml"):
+        if (kind, first[-5:]) == ("yaml", ".yaml") or (kind, first[-3:]) == ("python", ".py"):
             (folder / first.removeprefix("# ")).write_text(f"{first}\n{rest}")
         for command, shown in commands(text) if kind == "console" else ():
             result = subprocess.run(

@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 import forum_runner
-from forum_runner.app import Inputs, check, compile_file
+from forum_runner.app.workflows import Inputs, check, compile_file
 from forum_runner.explanations import Explanation, explanations
 from forum_runner.finding import Finding, exit_code_of
 
@@ -192,7 +192,7 @@ def test_every_code_is_explained_once_and_in_order() -> None:
     text = (SOURCE / "explanations.md").read_text(encoding="utf-8")
 
     assert re.findall(r"^## (\S+)", text, re.MULTILINE) == codes_in_source()
-    assert list(explanations()) == codes_in_source()
+    assert [code for code in explanations() if code.startswith("F")] == codes_in_source()
 
 
 @pytest.mark.parametrize("item", explanations().values(), ids=lambda item: item.code)

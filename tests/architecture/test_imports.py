@@ -13,12 +13,12 @@ PACKAGES = {"forum_runner": "runner", "forum_adapters": "adapters", "forum_confo
 # From the ground up. A module may import what stands below it, and what stands in its own package.
 LAYERS = (
     {"errors", "__init__"},
-    {"finding", "canonical", "resources", "explanations"},
+    {"finding", "canonical", "resources", "explanations", "write_file"},
     {"document"},
     {"model"},
     {"manifest"},
     {"compile", "ledger"},
-    {"report", "graph", "write_file", "defect"},
+    {"report", "graph", "defect"},
     {"scaffold"},
     {"app"},
     {"commands"},

@@ -1,7 +1,4 @@
-"""The application's functions: what each command does, without the command line around it.
-
-The only place where concrete things are put together: the disk, the bundle on it, the compiler, the reports.
-"""
+"""The application's functions that check and compile workflows."""
 
 from __future__ import annotations
 

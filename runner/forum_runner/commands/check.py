@@ -33,7 +33,7 @@ def command(
 
     Exits 0 if there is no error, 2 if there is one, and 6 if nothing is wrong but that the policy refuses.
     """
-    from forum_runner.app import check
+    from forum_runner.app.workflows import check
     from forum_runner.finding import exit_code_of
     from forum_runner.report import ReportFormat, counted, render
 

@@ -30,7 +30,7 @@ def command(
     The wave plan is one RFC 8785 document, the same to the byte on every machine. Without -o or --json only a summary
     is printed. Findings go to standard error; if one of them is an error, nothing is written.
     """
-    from forum_runner.app import compile_file
+    from forum_runner.app.workflows import compile_file
     from forum_runner.finding import exit_code_of
     from forum_runner.write_file import write_file
 

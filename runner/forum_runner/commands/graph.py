@@ -35,7 +35,7 @@ def command(
 
     Everything is drawn here; no other program and no service is asked. Inputs may be missing.
     """
-    from forum_runner.app import compile_file
+    from forum_runner.app.workflows import compile_file
     from forum_runner.finding import exit_code_of
     from forum_runner.graph import GraphFormat, render
     from forum_runner.write_file import write_file

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from forum_runner.app import Inputs
+    from forum_runner.app.workflows import Inputs
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -37,7 +37,7 @@ def bundle_options(command: _Command) -> _Command:
 
 
 def read_inputs(texts: tuple[str, ...], file: Path | None) -> Inputs:
-    from forum_runner.app import Inputs
+    from forum_runner.app.workflows import Inputs
 
     given = {}
     for text in texts:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import select
 import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -47,6 +49,35 @@ def write_document(data: str | bytes) -> None:
         sys.stdout.flush()
     except BrokenPipeError:
         _discard(sys.stdout)
+
+
+def write_parts(parts: Iterable[str | bytes], *, is_live: bool = False) -> None:
+    """Writes one part after another, each at once if it is live, and stops when there is nobody to read them."""
+    try:
+        for part in parts:
+            if isinstance(part, str):
+                sys.stdout.write(part)
+            else:
+                sys.stdout.buffer.write(part)
+            if is_live:
+                sys.stdout.flush()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _discard(sys.stdout)
+
+
+def as_found(line: bytes) -> str | bytes:
+    """A line of a ledger, byte for byte; on a terminal, without what would steer it."""
+    from forum_runner.finding import visible
+
+    return visible(line.decode(errors="replace")) + "\n" if sys.stdout.isatty() else line + b"\n"
+
+
+def has_reader(stream: TextIO) -> bool:
+    """Whether what is written may still be read: a pipe whose other end is closed says so before one writes."""
+    poll = select.poll()
+    poll.register(stream.fileno(), 0)
+    return not poll.poll(0)
 
 
 def show_findings(report: Report) -> None:

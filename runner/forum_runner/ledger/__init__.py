@@ -1,1 +1,60 @@
-"""The ledger: an append-only, hash-chained record of a run, and everything that checks it."""
+"""The ledger: an append-only, hash-chained record of a run, and everything that checks it.
+
+    from forum_runner.ledger import Body, create_ledger, verify
+
+    with create_ledger(Path("run")) as ledger:
+        ledger.append("x-note", {"count": 3}, bodies={"text": Body.text("three")})
+        ledger.seal("passed")
+    assert verify(find_ledger("run")).verdict is Verdict.VALID
+
+Each name is loaded when it is first asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from forum_runner.ledger.begin import create_ledger as create_ledger
+    from forum_runner.ledger.begin import open_ledger as open_ledger
+    from forum_runner.ledger.body import Body as Body
+    from forum_runner.ledger.entry import EntryError as EntryError
+    from forum_runner.ledger.files import Durability as Durability
+    from forum_runner.ledger.files import LedgerBusyError as LedgerBusyError
+    from forum_runner.ledger.group_commit import GroupCommit as GroupCommit
+    from forum_runner.ledger.recovery import DamagedLedgerError as DamagedLedgerError
+    from forum_runner.ledger.source import LedgerSource as LedgerSource
+    from forum_runner.ledger.source import find_ledger as find_ledger
+    from forum_runner.ledger.verification.report import Verdict as Verdict
+    from forum_runner.ledger.verification.report import VerifyReport as VerifyReport
+    from forum_runner.ledger.verification.verifier import Request as Request
+    from forum_runner.ledger.verification.verifier import verify as verify
+    from forum_runner.ledger.writer import LedgerBrokenError as LedgerBrokenError
+    from forum_runner.ledger.writer import LedgerWriter as LedgerWriter
+
+_HOMES = {
+    "Body": "body",
+    "DamagedLedgerError": "recovery",
+    "Durability": "files",
+    "EntryError": "entry",
+    "GroupCommit": "group_commit",
+    "LedgerBrokenError": "writer",
+    "LedgerBusyError": "files",
+    "LedgerSource": "source",
+    "LedgerWriter": "writer",
+    "Request": "verification.verifier",
+    "Verdict": "verification.report",
+    "VerifyReport": "verification.report",
+    "create_ledger": "begin",
+    "find_ledger": "source",
+    "open_ledger": "begin",
+    "verify": "verification.verifier",
+}
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)

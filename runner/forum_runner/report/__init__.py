@@ -52,8 +52,8 @@ def render(report: Report, form: ReportFormat, *, color: bool = False) -> str:
             return render_sarif(report.findings)
 
 
-def counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {plural or noun + 's'}"
 
 
 def joined(parts: Sequence[str]) -> str:

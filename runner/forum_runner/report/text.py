@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import unicodedata
 
-import click
-
 from forum_runner.document import lines_of
 from forum_runner.finding import Finding, Severity, visible
 from forum_runner.report import Report, counted, joined
+from forum_runner.report.paint import painted
 
 _WIDTH = 100
 
@@ -26,12 +25,12 @@ def _block(finding: Finding, lines: list[str], color: bool) -> str:
     paint = "yellow" if is_warning else "red"
     label = f"warning {finding.code}" if is_warning else finding.code
     where = visible(f"{place.file}:{place.line}:{place.column}:")
-    head = f"{_painted(where, color, bold=True)} {_painted(label, color, fg=paint)} {finding.message}"
+    head = f"{painted(where, color, bold=True)} {painted(label, color, fg=paint)} {finding.message}"
     hint = finding.hint or ""
     if place.line > len(lines) or not lines[place.line - 1].strip():
         return f"{head}\n      = {hint}" if hint else head
     shown, column, length = _window(lines[place.line - 1], finding)
-    caret = _painted("^" * length, color, fg=paint)
+    caret = painted("^" * length, color, fg=paint)
     below = f"{' ' * column}{caret} {hint}".rstrip()
     return f"{head}\n{place.line:>5} | {shown}\n      | {below}"
 
@@ -51,7 +50,3 @@ def _window(line: str, finding: Finding) -> tuple[str, int, int]:
 
 def _width(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
-
-
-def _painted(text: str, color: bool, *, fg: str | None = None, bold: bool | None = None) -> str:
-    return click.style(text, fg=fg, bold=bold) if color else text

@@ -1,4 +1,4 @@
-"""The line of a ledger: its limits, its hash, and the names of the files around it."""
+"""How a ledger is laid out: the limits and the hash of a line, and the files of a run directory."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ TORN = "torn"
 
 
 def leaf_hash(line: bytes) -> bytes:
-    """The hash of a line without its LF: the leaf hash of RFC 6962, which is also what the next entry's `prev` holds."""
+    """The hash of a line without its LF: the leaf hash of RFC 6962, and what the next entry has as its `prev`."""
     return hashlib.sha256(b"\0" + line).digest()

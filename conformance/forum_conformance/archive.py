@@ -1,0 +1,104 @@
+"""bodies.tar, read through once: its members, what each holds, and where well-formed members end."""
+
+import hashlib
+import re
+from dataclasses import dataclass
+from enum import Enum
+from typing import BinaryIO
+
+BLOCK = 512
+SALT_BYTES = 32
+SALT_TAG = b"forum:salted:v1\n"
+END_OF_ARCHIVE = bytes(2 * BLOCK)
+FOLDERS = ("sha256", "salted", "redacted")
+_CHUNK = 1 << 16
+_NAME = re.compile(rf"({'|'.join(FOLDERS)})/([0-9a-f]{{64}})")
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    name: str
+    offset: int
+    """Where its content begins."""
+    size: int
+    content_digest: str
+    """The digest that its content has: with the tag before it, if it stands in `salted/`."""
+    plain_digest: str
+    """The SHA-256 of its body's bytes, without a salt."""
+    is_all_zeros: bool
+
+    @property
+    def place(self) -> tuple[str, str] | None:
+        """Folder and digest; None if the name is of another form."""
+        found = _NAME.fullmatch(self.name)
+        return (found.group(1), found.group(2)) if found else None
+
+    @property
+    def end(self) -> int:
+        return self.offset + self.size + -self.size % BLOCK
+
+
+class Rest(Enum):
+    NOTHING = "nothing"
+    END = "the end of the archive"
+    OTHER = "other bytes"
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    members: tuple[Member, ...]
+    stopped_at: int
+    """The first place where no well-formed member stands."""
+    rest: Rest
+    """What stands at that place."""
+
+
+def scan(stream: BinaryIO) -> Archive:
+    members: list[Member] = []
+    stopped_at = 0
+    while member := _read_member(stream, stopped_at):
+        members.append(member)
+        stopped_at = member.end
+    stream.seek(stopped_at)
+    found = stream.read(len(END_OF_ARCHIVE) + 1)
+    rest = {b"": Rest.NOTHING, END_OF_ARCHIVE: Rest.END}.get(found, Rest.OTHER)
+    return Archive(tuple(members), stopped_at, rest)
+
+
+def header(name: bytes, size: int) -> bytes:
+    """The one header that a member may have."""
+    before = name.ljust(100, b"\0") + b"0000644\0" + b"0000000\0" * 2 + b"%011o\0" % size + b"00000000000\0"
+    after = b"0" + bytes(100) + b"ustar\0" + b"00" + bytes(64) + b"0000000\0" * 2 + bytes(155) + bytes(12)
+    checksum = sum(before) + 8 * ord(" ") + sum(after)
+    return before + b"%06o\0 " % checksum + after
+
+
+def _read_member(stream: BinaryIO, start: int) -> Member | None:
+    stream.seek(start)
+    found = stream.read(BLOCK)
+    name = found[:100].rstrip(b"\0")
+    digits = found[124:135]
+    if not re.fullmatch(rb"[0-7]{11}", digits) or b"\0" in name or found != header(name, int(digits, 8)):
+        return None
+    return _read_content(stream, name.decode("latin-1"), start + BLOCK, int(digits, 8))
+
+
+def _read_content(stream: BinaryIO, name: str, offset: int, size: int) -> Member | None:
+    is_salted = name.startswith("salted/")
+    content, plain = hashlib.sha256(SALT_TAG if is_salted else b""), hashlib.sha256()
+    salt_left = SALT_BYTES if is_salted else 0
+    is_all_zeros = True
+    left = size
+    while left:
+        chunk = stream.read(min(left, _CHUNK))
+        if not chunk:
+            return None
+        content.update(chunk)
+        plain.update(chunk[salt_left:])
+        salt_left = max(0, salt_left - len(chunk))
+        is_all_zeros = is_all_zeros and not chunk.strip(b"\0")
+        left -= len(chunk)
+    padding = -size % BLOCK
+    if stream.read(padding) != bytes(padding):
+        return None
+    return Member(name, offset, size, content.hexdigest(), plain.hexdigest(), is_all_zeros)

@@ -1,0 +1,120 @@
+"""Level 3: whether the archive holds the bodies that the entries name, and nothing else."""
+
+from collections import defaultdict
+from typing import BinaryIO
+
+from forum_conformance.archive import Archive, Member, Rest
+from forum_conformance.finding import Findings
+from forum_conformance.naming import Body, Namings
+
+
+class Store:
+    """The members of an archive, found by the bodies that entries name.
+
+    What an entry says of a redaction is not asked: a body whose member is whole can be read, whoever called it gone.
+    """
+
+    def __init__(self, archive: Archive, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._members: dict[str, list[Member]] = defaultdict(list)
+        for member in archive.members:
+            if member.place:
+                self._members[member.place[1]].append(member)
+
+    def members(self, digest: str) -> list[Member]:
+        return self._members.get(digest, [])
+
+    def plain_digest(self, body: Body) -> str | None:
+        """The SHA-256 of the body's bytes; None if it is redacted, missing or wrong."""
+        member = self._sound(body)
+        return member.plain_digest if member else None
+
+    def read(self, body: Body) -> bytes | None:
+        """The body's bytes; None if it is redacted, missing or wrong."""
+        member = self._sound(body)
+        if member is None:
+            return None
+        self._stream.seek(member.offset + member.size - body.size)
+        return self._stream.read(body.size)
+
+    def read_salt(self, body: Body) -> bytes | None:
+        member = self._sound(body)
+        if member is None:
+            return None
+        self._stream.seek(member.offset)
+        return self._stream.read(member.size - body.size)
+
+    def _sound(self, body: Body) -> Member | None:
+        return next((member for member in self.members(body.digest) if not fault_of(member, body)), None)
+
+
+def fault_of(member: Member, body: Body) -> str | None:
+    if member.place != (body.folder, body.digest):
+        return f"does not stand in {body.folder}/"
+    if member.size != body.member_size:
+        return f"has {member.size} bytes, and not {body.member_size}"
+    return None if member.content_digest == body.digest else "does not have the digest of its name"
+
+
+def is_broken(archive: Archive, store: Store, namings: Namings) -> bool:
+    """Whether the archive cannot be read up to the last body that an entry names."""
+    return archive.rest is Rest.OTHER and not all(store.members(digest) for digest in namings.first)
+
+
+def check_members(
+    archive: Archive, store: Store, namings: Namings, findings: Findings, *, is_last_a_seal: bool
+) -> None:
+    for digest, body in namings.first.items():
+        members = store.members(digest)
+        if not members:
+            findings.add("L302", body.seq, f"{digest} has no member")
+        for member in members:
+            _check_member(member, body, namings, findings)
+    up_to_last = _up_to_last_named(archive, namings)
+    for member in up_to_last:
+        if not _is_named(member, namings):
+            findings.add("L304", None, f"no entry names the member {member.name!a}")
+    end = up_to_last[-1].end if up_to_last else 0
+    if archive.stopped_at != end or archive.rest is Rest.OTHER:
+        findings.add("L310", None, f"bodies.tar has a torn tail from byte {end} on")
+    elif is_last_a_seal and archive.rest is Rest.NOTHING:
+        findings.add("L310", None, "the ledger is sealed, and the end of bodies.tar is missing")
+
+
+def _check_member(member: Member, body: Body, namings: Namings, findings: Findings) -> None:
+    is_recorded = body.digest in namings.redacted
+    if member.name.startswith("redacted/"):
+        if not is_recorded:
+            findings.add("L307", body.seq, f"{member.name} is redacted, and no entry says so")
+        if member.size != body.member_size or not member.is_all_zeros:
+            findings.add("L303", body.seq, f"{member.name} is not as many zeros as the body had bytes")
+    elif is_recorded:
+        findings.add("L306", body.seq, f"{member.name} is recorded as redacted, and still there")
+    elif fault := fault_of(member, body):
+        findings.add("L303", body.seq, f"{member.name} {fault}")
+
+
+def _is_named(member: Member, namings: Namings) -> bool:
+    return member.place is not None and member.place[1] in namings.first
+
+
+def _up_to_last_named(archive: Archive, namings: Namings) -> tuple[Member, ...]:
+    """What follows the last named member was written for an entry that never came."""
+    members = list(archive.members)
+    while members and not _is_named(members[-1], namings):
+        members.pop()
+    return tuple(members)
+
+
+def check_order(archive: Archive, namings: Namings, findings: Findings) -> None:
+    """Where nothing else is found, the members are those that the entries name, in some order."""
+    expected = iter(namings.first)
+    seen: set[str] = set()
+    for member in _up_to_last_named(archive, namings):
+        digest = member.place[1] if member.place else ""
+        if digest in seen:
+            findings.add("L305", None, f"{digest} has two members")
+        elif digest != next(expected):
+            findings.add("L305", namings.first[digest].seq, f"{member.name} is out of order")
+            return
+        seen.add(digest)

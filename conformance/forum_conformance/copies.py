@@ -1,0 +1,62 @@
+"""Level 3: the copies of bodies that stand beside the archive, in outputs/ and as wave-plan.json."""
+
+import hashlib
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from forum_conformance.archive import SALT_TAG
+from forum_conformance.bodies import Store
+from forum_conformance.finding import Findings
+from forum_conformance.naming import Body, Namings
+
+_SUFFIXES = {"application/json": ".json", "text/plain": ".txt"}
+
+
+def check_copies(directory: Path, store: Store, namings: Namings, findings: Findings, *, is_last_a_seal: bool) -> None:
+    copies = dict(_copies(namings))
+    there = set(_there(directory))
+    for name in sorted(there - set(copies)):
+        if name.startswith("outputs/") and not name.startswith("outputs/."):
+            findings.add("L308", None, f"{name!a} is a copy of nothing")
+    for name, body in copies.items():
+        if name in there:
+            _check_copy(directory / name, name, body, store, namings, findings)
+        elif is_last_a_seal and body.digest not in namings.redacted:
+            findings.add("L308", body.seq, f"{name} is missing")
+
+
+def _there(directory: Path) -> Iterator[str]:
+    yield from (path.name for path in directory.iterdir())
+    if (directory / "outputs").is_dir():
+        yield from (f"outputs/{path.name}" for path in (directory / "outputs").iterdir())
+
+
+def _copies(namings: Namings) -> Iterator[tuple[str, Body]]:
+    """Every copy, by its place in the run directory."""
+    for name, body in namings.answers.items():
+        yield f"outputs/{name}{_SUFFIXES.get(body.type, '.bin')}", body
+    if namings.wave_plan:
+        yield "wave-plan.json", namings.wave_plan
+
+
+def _check_copy(path: Path, name: str, body: Body, store: Store, namings: Namings, findings: Findings) -> None:
+    if body.digest in namings.redacted:
+        sentence = f"{body.digest} is recorded as redacted, and its copy {name} is still there"
+        findings.add("L306", namings.first[body.digest].seq, sentence)
+    elif _is_other(path, body, store):
+        findings.add("L308", body.seq, f"{name} does not have the bytes of the body that it copies")
+
+
+def _is_other(path: Path, body: Body, store: Store) -> bool:
+    # A link or a device is no copy, and may have no end.
+    if not stat.S_ISREG(path.lstat().st_mode):
+        return True
+    salt = store.read_salt(body) if body.is_salted else b""
+    if salt is None:
+        return False  # the body itself is missing or wrong, which is told already: there is nothing to compare with
+    hasher = hashlib.sha256(SALT_TAG + salt if body.is_salted else b"")
+    with path.open("rb") as stream:
+        while chunk := stream.read(1 << 16):
+            hasher.update(chunk)
+    return hasher.hexdigest() != body.digest

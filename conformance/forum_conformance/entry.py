@@ -1,0 +1,77 @@
+"""Level 1: what one line holds. A line has at most one finding, the first that applies."""
+
+import json
+from typing import Any, TypeAlias
+
+from forum_conformance import canonical, schemas
+from forum_conformance.finding import Finding
+from forum_conformance.lines import MAX_LINE_BYTES, Line
+
+Entry: TypeAlias = dict[str, Any]
+
+MAX_DEPTH = 64
+
+
+def read_entry(line: Line) -> Entry | Finding:
+    if line.content is None:
+        return Finding("L101", line.number, f"the line has more than {MAX_LINE_BYTES} bytes")
+    numbers = _Numbers()
+    try:
+        entry = _parse(line.content, numbers)
+    except ValueError as error:
+        return Finding("L102", line.number, f"the line is not one JSON object in UTF-8: {error}")
+    if numbers.refused:
+        return Finding("L103", line.number, f"{numbers.refused[0]} is not an integer within ±(2^53 - 1)")
+    if canonical.form(entry) != line.content:
+        return Finding("L104", line.number, "the line is not the RFC 8785 form of what it holds")
+    return _in_form(line.number, entry)
+
+
+class _Numbers:
+    """Takes note of numbers instead of refusing them: a line that is no JSON object is told so first."""
+
+    def __init__(self) -> None:
+        self.refused: list[str] = []
+
+    def integer(self, digits: str) -> int:
+        if len(digits) > 17 or abs(int(digits)) > canonical.MAX_INTEGER:
+            return self.other(digits)
+        return int(digits)
+
+    def other(self, digits: str) -> int:
+        self.refused.append(digits if len(digits) <= 40 else digits[:40] + "...")
+        return 0
+
+
+def _parse(content: bytes, numbers: _Numbers) -> Entry:
+    text = content.decode("utf-8")
+    if canonical.depth(text) > MAX_DEPTH:
+        raise ValueError(f"it is nested more than {MAX_DEPTH} deep")
+    value = json.loads(
+        text, parse_int=numbers.integer, parse_float=numbers.other, parse_constant=canonical.refuse_constant
+    )
+    if not isinstance(value, dict):
+        raise ValueError("it is not an object")
+    if "\\u" in text:
+        _refuse_lone_surrogates(text)
+    return value
+
+
+def _refuse_lone_surrogates(text: str) -> None:
+    """Looks at the strings of the text, and not at those of the value: a key given twice hides the first of them."""
+    for string in canonical.strings(text):
+        try:
+            json.loads(string).encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise ValueError("a string holds a lone surrogate") from error
+
+
+def _in_form(number: int, entry: Entry) -> Entry | Finding:
+    kind = entry.get("kind")
+    is_known = isinstance(kind, str) and kind in schemas.known_kinds()
+    departure = schemas.departure(schemas.entry_validator(kind if is_known else None), entry)
+    if departure:
+        return Finding("L105", number, f"the entry does not fit its schema {departure}")
+    if not is_known and not entry["kind"].startswith("x-"):
+        return Finding("L106", number, f"the kind '{kind}' is not known")
+    return entry

@@ -1,0 +1,166 @@
+"""Judges a run directory or a bare ledger: reads it line by line, and asks each level in turn."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO
+
+from forum_conformance import archive
+from forum_conformance.bodies import Store, check_members, check_order, is_broken
+from forum_conformance.copies import check_copies
+from forum_conformance.entry import Entry
+from forum_conformance.finding import Findings
+from forum_conformance.lines import Lines
+from forum_conformance.naming import Namings
+from forum_conformance.note import MAX_BYTES, Checkpoint, PublicKey
+from forum_conformance.reading import Reading, read_through
+from forum_conformance.replay.run import Replay
+from forum_conformance.report import LEVELS, Facts, Report, level_of
+from forum_conformance.seal import Seals, Witness, witness_of
+
+ALL_LEVELS = frozenset(LEVELS)
+
+
+class NoLedger(Exception):
+    """There is nothing to judge."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        super().__init__(f"there is no ledger '{path}'")
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What the judge is told from elsewhere."""
+
+    expected_head: str | None = None
+    checkpoint: bytes | None = None
+    key: PublicKey | None = None
+    pin: Checkpoint | None = None
+
+
+def judge(path: Path, *, levels: frozenset[int] = ALL_LEVELS, given: Given | None = None) -> Report:
+    """A directory is a run directory; anything else is a bare ledger, and is read once."""
+    directory = path if path.is_dir() else None
+    ledger = path / "ledger.jsonl" if directory else path
+    if not ledger.exists():
+        raise NoLedger(ledger)
+    return _Judgement(lambda: ledger.open("rb"), directory, levels, given or Given()).report()
+
+
+def judge_stream(stream: BinaryIO, *, levels: frozenset[int] = ALL_LEVELS, given: Given | None = None) -> Report:
+    return _Judgement(lambda: nullcontext(stream), None, levels, given or Given()).report()
+
+
+def with_their_ground(levels: frozenset[int]) -> frozenset[int]:
+    """The levels, and those that they stand on."""
+    return levels | {level for level in (1, 2) if any(level < other for other in levels)}
+
+
+class _Judgement:
+    def __init__(
+        self,
+        open_ledger: Callable[[], AbstractContextManager[BinaryIO]],
+        directory: Path | None,
+        levels: frozenset[int],
+        given: Given,
+    ) -> None:
+        self._open_ledger = open_ledger
+        self._directory = directory
+        self._levels = with_their_ground(levels)
+        self._given = given
+        self._findings = Findings()
+        self._reasons = {level: "not asked for" for level in LEVELS if level not in self._levels}
+
+    def report(self) -> Report:
+        seals = Seals(self._witnesses())
+        with self._open_ledger() as stream:
+            reading = read_through(stream, seals, self._findings, is_chain_asked=2 in self._levels)
+        if self._findings.count:
+            for level in (3, 4, 5):
+                self._reasons.setdefault(level, "levels 1 and 2 do not hold")
+        else:
+            self._look_at_bodies(reading)
+            self._look_at_seals(seals, reading)
+        root = seals.tree.root().hex() if reading.entries else None
+        facts = Facts(reading.run, reading.status, reading.entries, reading.head, root, reading.redacted)
+        levels = tuple(level_of(level, self._findings, self._reasons.get(level)) for level in LEVELS)
+        return Report(facts, levels, self._findings, tuple(seals.held))
+
+    def _witnesses(self) -> Iterator[Witness]:
+        if self._directory and (self._directory / "checkpoint").exists():
+            with (self._directory / "checkpoint").open("rb") as stream:
+                yield witness_of("directory", stream.read(MAX_BYTES + 1))
+        if self._given.checkpoint is not None:
+            yield witness_of("given", self._given.checkpoint)
+        if self._given.pin is not None:
+            yield Witness("pin", self._given.pin)
+
+    def _look_at_bodies(self, reading: Reading) -> None:
+        if not self._levels & {3, 4}:
+            return
+        if self._directory is None:
+            for level in (3, 4):
+                self._reasons.setdefault(level, "needs the run directory")
+            return
+        findings = Findings()
+        namings = Namings(findings)
+        for entry in self._entries(reading.entries):
+            namings.look(entry)
+        try:
+            stream = (self._directory / "bodies.tar").open("rb")
+        except FileNotFoundError:
+            self._tell_broken("bodies.tar is not there")
+            self._reasons.setdefault(4, "the wave plan is missing" if namings.wave_plan else "no wave plan is named")
+            return
+        with stream:
+            scanned = archive.scan(stream)
+            store = Store(scanned, stream)
+            if is_broken(scanned, store, namings):
+                self._tell_broken(
+                    f"what stands at byte {scanned.stopped_at} of bodies.tar is no member, and not the end"
+                )
+            elif 3 in self._levels:
+                check_members(scanned, store, namings, findings, is_last_a_seal=reading.is_last_a_seal)
+                check_copies(self._directory, store, namings, findings, is_last_a_seal=reading.is_last_a_seal)
+                if set(findings.codes()) <= {"L310"}:
+                    check_order(scanned, namings, findings)
+                self._findings.merge(findings)
+            self._look_at_semantics(store, namings, reading.entries)
+
+    def _tell_broken(self, sentence: str) -> None:
+        """L301 ends level 3: what else there is to say of bodies is not told."""
+        if 3 in self._levels:
+            self._findings.add("L301", None, sentence)
+
+    def _look_at_semantics(self, store: Store, namings: Namings, entries: int) -> None:
+        if 4 not in self._levels:
+            return
+        body = namings.wave_plan
+        wave_plan = store.read(body) if body else None
+        if wave_plan is None:
+            self._reasons[4] = "the wave plan is redacted, missing or wrong" if body else "no wave plan is named"
+            return
+        replay = Replay(store, wave_plan)
+        for entry in self._entries(entries):
+            if finding := replay.look(entry):
+                self._findings.take(finding)
+                return
+
+    def _look_at_seals(self, seals: Seals, reading: Reading) -> None:
+        if 5 not in self._levels:
+            return
+        seals.finish(is_last_a_seal=reading.is_last_a_seal, torn_bytes=reading.torn_bytes)
+        seals.compare_witnesses(reading.run, self._given.key)
+        if self._given.expected_head is not None:
+            seals.compare_head(reading.head, self._given.expected_head)
+        self._findings.merge(seals.findings)
+
+    def _entries(self, number: int) -> Iterator[Entry]:
+        """The entries once more, known to hold: those that were read through, and none that came since."""
+        with self._open_ledger() as stream:
+            for line in islice(Lines(stream), number):
+                yield json.loads(line.content or b"")

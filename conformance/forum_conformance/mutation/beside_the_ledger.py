@@ -1,0 +1,100 @@
+"""Changes to the files beside ledger and bodies: copies (level 3) and checkpoints (level 5)."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterator
+from functools import partial
+from random import Random
+
+from forum_conformance.mutation.as_found import OTHER_RUN
+from forum_conformance.mutation.change import Change, Maker
+from forum_conformance.mutation.original import CHECKPOINT, OUTPUTS, WAVE_PLAN, Files, Original, checkpoint
+
+
+def _edited(prefix: str, original: Original, _: Random) -> Iterator[Change]:
+    for name, content in original.files.items():
+        if name.startswith(prefix):
+            yield Change(name, partial(_with, original, name, content + b" "))
+            yield Change(name, partial(_with, original, name, b""))
+
+
+def _with(original: Original, name: str, content: bytes) -> Files:
+    return {**original.files, name: content}
+
+
+def _removed(prefix: str, original: Original, _: Random) -> Iterator[Change]:
+    for name in original.files:
+        if name.startswith(prefix):
+            yield Change(name, partial(original.without, name))
+
+
+def _added(original: Original, _: Random) -> Iterator[Change]:
+    for name in ("zz.json", "zz", "more/zz.txt"):
+        yield Change(OUTPUTS + name, partial(_with, original, OUTPUTS + name, b"0"))
+
+
+def _redacted_copy_restored(original: Original, _: Random) -> Iterator[Change]:
+    for entry in original.entries:
+        if entry["kind"] == "answer.given" and entry["bodies"]["value"]["digest"] in original.redacted:
+            name = f"{OUTPUTS}{entry['data']['output']}.json"
+            yield Change(name, partial(_with, original, name, b"0"))
+
+
+def _right(original: Original) -> bytes:
+    return checkpoint(original.entries[0]["run"], original.lines)
+
+
+def _of_another_run(original: Original) -> bytes:
+    return checkpoint(OTHER_RUN, original.lines)
+
+
+def _of_more_entries(original: Original) -> bytes:
+    origin, size, root, _ = _right(original).split(b"\n")
+    return b"\n".join([origin, b"%d" % (int(size) + 1), root, b""])
+
+
+def _with_another_root(original: Original) -> bytes:
+    origin, size, root, _ = _right(original).split(b"\n")
+    flipped = bytes([base64.b64decode(root)[0] ^ 1]) + base64.b64decode(root)[1:]
+    return b"\n".join([origin, size, base64.b64encode(flipped), b""])
+
+
+def _of_fewer_entries_with_this_root(original: Original) -> bytes:
+    origin, size, root, _ = _right(original).split(b"\n")
+    return b"\n".join([origin, b"%d" % (int(size) - 1), root, b""])
+
+
+def _with_a_short_root(original: Original) -> bytes:
+    origin, size, root, _ = _right(original).split(b"\n")
+    return b"\n".join([origin, size, base64.b64encode(base64.b64decode(root)[:31]), b""])
+
+
+CHECKPOINTS: dict[str, Callable[[Original], bytes]] = {
+    "checkpoint-of-another-run": _of_another_run,
+    "checkpoint-of-more-entries": _of_more_entries,
+    "checkpoint-of-fewer-entries-with-this-root": _of_fewer_entries_with_this_root,
+    "checkpoint-with-another-root": _with_another_root,
+    "checkpoint-with-a-short-root": _with_a_short_root,
+    "checkpoint-without-its-last-line-feed": lambda original: _right(original)[:-1],
+    "checkpoint-with-a-further-line": lambda original: _right(original) + b"more\n",
+    "checkpoint-with-carriage-returns": lambda original: _right(original).replace(b"\n", b"\r\n"),
+    "checkpoint-with-a-leading-zero": lambda original: _right(original).replace(b"\n", b"\n0", 1),
+    "checkpoint-with-bad-bytes": lambda original: b"\xff" + _right(original),
+    "checkpoint-of-nothing": lambda _: b"",
+}
+
+
+def _other_checkpoint(text: Callable[[Original], bytes], original: Original, _: Random) -> Iterator[Change]:
+    yield Change(CHECKPOINT, partial(_with, original, CHECKPOINT, text(original)))
+
+
+KINDS: dict[str, Maker] = {
+    "answer-copy-edited": partial(_edited, OUTPUTS),
+    "answer-copy-removed": partial(_removed, OUTPUTS),
+    "answer-copy-added": _added,
+    "answer-copy-restored-after-redaction": _redacted_copy_restored,
+    "wave-plan-copy-edited": partial(_edited, WAVE_PLAN),
+    "wave-plan-copy-removed": partial(_removed, WAVE_PLAN),
+    **{name: partial(_other_checkpoint, text) for name, text in CHECKPOINTS.items()},
+}

@@ -1,0 +1,170 @@
+"""A valid run directory in memory, and the ways to write it anew after a change."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import rfc8785
+
+from forum_conformance.mutation.archive import Member, pack, unpack
+
+LEDGER = "ledger.jsonl"
+BODIES = "bodies.tar"
+CHECKPOINT = "checkpoint"
+WAVE_PLAN = "wave-plan.json"
+OUTPUTS = "outputs/"
+SUFFIXES = {"application/json": ".json", "text/plain": ".txt"}
+PREV = b'"prev":"'
+
+Entry = dict[str, Any]
+Files = dict[str, bytes]
+Form = Callable[[Entry], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """`entries` are shared with the mutants: whoever changes one copies it first. No `plan`: level 4 is not checked."""
+
+    files: Files
+    lines: list[bytes]
+    entries: list[Entry]
+    members: list[Member]
+    redacted: frozenset[str]
+    plan: dict[str, Any]
+
+    def with_files(self, **changed: bytes) -> Files:
+        """Keys are the names of files with `_` for `.` and `-`: those of the directory itself."""
+        names = {"ledger_jsonl": LEDGER, "bodies_tar": BODIES, "checkpoint": CHECKPOINT, "wave_plan_json": WAVE_PLAN}
+        return {**self.files, **{names[key]: content for key, content in changed.items()}}
+
+    def without(self, *names: str) -> Files:
+        return {name: content for name, content in self.files.items() if name not in names}
+
+    def with_lines(self, lines: Iterable[bytes]) -> Files:
+        return self.with_files(ledger_jsonl=joined(lines))
+
+    def with_members(self, members: list[Member]) -> Files:
+        return self.with_files(bodies_tar=pack(members))
+
+    def rewritten(self, draft: Draft) -> Files:
+        """What a writer of these entries would leave: chain, seals, bodies, copies and checkpoint agree."""
+        lines = self._lines(draft)
+        members = self._members(draft)
+        files = self.without(WAVE_PLAN, *(name for name in self.files if name.startswith(OUTPUTS)))
+        files[LEDGER] = joined(lines)
+        files[BODIES] = self.files[BODIES] if draft.keeps_archive else pack(members, ended=is_sealed(draft.entries))
+        files |= copies(draft.entries, members)
+        if CHECKPOINT in files:
+            files[CHECKPOINT] = checkpoint(draft.entries[0]["run"], lines)
+        return files
+
+    def _lines(self, draft: Draft) -> list[bytes]:
+        lines: list[bytes] = []
+        leaves: list[bytes] = []
+        known = {id(entry): line for entry, line in zip(self.entries, self.lines, strict=True)}
+        for place, entry in enumerate(draft.entries):
+            prev = leaves[-1].hex() if leaves else "0" * 64
+            line = known.get(id(entry), b"")
+            if entry["kind"] == "run.sealed" and isinstance(entry["data"], dict) and not draft.keeps_roots:
+                entry = {**entry, "data": {**entry["data"], "root": root(leaves).hex()}}
+                line = b""
+            if line and place not in draft.forms:
+                start = line.rindex(PREV) + len(PREV)
+                line = line[:start] + prev.encode() + line[start + 64 :]
+            else:
+                form: Form = draft.forms.get(place, canonical)
+                line = form({**entry, "prev": prev})
+            lines.append(line)
+            leaves.append(leaf(line))
+        return lines
+
+    def _members(self, draft: Draft) -> list[Member]:
+        known = {member.digest: member for member in [*self.members, *draft.bodies]}
+        named = [
+            body["digest"]
+            for entry in draft.entries
+            if isinstance(entry.get("bodies"), dict)
+            for _, body in sorted(entry["bodies"].items())
+        ]
+        return [known[digest] for digest in dict.fromkeys(named) if digest in known]
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """Entries that are to be written; `forms` say how lines are written that are not to be canonical."""
+
+    entries: list[Entry]
+    forms: Mapping[int, Form] = field(default_factory=dict)
+    bodies: Sequence[Member] = ()
+    keeps_archive: bool = False
+    keeps_roots: bool = False
+
+
+def read(run_dir: Path) -> Original:
+    files = {
+        path.relative_to(run_dir).as_posix(): path.read_bytes() for path in sorted(run_dir.rglob("*")) if path.is_file()
+    }
+    lines = files[LEDGER].split(b"\n")[:-1]
+    entries = [json.loads(line) for line in lines]
+    members = unpack(files[BODIES])
+    redacted = frozenset(entry["data"]["digest"] for entry in entries if entry["kind"] == "body.redacted")
+    contents = {member.digest: content_of(member) for member in members if member.folder != "redacted"}
+    body = entries[0]["bodies"].get("wave_plan", {}).get("digest")
+    plan = json.loads(contents[body]) if body in contents else {}
+    return Original(files, lines, entries, members, redacted, plan)
+
+
+def canonical(value: Any) -> bytes:
+    return rfc8785.dumps(value)
+
+
+def joined(lines: Iterable[bytes]) -> bytes:
+    return b"".join(line + b"\n" for line in lines)
+
+
+def leaf(line: bytes) -> bytes:
+    return hashlib.sha256(b"\0" + line).digest()
+
+
+def root(leaves: Sequence[bytes]) -> bytes:
+    if len(leaves) < 2:
+        return leaves[0] if leaves else hashlib.sha256().digest()
+    half = 1 << ((len(leaves) - 1).bit_length() - 1)
+    return hashlib.sha256(b"\1" + root(leaves[:half]) + root(leaves[half:])).digest()
+
+
+def checkpoint(run: str, lines: Sequence[bytes]) -> bytes:
+    text = base64.b64encode(root([leaf(line) for line in lines])).decode()
+    return f"forum/{run}\n{len(lines)}\n{text}\n".encode()
+
+
+def is_sealed(entries: Sequence[Entry]) -> bool:
+    return bool(entries) and entries[-1]["kind"] == "run.sealed"
+
+
+def copies(entries: Sequence[Entry], members: Sequence[Member]) -> Files:
+    """The copies that belong beside these entries: of the wave plan, and of the answers."""
+    named = {}
+    for entry in entries:
+        bodies = entry["bodies"]
+        if entry["kind"] == "run.opened" and "wave_plan" in bodies:
+            named[WAVE_PLAN] = bodies["wave_plan"]
+        if entry["kind"] == "answer.given" and "value" in bodies and isinstance(entry["data"], dict):
+            value = bodies["value"]
+            named[f"{OUTPUTS}{entry['data']['output']}{SUFFIXES.get(value['type'], '.bin')}"] = value
+    stored = {member.digest: member for member in members if member.folder != "redacted"}
+    return {
+        path: content_of(stored[body["digest"]])
+        for path, body in named.items()
+        if isinstance(body, dict) and body["digest"] in stored
+    }
+
+
+def content_of(member: Member) -> bytes:
+    return member.content[32:] if member.folder == "salted" else member.content

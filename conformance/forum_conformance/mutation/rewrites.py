@@ -1,0 +1,111 @@
+"""Stories told anew, each hash right and each rule held: nobody can tell without a checkpoint (LEDGER-REACH-001)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from random import Random
+
+from forum_conformance.mutation.as_found import OTHER_RUN
+from forum_conformance.mutation.change import UNKNOWN_DIGEST, Change, Edit, Maker, at, edits, with_data
+from forum_conformance.mutation.original import Draft, Entry, Files, Original
+from forum_conformance.mutation.units import owes_answers
+from forum_conformance.mutation.untrue_order import written
+
+IDLE = ("context.cut", "budget.exceeded", "budget.stopped", "run.repaired")
+
+
+def _everywhere(edit: Edit, original: Original, _: Random) -> Iterator[Change]:
+    entries = [edit(entry) for entry in original.entries]
+    yield Change("every entry", partial(original.rewritten, Draft(entries)), in_reach=False)
+
+
+def _one_by_one(edit: Edit, *kinds: str) -> Maker:
+    return lambda original, _: edits(original, edit, kinds, in_reach=False)
+
+
+def _years_later(entry: Entry) -> Entry:
+    """By four, so that every day is there; the order stays."""
+    return {**entry, "at": f"{int(entry['at'][:4]) + 4:04}{entry['at'][4:]}"}
+
+
+def _note_inserted(original: Original, _: Random) -> Iterator[Change]:
+    seal = next(seq for seq, entry in enumerate(original.entries) if entry["kind"] == "run.sealed")
+    for seq in range(1, seal + 1):
+        before = original.entries[seq - 1]
+        note = {**before, "seq": -1, "kind": "x-note", "data": {}, "bodies": {}, "causes": []}
+        entries = [*original.entries[:seq], note, *original.entries[seq:]]
+        yield Change(f"before seq {seq}", partial(written, original, entries), in_reach=False)
+
+
+def _idle_dropped(original: Original, _: Random) -> Iterator[Change]:
+    """Entries that no rule asks for."""
+    idle = IDLE if owes_answers(original) else (*IDLE, "answer.given")
+    for seq, entry in enumerate(original.entries):
+        if entry["kind"] in idle or entry["kind"].startswith("x-"):
+            entries = [*original.entries[:seq], *original.entries[seq + 1 :]]
+            yield Change(at(seq, entry), partial(written, original, entries), in_reach=False)
+
+
+def _neighbours_swapped(original: Original, _: Random) -> Iterator[Change]:
+    """Entries of different tasks that do not follow from each other: often, not always, another lawful order."""
+    for seq in range(1, len(original.entries) - 2):
+        one, two = original.entries[seq : seq + 2]
+        tasks = {one["data"].get("task"), two["data"].get("task")}
+        if one["seq"] not in two["causes"] and len(tasks) == 2 and None not in tasks:
+            entries = [*original.entries[:seq], two, one, *original.entries[seq + 2 :]]
+            yield Change(f"seqs {seq} and {seq + 1}", partial(written, original, entries), in_reach=False)
+
+
+def _without_answers(original: Original, _: Random) -> Iterator[Change]:
+    """Of a run that did not pass: no rule asks for them."""
+    if not owes_answers(original):
+        entries = [entry for entry in original.entries if entry["kind"] != "answer.given"]
+        yield Change("every answer", partial(written, original, entries), in_reach=False)
+
+
+def _prompt_exchanged(original: Original, _: Random) -> Iterator[Change]:
+    """No rule says what a prompt is made of: any body may stand there."""
+    for seq, entry in enumerate(original.entries):
+        others = [
+            other["bodies"]["prompt"]
+            for other in original.entries[:seq]
+            if "prompt" in other["bodies"] and other["bodies"]["prompt"]["digest"] not in original.redacted
+        ]
+        if "prompt" in entry["bodies"] and others:
+            changed = {**entry, "bodies": {**entry["bodies"], "prompt": others[-1]}}
+            yield Change(at(seq, entry), partial(_exchanged, original, seq, changed), in_reach=False)
+
+
+def _exchanged(original: Original, seq: int, entry: Entry) -> Files:
+    return original.rewritten(Draft([*original.entries[:seq], entry, *original.entries[seq + 1 :]]))
+
+
+def _checkpoint_gone(edit: Callable[[Entry], Entry], original: Original, _: Random) -> Iterator[Change]:
+    """The last line is covered by no other: a changed seal shows only beside a checkpoint."""
+    bare = replace(original, files=original.without("checkpoint"))
+    entries = [*original.entries[:-1], edit(original.entries[-1])]
+    yield Change("the seal", partial(bare.rewritten, Draft(entries)), in_reach=False)
+
+
+KINDS: dict[str, Maker] = {
+    "rewrite-of-another-run": partial(_everywhere, lambda entry: {**entry, "run": OTHER_RUN}),
+    "rewrite-at-another-time": partial(_everywhere, _years_later),
+    "rewrite-by-another-actor": _one_by_one(lambda entry: {**entry, "actor": "person:mallory"}),
+    "rewrite-with-another-fingerprint": _one_by_one(
+        lambda entry: with_data(entry, fingerprint=UNKNOWN_DIGEST), "task.started", "task.reused"
+    ),
+    "rewrite-with-other-measurements": _one_by_one(
+        lambda entry: with_data(entry, measured=not entry["data"]["measured"], exit_status=7), "task.finished"
+    ),
+    "rewrite-by-another-implementation": _one_by_one(
+        lambda entry: with_data(entry, implementation={"name": "other", "version": "9"}), "run.opened", "run.resumed"
+    ),
+    "rewrite-with-a-note-inserted": _note_inserted,
+    "rewrite-without-an-idle-entry": _idle_dropped,
+    "rewrite-without-answers": _without_answers,
+    "rewrite-with-neighbours-swapped": _neighbours_swapped,
+    "rewrite-with-another-prompt": _prompt_exchanged,
+    "rewrite-of-the-seal": partial(_checkpoint_gone, lambda entry: {**entry, "actor": "person:mallory"}),
+}

@@ -1,0 +1,77 @@
+"""What the entries of a ledger say of bodies: which they name, in which order, and which are redacted."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from forum_conformance.archive import SALT_BYTES
+from forum_conformance.entry import Entry
+from forum_conformance.finding import Findings
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A body as an entry names it."""
+
+    digest: str
+    size: int
+    type: str
+    is_salted: bool
+    seq: int
+
+    @property
+    def member_size(self) -> int:
+        return self.size + (SALT_BYTES if self.is_salted else 0)
+
+    @property
+    def folder(self) -> str:
+        return "salted" if self.is_salted else "sha256"
+
+
+def bodies_of(entry: Entry) -> dict[str, Body]:
+    """The bodies of an entry, in the order of their names."""
+    return {name: _body(entry["seq"], fields) for name, fields in sorted(entry["bodies"].items())}
+
+
+def _body(seq: int, fields: Mapping[str, Any]) -> Body:
+    return Body(fields["digest"], fields["bytes"], fields["type"], "salted" in fields, seq)
+
+
+class Namings:
+    """Is shown every entry in order. `first` holds digests in the order in which entries first name them."""
+
+    def __init__(self, findings: Findings) -> None:
+        self._findings = findings
+        self.first: dict[str, Body] = {}
+        self.redacted: set[str] = set()
+        self.answers: dict[str, Body] = {}
+        self.wave_plan: Body | None = None
+
+    def look(self, entry: Entry) -> None:
+        bodies = bodies_of(entry)
+        # Before the entry's own bodies are taken note of: a redaction is of what an earlier entry names.
+        redacted = self._redacted_by(entry)
+        for body in bodies.values():
+            self._name(body)
+        self.redacted |= redacted
+        if entry["kind"] == "answer.given":
+            self.answers[entry["data"]["output"]] = bodies["value"]
+        if entry["kind"] == "run.opened":
+            self.wave_plan = bodies.get("wave_plan")
+
+    def _redacted_by(self, entry: Entry) -> set[str]:
+        if entry["kind"] != "body.redacted":
+            return set()
+        digest = entry["data"]["digest"]
+        if digest not in self.first:
+            self._findings.add("L309", entry["seq"], f"{digest} is redacted, and no earlier entry names it")
+        elif digest in self.redacted:
+            self._findings.add("L309", entry["seq"], f"{digest} is redacted already")
+        return {digest}
+
+    def _name(self, body: Body) -> None:
+        if body.digest in self.redacted:
+            self._findings.add("L309", body.seq, f"{body.digest} is named, and was redacted before")
+        first = self.first.setdefault(body.digest, body)
+        if (body.size, body.is_salted) != (first.size, first.is_salted):
+            self._findings.add("L303", body.seq, f"{body.digest} has another size or salt than where it is named first")

@@ -1,0 +1,130 @@
+"""Checkpoints (C2SP tlog-checkpoint), signed notes (C2SP signed-note) and the keys that sign them."""
+
+import base64
+import binascii
+import hashlib
+import re
+from dataclasses import dataclass
+
+from forum_conformance import ed25519
+from forum_conformance.canonical import MAX_INTEGER
+
+MAX_BYTES = 1 << 20
+_RUN_ID = r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
+_TEXT = re.compile(rf"forum/({_RUN_ID})\n(0|[1-9][0-9]*)\n([A-Za-z0-9+/]{{43}}=)\n")
+_SIGNATURE_LINE = re.compile(r"— ([^\s+]+) ([A-Za-z0-9+/]+={0,2})")
+_KEY = re.compile(r"([^\s+]+)\+([0-9a-fA-F]{8})\+([A-Za-z0-9+/]+={0,2})\n?")
+_ED25519 = b"\x01"
+_KEY_ID_BYTES = 4
+
+
+class MalformedCheckpoint(ValueError):
+    """Bytes that are neither a checkpoint nor a signed one."""
+
+
+class MalformedKey(ValueError):
+    """Text that is not the public key of a signed note."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    name: str
+    key_id: bytes
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    text: bytes
+    run: str
+    size: int
+    root: bytes
+    signatures: tuple[Signature, ...]
+
+    def is_signed_by(self, key: "PublicKey") -> bool:
+        return is_signed(self.text, self.signatures, key)
+
+
+@dataclass(frozen=True, slots=True)
+class PublicKey:
+    name: str
+    data: bytes
+
+    @property
+    def key_id(self) -> bytes:
+        return hashlib.sha256(self.name.encode() + b"\n" + _ED25519 + self.data).digest()[:_KEY_ID_BYTES]
+
+
+def is_signed(text: bytes, signatures: tuple[Signature, ...], key: PublicKey) -> bool:
+    """Lines of other keys, another name or another id, are not looked at; of the key's own, all must hold."""
+    own = [signature for signature in signatures if (signature.name, signature.key_id) == (key.name, key.key_id)]
+    return bool(own) and all(ed25519.verify(key.data, text, signature.data) for signature in own)
+
+
+def read_checkpoint(data: bytes) -> Checkpoint:
+    if len(data) > MAX_BYTES:
+        raise MalformedCheckpoint(f"it has more than {MAX_BYTES} bytes")
+    try:
+        note = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise MalformedCheckpoint("it is not UTF-8") from error
+    found = _TEXT.match(note)
+    if not found:
+        raise MalformedCheckpoint("it does not begin with an origin, a number of entries and a root")
+    run, digits, root = found.groups()
+    if len(digits) > 16 or int(digits) > MAX_INTEGER:
+        raise MalformedCheckpoint("its number of entries is out of range")
+    rest = note[found.end() :]
+    signatures = read_signatures(rest[1:]) if rest.startswith("\n") else ()
+    if rest and not signatures:
+        raise MalformedCheckpoint("what follows its text are not signatures")
+    return Checkpoint(found.group().encode(), run, int(digits), _strict_base64(root), signatures)
+
+
+def read_signatures(lines: str) -> tuple[Signature, ...]:
+    """The signature lines of a note, each ended by LF."""
+    *ended, rest = lines.split("\n")
+    if rest:
+        raise MalformedCheckpoint("its last line does not end")
+    return tuple(_read_signature(line) for line in ended)
+
+
+def _read_signature(line: str) -> Signature:
+    found = _SIGNATURE_LINE.fullmatch(line)
+    if not found:
+        raise MalformedCheckpoint("a line that should be a signature is none")
+    data = _strict_base64(found.group(2))
+    if len(data) <= _KEY_ID_BYTES:
+        raise MalformedCheckpoint("a signature is too short")
+    return Signature(found.group(1), data[:_KEY_ID_BYTES], data[_KEY_ID_BYTES:])
+
+
+def _strict_base64(text: str) -> bytes:
+    """Python's decoder takes bits that no encoder writes."""
+    try:
+        data = base64.b64decode(text, validate=True)
+    except binascii.Error as error:
+        raise MalformedCheckpoint(f"it is not base64: {error}") from error
+    if base64.b64encode(data).decode() != text:
+        raise MalformedCheckpoint("it is not standard base64")
+    return data
+
+
+def read_public_key(text: str) -> PublicKey:
+    found = _KEY.fullmatch(text)
+    if not found:
+        raise MalformedKey("it is not a name, an id and a public key, with '+' between them")
+    try:
+        data = _strict_base64(found.group(3))
+    except MalformedCheckpoint as error:
+        raise MalformedKey(str(error)) from error
+    key = PublicKey(found.group(1), data[1:])
+    if data[:1] != _ED25519 or len(key.data) != 32:
+        raise MalformedKey("it is not an Ed25519 key")
+    if key.key_id.hex() != found.group(2).lower():
+        raise MalformedKey("its id is not that of its name and its bytes")
+    return key
+
+
+def checkpoint_text(run: str, size: int, root: bytes) -> bytes:
+    return f"forum/{run}\n{size}\n{base64.b64encode(root).decode()}\n".encode()

@@ -1,0 +1,21 @@
+"""How a rule of level 4 says that an entry breaks it. The first breach ends the level."""
+
+from forum_conformance.entry import Entry
+
+
+class Breach(Exception):
+    """An entry that no lawful run of the wave plan could have written where it stands."""
+
+    def __init__(self, code: str, sentence: str) -> None:
+        self.code = code
+        super().__init__(sentence)
+
+
+def require(holds: bool, code: str, sentence: str) -> None:
+    if not holds:
+        raise Breach(code, sentence)
+
+
+def require_cause(entry: Entry, seq: int | None, what: str) -> None:
+    if seq is not None and seq not in entry["causes"]:
+        raise Breach("L426", f"causes does not name {seq}, {what}")

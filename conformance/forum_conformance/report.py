@@ -1,0 +1,136 @@
+"""What the judge says of a ledger: the document of verify-report.schema.json, and text for people."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from forum_conformance.finding import INCOMPLETE_CODES, MAX_KEPT, Findings
+from forum_conformance.seal import Held
+
+LEVELS = {1: "bytes", 2: "chain", 3: "bodies", 4: "semantics", 5: "seal"}
+
+
+class Verdict(StrEnum):
+    VALID = "valid"
+    INVALID = "invalid"
+    INCOMPLETE = "incomplete"
+
+
+class Status(StrEnum):
+    OK = "ok"
+    FAIL = "fail"
+    INCOMPLETE = "incomplete"
+    NOT_CHECKED = "not checked"
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    number: int
+    status: Status
+    first_bad_seq: int | None
+    reason: str | None
+    """Why it was not checked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the ledger says of itself, and its hashes."""
+
+    run: str | None
+    status: str | None
+    entries: int
+    head: str | None
+    root: str | None
+    redacted: int
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    facts: Facts
+    levels: tuple[Level, ...]
+    findings: Findings
+    checkpoints: tuple[Held, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        codes = set(self.findings.codes())
+        if codes - INCOMPLETE_CODES:
+            return Verdict.INVALID
+        return Verdict.INCOMPLETE if codes else Verdict.VALID
+
+
+def level_of(number: int, findings: Findings, reason: str | None) -> Level:
+    codes = set(findings.codes(number))
+    if reason is not None:
+        status = Status.NOT_CHECKED
+    elif codes - INCOMPLETE_CODES:
+        status = Status.FAIL
+    else:
+        status = Status.INCOMPLETE if codes else Status.OK
+    return Level(number, status, findings.first_bad_seq(number), reason)
+
+
+def document_of(report: Report) -> dict[str, Any]:
+    facts, findings = report.facts, report.findings
+    return {
+        "format": 1,
+        "verdict": report.verdict.value,
+        "run": facts.run,
+        "status": facts.status,
+        "entries": facts.entries,
+        "head": facts.head,
+        "root": facts.root,
+        "redacted": facts.redacted,
+        "first_bad_seq": findings.first_bad_seq(),
+        "codes": findings.codes(),
+        "levels": [_level_document(level) for level in report.levels],
+        "findings": [
+            {"code": finding.code, "level": finding.level, "seq": finding.seq, "sentence": finding.sentence}
+            for finding in findings.kept
+        ],
+        "more_findings": max(0, findings.count - MAX_KEPT),
+        "checkpoints": _checkpoint_documents(report.checkpoints),
+    }
+
+
+def _level_document(level: Level) -> dict[str, Any]:
+    return {
+        "level": level.number,
+        "name": LEVELS[level.number],
+        "status": level.status.value,
+        "first_bad_seq": level.first_bad_seq,
+        "reason": level.reason,
+    }
+
+
+def _checkpoint_documents(checkpoints: Sequence[Held]) -> list[dict[str, Any]]:
+    return [{"source": held.source, "size": held.size, "signed_by": held.signed_by} for held in checkpoints]
+
+
+def text_of(report: Report) -> str:
+    return "".join(f"{_printable(line)}\n" for line in _text_lines(report))
+
+
+def _printable(line: str) -> str:
+    """A name in a ledger may hold what a terminal takes for an order."""
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in line)
+
+
+def _text_lines(report: Report) -> Iterator[str]:
+    facts = report.facts
+    about = [f"{facts.entries} entries", f"run {facts.run}" if facts.run else "no run"]
+    yield f"{report.verdict}: {', '.join([*about, facts.status or 'not sealed'])}"
+    for level in report.levels:
+        after = f": {level.reason}" if level.reason else ""
+        if level.first_bad_seq is not None:
+            after = f", first bad seq {level.first_bad_seq}"
+        yield f"  {level.number} {LEVELS[level.number]:<9}  {level.status}{after}"
+    for held in report.checkpoints:
+        signed = f", signed by {held.signed_by}" if held.signed_by else ""
+        yield f"  checkpoint ({held.source}) of {held.size} entries holds{signed}"
+    for finding in report.findings.kept:
+        place = "" if finding.seq is None else f" at seq {finding.seq}"
+        yield f"{finding.code}{place}: {finding.sentence}"
+    if report.findings.count > MAX_KEPT:
+        yield f"and {report.findings.count - MAX_KEPT} more findings"

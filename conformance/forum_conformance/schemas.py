@@ -1,0 +1,96 @@
+"""The project's JSON Schemas, as validators of the reference implementation."""
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+from jsonschema import Draft202012Validator, ValidationError, validators
+from referencing import Registry
+from referencing.jsonschema import DRAFT202012
+
+_BASE = "https://forum.invalid/v1/"
+_CHECKOUT = Path(__file__).resolve().parents[2]
+_MAX_MESSAGE = 200
+_CALLS = 10_000
+
+
+def _match_pattern(_: Any, pattern: str, instance: Any, __: Any) -> Iterator[ValidationError]:
+    """JSON Schema's `$` is the end of the text; Python's is also the place before a last line feed."""
+    exact = pattern[:-1] + r"\Z" if pattern.endswith("$") else pattern
+    if isinstance(instance, str) and not re.search(exact, instance):
+        yield ValidationError(f"{instance!r} does not match {pattern!r}")
+
+
+_extend: Any = validators.extend
+_Validator: type[Draft202012Validator] = _extend(Draft202012Validator, {"pattern": _match_pattern})
+
+
+def _folder() -> Traversable:
+    """A checkout has no `forum_schemas` package; its own folder is then read, as it stands."""
+    try:
+        return files("forum_schemas") / "v1"
+    except ModuleNotFoundError:
+        return _CHECKOUT / "schemas" / "v1"
+
+
+@cache
+def schema(name: str) -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads((_folder() / name).read_text(encoding="utf-8"))
+    return loaded
+
+
+@cache
+def _registry() -> Registry[Any]:
+    names = ("entry.schema.json", "wave-plan.schema.json", "types.schema.json")
+    return Registry().with_resources((_BASE + name, DRAFT202012.create_resource(schema(name))) for name in names)
+
+
+@cache
+def wave_plan_validator() -> Draft202012Validator:
+    return _Validator({"$ref": f"{_BASE}wave-plan.schema.json"}, registry=_registry())
+
+
+@cache
+def known_kinds() -> frozenset[str]:
+    return frozenset(_kind_of(branch) for branch in schema("entry.schema.json")["allOf"])
+
+
+@cache
+def entry_validator(kind: str | None) -> Draft202012Validator:
+    """The schema of an entry has a branch for each kind; to try them all for every entry would take twice the time."""
+    whole = schema("entry.schema.json")
+    # A condition that holds of everything stands in for none: a list of branches may not be empty.
+    branches = [branch for branch in whole["allOf"] if _kind_of(branch) == kind] or [True]
+    return _Validator({**whole, "allOf": branches})
+
+
+def _kind_of(branch: dict[str, Any]) -> str:
+    kind: str = branch["if"]["properties"]["kind"]["const"]
+    return kind
+
+
+@contextmanager
+def room_for_nesting() -> Iterator[None]:
+    """A validator takes about ten calls for each level of what it looks at."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _CALLS))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def departure(validator: Draft202012Validator, value: Any) -> str | None:
+    """The first place where a value departs from its schema, and how."""
+    error = next(validator.iter_errors(value), None)
+    if error is None:
+        return None
+    message = error.message if len(error.message) <= _MAX_MESSAGE else error.message[:_MAX_MESSAGE] + "..."
+    return f"at {error.json_path}: {message}"

@@ -1,0 +1,114 @@
+"""The application's functions for ledgers that are there: what `log`, `trace`, `show` and `diff` do.
+
+They tell what a ledger says. Whether it holds is for `verify`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from forum_runner.errors import UsageError
+from forum_runner.ledger.difference import Difference, Entries, compare
+from forum_runner.ledger.lines import Lines, length_of
+from forum_runner.ledger.read_entry import SEAL, ReadEntry, read_entry
+from forum_runner.ledger.selection import Selection, check_kinds
+from forum_runner.ledger.source import LedgerSource, find_ledger
+from forum_runner.ledger.summary import Summary
+from forum_runner.ledger.trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class LogItem:
+    """A line under its number; `entry` is None where it is no entry."""
+
+    number: int
+    line: bytes
+    entry: ReadEntry | None
+
+
+@dataclass(slots=True)
+class Log:
+    """The entries of a ledger that a selection takes. After the last one, the counts tell what was no entry."""
+
+    source: LedgerSource
+    selection: Selection
+    unreadable: int = 0
+    first_unreadable: int | None = None
+    torn_bytes: int = 0
+    is_sealed: bool = False
+
+    def items(self) -> Iterator[LogItem]:
+        with self.source.lines() as lines:
+            yield from self._selected(lines)
+            self.torn_bytes = length_of(lines.torn)
+
+    def items_as_they_come(self, has_reader: Callable[[], bool]) -> Iterator[LogItem]:
+        """Ends with a seal that nothing follows, and when there is nobody to read."""
+        return self._selected(self.source.follow(lambda: has_reader() and not self.is_sealed))
+
+    def _selected(self, lines: Iterator[bytes] | Lines) -> Iterator[LogItem]:
+        for number, line in enumerate(lines):
+            entry = read_entry(line)
+            if entry is None:
+                self.unreadable += 1
+                self.first_unreadable = number if self.first_unreadable is None else self.first_unreadable
+                if self.selection.takes_all:
+                    yield LogItem(number, line, None)
+                continue
+            self.is_sealed = entry.kind == SEAL
+            if self.selection.takes(entry):
+                yield LogItem(number, line, entry)
+
+
+def open_log(given: str, selection: Selection) -> Log:
+    if selection.kinds:
+        from forum_runner.ledger.entry_schema import kinds
+
+        check_kinds(selection.kinds, kinds())
+    return Log(find_ledger(given), selection)
+
+
+def trace(given: str, found: Trace) -> Iterator[tuple[bytes, ReadEntry]]:
+    """The entry and all that it follows from, the latest first."""
+    source = find_ledger(given)
+    with source.open_seekable() as stream:
+        is_there = False
+        for line, entry in found.entries(stream):
+            is_there = True
+            yield line, entry
+    if not is_there:
+        last = "it has no entries" if found.last is None else f"its last is {found.last:,}"
+        raise UsageError(f"there is no entry {found.seq:,} in '{source.name}'; {last}")
+
+
+def summarize(given: str) -> Summary:
+    summary = Summary()
+    with find_ledger(given).lines() as lines:
+        for number, line in enumerate(lines):
+            entry = read_entry(line)
+            if entry is None:
+                summary.add_unreadable(number)
+            else:
+                summary.add(entry)
+        summary.torn_bytes = length_of(lines.torn)
+    return summary
+
+
+def compare_runs(left: str, right: str) -> Difference:
+    sources = find_ledger(left), find_ledger(right)
+    if sources[0].path is None and sources[1].path is None:
+        raise UsageError("only one of the two runs can come from standard input")
+    with ExitStack() as stack:
+        ours, theirs = (stack.enter_context(source.open_seekable()) for source in sources)
+        return compare(_entries_of(ours), _entries_of(theirs))
+
+
+def _entries_of(stream: BinaryIO) -> Entries:
+    def entries() -> Iterator[ReadEntry | None]:
+        stream.seek(0)
+        return map(read_entry, Lines(stream))
+
+    return entries

@@ -1,0 +1,117 @@
+"""The application's functions that verify a ledger or a proof, and that redact a body."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from forum_runner.app.proofs import read_pin, read_verifier_key, write_pin
+from forum_runner.errors import UsageError
+from forum_runner.ledger.checkpoint import Checkpoint, open_checkpoint
+from forum_runner.ledger.layout import CHECKPOINT
+from forum_runner.ledger.note import VerifierKey
+from forum_runner.ledger.source import LedgerSource
+from forum_runner.ledger.verification.report import Finding, Verdict, VerifyReport
+from forum_runner.ledger.verification.seal_level import PIN, Expected
+from forum_runner.ledger.verification.two_processes import verify_quickly
+from forum_runner.ledger.verification.verifier import ALL_LEVELS, Request
+
+
+@dataclass(frozen=True, slots=True)
+class Trusted:
+    """What a verifier knows from elsewhere, and holds a ledger against."""
+
+    head: str | None = None
+    checkpoint: Path | None = None
+    key: Path | None = None
+    pin: Path | None = None
+
+
+def verify_ledger(source: LedgerSource, levels: frozenset[int] | None, trusted: Trusted) -> VerifyReport:
+    """Verifies the levels that are asked for, or all that can be; then keeps the pin, if there is one and it holds."""
+    key = read_verifier_key(trusted.key) if trusted.key else None
+    expected, faults = _expected(source, trusted, key)
+    if levels is not None:
+        _refuse_what_cannot_be_checked(source, levels)
+        if 5 not in levels and trusted != Trusted():
+            raise UsageError("a head, checkpoint, key or pin is compared by level 5, which is not asked for")
+    # The higher levels say nothing of a ledger whose lines and chain were not looked at.
+    report = verify_quickly(source, Request((levels or ALL_LEVELS) | {1, 2}, expected, trusted.head, faults))
+    if trusted.pin and report.verdict is Verdict.VALID and report.run and report.root:
+        write_pin(trusted.pin, Checkpoint(report.run, report.entries, bytes.fromhex(report.root)))
+    return report
+
+
+def _refuse_what_cannot_be_checked(source: LedgerSource, levels: frozenset[int]) -> None:
+    unavailable = sorted(levels & {3, 4}) if source.directory is None else []
+    if unavailable:
+        raise UsageError(f"level {unavailable[0]} needs the run directory, and '{source.name}' is only a ledger")
+
+
+def _expected(source: LedgerSource, trusted: Trusted, key: VerifierKey | None) -> tuple[list[Expected], list[Finding]]:
+    """The checkpoints to compare. A key is for the one that was given or, without one, for the directory's own."""
+    expected: list[Expected] = []
+    faults: list[Finding] = []
+    files = _checkpoint_files(source, trusted)
+    if key is not None and not files:
+        raise UsageError(f"there is no checkpoint that the key '{key.name}' could have signed; give --checkpoint FILE")
+    for name, path in files.items():
+        own_key = key if name == "given" or "given" not in files else None
+        opened = open_checkpoint(_read(path), own_key)
+        if isinstance(opened, Finding):
+            faults.append(opened)
+        else:
+            expected.append(Expected(name, opened, own_key.name if own_key else None))
+    pin = read_pin(trusted.pin) if trusted.pin else None
+    if pin is not None:
+        expected.append(Expected(PIN, pin))
+    return expected, faults
+
+
+def _checkpoint_files(source: LedgerSource, trusted: Trusted) -> Mapping[str, Path]:
+    files: dict[str, Path] = {}
+    if source.directory is not None and (source.directory / CHECKPOINT).exists():
+        files["directory"] = source.directory / CHECKPOINT
+    if trusted.checkpoint is not None:
+        files["given"] = trusted.checkpoint
+    return files
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"cannot read '{path}': {error.strerror}") from error
+
+
+def verify_proof(path: Path, trusted: Trusted) -> VerifiedProof:
+    from forum_runner.ledger.proof_check import check_proof
+
+    key = read_verifier_key(trusted.key) if trusted.key else None
+    checkpoint = _read(trusted.checkpoint) if trusted.checkpoint else None
+    pin = read_pin(trusted.pin) if trusted.pin else None
+    report = check_proof(_read(path), checkpoint=checkpoint, key=key, pin=pin)
+    is_vouched = key is not None or checkpoint is not None or pin is not None
+    claim = report.proof.claim() if report.proof is not None else None
+    return VerifiedProof(report.verdict, claim, is_vouched, report.findings)
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedProof:
+    """`is_vouched` tells whether anything from elsewhere stands behind the root that the proof leads to."""
+
+    verdict: Verdict
+    claim: str | None
+    is_vouched: bool
+    findings: tuple[Finding, ...]
+
+
+def redact_body(source: LedgerSource, seq: int, body: str, reason: str, actor: str) -> int:
+    """Redacts a body in a run directory; the seq of the entry that says so comes back."""
+    from forum_runner.ledger.begin import open_ledger
+
+    if source.directory is None:
+        raise UsageError(f"'{source.name}' is only a ledger: bodies are redacted in a run directory")
+    with open_ledger(source.directory) as ledger:
+        return ledger.redact(seq, body, reason, actor=actor)

@@ -1,0 +1,47 @@
+"""`forum trace`"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from forum_runner.commands.output import as_found, say_aside, wants_color, write_parts
+
+if TYPE_CHECKING:
+    from forum_runner.ledger.read_entry import ReadEntry
+
+
+@click.command("trace", short_help="Tell why something happened: the causes of an entry.")
+@click.argument("run", metavar="RUN")
+@click.argument("seq", type=click.IntRange(min=0), metavar="SEQ")
+@click.option("--json", "as_json", is_flag=True, help="Print the lines of the ledger, byte for byte.")
+def command(run: str, seq: int, as_json: bool) -> int:
+    """Tell why something happened: the entry SEQ, its causes, their causes, and so on, the latest first.
+
+    RUN is a run directory, a ledger's file, `-` for standard input, or the id of a run in .forum/runs (its first eight
+    characters or more).
+
+    Each entry stands once; a lane on the left leads down to its cause. An entry with several causes names them.
+    """
+    from forum_runner.app.reading import trace
+    from forum_runner.ledger.trace import Trace
+
+    found = Trace(seq)
+    entries = trace(run, found)
+    write_parts((as_found(line) for line, _ in entries) if as_json else _drawn(entries, seq))
+    if found.missing:
+        missing = ", ".join(f"{cause:,}" for cause in sorted(found.missing)[:10])
+        say_aside(f"forum: causes that are named and not there: {missing}; forum verify {run} tells more")
+    return 0
+
+
+def _drawn(entries: Iterable[tuple[bytes, ReadEntry]], seq: int) -> Iterator[str]:
+    from forum_runner.report.trace_text import Lanes
+
+    lanes = Lanes(seq)
+    color = wants_color(sys.stdout)
+    for _, entry in entries:
+        yield lanes.line(entry, color=color) + "\n"

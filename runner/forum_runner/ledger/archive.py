@@ -1,0 +1,140 @@
+"""bodies.tar: a ustar archive with one form only, so that every byte of it is known from what it holds."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import BinaryIO
+
+PLAIN = "sha256"
+SALTED = "salted"
+REDACTED = "redacted"
+
+BLOCK = 512
+END = bytes(2 * BLOCK)
+MAX_BODY_BYTES = 8**11 - 1
+SALT_BYTES = 32
+
+_SALT_TAG = b"forum:salted:v1\n"
+_CHUNK = 1 << 20
+_NAME_BYTES = 100
+_SIZE = slice(124, 136)
+_OCTAL = frozenset(b"01234567")
+
+
+def commitment(salted: bytes) -> str:
+    """The digest of a salted body, given its salt and its bytes in one."""
+    return hashlib.sha256(_SALT_TAG + salted).hexdigest()
+
+
+def header(name: bytes, size: int) -> bytes:
+    before, after, rest = _frame(size)
+    checksum = b"%06o\0 " % (rest + sum(name))
+    return name + bytes(_NAME_BYTES - len(name)) + before + checksum + after
+
+
+def padding(size: int) -> int:
+    return -size % BLOCK
+
+
+def member(folder: str, digest: str, content: bytes) -> bytes:
+    name = f"{folder}/{digest}".encode()
+    return b"".join((header(name, len(content)), content, bytes(padding(len(content)))))
+
+
+@lru_cache(maxsize=4096)
+def _frame(size: int) -> tuple[bytes, bytes, int]:
+    """What a header holds before and after its checksum, the name left out, and the sum of these bytes."""
+    before = b"0000644\x000000000\x000000000\x00%011o\x0000000000000\x00" % size
+    after = b"0" + bytes(100) + b"ustar\x0000" + bytes(64) + b"0000000\x000000000\x00" + bytes(167)
+    return before, after, sum(before) + sum(after) + 8 * ord(" ")
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A member as found. `digest` is that of its content: the commitment, where it stands among the salted ones."""
+
+    name: str
+    digest: str
+    offset: int
+    size: int
+    is_zero: bool
+
+    @property
+    def folder(self) -> str:
+        return self.name.partition("/")[0]
+
+    @property
+    def named(self) -> str:
+        return self.name.partition("/")[2]
+
+    @property
+    def content_offset(self) -> int:
+        return self.offset + BLOCK
+
+    @property
+    def end(self) -> int:
+        return self.offset + BLOCK + self.size + padding(self.size)
+
+
+class Archive:
+    """Reads the members of an archive in order; then `end` is where reading ended, and `tail` what stands there."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self.end = 0
+        self.is_ended = False
+        self.is_torn = False
+
+    def members(self) -> Iterator[Member]:
+        read = self._stream.read
+        while True:
+            head = read(BLOCK)
+            found = self._member(head, read) if len(head) == BLOCK else None
+            if found is None:
+                self._finish(head)
+                return
+            self.end = found.end
+            yield found
+
+    def _member(self, head: bytes, read: Callable[[int], bytes]) -> Member | None:
+        name = head[:_NAME_BYTES].partition(b"\0")[0]
+        digits = head[_SIZE]
+        if digits[11] or not _OCTAL.issuperset(digits[:11]):
+            return None
+        size = int(digits[:11], 8)
+        if head != header(name, size):
+            return None
+        is_salted = name.startswith(b"salted/")
+        pad = padding(size)
+        if size <= _CHUNK:
+            content = read(size + pad)
+            if len(content) != size + pad or (pad and content.count(0, size) != pad):
+                return None
+            body = content[:size]
+            digest = commitment(body) if is_salted else hashlib.sha256(body).hexdigest()
+            is_zero = body.count(0) == size if name.startswith(b"redacted/") else False
+            return Member(name.decode("latin-1"), digest, self.end, size, is_zero)
+        return self._large(name.decode("latin-1"), size, hashlib.sha256(_SALT_TAG if is_salted else b""))
+
+    def _large(self, name: str, size: int, hasher: hashlib._Hash) -> Member | None:
+        left = size
+        is_zero = True
+        while left:
+            chunk = self._stream.read(min(_CHUNK, left))
+            if not chunk:
+                return None
+            hasher.update(chunk)
+            is_zero = is_zero and chunk.count(0) == len(chunk)
+            left -= len(chunk)
+        if self._stream.read(padding(size)) != bytes(padding(size)):
+            return None
+        return Member(name, hasher.hexdigest(), self.end, size, is_zero)
+
+    def _finish(self, head: bytes) -> None:
+        """At the end of the archive, at the end of the file, or where something else stands."""
+        rest = self._stream.read(BLOCK + 1) if len(head) == BLOCK else b""
+        self.is_ended = head + rest == END
+        self.is_torn = bool(head) and not self.is_ended

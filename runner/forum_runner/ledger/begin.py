@@ -1,0 +1,104 @@
+"""Begins a ledger, and opens one again."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from forum_runner.canonical import canonical, digest
+from forum_runner.errors import UsageError
+from forum_runner.ledger.body import JSON, Body, Salt
+from forum_runner.ledger.clock import Clock, wall_clock
+from forum_runner.ledger.files import Durability, LedgerFiles
+from forum_runner.ledger.layout import FORMAT, WAVE_PLAN
+from forum_runner.ledger.recovery import recover
+from forum_runner.ledger.run_id import new_run_id
+from forum_runner.ledger.writer import IMPLEMENTATION, LedgerBrokenError, LedgerState, LedgerWriter, random_salt
+from forum_runner.write_file import write_file
+
+
+def create_ledger(
+    directory: Path,
+    *,
+    run: str | None = None,
+    wave_plan: bytes | None = None,
+    mode: str = "live",
+    implementation: Mapping[str, str] = IMPLEMENTATION,
+    origin: Mapping[str, str] | None = None,
+    durability: Durability = Durability.EACH,
+    clock: Clock = wall_clock,
+    salt: Salt = random_salt,
+) -> LedgerWriter:
+    """A new ledger, with its first entry. Without a `wave_plan` it holds entries of your own kinds.
+
+    `origin` names the run that this one goes on from, and the head of its ledger.
+    """
+    if run is not None and not _is_run_id(run):
+        raise UsageError(f"'{run}' is no id of a run: a UUID of version 7, in lower case")
+    try:
+        files = LedgerFiles.create(directory, durability)
+    except OSError as error:
+        raise UsageError(f"cannot begin a ledger in '{directory}': {error.strerror}") from error
+    try:
+        writer = LedgerWriter(files, LedgerState(run or new_run_id(clock(), os.urandom(10))), clock, salt)
+        _open_run(writer, wave_plan, mode, implementation, origin)
+    except BaseException:
+        # What went wrong first is what the caller has to know.
+        with suppress(OSError):
+            files.discard()
+        raise
+    return writer
+
+
+def _is_run_id(run: str) -> bool:
+    try:
+        found = uuid.UUID(run)
+    except ValueError:
+        return False
+    return found.version == 7 and str(found) == run
+
+
+def _open_run(
+    writer: LedgerWriter,
+    wave_plan: bytes | None,
+    mode: str,
+    implementation: Mapping[str, str],
+    origin: Mapping[str, str] | None,
+) -> None:
+    data: dict[str, Any] = {"format": FORMAT, "implementation": dict(implementation), "mode": mode}
+    if origin is not None:
+        data["from"] = dict(origin)
+    if wave_plan is None:
+        writer.append("run.opened", data)
+        return
+    document = orjson.loads(wave_plan)
+    data |= {"wave_plan": document["digest"], "bundle": digest(canonical(document["bundle"]))}
+    writer.append("run.opened", data, bodies={"wave_plan": Body(wave_plan, JSON)})
+    write_file(writer.directory / WAVE_PLAN, wave_plan)
+
+
+def open_ledger(
+    directory: Path,
+    *,
+    durability: Durability = Durability.EACH,
+    clock: Clock = wall_clock,
+    salt: Salt = random_salt,
+) -> LedgerWriter:
+    """A ledger that is there already: verified, repaired where its tail was torn, and locked."""
+    try:
+        files = LedgerFiles.open(directory, durability)
+    except OSError as error:
+        raise UsageError(f"cannot open the ledger in '{directory}': {error.strerror}") from error
+    try:
+        return recover(files, clock, salt)
+    except BaseException as error:
+        files.close()
+        if isinstance(error, OSError):
+            raise LedgerBrokenError(error) from error
+        raise

@@ -1,0 +1,64 @@
+"""A body: the bytes of a prompt, an output, a manifest, stored beside the ledger and named by their digest."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from forum_runner.canonical import canonical
+from forum_runner.ledger.archive import PLAIN, SALT_BYTES, SALTED, commitment, member
+
+JSON = "application/json"
+TEXT = "text/plain"
+_SUFFIXES = {JSON: ".json", TEXT: ".txt"}
+
+Salt = Callable[[], bytes]
+
+
+class Body(NamedTuple):
+    """`is_sensitive` asks for a commitment with a salt: a short body cannot be guessed from its digest."""
+
+    data: bytes
+    type: str = "application/octet-stream"
+    is_sensitive: bool = False
+
+    @classmethod
+    def text(cls, text: str, *, is_sensitive: bool = False) -> Body:
+        return cls(text.encode(), TEXT, is_sensitive)
+
+    @classmethod
+    def json(cls, value: Any, *, is_sensitive: bool = False) -> Body:
+        return cls(canonical(value), JSON, is_sensitive)
+
+
+class StoredBody(NamedTuple):
+    """A body as an entry names it, and as the archive holds it."""
+
+    digest: bytes
+    folder: str
+    content: bytes
+    reference: dict[str, Any]
+
+    def member(self) -> bytes:
+        return member(self.folder, self.reference["digest"], self.content)
+
+
+def store_plain(body: Body) -> StoredBody:
+    digest = hashlib.sha256(body.data).digest()
+    reference = {"bytes": len(body.data), "digest": digest.hex(), "type": body.type}
+    return StoredBody(digest, PLAIN, body.data, reference)
+
+
+def store_salted(body: Body, salt: Salt) -> StoredBody:
+    content = salt() + body.data
+    if len(content) != SALT_BYTES + len(body.data):
+        raise ValueError(f"a salt has {SALT_BYTES} bytes")
+    digest = commitment(content)
+    reference = {"bytes": len(body.data), "digest": digest, "salted": True, "type": body.type}
+    return StoredBody(bytes.fromhex(digest), SALTED, content, reference)
+
+
+def copy_name(output: str, type_: str) -> str:
+    """The name of an answer's copy in `outputs/`."""
+    return output + _SUFFIXES.get(type_, ".bin")

@@ -1,0 +1,68 @@
+"""Which bodies the entries of a ledger name, in the order of first naming; and which of them were redacted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+_SIZE_BITS = 54
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """What the first entry that names a digest says of it."""
+
+    seq: int
+    bytes: int
+    salted: bool
+
+
+class BodyIndex:
+    """One small number a digest: it grows with the bodies of a ledger, and is all that does."""
+
+    __slots__ = ("_named", "redacted")
+
+    def __init__(self) -> None:
+        self._named: dict[bytes, int] = {}
+        self.redacted: dict[bytes, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._named)
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._named)
+
+    def __contains__(self, digest: bytes) -> bool:
+        return digest in self._named
+
+    def naming(self, digest: bytes) -> Naming | None:
+        packed = self._named.get(digest)
+        if packed is None:
+            return None
+        return Naming(packed >> (_SIZE_BITS + 1), packed >> 1 & (1 << _SIZE_BITS) - 1, bool(packed & 1))
+
+    def expected(self) -> Iterator[tuple[bytes, int, int]]:
+        """Each digest in the order of first naming, with its size, and 1 if it is salted."""
+        mask = (1 << _SIZE_BITS) - 1
+        for digest, packed in self._named.items():
+            yield digest, packed >> 1 & mask, packed & 1
+
+    def look(self, seq: int, entry: dict[str, Any]) -> list[str]:
+        """Takes in the bodies of an entry; the codes of what is wrong with how it names them."""
+        codes: list[str] = []
+        named, redacted = self._named, self.redacted
+        gone = bytes.fromhex(entry["data"]["digest"]) if entry["kind"] == "body.redacted" else None
+        if gone is not None and (gone in redacted or gone not in named):
+            codes.append("L309")
+        for body in entry["bodies"].values():
+            digest = bytes.fromhex(body["digest"])
+            facts = body["bytes"] << 1 | ("salted" in body)
+            packed = named.setdefault(digest, seq << (_SIZE_BITS + 1) | facts)
+            if packed & (1 << (_SIZE_BITS + 1)) - 1 != facts:
+                codes.append("L303")
+            if redacted and digest in redacted:
+                codes.append("L309")
+        if gone is not None:
+            redacted.setdefault(gone, seq)
+        return codes

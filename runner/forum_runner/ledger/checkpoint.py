@@ -1,0 +1,86 @@
+"""Checkpoints: the C2SP tlog-checkpoint text of a ledger, and whether one holds for a ledger."""
+
+from __future__ import annotations
+
+import base64
+import re
+from dataclasses import dataclass
+
+from forum_runner.canonical import MAX_INTEGER
+from forum_runner.errors import ForumError
+from forum_runner.ledger.note import MalformedNoteError, Note, VerifierKey, from_base64, read_note
+from forum_runner.ledger.verification.report import Finding
+
+_ORIGIN = re.compile(r"forum/([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})")
+_SIZE = re.compile(r"0|[1-9][0-9]{0,15}")
+_ROOT_BYTES = 32
+_MAX_BYTES = 1 << 20
+
+
+class MalformedCheckpointError(ForumError):
+    """Bytes that are not a checkpoint, signed or not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """`root` is the Merkle root of the first `size` entries of a run's ledger."""
+
+    run: str
+    size: int
+    root: bytes
+
+    def note(self) -> Note:
+        """The text, to be signed or to be written as it is."""
+        return Note(f"forum/{self.run}\n{self.size}\n{base64.b64encode(self.root).decode()}\n")
+
+
+def read_checkpoint(data: bytes) -> tuple[Checkpoint, Note]:
+    """A checkpoint, and the note that it came as: one without signatures if it has none."""
+    if b"\n\n" not in data:
+        # Anything that is not ASCII fails the rules for the three lines below.
+        text = data.decode("ascii", "replace")
+        return _read_text(text), Note(text)
+    try:
+        note = read_note(data)
+    except MalformedNoteError as error:
+        raise MalformedCheckpointError(str(error)) from error
+    return _read_text(note.text), note
+
+
+def open_checkpoint(data: bytes, key: VerifierKey | None) -> Checkpoint | Finding:
+    """What can be told of a checkpoint before the ledger is read: L506, and with a key L510."""
+    if len(data) > _MAX_BYTES:
+        return Finding("L506", None, f"the checkpoint has more than {_MAX_BYTES:,} bytes")
+    try:
+        checkpoint, note = read_checkpoint(data)
+    except MalformedCheckpointError as error:
+        return Finding("L506", None, f"the checkpoint is malformed: {error}")
+    if key is not None and not note.is_signed_by(key):
+        return Finding("L510", None, f"the checkpoint is not signed by the key '{key.name}'")
+    return checkpoint
+
+
+def compare_checkpoint(checkpoint: Checkpoint, run: str, size: int, root: bytes | None) -> Finding | None:
+    """Whether it holds for a ledger; `root` is that of its first `checkpoint.size` entries, if it has so many."""
+    if checkpoint.run != run:
+        return Finding("L507", None, f"the checkpoint is of the run {checkpoint.run}, not {run}")
+    if checkpoint.size > size:
+        return Finding("L508", None, f"the checkpoint has {checkpoint.size} entries, and the ledger {size}")
+    if checkpoint.root != root:
+        return Finding("L509", None, f"the checkpoint's root is not that of the first {checkpoint.size} entries")
+    return None
+
+
+def _read_text(text: str) -> Checkpoint:
+    lines = text.split("\n")
+    if len(lines) != 4 or lines[3]:
+        raise MalformedCheckpointError("its text is not three lines, each ended by LF")
+    origin = _ORIGIN.fullmatch(lines[0])
+    if origin is None:
+        raise MalformedCheckpointError("its first line is not 'forum/' and the id of a run")
+    if not _SIZE.fullmatch(lines[1]) or int(lines[1]) > MAX_INTEGER:
+        raise MalformedCheckpointError("its second line is not a number of entries in decimal")
+    root = from_base64(lines[2])
+    if root is None or len(root) != _ROOT_BYTES:
+        raise MalformedCheckpointError("its third line is not the base64 of a root")
+    return Checkpoint(origin[1], int(lines[1]), root)

@@ -1,0 +1,39 @@
+"""Times of entries: microseconds since 1970, written in UTC."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+Clock = Callable[[], int]
+
+
+def wall_clock() -> int:
+    return time.time_ns() // 1_000
+
+
+class TimeWriter:
+    """Writes times that never go back, as entries ask for; what is the same within a second is written once."""
+
+    __slots__ = ("_clock", "_latest", "_prefix", "_second")
+
+    def __init__(self, clock: Clock, latest: int = 0) -> None:
+        self._clock = clock
+        self._latest = latest
+        self._second = -1
+        self._prefix = b""
+
+    def now(self) -> bytes:
+        self._latest = max(self._clock(), self._latest)
+        second, micro = divmod(self._latest, 1_000_000)
+        if second != self._second:
+            self._second = second
+            self._prefix = datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S").encode()
+        return b"%b.%06dZ" % (self._prefix, micro)
+
+
+def read_time(text: str) -> int:
+    """The microseconds of a time that an entry holds."""
+    moment = datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
+    return round(moment.timestamp() * 1_000_000)

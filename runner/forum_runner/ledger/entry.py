@@ -1,0 +1,144 @@
+"""An entry on its way to its line: what could not be read back as it was given is refused here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import orjson
+
+from forum_runner.canonical import MAX_INTEGER, canonical
+from forum_runner.errors import CanonicalError, ForumError
+from forum_runner.ledger.entry_schema import (
+    ACTOR,
+    MAX_ACTOR_LENGTH,
+    OWN_KIND,
+    OWN_PREFIX,
+    departure_from,
+    kinds,
+    parts_validator,
+)
+from forum_runner.ledger.layout import FORMAT, MAX_CAUSES, MAX_DEPTH, MAX_LINE_BYTES
+
+# A float such as 1.0 in orjson's text: a schema takes it for an integer. Every other float fails the schemas of the
+# closed kinds. In a string such text is harmless, and only looked at twice.
+FLOAT = re.compile(rb"\.0[,\]}]")
+_LINE = b'{"actor":%b,"at":"%b","bodies":%b,"causes":%b,"data":%b,"kind":"%b","prev":"%b","run":"%b","seq":%d,"v":%d}'
+
+
+class EntryError(ForumError):
+    """An entry that cannot be stored: no ledger takes it, and nothing of it is written."""
+
+    def __init__(self, kind: str, reason: str) -> None:
+        self.kind = kind
+        self.reason = reason
+        super().__init__(f"cannot store an entry of the kind '{kind}': {reason}")
+
+
+class Place(NamedTuple):
+    """Where an entry stands: what the writer knows without being told."""
+
+    run: bytes
+    seq: int
+    prev: bytes
+    at: bytes
+
+
+def encode_entry(
+    place: Place,
+    actor: str,
+    kind: str,
+    causes: Sequence[int],
+    data: Mapping[str, Any],
+    bodies: Mapping[str, Any],
+) -> bytes:
+    """The line of an entry, without its LF. The keys of the envelope stand in RFC 8785 order."""
+    run, seq, prev, at = place
+    try:
+        written = _data(kind, data, bodies)
+        references = orjson.dumps(bodies, option=orjson.OPT_SORT_KEYS)
+        earlier = _causes(causes, seq, kind) if causes else b"[]"
+        line = _LINE % (_actor(actor, kind), at, references, earlier, written, kind.encode(), prev, run, seq, FORMAT)
+    except (orjson.JSONEncodeError, CanonicalError, UnicodeEncodeError) as error:
+        raise EntryError(kind, str(error)) from error
+    if len(line) > MAX_LINE_BYTES:
+        raise EntryError(kind, f"its line would have {len(line):,} bytes, and {MAX_LINE_BYTES:,} are allowed")
+    return line
+
+
+@lru_cache(maxsize=1024)
+def _actor(actor: str, kind: str) -> bytes:
+    if not ACTOR.fullmatch(actor) or len(actor) > MAX_ACTOR_LENGTH:
+        raise EntryError(kind, f"{actor!r} is no actor: `runner`, or `agent:` or `person:` and a name without spaces")
+    return orjson.dumps(actor)
+
+
+def _causes(causes: Sequence[int], seq: int, kind: str) -> bytes:
+    ascending = sorted(set(causes)) if len(causes) > 1 else causes
+    if ascending[0] < 0 or ascending[-1] >= seq or len(ascending) > MAX_CAUSES:
+        raise EntryError(kind, f"causes are not earlier entries, at most {MAX_CAUSES:,}")
+    return orjson.dumps(ascending)
+
+
+def _data(kind: str, data: Mapping[str, Any], bodies: Mapping[str, Any]) -> bytes:
+    is_own = kind not in kinds()
+    if is_own and not OWN_KIND.fullmatch(kind):
+        raise EntryError(kind, "there is no such kind; your own begin with 'x-'")
+    has_plain_keys = not is_own or _is_flat(data) or _check_values(kind, data)
+    validator = parts_validator(OWN_PREFIX if is_own else kind)
+    parts = {"data": data, "bodies": bodies}
+    if not validator.is_valid(parts):
+        raise EntryError(kind, departure_from(validator, parts) or "it does not fit its schema")
+    if not has_plain_keys:
+        return canonical(data)
+    written = orjson.dumps(data, option=orjson.OPT_SORT_KEYS)
+    if not is_own and FLOAT.search(written):
+        _check_values(kind, data)
+    return written
+
+
+def _is_flat(data: Mapping[str, Any]) -> bool:
+    """Whether the data is as most is: short texts and integers in range, under ASCII keys."""
+    for key, value in data.items():
+        if type(key) is not str or not key.isascii():
+            return False
+        if type(value) is not str and (type(value) is not int or not -MAX_INTEGER <= value <= MAX_INTEGER):
+            return False
+    return True
+
+
+def _check_values(kind: str, data: Any) -> bool:
+    """Refuses depth, and all but integers in range; says whether orjson sorts the keys as RFC 8785 does."""
+    has_plain_keys = True
+    level = [data]
+    depth = 1
+    while level:
+        depth += 1
+        if depth > MAX_DEPTH:
+            raise EntryError(kind, f"its data is nested more than {MAX_DEPTH} deep")
+        below: list[Any] = []
+        for item in level:
+            if isinstance(item, dict):
+                if not all(type(key) is str for key in item):
+                    raise EntryError(kind, "a key is not a string")
+                has_plain_keys = has_plain_keys and "".join(item).isascii()
+                below += [value for value in item.values() if type(value) is not str]
+            elif isinstance(item, list):
+                below += [value for value in item if type(value) is not str]
+            else:
+                _check_scalar(kind, item)
+        level = below
+    return has_plain_keys
+
+
+def _check_scalar(kind: str, value: Any) -> None:
+    if value is None or type(value) in (bool, str):
+        return
+    if type(value) is not int:
+        raise EntryError(
+            kind, f"{value!r} is a {type(value).__name__}: data holds text, integers, true, false and null"
+        )
+    if not -MAX_INTEGER <= value <= MAX_INTEGER:
+        raise EntryError(kind, f"{value} is beyond ±(2^53 - 1), so another reader would see another number")

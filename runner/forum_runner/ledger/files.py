@@ -1,0 +1,215 @@
+"""The two files of a ledger that is being written: the lock, the writes and the syncs, and nothing about entries."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+
+from forum_runner.errors import UsageError
+from forum_runner.ledger.archive import END
+from forum_runner.ledger.layout import BODIES, LEDGER
+
+_BATCH_S = 1.0
+_OLD = os.O_RDWR | os.O_CLOEXEC
+_CLOSED = -1
+
+
+class Durability(StrEnum):
+    """When an entry counts as written: LEDGER-WRITE-002."""
+
+    EACH = "each"
+    BATCH = "batch"
+    NONE = "none"
+
+
+class LedgerBusyError(UsageError):
+    """Another process writes this ledger, or another writer of this one does."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        super().__init__(f"'{directory}' is being written by another process")
+
+
+class LedgerFiles:
+    """Both files, open and locked. `ledger_end` and `bodies_end` are where the next line and the next body go."""
+
+    def __init__(self, directory: Path, ledger: int, bodies: int, durability: Durability) -> None:
+        self.directory = directory
+        self.ledger_end = 0
+        self.bodies_end = 0
+        self._ledger = ledger
+        self._bodies = bodies
+        self.durability = Durability(durability)
+        self._synced_at = time.monotonic()
+        self._has_unsynced_bodies = False
+
+    @classmethod
+    def create(cls, directory: Path, durability: Durability) -> LedgerFiles:
+        """In a directory that holds no ledger; the empty files of a creation that was killed are taken over.
+
+        The bodies come first: a ledger whose bodies are not there would be damaged.
+        """
+        to_sync = _make_directory(directory)
+        bodies = _open_locked(directory / BODIES, _OLD | os.O_CREAT)
+        try:
+            _refuse_if_filled(bodies, directory / BODIES)
+            ledger = _open_locked(directory / LEDGER, _OLD | os.O_CREAT)
+        except BaseException:
+            os.close(bodies)
+            raise
+        files = cls(directory, ledger, bodies, durability)
+        try:
+            _refuse_if_filled(ledger, directory / LEDGER)
+            for path in to_sync if files.durability is not Durability.NONE else ():
+                sync_directory(path)
+        except BaseException:
+            files.close()
+            raise
+        return files
+
+    @classmethod
+    def open(cls, directory: Path, durability: Durability) -> LedgerFiles:
+        """An existing ledger, locked before anything of it is read."""
+        try:
+            ledger = _open_locked(directory / LEDGER, _OLD)
+        except FileNotFoundError:
+            raise UsageError(f"there is no {LEDGER} in '{directory}'") from None
+        try:
+            bodies = _open_locked(directory / BODIES, _OLD)
+        except BaseException as error:
+            os.close(ledger)
+            if isinstance(error, FileNotFoundError):
+                raise UsageError(f"there is no {BODIES} in '{directory}'") from None
+            raise
+        files = cls(directory, ledger, bodies, durability)
+        # Whoever wrote before may have been killed between a write and its sync.
+        files._has_unsynced_bodies = True
+        return files
+
+    def write(self, bodies: Sequence[bytes], lines: Sequence[bytes], *, is_sealed: bool) -> None:
+        """Bodies first, and on disk first. A seal has the end of the archive before it, and is synced at once."""
+        wants_sync = self._wants_sync(is_sealed=is_sealed)
+        if bodies or is_sealed:
+            data = b"".join(bodies)
+            _write(self._bodies, data + END if is_sealed else data, self.bodies_end)
+            self.bodies_end += len(data)
+            self._has_unsynced_bodies = True
+            if not is_sealed and len(data) < len(END):
+                # It may have taken the place of an end of the archive, and is too short to cover all of it.
+                os.ftruncate(self._bodies, self.bodies_end)
+        if wants_sync and self._has_unsynced_bodies:
+            os.fdatasync(self._bodies)
+            self._has_unsynced_bodies = False
+        data = b"".join(lines)
+        _write(self._ledger, data, self.ledger_end)
+        self.ledger_end += len(data)
+        if wants_sync:
+            os.fdatasync(self._ledger)
+
+    def _wants_sync(self, *, is_sealed: bool) -> bool:
+        if self.durability is not Durability.BATCH:
+            return self.durability is Durability.EACH
+        now = time.monotonic()
+        if not is_sealed and now - self._synced_at < _BATCH_S:
+            return False
+        self._synced_at = now
+        return True
+
+    def sync(self) -> None:
+        """Whatever was written so far, unless nothing is ever to be synced."""
+        if self.durability is not Durability.NONE and self._ledger != _CLOSED:
+            os.fdatasync(self._bodies)
+            os.fdatasync(self._ledger)
+
+    def cut(self, name: str, end: int) -> None:
+        """Takes a torn tail off one of the files."""
+        descriptor = self._ledger if name == LEDGER else self._bodies
+        os.ftruncate(descriptor, end)
+        os.fsync(descriptor)
+
+    def end_archive(self) -> None:
+        """Puts the end of the archive where a writer that was killed may have taken it away."""
+        _write(self._bodies, END, self.bodies_end)
+        os.fdatasync(self._bodies)
+
+    def overwrite_body(self, offset: int, head: bytes, size: int) -> None:
+        """A new header, and zeros for the content: the header last, so that a half-done redaction is seen as such."""
+        zeros = bytes(min(size, 1 << 20))
+        done = 0
+        while done < size:
+            done += os.pwrite(self._bodies, zeros[: size - done], offset + len(head) + done)
+        os.fdatasync(self._bodies)
+        _write(self._bodies, head, offset)
+        os.fdatasync(self._bodies)
+
+    def discard(self) -> None:
+        """Takes both files away, and only then gives the locks back: the next who gets them must not lose its files."""
+        try:
+            for name in (LEDGER, BODIES):
+                (self.directory / name).unlink(missing_ok=True)
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """The locks go with the descriptors. Closing again does nothing: a number may be another file's by then."""
+        descriptors = [number for number in (self._bodies, self._ledger) if number != _CLOSED]
+        self._bodies = self._ledger = _CLOSED
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def _make_directory(directory: Path) -> list[Path]:
+    """Makes it, and those above it that are not there; the directories come back that hold a name that is new."""
+    missing = [path for path in directory.parents if not path.exists()]
+    directory.mkdir(parents=True, exist_ok=True)
+    return [directory, directory.parent, *(path.parent for path in missing)]
+
+
+def sync_directory(directory: Path) -> None:
+    """Makes names in a directory durable: new ones, and those that a rename gave."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _refuse_if_filled(descriptor: int, path: Path) -> None:
+    if os.fstat(descriptor).st_size:
+        raise UsageError(f"'{path}' is there already; a ledger is begun in a directory of its own")
+
+
+def _open_locked(path: Path, flags: int) -> int:
+    descriptor = os.open(path, flags, 0o666)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not _is_named(descriptor, path):
+            raise LedgerBusyError(path.parent)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise LedgerBusyError(path.parent) from None
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _is_named(descriptor: int, path: Path) -> bool:
+    """Not so if a creation that failed took the file away since it was opened: what is written to it would be lost."""
+    found = os.fstat(descriptor)
+    try:
+        named = path.stat()
+    except FileNotFoundError:
+        return False
+    return (named.st_dev, named.st_ino) == (found.st_dev, found.st_ino)
+
+
+def _write(descriptor: int, data: bytes, offset: int) -> None:
+    """All of it: a short write is no error to the system, and no success to us."""
+    written = os.pwrite(descriptor, data, offset)
+    while written < len(data):
+        written += os.pwrite(descriptor, data[written:], offset + written)

@@ -1,0 +1,71 @@
+"""Group commit for coroutines: entries of tasks that run side by side share one write and one sync."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from forum_runner.ledger.body import Body
+from forum_runner.ledger.writer import LedgerWriter
+
+
+class GroupCommit:
+    """Wraps a writer for one event loop. While one commit is under way, the entries for the next one gather.
+
+    Commits follow one another by callbacks and not in a task: a program that ends cancels all of its tasks, and some
+    of these have entries to write on their way out.
+    """
+
+    def __init__(self, writer: LedgerWriter) -> None:
+        self._writer = writer
+        self._waiting: list[asyncio.Future[None]] = []
+        self._is_committing = False
+
+    async def append(
+        self,
+        kind: str,
+        data: Mapping[str, Any] | None = None,
+        *,
+        bodies: Mapping[str, Body] | None = None,
+        causes: Sequence[int] = (),
+        actor: str = "runner",
+    ) -> int:
+        """As `LedgerWriter.append`: when it returns, the entry is acknowledged."""
+        seq = self._writer.stage(kind, data, bodies=bodies, causes=causes, actor=actor)
+        if not self._writer.syncs_each:
+            self._writer.commit()
+            return seq
+        loop = asyncio.get_running_loop()
+        done = loop.create_future()
+        self._waiting.append(done)
+        if not self._is_committing:
+            self._commit(loop)
+        await done
+        return seq
+
+    def _commit(self, loop: asyncio.AbstractEventLoop) -> None:
+        under_way = loop.run_in_executor(None, self._writer.commit)
+        waiting, self._waiting = self._waiting, []
+        self._is_committing = True
+        under_way.add_done_callback(partial(self._settle, loop, waiting))
+
+    def _settle(
+        self, loop: asyncio.AbstractEventLoop, waiting: list[asyncio.Future[None]], committed: asyncio.Future[None]
+    ) -> None:
+        error = committed.exception()
+        for done in waiting:
+            if done.cancelled():
+                continue
+            if error is None:
+                done.set_result(None)
+            else:
+                done.set_exception(error)
+        # After those that were woken: they have their next entries ready for the same commit.
+        loop.call_soon(self._go_on, loop)
+
+    def _go_on(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._is_committing = False
+        if self._waiting:
+            self._commit(loop)

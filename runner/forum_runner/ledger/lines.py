@@ -1,0 +1,69 @@
+"""The lines of a ledger as they stand in its file: LF ends a line, and nothing else does."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from forum_runner.ledger.layout import MAX_LINE_BYTES, leaf_hash
+
+BUFFER_BYTES = 65_536
+MAX_HELD_BYTES = 1_048_576
+_LF = 10
+
+
+class LongLine(bytes):
+    """The beginning of a line that is too long to be held; `length` and `leaf`, the hash, are those of all of it."""
+
+    length: int
+    leaf: bytes
+
+
+def length_of(line: bytes) -> int:
+    return line.length if isinstance(line, LongLine) else len(line)
+
+
+def leaf_of(line: bytes) -> bytes:
+    """The hash of a line as found, whether it was held or not."""
+    return line.leaf if isinstance(line, LongLine) else leaf_hash(line)
+
+
+class Lines:
+    """The lines of a stream, each without its LF, to be read once.
+
+    A line of `MAX_HELD_BYTES` or more comes as a `LongLine`, so a file without any LF is read in constant memory.
+    When all lines have been read, `torn` is what follows the last LF.
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self.torn: bytes = b""
+
+    def __iter__(self) -> Iterator[bytes]:
+        # `readline` looks for the LF with memchr; `bytes.split` compares byte by byte, and takes four times as long.
+        readline = self._stream.readline
+        while line := readline(MAX_HELD_BYTES):
+            if line[-1] == _LF:
+                yield line[:-1]
+            elif len(line) < MAX_HELD_BYTES:
+                self.torn = line
+            else:
+                yield from self._long_line(line)
+
+    def _long_line(self, beginning: bytes) -> Iterator[bytes]:
+        length = len(beginning)
+        running = hashlib.sha256(b"\0" + beginning)
+        part = beginning
+        while part and part[-1] != _LF:
+            part = self._stream.readline(MAX_HELD_BYTES)
+            length += len(part)
+            running.update(part.removesuffix(b"\n"))
+        line = LongLine(beginning[: MAX_LINE_BYTES + 1])
+        line.leaf = running.digest()
+        if part:
+            line.length = length - 1
+            yield line
+        else:
+            line.length = length
+            self.torn = line

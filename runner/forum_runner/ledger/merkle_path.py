@@ -1,0 +1,128 @@
+"""Paths in the Merkle tree of RFC 6962: made while the leaves stream by, and followed as RFC 9162 says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from forum_runner.ledger.merkle import EMPTY_ROOT, MerkleTree, node_hash
+
+
+class _Siblings:
+    """The subtrees beside the way from one complete subtree, of 2^level leaves, to the root.
+
+    Each leaf outside it belongs to one of them, which the highest bit tells in which the leaf's number and one inside
+    differ. All but the one that is being filled are complete, a hash each: log n hashes, whatever the size. The size
+    need not be known beforehand: the last of them is as large as there are leaves for it.
+    """
+
+    def __init__(self, inside: int, level: int) -> None:
+        self._inside = inside
+        self._level = level
+        self._trees: list[MerkleTree] = []
+        self.subtree = MerkleTree()
+
+    def add(self, number: int, leaf: bytes) -> None:
+        above = (number ^ self._inside).bit_length() - 1 - self._level
+        if above < 0:
+            self.subtree.add(leaf)
+            return
+        while len(self._trees) <= above:
+            self._trees.append(MerkleTree())
+        self._trees[above].add(leaf)
+
+    def roots(self) -> list[bytes]:
+        """The nearest first. One of no leaves is on no way."""
+        return [tree.root() for tree in self._trees if tree.size]
+
+
+class InclusionPath:
+    """The path of RFC 6962, section 2.1.1, from a leaf to the root of all leaves that were added."""
+
+    def __init__(self, index: int) -> None:
+        self._siblings = _Siblings(index, 0)
+        self._size = 0
+
+    def add(self, leaf: bytes) -> None:
+        self._siblings.add(self._size, leaf)
+        self._size += 1
+
+    def path(self) -> tuple[bytes, ...]:
+        return tuple(self._siblings.roots())
+
+
+class ConsistencyPath:
+    """The path of RFC 6962, section 2.1.2, from the root of `from_size` leaves to the root of all that were added.
+
+    It is the way of the last complete subtree of the older tree, after that subtree itself; an older tree that is one
+    complete subtree is known already.
+    """
+
+    def __init__(self, from_size: int) -> None:
+        self._from_size = from_size
+        self._size = 0
+        trailing_zeros = (from_size & -from_size).bit_length() - 1
+        self._siblings = _Siblings(from_size - 1, trailing_zeros) if from_size else None
+
+    def add(self, leaf: bytes) -> None:
+        if self._siblings is not None:
+            self._siblings.add(self._size, leaf)
+        self._size += 1
+
+    def path(self) -> tuple[bytes, ...]:
+        if self._siblings is None or self._size == self._from_size:
+            return ()
+        start = [] if _is_power_of_two(self._from_size) else [self._siblings.subtree.root()]
+        return (*start, *self._siblings.roots())
+
+
+def is_included(leaf: bytes, index: int, size: int, root: bytes, path: Sequence[bytes]) -> bool:
+    """RFC 9162, section 2.1.3.2."""
+    if index >= size:
+        return False
+    number, last, found = index, size - 1, leaf
+    for sibling in path:
+        if last == 0:
+            return False
+        if number & 1 or number == last:
+            found = node_hash(sibling, found)
+            number, last = _past_lone_nodes(number, last)
+        else:
+            found = node_hash(found, sibling)
+        number, last = number >> 1, last >> 1
+    return last == 0 and found == root
+
+
+def is_consistent(from_size: int, from_root: bytes, size: int, root: bytes, path: Sequence[bytes]) -> bool:
+    """RFC 9162, section 2.1.4.2. An empty tree, and an equal one, need no path."""
+    if from_size == 0:
+        return from_root == EMPTY_ROOT and not path
+    if from_size == size:
+        return from_root == root and not path
+    if from_size > size or not path:
+        return False
+    start, *siblings = [from_root, *path] if _is_power_of_two(from_size) else path
+    number, last = from_size - 1, size - 1
+    while number & 1:
+        number, last = number >> 1, last >> 1
+    old = new = start
+    for sibling in siblings:
+        if last == 0:
+            return False
+        if number & 1 or number == last:
+            old, new = node_hash(sibling, old), node_hash(sibling, new)
+            number, last = _past_lone_nodes(number, last)
+        else:
+            new = node_hash(new, sibling)
+        number, last = number >> 1, last >> 1
+    return last == 0 and old == from_root and new == root
+
+
+def _past_lone_nodes(number: int, last: int) -> tuple[int, int]:
+    """Up to the level at which the sibling stands on the left: a node without a sibling goes up as it is."""
+    while number and not number & 1:
+        number, last = number >> 1, last >> 1
+    return number, last
+
+
+def _is_power_of_two(number: int) -> bool:
+    return number & (number - 1) == 0

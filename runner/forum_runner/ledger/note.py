@@ -1,0 +1,199 @@
+"""C2SP signed notes with Ed25519: a text, its signature lines, and the keys that make and check them.
+
+The keys and notes are those of Go's golang.org/x/mod/sumdb/note.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from forum_runner.errors import ForumError
+
+KEY_BYTES = 32
+_ID_BYTES = 4
+_ED25519 = b"\x01"
+_PRIVATE = "PRIVATE+KEY+"
+_LINE_START = "\N{EM DASH} "
+_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f]")
+_KEY_ID = re.compile(r"[0-9a-f]{8}")
+
+
+class MalformedNoteError(ForumError):
+    """Bytes that are not a signed note."""
+
+
+class MalformedKeyError(ForumError):
+    """A text that is not a key; the sentence never holds the text, which may be a secret."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A signature line. `value` is what follows the key's id: 64 bytes if it is Ed25519, and anything if it is not."""
+
+    name: str
+    key_id: bytes
+    value: bytes
+
+    def line(self) -> str:
+        return f"{_LINE_START}{self.name} {_to_base64(self.key_id + self.value)}\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A text, which ends with LF, and its signatures; without any it is the text alone."""
+
+    text: str
+    signatures: tuple[Signature, ...] = ()
+
+    def write(self) -> bytes:
+        lines = "".join(signature.line() for signature in self.signatures)
+        return f"{self.text}\n{lines}".encode() if lines else self.text.encode()
+
+    def signed_by(self, key: SignerKey) -> Note:
+        return Note(self.text, (*self.signatures, key.sign(self.text)))
+
+    def is_signed_by(self, key: VerifierKey) -> bool:
+        """Whether the key has a line here. Lines of other keys are passed over; of its own, each must be right."""
+        own = [found for found in self.signatures if (found.name, found.key_id) == (key.name, key.id)]
+        return bool(own) and all(key.made(found.value, self.text) for found in own)
+
+
+@dataclass(frozen=True, slots=True)
+class VerifierKey:
+    """A public key with its name."""
+
+    name: str
+    public: bytes
+
+    @classmethod
+    def read(cls, text: str) -> VerifierKey:
+        if text.startswith(_PRIVATE):
+            raise MalformedKeyError("it is a private key, where the public one is asked for")
+        name, key_id, public = _split_key(text)
+        key = cls(name, public)
+        if key.id != key_id:
+            raise MalformedKeyError("its id is not that of its name and key")
+        return key
+
+    def write(self) -> str:
+        return f"{self.name}+{self.id.hex()}+{_to_base64(_ED25519 + self.public)}"
+
+    @property
+    def id(self) -> bytes:
+        return hashlib.sha256(self.name.encode() + b"\n" + _ED25519 + self.public).digest()[:_ID_BYTES]
+
+    def made(self, signature: bytes, text: str) -> bool:
+        """Whether the signature is this key's, over that text."""
+        from cryptography.exceptions import InvalidSignature
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+        try:
+            Ed25519PublicKey.from_public_bytes(self.public).verify(signature, text.encode())
+        except (InvalidSignature, ValueError):
+            return False
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class SignerKey:
+    """A private key with its name. Its `repr` does not show the seed."""
+
+    name: str
+    seed: bytes = field(repr=False)
+
+    @classmethod
+    def generate(cls, name: str, random: Callable[[int], bytes]) -> SignerKey:
+        """`random` gives as many random bytes as it is asked for."""
+        _check_name(name)
+        return cls(name, random(KEY_BYTES))
+
+    @classmethod
+    def read(cls, text: str) -> SignerKey:
+        if not text.startswith(_PRIVATE):
+            _split_key(text)
+            raise MalformedKeyError("it is a public key, where the private one is asked for")
+        name, key_id, seed = _split_key(text.removeprefix(_PRIVATE))
+        key = cls(name, seed)
+        if key.verifier().id != key_id:
+            raise MalformedKeyError("its id is not that of its name and key")
+        return key
+
+    def write(self) -> str:
+        return f"{_PRIVATE}{self.name}+{self.verifier().id.hex()}+{_to_base64(_ED25519 + self.seed)}"
+
+    def verifier(self) -> VerifierKey:
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+        return VerifierKey(self.name, Ed25519PrivateKey.from_private_bytes(self.seed).public_key().public_bytes_raw())
+
+    def sign(self, text: str) -> Signature:
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+        value = Ed25519PrivateKey.from_private_bytes(self.seed).sign(text.encode())
+        return Signature(self.name, self.verifier().id, value)
+
+
+def read_note(data: bytes) -> Note:
+    """A note with one signature or more. The last empty line parts them from the text."""
+    try:
+        whole = data.decode()
+    except UnicodeDecodeError as error:
+        raise MalformedNoteError("it is not UTF-8") from error
+    if _CONTROL.search(whole):
+        raise MalformedNoteError("it holds a control character")
+    text, parted, lines = whole.rpartition("\n\n")
+    if not parted or not lines:
+        raise MalformedNoteError("it has no signature line after an empty line")
+    if not lines.endswith("\n"):
+        raise MalformedNoteError("its last line does not end with LF")
+    return Note(f"{text}\n", tuple(_read_signature(line) for line in lines[:-1].split("\n")))
+
+
+def from_base64(text: str) -> bytes | None:
+    """The bytes that have this standard base64, and no other: each value has one form."""
+    try:
+        data = base64.b64decode(text, validate=True)
+    except ValueError:
+        return None
+    return data if _to_base64(data) == text else None
+
+
+def _read_signature(line: str) -> Signature:
+    name, _, encoded = line.removeprefix(_LINE_START).partition(" ")
+    data = from_base64(encoded)
+    if not line.startswith(_LINE_START) or not _is_name(name) or data is None or len(data) <= _ID_BYTES:
+        raise MalformedNoteError(
+            "a signature line is not a dash, a key's name, and the base64 of an id and a signature"
+        )
+    return Signature(name, data[:_ID_BYTES], data[_ID_BYTES:])
+
+
+def _split_key(text: str) -> tuple[str, bytes, bytes]:
+    """Name, id and the 32 bytes. The base64 comes last because it may have a plus sign of its own."""
+    name, _, rest = text.partition("+")
+    key_id, _, encoded = rest.partition("+")
+    data = from_base64(encoded)
+    if not _KEY_ID.fullmatch(key_id) or data is None:
+        raise MalformedKeyError("it is not a name, eight hexadecimal digits and base64")
+    _check_name(name)
+    if data[:1] != _ED25519 or len(data) != 1 + KEY_BYTES:
+        raise MalformedKeyError("it is not an Ed25519 key")
+    return name, bytes.fromhex(key_id), data[1:]
+
+
+def _check_name(name: str) -> None:
+    if not _is_name(name):
+        raise MalformedKeyError("a key's name is text without white space, control characters and '+'")
+
+
+def _is_name(name: str) -> bool:
+    spoilt = any(character.isspace() or character < " " or character == "+" for character in name)
+    return bool(name) and not spoilt and not any("\ud800" <= character <= "\udfff" for character in name)
+
+
+def _to_base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()

@@ -1,0 +1,72 @@
+"""Redaction: the bytes of a body go, and what is recorded of it stays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from forum_runner.errors import UsageError
+from forum_runner.ledger.archive import BLOCK, PLAIN, REDACTED, SALTED, header
+from forum_runner.ledger.body_index import BodyIndex
+from forum_runner.ledger.body_reader import BodyReader
+from forum_runner.ledger.files import LedgerFiles, sync_directory
+from forum_runner.ledger.layout import BODIES, LEDGER
+from forum_runner.ledger.lines import Lines
+from forum_runner.ledger.verification.copies import Copies
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A body that is to go; `last_seal` is the data of the seal that has to be repeated afterwards."""
+
+    digest: str
+    copies: Copies
+    last_seal: dict[str, Any] | None
+
+
+def find_target(directory: Path, seq: int, body: str) -> Target:
+    """In a ledger that was verified when it was opened, and is locked."""
+    reference = None
+    size = 0
+    copies = Copies()
+    last_seal = None
+    with (directory / LEDGER).open("rb") as stream:
+        for number, line in enumerate(Lines(stream)):
+            entry = orjson.loads(line)
+            copies.look(number, entry)
+            size += 1
+            if number == seq:
+                reference = entry["bodies"].get(body)
+                if reference is None:
+                    names = ", ".join(sorted(entry["bodies"])) or "none"
+                    raise UsageError(f"entry {seq} has no body '{body}'; it has {names}")
+            if entry["kind"] == "run.sealed":
+                last_seal = entry["data"]
+    if reference is None:
+        raise UsageError(f"there is no entry {seq}; the last is {size - 1}")
+    return Target(reference["digest"], copies, last_seal)
+
+
+def carry_out(files: LedgerFiles, index: BodyIndex, copies: Copies) -> None:
+    """Takes away every body that is recorded as redacted and is still there, and its copies."""
+    take_away(files, [digest.hex() for digest in index.redacted], copies)
+
+
+def take_away(files: LedgerFiles, digests: Iterable[str], copies: Copies) -> None:
+    with (files.directory / BODIES).open("rb") as stream:
+        reader = BodyReader(stream)
+        for digest in digests:
+            for folder in (PLAIN, SALTED):
+                place = reader.place(f"{folder}/{digest}")
+                if place is not None:
+                    offset, size = place
+                    files.overwrite_body(offset - BLOCK, header(f"{REDACTED}/{digest}".encode(), size), size)
+            for name in copies.files_of(digest):
+                path = files.directory / name
+                if path.exists():
+                    path.unlink()
+                    sync_directory(path.parent)

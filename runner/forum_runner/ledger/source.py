@@ -1,0 +1,141 @@
+"""Where a ledger is read from: a run directory, a file, standard input, or the id of a run."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import stat
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from forum_runner.errors import UsageError
+from forum_runner.ledger.layout import LEDGER
+from forum_runner.ledger.lines import BUFFER_BYTES, MAX_HELD_BYTES, Lines
+
+RUNS = Path(".forum/runs")
+STANDARD_INPUT = "-"
+_RUN_ID_OR_BEGINNING = re.compile(r"[0-9a-f][0-9a-f-]{7,35}")
+_POLL_S = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerSource:
+    """`path` is the ledger's file, None for standard input; `directory` is the run directory, where one was given."""
+
+    name: str
+    path: Path | None
+    directory: Path | None = None
+
+    @contextmanager
+    def open(self) -> Iterator[BinaryIO]:
+        """The ledger's bytes. Standard input can be read once, and stays open."""
+        try:
+            # A bare descriptor and not `sys.stdin`, which is not there in a process that was started without one.
+            given = 0 if self.path is None else self.path
+            stream = open(given, "rb", BUFFER_BYTES, closefd=self.path is not None)  # noqa: SIM115 - closed below
+        except OSError as error:
+            raise UsageError(f"cannot read '{self.name}': {error.strerror}") from error
+        with stream:
+            yield stream
+
+    @contextmanager
+    def lines(self) -> Iterator[Lines]:
+        with self.open() as stream:
+            yield Lines(stream)
+
+    @contextmanager
+    def open_seekable(self) -> Iterator[BinaryIO]:
+        """A file that can be read from any place, more than once; what is none is copied to a temporary one."""
+        with self.open() as stream:
+            if stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+                yield stream
+                return
+            with tempfile.TemporaryFile() as copy:
+                shutil.copyfileobj(stream, copy, MAX_HELD_BYTES)
+                copy.seek(0)
+                yield cast(BinaryIO, copy)
+
+    def follow(self, goes_on: Callable[[], bool], sleep: Callable[[float], None] = time.sleep) -> Iterator[bytes]:
+        """Lines, as they are written. When there is none to be read, `goes_on` is asked, and then time passes.
+
+        A line counts when its LF is there. What follows the last LF is read anew each time: a writer that opens the
+        ledger again cuts a torn tail, and writes another line in its place. What is not a file is read to its end.
+        """
+        with self.open() as stream:
+            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+                yield from Lines(stream)
+                return
+            offset = 0
+            while True:
+                data = os.pread(stream.fileno(), MAX_HELD_BYTES, offset)
+                end = data.rfind(b"\n")
+                if end >= 0:
+                    yield from data[:end].split(b"\n")
+                    offset += end + 1
+                    continue
+                self._check_end(stream, offset, data)
+                if not goes_on():
+                    return
+                sleep(_POLL_S)
+
+    def _check_end(self, stream: BinaryIO, offset: int, data: bytes) -> None:
+        if len(data) == MAX_HELD_BYTES:
+            raise UsageError(f"cannot follow '{self.name}': a line has more than {MAX_HELD_BYTES:,} bytes")
+        if os.fstat(stream.fileno()).st_size < offset:
+            raise UsageError(f"cannot follow '{self.name}': lines that had been read were cut off")
+
+
+def find_ledger(given: str, runs: Path = RUNS) -> LedgerSource:
+    """What a RUN argument means. A path that is there comes before the id of a run."""
+    if given == STANDARD_INPUT:
+        return LedgerSource("standard input", None)
+    mode = _mode_of(Path(given))
+    if mode is None:
+        directory = _run_of(given, runs)
+        return _in_directory(str(directory), directory)
+    if stat.S_ISDIR(mode):
+        return _in_directory(given, Path(given))
+    return LedgerSource(given, Path(given))
+
+
+def _in_directory(name: str, directory: Path) -> LedgerSource:
+    path = directory / LEDGER
+    mode = _mode_of(path)
+    if mode is None:
+        raise UsageError(f"there is no {LEDGER} in '{name}'")
+    if stat.S_ISDIR(mode):
+        raise UsageError(f"'{path}' is a folder, not a ledger")
+    return LedgerSource(name, path, directory)
+
+
+def _run_of(given: str, runs: Path) -> Path:
+    if not _RUN_ID_OR_BEGINNING.fullmatch(given):
+        raise UsageError(f"there is no file, folder or run '{given}'")
+    try:
+        found = sorted(path for path in runs.iterdir() if path.name.startswith(given))
+    except FileNotFoundError:
+        found = []
+    except OSError as error:
+        raise UsageError(f"cannot read '{runs}': {error.strerror}") from error
+    if not found:
+        raise UsageError(f"there is no file or folder '{given}', and no run of that id in '{runs}'")
+    exact = [path for path in found if path.name == given]
+    if len(found) > 1 and not exact:
+        listed = ", ".join(path.name for path in found[:4]) + (", ..." if len(found) > 4 else "")
+        raise UsageError(f"{len(found)} runs have an id that begins with '{given}': {listed}")
+    return (exact or found)[0]
+
+
+def _mode_of(path: Path) -> int | None:
+    try:
+        return path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return None
+    except OSError as error:
+        raise UsageError(f"cannot read '{path}': {error.strerror}") from error

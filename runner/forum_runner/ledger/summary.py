@@ -1,0 +1,200 @@
+"""What happened in a run, told by its ledger alone: a fold over the entries that keeps a little for each task.
+
+It believes what it reads. Whether the ledger holds is for a verifier to say.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from forum_runner.ledger.read_entry import SEAL, ReadEntry, amount, part, text
+from forum_runner.ledger.usage import Usage
+
+_WHILE_PAUSED = ("gate.decided", "body.redacted", "run.repaired")
+
+
+@dataclass(slots=True)
+class Gate:
+    decision: str | None = None
+    by: str | None = None
+    actor: str | None = None
+
+
+@dataclass(slots=True)
+class TaskStory:
+    """A task, or an instance of one. `ended` is its final state; `reserved` is what its open call may take."""
+
+    id: str
+    ended: str | None = None
+    reason: str | None = None
+    attempts: int = 0
+    agent: str | None = None
+    tier: str | None = None
+    adapter: str | None = None
+    usage: Usage = field(default_factory=Usage)
+    verdicts: Counter[str] = field(default_factory=Counter)
+    escalations: list[tuple[str, str]] = field(default_factory=list)
+    gate: Gate | None = None
+    instances: int | None = None
+    reused_from: str | None = None
+    output: Mapping[str, Any] | None = None
+    reserved: Mapping[str, Any] | None = None
+
+    @property
+    def state(self) -> str:
+        if self.ended is not None:
+            return self.ended
+        if self.reserved is not None:
+            return "running"
+        return "waiting" if self.gate is not None and self.gate.decision is None else "begun"
+
+
+@dataclass(slots=True)
+class Summary:
+    """`budget` and `redactions` are entries as they were found; `unreadable` counts lines that are no entries."""
+
+    opened: ReadEntry | None = None
+    first: ReadEntry | None = None
+    last: ReadEntry | None = None
+    seal: ReadEntry | None = None
+    paused: str | None = None
+    entries: int = 0
+    kinds: Counter[str] = field(default_factory=Counter)
+    tasks: dict[str, TaskStory] = field(default_factory=dict)
+    answers: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    budget: list[ReadEntry] = field(default_factory=list)
+    redactions: list[ReadEntry] = field(default_factory=list)
+    unreadable: int = 0
+    first_unreadable: int | None = None
+    torn_bytes: int = 0
+
+    @property
+    def is_sealed(self) -> bool:
+        return self.last is not None and self.last.kind == SEAL
+
+    @property
+    def totals(self) -> Usage:
+        totals = Usage()
+        for task in self.tasks.values():
+            totals.add(task.usage)
+        return totals
+
+    def add_unreadable(self, number: int) -> None:
+        self.unreadable += 1
+        if self.first_unreadable is None:
+            self.first_unreadable = number
+
+    def add(self, entry: ReadEntry) -> None:
+        self.entries += 1
+        self.kinds[entry.kind] += 1
+        self.first = self.first or entry
+        self.last = entry
+        if entry.kind not in _WHILE_PAUSED and not entry.kind.startswith("x-"):
+            self.paused = text(entry.data, "reason") or "paused" if entry.kind == "run.paused" else None
+        if entry.kind == "run.opened":
+            self.opened = self.opened or entry
+        elif entry.kind == SEAL:
+            self.seal = entry
+        elif entry.kind.startswith("budget."):
+            self.budget.append(entry)
+        elif entry.kind == "body.redacted":
+            self.redactions.append(entry)
+        elif entry.kind == "answer.given":
+            self.answers[text(entry.data, "output") or ""] = part(entry.bodies, "value")
+        elif entry.kind in _STEPS and entry.task is not None:
+            _STEPS[entry.kind](self._story(entry.task), entry)
+
+    def _story(self, task: str) -> TaskStory:
+        story = self.tasks.get(task)
+        if story is None:
+            story = self.tasks[task] = TaskStory(task)
+        return story
+
+
+def _routed(story: TaskStory, entry: ReadEntry) -> None:
+    story.agent = text(entry.data, "agent")
+
+
+def _expanded(story: TaskStory, entry: ReadEntry) -> None:
+    story.instances = amount(entry.data, "instances")
+
+
+def _started(story: TaskStory, entry: ReadEntry) -> None:
+    story.attempts += 1
+    story.usage.calls += 1
+    story.agent, story.tier = text(entry.data, "agent"), text(entry.data, "tier")
+    story.adapter = text(entry.data, "adapter")
+    story.reserved = part(entry.data, "reserved")
+
+
+def _finished(story: TaskStory, entry: ReadEntry) -> None:
+    story.reserved = None
+    story.usage.charge(part(entry.data, "usage"))
+    if "output" in entry.bodies:
+        story.output = part(entry.bodies, "output")
+
+
+def _lost(story: TaskStory, entry: ReadEntry) -> None:
+    """Nobody knows what it took, so it is charged what was reserved."""
+    story.usage.charge(story.reserved or {})
+    story.reserved = None
+    if entry.kind == "verdict.lost":
+        story.verdicts["lost"] += 1
+
+
+def _reused(story: TaskStory, entry: ReadEntry) -> None:
+    story.reused_from = text(entry.data, "run") or ""
+    story.output = part(entry.bodies, "output")
+
+
+def _ended(story: TaskStory, entry: ReadEntry) -> None:
+    story.ended = text(entry.data, "state") or "ended"
+    story.reason = text(entry.data, "reason")
+
+
+def _gate_opened(story: TaskStory, _: ReadEntry) -> None:
+    story.gate = Gate()
+
+
+def _gate_decided(story: TaskStory, entry: ReadEntry) -> None:
+    story.gate = Gate(text(entry.data, "decision") or "decided", text(entry.data, "by"), entry.actor)
+
+
+def _asked(story: TaskStory, entry: ReadEntry) -> None:
+    story.usage.calls += entry.data.get("by") == "agent"
+    story.reserved = part(entry.data, "reserved")
+
+
+def _given(story: TaskStory, entry: ReadEntry) -> None:
+    story.reserved = None
+    story.usage.charge(part(entry.data, "usage"))
+    story.verdicts[text(entry.data, "verdict") or "none"] += 1
+
+
+def _escalated(story: TaskStory, entry: ReadEntry) -> None:
+    story.escalations.append((text(entry.data, "from") or "", text(entry.data, "to") or ""))
+
+
+def _delivered(_story: TaskStory, _entry: ReadEntry) -> None:
+    """A value was handed over: the task has a story from here on."""
+
+
+_STEPS: dict[str, Callable[[TaskStory, ReadEntry], None]] = {
+    "route.decided": _routed,
+    "task.expanded": _expanded,
+    "task.started": _started,
+    "task.finished": _finished,
+    "task.lost": _lost,
+    "task.reused": _reused,
+    "task.ended": _ended,
+    "edge.delivered": _delivered,
+    "gate.opened": _gate_opened,
+    "gate.decided": _gate_decided,
+    "verdict.asked": _asked,
+    "verdict.given": _given,
+    "verdict.lost": _lost,
+    "escalation.raised": _escalated,
+}

@@ -1,0 +1,62 @@
+"""Why an entry is there: its causes, their causes, and so on, read from the end of a ledger to its beginning."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+from forum_runner.ledger.lines import MAX_HELD_BYTES
+from forum_runner.ledger.read_entry import ReadEntry, read_entry
+
+_CHUNK_BYTES = 262_144
+
+
+def lines_backwards(stream: BinaryIO) -> Iterator[bytes]:
+    """The lines of a file, the last one first. Torn tails and lines of more than `MAX_HELD_BYTES` are left out.
+
+    The file is read and not mapped: a writer may cut a torn tail meanwhile, and a mapping would then end the process.
+    """
+    end = os.fstat(stream.fileno()).st_size
+    rest, is_left_out = b"", True
+    while end > 0:
+        start = max(0, end - _CHUNK_BYTES)
+        pieces = (os.pread(stream.fileno(), end - start, start) + rest).split(b"\n")
+        while len(pieces) > 1:
+            line = pieces.pop()
+            if not is_left_out:
+                yield line
+            is_left_out = False
+        rest, end = pieces[0], start
+        if len(rest) > MAX_HELD_BYTES:
+            rest, is_left_out = b"", True
+    if not is_left_out:
+        yield rest
+
+
+@dataclass(slots=True)
+class Trace:
+    """The entry `seq` and all that it follows from, in one pass from the end. Nothing is kept but the seqs to look for.
+
+    After the pass, `missing` are causes that were named and not found, and `last` is the seq of the last entry.
+    """
+
+    seq: int
+    missing: set[int] = field(default_factory=set)
+    last: int | None = None
+
+    def entries(self, stream: BinaryIO) -> Iterator[tuple[bytes, ReadEntry]]:
+        self.missing = {self.seq}
+        for line in lines_backwards(stream):
+            entry = read_entry(line)
+            if entry is None:
+                continue
+            if self.last is None:
+                self.last = entry.seq
+            if entry.seq in self.missing:
+                self.missing.discard(entry.seq)
+                self.missing.update(cause for cause in entry.causes if cause < entry.seq)
+                yield line, entry
+                if not self.missing:
+                    return

@@ -1,0 +1,1 @@
+"""The fast verifier: five levels, one pass over the ledger, one over its bodies."""

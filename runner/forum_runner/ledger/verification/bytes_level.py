@@ -1,0 +1,150 @@
+"""Level 1: each line by itself. Most lines are judged by orjson; one that departs in any way is judged step by step."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NoReturn
+
+import jsonschema_rs
+import orjson
+
+from forum_runner.canonical import MAX_INTEGER, canonical
+from forum_runner.errors import CanonicalError
+from forum_runner.ledger.entry import FLOAT
+from forum_runner.ledger.entry_schema import OWN_PREFIX, departure_from, entry_validator, kinds
+from forum_runner.ledger.layout import MAX_DEPTH, MAX_LINE_BYTES
+from forum_runner.ledger.lines import length_of
+
+
+class LineFault(Exception):
+    """A line that does not hold, with the code and the sentence of its finding."""
+
+    def __init__(self, code: str, sentence: str) -> None:
+        self.code = code
+        super().__init__(sentence)
+
+
+class LineReader:
+    """Turns lines into entries. The validators of known kinds are at hand, without a call for each line."""
+
+    def __init__(self) -> None:
+        self._validators: dict[str, jsonschema_rs.Draft202012Validator] = {}
+
+    def read(self, line: bytes) -> dict[str, Any]:
+        """The entry that a line holds; a `LineFault` if it does not hold level 1."""
+        try:
+            entry = orjson.loads(line)
+            # ASCII lines have ASCII keys, which orjson sorts as RFC 8785 does.
+            if (
+                len(line) <= MAX_LINE_BYTES
+                and line.isascii()
+                and orjson.dumps(entry, option=orjson.OPT_SORT_KEYS) == line
+                and not FLOAT.search(line)
+                and self._validator(entry["kind"]).is_valid(entry)
+            ):
+                # The schemas of the closed kinds bound depth and numbers; that of one's own kinds cannot.
+                if entry["kind"].startswith(OWN_PREFIX):
+                    _check_depth(entry)
+                    _check_numbers(entry["data"])
+                return entry  # type: ignore[no-any-return]
+        except (ValueError, TypeError, KeyError):
+            pass
+        return _read_step_by_step(line)
+
+    def _validator(self, kind: Any) -> jsonschema_rs.Draft202012Validator:
+        found = self._validators.get(kind)
+        if found is None:
+            if kind not in kinds() and not kind.startswith(OWN_PREFIX):
+                raise KeyError(kind)
+            found = self._validators[kind] = entry_validator(kind if kind in kinds() else OWN_PREFIX)
+        return found
+
+
+def _read_step_by_step(line: bytes) -> dict[str, Any]:
+    """The rules in the order of the specification; the first that does not hold is the finding."""
+    if length_of(line) > MAX_LINE_BYTES:
+        raise LineFault("L101", f"the line has {length_of(line):,} bytes, and {MAX_LINE_BYTES:,} are allowed")
+    entry = _parse(line)
+    try:
+        is_canonical = canonical(entry) == line
+    except CanonicalError as error:
+        raise LineFault("L102", f"the line is not JSON in UTF-8: {error}") from error
+    if not is_canonical:
+        raise LineFault("L104", "the line is not in RFC 8785 form")
+    kind = entry.get("kind")
+    departure = departure_from(entry_validator(kind if isinstance(kind, str) else ""), entry)
+    if departure is not None:
+        raise LineFault("L105", f"the entry does not fit its schema: {departure}")
+    if kind not in kinds() and not str(kind).startswith(OWN_PREFIX):
+        raise LineFault("L106", f"'{kind}' is not a known kind of entry")
+    return entry
+
+
+def _parse(line: bytes) -> dict[str, Any]:
+    numbers: list[str] = []
+
+    def fraction(text: str) -> int:
+        numbers.append(text)
+        return 0
+
+    def integer(text: str) -> int:
+        # Beyond 17 digits it is out of range, and a thousand of them would be slow to read.
+        if len(text) > 17 or not -MAX_INTEGER <= int(text) <= MAX_INTEGER:
+            return fraction(text)
+        return int(text)
+
+    try:
+        text = line.decode()
+        value = json.loads(text, parse_float=fraction, parse_int=integer, parse_constant=_refuse_constant)
+    except UnicodeDecodeError as error:
+        raise LineFault("L102", f"the line is not UTF-8: {error.reason} at byte {error.start}") from error
+    except ValueError as error:
+        raise LineFault("L102", f"the line is not JSON: {error}") from error
+    except RecursionError as error:
+        raise LineFault("L102", f"the line is nested more than {MAX_DEPTH} deep") from error
+    if not isinstance(value, dict):
+        raise LineFault("L102", "the line is JSON, but not an object")
+    _check_depth(value)
+    _check_text(text)
+    if numbers:
+        shown = numbers[0] if len(numbers[0]) <= 40 else f"{numbers[0][:40]}..."
+        raise LineFault("L103", f"{shown} is not an integer within ±(2^53 - 1)")
+    return value
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _check_depth(value: Any) -> None:
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [
+            child
+            for item in level
+            for child in (item.values() if isinstance(item, dict) else item)
+            if isinstance(child, dict | list)
+        ]
+        if not level:
+            return
+    raise LineFault("L102", f"the line is nested more than {MAX_DEPTH} deep")
+
+
+def _check_numbers(value: Any) -> None:
+    """A ValueError where orjson may have read another number than stands there; the rules then tell which."""
+    for item in value.values() if isinstance(value, dict) else value:
+        if isinstance(item, dict | list):
+            _check_numbers(item)
+        elif type(item) is float or (type(item) is int and not -MAX_INTEGER <= item <= MAX_INTEGER):
+            raise ValueError(item)
+
+
+def _check_text(text: str) -> None:
+    """A lone surrogate can only stand there as an escape."""
+    if "\\u" not in text:
+        return
+    try:
+        # As pairs, so that no value is lost under a key that is given twice.
+        json.dumps(json.loads(text, object_pairs_hook=list), ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise LineFault("L102", "the line has a lone surrogate, which is no character") from error

@@ -1,0 +1,160 @@
+"""What a verification says: findings, the status of each level, and one verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from forum_runner.errors import ExitCode
+from forum_runner.ledger.layout import FORMAT
+
+LEVELS = {1: "bytes", 2: "chain", 3: "bodies", 4: "semantics", 5: "seal"}
+UNFINISHED = frozenset({"L310", "L501", "L502", "L503"})
+MAX_LISTED = 100
+
+
+class Verdict(StrEnum):
+    VALID = "valid"
+    INVALID = "invalid"
+    INCOMPLETE = "incomplete"
+
+    @property
+    def exit_code(self) -> ExitCode:
+        return _EXIT_CODES[self]
+
+
+_EXIT_CODES = {
+    Verdict.VALID: ExitCode.OK,
+    Verdict.INVALID: ExitCode.NOT_VERIFIED,
+    Verdict.INCOMPLETE: ExitCode.INCOMPLETE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`seq` is the number of the line in the file, for a finding that has one."""
+
+    code: str
+    seq: int | None
+    sentence: str
+
+    @property
+    def level(self) -> int:
+        return int(self.code[1])
+
+
+class Findings:
+    """Findings in the order in which they were made; beyond a number they are only counted."""
+
+    def __init__(self) -> None:
+        self.listed: list[Finding] = []
+        self.more = 0
+        self.codes: set[str] = set()
+        self._first_bad: dict[int, int] = {}
+        self._levels: set[int] = set()
+
+    def add(self, code: str, seq: int | None, sentence: str) -> None:
+        finding = Finding(code, seq, sentence)
+        self.codes.add(code)
+        self._levels.add(finding.level)
+        if seq is not None:
+            self._first_bad[finding.level] = min(seq, self._first_bad.get(finding.level, seq))
+        if len(self.listed) < MAX_LISTED:
+            self.listed.append(finding)
+        else:
+            self.more += 1
+
+    def take(self, other: Findings) -> None:
+        """Adds what another has found."""
+        for finding in other.listed:
+            self.add(finding.code, finding.seq, finding.sentence)
+        self.codes |= other.codes
+        self.more += other.more
+        self._levels |= other._levels
+        for level, seq in other._first_bad.items():
+            self._first_bad[level] = min(seq, self._first_bad.get(level, seq))
+
+    def has(self, level: int) -> bool:
+        return level in self._levels
+
+    def first_bad_seq(self, level: int | None = None) -> int | None:
+        found = self._first_bad.values() if level is None else [self._first_bad.get(level)]
+        return min((seq for seq in found if seq is not None), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    level: int
+    status: str
+    first_bad_seq: int | None = None
+    reason: str | None = None
+
+    @property
+    def name(self) -> str:
+        return LEVELS[self.level]
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedCheckpoint:
+    """A checkpoint that holds for the ledger."""
+
+    source: str
+    size: int
+    signed_by: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyReport:
+    run: str | None
+    status: str | None
+    entries: int
+    head: str | None
+    root: str | None
+    redacted: int
+    levels: tuple[Level, ...]
+    findings: tuple[Finding, ...]
+    more_findings: int
+    codes: tuple[str, ...]
+    first_bad_seq: int | None
+    checkpoints: tuple[ComparedCheckpoint, ...] = field(default=())
+
+    @property
+    def verdict(self) -> Verdict:
+        return verdict_of(self.codes)
+
+    def document(self) -> dict[str, Any]:
+        """The report as verify-report.schema.json describes it."""
+        return {
+            "format": FORMAT,
+            "verdict": str(self.verdict),
+            "run": self.run,
+            "status": self.status,
+            "entries": self.entries,
+            "head": self.head,
+            "root": self.root,
+            "redacted": self.redacted,
+            "first_bad_seq": self.first_bad_seq,
+            "codes": list(self.codes),
+            "levels": [
+                {"level": item.level, "name": item.name, "status": item.status}
+                | {"first_bad_seq": item.first_bad_seq, "reason": item.reason}
+                for item in self.levels
+            ],
+            "findings": [
+                {"code": item.code, "level": item.level, "seq": item.seq, "sentence": item.sentence}
+                for item in self.findings
+            ],
+            "more_findings": self.more_findings,
+            "checkpoints": [
+                {"source": item.source, "size": item.size, "signed_by": item.signed_by} for item in self.checkpoints
+            ],
+        }
+
+
+def verdict_of(codes: Iterable[str]) -> Verdict:
+    found = set(codes)
+    if found - UNFINISHED:
+        return Verdict.INVALID
+    return Verdict.INCOMPLETE if found else Verdict.VALID

@@ -1,0 +1,69 @@
+"""Level 5: the seals, and the checkpoints that a ledger is held against."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from forum_runner.ledger.checkpoint import Checkpoint, compare_checkpoint
+from forum_runner.ledger.merkle import MerkleTree
+from forum_runner.ledger.pin import compare_pin
+from forum_runner.ledger.verification.report import ComparedCheckpoint, Findings
+
+PIN = "pin"
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """A checkpoint that the ledger is to agree with; `source` is 'directory', 'given' or 'pin'."""
+
+    source: str
+    checkpoint: Checkpoint
+    signed_by: str | None = None
+
+
+class Seals:
+    """Follows the Merkle tree: a seal's root is that of the entries before it, and roots at wanted sizes are kept."""
+
+    __slots__ = ("_expected", "_roots", "_told", "_wanted", "is_sealed", "status", "tree")
+
+    def __init__(self, expected: Sequence[Expected]) -> None:
+        self.tree = MerkleTree()
+        self.is_sealed = False
+        self.status: str | None = None
+        self._told: dict[str, Any] | None = None
+        self._expected = expected
+        self._wanted = {item.checkpoint.size for item in expected}
+        self._roots: dict[int, bytes] = {0: self.tree.root()}
+
+    def look(self, seq: int, entry: dict[str, Any], findings: Findings) -> None:
+        """Before the entry's own line is added to the tree."""
+        self.is_sealed = entry["kind"] == "run.sealed"
+        if self.is_sealed:
+            data = entry["data"]
+            self.status = data["status"]
+            told = {key: data[key] for key in ("status", "counts", "totals")}
+            if self._told is not None and told != self._told:
+                findings.add("L504", seq, "the seal's status, counts or totals are not those of the seal before it")
+            self._told = told
+            root = self.tree.root().hex()
+            if data["root"] != root:
+                findings.add("L505", seq, f"the seal's root is not that of the entries before it, {root}")
+
+    def add(self, leaf: bytes) -> None:
+        self.tree.add(leaf)
+        if self._wanted and self.tree.size in self._wanted:
+            self._roots[self.tree.size] = self.tree.root()
+
+    def compare(self, run: str, findings: Findings) -> list[ComparedCheckpoint]:
+        """The checkpoints that hold; each of the others is a finding."""
+        held = []
+        for item in self._expected:
+            compare = compare_pin if item.source == PIN else compare_checkpoint
+            fault = compare(item.checkpoint, run, self.tree.size, self._roots.get(item.checkpoint.size))
+            if fault is None:
+                held.append(ComparedCheckpoint(item.source, item.checkpoint.size, item.signed_by))
+            else:
+                findings.add(fault.code, fault.seq, fault.sentence)
+        return held

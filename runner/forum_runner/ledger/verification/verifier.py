@@ -1,0 +1,203 @@
+"""Verifies a ledger: one pass over its lines for levels 1, 2, 4 and 5, then one over its bodies for level 3."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import orjson
+
+from forum_runner.ledger.body_index import BodyIndex
+from forum_runner.ledger.body_reader import BodyReader
+from forum_runner.ledger.layout import BODIES, ZERO_HASH
+from forum_runner.ledger.lines import Lines, leaf_of
+from forum_runner.ledger.source import LedgerSource
+from forum_runner.ledger.verification.bodies_level import UnreadableArchive, check_bodies
+from forum_runner.ledger.verification.bytes_level import LineFault, LineReader
+from forum_runner.ledger.verification.chain_level import Chain
+from forum_runner.ledger.verification.copies import Copies
+from forum_runner.ledger.verification.report import (
+    LEVELS,
+    UNFINISHED,
+    ComparedCheckpoint,
+    Finding,
+    Findings,
+    Level,
+    VerifyReport,
+)
+from forum_runner.ledger.verification.seal_level import Expected, Seals
+from forum_runner.ledger.verification.semantics_level import Semantics
+
+ALL_LEVELS = frozenset(LEVELS)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to check, and against what. `faults` are findings about checkpoints that could not even be compared."""
+
+    levels: frozenset[int] = ALL_LEVELS
+    expected: Sequence[Expected] = ()
+    expected_head: str | None = None
+    faults: Sequence[Finding] = field(default=())
+
+
+def verify(source: LedgerSource, request: Request = Request()) -> VerifyReport:  # noqa: B008 - frozen
+    return Verification(source, request).run()
+
+
+class Verification:
+    """`trusts_lines` leaves levels 1 and 3 to somebody else: entries are only parsed, and any exception may come up."""
+
+    def __init__(self, source: LedgerSource, request: Request, *, trusts_lines: bool = False) -> None:
+        self._request = request
+        self._trusts_lines = trusts_lines
+        self._directory: Path | None = source.directory
+        self._source = source
+        # Levels 3 to 5 are told only if the first two hold, so each has findings of its own until then.
+        self._found = {level: Findings() for level in LEVELS}
+        self._first = Findings()
+        self._chain = Chain(self._first)
+        self._index = BodyIndex()
+        self._copies = Copies()
+        self._seals = Seals(request.expected)
+        self._reasons = {level: "not asked for" for level in LEVELS if level not in request.levels}
+        if self._directory is None:
+            self._reasons.setdefault(3, "only a run directory holds bodies")
+        self._semantics = Semantics(self._found[4], self._reasons)
+        self._entries = 0
+        self._head = ZERO_HASH
+        self._checkpoints: list[ComparedCheckpoint] = []
+
+    def run(self) -> VerifyReport:
+        bodies = _open_bodies(self._directory)
+        try:
+            if 4 in self._reasons:
+                self._semantics.leave_out()
+            elif bodies is None:
+                self._semantics.leave_out("only a run directory holds the wave plan")
+            else:
+                self._semantics.read_from(BodyReader(bodies))
+            with self._source.lines() as lines:
+                self._read(lines)
+            self._finish(lines, bodies)
+        finally:
+            if bodies is not None:
+                bodies.close()
+        return self._report()
+
+    def _read(self, lines: Lines) -> None:
+        read: Callable[[bytes], dict[str, Any]] = orjson.loads if self._trusts_lines else LineReader().read
+        add, look_at_chain, semantics = self._seals.add, self._chain.look, self._semantics.look
+        keeps_index = 3 not in self._reasons and not self._trusts_lines
+        head = ZERO_HASH
+        seq = 0
+        for line in lines:
+            # In place, as it is done for every line; one that is too long to be held brings its own hash.
+            leaf = sha256(b"\0" + line).digest() if type(line) is bytes else leaf_of(line)
+            try:
+                entry = read(line)
+            except LineFault as fault:
+                self._first.add(fault.code, seq, str(fault))
+                self._seals.is_sealed = False
+            else:
+                look_at_chain(seq, entry, head)
+                self._seals.look(seq, entry, self._found[5])
+                if keeps_index:
+                    self._look_at_bodies(seq, entry)
+                semantics(seq, entry)
+            add(leaf)
+            head = leaf.hex()
+            seq += 1
+        self._entries, self._head = seq, head
+
+    def _look_at_bodies(self, seq: int, entry: dict[str, Any]) -> None:
+        self._copies.look(seq, entry)
+        for code in self._index.look(seq, entry):
+            self._found[3].add(code, seq, NAMING_FAULTS[code])
+
+    def _finish(self, lines: Lines, bodies: BinaryIO | None) -> None:
+        if self._first.codes:
+            failed = "1" if self._first.has(1) else "2"
+            for level in (3, 4, 5):
+                self._reasons.setdefault(level, f"level {failed} does not hold")
+            return
+        if not self._entries:
+            self._reasons.setdefault(4, "there is no entry")
+        if 3 not in self._reasons and not self._trusts_lines:
+            self._check_bodies(bodies)
+        if 5 not in self._reasons:
+            self._check_seal(lines)
+
+    def _check_bodies(self, bodies: BinaryIO | None) -> None:
+        if self._directory is None:
+            return
+        found, is_sealed = self._found[3], self._seals.is_sealed
+        try:
+            check_bodies(self._index, self._directory / BODIES, found, is_sealed=is_sealed)
+        except UnreadableArchive as error:
+            self._found[3] = Findings()
+            self._found[3].add("L301", None, str(error))
+            return
+        if bodies is not None:
+            self._copies.check(self._directory, self._index, BodyReader(bodies), found, is_sealed=is_sealed)
+
+    def _check_seal(self, lines: Lines) -> None:
+        found = self._found[5]
+        if self._entries == 0:
+            found.add("L502", None, "there is no entry at all")
+        elif not self._seals.is_sealed:
+            found.add("L501", None, "the ledger has no seal at its end")
+        if lines.torn:
+            found.add("L503", self._entries, "the last line was cut off: bytes follow the last line feed")
+        for fault in self._request.faults:
+            found.add(fault.code, fault.seq, fault.sentence)
+        self._checkpoints = self._seals.compare(self._chain.run or "", found)
+        expected = self._request.expected_head
+        if expected is not None and (self._head if self._entries else None) != expected:
+            found.add("L511", None, f"the head is {self._head}, and not the expected one")
+
+    def _report(self) -> VerifyReport:
+        findings = self._first
+        for level in (3, 4, 5):
+            if level not in self._reasons:
+                findings.take(self._found[level])
+        root = self._seals.tree.root().hex() if self._entries else None
+        return VerifyReport(
+            run=self._chain.run,
+            status=self._seals.status if self._seals.is_sealed else None,
+            entries=self._entries,
+            head=self._head if self._entries else None,
+            root=root,
+            redacted=len(self._index.redacted),
+            levels=tuple(self._level(level, findings) for level in LEVELS),
+            findings=tuple(findings.listed),
+            more_findings=findings.more,
+            codes=tuple(sorted(findings.codes)),
+            first_bad_seq=findings.first_bad_seq(),
+            checkpoints=tuple(self._checkpoints),
+        )
+
+    def _level(self, level: int, findings: Findings) -> Level:
+        if level in self._reasons:
+            return Level(level, "not checked", reason=self._reasons[level])
+        if not findings.has(level):
+            return Level(level, "ok")
+        own = {code for code in findings.codes if int(code[1]) == level}
+        status = "incomplete" if own <= UNFINISHED else "fail"
+        return Level(level, status, findings.first_bad_seq(level))
+
+
+NAMING_FAULTS = {
+    "L303": "a body is named with another size, or another sort of digest, than before",
+    "L309": "a redaction of what was not there, or the naming of a body that was redacted",
+}
+
+
+def _open_bodies(directory: Path | None) -> BinaryIO | None:
+    try:
+        return (directory / BODIES).open("rb") if directory is not None else None
+    except OSError:
+        return None

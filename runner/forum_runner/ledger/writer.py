@@ -1,0 +1,246 @@
+"""Writes a ledger: one writer, entries in order, each chained to the one before.
+
+An entry is staged (it has its number and its hash) and then committed (it is as durable as was asked for). Threads that
+commit at the same time share one write and one sync.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from forum_runner import __version__
+from forum_runner.errors import ForumError, UsageError
+from forum_runner.ledger.archive import SALT_BYTES
+from forum_runner.ledger.body import Body, Salt, StoredBody, copy_name, store_plain, store_salted
+from forum_runner.ledger.clock import Clock, TimeWriter, wall_clock
+from forum_runner.ledger.entry import EntryError, Place, encode_entry
+from forum_runner.ledger.entry_schema import may_follow_a_seal
+from forum_runner.ledger.files import Durability, LedgerFiles
+from forum_runner.ledger.layout import CHECKPOINT, OUTPUTS, ZERO_HASH, leaf_hash
+from forum_runner.ledger.merkle import MerkleTree
+from forum_runner.write_file import write_file
+
+IMPLEMENTATION = {"name": "forum-runner", "version": __version__}
+NO_COUNTS = dict.fromkeys(("passed", "failed", "tolerated", "skipped", "stopped", "refused", "cancelled"), 0)
+NO_TOTALS = dict.fromkeys(
+    ("calls", "input_tokens", "cached_input_tokens", "output_tokens", "micro_usd", "output_bytes", "wall_ms"), 0
+)
+
+
+class LedgerBrokenError(ForumError):
+    """A write failed, so nobody knows what is on disk: the writer takes no more entries until it is opened again."""
+
+    def __init__(self, error: BaseException) -> None:
+        reason = error.strerror if isinstance(error, OSError) else type(error).__name__
+        super().__init__(f"the ledger could not be written: {reason}; what it holds stays readable")
+
+
+class LedgerState:
+    """What the next entry depends on: the chain so far, and the bodies that are stored already."""
+
+    __slots__ = ("has_seal", "head", "is_sealed", "latest", "redacted", "run", "stored", "tree")
+
+    def __init__(self, run: str) -> None:
+        self.run = run
+        self.head = ZERO_HASH.encode()
+        self.tree = MerkleTree()
+        self.stored: set[bytes] = set()
+        self.redacted: set[bytes] = set()
+        self.latest = 0
+        self.is_sealed = False
+        self.has_seal = False
+
+
+def random_salt() -> bytes:
+    return os.urandom(SALT_BYTES)
+
+
+class LedgerWriter:
+    def __init__(
+        self, files: LedgerFiles, state: LedgerState, clock: Clock = wall_clock, salt: Salt = random_salt
+    ) -> None:
+        self._files = files
+        self._state = state
+        self._now = TimeWriter(clock, state.latest).now
+        self._salt = salt
+        self._run = state.run.encode()
+        self._staging = threading.Lock()
+        self._committing = threading.Lock()
+        self._lines: list[bytes] = []
+        self._bodies: list[bytes] = []
+        self._seals = False
+        self._committed = state.tree.size
+        self._broken: BaseException | None = None
+
+    @property
+    def directory(self) -> Path:
+        return self._files.directory
+
+    @property
+    def run(self) -> str:
+        return self._state.run
+
+    @property
+    def head(self) -> str:
+        """The hash of the last line."""
+        return self._state.head.decode()
+
+    @property
+    def size(self) -> int:
+        return self._state.tree.size
+
+    @property
+    def committed(self) -> int:
+        """How many entries are as durable as was asked for."""
+        return self._committed
+
+    @property
+    def syncs_each(self) -> bool:
+        """Whether a commit waits for the disk."""
+        return self._files.durability is Durability.EACH
+
+    @property
+    def is_sealed(self) -> bool:
+        return self._state.is_sealed
+
+    def append(
+        self,
+        kind: str,
+        data: Mapping[str, Any] | None = None,
+        *,
+        bodies: Mapping[str, Body] | None = None,
+        causes: Sequence[int] = (),
+        actor: str = "runner",
+    ) -> int:
+        """Writes an entry; when it returns, the entry is acknowledged. Its seq comes back."""
+        seq = self.stage(kind, data, bodies=bodies, causes=causes, actor=actor)
+        self.commit()
+        return seq
+
+    def stage(
+        self,
+        kind: str,
+        data: Mapping[str, Any] | None = None,
+        *,
+        bodies: Mapping[str, Body] | None = None,
+        causes: Sequence[int] = (),
+        actor: str = "runner",
+    ) -> int:
+        """Gives an entry its place. It is written, and acknowledged, by the next `commit`."""
+        with self._staging:
+            if self._broken is not None:
+                raise LedgerBrokenError(self._broken)
+            state = self._state
+            seq = state.tree.size
+            if seq == 0 or state.has_seal or kind == "run.opened":
+                self._check_place(kind, seq)
+            stored = [(name, self._store(bodies[name])) for name in sorted(bodies)] if bodies else []
+            references = {name: body.reference for name, body in stored}
+            place = Place(self._run, seq, state.head, self._now())
+            line = encode_entry(place, actor, kind, causes, data or {}, references)
+            for _, body in stored:
+                if body.digest not in state.stored:
+                    state.stored.add(body.digest)
+                    self._bodies.append(body.member())
+            leaf = leaf_hash(line)
+            state.head = leaf.hex().encode()
+            state.tree.add(leaf)
+            self._lines.append(line + b"\n")
+            self._seals = state.is_sealed = kind == "run.sealed"
+            state.has_seal = state.has_seal or state.is_sealed
+            return seq
+
+    def _check_place(self, kind: str, seq: int) -> None:
+        if (kind == "run.opened") != (seq == 0):
+            raise EntryError(kind, "a ledger begins with run.opened, and has no other")
+        if self._state.has_seal and not may_follow_a_seal(kind):
+            raise EntryError(kind, "the ledger is sealed")
+
+    def _store(self, body: Body) -> StoredBody:
+        if body.is_sensitive:
+            return store_salted(body, self._salt)
+        stored = store_plain(body)
+        # A digest that was redacted is never named again: the same bytes get a salt, and with it another digest.
+        return store_salted(body, self._salt) if stored.digest in self._state.redacted else stored
+
+    def commit(self) -> None:
+        """Writes what was staged, by whomever. Those who come while another commits wait, and find their work done."""
+        wanted = self._state.tree.size
+        with self._committing:
+            if self._committed >= wanted:
+                return
+            with self._staging:
+                if self._broken is not None:
+                    raise LedgerBrokenError(self._broken)
+                bodies, lines, seals = self._bodies, self._lines, self._seals
+                self._bodies, self._lines, self._seals = [], [], False
+                reached = self._state.tree.size
+            try:
+                self._files.write(bodies, lines, is_sealed=seals)
+            except BaseException as error:
+                self._broken = error
+                if isinstance(error, OSError):
+                    raise LedgerBrokenError(error) from error
+                raise
+            self._committed = reached
+
+    def answer(self, output: str, value: Body, *, causes: Sequence[int] = ()) -> int:
+        """Records one of the plan's named outputs, and writes its plain copy."""
+        seq = self.append("answer.given", {"output": output}, bodies={"value": value}, causes=causes)
+        outputs = self.directory / OUTPUTS
+        outputs.mkdir(exist_ok=True)
+        write_file(outputs / copy_name(output, value.type), value.data)
+        return seq
+
+    def seal(
+        self, status: str, counts: Mapping[str, int] | None = None, totals: Mapping[str, int] | None = None
+    ) -> int:
+        """The last entry, and the checkpoint of all that the ledger holds."""
+        from forum_runner.ledger.checkpoint import Checkpoint
+
+        root = self._state.tree.root().hex()
+        sums = {"counts": dict(counts or NO_COUNTS), "totals": dict(totals or NO_TOTALS)}
+        seq = self.append("run.sealed", {"status": status, "root": root, **sums})
+        checkpoint = Checkpoint(self.run, self.size, self._state.tree.root())
+        write_file(self.directory / CHECKPOINT, checkpoint.note().write())
+        return seq
+
+    def redact(self, seq: int, body: str, reason: str, *, actor: str = "runner") -> int:
+        """Takes the bytes of a body away, and records that; a sealed ledger is sealed again."""
+        from forum_runner.ledger.redaction import find_target, take_away
+
+        self.commit()
+        target = find_target(self.directory, seq, body)
+        digest = bytes.fromhex(target.digest)
+        if digest in self._state.redacted:
+            raise UsageError(f"the body '{body}' of entry {seq} is redacted already")
+        was_sealed = self.is_sealed
+        facts = {"body": body, "digest": target.digest}
+        recorded = self.append("body.redacted", facts, bodies={"reason": Body.text(reason)}, causes=[seq], actor=actor)
+        self._state.redacted.add(digest)
+        take_away(self._files, [target.digest], target.copies)
+        if was_sealed and target.last_seal is not None:
+            self.seal(target.last_seal["status"], target.last_seal["counts"], target.last_seal["totals"])
+        return recorded
+
+    def close(self) -> None:
+        """Commits what is staged, syncs, and gives the lock back."""
+        try:
+            if self._broken is None:
+                self.commit()
+                self._files.sync()
+        finally:
+            self._files.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,24 @@
+"""An entry as one line for a person. Widths are fixed: lines are printed before the next one is known."""
+
+from __future__ import annotations
+
+from forum_runner.ledger.read_entry import ReadEntry
+from forum_runner.report.amounts import moment, shown
+from forum_runner.report.facts import facts
+from forum_runner.report.paint import STATE_COLORS, painted
+
+_MAX_NAME = 80
+
+
+def log_line(entry: ReadEntry, *, color: bool) -> str:
+    time = painted(moment(entry.at), color, dim=True)
+    kind = painted(f"{shown(entry.kind, _MAX_NAME):<17}", color, bold=True)
+    task, actor = shown(entry.task or "-", _MAX_NAME), shown(entry.actor, _MAX_NAME)
+    state = entry.data.get("state", entry.data.get("status"))
+    told = painted(facts(entry), color, fg=STATE_COLORS.get(state) if isinstance(state, str) else None)
+    return f"{entry.seq:>5}  {time}  {kind}  {task:<14}  {actor:<14}  {told}".rstrip()
+
+
+def damaged_line(number: int, length: int, *, color: bool) -> str:
+    """A line that is no entry stands under the seq that it would have."""
+    return f"{number:>5}  " + painted(f"not an entry: {length:,} bytes", color, fg="red")

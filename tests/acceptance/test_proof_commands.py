@@ -1,0 +1,277 @@
+"""`forum keygen`, `forum checkpoint` and `forum prove` as a user types them."""
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from forum_runner.ledger.checkpoint import open_checkpoint
+from forum_runner.ledger.note import VerifierKey
+from forum_runner.ledger.proof_check import check_proof
+from ledgers.raw import RUN, checkpoint_of, lines_of
+from ledgers.telling import Telling
+
+
+def told() -> Telling:
+    story = Telling()
+    for number in range(5):
+        story.tell("x-note", {"text": f"é {number}"})
+    story.seal()
+    return story
+
+
+LINES = lines_of(told().entries)
+TEXT = checkpoint_of(LINES)
+
+
+def forum(*arguments: str, cwd: Path, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "forum_runner", *arguments]
+    return subprocess.run(command, cwd=cwd, input=stdin, capture_output=True, check=False)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    told().write(tmp_path / "run")
+    return tmp_path
+
+
+def key_in(folder: Path) -> VerifierKey:
+    return VerifierKey.read(forum("keygen", "example.org/me", "-o", "key", cwd=folder).stdout.decode().strip())
+
+
+def refusal(result: subprocess.CompletedProcess[bytes]) -> tuple[int, str]:
+    assert result.stdout == b""
+    return result.returncode, result.stderr.decode().splitlines()[-1]
+
+
+@pytest.mark.requirement("LEDGER-CHECKPOINT-002")
+def test_keygen_writes_a_private_key_for_its_owner_only_and_prints_the_public_one(tmp_path: Path) -> None:
+    result = forum("keygen", "example.org/me", "-o", "key", cwd=tmp_path)
+
+    private, public = (tmp_path / "key").read_text(), (tmp_path / "key.pub").read_text()
+    assert (result.returncode, result.stdout.decode(), result.stderr) == (0, public, b"")
+    assert stat.S_IMODE((tmp_path / "key").stat().st_mode) == 0o600
+    assert private.startswith("PRIVATE+KEY+example.org/me+")
+    assert VerifierKey.read(public.strip()).name == "example.org/me"
+
+
+def test_keygen_as_json_names_the_files_and_not_the_secret(tmp_path: Path) -> None:
+    result = forum("keygen", "me", "-o", "key", "--json", cwd=tmp_path)
+
+    key = VerifierKey.read((tmp_path / "key.pub").read_text().strip())
+    assert json.loads(result.stdout) == {
+        "name": "me",
+        "id": key.id.hex(),
+        "public_key": key.write(),
+        "private_key_file": "key",
+        "public_key_file": "key.pub",
+    }
+
+
+@pytest.mark.parametrize("name", ["key", "key.pub"])
+def test_keygen_overwrites_nothing(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("mine")
+
+    result = forum("keygen", "me", "-o", "key", cwd=tmp_path)
+
+    assert refusal(result) == (2, f"forum: not overwriting '{name}'")
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {name: "mine"}
+
+
+def test_keygen_follows_no_link(tmp_path: Path) -> None:
+    (tmp_path / "key").symlink_to(tmp_path / "elsewhere")
+
+    assert refusal(forum("keygen", "me", "-o", "key", cwd=tmp_path)) == (2, "forum: not overwriting 'key'")
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_keygen_prints_no_private_key(tmp_path: Path) -> None:
+    result = forum("keygen", "me", "-o", "-", cwd=tmp_path)
+
+    assert refusal(result) == (2, "forum: a private key is not printed; give a file")
+
+
+@pytest.mark.parametrize("name", ["", "two words", "a+b"])
+def test_keygen_refuses_a_name_that_no_note_can_hold(tmp_path: Path, name: str) -> None:
+    code, line = refusal(forum("keygen", name, "-o", "key", cwd=tmp_path))
+
+    assert code == 2
+    assert line.startswith(f"forum: {name!r} cannot be the name of a key: ")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.requirement("LEDGER-CHECKPOINT-001")
+@pytest.mark.parametrize("run", ["run", "run/ledger.jsonl", "-"])
+def test_checkpoint_prints_the_text_for_a_directory_a_file_and_standard_input(folder: Path, run: str) -> None:
+    result = forum("checkpoint", run, cwd=folder, stdin=(folder / "run/ledger.jsonl").read_bytes())
+
+    assert (result.returncode, result.stdout, result.stderr) == (0, TEXT, b"")
+
+
+@pytest.mark.requirement("LEDGER-CHECKPOINT-001")
+def test_checkpoint_covers_as_many_entries_as_are_asked_for(folder: Path) -> None:
+    for size in range(len(LINES) + 1):
+        assert forum("checkpoint", "run", "--size", str(size), cwd=folder).stdout == checkpoint_of(LINES[:size])
+
+
+@pytest.mark.requirement("LEDGER-CHECKPOINT-002")
+def test_checkpoint_signs_with_a_key(folder: Path) -> None:
+    key = key_in(folder)
+
+    data = forum("checkpoint", "run", "--key", "key", cwd=folder).stdout
+
+    assert data.startswith(TEXT + b"\n\xe2\x80\x94 example.org/me ")
+    assert open_checkpoint(data, key) == open_checkpoint(TEXT, None)
+
+
+def test_checkpoint_writes_a_file(folder: Path) -> None:
+    result = forum("checkpoint", "run", "-o", "mine", cwd=folder)
+
+    assert (result.returncode, result.stdout) == (0, b"mine: checkpoint of 7 entries\n")
+    assert (folder / "mine").read_bytes() == TEXT
+
+
+def test_checkpoint_as_json(folder: Path) -> None:
+    document = json.loads(forum("checkpoint", "run", "--json", cwd=folder).stdout)
+
+    assert document["checkpoint"] == TEXT.decode()
+    assert (document["run"], document["size"], document["sealed"]) == (RUN, 7, True)
+    assert len(document["root"]) == 64
+
+
+@pytest.mark.parametrize("option", ["run/ledger.jsonl", "key"])
+def test_nothing_that_was_read_is_overwritten(folder: Path, option: str) -> None:
+    key_in(folder)
+    before = (folder / option).read_bytes()
+
+    result = forum("checkpoint", "run", "--key", "key", "-o", option, cwd=folder)
+
+    assert refusal(result) == (2, f"forum: not overwriting '{option}': it is part of what was read")
+    assert (folder / option).read_bytes() == before
+
+
+def test_a_ledger_that_is_not_sealed_has_a_checkpoint_and_a_word_of_warning(folder: Path) -> None:
+    ledger = folder / "run/ledger.jsonl"
+    ledger.write_bytes(b"".join(line + b"\n" for line in LINES[:4]) + LINES[4][:10])
+
+    result = forum("checkpoint", "run", cwd=folder)
+
+    assert (result.returncode, result.stdout) == (0, checkpoint_of(LINES[:4]))
+    assert result.stderr == b"forum: the ledger is not sealed: it may still grow, or its end may be missing\n"
+
+
+def test_a_ledger_with_a_torn_tail_after_its_seal_counts_as_not_sealed(folder: Path) -> None:
+    with (folder / "run/ledger.jsonl").open("ab") as stream:
+        stream.write(b"{")
+
+    assert not json.loads(forum("checkpoint", "run", "--json", cwd=folder).stdout)["sealed"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "sentence"),
+    [
+        ([*LINES[:2], *LINES[3:]], "forum: 'run' does not hold: line 2: L201 "),
+        ([*LINES[:2], LINES[2].replace(b"x-note", b"x-nota"), *LINES[3:]], "forum: 'run' does not hold: line 3: L201 "),
+        ([*LINES[:2], b"{}", *LINES[2:]], "forum: 'run' does not hold: line 2: L105 "),
+        ([*LINES, b"x"], "forum: 'run' does not hold: line 7: L102 "),
+    ],
+)
+@pytest.mark.parametrize(
+    "command",
+    [["checkpoint", "run", "--size", "1"], ["prove", "inclusion", "run", "--seq", "0"]],
+    ids=["checkpoint", "prove"],
+)
+def test_a_ledger_that_does_not_hold_gets_neither_checkpoint_nor_proof(
+    folder: Path, lines: list[bytes], sentence: str, command: list[str]
+) -> None:
+    (folder / "run/ledger.jsonl").write_bytes(b"".join(line + b"\n" for line in lines))
+
+    code, line = refusal(forum(*command, cwd=folder))
+
+    assert code == 3
+    assert line.startswith(sentence)
+
+
+def test_a_ledger_without_an_entry_is_incomplete(folder: Path) -> None:
+    (folder / "run/ledger.jsonl").write_bytes(b"")
+
+    assert refusal(forum("checkpoint", "run", cwd=folder)) == (7, "forum: 'run' has no entry")
+
+
+@pytest.mark.requirement("LEDGER-PROOF-001")
+def test_every_entry_has_an_inclusion_proof(folder: Path) -> None:
+    for seq, line in enumerate(LINES):
+        result = forum("prove", "inclusion", "run", "--seq", str(seq), cwd=folder)
+
+        assert (result.returncode, result.stderr) == (0, b"")
+        assert json.loads(result.stdout)["entry"] == line.decode()
+        assert check_proof(result.stdout, checkpoint=TEXT).findings == ()
+
+
+@pytest.mark.requirement("LEDGER-PROOF-001")
+def test_a_consistency_proof_leads_from_an_older_checkpoint_to_a_newer_one(folder: Path) -> None:
+    for size in range(len(LINES) + 1):
+        result = forum("prove", "consistency", "run", "--from", "3", "--size", str(size), cwd=folder)
+
+        if size < 3:
+            message = f"forum: 3 entries are more than the {size} to prove consistency with"
+            assert refusal(result) == (2, message)
+        else:
+            assert check_proof(result.stdout, checkpoint=checkpoint_of(LINES[:3])).findings == ()
+            assert check_proof(result.stdout, checkpoint=checkpoint_of(LINES[:size])).findings == ()
+
+
+@pytest.mark.requirement("LEDGER-PROOF-001", "LEDGER-CHECKPOINT-002")
+def test_a_proof_is_signed_and_written_to_a_file(folder: Path) -> None:
+    key = key_in(folder)
+
+    result = forum("prove", "inclusion", "-", "--seq", "2", "--size", "5", "--key", "key", "-o", "proof.json",
+                   cwd=folder, stdin=(folder / "run/ledger.jsonl").read_bytes())  # fmt: skip
+
+    assert result.stdout.decode() == f"proof.json: proof that entry 2 is among the first 5 of the run {RUN}\n"
+    assert check_proof((folder / "proof.json").read_bytes(), key=key).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["checkpoint", "nowhere"], "there is no file, folder or run 'nowhere'"),
+        (["checkpoint", "run", "--size", "8"], "'run' has 7 entries, fewer than 8"),
+        (["checkpoint", "run", "--key", "nowhere"], "cannot read 'nowhere': No such file or directory"),
+        (["checkpoint", "run", "--key", "run"], "cannot read 'run': Is a directory"),
+        (
+            ["checkpoint", "run", "--key", "key.pub"],
+            "'key.pub' is not a private key: it is a public key, where the private one is asked for",
+        ),
+        (
+            ["checkpoint", "run", "--key", "run/ledger.jsonl"],
+            "'run/ledger.jsonl' is not a private key: it is not a name, eight hexadecimal digits and base64",
+        ),
+        (
+            ["checkpoint", "run", "--json", "-o", "mine"],
+            "--json prints, and -o writes the checkpoint to a file; give one of them",
+        ),
+        (["prove", "inclusion", "run", "--seq", "7"], "there is no entry 7 among 7; the first one is 0"),
+        (
+            ["prove", "inclusion", "run", "--seq", "3", "--size", "3"],
+            "there is no entry 3 among 3; the first one is 0",
+        ),
+        (["prove", "consistency", "run", "--from", "9"], "9 entries are more than the 7 to prove consistency with"),
+    ],
+)
+def test_what_cannot_be_done_is_an_error_of_usage(folder: Path, arguments: list[str], message: str) -> None:
+    key_in(folder)
+
+    assert refusal(forum(*arguments, cwd=folder)) == (2, f"forum: {message}")
+
+
+def test_a_key_that_is_not_text_is_refused(folder: Path) -> None:
+    (folder / "key").write_bytes(os.urandom(64) + b"\xff")
+
+    code, line = refusal(forum("checkpoint", "run", "--key", "key", cwd=folder))
+
+    assert (code, line) == (2, "forum: 'key' is not a key: it is not UTF-8")

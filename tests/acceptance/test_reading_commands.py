@@ -1,0 +1,334 @@
+"""`forum show`, `log`, `trace` and `diff` as a user types them: a real process each."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ledgers import LEDGERS, STORIES
+from ledgers.plans import plan_of
+from ledgers.raw import Entry, lines_of
+from ledgers.story import Story
+
+FORUM = [sys.executable, "-m", "forum_runner"]
+AT = "2026-11-15T09:00:00.000000Z"
+ESCAPE = "\x1b]0;owned\x07\x1b[2J"
+GARBAGE = [b"", b"{", b"null", b"[1]", b"\xff\xfe\x00", b'{"seq":1}', b"[" * 3_000, b"\x1b[2Jgarbage"]
+
+
+def forum(
+    *arguments: str | Path, cwd: Path, stdin: bytes = b"", env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    command = [*FORUM, *map(str, arguments)]
+    return subprocess.run(
+        command, cwd=cwd, input=stdin, capture_output=True, check=False, env={**os.environ, **(env or {})}
+    )
+
+
+def text(*arguments: str | Path, cwd: Path, stdin: bytes = b"") -> str:
+    result = forum(*arguments, cwd=cwd, stdin=stdin)
+    assert (result.returncode, result.stderr) == (0, b"")
+    return result.stdout.decode()
+
+
+@pytest.fixture(scope="module")
+def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("examples")
+    for name, write in LEDGERS.items():
+        write(folder / name)
+    return folder
+
+
+def own_ledger(path: Path, *entries: Entry) -> bytes:
+    opened = STORIES["bare"]().entries[0]
+    data = b"".join(line + b"\n" for line in lines_of([opened, *entries]))
+    path.write_bytes(data)
+    return data
+
+
+@pytest.mark.parametrize("name", LEDGERS)
+def test_every_example_is_shown_listed_traced_and_the_same_as_itself(name: str, examples: Path) -> None:
+    ledger = (examples / name / "ledger.jsonl").read_bytes()
+    count = ledger.count(b"\n")
+
+    assert text("show", name, cwd=examples).splitlines()[-1].endswith(f"forum verify {name}")
+    assert len(text("log", name, cwd=examples).splitlines()) == count
+    assert text("trace", name, str(count - 1), cwd=examples).startswith(f"*  {count - 1:>5}  2026-11-15 ")
+    assert text("diff", name, name, cwd=examples).startswith("no difference: one plan, ")
+
+
+def test_show_tells_the_run_from_its_ledger(examples: Path) -> None:
+    assert text("show", "budget_stop", cwd=examples).splitlines()[2:] == [
+        "mode      scripted, by pretend-runner 1.0.0",
+        "when      2026-11-15 09:00:00.000Z to 2026-11-15 09:00:30.000Z, 30.0s",
+        "record    25 entries",
+        "spent     4 calls, 990 tokens (80 cached), $0.0042, 4.5s of work",
+        "ended     stopped",
+        "",
+        "task    state    reason  attempts  agent                  tokens    money  time  verdicts",
+        "draft   passed                  2  writer frontier/large     670  $0.0042  1.8s",
+        "judged  passed                  1  writer cheap/small        320           2.7s  2 pass",
+        "last    stopped  budget",
+        "total                           3                            990  $0.0042  4.5s",
+        "",
+        "escalations",
+        "  draft: cheap -> frontier",
+        "",
+        "budget",
+        "  exceeded: draft attempt 2 micro_usd: 4,200 used, 4,000 reserved",
+        "  stopped: agent writer tokens: 830 of 2,200 used, 1,400 needed",
+        "  stopped: run tokens: 990 of 3,000 used, 1,400 needed",
+        "",
+        "answers",
+        "  draft: ad82133c9f0add88b60fec03cd358240c9cbd990fd34057f148b3620fbde4ae7 12 bytes text/plain",
+        "",
+        "As the ledger tells it; whether it holds: forum verify budget_stop",
+    ]
+
+
+def test_show_as_json_has_the_sums_and_the_seal(examples: Path) -> None:
+    document = json.loads(text("show", "--json", "climbing", cwd=examples))
+
+    assert (document["kind"], document["end"]["state"]) == ("RunSummary", "sealed")
+    assert document["seal"]["totals"].items() <= document["totals"].items()
+    assert [task["task"] for task in document["tasks"]] == ["draft", "report"]
+
+
+def test_show_says_that_a_run_is_paused_or_has_no_seal(tmp_path: Path) -> None:
+    story = Story(plan_of("gate_approved"))
+    story.gate("archive")
+    story.write(tmp_path / "open")
+    story.pause()
+    story.write(tmp_path / "paused")
+
+    assert "ended     no seal: it still runs, or was cut short\n" in text("show", "open", cwd=tmp_path)
+    assert "ended     paused (gate)\n" in text("show", "paused", cwd=tmp_path)
+    assert "gates\n  archive: open\n" in text("show", "paused", cwd=tmp_path)
+
+
+def test_an_empty_ledger_is_shown_and_listed(tmp_path: Path) -> None:
+    (tmp_path / "empty").write_bytes(b"")
+
+    assert "ended     nothing: the ledger has no entries\n" in text("show", "empty", cwd=tmp_path)
+    assert json.loads(text("show", "--json", "empty", cwd=tmp_path))["end"]["state"] == "empty"
+    assert text("log", "empty", cwd=tmp_path) == ""
+    assert forum("trace", "empty", "0", cwd=tmp_path).stderr == (
+        b"forum: there is no entry 0 in 'empty'; it has no entries\n"
+    )
+    assert text("diff", "empty", "empty", cwd=tmp_path).startswith("no difference")
+
+
+def test_a_damaged_ledger_is_told_as_far_as_it_goes_without_a_traceback(examples: Path, tmp_path: Path) -> None:
+    lines = (examples / "climbing" / "ledger.jsonl").read_bytes().splitlines(keepends=True)
+    data = b"".join([*lines[:9], *(line + b"\n" for line in GARBAGE), *lines[9:], b'{"torn'])
+    (tmp_path / "damaged").write_bytes(data)
+
+    shown = text("show", "damaged", cwd=tmp_path)
+    listed = forum("log", "damaged", cwd=tmp_path)
+    raw = forum("log", "--json", "damaged", cwd=tmp_path)
+    different = forum("diff", "damaged", examples / "climbing", cwd=tmp_path)
+
+    assert f"damaged   {len(GARBAGE)} lines are no entries, the first at seq 9\n" in shown
+    assert "torn      6 bytes after the last line\n" in shown
+    assert shown.endswith("forum verify damaged\n")
+    assert b"    9  not an entry: 0 bytes\n   10  not an entry: 1 bytes\n" in listed.stdout
+    assert b"forum: 8 lines are no entries, the first at seq 9; forum verify damaged tells more\n" in listed.stderr
+    assert raw.stdout == data.removesuffix(b'{"torn')
+    assert [result.returncode for result in (listed, raw, different)] == [0, 0, 1]
+    assert b"Traceback" not in listed.stderr + raw.stderr + different.stderr
+    assert forum("trace", "damaged", "39", cwd=tmp_path).returncode == 0
+
+
+def test_log_is_one_line_an_entry(examples: Path) -> None:
+    listed = text("log", "climbing", "--seq", "13..15", cwd=examples)
+
+    assert listed == (
+        "   13  2026-11-15 09:00:16.250Z  escalation.raised  draft           runner          cheap -> capable\n"
+        "   14  2026-11-15 09:00:17.500Z  task.started       draft           runner          "
+        "attempt 3 writer capable/middle\n"
+        "   15  2026-11-15 09:00:18.750Z  task.finished      draft           agent:writer    "
+        "ok 160 tokens $0.0006 900ms\n"
+    )
+
+
+def test_log_narrows_down_and_json_is_byte_for_byte(examples: Path) -> None:
+    lines = (examples / "two_waves" / "ledger.jsonl").read_bytes().splitlines(keepends=True)
+
+    result = forum("log", "two_waves", "--json", "--kind", "task.*", "--task", "draft", cwd=examples)
+
+    assert result.stdout == b"".join(line for line in lines if b'"task":"draft"' in line and b'"kind":"task.' in line)
+    assert forum("log", "two_waves", "--json", cwd=examples).stdout == b"".join(lines)
+
+
+def test_standard_input_is_a_ledger(examples: Path) -> None:
+    data = (examples / "two_waves" / "ledger.jsonl").read_bytes()
+
+    assert text("log", "-", cwd=examples, stdin=data) == text("log", "two_waves", cwd=examples)
+    assert text("trace", "-", "20", cwd=examples, stdin=data) == text("trace", "two_waves", "20", cwd=examples)
+    assert text("diff", "-", "two_waves", cwd=examples, stdin=data).startswith("no difference")
+    assert text("show", "-", cwd=examples, stdin=data).startswith("run       01936b2e-")
+    assert forum("diff", "-", "-", cwd=examples).returncode == 2
+
+
+def test_a_run_is_found_by_the_beginning_of_its_id(tmp_path: Path) -> None:
+    story = STORIES["two_waves"]()
+    story.write(tmp_path / ".forum" / "runs" / story.run)
+
+    assert text("log", story.run[:8], cwd=tmp_path) == text("log", f".forum/runs/{story.run}", cwd=tmp_path)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["show", "nowhere"],
+        ["log", "."],
+        ["log", "--follow", "nowhere"],
+        ["trace", "nowhere", "0"],
+        ["trace", "two_waves", "-1"],
+        ["trace", "two_waves", "999"],
+        ["diff", "two_waves", "nowhere"],
+        ["log", "two_waves", "--seq", "9..3"],
+        ["log", "two_waves", "--kind", "taks.*"],
+    ],
+)
+def test_wrong_usage_exits_2_with_one_sentence(arguments: list[str], examples: Path) -> None:
+    result = forum(*arguments, cwd=examples)
+
+    assert (result.returncode, result.stdout) == (2, b"")
+    assert result.stderr.splitlines()[-1].startswith(b"forum: ")
+
+
+def test_nothing_in_a_ledger_steers_the_terminal(tmp_path: Path) -> None:
+    data = {"text": f"{ESCAPE}\u2028\u0085\x00\x9b31m", "task": f"t{ESCAPE}"}
+    own = own_ledger(tmp_path / "ledger", Entry("x-note", AT, data, actor=f"person:{ESCAPE}"))
+
+    for arguments in (["log", "ledger"], ["show", "ledger"], ["trace", "ledger", "1"], ["diff", "ledger", "ledger"]):
+        shown = on_a_terminal(*arguments, cwd=tmp_path, env={"NO_COLOR": "1"})
+        assert not {b"\x1b", b"\x07", b"\x00", b"\xc2\x9b", b"\xc2\x85", b"\xe2\x80\xa8"} & tokens(shown)
+    on_terminal = on_a_terminal("log", "--json", "ledger", cwd=tmp_path, env={})
+    assert b"\xc2\x9b" not in on_terminal
+    assert forum("log", "--json", "ledger", cwd=tmp_path).stdout == own
+
+
+def tokens(data: bytes) -> set[bytes]:
+    return {char.encode() for char in data.decode()}
+
+
+def on_a_terminal(*arguments: str, cwd: Path, env: dict[str, str]) -> bytes:
+    ours, theirs = pty.openpty()
+    plain = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TERM")}
+    with subprocess.Popen([*FORUM, *arguments], cwd=cwd, stdout=theirs, env={**plain, "TERM": "xterm", **env}):
+        os.close(theirs)
+        parts = []
+        try:
+            while part := os.read(ours, 4096):
+                parts.append(part)
+        except OSError:
+            pass  # how Linux says that the other side is closed
+    os.close(ours)
+    return b"".join(parts)
+
+
+def test_colour_is_for_terminals(examples: Path) -> None:
+    assert b"\x1b[" in on_a_terminal("show", "climbing", cwd=examples, env={})
+    assert b"\x1b[" not in on_a_terminal("show", "climbing", cwd=examples, env={"NO_COLOR": "1"})
+
+
+def test_a_megabyte_in_a_line_is_listed_and_a_longer_line_left_out(tmp_path: Path) -> None:
+    own = own_ledger(tmp_path / "ledger", Entry("x-long", AT, {"text": "x" * 1_000_000}))
+    (tmp_path / "ledger").write_bytes(own + b"y" * 3_000_000 + b"\n" + own.splitlines(keepends=True)[0])
+
+    listed = forum("log", "ledger", cwd=tmp_path)
+    raw = forum("log", "--json", "ledger", cwd=tmp_path)
+
+    assert b"    2  not an entry: 3,000,000 bytes\n" in listed.stdout
+    assert len(listed.stdout.splitlines()) == 4
+    assert raw.stdout == own + own.splitlines(keepends=True)[0]
+    assert b"forum: seq 2 is left out: a line of 3,000,000 bytes\n" in raw.stderr
+
+
+def test_diff_shows_where_two_runs_part(tmp_path: Path) -> None:
+    for name, outcome in (("a", "ok"), ("b", "timeout")):
+        story = Story(plan_of("cancelled"))
+        story.wave()
+        story.start("one")
+        _ = story.finish("one", "done") if outcome == "ok" else story.fail("one", outcome)
+        story.write(tmp_path / name)
+
+    result = forum("diff", "a", "b", cwd=tmp_path)
+    document = json.loads(forum("diff", "--json", "a", "b", cwd=tmp_path).stdout)
+
+    assert result.returncode == 1
+    assert result.stdout.decode().splitlines()[0] == "first divergence: task one, entry 2 of its story"
+    assert "    data.status: ok | error" in result.stdout.decode().splitlines()
+    assert (document["same"], document["divergence"]["a"]["seq"]) == (False, 3)
+
+
+def wait_for(condition: Callable[[], Any]) -> None:
+    """Far longer than it can take: time decides nothing but when to give up."""
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end, "gave up waiting"
+        time.sleep(0.01)
+
+
+def test_follow_tells_entries_as_they_are_written_and_ends_with_the_seal(examples: Path, tmp_path: Path) -> None:
+    lines = (examples / "two_waves" / "ledger.jsonl").read_bytes().splitlines(keepends=True)
+    path, output = tmp_path / "ledger.jsonl", tmp_path / "output"
+    path.write_bytes(lines[0] + lines[1][:20])
+
+    with output.open("wb") as stream:
+        process = subprocess.Popen([*FORUM, "log", "--follow", "--json", str(path)], stdout=stream)
+    wait_for(lambda: output.read_bytes() == lines[0])
+    with path.open("ab") as ledger:
+        ledger.write(lines[1][20:] + lines[2])
+        ledger.flush()
+        wait_for(lambda: output.read_bytes() == b"".join(lines[:3]))
+        assert process.poll() is None
+        ledger.write(b"".join(lines[3:]))
+
+    assert process.wait(timeout=60) == 0
+    assert output.read_bytes() == b"".join(lines)
+
+
+def test_follow_is_interrupted_with_130(examples: Path, tmp_path: Path) -> None:
+    first = (examples / "two_waves" / "ledger.jsonl").read_bytes().splitlines(keepends=True)[0]
+    (tmp_path / "ledger.jsonl").write_bytes(first)
+    output = tmp_path / "output"
+
+    with output.open("wb") as stream:
+        command = [*FORUM, "log", "-f", str(tmp_path)]
+        process = subprocess.Popen(command, stdout=stream, stderr=subprocess.PIPE, preexec_fn=heed_interrupts)
+    wait_for(output.read_bytes)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+
+    assert (process.returncode, said.strip()) == (130, b"forum: interrupted")
+
+
+def heed_interrupts() -> None:
+    """A shell lets what it starts in the background, tests too, ignore them."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+@pytest.mark.parametrize("options", [[], ["--json"], ["--follow"]])
+def test_a_reader_may_leave_early(options: list[str], examples: Path, tmp_path: Path) -> None:
+    data = (examples / "two_waves" / "ledger.jsonl").read_bytes().splitlines(keepends=True)[1] * 20_000
+    (tmp_path / "ledger.jsonl").write_bytes(data)
+
+    command = [*FORUM, "log", *options, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.wait(timeout=60) == 0
+        assert process.stderr.read() == b""

@@ -1,0 +1,253 @@
+"""`forum verify` and `forum redact`, as a person or a pipeline calls them."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from ledgers import LEDGERS
+
+SCHEMA = json.loads((Path(__file__).parents[2] / "schemas/v1/verify-report.schema.json").read_text(encoding="utf-8"))
+FORUM = [sys.executable, "-m", "forum_runner"]
+
+
+def forum(*arguments: str | Path, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run([*FORUM, *map(str, arguments)], input=stdin, capture_output=True, check=False)
+
+
+def report_on(*arguments: str | Path, stdin: bytes = b"") -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(forum("verify", "--json", *arguments, stdin=stdin).stdout)
+    jsonschema.validate(document, SCHEMA, cls=jsonschema.Draft202012Validator)
+    return document
+
+
+def edit(path: Path, old: bytes, new: bytes) -> None:
+    data = path.read_bytes()
+    assert old in data
+    path.write_bytes(data.replace(old, new, 1))
+
+
+def drop_last_line(path: Path) -> None:
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
+
+
+@pytest.fixture
+def run_dir(tmp_path: Path) -> Path:
+    return LEDGERS["two_waves"](tmp_path / "run")
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Path:
+    return LEDGERS["own_entries"](tmp_path / "other")
+
+
+@pytest.mark.requirement("LEDGER-VERIFY-001", "LEDGER-VERIFY-003")
+def test_a_valid_ledger_exits_0_and_says_so_level_by_level(run_dir: Path) -> None:
+    result = forum("verify", run_dir)
+
+    assert result.returncode == 0
+    assert result.stdout.decode().splitlines()[0].startswith("valid run 01936b2e-")
+    assert [line.split()[:3] for line in result.stdout.decode().splitlines()[1:6]] == [
+        ["1", "bytes", "ok"],
+        ["2", "chain", "ok"],
+        ["3", "bodies", "ok"],
+        ["4", "semantics", "ok"],
+        ["5", "seal", "ok"],
+    ]
+
+
+@pytest.mark.requirement("LEDGER-VERIFY-002", "LEDGER-VERIFY-003")
+def test_a_damaged_ledger_exits_3_and_says_where(run_dir: Path) -> None:
+    edit(run_dir / "ledger.jsonl", b'"attempt":1', b'"attempt":2')
+
+    result = forum("verify", run_dir)
+    report = report_on(run_dir)
+
+    assert result.returncode == 3
+    first = report["first_bad_seq"]
+    assert report["verdict"] == "invalid"
+    assert f"entry {first}: L201" in result.stdout.decode()
+
+
+@pytest.mark.requirement("LEDGER-SEAL-001", "LEDGER-VERIFY-003")
+def test_a_cut_tail_exits_7(run_dir: Path) -> None:
+    drop_last_line(run_dir / "ledger.jsonl")
+    (run_dir / "checkpoint").unlink()
+
+    assert forum("verify", run_dir).returncode == 7
+    assert report_on(run_dir)["codes"] == ["L501"]
+
+
+@pytest.mark.requirement("LEDGER-SEAL-001", "LEDGER-VERIFY-003")
+def test_an_absent_or_empty_ledger_is_an_error(run_dir: Path, tmp_path: Path) -> None:
+    (run_dir / "ledger.jsonl").write_bytes(b"")
+    (run_dir / "checkpoint").unlink()
+    shutil.rmtree(run_dir / "outputs")
+
+    assert forum("verify", tmp_path / "nowhere").returncode == 2
+    assert forum("verify", tmp_path).returncode == 2
+    assert forum("verify", run_dir).returncode == 7
+    assert forum("verify", "-").returncode == 7
+    assert "L502" in report_on("-")["codes"]
+
+
+def test_a_bare_ledger_and_standard_input_are_checked_as_far_as_they_go(run_dir: Path) -> None:
+    ledger = run_dir / "ledger.jsonl"
+
+    for report in (report_on(ledger), report_on("-", stdin=ledger.read_bytes())):
+        statuses = [level["status"] for level in report["levels"]]
+        assert (report["verdict"], statuses) == ("valid", ["ok", "ok", "not checked", "not checked", "ok"])
+
+
+def test_a_level_that_was_asked_for_and_cannot_be_checked_is_an_error(run_dir: Path) -> None:
+    result = forum("verify", "--level", "3", run_dir / "ledger.jsonl")
+
+    assert (result.returncode, b"needs the run directory" in result.stderr) == (2, True)
+
+
+def test_only_the_levels_that_were_asked_for_count(run_dir: Path) -> None:
+    edit(run_dir / "bodies.tar", b"ustar\x0000", b"ustar\x0001")
+
+    assert forum("verify", run_dir).returncode == 3
+    assert forum("verify", "--level", "1,2,5", run_dir).returncode == 0
+    assert report_on("--level", "1-2", run_dir)["levels"][4]["reason"] == "not asked for"
+
+
+@pytest.mark.parametrize("levels", ["0", "6", "1,", "a", "1-9", ""])
+def test_levels_that_do_not_exist_are_wrong_usage(run_dir: Path, levels: str) -> None:
+    assert forum("verify", "--level", levels, run_dir).returncode == 2
+
+
+@pytest.mark.requirement("LEDGER-CHECKPOINT-004")
+def test_the_head_is_compared_with_the_expected_one(run_dir: Path) -> None:
+    head = report_on(run_dir)["head"]
+
+    assert forum("verify", "--expect-head", head, run_dir).returncode == 0
+    assert report_on("--expect-head", "0" * 64, run_dir)["codes"] == ["L511"]
+    assert forum("verify", "--expect-head", "deadbeef", run_dir).returncode == 2
+
+
+@pytest.mark.requirement("LEDGER-CHECKPOINT-003", "LEDGER-REACH-001")
+def test_a_signed_checkpoint_from_elsewhere_finds_a_rewrite(run_dir: Path, tmp_path: Path) -> None:
+    key, checkpoint = tmp_path / "key", tmp_path / "signed"
+    forum("keygen", "ci", "-o", key)
+    forum("checkpoint", run_dir, "--key", key, "-o", checkpoint)
+    held = ("--checkpoint", checkpoint, "--key", f"{key}.pub")
+    assert report_on(*held, run_dir)["checkpoints"][1] == {"source": "given", "size": 23, "signed_by": "ci"}
+
+    rewritten = LEDGERS["wide"](tmp_path / "rewritten")
+
+    assert report_on(rewritten)["verdict"] == "valid"
+    assert report_on(*held, rewritten)["codes"] == ["L509"]
+
+
+@pytest.mark.requirement("LEDGER-CHECKPOINT-003")
+def test_a_checkpoint_that_the_key_did_not_sign_is_refused(run_dir: Path, tmp_path: Path) -> None:
+    forum("keygen", "ci", "-o", tmp_path / "key")
+    forum("keygen", "ci", "-o", tmp_path / "stranger")
+    forum("checkpoint", run_dir, "--key", tmp_path / "stranger", "-o", tmp_path / "signed")
+
+    assert report_on("--key", tmp_path / "key.pub", run_dir)["codes"] == ["L510"]
+    given = report_on("--checkpoint", tmp_path / "signed", "--key", tmp_path / "key.pub", run_dir)
+    assert given["codes"] == ["L510"]
+    assert forum("verify", "--key", tmp_path / "key", run_dir).returncode == 2
+
+
+@pytest.mark.requirement("LEDGER-CHECKPOINT-004")
+def test_a_pin_refuses_a_rollback_a_fork_and_another_run(run_dir: Path, other: Path, tmp_path: Path) -> None:
+    pin = tmp_path / "pin"
+    assert forum("verify", "--pin", pin, run_dir).returncode == 0
+    kept = pin.read_bytes()
+    assert forum("verify", "--pin", pin, run_dir).returncode == 0
+
+    shorter = tmp_path / "shorter"
+    shutil.copytree(run_dir, shorter)
+    (shorter / "checkpoint").unlink()
+    drop_last_line(shorter / "ledger.jsonl")
+
+    assert "L512" in report_on("--pin", pin, shorter)["codes"]
+    assert report_on("--pin", pin, LEDGERS["wide"](tmp_path / "fork"))["codes"] == ["L513"]
+    assert report_on("--pin", pin, other)["codes"] == ["L507"]
+    assert pin.read_bytes() == kept
+
+
+def test_a_pin_grows_with_its_ledger(run_dir: Path, tmp_path: Path) -> None:
+    pin = tmp_path / "pin"
+    forum("verify", "--pin", pin, run_dir)
+    before = pin.read_bytes()
+
+    redacted = forum("redact", run_dir, "--seq", "2", "--body", "prompt", "--reason", "asked", "--by", "ann")
+
+    assert redacted.returncode == 0
+
+    assert forum("verify", "--pin", pin, run_dir).returncode == 0
+    assert pin.read_bytes() != before
+
+
+@pytest.mark.requirement("LEDGER-PROOF-001")
+def test_a_proof_is_checked_without_the_ledger(run_dir: Path, tmp_path: Path) -> None:
+    proof = tmp_path / "proof.json"
+    forum("prove", "inclusion", run_dir, "--seq", "3", "-o", proof)
+    shutil.copy(run_dir / "checkpoint", tmp_path / "checkpoint")
+    shutil.rmtree(run_dir)
+
+    result = forum("verify", "--proof", proof, "--checkpoint", tmp_path / "checkpoint")
+    assert (result.returncode, result.stdout.decode()[:6]) == (0, "valid:")
+
+    edit(proof, b"task.", b"tusk.")
+    broken = forum("verify", "--proof", proof)
+    assert (broken.returncode, b"L602" in broken.stdout) == (3, True)
+    assert forum("verify", "--proof", proof, run_dir).returncode == 2
+
+
+def test_nothing_in_a_ledger_reaches_the_terminal_raw(run_dir: Path) -> None:
+    edit(run_dir / "ledger.jsonl", b'"kind":"run.opened"', b'"kind":"\\u001b[31m"')
+
+    assert b"\x1b" not in forum("verify", run_dir).stdout
+
+
+@pytest.mark.requirement("LEDGER-REDACT-001")
+def test_a_redaction_is_recorded_and_the_chain_still_holds(run_dir: Path) -> None:
+    result = forum("redact", run_dir, "--seq", "2", "--body", "prompt", "--reason", "asked for", "--by", "ann")
+
+    assert (result.returncode, result.stdout.decode()) == (
+        0,
+        "redacted the body 'prompt' of entry 2; entry 23 says so\n",
+    )
+    report = report_on(run_dir)
+    assert (report["verdict"], report["redacted"], report["entries"]) == ("valid", 1, 25)
+    assert json.loads((run_dir / "ledger.jsonl").read_bytes().splitlines()[23])["actor"] == "person:ann"
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"--seq": "99"}, "there is no entry 99; the last is 22"),
+        ({"--body": "promt"}, "entry 2 has no body 'promt'; it has prompt"),
+        ({"--reason": " "}, "it is empty"),
+        ({"--by": "a b"}, "no spaces"),
+    ],
+)
+def test_a_redaction_that_cannot_be_is_refused_and_changes_nothing(
+    run_dir: Path, changed: dict[str, str], words: str
+) -> None:
+    before = {path: path.read_bytes() for path in run_dir.iterdir() if path.is_file()}
+    options = {"--seq": "2", "--body": "prompt", "--reason": "why", "--by": "ann", **changed}
+
+    result = forum("redact", run_dir, *(part for pair in options.items() for part in pair))
+
+    assert (result.returncode, words in result.stderr.decode()) == (2, True)
+    assert {path: path.read_bytes() for path in run_dir.iterdir() if path.is_file()} == before
+
+
+def test_a_damaged_ledger_is_not_redacted(run_dir: Path) -> None:
+    edit(run_dir / "ledger.jsonl", b'"attempt":1', b'"attempt":2')
+
+    result = forum("redact", run_dir, "--seq", "2", "--body", "prompt", "--reason", "why", "--by", "ann")
+
+    assert (result.returncode, b"does not hold" in result.stderr) == (3, True)

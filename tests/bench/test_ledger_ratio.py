@@ -1,0 +1,173 @@
+"""Verifying and writing, against the least that could be done: 100,000 entries with a body of 300 bytes each."""
+
+import asyncio
+import hashlib
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bench.ledgers_to_measure import write_ledger
+from bench.measure import best_of, told
+from forum_conformance.judge import judge
+from forum_runner.ledger import Body, GroupCommit, Request, create_ledger, find_ledger, verify
+
+pytestmark = pytest.mark.bench
+ENTRIES = 100_000
+APPENDS = 2_000
+
+
+@pytest.fixture(scope="module")
+def run_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_ledger(tmp_path_factory.mktemp("bench"), ENTRIES)
+
+
+def cpu(work: Callable[[], object]) -> float:
+    before = time.process_time()
+    work()
+    return time.process_time() - before
+
+
+def hash_lines(path: Path) -> bytes:
+    digest = b""
+    with path.open("rb") as stream:
+        for line in stream:
+            digest = hashlib.sha256(b"\0" + line[:-1]).digest()
+    return digest
+
+
+def hash_members(path: Path) -> str:
+    """Reads the archive once, and takes the digest of each member."""
+    digest = ""
+    with path.open("rb", 1 << 20) as stream:
+        while (head := stream.read(512)).strip(b"\0"):
+            size = int(head[124:135], 8)
+            content = stream.read(size + -size % 512)
+            digest = hashlib.sha256(content[:size]).hexdigest()
+    return digest
+
+
+def check(run_dir: Path, *levels: int) -> None:
+    assert not verify(find_ledger(str(run_dir)), Request(frozenset(levels))).codes
+
+
+def test_levels_1_2_and_5_take_at_most_15_times_one_pass_of_hashing(run_dir: Path) -> None:
+    times = best_of(
+        {
+            "verify": lambda: cpu(lambda: check(run_dir, 1, 2, 5)),
+            "hash": lambda: cpu(lambda: hash_lines(run_dir / "ledger.jsonl")),
+        }
+    )
+    told("levels 1, 2, 5", times, times["verify"] / times["hash"], 15)
+    assert times["verify"] <= 15 * times["hash"]
+
+
+def test_level_3_takes_at_most_5_times_one_pass_over_the_archive(run_dir: Path) -> None:
+    """What level 3 adds to levels 1 and 2."""
+    times = best_of(
+        {
+            "with": lambda: cpu(lambda: check(run_dir, 1, 2, 3)),
+            "without": lambda: cpu(lambda: check(run_dir, 1, 2)),
+            "hash": lambda: cpu(lambda: hash_members(run_dir / "bodies.tar")),
+        }
+    )
+    own = times["with"] - times["without"]
+    told("level 3", times, own / times["hash"], 5)
+    assert own <= 5 * times["hash"]
+
+
+def test_all_levels_are_15_times_as_fast_as_the_judge(run_dir: Path) -> None:
+    times = best_of({"verify": lambda: cpu(lambda: check(run_dir, 1, 2, 3, 4, 5))}, rounds=3)
+    times["judge"] = cpu(lambda: judge(run_dir))
+    told("judge/verify, at least", times, times["judge"] / times["verify"], 15)
+    assert times["judge"] >= 15 * times["verify"]
+
+
+def peak_bytes(run_dir: Path) -> tuple[int, int]:
+    """Peak memory of a verification of all levels in a process of its own, and what of it is the index of digests."""
+    program = (
+        "import resource, sys\n"
+        "from forum_runner.ledger import find_ledger, verify\n"
+        "from forum_runner.ledger import body_index\n"
+        "made = []\n"
+        "first = body_index.BodyIndex.__init__\n"
+        "def remember(self):\n    first(self)\n    made.append(self)\n"
+        "body_index.BodyIndex.__init__ = remember\n"
+        "assert not verify(find_ledger(sys.argv[1])).codes\n"
+        "named = made[0]._named\n"
+        "index = sys.getsizeof(named) + sum(sys.getsizeof(k) + sys.getsizeof(v) for k, v in named.items())\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, index)\n"
+    )
+    told_bytes = subprocess.run(
+        [sys.executable, "-c", program, str(run_dir)], capture_output=True, text=True, check=True
+    )
+    peak, index = map(int, told_bytes.stdout.split())
+    return peak, index
+
+
+@pytest.mark.requirement("LEDGER-VERIFY-004")
+def test_memory_does_not_grow_with_the_ledger(run_dir: Path, tmp_path: Path) -> None:
+    small, large = peak_bytes(run_dir), peak_bytes(write_ledger(tmp_path, 10 * ENTRIES))
+    own = [peak - index for peak, index in (small, large)]
+
+    print(f"\nmemory: {small[0]:,} bytes, index {small[1]:,}; ten times the entries {large[0]:,}, index {large[1]:,}")
+    assert own[1] <= 1.2 * own[0]
+
+
+def appends_per_s(folder: Path, appenders: int) -> float:
+    """The rate of appenders that each wait for their entry to be on disk before they go on."""
+    data = os.urandom(300)
+    each = APPENDS if appenders == 1 else 10 * APPENDS // appenders
+
+    async def append(group: GroupCommit, appender: int) -> None:
+        for number in range(each):
+            body = Body(b"%d %d " % (appender, number) + data)
+            await group.append("x-note", {"number": number}, bodies={"text": body}, causes=[0])
+
+    async def append_all(group: GroupCommit) -> None:
+        await asyncio.gather(*(append(group, number) for number in range(appenders)))
+
+    with create_ledger(folder / f"run-{time.monotonic_ns()}") as ledger:
+        before = time.perf_counter()
+        asyncio.run(append_all(GroupCommit(ledger)))
+        return each * appenders / (time.perf_counter() - before)
+
+
+def alone_per_s(folder: Path) -> float:
+    """One appender without an event loop."""
+    data = os.urandom(300)
+    with create_ledger(folder / f"run-{time.monotonic_ns()}") as ledger:
+        before = time.perf_counter()
+        for number in range(APPENDS):
+            ledger.append("x-note", {"number": number}, bodies={"text": Body(b"%d " % number + data)}, causes=[0])
+        return APPENDS / (time.perf_counter() - before)
+
+
+def bare_per_s(folder: Path) -> float:
+    """A loop that writes and syncs as many bytes to two files."""
+    descriptors = [os.open(folder / name, os.O_CREAT | os.O_WRONLY | os.O_TRUNC) for name in ("a", "b")]
+    before = time.perf_counter()
+    for _ in range(APPENDS):
+        for descriptor, size in zip(descriptors, (1024, 420), strict=True):
+            os.write(descriptor, bytes(size))
+            os.fdatasync(descriptor)
+    rate = APPENDS / (time.perf_counter() - before)
+    for descriptor in descriptors:
+        os.close(descriptor)
+    return rate
+
+
+def test_appenders_share_syncs_and_one_is_nearly_as_fast_as_the_disk(tmp_path: Path) -> None:
+    """Wall time, as it is the disk that is waited for; the median of the rounds, as a disk has good and bad moments."""
+    rounds = [(bare_per_s(tmp_path), alone_per_s(tmp_path), appends_per_s(tmp_path, 50)) for _ in range(7)]
+    shared = sorted(fifty / one for _, one, fifty in rounds)[3]
+    alone = sorted(one / bare for bare, one, _ in rounds)[3]
+
+    print(f"\nappends/s (bare, one, fifty): {[tuple(round(rate) for rate in rates) for rates in rounds]}")
+    print(f"fifty/one {shared:.1f}, at least 10; one/bare {alone:.2f}, at least 0.75")
+    assert shared >= 10
+    assert alone >= 0.75

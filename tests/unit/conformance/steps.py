@@ -1,0 +1,74 @@
+"""Steps of a story, to be told in a row: the last entry of a case is the one that is looked at."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from unit.conformance.raw_ledger import Stored, judged, told
+from unit.conformance.story import Story, task, wave_plan
+
+Step = Callable[[Story], Any]
+SHOWN = Stored(b"what is shown")
+
+
+def code_of(directory: Path, plan: dict[str, Any], *steps: Step) -> str | None:
+    """The code of the entry that the last step adds."""
+    story = Story(plan)
+    for step in steps:
+        step(story)
+    return last_code(story, directory)
+
+
+def last_code(story: Story, directory: Path) -> str | None:
+    """The code of the last entry; the entries before it must be lawful."""
+    report = judged(story.write(directory))
+    found = [finding for finding in told(report) if finding[0] != "L501"]
+    assert [seq for _, seq in found] in ([], [len(story.entries) - 1])
+    return found[0][0] if found else None
+
+
+def start(unit: str = "a", attempt: int = 1, **changes: Any) -> Step:
+    return lambda story: story.start(unit, attempt, **changes)
+
+
+def finish(unit: str = "a", attempt: int = 1, status: str = "ok", **changes: Any) -> Step:
+    return lambda story: story.finish(unit, None, attempt, status, **changes)
+
+
+def lose(unit: str = "a", attempt: int = 1, **changes: Any) -> Step:
+    return lambda story: story.lose(unit, attempt, **changes)
+
+
+def end(unit: str = "a", state: str = "passed", reason: str = "error", **changes: Any) -> Step:
+    return lambda story: story.end(unit, state, reason, **changes)
+
+
+def ask(check: int = 0, by: str = "command", **changes: Any) -> Step:
+    return lambda story: story.ask("a", check, by, **changes)
+
+
+def give(check: int = 0, by: str = "command", verdict: str = "pass", **changes: Any) -> Step:
+    return lambda story: story.judge("a", check, by, verdict, **changes)
+
+
+def reuse(unit: str = "a") -> Step:
+    return lambda story: story.reuse(unit)
+
+
+def escalate(tier: str = "cheap", to: str = "capable", **changes: Any) -> Step:
+    return lambda story: story.escalate("a", tier, to, **changes)
+
+
+def route(agent: str = "worker") -> Step:
+    return lambda story: story.route("a", agent)
+
+
+def open_gate(deadline: str | None = None) -> Step:
+    return lambda story: story.open_gate("a", SHOWN, deadline)
+
+
+def decide(decision: str = "approved", by: str = "person", shown: str = SHOWN.digest, **changes: Any) -> Step:
+    return lambda story: story.decide("a", shown, decision, by, **changes)
+
+
+ONE = wave_plan({"a": task()})

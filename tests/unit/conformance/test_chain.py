@@ -1,0 +1,131 @@
+"""Level 2: each case breaks one rule of the chain, and everything else is made right again."""
+
+import json
+from collections.abc import Callable
+from io import BytesIO
+from typing import Any
+
+import pytest
+
+from forum_conformance.judge import judge_stream
+from forum_conformance.report import Report, Verdict
+from unit.conformance.raw_ledger import OTHER_RUN, RawLedger, canonical, leaf, rechain, statuses, told
+from unit.conformance.story import draft_and_review
+
+Edit = Callable[[int, dict[str, Any]], None]
+
+
+def report_of(lines: list[bytes], tail: bytes = b"") -> Report:
+    return judge_stream(BytesIO(b"".join(line + b"\n" for line in lines) + tail))
+
+
+def at(place: int, **fields: Any) -> Edit:
+    def edit(number: int, entry: dict[str, Any]) -> None:
+        if number == place:
+            entry.update(fields)
+
+    return edit
+
+
+def test_a_bare_ledger_that_holds_is_valid() -> None:
+    report = report_of(draft_and_review().lines())
+
+    assert report.verdict is Verdict.VALID
+    assert statuses(report) == ["ok", "ok", "not checked", "not checked", "ok"]
+
+
+@pytest.mark.requirement("LEDGER-CHAIN-001")
+def test_prev_is_the_hash_of_the_line_before() -> None:
+    story = draft_and_review()
+
+    assert told(report_of(story.lines(at(4, prev="f" * 64)))) == [("L201", 4)]
+    assert told(report_of(story.lines(at(0, prev="f" * 64)))) == [("L201", 0)]
+
+
+@pytest.mark.requirement("LEDGER-CHAIN-001")
+def test_the_head_is_the_leaf_hash_of_the_last_line() -> None:
+    lines = draft_and_review().lines()
+
+    assert report_of(lines).facts.head == leaf(lines[-1]).hex()
+
+
+@pytest.mark.requirement("LEDGER-ENTRY-003")
+def test_seq_is_the_number_of_the_line() -> None:
+    assert told(report_of(draft_and_review().lines(at(4, seq=5)))) == [("L202", 4)]
+
+
+@pytest.mark.requirement("LEDGER-ENTRY-003")
+def test_a_line_that_is_left_out_is_told_by_chain_and_number() -> None:
+    lines = draft_and_review().lines()
+    del lines[5]
+
+    report = report_of(lines)
+
+    assert told(report)[:2] == [("L201", 5), ("L202", 5)]
+    assert report.findings.first_bad_seq() == 5
+
+
+@pytest.mark.requirement("LEDGER-ENTRY-003")
+def test_every_entry_is_of_the_first_ones_run() -> None:
+    assert told(report_of(draft_and_review().lines(at(3, run=OTHER_RUN)))) == [("L203", 3)]
+
+
+@pytest.mark.requirement("LEDGER-ENTRY-003")
+@pytest.mark.parametrize("causes", [[2, 1], [1, 1], [4], [9]])
+def test_causes_are_earlier_entries_in_order(causes: list[int]) -> None:
+    assert told(report_of(draft_and_review().lines(at(4, causes=causes)))) == [("L204", 4)]
+
+
+@pytest.mark.requirement("LEDGER-ENTRY-003")
+def test_time_does_not_go_back_but_may_stand_still() -> None:
+    story = draft_and_review()
+    before = story.entries[3]["at"]
+
+    assert told(report_of(story.lines(at(4, at=before)))) == []
+    assert told(report_of(story.lines(at(4, at="2026-11-15T08:59:59.999999Z")))) == [("L205", 4)]
+
+
+@pytest.mark.requirement("LEDGER-CHAIN-002")
+def test_run_opened_is_the_first_entry_and_no_other() -> None:
+    story = draft_and_review()
+    lines = [json.loads(line) for line in story.lines()]
+    first = canonical({**lines[1], "seq": 0, "causes": [], "kind": "x-note"})
+    again = canonical({**lines[0], "seq": 1})
+
+    assert told(report_of(rechain([first])))[0] == ("L206", 0)
+    assert told(report_of(rechain([story.lines()[0], again])))[0] == ("L206", 1)
+
+
+@pytest.mark.requirement("LEDGER-CHAIN-003")
+def test_after_a_seal_only_a_few_kinds_follow() -> None:
+    story = draft_and_review()
+    story.add("run.repaired", {"torn": [{"file": "bodies.tar", "bytes": 1, "digest": "0" * 64}]})
+    story.add("x-note")
+    story.seal()
+    assert told(report_of(story.lines())) == []
+
+    number = story.resume()
+    story.seal()
+
+    assert told(report_of(story.lines())) == [("L207", number)]
+
+
+def test_the_hash_before_is_that_of_the_line_directly_before_whatever_it_holds() -> None:
+    lines = draft_and_review().lines()[:3]
+    bad = b"not json"
+    following = json.loads(draft_and_review().lines()[3])
+    lines += [bad, canonical({**following, "seq": 4, "causes": [], "prev": leaf(bad).hex()})]
+
+    assert told(report_of(lines)) == [("L102", 3)]
+
+
+def test_a_ledger_of_no_plan_is_judged_too() -> None:
+    ledger = RawLedger()
+    implementation = {"name": "other", "version": "2"}
+    ledger.add("run.opened", {"format": 1, "implementation": implementation, "mode": "live"})
+    ledger.add("x-measured", {"value": 3}, [0])
+
+    report = report_of(ledger.lines())
+
+    assert told(report) == [("L501", None)]
+    assert report.verdict is Verdict.INCOMPLETE

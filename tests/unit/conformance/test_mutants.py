@@ -1,0 +1,90 @@
+"""The mutation engine: what it makes is different, repeatable, and of many kinds."""
+
+import json
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import jsonschema_rs
+import pytest
+
+from forum_conformance.mutation.engine import ANY, CAUGHT, KINDS, Mutant, mutants
+from forum_conformance.mutation.original import Draft, read
+from ledgers import LEDGERS
+
+SCHEMA = json.loads((Path(__file__).parents[3] / "schemas/v1/entry.schema.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(params=sorted(LEDGERS))
+def run_dir(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    return LEDGERS[request.param](tmp_path)
+
+
+def files(directory: Path) -> dict[str, bytes]:
+    paths = (path for path in directory.rglob("*") if path.is_file())
+    return {path.relative_to(directory).as_posix(): path.read_bytes() for path in paths}
+
+
+def consistent(made: Iterator[Mutant]) -> Iterator[Mutant]:
+    """Those that tell another story in the right form."""
+    return (mutant for mutant in made if mutant.kind.startswith(("told-", "rewrite-")))
+
+
+def test_no_mutant_is_its_original(run_dir: Path) -> None:
+    original = files(run_dir)
+
+    assert [mutant for mutant in mutants(run_dir, seed=1, limit=200) if mutant.files == original] == []
+
+
+def test_the_same_seed_makes_the_same_mutants(run_dir: Path) -> None:
+    assert list(mutants(run_dir, seed=7, limit=100)) == list(mutants(run_dir, seed=7, limit=100))
+
+
+def test_another_seed_makes_others(tmp_path: Path) -> None:
+    run_dir = LEDGERS["climbing"](tmp_path)
+
+    assert list(mutants(run_dir, seed=1, limit=200)) != list(mutants(run_dir, seed=2, limit=200))
+
+
+def test_there_are_no_more_than_asked_for(run_dir: Path) -> None:
+    assert len(list(mutants(run_dir, seed=1, limit=100))) == 100
+
+
+def test_every_kind_has_a_mutant_of_some_example(tmp_path: Path) -> None:
+    made = {mutant.kind for name, write in LEDGERS.items() for mutant in mutants(write(tmp_path / name), 1, 250)}
+
+    assert made == set(KINDS)
+    assert len(KINDS) > 150
+
+
+def test_a_mutant_is_written_as_it_was_made(tmp_path: Path) -> None:
+    run_dir = LEDGERS["redacted"](tmp_path / "original")
+
+    for number, mutant in enumerate(mutants(run_dir, seed=3, limit=200)):
+        assert files(mutant.apply(tmp_path / str(number))) == mutant.files
+
+
+def test_only_what_is_out_of_reach_may_be_called_valid(tmp_path: Path) -> None:
+    made = list(mutants(LEDGERS["two_waves"](tmp_path), seed=1, limit=400))
+
+    assert {mutant.verdicts for mutant in made if mutant.in_reach} == {CAUGHT}
+    assert {mutant.verdicts for mutant in made if not mutant.in_reach} == {ANY}
+    assert all(mutant.in_reach for mutant in made if not mutant.kind.startswith(("rewrite-", "told-cut-and-sealed")))
+
+
+def test_a_story_told_anew_has_a_right_chain_and_fits_the_schema(run_dir: Path, tmp_path: Path) -> None:
+    validator = jsonschema_rs.validator_for(SCHEMA)
+
+    for number, mutant in enumerate(consistent(mutants(run_dir, seed=1, limit=200))):
+        told = read(mutant.apply(tmp_path / str(number)))
+
+        assert [problem.message for entry in told.entries for problem in validator.iter_errors(entry)] == []
+        assert told.rewritten(Draft(told.entries)) == told.files
+
+
+def test_bodies_told_anew_stand_in_an_archive_that_python_reads(tmp_path: Path) -> None:
+    run_dir = LEDGERS["eager_foreach"](tmp_path / "original")
+
+    for number, mutant in enumerate(consistent(mutants(run_dir, seed=1, limit=500))):
+        with tarfile.open(mutant.apply(tmp_path / str(number)) / "bodies.tar") as archive:
+            assert all(name.startswith("sha256/") for name in archive.getnames())

@@ -1,0 +1,244 @@
+"""Level 4: attempts, budgets, routes and ladders. The last entry of each case is the bad one."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from unit.conformance.raw_ledger import NO_USAGE, Stored
+from unit.conformance.steps import (
+    ONE,
+    Step,
+    ask,
+    code_of,
+    decide,
+    end,
+    escalate,
+    finish,
+    give,
+    lose,
+    open_gate,
+    reuse,
+    route,
+    start,
+)
+from unit.conformance.story import CAPABLE, CHEAP, NOTHING_RESERVED, Story, data_edge, task, wave_plan
+
+PAIR = wave_plan({"a": task(), "b": task(needs=[{"edge": "order", "task": "a"}])})
+FED = wave_plan({"a": task(), "b": task(needs=[data_edge({"task": "a"}, "x")])})
+
+
+@pytest.mark.requirement("LEDGER-REPLAY-010", "LEDGER-KIND-002")
+@pytest.mark.parametrize(
+    ("code", "steps"),
+    [
+        (None, [start()]),
+        (None, [start(), lose(), start(attempt=2), finish(attempt=2)]),
+        ("L409", [start(attempt=2)]),
+        ("L409", [start(), start(attempt=2)]),
+        ("L409", [start(), finish(), start(attempt=2)]),
+        ("L409", [end(state="stopped"), start()]),
+        ("L409", [reuse(), start()]),
+        ("L411", [start(agent="critic")]),
+        ("L411", [start(tier="capable")]),
+        ("L411", [start(adapter="large")]),
+        (
+            "L410",
+            [start(), finish(status="error"), start(attempt=2), finish(attempt=2, status="error"), start(attempt=3)],
+        ),
+        (None, [start(), lose(), start(attempt=2), finish(attempt=2, status="error"), start(attempt=3)]),
+        ("L426", [start(), finish(status="error"), start(attempt=2, causes=[1])]),
+    ],
+)
+def test_an_attempt_begins_when_it_is_due(tmp_path: Path, code: str | None, steps: list[Step]) -> None:
+    assert code_of(tmp_path, ONE, *steps) == code
+
+
+@pytest.mark.requirement("LEDGER-REPLAY-010")
+def test_a_task_has_its_own_number_of_attempts_or_the_policys(tmp_path: Path) -> None:
+    own = wave_plan({"a": task(retry={"attempts": 1, "backoff_ms": 0, "max_backoff_ms": 0})})
+
+    assert code_of(tmp_path, own, start(), finish(status="cancelled"), start(attempt=2)) == "L410"
+
+
+@pytest.mark.requirement("LEDGER-REPLAY-005")
+@pytest.mark.parametrize(
+    ("code", "plan", "steps"),
+    [
+        ("L403", PAIR, [start("b")]),
+        ("L403", PAIR, [start(), finish(), start("b")]),
+        (None, PAIR, [end(state="failed"), start("b")]),
+        ("L404", FED, [end(state="skipped"), start("b")]),
+        ("L406", FED, [start(), finish(), end(), start("b")]),
+        ("L406", FED, [start(), finish(), end(), reuse("b")]),
+        ("L405", wave_plan({"a": task()}, policy={"dispatch": "waves"}), [start()]),
+        ("L405", wave_plan({"a": task()}, policy={"dispatch": "waves"}), [reuse()]),
+        (None, wave_plan({"a": task()}, policy={"dispatch": "waves"}), [lambda story: story.open_wave(0), start()]),
+    ],
+)
+def test_a_task_begins_after_what_it_depends_on(
+    tmp_path: Path, code: str | None, plan: dict[str, Any], steps: list[Step]
+) -> None:
+    assert code_of(tmp_path, plan, *steps) == code
+
+
+@pytest.mark.requirement("LEDGER-REPLAY-005")
+def test_a_task_begins_after_what_its_conditions_look_at(tmp_path: Path) -> None:
+    plan = wave_plan({"a": task(), "b": task(when=[{"from": {"task": "a"}, "matches": "0" * 64}])})
+
+    assert code_of(tmp_path / "early", plan, start("b")) == "L403"
+    assert code_of(tmp_path / "failed", plan, end(state="failed"), start("b")) is None
+
+
+@pytest.mark.requirement("LEDGER-REPLAY-010")
+def test_an_attempt_names_what_it_follows_from(tmp_path: Path) -> None:
+    def deliver(story: Story) -> None:
+        story.deliver("b", "x", Stored(b"done"), [3])
+
+    before = [start(), finish(), end(), deliver]
+    assert code_of(tmp_path / "right", FED, *before, start("b")) is None
+    assert code_of(tmp_path / "wrong", FED, *before, start("b", causes=[3])) == "L426"
+
+    gated = wave_plan({"a": task(gate={"question": [], "on_deadline": "reject"})})
+    assert code_of(tmp_path / "gate", gated, open_gate(), decide(), start(causes=[1])) == "L426"
+
+
+@pytest.mark.requirement("LEDGER-REPLAY-011")
+@pytest.mark.parametrize(
+    ("code", "steps"),
+    [
+        ("L408", [finish()]),
+        ("L408", [start(), finish(attempt=2)]),
+        ("L408", [start(), finish(status="error"), finish(status="error")]),
+        ("L426", [start(), finish(causes=[0])]),
+        ("L408", [start(), finish(status="error"), lose()]),
+        ("L426", [start(), lose(causes=[0])]),
+        (None, [reuse(), end()]),
+        ("L409", [reuse(), reuse()]),
+        ("L409", [start(), finish(status="error"), reuse()]),
+        ("L409", [end(state="stopped"), reuse()]),
+    ],
+)
+def test_an_attempt_is_closed_once_and_a_reuse_stands_in_for_the_first(
+    tmp_path: Path, code: str | None, steps: list[Step]
+) -> None:
+    assert code_of(tmp_path, ONE, *steps) == code
+
+
+RESERVED = {"input_tokens": 6, "output_tokens": 4, "micro_usd": 5, "output_bytes": 9}
+
+
+def limited(**budget: int) -> dict[str, Any]:
+    return wave_plan({"a": task(), "b": task()}, policy={"budget": budget})
+
+
+@pytest.mark.requirement("LEDGER-REPLAY-015")
+@pytest.mark.parametrize(
+    ("amount", "reserved"),
+    [("input_tokens", 6), ("output_tokens", 4), ("tokens", 10), ("micro_usd", 5), ("output_bytes", 9), ("calls", 1)],
+)
+def test_what_a_call_reserves_fits_the_budget(tmp_path: Path, amount: str, reserved: int) -> None:
+    enough, scarce = limited(**{amount: 2 * reserved}), limited(**{amount: 2 * reserved - 1})
+    both = [start(reserved=RESERVED), start("b", reserved=RESERVED)]
+
+    assert code_of(tmp_path / "enough", enough, *both) is None
+    assert code_of(tmp_path / "scarce", scarce, *both) == "L412"
+
+
+@pytest.mark.requirement("LEDGER-REPLAY-015")
+def test_usage_takes_the_place_of_what_was_reserved_and_a_lost_call_keeps_it(tmp_path: Path) -> None:
+    plan = limited(tokens=10)
+    used = {**NO_USAGE, "input_tokens": 1}
+    over = {**NO_USAGE, "input_tokens": 11}
+    four = {**NOTHING_RESERVED, "input_tokens": 9}
+
+    again = start("b", reserved=four)
+    assert code_of(tmp_path / "used", plan, start(reserved=RESERVED), finish(usage=used), again) is None
+    assert code_of(tmp_path / "lost", plan, start(reserved=RESERVED), lose(), again) == "L412"
+    assert code_of(tmp_path / "over", plan, start(reserved=RESERVED), finish(usage=over), start("b")) == "L412"
+
+
+@pytest.mark.requirement("LEDGER-REPLAY-015")
+def test_agents_and_tasks_have_budgets_of_their_own(tmp_path: Path) -> None:
+    by_agent = wave_plan({"a": task(accept=[{"command": [["x"]]}]), "b": task()}, limits={"calls": 1})
+    by_task = wave_plan({"a": task(budget={"tokens": 10}), "b": task()})
+
+    assert code_of(tmp_path / "command", by_agent, start(), finish(), ask(reserved=RESERVED)) is None
+    assert code_of(tmp_path / "agent", by_agent, start(), start("b")) == "L412"
+    assert code_of(tmp_path / "task", by_task, start(reserved={**RESERVED, "input_tokens": 7})) == "L412"
+    assert code_of(tmp_path / "other", by_task, start("b", reserved={**RESERVED, "input_tokens": 7})) is None
+
+
+@pytest.mark.requirement("LEDGER-REPLAY-015")
+def test_a_check_by_a_command_reserves_tokens_of_its_task_and_no_call(tmp_path: Path) -> None:
+    plan = wave_plan({"a": task(accept=[{"command": [["x"]]}], budget={"calls": 1, "output_bytes": 8})})
+
+    assert code_of(tmp_path / "none", plan, start(), finish(), ask()) is None
+    assert code_of(tmp_path / "much", plan, start(), finish(), ask(reserved=RESERVED)) == "L412"
+
+
+@pytest.mark.requirement("LEDGER-REPLAY-010", "LEDGER-REPLAY-012")
+def test_no_more_calls_are_open_than_may_run_side_by_side(tmp_path: Path) -> None:
+    checks = [{"command": [["x"]]}]
+    plan = wave_plan({"a": task(accept=checks), "b": task()}, policy={"max_parallel": 1})
+
+    assert code_of(tmp_path / "started", plan, start(), start("b")) == "L413"
+    assert code_of(tmp_path / "asked", plan, start(), finish(), start("b"), ask()) == "L413"
+    assert code_of(tmp_path / "one", plan, start(), finish(), start("b")) is None
+
+
+LANE = wave_plan({"a": {"lane": "auto", "escalate": ["capable", "frontier"]}})
+
+
+@pytest.mark.requirement("LEDGER-REPLAY-008")
+@pytest.mark.parametrize(
+    ("code", "plan", "steps"),
+    [
+        (None, LANE, [route(), start()]),
+        (None, LANE, [route(), start(), finish(status="error"), escalate(), start(attempt=2, **CAPABLE)]),
+        ("L418", LANE, [route(), start(), finish(status="error"), escalate(to="frontier")]),
+        ("L411", LANE, [start()]),
+        ("L411", LANE, [route("critic"), start()]),
+        ("L411", LANE, [route(), route()]),
+        ("L411", LANE, [end(state="stopped"), route()]),
+        ("L411", LANE, [reuse(), route()]),
+        ("L411", ONE, [route()]),
+    ],
+)
+def test_a_task_with_a_lane_is_routed_once_and_before_it_begins(
+    tmp_path: Path, code: str | None, plan: dict[str, Any], steps: list[Step]
+) -> None:
+    assert code_of(tmp_path, plan, *steps) == code
+
+
+LADDER = wave_plan({"a": task(ladder=[CHEAP, CAPABLE], accept=[{"schema": "0" * 64}])})
+
+
+@pytest.mark.requirement("LEDGER-REPLAY-013")
+@pytest.mark.parametrize(
+    ("code", "steps"),
+    [
+        (None, [start(), finish(), give(by="schema", verdict="fail"), escalate(), start(attempt=2, **CAPABLE)]),
+        ("L411", [start(), finish(status="error"), escalate(), start(attempt=2)]),
+        ("L418", [escalate()]),
+        ("L418", [start(), escalate()]),
+        ("L418", [start(), finish(status="error"), end(state="failed"), escalate()]),
+        ("L418", [start(), finish(), give(by="schema"), escalate()]),
+        ("L418", [start(), finish(status="error"), escalate("capable", "frontier")]),
+        ("L418", [start(), finish(status="error"), escalate(to="frontier")]),
+        ("L418", [start(), lose(), escalate(), escalate("capable", "frontier")]),
+        ("L426", [start(), finish(status="error"), escalate(causes=[1])]),
+    ],
+)
+def test_an_escalation_takes_one_step(tmp_path: Path, code: str | None, steps: list[Step]) -> None:
+    assert code_of(tmp_path, LADDER, *steps) == code
+
+
+@pytest.mark.requirement("LEDGER-REPLAY-010", "LEDGER-REPLAY-013")
+def test_attempts_are_counted_at_each_step(tmp_path: Path) -> None:
+    retry = {"attempts": 1, "backoff_ms": 0, "max_backoff_ms": 0}
+    plan = wave_plan({"a": task(ladder=[CHEAP, CAPABLE], retry=retry)})
+    climbed = [start(), finish(status="error"), escalate(), start(attempt=2, **CAPABLE), finish("a", 2, "error")]
+
+    assert code_of(tmp_path / "climbed", plan, *climbed) is None
+    assert code_of(tmp_path / "again", plan, *climbed, start(attempt=3, **CAPABLE)) == "L410"

@@ -1,0 +1,255 @@
+"""Level 4: deliveries and answers, and the values that they carry."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from unit.conformance.raw_ledger import Stored, as_json, judged, told
+from unit.conformance.steps import last_code
+from unit.conformance.story import Story, data_edge, task, wave_plan
+
+SALT, OTHER_SALT = bytes(range(32)), bytes(range(1, 33))
+TEXT = Stored(b"some text")
+
+
+def level_4(story: Story, directory: Path) -> list[tuple[str, int | None]]:
+    return [finding for finding in told(judged(story.write(directory))) if finding[0][1] == "4"]
+
+
+def delivered(source: dict[str, Any], output: Stored, value: Stored) -> Story:
+    """Task `a` has an output, and `b` is handed a value that is made of it."""
+    story = Story(wave_plan({"a": task(), "b": task(needs=[data_edge(source, "x")])}))
+    story.deliver("b", "x", value, [story.run_task("a", output)])
+    return story
+
+
+@pytest.mark.requirement("LEDGER-REPLAY-018", "LEDGER-KIND-004")
+@pytest.mark.parametrize(
+    ("source", "output", "value"),
+    [
+        ({"task": "a"}, TEXT, TEXT),
+        ({"task": "a"}, Stored(b"\xff\xfe", "image/png"), Stored(b"\xff\xfe", "image/png")),
+        ({"task": "a"}, Stored(b'{"a": 1}', "application/json"), Stored(b'{"a": 1}', "application/json")),
+        ({"task": "a"}, Stored(b"text", salt=SALT), Stored(b"text", salt=OTHER_SALT)),
+        ({"task": "a"}, TEXT, Stored(TEXT.content, salt=SALT)),
+        ({"task": "a", "select": ""}, TEXT, as_json("some text")),
+        ({"list": [{"task": "a"}, {"task": "a"}]}, TEXT, as_json(["some text", "some text"])),
+        ({"object": {"b": {"task": "a"}, "a": {"list": []}}}, as_json(1.5), as_json({"a": [], "b": 1.5})),
+        ({"task": "a", "select": "/x/1"}, as_json({"x": [0, {"y": None}]}), as_json({"y": None})),
+        ({"task": "a", "select": "/a~1b/~0"}, as_json({"a/b": {"~": True}}), as_json(True)),
+        ({"task": "a", "select": "/"}, as_json({"": 1}), as_json(1)),
+        ({"list": [{"task": "a"}], "select": "/0/x"}, as_json({"x": "y"}), as_json("y")),
+        ({"task": "a", "select": "/x"}, as_json({"x": 1e21}), as_json(1e21)),
+        ({"task": "a", "select": "/x"}, as_json({"x": 2**53 - 1}), as_json(2**53 - 1)),
+        ({"task": "a", "select": "/x"}, as_json({"x": 1}, SALT), as_json(1, OTHER_SALT)),
+    ],
+)
+def test_a_delivery_is_the_value(tmp_path: Path, source: dict[str, Any], output: Stored, value: Stored) -> None:
+    assert last_code(delivered(source, output, value), tmp_path) is None
+
+
+@pytest.mark.requirement("LEDGER-REPLAY-007", "LEDGER-REPLAY-018")
+@pytest.mark.parametrize(
+    ("source", "output", "value"),
+    [
+        ({"task": "a"}, TEXT, Stored(b"other text")),
+        ({"task": "a"}, Stored(b"text", salt=SALT), Stored(b"texts", salt=SALT)),
+        ({"task": "a", "select": ""}, TEXT, TEXT),
+        ({"list": [{"task": "a"}]}, as_json([1]), Stored(b"[[1] ]", "application/json")),
+        ({"task": "a", "select": "/x"}, as_json({"y": 1}), as_json(1)),
+        ({"task": "a", "select": "/01"}, as_json([1, 2]), as_json(2)),
+        ({"task": "a", "select": "/-"}, as_json([1]), as_json(1)),
+        ({"task": "a", "select": "/2"}, as_json([1, 2]), as_json(None)),
+        ({"task": "a", "select": "/0"}, as_json("text"), as_json("t")),
+        ({"task": "a", "select": "/x"}, Stored(b'{"x": 1}', "application/json"), as_json(1)),
+        ({"task": "a", "select": "/x"}, Stored(b'{"x":1}'), as_json(1)),
+        ({"list": [{"task": "a"}]}, Stored(b"\xff"), as_json(["\ufffd"])),
+    ],
+)
+def test_a_delivery_that_is_not_the_value_is_told(
+    tmp_path: Path, source: dict[str, Any], output: Stored, value: Stored
+) -> None:
+    assert last_code(delivered(source, output, value), tmp_path) == "L407"
+
+
+@pytest.mark.requirement("LEDGER-REPLAY-018")
+@pytest.mark.parametrize(
+    ("source", "output", "value", "gone"),
+    [
+        ({"task": "a", "select": "/x"}, as_json({"x": 1}), as_json(2), 0),
+        ({"task": "a", "select": "/x"}, as_json({"x": 1}), as_json(2, SALT), 1),
+        ({"task": "a"}, Stored(b"text", salt=SALT), Stored(b"other"), 0),
+        ({"task": "a"}, Stored(b"text"), Stored(b"other", salt=SALT), 1),
+    ],
+)
+def test_a_body_that_is_needed_and_redacted_settles_nothing(
+    tmp_path: Path, source: dict[str, Any], output: Stored, value: Stored, gone: int
+) -> None:
+    story = delivered(source, output, value)
+    assert last_code(story, tmp_path / "there") == "L407"
+
+    story.redact((output, value)[gone], "body", [2])
+
+    assert level_4(story, tmp_path / "gone") == []
+
+
+@pytest.mark.requirement("LEDGER-REPLAY-018")
+@pytest.mark.parametrize(
+    ("source", "output", "value"),
+    [({"task": "a"}, TEXT, Stored(b"other")), ({"task": "a", "select": "/x"}, as_json({"x": 1}), as_json(2))],
+)
+def test_the_digest_of_a_plain_body_tells_its_bytes_even_if_it_is_redacted(
+    tmp_path: Path, source: dict[str, Any], output: Stored, value: Stored
+) -> None:
+    story = delivered(source, output, value)
+    story.redact(value, "value", [4])
+    assert level_4(story, tmp_path / "other") == [("L407", 4)]
+
+    same = delivered({"task": "a"}, TEXT, TEXT)
+    same.redact(TEXT, "output", [2])
+    assert level_4(same, tmp_path / "same") == []
+
+
+@pytest.mark.requirement("LEDGER-REPLAY-018", "LEDGER-KIND-004")
+@pytest.mark.parametrize("digits", [b"9007199254740992", b"-9007199254740992", b"1" + b"0" * 20, b"9" * 5_000])
+def test_an_integer_beyond_the_safe_ones_has_no_canonical_form(tmp_path: Path, digits: bytes) -> None:
+    output = Stored(b'{"x":1,"y":' + digits + b"}", "application/json")
+    assert last_code(delivered({"task": "a", "select": "/x"}, output, as_json(1)), tmp_path / "in") == "L407"
+
+    whole = delivered({"task": "a"}, output, output)
+    assert last_code(whole, tmp_path / "whole") is None
+
+
+def nested(depth: int) -> Stored:
+    return Stored(b"[" * depth + b"]" * depth, "application/json")
+
+
+@pytest.mark.requirement("LEDGER-REPLAY-018")
+@pytest.mark.parametrize(("depth", "code"), [(254, None), (255, "L407"), (100_000, "L407")])
+def test_a_body_that_is_needed_is_nested_at_most_254_deep(tmp_path: Path, depth: int, code: str | None) -> None:
+    source = {"task": "a", "select": "/0"}
+
+    assert last_code(delivered(source, nested(depth), nested(depth - 1)), tmp_path) == code
+
+
+@pytest.mark.requirement("LEDGER-REPLAY-018")
+@pytest.mark.parametrize(("depth", "code"), [(253, None), (254, "L407")])
+@pytest.mark.parametrize("part", [{"list": [{"task": "a"}]}, {"list": [{"list": [{"task": "a"}]}], "select": "/0"}])
+def test_a_value_that_is_made_is_nested_at_most_254_deep(
+    tmp_path: Path, depth: int, code: str | None, part: dict[str, Any]
+) -> None:
+    assert last_code(delivered(part, nested(depth), nested(depth + 1)), tmp_path) == code
+
+
+@pytest.mark.requirement("LEDGER-REPLAY-018")
+def test_a_part_that_cannot_be_made_settles_nothing_beside_one_that_is_gone(tmp_path: Path) -> None:
+    unmade = {"task": "a", "select": "/nowhere"}
+    for number, parts in enumerate([[unmade, {"task": "b"}], [{"task": "b"}, unmade]]):
+        plan = wave_plan({"a": task(), "b": task(), "c": task(needs=[data_edge({"list": parts}, "x")])})
+        story = Story(plan)
+        story.run_task("a", as_json({}))
+        ended = story.run_task("b", TEXT)
+        delivery = story.deliver("c", "x", as_json(["other"]), [ended])
+        assert level_4(story, tmp_path / f"{number}, there") == [("L407", delivery)]
+
+        story.redact(TEXT, "output", [ended - 1])
+        assert level_4(story, tmp_path / f"{number}, gone") == []
+
+
+@pytest.mark.requirement("LEDGER-VERIFY-001", "LEDGER-REPLAY-018")
+def test_a_body_that_is_called_redacted_and_is_there_settles_what_it_holds(tmp_path: Path) -> None:
+    story = delivered({"task": "a", "select": "/x"}, as_json({"x": 1}), as_json(2))
+    story.redact(as_json({"x": 1}), "output", [2])
+    story.redacted.clear()
+
+    assert told(judged(story.write(tmp_path))) == [("L306", 2), ("L407", 4), ("L501", None)]
+
+
+@pytest.mark.requirement("LEDGER-REPLAY-018")
+def test_values_may_be_made_of_others_many_times_over(tmp_path: Path) -> None:
+    source: dict[str, Any] = {"task": "a"}
+    value: Any = 1
+    for _ in range(120):
+        source, value = {"list": [source]}, [value]
+
+    assert last_code(delivered(source, as_json(1), as_json(value)), tmp_path) is None
+
+
+@pytest.mark.requirement("LEDGER-REPLAY-007")
+@pytest.mark.parametrize(
+    ("code", "tell"),
+    [
+        (None, lambda story: story.run_task("a", TEXT)),
+        ("L403", lambda story: (story.start("a"), story.finish("a", TEXT))[1]),
+        ("L404", lambda story: story.end("a", "skipped")),
+        ("L426", lambda story: story.run_task("a", TEXT) - 1),
+    ],
+)
+def test_a_delivery_follows_from_the_end_of_its_source(
+    tmp_path: Path, code: str | None, tell: Callable[[Story], int]
+) -> None:
+    story = Story(wave_plan({"a": task(), "b": task(needs=[data_edge({"task": "a"}, "x")])}))
+
+    story.deliver("b", "x", TEXT, [tell(story)])
+
+    assert last_code(story, tmp_path) == code
+
+
+@pytest.mark.requirement("LEDGER-REPLAY-007")
+def test_the_cause_is_the_end_of_the_source_that_ended_last(tmp_path: Path) -> None:
+    both = {"list": [{"task": "a"}, {"task": "b"}]}
+    for last_first in (True, False):
+        story = Story(wave_plan({"a": task(), "b": task(), "c": task(needs=[data_edge(both, "x")])}))
+        ends = [story.run_task("b", as_json(2)), story.run_task("a", as_json(1))]
+        story.deliver("c", "x", as_json([1, 2]), [ends[last_first]])
+
+        assert last_code(story, tmp_path / str(last_first)) == (None if last_first else "L426")
+
+
+@pytest.mark.requirement("LEDGER-REPLAY-007")
+def test_an_edge_is_delivered_once_and_before_the_unit_begins(tmp_path: Path) -> None:
+    twice = delivered({"task": "a"}, TEXT, TEXT)
+    twice.deliver("b", "x", TEXT, [3])
+    assert last_code(twice, tmp_path / "twice") == "L409"
+
+    begun = delivered({"task": "a"}, TEXT, TEXT)
+    begun.start("b")
+    begun.deliver("b", "x", TEXT, [3])
+    assert last_code(begun, tmp_path / "begun") == "L409"
+
+    ended = Story(wave_plan({"a": task(), "b": task(needs=[data_edge({"task": "a"}, "x")])}))
+    cause = ended.run_task("a", TEXT)
+    ended.end("b", "stopped")
+    ended.deliver("b", "x", TEXT, [cause])
+    assert last_code(ended, tmp_path / "ended") == "L409"
+
+
+@pytest.mark.requirement("LEDGER-REPLAY-016")
+@pytest.mark.parametrize(
+    ("code", "tell"),
+    [
+        (None, lambda story: story.answer("o", TEXT, [story.run_task("a", TEXT)])),
+        ("L425", lambda story: story.answer("o", TEXT, [0])),
+        ("L425", lambda story: story.answer("o", TEXT, [story.end("a", "failed")])),
+        ("L425", lambda story: story.answer("o", Stored(b"other"), [story.run_task("a", TEXT)])),
+        ("L426", lambda story: story.answer("o", TEXT, [story.run_task("a", TEXT) - 1])),
+    ],
+)
+def test_an_answer_is_the_value_of_its_output(tmp_path: Path, code: str | None, tell: Callable[[Story], int]) -> None:
+    story = Story(wave_plan({"a": task()}, outputs={"o": {"task": "a"}}))
+
+    tell(story)
+
+    assert last_code(story, tmp_path) == code
+
+
+@pytest.mark.requirement("LEDGER-REPLAY-016")
+def test_an_answer_is_given_once(tmp_path: Path) -> None:
+    story = Story(wave_plan({"a": task()}, outputs={"o": {"task": "a"}}))
+    ended = story.run_task("a", TEXT)
+    story.answer("o", TEXT, [ended])
+    story.answer("o", TEXT, [ended])
+
+    assert last_code(story, tmp_path) == "L425"

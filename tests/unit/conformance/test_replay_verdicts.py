@@ -1,0 +1,125 @@
+"""Level 4: gates, verdicts and the ends of tasks. The last entry of each case is the bad one."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from unit.conformance.steps import ONE, Step, ask, code_of, decide, end, finish, give, open_gate, reuse, start
+from unit.conformance.story import CAPABLE, task, wave_plan
+
+EARLY, DEADLINE, LATE = (f"2026-11-15T09:0{minute}:00.000000Z" for minute in (1, 2, 3))
+GATED = wave_plan({"a": task(gate={"question": [], "on_deadline": "reject"})})
+TIMED = wave_plan({"a": task(gate={"question": [], "deadline_ms": 120_000, "on_deadline": "approve"})})
+
+
+@pytest.mark.requirement("LEDGER-REPLAY-009")
+@pytest.mark.parametrize(
+    ("code", "plan", "steps"),
+    [
+        (None, GATED, [open_gate(), decide(), start()]),
+        (None, TIMED, [open_gate(DEADLINE), decide(at=EARLY)]),
+        (None, TIMED, [open_gate(DEADLINE), decide(by="deadline", at=DEADLINE)]),
+        ("L414", ONE, [open_gate()]),
+        ("L414", GATED, [open_gate(), open_gate()]),
+        ("L414", GATED, [end(state="stopped"), open_gate()]),
+        ("L414", GATED, [open_gate(DEADLINE)]),
+        ("L414", TIMED, [open_gate()]),
+        ("L414", GATED, [decide()]),
+        ("L414", GATED, [open_gate(), decide(), decide()]),
+        ("L414", GATED, [open_gate(), decide(shown="0" * 64)]),
+        ("L414", GATED, [open_gate(), decide("rejected", by="deadline")]),
+        ("L414", TIMED, [open_gate(DEADLINE), decide(by="deadline", at=EARLY)]),
+        ("L414", TIMED, [open_gate(DEADLINE), decide("rejected", by="deadline", at=LATE)]),
+        ("L414", TIMED, [open_gate(DEADLINE), decide(at=DEADLINE)]),
+        ("L426", GATED, [open_gate(), decide(causes=[0])]),
+        ("L414", GATED, [start()]),
+        ("L414", GATED, [reuse()]),
+        ("L414", GATED, [open_gate(), start()]),
+        ("L414", GATED, [open_gate(), decide("rejected"), start()]),
+    ],
+)
+def test_a_gate_is_decided_once_about_what_was_shown(
+    tmp_path: Path, code: str | None, plan: dict[str, Any], steps: list[Step]
+) -> None:
+    assert code_of(tmp_path, plan, *steps) == code
+
+
+CHECKED = wave_plan({"a": task(accept=[{"schema": "0" * 64}, {"command": [["x"]]}, {"agent": "critic"}])})
+TO_COMMAND = [start(), finish(), give(0, "schema")]
+TO_AGENT = [*TO_COMMAND, ask(1), give(1)]
+
+
+@pytest.mark.requirement("LEDGER-REPLAY-012")
+@pytest.mark.parametrize(
+    ("code", "steps"),
+    [
+        (None, [*TO_AGENT, ask(2, "agent"), give(2, "agent"), end()]),
+        (None, [*TO_COMMAND, ask(1), give(1, verdict="none"), ask(1)]),
+        (None, [*TO_COMMAND, ask(1), lambda story: story.lose_verdict("a", 1), ask(1)]),
+        ("L415", [give(0, "schema")]),
+        ("L415", [start(), give(0, "schema")]),
+        ("L415", [start(), finish(status="error"), give(0, "schema")]),
+        ("L415", [start(), finish(), give(0, "schema", attempt=2)]),
+        ("L415", [start(), finish(), ask(1)]),
+        ("L415", [start(), finish(), ask(0)]),
+        ("L415", [start(), finish(), give(0, "schema", "fail"), give(0, "schema")]),
+        ("L415", [*TO_COMMAND, give(0, "schema")]),
+        ("L415", [*TO_COMMAND, give(1, "schema")]),
+        ("L415", [*TO_COMMAND, ask(1), ask(1)]),
+        ("L415", [*TO_COMMAND, end(state="failed"), ask(1)]),
+        ("L415", [reuse(), ask(1)]),
+        ("L411", [*TO_AGENT, ask(2, "agent", agent="worker")]),
+        ("L411", [*TO_AGENT, ask(2, "agent", **CAPABLE)]),
+        ("L426", [*TO_COMMAND, ask(1, causes=[1])]),
+        ("L426", [start(), finish(), give(0, "schema", causes=[1])]),
+        ("L408", [*TO_COMMAND, give(1)]),
+        ("L408", [*TO_COMMAND, ask(1), give(1, attempt=2)]),
+        ("L408", [*TO_COMMAND, ask(1), give(2, "agent")]),
+        ("L408", [*TO_COMMAND, ask(1), give(1, "agent")]),
+        ("L408", [*TO_COMMAND, ask(1), lambda story: story.lose_verdict("a", 2)]),
+        ("L408", [*TO_COMMAND, ask(1), lambda story: story.resume(), give(1)]),
+        ("L426", [*TO_COMMAND, ask(1), give(1, causes=[2])]),
+        ("L426", [*TO_COMMAND, ask(1), lambda story: story.lose_verdict("a", 1, causes=[2])]),
+        ("L408", [*TO_COMMAND, ask(1), finish()]),
+    ],
+)
+def test_checks_are_made_in_order_on_the_last_attempt(tmp_path: Path, code: str | None, steps: list[Step]) -> None:
+    assert code_of(tmp_path, CHECKED, *steps) == code
+
+
+TOLERANT = wave_plan({"a": task(allow_failure=True)})
+CONDITIONAL = wave_plan({"b": task(), "a": task(when=[{"from": {"task": "b"}, "matches": "0" * 64}])})
+FAILED = [start(), finish(status="error")]
+
+
+@pytest.mark.requirement("LEDGER-REPLAY-014")
+@pytest.mark.parametrize(
+    ("code", "plan", "steps"),
+    [
+        ("L417", ONE, [end(state="stopped"), end(state="stopped")]),
+        ("L417", ONE, [start(), end(state="stopped")]),
+        ("L417", ONE, [end()]),
+        ("L417", ONE, [*FAILED, end()]),
+        ("L417", CHECKED, [start(), finish(), end()]),
+        (None, ONE, [*FAILED, end(state="failed")]),
+        ("L417", ONE, [start(), finish(), end(state="failed")]),
+        ("L417", TOLERANT, [*FAILED, end(state="failed")]),
+        (None, TOLERANT, [*FAILED, end(state="tolerated")]),
+        ("L417", ONE, [*FAILED, end(state="tolerated")]),
+        (None, ONE, [end(state="skipped", reason="upstream")]),
+        ("L417", ONE, [*FAILED, end(state="skipped", reason="upstream")]),
+        ("L417", ONE, [reuse(), end(state="skipped", reason="upstream")]),
+        ("L417", ONE, [end(state="skipped", reason="condition")]),
+        (None, CONDITIONAL, [end(state="skipped", reason="condition")]),
+        (None, ONE, [*FAILED, end(state="refused")]),
+        ("L417", ONE, [start(), finish(), end(state="refused")]),
+        ("L417", ONE, [start(), finish(), end(state="cancelled")]),
+        ("L417", ONE, [reuse(), end(state="stopped")]),
+        ("L426", ONE, [start(), finish(), end(causes=[1])]),
+    ],
+)
+def test_a_task_ends_in_a_state_that_its_attempts_allow(
+    tmp_path: Path, code: str | None, plan: dict[str, Any], steps: list[Step]
+) -> None:
+    assert code_of(tmp_path, plan, *steps) == code

@@ -1,0 +1,58 @@
+"""The judge's memory does not grow with the ledger or with its bodies."""
+
+import tracemalloc
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+
+from forum_conformance.judge import judge_stream
+from forum_conformance.report import Report
+from unit.conformance.raw_ledger import OPENED, SEALED, RawLedger, Stored, judged, ledger_of, told
+
+MEBIBYTE = 1 << 20
+
+
+def peak_of(work: Callable[[], Report]) -> int:
+    tracemalloc.start()
+    try:
+        assert told(work()) == []
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.requirement("LEDGER-VERIFY-004")
+def test_a_longer_ledger_needs_no_more_memory() -> None:
+    ledger = RawLedger()
+    ledger.add("run.opened", OPENED)
+    for _ in range(300):
+        ledger.add("x-note", {"text": "x" * 60_000})
+    ledger.add("run.sealed", SEALED)
+    content = BytesIO(b"".join(line + b"\n" for line in ledger.lines()))
+
+    assert peak_of(lambda: judge_stream(content)) < 4 * MEBIBYTE
+
+
+@pytest.mark.requirement("LEDGER-VERIFY-004")
+def test_a_longer_body_needs_no_more_memory(tmp_path: Path) -> None:
+    bodies = [Stored(b"x" * (16 * MEBIBYTE)), Stored(b"y" * (16 * MEBIBYTE), salt=bytes(range(32)))]
+    directory = ledger_of(*bodies).write(tmp_path)
+
+    assert peak_of(lambda: judged(directory)) < 4 * MEBIBYTE
+
+
+@pytest.mark.requirement("LEDGER-VERIFY-004")
+def test_a_line_without_an_end_is_not_held_as_a_whole() -> None:
+    stream = BytesIO(b"x" * (16 * MEBIBYTE) + b"\n")
+
+    tracemalloc.start()
+    try:
+        report = judge_stream(stream)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert told(report) == [("L101", 0)]
+    assert peak < 4 * MEBIBYTE

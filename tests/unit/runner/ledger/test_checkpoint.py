@@ -1,0 +1,131 @@
+"""Checkpoints: their text, what is malformed, and what they say of a ledger."""
+
+import base64
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forum_runner.ledger.checkpoint import (
+    Checkpoint,
+    MalformedCheckpointError,
+    compare_checkpoint,
+    open_checkpoint,
+    read_checkpoint,
+)
+from forum_runner.ledger.note import SignerKey
+from forum_runner.ledger.verification.report import Finding
+
+RUN = "01936b2e-4d10-7a3c-9f00-2b8e6c1d4e5f"
+OTHER_RUN = "01936b2e-4d10-7a3c-9f00-000000000000"
+ROOT = bytes(range(32))
+TEXT = f"forum/{RUN}\n7\n{base64.b64encode(ROOT).decode()}\n"
+CHECKPOINT = Checkpoint(RUN, 7, ROOT)
+KEY = SignerKey("witness", bytes(32))
+
+
+@pytest.mark.requirement("LEDGER-CHECKPOINT-001")
+def test_a_checkpoint_is_three_lines() -> None:
+    assert CHECKPOINT.note().write() == TEXT.encode()
+
+
+@pytest.mark.requirement("LEDGER-CHECKPOINT-001", "LEDGER-CHECKPOINT-002")
+@given(st.integers(0, 2**53 - 1), st.binary(min_size=32, max_size=32), st.booleans())
+def test_a_checkpoint_is_read_as_it_was_written(size: int, root: bytes, is_signed: bool) -> None:
+    checkpoint = Checkpoint(RUN, size, root)
+    note = checkpoint.note().signed_by(KEY) if is_signed else checkpoint.note()
+
+    assert read_checkpoint(note.write()) == (checkpoint, note)
+
+
+@pytest.mark.requirement("LEDGER-CHECKPOINT-001")
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "its text is not three lines, each ended by LF"),
+        (TEXT.removesuffix("\n"), "its text is not three lines, each ended by LF"),
+        (f"{TEXT}more\n", "its text is not three lines, each ended by LF"),
+        (TEXT.replace("\n7", ""), "its text is not three lines, each ended by LF"),
+        (f"\n{TEXT}", "its text is not three lines, each ended by LF"),
+        (f"{TEXT}\n", "it has no signature line after an empty line"),
+        (TEXT.replace("\n", "\r\n"), "its first line is not 'forum/' and the id of a run"),
+        (f"\N{ZERO WIDTH NO-BREAK SPACE}{TEXT}", "its first line is not 'forum/' and the id of a run"),
+        (TEXT.replace("forum/", "example.org/"), "its first line is not 'forum/' and the id of a run"),
+        (TEXT.replace("-7a3c", "-4a3c"), "its first line is not 'forum/' and the id of a run"),
+        (TEXT.replace(RUN, RUN.upper()), "its first line is not 'forum/' and the id of a run"),
+        (TEXT.replace("\n7\n", "\n07\n"), "its second line is not a number of entries in decimal"),
+        (TEXT.replace("\n7\n", "\n-7\n"), "its second line is not a number of entries in decimal"),
+        (TEXT.replace("\n7\n", "\n 7\n"), "its second line is not a number of entries in decimal"),
+        (TEXT.replace("\n7\n", "\n\N{ARABIC-INDIC DIGIT SEVEN}\n"), "its second line is not a number of entries"),
+        (TEXT.replace("\n7\n", f"\n{2**53}\n"), "its second line is not a number of entries in decimal"),
+        (TEXT.replace("\n7\n", f"\n{'9' * 5000}\n"), "its second line is not a number of entries in decimal"),
+        (TEXT.replace("=", ""), "its third line is not the base64 of a root"),
+        (TEXT.replace("Hh8=", "Hh9="), "its third line is not the base64 of a root"),
+        (TEXT.replace("AAEC", ""), "its third line is not the base64 of a root"),
+        (TEXT.replace("AAEC", "AA-_"), "its third line is not the base64 of a root"),
+    ],
+)
+def test_anything_else_is_malformed(text: str, reason: str) -> None:
+    with pytest.raises(MalformedCheckpointError) as caught:
+        read_checkpoint(text.encode())
+
+    assert str(caught.value).startswith(reason)
+    assert open_checkpoint(text.encode(), None) == Finding("L506", None, f"the checkpoint is malformed: {caught.value}")
+
+
+@pytest.mark.requirement("LEDGER-CHECKPOINT-001")
+@given(st.integers(0, len(TEXT) - 1), st.integers(0, 255))
+def test_a_changed_byte_is_malformed_or_another_checkpoint(at: int, byte: int) -> None:
+    data = TEXT.encode()
+    changed = data[:at] + bytes([byte]) + data[at + 1 :]
+
+    opened = open_checkpoint(changed, None)
+
+    assert (opened == CHECKPOINT) == (changed == data)
+
+
+@pytest.mark.requirement("LEDGER-CHECKPOINT-002")
+def test_a_signed_text_that_is_no_checkpoint_is_malformed() -> None:
+    data = CHECKPOINT.note().signed_by(KEY).write().replace(b"\n7\n", b"\n7\nmore\n")
+
+    with pytest.raises(MalformedCheckpointError, match="its text is not three lines"):
+        read_checkpoint(data)
+
+
+@pytest.mark.requirement("LEDGER-CHECKPOINT-003")
+def test_with_a_key_a_checkpoint_must_be_signed_by_it() -> None:
+    signed = CHECKPOINT.note().signed_by(KEY).write()
+    stranger = SignerKey("stranger", bytes(32)).verifier()
+
+    assert open_checkpoint(signed, KEY.verifier()) == CHECKPOINT
+    assert open_checkpoint(signed, None) == CHECKPOINT
+    unsigned = open_checkpoint(TEXT.encode(), KEY.verifier())
+    assert unsigned == Finding("L510", None, "the checkpoint is not signed by the key 'witness'")
+    of_another = open_checkpoint(signed, stranger)
+    assert of_another == Finding("L510", None, "the checkpoint is not signed by the key 'stranger'")
+
+
+@pytest.mark.requirement("LEDGER-CHECKPOINT-002", "LEDGER-CHECKPOINT-003")
+def test_a_text_that_was_changed_after_it_was_signed_is_not_signed() -> None:
+    changed = CHECKPOINT.note().signed_by(KEY).write().replace(b"\n7\n", b"\n8\n")
+
+    opened = open_checkpoint(changed, KEY.verifier())
+
+    assert isinstance(opened, Finding) and opened.code == "L510"
+
+
+@pytest.mark.requirement("LEDGER-CHECKPOINT-003")
+@pytest.mark.parametrize(
+    ("run", "size", "root", "code"),
+    [
+        (RUN, 7, ROOT, None),
+        (RUN, 9, ROOT, None),
+        (OTHER_RUN, 3, None, "L507"),
+        (RUN, 6, None, "L508"),
+        (RUN, 7, bytes(32), "L509"),
+    ],
+)
+def test_a_checkpoint_holds_or_has_the_first_finding(run: str, size: int, root: bytes | None, code: str | None) -> None:
+    found = compare_checkpoint(CHECKPOINT, run, size, root)
+
+    assert (found.code if found else None) == code

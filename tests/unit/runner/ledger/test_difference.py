@@ -1,0 +1,126 @@
+"""Where two runs part."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import pytest
+
+from forum_runner.ledger.difference import Difference, compare
+from forum_runner.ledger.read_entry import ReadEntry, read_entry
+from ledgers import STORIES
+from ledgers.plans import plan_of
+from ledgers.raw import Entry, lines_of
+from ledgers.story import Story
+
+OTHER_RUN = "01936b2e-4d10-7a3c-9f00-00000000000f"
+
+
+def entries_of(lines: Sequence[bytes]) -> Callable[[], Iterator[ReadEntry | None]]:
+    return lambda: map(read_entry, lines)
+
+
+def compared(left: Sequence[Entry], right: Sequence[Entry]) -> Difference:
+    return compare(entries_of(lines_of(left)), entries_of(lines_of(right, OTHER_RUN)))
+
+
+def parting(difference: Difference) -> tuple[str, int, int | None, int | None]:
+    divergence = difference.divergence
+    assert divergence is not None
+    left, right = (entry.seq if entry else None for entry in (divergence.left, divergence.right))
+    return divergence.story, divergence.place, left, right
+
+
+def later(entries: Sequence[Entry]) -> list[Entry]:
+    """The same run at another time, in which every call took longer."""
+    moved = []
+    for entry in entries:
+        data = dict(entry.data)
+        for name in ("usage", "totals"):
+            if name in data:
+                data[name] = {**data[name], "wall_ms": data[name]["wall_ms"] + 7}
+        moved.append(replace(entry, at=entry.at.replace("2026", "2027"), data=data))
+    return moved
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_a_run_that_did_the_same_later_and_slower_does_not_differ(name: str) -> None:
+    entries = STORIES[name]().entries
+
+    difference = compared(entries, later(entries))
+
+    assert difference.divergence is None
+    assert difference.is_none
+
+
+def draft_story(output: str, *, log_first: bool = True) -> Story:
+    story = Story(plan_of("two_waves"))
+    story.wave()
+    first, second = ("log", "lint") if log_first else ("lint", "log")
+    story.start(first)
+    story.start(second)
+    for task in (second, first):
+        story.finish(task, {"commits": [{"title": output}]} if task == "log" else "")
+        story.end(task)
+    return story
+
+
+def test_the_order_of_tasks_that_run_side_by_side_is_no_difference() -> None:
+    assert compared(draft_story("a").entries, draft_story("a", log_first=False).entries).is_none
+
+
+def test_runs_part_at_the_first_entry_of_a_task_that_differs() -> None:
+    difference = compared(draft_story("a").entries, draft_story("b", log_first=False).entries)
+
+    assert parting(difference) == ("task log", 1, 6, 4)
+    assert difference.has_one_plan
+    assert not difference.is_none
+
+
+def test_a_run_that_goes_on_where_the_other_ends_parts_there() -> None:
+    whole = STORIES["two_waves"]().entries
+
+    assert parting(compared(whole, whole[:-3])) == ("answer log", 0, 20, None)
+    assert parting(compared(whole[:-3], whole)) == ("answer log", 0, None, 20)
+
+
+def test_another_plan_is_a_difference_of_its_own() -> None:
+    story = STORIES["bare"]()
+    opened = replace(story.entries[0], data={**story.entries[0].data, "wave_plan": "a" * 64})
+
+    difference = compared(story.entries, [opened, *story.entries[1:]])
+
+    assert (difference.divergence, difference.has_one_plan, difference.is_none) == (None, False, False)
+
+
+def test_salted_bodies_are_counted_and_not_compared_by_their_digests() -> None:
+    entries = STORIES["redacted"]().entries
+    salted_anew = [
+        replace(entry, bodies={name: replace(body, salt=body.salt[::-1]) for name, body in entry.bodies.items()})
+        for entry in entries
+    ]
+    salted = sum(bool(body.salt) for entry in entries for body in entry.bodies.values())
+
+    difference = compared(entries, salted_anew)
+
+    assert difference.is_none
+    assert difference.salted == 2 * salted
+
+
+def test_a_salted_body_of_another_length_is_a_difference() -> None:
+    entries = STORIES["redacted"]().entries
+    longer = [
+        replace(entry, bodies={name: replace(body, content=body.content + b"!") for name, body in entry.bodies.items()})
+        if entry.kind == "edge.delivered"
+        else entry
+        for entry in entries
+    ]
+
+    assert parting(compared(entries, longer))[:2] == ("task use", 0)
+
+
+def test_runs_with_lines_that_are_no_entries_are_never_the_same() -> None:
+    lines = lines_of(STORIES["two_waves"]().entries)
+
+    difference = compare(entries_of([*lines, b"garbage"]), entries_of(lines))
+
+    assert (difference.divergence, difference.left.unreadable, difference.is_none) == (None, 1, False)

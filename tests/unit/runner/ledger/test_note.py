@@ -1,0 +1,184 @@
+"""Signed notes: the known answer of Go's documentation, laws, and every way in which a note can be malformed."""
+
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forum_runner.ledger.note import MalformedKeyError, MalformedNoteError, Note, SignerKey, VerifierKey, read_note
+
+pytestmark = pytest.mark.requirement("LEDGER-CHECKPOINT-002")
+
+# From the documentation of golang.org/x/mod/sumdb/note.
+PRIVATE = "PRIVATE+KEY+PeterNeumann+c74f20a3+AYEKFALVFGyNhPJEMzD1QIDr+Y7hfZx09iUvxdXHKDFz"
+PUBLIC = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"
+TEXT = "If you think cryptography is the answer to your problem,\nthen you don't know what your problem is.\n"
+LINE = (
+    "\N{EM DASH} PeterNeumann "
+    "x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM=\n"
+)
+NOTE = f"{TEXT}\n{LINE}".encode()
+
+NAMES = st.text(st.characters(exclude_categories=["Z", "C"], exclude_characters="+"), min_size=1, max_size=20)
+SEEDS = st.binary(min_size=32, max_size=32)
+
+
+def key_of(name: str, seed: bytes) -> SignerKey:
+    return SignerKey.generate(name, lambda count: seed[:count])
+
+
+def test_go_s_example_is_signed_to_the_byte() -> None:
+    assert Note(TEXT).signed_by(SignerKey.read(PRIVATE)).write() == NOTE
+
+
+def test_go_s_example_is_verified_with_its_public_key() -> None:
+    note = read_note(NOTE)
+
+    assert note.text == TEXT
+    assert note.is_signed_by(VerifierKey.read(PUBLIC))
+
+
+def test_the_public_key_of_go_s_example_follows_from_the_private_one() -> None:
+    assert SignerKey.read(PRIVATE).verifier().write() == PUBLIC
+
+
+@given(NAMES, SEEDS)
+def test_a_key_is_read_as_it_was_written(name: str, seed: bytes) -> None:
+    key = key_of(name, seed)
+
+    assert SignerKey.read(key.write()) == key
+    assert VerifierKey.read(key.verifier().write()) == key.verifier()
+
+
+@given(NAMES, SEEDS, st.text(st.characters(min_codepoint=32, exclude_categories=["Cs"])))
+def test_what_a_key_signed_it_verifies_and_nothing_else(name: str, seed: bytes, text: str) -> None:
+    key = key_of(name, seed)
+
+    note = read_note(Note(f"{text}\n").signed_by(key).write())
+
+    assert note.is_signed_by(key.verifier())
+    assert not Note(f"{text}.\n", note.signatures).is_signed_by(key.verifier())
+
+
+def test_lines_of_other_keys_are_not_looked_at() -> None:
+    stranger, namesake = key_of("stranger", bytes(32)), key_of("PeterNeumann", bytes(32))
+
+    note = read_note(Note(TEXT).signed_by(stranger).signed_by(namesake).signed_by(SignerKey.read(PRIVATE)).write())
+    spoilt = Note("other\n", note.signatures[:2]).signed_by(SignerKey.read(PRIVATE))
+
+    assert note.is_signed_by(VerifierKey.read(PUBLIC))
+    assert spoilt.is_signed_by(VerifierKey.read(PUBLIC))
+
+
+def test_a_note_without_a_line_of_the_key_is_not_signed_by_it() -> None:
+    note = Note(TEXT).signed_by(key_of("PeterNeumann", bytes(32)))
+
+    assert not note.is_signed_by(VerifierKey.read(PUBLIC))
+
+
+def test_every_line_of_the_key_must_be_right() -> None:
+    key = SignerKey.read(PRIVATE)
+    right, wrong = key.sign(TEXT), key.sign("other\n")
+
+    assert not Note(TEXT, (right, wrong)).is_signed_by(key.verifier())
+    assert not Note(TEXT, (wrong, right)).is_signed_by(key.verifier())
+
+
+@given(st.integers(0, 8 * 64 - 1))
+def test_a_signature_with_one_bit_changed_is_not_the_key_s(bit: int) -> None:
+    value = bytearray(SignerKey.read(PRIVATE).sign(TEXT).value)
+    value[bit // 8] ^= 1 << bit % 8
+
+    assert not VerifierKey.read(PUBLIC).made(bytes(value), TEXT)
+
+
+@pytest.mark.parametrize("length", [0, 63, 65])
+def test_a_signature_of_another_length_is_not_the_key_s(length: int) -> None:
+    assert not VerifierKey.read(PUBLIC).made(bytes(length), TEXT)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        TEXT.encode(),
+        f"{TEXT}\n".encode(),
+        f"{TEXT}{LINE}".encode(),
+        f"{TEXT}\n{LINE}".removesuffix("\n").encode(),
+        f"{TEXT}\n{LINE}\n".encode(),
+        f"{TEXT}\n{LINE}more\n".encode(),
+        NOTE.replace("\N{EM DASH}".encode(), b"-"),
+        NOTE.replace(b"PeterNeumann ", b"Peter+Neumann "),
+        NOTE.replace(b"PeterNeumann ", "Peter\N{NO-BREAK SPACE}Neumann ".encode()),
+        NOTE.replace(b" PeterNeumann ", b"  "),
+        NOTE.replace(b"nAM=", b"nAM"),
+        NOTE.replace(b"nAM=", b"nAN="),
+        NOTE.replace(b"x08go/", b"x08go_"),
+        f"{TEXT}\n\N{EM DASH} PeterNeumann x08gow==\n".encode(),
+        NOTE.replace(b"\n", b"\r\n"),
+        b"\xff" + NOTE,
+    ],
+)
+def test_what_is_not_a_note_is_refused(data: bytes) -> None:
+    with pytest.raises(MalformedNoteError):
+        read_note(data)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (PUBLIC.replace("c74f20a3", "c74f20a4"), "its id is not that of its name and key"),
+        (PUBLIC.replace("PeterNeumann", "PeterNewmann"), "its id is not that of its name and key"),
+        (PUBLIC.replace("c74f20a3", "C74F20A3"), "it is not a name, eight hexadecimal digits and base64"),
+        (PUBLIC.replace("PeterNeumann", ""), "a key's name is text without white space"),
+        (PUBLIC.replace("PeterNeumann", "Peter Neumann"), "a key's name is text without white space"),
+        (PUBLIC[:-4], "it is not an Ed25519 key"),
+        (PUBLIC.replace("+ARpc", "+AhpC"), "it is not an Ed25519 key"),
+        (PUBLIC + "=", "it is not a name, eight hexadecimal digits and base64"),
+        (PRIVATE, "it is a private key, where the public one is asked for"),
+        ("", "it is not a name, eight hexadecimal digits and base64"),
+    ],
+)
+def test_what_is_not_a_public_key_is_refused(text: str, reason: str) -> None:
+    with pytest.raises(MalformedKeyError) as caught:
+        VerifierKey.read(text)
+
+    assert str(caught.value).startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (PUBLIC, "it is a public key, where the private one is asked for"),
+        (PRIVATE.replace("c74f20a3", "c74f20a4"), "its id is not that of its name and key"),
+        (PRIVATE[:-4], "it is not an Ed25519 key"),
+        ("-----BEGIN PRIVATE KEY-----", "it is not a name, eight hexadecimal digits and base64"),
+    ],
+)
+def test_what_is_not_a_private_key_is_refused_and_not_shown(text: str, reason: str) -> None:
+    with pytest.raises(MalformedKeyError) as caught:
+        SignerKey.read(text)
+
+    assert str(caught.value).startswith(reason)
+    assert text not in str(caught.value)
+
+
+def test_a_private_key_does_not_show_its_seed() -> None:
+    assert repr(SignerKey.read(PRIVATE)) == "SignerKey(name='PeterNeumann')"
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a+b", "a\tb", "a\N{NO-BREAK SPACE}b", "a\nb", "\x00", "\udcff"])
+def test_a_key_is_not_given_a_name_that_a_note_could_not_hold(name: str) -> None:
+    with pytest.raises(MalformedKeyError):
+        key_of(name, bytes(32))
+
+
+def test_cryptography_is_loaded_only_to_sign_or_verify() -> None:
+    program = (
+        "import sys\nfrom forum_runner.ledger.note import VerifierKey, read_note\n"
+        f"VerifierKey.read({PUBLIC!r}); read_note({NOTE!r})\nprint('cryptography' in sys.modules)"
+    )
+
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, check=True).stdout == b"False\n"

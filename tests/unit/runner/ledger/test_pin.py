@@ -1,0 +1,56 @@
+"""Pins: a ledger may grow, and nothing else."""
+
+from pathlib import Path
+
+import pytest
+
+from forum_runner.app.proofs import read_pin, write_pin
+from forum_runner.errors import UsageError
+from forum_runner.ledger.checkpoint import Checkpoint
+from forum_runner.ledger.pin import compare_pin
+from forum_runner.ledger.verification.report import Finding
+
+pytestmark = pytest.mark.requirement("LEDGER-CHECKPOINT-004")
+
+RUN = "01936b2e-4d10-7a3c-9f00-2b8e6c1d4e5f"
+OTHER_RUN = "01936b2e-4d10-7a3c-9f00-000000000000"
+ROOT = bytes(range(32))
+PIN = Checkpoint(RUN, 7, ROOT)
+
+
+def test_the_same_ledger_and_a_longer_one_agree_with_the_pin() -> None:
+    assert compare_pin(PIN, RUN, 7, ROOT) is None
+    assert compare_pin(PIN, RUN, 12, ROOT) is None
+
+
+@pytest.mark.parametrize(
+    ("run", "size", "root", "finding"),
+    [
+        (OTHER_RUN, 7, ROOT, Finding("L507", None, f"the pin is of the run {RUN}, not {OTHER_RUN}")),
+        (RUN, 6, None, Finding("L512", None, "the pin has 7 entries, and the ledger 6")),
+        (RUN, 9, bytes(32), Finding("L513", None, "the pin's root is not that of the first 7 entries")),
+    ],
+)
+def test_another_ledger_is_refused(run: str, size: int, root: bytes | None, finding: Finding) -> None:
+    assert compare_pin(PIN, run, size, root) == finding
+
+
+def test_a_pin_is_read_as_it_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "pin"
+
+    write_pin(path, Checkpoint(RUN, 3, bytes(32)))
+    write_pin(path, PIN)
+
+    assert read_pin(path) == PIN
+    assert [item.name for item in tmp_path.iterdir()] == ["pin"]
+
+
+def test_there_need_not_be_a_pin_yet(tmp_path: Path) -> None:
+    assert read_pin(tmp_path / "pin") is None
+
+
+def test_a_file_that_is_no_pin_is_not_taken_for_a_missing_one(tmp_path: Path) -> None:
+    (tmp_path / "pin").write_text("")
+
+    with pytest.raises(UsageError, match="is not a pin: its text is not three lines"):
+        read_pin(tmp_path / "pin")

@@ -1,0 +1,285 @@
+"""Proofs as documents: what they look like, and everything that is found wrong with one."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from referencing import Registry, Resource
+
+from forum_runner.ledger.checkpoint import Checkpoint
+from forum_runner.ledger.layout import leaf_hash
+from forum_runner.ledger.merkle import MerkleTree
+from forum_runner.ledger.merkle_path import ConsistencyPath, InclusionPath
+from forum_runner.ledger.note import SignerKey
+from forum_runner.ledger.proof import ConsistencyProof, InclusionProof, Proof, read_proof, write_proof
+from forum_runner.ledger.proof_check import check_proof
+from forum_runner.ledger.verification.report import Verdict
+from ledgers.raw import RUN, Entry, lines_of
+
+pytestmark = pytest.mark.requirement("LEDGER-PROOF-001")
+
+SCHEMAS = Path(__file__).parents[4] / "schemas" / "v1"
+OTHER_RUN = "01936b2e-4d10-7a3c-9f00-000000000000"
+LINES = lines_of([Entry("x-note", "2026-11-15T09:00:00.000000Z", {"n": number}) for number in range(12)])
+KEY = SignerKey("witness", bytes(32))
+Change = Callable[[dict[str, Any]], object]
+
+
+def checkpoint_of(size: int) -> Checkpoint:
+    tree = MerkleTree()
+    for line in LINES[:size]:
+        tree.add(leaf_hash(line))
+    return Checkpoint(RUN, size, tree.root())
+
+
+def inclusion(seq: int, size: int) -> InclusionProof:
+    path = InclusionPath(seq)
+    for line in LINES[:size]:
+        path.add(leaf_hash(line))
+    return InclusionProof(checkpoint_of(size), seq, LINES[seq], path.path())
+
+
+def consistency(from_size: int, size: int) -> ConsistencyProof:
+    path = ConsistencyPath(from_size)
+    for line in LINES[:size]:
+        path.add(leaf_hash(line))
+    return ConsistencyProof(checkpoint_of(size), from_size, checkpoint_of(from_size).root, path.path())
+
+
+def written(proof: Proof) -> bytes:
+    return write_proof(proof, proof.checkpoint.note())
+
+
+def changed(proof: Proof, change: Change) -> bytes:
+    document = json.loads(written(proof))
+    change(document)
+    return json.dumps(document).encode()
+
+
+def codes(data: bytes, **given: Any) -> list[str]:
+    return [finding.code for finding in check_proof(data, **given).findings]
+
+
+@pytest.mark.parametrize("proof", [inclusion(3, 7), inclusion(0, 1), consistency(3, 7), consistency(0, 5)])
+def test_a_proof_fits_its_schema_and_is_canonical(proof: Proof) -> None:
+    schemas = {path.name: json.loads(path.read_text()) for path in SCHEMAS.glob("*.json")}
+    registry: Registry[Any] = Registry().with_resources(
+        (name, Resource.from_contents(schema)) for name, schema in schemas.items()
+    )
+
+    data = written(proof)
+
+    document = json.loads(data)
+    jsonschema.Draft202012Validator(schemas["proof.schema.json"], registry=registry).validate(document)
+    assert data == json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
+
+
+@given(st.data(), st.integers(1, len(LINES)))
+def test_every_proof_is_read_as_it_was_written_and_is_valid(data: st.DataObject, size: int) -> None:
+    seq, from_size = data.draw(st.integers(0, size - 1)), data.draw(st.integers(0, size))
+
+    for proof in (inclusion(seq, size), consistency(from_size, size)):
+        assert read_proof(written(proof)) == (proof, proof.checkpoint.note())
+        report = check_proof(written(proof))
+        assert (report.proof, report.findings, report.verdict) == (proof, (), Verdict.VALID)
+
+
+def test_a_proof_need_not_be_canonical_to_hold() -> None:
+    document = json.loads(written(inclusion(3, 7)))
+    document["seq"], document["size"] = 3.0, 7.0
+
+    assert codes(json.dumps(document, indent=2).encode()) == []
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        (b"", "the proof is malformed: it is not JSON: "),
+        (b"\xff", "the proof is malformed: it is not JSON: "),
+        (b"[]", "the proof is malformed: it does not fit its schema: the document: "),
+        (b"{}", "the proof is malformed: it does not fit its schema: the document: "),
+        (b'{"format":NaN}', "the proof is malformed: it is not JSON: "),
+        (b"[" * 100_000, "the proof is malformed: it is not JSON: "),
+    ],
+)
+def test_what_is_no_proof_is_malformed(data: bytes, sentence: str) -> None:
+    (finding,) = check_proof(data).findings
+
+    assert finding.code == "L601"
+    assert finding.sentence.startswith(sentence)
+
+
+def set_to(name: str, value: Any) -> Change:
+    return lambda document: document.update({name: value})
+
+
+def entry_with(**members: Any) -> Change:
+    return set_to("entry", json.dumps({**json.loads(LINES[3]), **members}))
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda document: document.pop("entry"), "it does not fit its schema"),
+        (set_to("from_size", 3), "it does not fit its schema"),
+        (set_to("more", 1), "it does not fit its schema"),
+        (set_to("format", 2), "it does not fit its schema"),
+        (set_to("seq", -1), "it does not fit its schema"),
+        (set_to("seq", True), "it does not fit its schema"),
+        (set_to("path", ["0" * 63]), "it does not fit its schema"),
+        (set_to("path", ["A" * 64]), "it does not fit its schema"),
+        (set_to("root", "0" * 64 + "\n"), "it does not fit its schema"),
+        (set_to("run", OTHER_RUN), "its run, size or root is not that of its checkpoint"),
+        (set_to("size", 8), "its run, size or root is not that of its checkpoint"),
+        (set_to("root", "0" * 64), "its run, size or root is not that of its checkpoint"),
+        (set_to("checkpoint", "forum\n"), "its checkpoint is malformed: its text is not three lines"),
+        (set_to("checkpoint", checkpoint_of(6).note().text), "its run, size or root is not that of its checkpoint"),
+        (set_to("seq", 7), "it is of entry 7, and its checkpoint of 7 entries"),
+        (set_to("seq", 4), "its run or seq is not that of its entry"),
+        (set_to("entry", "x"), "its entry is not JSON"),
+        (set_to("entry", "[]"), "its entry is not the line of an entry"),
+        (set_to("entry", LINES[3].decode() + "\n"), "its entry is not the line of an entry"),
+        (entry_with(run=OTHER_RUN), "its run or seq is not that of its entry"),
+        (entry_with(seq=4), "its run or seq is not that of its entry"),
+    ],
+)
+def test_an_inclusion_proof_that_contradicts_itself_is_malformed(change: Change, sentence: str) -> None:
+    report = check_proof(changed(inclusion(3, 7), change))
+
+    assert [finding.code for finding in report.findings] == ["L601"]
+    assert report.findings[0].sentence.startswith(f"the proof is malformed: {sentence}")
+    assert (report.proof, report.verdict) == (None, Verdict.INVALID)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda document: document.pop("from_root"), "it does not fit its schema"),
+        (set_to("seq", 3), "it does not fit its schema"),
+        (set_to("from_size", 8), "it leads from 8 entries to 7"),
+        (set_to("root", "0" * 64), "its run, size or root is not that of its checkpoint"),
+    ],
+)
+def test_a_consistency_proof_that_contradicts_itself_is_malformed(change: Change, sentence: str) -> None:
+    (finding,) = check_proof(changed(consistency(3, 7), change)).findings
+
+    assert finding.code == "L601"
+    assert finding.sentence.startswith(f"the proof is malformed: {sentence}")
+
+
+@pytest.mark.parametrize("value", [False, True])
+def test_a_truth_value_is_not_a_seq(value: bool) -> None:
+    seq = int(value)
+    entry = json.dumps({**json.loads(LINES[seq]), "seq": value})
+
+    assert codes(changed(inclusion(seq, 7), set_to("entry", entry))) == ["L601"]
+
+
+@pytest.mark.parametrize(
+    ("proof", "change", "sentence"),
+    [
+        (inclusion(3, 7), set_to("path", []), f"entry 3 is among the first 7 of the run {RUN}"),
+        (
+            inclusion(3, 7),
+            entry_with(at="2026-11-15T10:00:00.000000Z"),
+            f"entry 3 is among the first 7 of the run {RUN}",
+        ),
+        (consistency(3, 7), set_to("path", []), f"the ledger of the run {RUN} only grew from 3 to 7 entries"),
+        (consistency(3, 7), set_to("from_size", 4), f"the ledger of the run {RUN} only grew from 4 to 7 entries"),
+        (
+            consistency(7, 7),
+            set_to("from_root", "0" * 64),
+            f"the ledger of the run {RUN} only grew from 7 to 7 entries",
+        ),
+        (
+            consistency(0, 7),
+            set_to("from_root", "0" * 64),
+            f"the ledger of the run {RUN} only grew from 0 to 7 entries",
+        ),
+    ],
+)
+def test_a_path_that_does_not_lead_to_the_root_is_found(proof: Proof, change: Change, sentence: str) -> None:
+    (finding,) = check_proof(changed(proof, change)).findings
+
+    assert (finding.code, finding.level) == ("L602", 6)
+    assert finding.sentence == f"the path does not show that {sentence}"
+
+
+@given(st.data())
+def test_a_changed_hash_in_any_path_is_found(data: st.DataObject) -> None:
+    proofs: list[Proof] = [inclusion(3, 7), inclusion(11, 12), consistency(3, 7), consistency(6, 12)]
+    proof = data.draw(st.sampled_from(proofs))
+    at, digit = data.draw(st.integers(0, len(proof.path) - 1)), data.draw(st.integers(0, 63))
+
+    def change(document: dict[str, Any]) -> None:
+        node = document["path"][at]
+        document["path"][at] = node[:digit] + ("0" if node[digit] != "0" else "1") + node[digit + 1 :]
+
+    assert codes(changed(proof, change)) == ["L602"]
+
+
+@pytest.mark.requirement("LEDGER-CHECKPOINT-003")
+def test_with_a_key_the_checkpoint_of_a_proof_must_be_signed_by_it() -> None:
+    proof = inclusion(3, 7)
+    signed = write_proof(proof, proof.checkpoint.note().signed_by(KEY))
+
+    assert codes(signed, key=KEY.verifier()) == []
+    assert codes(written(proof), key=KEY.verifier()) == ["L510"]
+    assert codes(signed, key=SignerKey("stranger", bytes(32)).verifier()) == ["L510"]
+
+
+@pytest.mark.requirement("LEDGER-CHECKPOINT-003")
+@pytest.mark.parametrize(
+    ("proof", "given", "expected"),
+    [
+        (inclusion(3, 7), checkpoint_of(7), []),
+        (inclusion(3, 7), Checkpoint(OTHER_RUN, 7, checkpoint_of(7).root), ["L507"]),
+        (inclusion(3, 7), checkpoint_of(8), ["L508"]),
+        (inclusion(3, 7), Checkpoint(RUN, 7, bytes(32)), ["L509"]),
+        (inclusion(3, 7), checkpoint_of(5), ["L509"]),
+        (consistency(3, 7), checkpoint_of(7), []),
+        (consistency(3, 7), checkpoint_of(3), []),
+        (consistency(3, 7), Checkpoint(RUN, 3, bytes(32)), ["L509"]),
+        (consistency(3, 7), checkpoint_of(4), ["L509"]),
+    ],
+)
+def test_a_checkpoint_that_was_given_must_agree(proof: Proof, given: Checkpoint, expected: list[str]) -> None:
+    assert codes(written(proof), checkpoint=given.note().write()) == expected
+
+
+@pytest.mark.requirement("LEDGER-CHECKPOINT-003")
+def test_a_checkpoint_that_was_given_is_checked_like_any_other() -> None:
+    proof = inclusion(3, 7)
+    signed = proof.checkpoint.note().signed_by(KEY)
+    data = write_proof(proof, signed)
+
+    assert codes(data, checkpoint=b"forum\n") == ["L506"]
+    assert codes(data, checkpoint=proof.checkpoint.note().write(), key=KEY.verifier()) == ["L510"]
+    assert codes(data, checkpoint=signed.write(), key=KEY.verifier()) == []
+
+
+@pytest.mark.requirement("LEDGER-CHECKPOINT-004")
+@pytest.mark.parametrize(
+    ("pin", "expected"),
+    [
+        (checkpoint_of(3), []),
+        (checkpoint_of(7), []),
+        (Checkpoint(OTHER_RUN, 3, checkpoint_of(3).root), ["L507"]),
+        (checkpoint_of(9), ["L512"]),
+        (Checkpoint(RUN, 3, bytes(32)), ["L513"]),
+        (checkpoint_of(5), ["L513"]),
+    ],
+)
+def test_a_pin_must_agree(pin: Checkpoint, expected: list[str]) -> None:
+    assert codes(written(consistency(3, 7)), pin=pin) == expected
+
+
+def test_a_checkpoint_of_a_size_that_the_proof_does_not_know_is_told_as_that() -> None:
+    (finding,) = check_proof(written(consistency(3, 7)), checkpoint=checkpoint_of(5).note().write()).findings
+
+    assert finding.sentence == "the checkpoint is of 5 entries, and the proof speaks of 3 and 7 only"

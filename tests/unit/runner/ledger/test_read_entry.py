@@ -1,0 +1,96 @@
+"""What counts as an entry for a reader."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forum_runner.ledger.lines import LongLine
+from forum_runner.ledger.read_entry import ReadEntry, amount, part, parts, read_entry, text
+
+ENTRY: dict[str, Any] = {
+    "run": "r",
+    "seq": 3,
+    "at": "now",
+    "actor": "runner",
+    "kind": "x-note",
+    "causes": [0, 2],
+    "data": {"task": "draft"},
+    "bodies": {},
+}
+
+
+def line(**members: Any) -> bytes:
+    return json.dumps({**ENTRY, **members}).encode()
+
+
+def nested(depth: int) -> Any:
+    value: Any = []
+    for _ in range(depth - 1):
+        value = [value]
+    return value
+
+
+def test_an_entry_is_read_whatever_else_it_has() -> None:
+    entry = read_entry(line(v=7, extra=1))
+
+    assert entry == ReadEntry("r", 3, "now", "runner", "x-note", [0, 2], {"task": "draft"}, {})
+    assert entry is not None
+    assert entry.task == "draft"
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"seq": -1},
+        {"seq": True},
+        {"seq": 1.5},
+        {"seq": 10**30},
+        {"seq": None},
+        {"causes": None},
+        {"causes": ["0"]},
+        {"causes": [True]},
+        {"run": 1},
+        {"at": None},
+        {"actor": []},
+        {"kind": {}},
+        {"data": []},
+        {"bodies": None},
+        {"data": {"deep": nested(63)}},
+    ],
+)
+def test_a_line_with_a_member_of_another_type_is_no_entry(members: dict[str, Any]) -> None:
+    assert read_entry(line(**members)) is None
+
+
+def test_a_line_nested_as_deep_as_lines_may_be_is_an_entry() -> None:
+    assert read_entry(line(data={"deep": nested(62)})) is not None
+
+
+@given(st.binary(max_size=60))
+def test_no_bytes_upset_the_reader(data: bytes) -> None:
+    assert read_entry(data) is None
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"null", b"[]", b"7", b'"x"', b"{}", b"[" * 100_000, b'{"a":' * 5_000, b"\xef\xbb\xbf" + line()]
+)
+def test_what_is_no_object_of_an_entry_is_none(data: bytes) -> None:
+    assert read_entry(data) is None
+
+
+def test_a_line_that_was_not_held_is_no_entry() -> None:
+    assert read_entry(LongLine(line())) is None
+
+
+def test_facts_of_another_type_are_not_there() -> None:
+    data = {"text": 1, "amount": "2", "negative": -1, "flag": True, "part": [], "parts": [{"a": 1}, 2, {}]}
+
+    assert text(data, "text") is None
+    assert [amount(data, name) for name in ("amount", "negative", "flag", "none")] == [0, 0, 0, 0]
+    assert part(data, "part") == {}
+    assert list(parts(data, "parts")) == [{"a": 1}, {}]
+    assert list(parts(data, "part")) == []
+    assert list(parts(data, "text")) == []

@@ -1,0 +1,189 @@
+"""Opening a ledger again, and redacting in it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from forum_runner.errors import UsageError
+from forum_runner.ledger import Body, DamagedLedgerError, Verdict, VerifyReport, create_ledger, find_ledger, open_ledger
+from forum_runner.ledger import verify as verify_source
+
+
+def verify(run_dir: Path) -> VerifyReport:
+    return verify_source(find_ledger(str(run_dir)))
+
+
+def last(run_dir: Path) -> dict[str, Any]:
+    entry: dict[str, Any] = json.loads((run_dir / "ledger.jsonl").read_bytes().split(b"\n")[-2])
+    return entry
+
+
+@pytest.fixture
+def run_dir(tmp_path: Path) -> Path:
+    """Three notes, each with a plain and a salted body; not sealed."""
+    with create_ledger(tmp_path / "run") as ledger:
+        for number in range(3):
+            bodies = {"text": Body.text(f"note {number}"), "secret": Body.text("a word in private", is_sensitive=True)}
+            ledger.append("x-note", {"number": number}, bodies=bodies)
+    return tmp_path / "run"
+
+
+@pytest.fixture
+def sealed(run_dir: Path) -> Path:
+    with open_ledger(run_dir) as ledger:
+        ledger.seal("passed")
+    return run_dir
+
+
+@pytest.mark.requirement("LEDGER-TORN-002")
+def test_opening_goes_on_where_the_ledger_ended(run_dir: Path) -> None:
+    with open_ledger(run_dir) as ledger:
+        assert ledger.append("x-note", {"number": 3}, bodies={"text": Body.text("note 1")}) == 4
+        ledger.seal("passed")
+
+    assert verify(run_dir).verdict is Verdict.VALID
+    assert not (run_dir / "torn").exists()
+
+
+@pytest.mark.requirement("LEDGER-TORN-001", "LEDGER-TORN-002")
+def test_torn_tails_are_set_aside_and_told(run_dir: Path) -> None:
+    for name, tail in (("ledger.jsonl", b'{"actor":"ru'), ("bodies.tar", b"sha256/00")):
+        with (run_dir / name).open("ab") as stream:
+            stream.write(tail)
+    assert verify(run_dir).codes == ("L310", "L501", "L503")
+
+    open_ledger(run_dir).close()
+
+    torn = last(run_dir)["data"]["torn"]
+    kept = {item["file"]: (run_dir / "torn" / f"{item['file']}.{item['digest']}").read_bytes() for item in torn}
+    assert kept == {"ledger.jsonl": b'{"actor":"ru', "bodies.tar": b"sha256/00"}
+    assert verify(run_dir).codes == ("L501",)
+
+
+def test_a_tail_that_was_cut_by_an_opening_that_died_is_told_by_the_next(run_dir: Path) -> None:
+    digest = "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"
+    (run_dir / "torn").mkdir()
+    (run_dir / "torn" / f"ledger.jsonl.{digest}").write_bytes(b"foo")
+
+    open_ledger(run_dir).close()
+    open_ledger(run_dir).close()
+
+    assert last(run_dir)["data"] == {"torn": [{"bytes": 3, "digest": digest, "file": "ledger.jsonl"}]}
+    assert verify(run_dir).entries == 5
+
+
+@pytest.mark.requirement("LEDGER-TORN-002")
+@pytest.mark.parametrize(("name", "place"), [("ledger.jsonl", 40), ("bodies.tar", 515)])
+def test_a_ledger_that_does_not_hold_is_not_added_to(run_dir: Path, name: str, place: int) -> None:
+    data = bytearray((run_dir / name).read_bytes())
+    data[place] ^= 1
+    (run_dir / name).write_bytes(data)
+
+    with pytest.raises(DamagedLedgerError, match=r"does not hold at entry [01]: L[13]0"):
+        open_ledger(run_dir)
+
+    assert (run_dir / name).read_bytes() == data
+
+
+@pytest.mark.parametrize("name", ["ledger.jsonl", "bodies.tar"])
+def test_what_is_not_there_cannot_be_opened(run_dir: Path, name: str) -> None:
+    (run_dir / name).unlink()
+
+    with pytest.raises(UsageError, match=f"there is no {name}"):
+        open_ledger(run_dir)
+
+
+def test_a_ledger_without_an_entry_cannot_be_opened(run_dir: Path) -> None:
+    (run_dir / "ledger.jsonl").write_bytes(b"")
+
+    with pytest.raises(UsageError, match="has no entry"):
+        open_ledger(run_dir)
+
+
+@pytest.mark.requirement("LEDGER-REDACT-001", "LEDGER-SEAL-002")
+@pytest.mark.parametrize("body", ["text", "secret"])
+def test_a_redacted_body_is_gone_and_the_ledger_holds(sealed: Path, body: str) -> None:
+    before = (sealed / "bodies.tar").read_bytes()
+
+    with open_ledger(sealed) as ledger:
+        ledger.redact(2, body, "asked for by its owner", actor="person:ann")
+
+    after = (sealed / "bodies.tar").read_bytes()
+    report = verify(sealed)
+    assert (report.verdict, report.redacted, report.status) == (Verdict.VALID, 1, "passed")
+    assert (b"note 1" in before, b"note 1" in after) == (True, body != "text")
+    assert (before.count(b"in private"), after.count(b"in private")) == (3, 2 if body == "secret" else 3)
+
+
+@pytest.mark.requirement("LEDGER-REDACT-002")
+def test_redacted_missing_and_wrong_are_told_apart(sealed: Path) -> None:
+    with open_ledger(sealed) as ledger:
+        ledger.redact(1, "text", "gone")
+    archive = bytearray((sealed / "bodies.tar").read_bytes())
+    wrong = archive.index(b"note 1")
+    archive[wrong] ^= 1
+    (sealed / "bodies.tar").write_bytes(archive)
+    assert [(finding.code, finding.seq) for finding in verify(sealed).findings] == [("L303", 2)]
+
+    archive[wrong] ^= 1
+    without = bytes(archive[: wrong - 512] + archive[wrong + 512 :])
+    (sealed / "bodies.tar").write_bytes(without)
+    assert [(finding.code, finding.seq) for finding in verify(sealed).findings] == [("L302", 2)]
+
+
+def test_a_redaction_that_was_not_carried_out_is_seen_and_then_carried_out(sealed: Path) -> None:
+    whole = (sealed / "bodies.tar").read_bytes()
+    with open_ledger(sealed) as ledger:
+        ledger.redact(1, "text", "gone")
+    redacted = (sealed / "bodies.tar").read_bytes()
+    end = whole.index(b"note 0") + 512
+    (sealed / "bodies.tar").write_bytes(whole[:end] + redacted[end:])
+    assert verify(sealed).codes == ("L306",)
+
+    open_ledger(sealed).close()
+
+    assert verify(sealed).verdict is Verdict.VALID
+    assert (sealed / "bodies.tar").read_bytes() == redacted
+
+
+def test_the_same_bytes_after_a_redaction_get_a_salt(run_dir: Path) -> None:
+    with open_ledger(run_dir) as ledger:
+        ledger.redact(1, "text", "gone")
+        ledger.append("x-note", bodies={"text": Body.text("note 0")})
+        ledger.seal("passed")
+
+    assert verify(run_dir).verdict is Verdict.VALID
+    entry = json.loads((run_dir / "ledger.jsonl").read_bytes().split(b"\n")[5])
+    assert entry["bodies"]["text"]["salted"] is True
+
+
+@pytest.mark.parametrize(
+    ("seq", "body", "words"),
+    [(9, "text", "no entry 9; the last is 4"), (0, "text", "it has none"), (1, "prompt", "it has secret, text")],
+)
+def test_what_cannot_be_redacted_is_said(sealed: Path, seq: int, body: str, words: str) -> None:
+    before = (sealed / "ledger.jsonl").read_bytes()
+
+    with open_ledger(sealed) as ledger, pytest.raises(UsageError, match=words):
+        ledger.redact(seq, body, "why")
+
+    assert (sealed / "ledger.jsonl").read_bytes() == before
+
+
+def test_a_body_is_redacted_once(sealed: Path) -> None:
+    with open_ledger(sealed) as ledger:
+        ledger.redact(1, "text", "gone")
+        with pytest.raises(UsageError, match="redacted already"):
+            ledger.redact(1, "text", "gone")
+
+
+def test_copies_go_with_their_body(tmp_path: Path) -> None:
+    with create_ledger(tmp_path / "run") as ledger:
+        seq = ledger.answer("notes", Body.text("private"))
+        ledger.seal("passed")
+        ledger.redact(seq, "value", "gone")
+
+    assert list((tmp_path / "run" / "outputs").iterdir()) == []
+    assert verify(tmp_path / "run").verdict is Verdict.VALID

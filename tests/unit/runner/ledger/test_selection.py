@@ -1,0 +1,78 @@
+"""Which entries a selection takes."""
+
+import pytest
+
+from forum_runner.errors import UsageError
+from forum_runner.ledger.entry_schema import kinds
+from forum_runner.ledger.read_entry import ReadEntry, read_entry
+from forum_runner.ledger.selection import Selection, SeqSpan, check_kinds
+from ledgers import STORIES
+from ledgers.raw import lines_of
+
+
+def entries(name: str) -> list[ReadEntry]:
+    found = [read_entry(line) for line in lines_of(STORIES[name]().entries)]
+    return [entry for entry in found if entry is not None]
+
+
+def taken(name: str, selection: Selection) -> list[str]:
+    return [f"{entry.kind} {entry.task or '-'}" for entry in entries(name) if selection.takes(entry)]
+
+
+def test_without_a_wish_everything_is_taken() -> None:
+    assert Selection().takes_all
+    assert len(taken("two_waves", Selection())) == len(entries("two_waves"))
+
+
+def test_kinds_are_globs_and_any_of_them_will_do() -> None:
+    selection = Selection(kinds=("gate.*", "run.paused"))
+
+    assert taken("gate_refused", selection) == [
+        "gate.opened publish",
+        "gate.opened announce",
+        "gate.decided publish",
+        "gate.decided announce",
+    ]
+
+
+def test_a_task_brings_its_instances_and_no_namesake() -> None:
+    told = taken("eager_foreach", Selection(tasks=("fix",), kinds=("task.ended",)))
+
+    assert told == ["task.ended fix[2]", "task.ended fix[1]", "task.ended fix[0]", "task.ended fix"]
+    assert taken("eager_foreach", Selection(tasks=("fi",))) == []
+
+
+def test_an_instance_is_a_task_like_any_other() -> None:
+    assert taken("eager_foreach", Selection(tasks=("fix[2]",), kinds=("task.ended",))) == ["task.ended fix[2]"]
+
+
+def test_an_actor_is_a_name_or_a_glob() -> None:
+    assert taken("gate_refused", Selection(actors=("person:ada",))) == ["gate.decided publish"]
+    assert taken("gate_refused", Selection(actors=("person:*",))) == ["gate.decided publish"]
+    assert taken("gate_refused", Selection(actors=("person:bob",))) == []
+
+
+@pytest.mark.parametrize(
+    ("written", "span"), [("3", SeqSpan(3, 3)), ("3..9", SeqSpan(3, 9)), ("3..", SeqSpan(3)), ("..9", SeqSpan(0, 9))]
+)
+def test_a_span_is_written_with_two_dots(written: str, span: SeqSpan) -> None:
+    assert SeqSpan.read(written) == span
+
+
+def test_both_ends_of_a_span_belong_to_it() -> None:
+    selection = Selection(span=SeqSpan.read("2..4"))
+
+    assert [entry.seq for entry in entries("two_waves") if selection.takes(entry)] == [2, 3, 4]
+
+
+@pytest.mark.parametrize("written", ["", "..", "a", "1-2", "-1", "1.2", "1..2..3", "9..3", "1 ", "1" * 40, "\u0661"])
+def test_what_is_no_span_is_refused(written: str) -> None:
+    with pytest.raises(UsageError):
+        SeqSpan.read(written)
+
+
+def test_a_misspelt_kind_is_refused() -> None:
+    check_kinds(("task.*", "x-mine", "*", "[rt]*.opened", "run.seal?d"), kinds())
+
+    with pytest.raises(UsageError, match=r"^there is no kind of entry 'taks\.\*'; there are answer.given, "):
+        check_kinds(("taks.*",), kinds())

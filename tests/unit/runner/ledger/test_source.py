@@ -1,0 +1,157 @@
+"""What a RUN argument means, and what is said when it means nothing."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from forum_runner.errors import UsageError
+from forum_runner.ledger.source import LedgerSource, find_ledger
+
+FIRST = "01936b2e-4d10-7a3c-9f00-2b8e6c1d4e5f"
+SECOND = "01936b2e-ffff-7a3c-9f00-2b8e6c1d4e5f"
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    for run in (FIRST, SECOND):
+        folder = tmp_path / "runs" / run
+        folder.mkdir(parents=True)
+        (folder / "ledger.jsonl").write_bytes(run.encode() + b"\n")
+    return tmp_path / "runs"
+
+
+def refusal(given: str | Path, runs: Path) -> str:
+    with pytest.raises(UsageError) as caught:
+        find_ledger(str(given), runs)
+    return str(caught.value)
+
+
+def test_a_run_directory_is_read_from_its_ledger(runs: Path) -> None:
+    source = find_ledger(str(runs / FIRST))
+
+    assert source == LedgerSource(str(runs / FIRST), runs / FIRST / "ledger.jsonl", runs / FIRST)
+    with source.lines() as lines:
+        assert list(lines) == [FIRST.encode()]
+
+
+def test_a_file_is_a_ledger_without_a_directory(runs: Path) -> None:
+    path = runs / FIRST / "ledger.jsonl"
+
+    assert find_ledger(str(path)) == LedgerSource(str(path), path, None)
+
+
+def test_a_dash_is_standard_input() -> None:
+    assert find_ledger("-") == LedgerSource("standard input", None, None)
+
+
+@pytest.mark.parametrize("given", [FIRST, FIRST[:13], FIRST[:11]])
+def test_a_run_is_found_by_its_id_or_the_beginning_of_it(given: str, runs: Path) -> None:
+    assert find_ledger(given, runs).directory == runs / FIRST
+
+
+def test_a_path_that_is_there_comes_before_an_id(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(runs.parent)
+    Path(FIRST[:8]).write_bytes(b"")
+
+    assert find_ledger(FIRST[:8], runs).path == Path(FIRST[:8])
+
+
+def test_an_id_that_begins_another_is_taken_as_it_is(runs: Path) -> None:
+    (runs / FIRST[:8]).mkdir()
+    (runs / FIRST[:8] / "ledger.jsonl").write_bytes(b"")
+
+    assert find_ledger(FIRST[:8], runs).directory == runs / FIRST[:8]
+
+
+def test_a_beginning_of_two_ids_is_refused_and_both_are_named(runs: Path) -> None:
+    assert refusal(FIRST[:8], runs) == f"2 runs have an id that begins with '01936b2e': {FIRST}, {SECOND}"
+
+
+def test_what_is_not_there_is_said_to_be_missing(runs: Path) -> None:
+    assert refusal("nowhere", runs) == "there is no file, folder or run 'nowhere'"
+    assert refusal(FIRST[:7], runs) == "there is no file, folder or run '01936b2'"
+    assert refusal("ffffffff", runs) == f"there is no file or folder 'ffffffff', and no run of that id in '{runs}'"
+    assert refusal("ffffffff", runs / "none").endswith(f"no run of that id in '{runs}/none'")
+    assert refusal("a\0b", runs) == "there is no file, folder or run 'a\0b'"
+
+
+def test_a_folder_without_a_ledger_is_refused(tmp_path: Path) -> None:
+    assert refusal(tmp_path, tmp_path) == f"there is no ledger.jsonl in '{tmp_path}'"
+
+    (tmp_path / "ledger.jsonl").mkdir()
+    assert refusal(tmp_path, tmp_path) == f"'{tmp_path}/ledger.jsonl' is a folder, not a ledger"
+
+
+def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    assert refusal("x" * 5_000, tmp_path).endswith("File name too long")
+
+    source = LedgerSource("gone", tmp_path / "gone")
+    with pytest.raises(UsageError, match=r"^cannot read 'gone': No such file or directory$"), source.lines():
+        pass
+
+
+def test_a_pipe_is_copied_so_that_it_can_be_read_again() -> None:
+    ours, theirs = os.pipe()
+    os.write(theirs, b"a\nb\n")
+    os.close(theirs)
+
+    with LedgerSource("pipe", Path(f"/dev/fd/{ours}")).open_seekable() as stream:
+        first = stream.read()
+        stream.seek(0)
+        assert (first, stream.read()) == (b"a\nb\n", b"a\nb\n")
+    os.close(ours)
+
+
+class Writer:
+    """Stands in for time: with every pause of the reader, the next write is made."""
+
+    def __init__(self, path: Path, writes: list[bytes | int]) -> None:
+        self.path = path
+        self.writes = writes
+
+    def goes_on(self) -> bool:
+        return bool(self.writes)
+
+    def sleep(self, _: float) -> None:
+        step = self.writes.pop(0)
+        if isinstance(step, int):
+            os.truncate(self.path, step)
+        else:
+            with self.path.open("ab") as stream:
+                stream.write(step)
+
+
+def followed(path: Path, *writes: bytes | int) -> list[bytes]:
+    writer = Writer(path, list(writes))
+    return list(LedgerSource("it", path).follow(writer.goes_on, writer.sleep))
+
+
+def test_a_line_is_followed_when_its_lf_is_there(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.jsonl"
+    path.write_bytes(b"one\ntw")
+
+    assert followed(path, b"", b"o", b"\nthree\nfo", b"ur\n") == [b"one", b"two", b"three", b"four"]
+
+
+def test_a_torn_tail_that_is_cut_while_it_is_followed_leaves_no_trace(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.jsonl"
+    path.write_bytes(b"one\ntorn tail")
+
+    assert followed(path, 4, b"two\n") == [b"one", b"two"]
+
+
+def test_a_ledger_that_loses_lines_while_it_is_followed_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.jsonl"
+    path.write_bytes(b"one\ntwo\n")
+
+    with pytest.raises(UsageError, match="lines that had been read were cut off"):
+        followed(path, 4)
+
+
+def test_a_line_without_an_end_is_not_followed_for_ever(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.jsonl"
+    path.write_bytes(b"x" * 2_000_000)
+
+    with pytest.raises(UsageError, match="a line has more than 1,048,576 bytes"):
+        followed(path, b"x")

@@ -1,0 +1,80 @@
+"""Causes, read from the end of a ledger."""
+
+import io
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import BinaryIO, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forum_runner.ledger.lines import Lines
+from forum_runner.ledger.trace import Trace, lines_backwards
+from ledgers import STORIES
+from ledgers.raw import Entry, lines_of
+
+
+@contextmanager
+def file_of(data: bytes) -> Iterator[BinaryIO]:
+    with tempfile.TemporaryFile() as stream:
+        stream.write(data)
+        stream.flush()
+        yield cast(BinaryIO, stream)
+
+
+def traced(data: bytes, seq: int) -> tuple[list[int], set[int]]:
+    trace = Trace(seq)
+    with file_of(data) as stream:
+        return [entry.seq for _, entry in trace.entries(stream)], trace.missing
+
+
+def ledger(*causes: tuple[int, ...]) -> bytes:
+    entries = [Entry("x-step", "2026-11-15T09:00:00.000000Z", causes=given) for given in causes]
+    return b"".join(line + b"\n" for line in lines_of(entries))
+
+
+@given(st.lists(st.sampled_from([b"a", b"\n", b"bc\n", b"x" * 150_000]), max_size=6))
+def test_backwards_are_the_same_lines_as_forwards(pieces: list[bytes]) -> None:
+    data = b"".join(pieces)
+
+    with file_of(data) as stream:
+        assert list(lines_backwards(stream)) == list(Lines(io.BytesIO(data)))[::-1]
+
+
+def test_backwards_leaves_out_a_line_that_is_too_long_to_be_held() -> None:
+    with file_of(b"one\n" + b"x" * 5_000_000 + b"\ntwo\ntorn") as stream:
+        assert list(lines_backwards(stream)) == [b"two", b"one"]
+
+
+def test_a_trace_is_the_entry_and_all_that_it_follows_from() -> None:
+    data = ledger((), (0,), (0,), (1,), (1, 2), (4,), (3,))
+
+    assert traced(data, 5) == ([5, 4, 2, 1, 0], set())
+    assert traced(data, 6) == ([6, 3, 1, 0], set())
+    assert traced(data, 0) == ([0], set())
+
+
+def test_what_comes_after_the_entry_is_no_part_of_its_trace() -> None:
+    story = STORIES["climbing"]()
+    data = b"".join(line + b"\n" for line in lines_of(story.entries))
+
+    found, missing = traced(data, 27)
+
+    assert (found, missing) == ([27, 21, 20, 19, 18, 15, 14, 5, 4, 3, 2], set())
+
+
+def test_causes_that_are_not_there_are_told() -> None:
+    lines = ledger((), (0,), (0, 1)).split(b"\n")
+
+    assert traced(b"\n".join([lines[0], b"garbage", *lines[2:]]), 2) == ([2, 0], {1})
+
+
+def test_a_cause_that_is_not_earlier_leads_nowhere() -> None:
+    assert traced(ledger((), (1, 2), (0,)), 1) == ([1], set())
+
+
+@pytest.mark.parametrize("data", [b"", b"torn", b"\n", b"garbage\n"])
+def test_an_entry_that_is_not_there_has_no_trace(data: bytes) -> None:
+    assert traced(data, 0) == ([], {0})

@@ -1,0 +1,263 @@
+"""Writing a ledger through the library."""
+
+import asyncio
+import itertools
+import json
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from forum_runner.ledger import (
+    Body,
+    Durability,
+    EntryError,
+    GroupCommit,
+    LedgerBusyError,
+    LedgerWriter,
+    Verdict,
+    create_ledger,
+    find_ledger,
+    open_ledger,
+    verify,
+)
+
+SECOND = 1_000_000
+
+
+def lines(run_dir: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (run_dir / "ledger.jsonl").read_bytes().split(b"\n")[:-1]]
+
+
+def files(run_dir: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in run_dir.iterdir() if path.is_file()}
+
+
+@pytest.fixture
+def run_dir(tmp_path: Path) -> Path:
+    return tmp_path / "run"
+
+
+@pytest.mark.requirement("LEDGER-ENTRY-005")
+def test_a_few_lines_write_a_ledger_that_holds(run_dir: Path) -> None:
+    with create_ledger(run_dir) as ledger:
+        seq = ledger.append("x-note", {"count": 3}, bodies={"text": Body.text("three")}, causes=[0], actor="person:ann")
+        ledger.seal("passed")
+
+    entry = lines(run_dir)[seq]
+    told = (entry["kind"], entry["data"], entry["actor"], entry["causes"])
+    assert told == ("x-note", {"count": 3}, "person:ann", [0])
+    assert entry["bodies"]["text"] == {
+        "bytes": 5,
+        "digest": "8b5b9db0c13db24256c829aa364aa90c6d2eba318b9232a4ab9313b954d3555f",
+        "type": "text/plain",
+    }
+    assert verify(find_ledger(str(run_dir))).verdict is Verdict.VALID
+
+
+def test_a_body_is_stored_once(run_dir: Path) -> None:
+    with create_ledger(run_dir) as ledger:
+        for _ in range(3):
+            ledger.append("x-note", bodies={"a": Body.text("same"), "b": Body.text("same")})
+        ledger.seal("passed")
+
+    with tarfile.open(run_dir / "bodies.tar") as archive:
+        assert len(archive.getmembers()) == 1
+    assert verify(find_ledger(str(run_dir))).verdict is Verdict.VALID
+
+
+@pytest.mark.requirement("LEDGER-WRITE-005")
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ({"n": 2**53}, "beyond"),
+        ({"n": [1, {"m": -(2**60)}]}, "beyond"),
+        ({"n": 0.5}, "float"),
+        ({"n": float("nan")}, "float"),
+        ({"t": "\ud800"}, "surrogates"),
+        ({"\udfff": 1}, "surrogates"),
+        ({"t": "x" * 70_000}, "65,535"),
+        ({"b": b"bytes"}, "bytes"),
+        ({1: "key"}, "key"),
+    ],
+)
+def test_data_that_could_not_be_read_back_is_refused_and_leaves_no_trace(
+    run_dir: Path, data: dict[Any, Any], words: str
+) -> None:
+    with create_ledger(run_dir) as ledger:
+        before = files(run_dir)
+
+        with pytest.raises(EntryError, match=words):
+            ledger.append("x-note", data, bodies={"text": Body.text("not stored either")})
+
+        assert files(run_dir) == before
+        ledger.append("x-note", {"n": 2**53 - 1})
+        ledger.seal("passed")
+    assert verify(find_ledger(str(run_dir))).verdict is Verdict.VALID
+
+
+def test_data_nested_too_deep_is_refused(run_dir: Path) -> None:
+    def nested(depth: int) -> Any:
+        return [] if depth == 1 else [nested(depth - 1)]
+
+    with create_ledger(run_dir) as ledger:
+        ledger.append("x-note", {"deep": nested(62)})
+        with pytest.raises(EntryError, match="64 deep"):
+            ledger.append("x-note", {"deep": nested(63)})
+        ledger.seal("passed")
+
+    assert verify(find_ledger(str(run_dir))).verdict is Verdict.VALID
+
+
+@pytest.mark.requirement("LEDGER-WRITE-005")
+@pytest.mark.parametrize(
+    ("kind", "data", "words"),
+    [
+        ("wave.opened", {"wave": "one"}, "wave"),
+        ("wave.opened", {"wave": 1.0}, "float"),
+        ("wave.opened", {}, "required"),
+        ("wave.opened", {"wave": 0, "more": 1}, "more"),
+        ("wave.closed", {}, "no such kind"),
+        ("x-", {}, "no such kind"),
+        ("x-Note", {}, "no such kind"),
+        ("run.opened", {}, "begins with run.opened"),
+    ],
+)
+def test_an_entry_that_does_not_fit_its_kind_is_refused(
+    run_dir: Path, kind: str, data: dict[str, Any], words: str
+) -> None:
+    with create_ledger(run_dir) as ledger, pytest.raises(EntryError, match=words):
+        ledger.append(kind, data)
+
+    assert len(lines(run_dir)) == 1
+
+
+@pytest.mark.parametrize("causes", [[-1], [1], [0, 5]])
+def test_a_cause_is_an_earlier_entry(run_dir: Path, causes: list[int]) -> None:
+    with create_ledger(run_dir) as ledger, pytest.raises(EntryError, match="causes"):
+        ledger.append("x-note", causes=causes)
+
+
+@pytest.mark.parametrize("actor", ["", "ann", "person:", "person:a b", "person:é", "agent:" + "x" * 300])
+def test_an_actor_is_the_runner_an_agent_or_a_person(run_dir: Path, actor: str) -> None:
+    with create_ledger(run_dir) as ledger, pytest.raises(EntryError, match="no actor"):
+        ledger.append("x-note", actor=actor)
+
+
+def test_quotes_in_an_actor_are_escaped(run_dir: Path) -> None:
+    with create_ledger(run_dir) as ledger:
+        ledger.append("x-note", actor='person:"ann\\')
+        ledger.seal("passed")
+
+    assert lines(run_dir)[1]["actor"] == 'person:"ann\\'
+    assert verify(find_ledger(str(run_dir))).verdict is Verdict.VALID
+
+
+@pytest.mark.requirement("LEDGER-CHAIN-003")
+def test_a_sealed_ledger_takes_only_entries_of_ones_own(run_dir: Path) -> None:
+    with create_ledger(run_dir) as ledger:
+        ledger.seal("passed")
+        with pytest.raises(EntryError, match="sealed"):
+            ledger.append("wave.opened", {"wave": 0})
+        ledger.append("x-remark", {"late": True}, bodies={"text": Body(b"")})
+        assert verify(find_ledger(str(run_dir))).verdict is Verdict.INCOMPLETE
+        ledger.seal("passed")
+
+    assert verify(find_ledger(str(run_dir))).verdict is Verdict.VALID
+
+
+@pytest.mark.requirement("LEDGER-ENTRY-003")
+def test_a_clock_that_goes_back_does_not_take_the_record_with_it(run_dir: Path) -> None:
+    times = iter([5 * SECOND, 9 * SECOND, 3 * SECOND, 10 * SECOND])
+    with create_ledger(run_dir, run="01936b2e-4d10-7a3c-9f00-2b8e6c1d4e5f", clock=lambda: next(times)) as ledger:
+        ledger.append("x-note")
+        ledger.append("x-note")
+        ledger.append("x-note")
+
+    assert [entry["at"][17:] for entry in lines(run_dir)] == ["05.000000Z", "09.000000Z", "09.000000Z", "10.000000Z"]
+
+
+@pytest.mark.requirement("LEDGER-WRITE-001")
+def test_a_second_writer_gets_an_error_at_once(run_dir: Path) -> None:
+    with create_ledger(run_dir), pytest.raises(LedgerBusyError):
+        open_ledger(run_dir)
+
+    open_ledger(run_dir).close()
+
+
+@pytest.mark.requirement("LEDGER-WRITE-002", "LEDGER-WRITE-003")
+@pytest.mark.parametrize("durability", list(Durability))
+def test_coroutines_share_commits_and_each_waits_for_its_own(run_dir: Path, durability: Durability) -> None:
+    async def write(ledger: LedgerWriter, group: GroupCommit, worker: int) -> None:
+        for number in range(20):
+            seq = await group.append("x-note", {"worker": worker}, bodies={"b": Body.text(f"{worker} {number}")})
+            assert ledger.committed > seq
+
+    async def write_all(ledger: LedgerWriter) -> None:
+        group = GroupCommit(ledger)
+        await asyncio.gather(*(write(ledger, group, worker) for worker in range(20)))
+
+    with create_ledger(run_dir, durability=durability) as ledger:
+        asyncio.run(write_all(ledger))
+        ledger.seal("passed")
+
+    assert verify(find_ledger(str(run_dir))).entries == 402
+    assert verify(find_ledger(str(run_dir))).verdict is Verdict.VALID
+
+
+def test_a_task_that_is_cancelled_while_it_waits_leaves_the_others_alone(run_dir: Path) -> None:
+    async def write(ledger: LedgerWriter) -> int:
+        group = GroupCommit(ledger)
+        impatient = asyncio.create_task(group.append("x-note", {"n": 1}))
+        patient = asyncio.create_task(group.append("x-note", {"n": 2}))
+        await asyncio.sleep(0)
+        impatient.cancel()
+        return await patient
+
+    with create_ledger(run_dir) as ledger:
+        assert asyncio.run(write(ledger)) == 2
+
+    assert [entry["data"].get("n") for entry in lines(run_dir)] == [None, 1, 2]
+
+
+def test_a_ledger_of_a_plan_has_the_plan_and_its_answers_beside_it(run_dir: Path) -> None:
+    plan = b'{"bundle":[],"digest":"' + b"0" * 64 + b'"}'
+
+    with create_ledger(run_dir, wave_plan=plan) as ledger:
+        ledger.answer("notes", Body.text("done"))
+        ledger.answer("facts", Body.json({"n": 1}))
+
+    assert (run_dir / "wave-plan.json").read_bytes() == plan
+    assert (run_dir / "outputs" / "notes.txt").read_bytes() == b"done"
+    assert (run_dir / "outputs" / "facts.json").read_bytes() == b'{"n":1}'
+
+
+@pytest.mark.requirement("LEDGER-BODY-002")
+def test_a_short_sensitive_body_cannot_be_guessed_from_its_digest(run_dir: Path) -> None:
+    import hashlib
+
+    with create_ledger(run_dir) as ledger:
+        for _ in range(2):
+            ledger.append("x-note", bodies={"pin": Body.text("4711", is_sensitive=True)})
+        ledger.seal("passed")
+
+    committed = [entry["bodies"]["pin"]["digest"] for entry in lines(run_dir)[1:3]]
+    guesses = [str(number).encode() for number in range(10_000)]
+    tagged = (tag + guess for tag, guess in itertools.product((b"", b"forum:salted:v1\n"), guesses))
+    assert committed[0] != committed[1]
+    assert not {hashlib.sha256(guess).hexdigest() for guess in tagged} & set(committed)
+    with tarfile.open(run_dir / "bodies.tar") as archive:
+        contents = [archive.extractfile(member).read() for member in archive]  # type: ignore[union-attr]
+    assert [hashlib.sha256(b"forum:salted:v1\n" + content).hexdigest() for content in contents] == committed
+    assert [content[32:] for content in contents] == [b"4711", b"4711"]
+
+
+def test_a_ledger_is_not_begun_where_one_is(run_dir: Path) -> None:
+    create_ledger(run_dir).close()
+    before = files(run_dir)
+
+    with pytest.raises(Exception, match="there already"):
+        create_ledger(run_dir)
+
+    assert files(run_dir) == before

@@ -1,0 +1,124 @@
+"""Entries in words: amounts, facts, lines; nothing from a ledger steers a terminal."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forum_runner.ledger.entry_schema import kinds
+from forum_runner.ledger.read_entry import ReadEntry, read_entry
+from forum_runner.ledger.summary import Summary
+from forum_runner.report.amounts import between, moment, money, shown, span
+from forum_runner.report.facts import facts
+from forum_runner.report.log_line import log_line
+from forum_runner.report.summary_json import render_summary_json
+from forum_runner.report.summary_text import render_summary
+from forum_runner.report.table import table
+from forum_runner.report.trace_text import Lanes
+from ledgers import STORIES
+from ledgers.raw import lines_of
+
+STEERING = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+FACTS = ["task", "state", "usage", "torn", "implementation", "counts", "totals", "as", "output", "name", "mode", "from"]
+NASTY = st.text(st.sampled_from("a\x1b[31m\x00\x07\x9b\x85\u2028\u202e\r\n\t"), max_size=8)
+VALUES = st.recursive(
+    NASTY | st.integers(-(2**63), 2**64 - 1) | st.booleans() | st.none(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NASTY | st.sampled_from(FACTS), inner, max_size=3),
+    max_leaves=5,
+)
+MAPPINGS = st.dictionaries(st.sampled_from(FACTS) | NASTY, VALUES, max_size=5)
+
+
+def entry(kind: str, **data: object) -> ReadEntry:
+    return ReadEntry("r", 7, "2026-11-15T09:00:00.123456Z", "runner", kind, [], data, {})
+
+
+@pytest.mark.parametrize(
+    ("micro_usd", "text"),
+    [(0, "$0.0000"), (2300, "$0.0023"), (2310, "$0.002310"), (1, "$0.000001"), (1_234_560_000, "$1,234.5600")],
+)
+def test_money_is_exact(micro_usd: int, text: str) -> None:
+    assert money(micro_usd) == text
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "text"),
+    [(0, "0ms"), (999, "999ms"), (2_203, "2.2s"), (59_999, "59.9s"), (61_000, "1m01s"), (7_260_000, "2h01m")],
+)
+def test_spans_have_the_unit_that_suits_them(milliseconds: int, text: str) -> None:
+    assert span(milliseconds) == text
+
+
+def test_moments_are_to_the_millisecond_and_what_is_none_stays() -> None:
+    assert moment("2026-11-15T09:00:00.123456Z") == "2026-11-15 09:00:00.123Z"
+    assert moment("\x1b[2J") == "\N{REPLACEMENT CHARACTER}[2J"
+
+
+def test_the_time_between_two_moments_is_in_milliseconds() -> None:
+    assert between("2026-11-15T09:00:00.000000Z", "2026-11-15T09:00:01.500000Z") == 1_500
+    assert between("2026-11-15T09:00:01.000000Z", "2026-11-15T09:00:00.000000Z") == 0
+    assert between("now", "2026-11-15T09:00:00.000000Z") is None
+
+
+def test_long_text_has_an_end() -> None:
+    assert shown("x" * 500, 10) == "xxxxxxx..."
+
+
+def test_facts_are_a_few_words() -> None:
+    usage = {"input_tokens": 400, "output_tokens": 12, "micro_usd": 2300, "wall_ms": 2203}
+
+    assert facts(entry("task.started", attempt=2, tier="capable", adapter="local")) == "attempt 2 capable/local"
+    assert facts(entry("task.finished", status="ok", usage=usage)) == "ok 412 tokens $0.0023 2.2s"
+    assert (
+        facts(entry("task.finished", status="error", error="exit_status", exit_status=3)) == "error exit_status exit 3"
+    )
+    assert facts(entry("task.ended", state="failed", reason="verdict")) == "failed (verdict)"
+    assert facts(entry("x-note", a=[1])) == '{"a":[1]}'
+    assert facts(entry("x-note")) == ""
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_every_entry_of_every_example_is_one_line(name: str) -> None:
+    for line in lines_of(STORIES[name]().entries):
+        read = read_entry(line)
+        assert read is not None
+        assert STEERING.search(log_line(read, color=False)) is None
+
+
+@given(st.sampled_from([*sorted(kinds()), "x-own", "\x1b[2J"]), MAPPINGS, MAPPINGS, NASTY)
+def test_no_entry_steers_a_terminal_or_upsets_the_reader(
+    kind: str, data: dict[str, object], bodies: dict[str, object], name: str
+) -> None:
+    read = ReadEntry(name, 0, name, name, kind, [], {**data, "task": name}, bodies)
+    summary = Summary()
+    summary.add(read)
+
+    lines = [log_line(read, color=False), *render_summary(summary, "run", color=False)]
+
+    assert [line for line in lines if STEERING.search(line)] == []
+    assert render_summary_json(summary).isascii()
+
+
+def test_colour_is_added_where_it_is_wanted() -> None:
+    ended = entry("task.ended", state="failed")
+
+    assert "\x1b[31mfailed\x1b[0m" in log_line(ended, color=True)
+    assert "\x1b" not in log_line(ended, color=False)
+
+
+def test_a_column_with_nothing_in_it_is_left_out() -> None:
+    rows = [("task", "reason", "tokens"), ("a", "", "1"), ("long", "", "12")]
+
+    assert table(rows, right=(2,)) == ["task  tokens", "a          1", "long      12"]
+
+
+def test_lanes_lead_from_an_entry_to_its_causes() -> None:
+    causes = {6: [4, 5], 5: [2], 4: [2, 3], 3: [], 2: []}
+    lanes = Lanes(6)
+    drawn = []
+    for seq, given_causes in causes.items():
+        line = lanes.line(ReadEntry("r", seq, "now", "runner", "x-step", given_causes, {}, {}), color=False)
+        drawn.append((line.partition("  ")[0], line.partition("  <- ")[2]))
+
+    assert drawn == [("*", "4, 5"), ("* |", ""), ("| *", "2, 3"), ("| *", ""), ("*", "")]
