@@ -112,6 +112,20 @@ def test_the_digest_of_a_plain_body_tells_its_bytes_even_if_it_is_redacted(
     assert level_4(same, tmp_path / "same") == []
 
 
+@pytest.mark.requirement("LEDGER-REPLAY-018")
+@pytest.mark.parametrize("gone", [0, 1])
+@pytest.mark.parametrize(("content", "code"), [(TEXT.content, None), (b"other", "L407")])
+def test_a_plain_body_that_is_redacted_is_compared_with_a_salted_one_that_is_there(
+    tmp_path: Path, gone: int, content: bytes, code: str | None
+) -> None:
+    bodies = [TEXT, Stored(content, salt=SALT)]
+    story = delivered({"task": "a"}, bodies[gone], bodies[1 - gone])
+
+    story.redact(TEXT, "body", [2])
+
+    assert level_4(story, tmp_path) == ([(code, 4)] if code else [])
+
+
 @pytest.mark.requirement("LEDGER-REPLAY-018", "LEDGER-KIND-004")
 @pytest.mark.parametrize("digits", [b"9007199254740992", b"-9007199254740992", b"1" + b"0" * 20, b"9" * 5_000])
 def test_an_integer_beyond_the_safe_ones_has_no_canonical_form(tmp_path: Path, digits: bytes) -> None:

@@ -7,10 +7,10 @@ from functools import cache
 from typing import Any
 
 import jsonschema_rs
-import orjson
 
 from forum_runner.canonical import canonical, digest
 from forum_runner.errors import CanonicalError
+from forum_runner.ledger.json_body import read_json
 from forum_runner.ledger.replay.unlawful import Unlawful
 from forum_runner.manifest.departure import BASE_URI, own_schema
 
@@ -100,12 +100,9 @@ def read_plan(data: bytes, facts: Mapping[str, Any]) -> Plan:
 
 def _parse(data: bytes) -> dict[str, Any]:
     try:
-        document: dict[str, Any] = orjson.loads(data)
-        is_canonical = canonical(document) == data
-    except (ValueError, CanonicalError) as error:
-        raise Unlawful("L401", f"the wave plan is not JSON: {error}") from error
-    if not is_canonical:
-        raise Unlawful("L401", "the wave plan is not in RFC 8785 form")
+        document: dict[str, Any] = read_json(data)
+    except (ValueError, RecursionError, CanonicalError) as error:
+        raise Unlawful("L401", f"the wave plan cannot be read: {error}") from error
     for departure in _validator().iter_errors(document):
         raise Unlawful("L401", f"the wave plan does not fit its schema: {departure.message[:200]}")
     return document
@@ -131,7 +128,7 @@ def _check_names(document: Mapping[str, Any]) -> None:
 
 def _check_task(plan: Plan, task: PlannedTask, adapters: Mapping[str, Any]) -> None:
     form = task.form
-    if ("agent" in form and "ladder" in form) == ("lane" in form):
+    if {"agent", "ladder", "lane"} & form.keys() not in ({"agent", "ladder"}, {"lane"}):
         raise Unlawful("L401", f"the task '{task.id}' does not have an agent and a ladder, or a lane")
     named = [form["agent"]] if "agent" in form else []
     named += [check["agent"] for check in task.accept if "agent" in check]

@@ -117,7 +117,6 @@ class _Comparison:
         self.named_end = member.end
         if not self._takes_its_place(digest):
             self._repeated = self._repeated or member.named
-            return
         self._check(member, digest, naming)
 
     def _takes_its_place(self, digest: bytes) -> bool:

@@ -145,6 +145,8 @@ def _check_text(text: str) -> None:
         return
     try:
         # As pairs, so that no value is lost under a key that is given twice.
-        json.dumps(json.loads(text, object_pairs_hook=list), ensure_ascii=False).encode()
+        json.dumps(
+            json.loads(text, object_pairs_hook=list, parse_int=str, parse_float=str), ensure_ascii=False
+        ).encode()
     except UnicodeEncodeError as error:
         raise LineFault("L102", "the line has a lone surrogate, which is no character") from error
