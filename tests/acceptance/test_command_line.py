@@ -309,9 +309,9 @@ def test_wrong_usage_exits_2_and_says_what_is_wrong(folder: Path, arguments: lis
 
 def test_a_defect_exits_70_and_says_how_to_report_it(folder: Path) -> None:
     program = (
-        "import sys; from forum_runner import app, cli\n"
+        "import sys; from forum_runner import cli; from forum_runner.app import workflows\n"
         "def fail(*_): raise RuntimeError('oops')\n"
-        "app.check = fail; sys.argv = ['forum', 'check', 'workflow.yaml', '--input', 'key=hunter2']; cli.main()"
+        "workflows.check = fail; sys.argv = ['forum', 'check', 'workflow.yaml', '--input', 'key=hunter2']; cli.main()"
     )
     env = {**os.environ, "TMPDIR": str(folder)}
     result = subprocess.run(

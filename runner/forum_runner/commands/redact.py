@@ -7,7 +7,7 @@ import re
 
 import click
 
-from forum_runner.commands.output import say
+from forum_runner.commands.output import say, say_aside
 
 
 @click.command("redact", short_help="Take a body out of a ledger, and leave a record of it.")
@@ -23,6 +23,7 @@ def command(run: str, seq: int, body: str, reason: str, by: str | None) -> int:
     them; an entry says so, and why. The chain still holds, and a sealed ledger is sealed again. This cannot be undone.
     """
     from forum_runner.app.verification import redact_body
+    from forum_runner.ledger.layout import TORN
     from forum_runner.ledger.source import find_ledger
 
     if not reason.strip():
@@ -33,4 +34,7 @@ def command(run: str, seq: int, body: str, reason: str, by: str | None) -> int:
     source = find_ledger(run)
     recorded = redact_body(source, seq, body, reason, actor)
     say(f"redacted the body '{body}' of entry {seq}; entry {recorded} says so")
+    torn = source.directory / TORN if source.directory is not None else None
+    if torn is not None and torn.is_dir():
+        say_aside(f"forum: '{torn}' keeps what crashes left half-written; it is not searched, look there too")
     return 0

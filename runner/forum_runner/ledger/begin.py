@@ -77,8 +77,11 @@ def _open_run(
     if wave_plan is None:
         writer.append("run.opened", data)
         return
-    document = orjson.loads(wave_plan)
-    data |= {"wave_plan": document["digest"], "bundle": digest(canonical(document["bundle"]))}
+    try:
+        document = orjson.loads(wave_plan)
+        data |= {"wave_plan": document["digest"], "bundle": digest(canonical(document["bundle"]))}
+    except (ValueError, KeyError, TypeError) as error:
+        raise UsageError("these bytes are not a wave plan, as `forum compile` writes it") from error
     writer.append("run.opened", data, bodies={"wave_plan": Body(wave_plan, JSON)})
     write_file(writer.directory / WAVE_PLAN, wave_plan)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from forum_runner.canonical import canonical
+from forum_runner.errors import UsageError
 from forum_runner.ledger.archive import PLAIN, SALT_BYTES, SALTED, commitment, member
 
 JSON = "application/json"
@@ -25,7 +26,10 @@ class Body(NamedTuple):
 
     @classmethod
     def text(cls, text: str, *, is_sensitive: bool = False) -> Body:
-        return cls(text.encode(), TEXT, is_sensitive)
+        try:
+            return cls(text.encode(), TEXT, is_sensitive)
+        except UnicodeEncodeError as error:
+            raise UsageError("a text with a lone surrogate cannot be stored: it is no character") from error
 
     @classmethod
     def json(cls, value: Any, *, is_sensitive: bool = False) -> Body:

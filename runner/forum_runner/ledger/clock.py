@@ -28,8 +28,9 @@ class TimeWriter:
         self._latest = max(self._clock(), self._latest)
         second, micro = divmod(self._latest, 1_000_000)
         if second != self._second:
-            self._second = second
             self._prefix = datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S").encode()
+            # Last: an interrupt before it must not leave the earlier second's text in place for this one.
+            self._second = second
         return b"%b.%06dZ" % (self._prefix, micro)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import jsonschema_rs
@@ -11,9 +11,7 @@ import jsonschema_rs
 from forum_runner.resources import schema
 
 OWN_PREFIX = "x-"
-OWN_KIND = re.compile(r"x-[a-z0-9][a-z0-9._-]{0,61}")
-ACTOR = re.compile(r"runner|(agent|person):[!-~]+")
-MAX_ACTOR_LENGTH = 256
+MAX_BODIES = 100
 _AFTER_A_SEAL = frozenset({"body.redacted", "run.repaired", "run.sealed"})
 
 
@@ -21,6 +19,24 @@ _AFTER_A_SEAL = frozenset({"body.redacted", "run.repaired", "run.sealed"})
 def kinds() -> frozenset[str]:
     """The closed list of kinds; a user's own begin with `x-`."""
     return frozenset(branch["if"]["properties"]["kind"]["const"] for branch in schema("entry")["allOf"])
+
+
+@lru_cache(maxsize=4096)
+def fits(what: str, text: str) -> bool:
+    """Whether a text can be an `actor`, a `kind`, the `name` of a body or its `type`, by the schema of an entry."""
+    rule = _text_rules()[what]
+    return len(text) <= rule["maxLength"] and re.fullmatch(rule["pattern"], text) is not None
+
+
+@cache
+def _text_rules() -> dict[str, Any]:
+    properties, definitions = schema("entry")["properties"], schema("entry")["$defs"]
+    return {
+        "actor": properties["actor"],
+        "kind": properties["kind"],
+        "name": properties["bodies"]["propertyNames"],
+        "type": definitions["body"]["properties"]["type"],
+    }
 
 
 def may_follow_a_seal(kind: str) -> bool:

@@ -74,6 +74,7 @@ class _Scan:
         self.state = self._read_lines()
         self.state.stored = set(self.index)
         self.state.redacted = set(self.index.redacted)
+        self.state.answers = self.copies.outputs()
         self.bodies_end = self._read_bodies()
 
     def _read_lines(self) -> LedgerState:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -20,7 +21,7 @@ from forum_runner.ledger.body import Body, Salt, StoredBody, copy_name, store_pl
 from forum_runner.ledger.clock import Clock, TimeWriter, wall_clock
 from forum_runner.ledger.entry import EntryError, Place, encode_entry
 from forum_runner.ledger.entry_schema import may_follow_a_seal
-from forum_runner.ledger.files import Durability, LedgerFiles
+from forum_runner.ledger.files import Durability, LedgerFiles, sync_directory
 from forum_runner.ledger.layout import CHECKPOINT, OUTPUTS, ZERO_HASH, leaf_hash
 from forum_runner.ledger.merkle import MerkleTree
 from forum_runner.write_file import write_file
@@ -43,7 +44,7 @@ class LedgerBrokenError(ForumError):
 class LedgerState:
     """What the next entry depends on: the chain so far, and the bodies that are stored already."""
 
-    __slots__ = ("has_seal", "head", "is_sealed", "latest", "redacted", "run", "stored", "tree")
+    __slots__ = ("answers", "has_seal", "head", "is_sealed", "latest", "redacted", "run", "stored", "tree")
 
     def __init__(self, run: str) -> None:
         self.run = run
@@ -54,6 +55,7 @@ class LedgerState:
         self.latest = 0
         self.is_sealed = False
         self.has_seal = False
+        self.answers: set[str] = set()
 
 
 def random_salt() -> bytes:
@@ -133,16 +135,28 @@ class LedgerWriter:
     ) -> int:
         """Gives an entry its place. It is written, and acknowledged, by the next `commit`."""
         with self._staging:
-            if self._broken is not None:
-                raise LedgerBrokenError(self._broken)
-            state = self._state
-            seq = state.tree.size
-            if seq == 0 or state.has_seal or kind == "run.opened":
-                self._check_place(kind, seq)
-            stored = [(name, self._store(bodies[name])) for name in sorted(bodies)] if bodies else []
-            references = {name: body.reference for name, body in stored}
-            place = Place(self._run, seq, state.head, self._now())
-            line = encode_entry(place, actor, kind, causes, data or {}, references)
+            return self._place(kind, data, bodies, causes, actor)
+
+    def _place(
+        self,
+        kind: str,
+        data: Mapping[str, Any] | None,
+        bodies: Mapping[str, Body] | None = None,
+        causes: Sequence[int] = (),
+        actor: str = "runner",
+    ) -> int:
+        """With the lock held: between the number of an entry and its hash no other entry may come."""
+        if self._broken is not None:
+            raise LedgerBrokenError(self._broken)
+        state = self._state
+        seq = state.tree.size
+        if seq == 0 or state.has_seal or kind == "run.opened":
+            self._check_place(kind, seq)
+        stored = [(name, self._store(bodies[name])) for name in sorted(bodies)] if bodies else []
+        references = {name: body.reference for name, body in stored}
+        place = Place(self._run, seq, state.head, self._now())
+        line = encode_entry(place, actor, kind, causes, {} if data is None else data, references)
+        try:
             for _, body in stored:
                 if body.digest not in state.stored:
                     state.stored.add(body.digest)
@@ -153,7 +167,11 @@ class LedgerWriter:
             self._lines.append(line + b"\n")
             self._seals = state.is_sealed = kind == "run.sealed"
             state.has_seal = state.has_seal or state.is_sealed
-            return seq
+        except BaseException as error:
+            # An interrupt may come between any two of these, and the chain would lack a line or a body.
+            self._broken = error
+            raise
+        return seq
 
     def _check_place(self, kind: str, seq: int) -> None:
         if (kind == "run.opened") != (seq == 0):
@@ -174,27 +192,42 @@ class LedgerWriter:
         with self._committing:
             if self._committed >= wanted:
                 return
-            with self._staging:
-                if self._broken is not None:
-                    raise LedgerBrokenError(self._broken)
-                bodies, lines, seals = self._bodies, self._lines, self._seals
-                self._bodies, self._lines, self._seals = [], [], False
-                reached = self._state.tree.size
+            if self._broken is not None:
+                raise LedgerBrokenError(self._broken)
             try:
+                with self._staging:
+                    bodies, lines, seals = self._bodies, self._lines, self._seals
+                    self._bodies, self._lines, self._seals = [], [], False
+                    reached = self._state.tree.size
                 self._files.write(bodies, lines, is_sealed=seals)
+                self._committed = reached
             except BaseException as error:
-                self._broken = error
-                if isinstance(error, OSError):
-                    raise LedgerBrokenError(error) from error
-                raise
-            self._committed = reached
+                raise self._break(error) from error
+
+    def _break(self, error: BaseException) -> BaseException:
+        """What fails, or is interrupted, leaves a state that nobody knows: no entry is taken from then on."""
+        self._broken = error
+        return LedgerBrokenError(error) if isinstance(error, OSError) else error
+
+    @contextmanager
+    def _breaking(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException as error:
+            raise self._break(error) from error
 
     def answer(self, output: str, value: Body, *, causes: Sequence[int] = ()) -> int:
-        """Records one of the plan's named outputs, and writes its plain copy."""
+        """Records one of the plan's named outputs, once, and writes its plain copy."""
+        if output in self._state.answers:
+            raise EntryError("answer.given", f"the output '{output}' was given before")
         seq = self.append("answer.given", {"output": output}, bodies={"value": value}, causes=causes)
+        self._state.answers.add(output)
         outputs = self.directory / OUTPUTS
-        outputs.mkdir(exist_ok=True)
-        write_file(outputs / copy_name(output, value.type), value.data)
+        with self._breaking():
+            if not outputs.is_dir():
+                outputs.mkdir(exist_ok=True)
+                sync_directory(self.directory)
+            write_file(outputs / copy_name(output, value.type), value.data)
         return seq
 
     def seal(
@@ -203,10 +236,12 @@ class LedgerWriter:
         """The last entry, and the checkpoint of all that the ledger holds."""
         from forum_runner.ledger.checkpoint import Checkpoint
 
-        root = self._state.tree.root().hex()
-        sums = {"counts": dict(counts or NO_COUNTS), "totals": dict(totals or NO_TOTALS)}
-        seq = self.append("run.sealed", {"status": status, "root": root, **sums})
-        checkpoint = Checkpoint(self.run, self.size, self._state.tree.root())
+        facts = {"status": status, "counts": dict(counts or NO_COUNTS), "totals": dict(totals or NO_TOTALS)}
+        with self._staging:
+            tree = self._state.tree
+            seq = self._place("run.sealed", {**facts, "root": tree.root().hex()})
+            checkpoint = Checkpoint(self.run, tree.size, tree.root())
+        self.commit()
         write_file(self.directory / CHECKPOINT, checkpoint.note().write())
         return seq
 
@@ -215,15 +250,22 @@ class LedgerWriter:
         from forum_runner.ledger.redaction import find_target, take_away
 
         self.commit()
-        target = find_target(self.directory, seq, body)
+        try:
+            target = find_target(self.directory, seq, body)
+        except OSError as error:
+            raise UsageError(f"cannot read '{self.directory}': {error.strerror}") from error
         digest = bytes.fromhex(target.digest)
-        if digest in self._state.redacted:
-            raise UsageError(f"the body '{body}' of entry {seq} is redacted already")
-        was_sealed = self.is_sealed
         facts = {"body": body, "digest": target.digest}
-        recorded = self.append("body.redacted", facts, bodies={"reason": Body.text(reason)}, causes=[seq], actor=actor)
-        self._state.redacted.add(digest)
-        take_away(self._files, [target.digest], target.copies)
+        why = {"reason": Body.text(reason)}
+        with self._staging:
+            if digest in self._state.redacted:
+                raise UsageError(f"the body '{body}' of entry {seq} is redacted already")
+            was_sealed = self.is_sealed
+            recorded = self._place("body.redacted", facts, why, [seq], actor)
+            self._state.redacted.add(digest)
+        self.commit()
+        with self._breaking():
+            take_away(self._files, [target.digest], target.copies)
         if was_sealed and target.last_seal is not None:
             self.seal(target.last_seal["status"], target.last_seal["counts"], target.last_seal["totals"])
         return recorded
@@ -233,7 +275,8 @@ class LedgerWriter:
         try:
             if self._broken is None:
                 self.commit()
-                self._files.sync()
+                with self._breaking():
+                    self._files.sync()
         finally:
             self._files.close()
 

@@ -43,6 +43,10 @@ class Copies:
         """Each copy: its path from the run directory, and the body as the entry names it."""
         return ((file, copy.body) for file, copy in self._copies.items())
 
+    def outputs(self) -> set[str]:
+        """The outputs that were given."""
+        return set(self._file_of)
+
     def files_of(self, digest: str) -> list[str]:
         """The copies of a body, as paths from the run directory."""
         return [file for file, copy in self._copies.items() if copy.body["digest"] == digest]

@@ -1,0 +1,93 @@
+"""What must hold of a run directory after a crash, as both verifiers see it, and the standard library's tarfile."""
+
+from __future__ import annotations
+
+import json
+import os
+import tarfile
+from collections.abc import Iterable
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from faults.numbered import append_numbered, content_of, data_of
+from forum_conformance.judge import judge
+from forum_runner.app.verification import Trusted, verify_ledger
+from forum_runner.ledger import Durability, LedgerWriter, VerifyReport, find_ledger, open_ledger
+from forum_runner.ledger.verification.report import UNFINISHED
+
+LEVELS = frozenset({1, 2, 3, 5})
+SALT_BYTES = 32
+JUDGED_ONE_IN = 1 if "FORUM_FAULT_ROUNDS" in os.environ else 10
+AFTERWARDS = range(1_000_000, 1_000_003)
+_verified = count()
+
+Acknowledged = Iterable[tuple[int, int]]
+
+
+def verified(directory: Path) -> VerifyReport:
+    """As `forum verify` does it, without semantics; the judge, which is slow, must say the same where it is asked."""
+    report = verify_ledger(find_ledger(str(directory)), LEVELS, Trusted())
+    if next(_verified) % JUDGED_ONE_IN == 0:
+        assert set(report.codes) == set(judge(directory, levels=LEVELS).findings.codes())
+    return report
+
+
+def check_unfinished(directory: Path, *, besides: frozenset[str] = frozenset()) -> None:
+    """Incomplete or valid, never invalid."""
+    report = verified(directory)
+    found = [finding for finding in report.findings if finding.code not in UNFINISHED | besides]
+    assert found == []
+
+
+def go_on(directory: Path, acknowledged: Acknowledged = ()) -> None:
+    """Opens the ledger again, adds to it, seals it, and finds all that was acknowledged."""
+    seqs = []
+    with open_ledger(directory, durability=Durability.NONE) as ledger:
+        seqs += [(append_numbered(ledger.append, number), number) for number in AFTERWARDS]
+        seal(ledger)
+    check_valid(directory)
+    check_kept(directory, [*acknowledged, *seqs])
+
+
+def seal(ledger: LedgerWriter) -> int:
+    return ledger.seal("passed")
+
+
+def check_valid(directory: Path) -> None:
+    report = verified(directory)
+    assert report.findings == ()
+    assert [level.status for level in report.levels] == ["ok", "ok", "ok", "not checked", "ok"]
+
+
+def check_kept(directory: Path, acknowledged: Acknowledged) -> None:
+    """Every acknowledged entry stands at its place, with its data and its bodies."""
+    entries = entries_in(directory)
+    bodies = bodies_in(directory)
+    for seq, number in acknowledged:
+        entry = entries[seq]
+        assert (entry["seq"], entry["data"]) == (seq, data_of(number))
+        assert {name: bodies[body["digest"]] for name, body in entry["bodies"].items()} == content_of(number)
+
+
+def entries_in(directory: Path) -> list[dict[str, Any]]:
+    """The whole lines of a ledger."""
+    return [json.loads(line) for line in (directory / "ledger.jsonl").read_bytes().split(b"\n")[:-1]]
+
+
+def bodies_in(directory: Path) -> dict[str, bytes]:
+    """The bodies by their digests, salts taken off; those that are redacted are left out."""
+    found = {}
+    with tarfile.open(directory / "bodies.tar", "r:") as archive:
+        for member in archive:
+            folder, _, digest = member.name.partition("/")
+            stream = archive.extractfile(member)
+            assert stream is not None
+            if folder != "redacted":
+                found[digest] = stream.read()[SALT_BYTES if folder == "salted" else 0 :]
+    return found
+
+
+def bytes_in(directory: Path) -> dict[str, bytes]:
+    """All files of a run directory, by their paths."""
+    return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}

@@ -1,0 +1,107 @@
+"""Runs some work in a process of its own under strace, which makes one of its system calls fail, or kills it there."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import shutil
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from faults.process import Acknowledge, Process, Work
+
+# What one machine calls `rename`, another calls `renameat`.
+SPELLINGS = {
+    "openat": "openat",
+    "mkdir": "mkdir",
+    "mkdirat": "mkdir",
+    "flock": "flock",
+    "pwrite64": "pwrite64",
+    "write": "write",
+    "fsync": "fsync",
+    "fdatasync": "fdatasync",
+    "ftruncate": "ftruncate",
+    "chmod": "chmod",
+    "fchmodat": "chmod",
+    "rename": "rename",
+    "renameat": "rename",
+    "renameat2": "rename",
+    "unlink": "unlink",
+    "unlinkat": "unlink",
+}
+CALLS = tuple(dict.fromkeys(SPELLINGS.values()))
+_CALL = re.compile(r"([a-z0-9_]+)\(")
+_SYNC = re.compile(r"^f(?:data)?sync\([0-9]+<(.+)>\) += 0$", re.MULTILINE)
+_PR_SET_PTRACER = 0x59616D61
+_ANY = ctypes.c_ulong(-1)
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How the process ended; `code` is negative for a signal."""
+
+    code: int
+    acknowledged: list[tuple[int, int]]
+
+
+def require_strace() -> None:
+    """Skips where strace is not installed, but never in CI: these tests must not go missing there."""
+    if shutil.which("strace") is None:
+        if "CI" in os.environ:
+            pytest.fail("strace is not installed: `apt-get install strace`")
+        pytest.skip("strace is not installed: `apt-get install strace`")
+
+
+def calls_of(work: Work, directory: Path, log: Path) -> Iterator[tuple[str, int]]:
+    """The system calls that touch a directory, each with its number among those of its name."""
+    ending = traced(work, "-y", "-o", str(log), "-e", f"trace={','.join(f'?{name}' for name in SPELLINGS)}")
+    assert ending.code == 0
+    seen: Counter[str] = Counter()
+    for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
+        found = _CALL.match(line)
+        if found is None:
+            continue
+        seen[found[1]] += 1
+        if str(directory) in line:
+            yield found[1], seen[found[1]]
+
+
+def synced_by(work: Work, log: Path) -> set[str]:
+    """The files and directories that it syncs."""
+    assert traced(work, "-y", "-o", str(log), "-e", "trace=fsync,fdatasync").code == 0
+    return set(_SYNC.findall(log.read_text(encoding="utf-8")))
+
+
+def run_with_fault(work: Work, call: str, number: int, fault: str) -> Ending:
+    """`fault` is strace's: `error=EIO` or `signal=KILL`; with a plus at its end it is that of all later calls too."""
+    when = f"{number}+" if fault.endswith("+") else str(number)
+    inject = f"inject={call}:{fault.removesuffix('+')}:when={when}"
+    return traced(work, "-o", os.devnull, "-e", f"trace={call}", "-e", inject)
+
+
+def traced(work: Work, *options: str) -> Ending:
+    """The process waits until strace has attached to it, so that calls are counted from where the work begins."""
+    waiting, going = os.pipe()
+
+    def held_back(acknowledge: Acknowledge) -> None:
+        os.close(going)
+        ctypes.CDLL(None).prctl(_PR_SET_PTRACER, _ANY, 0, 0, 0)
+        os.read(waiting, 1)
+        work(acknowledge)
+
+    process = Process(held_back)
+    os.close(waiting)
+    command = ["strace", *options, "-p", str(process.pid)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as strace:
+        assert strace.stderr is not None
+        told = strace.stderr.readline()
+        os.close(going)
+        acknowledged, code = process.end()
+    assert "attached" in told, f"strace may not trace here: {told}"
+    return Ending(code, acknowledged)

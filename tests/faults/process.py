@@ -1,0 +1,94 @@
+"""A process of our own that works on a ledger until it is killed, and tells what was acknowledged to it before."""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import os
+import select
+import signal
+import struct
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from typing import NoReturn
+
+from forum_runner.errors import ForumError
+
+_PAIR = struct.Struct("<QQ")
+_PIPE_BYTES = 1 << 20
+_READY_S = 60
+_PR_SET_PDEATHSIG = 1
+DEFECT = 1
+REFUSED = 3
+
+Acknowledge = Callable[[int, int], None]
+Work = Callable[[Acknowledge], None]
+
+
+class Process:
+    """Forked, so that it is at work within a millisecond. It writes to a pipe after an append has returned."""
+
+    def __init__(self, work: Work) -> None:
+        self._reading, writing = os.pipe()
+        fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+        self.pid = os.fork()
+        if not self.pid:
+            os.close(self._reading)
+            _work(work, writing)
+        os.close(writing)
+
+    def wait_until_at_work(self) -> None:
+        """Until something was acknowledged, or the process has ended."""
+        select.select([self._reading], [], [], _READY_S)
+
+    def kill(self, after_s: float = 0) -> list[tuple[int, int]]:
+        """Kills it; what it had told of comes back."""
+        time.sleep(after_s)
+        os.kill(self.pid, signal.SIGKILL)
+        acknowledged, code = self.end()
+        assert code == -signal.SIGKILL, "the process ended before it was killed"
+        return acknowledged
+
+    def finish(self) -> list[tuple[int, int]]:
+        """Waits for its end, which must be a good one."""
+        acknowledged, code = self.end()
+        assert code == 0
+        return acknowledged
+
+    def end(self) -> tuple[list[tuple[int, int]], int]:
+        """Waits for its end; with what it had told of comes its exit code, or the negative number of a signal."""
+        with os.fdopen(self._reading, "rb") as stream:
+            told = stream.read()
+        _, status = os.waitpid(self.pid, 0)
+        return list(_PAIR.iter_unpack(told)), os.waitstatus_to_exitcode(status)
+
+
+def _work(work: Work, writing: int) -> NoReturn:
+    code = DEFECT
+    # A test that ends early must not leave it at work.
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    threading.excepthook = _end_with_a_thread
+    try:
+        work(lambda seq, number: _write_whole(writing, _PAIR.pack(seq, number)))
+        code = 0
+    except ForumError as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        code = REFUSED
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(code)
+
+
+def _end_with_a_thread(failure: threading.ExceptHookArgs) -> None:
+    """A thread that fails must not do so unseen, while the others work on."""
+    traceback.print_exception(failure.exc_type, failure.exc_value, failure.exc_traceback)
+    os._exit(DEFECT)
+
+
+def _write_whole(writing: int, pair: bytes) -> None:
+    # Not `write`: that is what the ledger's copies are written with, and what is made to fail.
+    assert os.writev(writing, [pair]) == len(pair)

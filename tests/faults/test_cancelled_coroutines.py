@@ -1,0 +1,74 @@
+"""Coroutines that are cancelled while others wait for the same commit, or that write on their way out."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from faults.aftermath import check_kept, check_valid
+from faults.numbered import append_numbered
+from forum_runner.ledger import Body, GroupCommit, LedgerBrokenError, create_ledger
+
+pytestmark = pytest.mark.requirement("LEDGER-WRITE-003")
+
+
+def test_tasks_that_are_all_cancelled_can_write_a_last_entry(tmp_path: Path) -> None:
+    acknowledged = []
+
+    async def work(group: GroupCommit, number: int) -> None:
+        try:
+            while True:
+                await append_numbered(group.append, number)
+        finally:
+            acknowledged.append((await append_numbered(group.append, number), number))
+
+    async def begin_and_leave(group: GroupCommit) -> None:
+        for number in range(1, 9):
+            asyncio.get_running_loop().create_task(work(group, number))
+        await asyncio.sleep(0.01)
+
+    with create_ledger(tmp_path / "run") as ledger:
+        asyncio.run(begin_and_leave(GroupCommit(ledger)))
+        ledger.seal("passed")
+
+    assert sorted(number for _, number in acknowledged) == list(range(1, 9))
+    check_valid(tmp_path / "run")
+    check_kept(tmp_path / "run", acknowledged)
+
+
+def test_an_entry_whose_writer_was_cancelled_takes_none_of_the_others_with_it(tmp_path: Path) -> None:
+    async def work(group: GroupCommit) -> list[tuple[int, int]]:
+        tasks = [asyncio.ensure_future(append_numbered(group.append, number)) for number in range(1, 40)]
+        await asyncio.sleep(0)
+        for task in tasks[::3]:
+            task.cancel()
+        found = await asyncio.gather(*tasks, return_exceptions=True)
+        return [(seq, number) for number, seq in enumerate(found, 1) if isinstance(seq, int)]
+
+    with create_ledger(tmp_path / "run") as ledger:
+        acknowledged = asyncio.run(work(GroupCommit(ledger)))
+        ledger.seal("passed")
+
+    assert len(acknowledged) == 26
+    check_valid(tmp_path / "run")
+    check_kept(tmp_path / "run", acknowledged)
+
+
+@pytest.mark.requirement("LEDGER-WRITE-004")
+def test_all_who_wait_for_a_commit_that_fails_are_told(tmp_path: Path) -> None:
+    async def work(group: GroupCommit) -> list[object]:
+        first = await asyncio.gather(*(append(group) for _ in range(5)), return_exceptions=True)
+        return [*first, *await asyncio.gather(append(group), return_exceptions=True)]
+
+    async def append(group: GroupCommit) -> int:
+        return await group.append("x-body", bodies={"body": Body(b"body")})
+
+    ledger = create_ledger(tmp_path / "run")
+    ledger.close()
+    with suppress(LedgerBrokenError):
+        found = asyncio.run(work(GroupCommit(ledger)))
+
+    assert [type(item) for item in found] == [LedgerBrokenError] * 6

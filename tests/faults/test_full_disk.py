@@ -1,0 +1,127 @@
+"""A full disk stops the writer and harms nothing; when there is space again, the ledger goes on."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from faults.aftermath import Acknowledged, check_unfinished, entries_in, go_on, verified
+from faults.numbered import append_numbered
+from faults.process import Acknowledge, Process
+from forum_runner.errors import UsageError
+from forum_runner.ledger import Body, LedgerBrokenError, LedgerWriter, Verdict, create_ledger
+
+pytestmark = pytest.mark.requirement("LEDGER-WRITE-004", "LEDGER-TORN-001", "LEDGER-TORN-002")
+
+LIMITS = range(400, 12_000, 331)
+
+
+def with_bodies(ledger: LedgerWriter, number: int) -> int:
+    seq: int = append_numbered(ledger.append, number)
+    return seq
+
+
+def without_bodies(ledger: LedgerWriter, number: int) -> int:
+    """A multiple of five has none, so that it is the ledger's file that grows."""
+    return with_bodies(ledger, 5 * number)
+
+
+def write_until_full(directory: Path, append: Callable[[LedgerWriter, int], int], acknowledge: Acknowledge) -> None:
+    """Ends well if the writer breaks, and then refuses everything."""
+    try:
+        ledger = create_ledger(directory)
+    except LedgerBrokenError:
+        return
+    with pytest.raises(LedgerBrokenError):
+        for number in count(1):
+            seq = append(ledger, number)
+            acknowledge(seq, number if append is with_bodies else 5 * number)
+    with pytest.raises(LedgerBrokenError):
+        ledger.append("x-more")
+    with pytest.raises(LedgerBrokenError):
+        ledger.seal("passed")
+    ledger.close()
+
+
+def check_goes_on(directory: Path, acknowledged: Acknowledged) -> None:
+    if not directory.joinpath("ledger.jsonl").exists():
+        create_ledger(directory).close()
+    assert verified(directory).verdict is Verdict.INCOMPLETE
+    go_on(directory, acknowledged)
+
+
+@pytest.mark.parametrize("append", [with_bodies, without_bodies])
+def test_a_file_that_may_not_grow_breaks_the_writer_and_not_the_ledger(
+    tmp_path: Path, append: Callable[[LedgerWriter, int], int]
+) -> None:
+    for limit in LIMITS:
+        directory = tmp_path / str(limit)
+
+        def work(acknowledge: Acknowledge, limit: int = limit, directory: Path = directory) -> None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+            write_until_full(directory, append, acknowledge)
+
+        acknowledged = Process(work).finish()
+
+        check_goes_on(directory, acknowledged)
+
+
+def test_a_copy_that_does_not_fit_is_told_and_written_when_there_is_space(tmp_path: Path) -> None:
+    directory = tmp_path / "run"
+
+    def work(acknowledge: Acknowledge) -> None:
+        ledger = create_ledger(directory)
+        for number in range(10):
+            ledger.append("x-body", bodies={"body": Body(bytes([number]) * 1_000)})
+        limit = directory.joinpath("bodies.tar").stat().st_size + 20_000
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+        with pytest.raises((UsageError, LedgerBrokenError)):
+            for number in count():
+                ledger.answer(f"answer_{number}", Body.text("answer " * 2_000))
+                ledger.append("x-body", bodies={"body": Body(os.urandom(100))})
+        ledger.close()
+        acknowledge(0, 0)
+
+    Process(work).finish()
+    check_unfinished(directory)
+    go_on(directory)
+
+    answers = [entry for entry in entries_in(directory) if entry["kind"] == "answer.given"]
+    assert len(answers) == len(list(directory.joinpath("outputs").iterdir())) > 0
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=64k", "none", str(disk)]
+    if os.geteuid() or subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("only root may mount a small disk")
+    try:
+        yield disk
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+@pytest.mark.parametrize("append", [with_bodies, without_bodies])
+def test_a_full_disk_breaks_the_writer_and_not_the_ledger(
+    small_disk: Path, append: Callable[[LedgerWriter, int], int]
+) -> None:
+    directory = small_disk / "run"
+
+    acknowledged = Process(lambda acknowledge: write_until_full(directory, append, acknowledge)).finish()
+
+    assert len(acknowledged) > 5
+    assert verified(directory).verdict is Verdict.INCOMPLETE
+    with pytest.raises(LedgerBrokenError, match="No space left on device"):
+        go_on(directory)
+    assert verified(directory).verdict is Verdict.INCOMPLETE
+
+    subprocess.run(["mount", "-o", "remount,size=1m", str(small_disk)], check=True)
+    check_goes_on(directory, acknowledged)

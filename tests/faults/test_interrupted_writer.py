@@ -1,0 +1,60 @@
+"""An interrupt may come between any two steps of the writer: it may stop it, and must not make the ledger invalid."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from contextlib import suppress
+from functools import partial
+from itertools import count
+from pathlib import Path
+from types import FrameType
+
+import pytest
+
+from faults.aftermath import check_unfinished, go_on
+from faults.numbered import append_numbered
+from faults.process import Acknowledge, Process
+from forum_runner.ledger import Durability, LedgerBrokenError, create_ledger
+
+LEDGERS = 40 * int(os.environ.get("FORUM_FAULT_ROUNDS", "1"))
+INTERRUPTS = 15
+
+moments = random.Random()  # noqa: S311 - no secret
+
+
+def interrupt_the_writer(_number: int, frame: FrameType | None) -> None:
+    """As Ctrl-C does it, but only where the ledger's own code runs."""
+    if frame is not None and "forum_runner" in frame.f_code.co_filename:
+        raise KeyboardInterrupt
+
+
+def write_through_interrupts(directory: Path, acknowledge: Acknowledge) -> None:
+    """Goes on for as long as the writer does."""
+    signal.signal(signal.SIGINT, interrupt_the_writer)
+    ledger = create_ledger(directory, durability=Durability.NONE)
+    acknowledge(0, 0)
+    with suppress(LedgerBrokenError):
+        for number in count(1):
+            with suppress(KeyboardInterrupt):
+                acknowledge(append_numbered(ledger.append, number), number)
+    acknowledge(0, 0)
+    time.sleep(600)
+
+
+@pytest.mark.requirement("LEDGER-WRITE-004")
+def test_interrupts_at_any_moment_leave_a_ledger_that_goes_on(tmp_path: Path) -> None:
+    for number in range(LEDGERS):
+        directory = tmp_path / str(number)
+        process = Process(partial(write_through_interrupts, directory))
+        process.wait_until_at_work()
+        for _ in range(INTERRUPTS):
+            time.sleep(moments.uniform(0, 0.001))
+            os.kill(process.pid, signal.SIGINT)
+
+        acknowledged = process.kill(after_s=0.001)
+
+        check_unfinished(directory)
+        go_on(directory, [(seq, entry) for seq, entry in acknowledged if seq])

@@ -1,0 +1,159 @@
+"""A tail that is cut at any byte is set aside, to the byte, and the ledger goes on without it."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from faults.aftermath import bytes_in, check_valid, entries_in, verified
+from forum_runner.ledger import Body, DamagedLedgerError, Durability, create_ledger, open_ledger
+from forum_runner.ledger.verification.report import UNFINISHED
+
+pytestmark = pytest.mark.requirement("LEDGER-TORN-001", "LEDGER-TORN-002")
+
+LEDGER = "ledger.jsonl"
+BODIES = "bodies.tar"
+
+
+class Whole(NamedTuple):
+    """Both files of a ledger; `lines` is where each line begins, `members` where the bodies of each entry begin."""
+
+    ledger: bytes
+    bodies: bytes
+    lines: list[int]
+    members: list[int]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
+    directory = tmp_path_factory.mktemp("whole")
+    lines, members = [], []
+    with create_ledger(directory, durability=Durability.NONE) as ledger:
+        for number in range(3):
+            lines.append((directory / LEDGER).stat().st_size)
+            members.append((directory / BODIES).stat().st_size)
+            text = Body.text(f"text {number}\n" * 20, is_sensitive=number == 2)
+            ledger.append("x-note", {"number": number}, bodies={"text": text})
+    return Whole((directory / LEDGER).read_bytes(), (directory / BODIES).read_bytes(), lines, members)
+
+
+def written(directory: Path, ledger: bytes, bodies: bytes) -> Path:
+    directory.mkdir()
+    (directory / LEDGER).write_bytes(ledger)
+    (directory / BODIES).write_bytes(bodies)
+    return directory
+
+
+def check_set_aside(directory: Path, tails: dict[str, bytes]) -> None:
+    """Opens and seals; the tails must be in `torn/`, named by one entry, and nothing else."""
+    tails = {name: tail for name, tail in tails.items() if tail}
+    digests = {name: hashlib.sha256(tail).hexdigest() for name, tail in tails.items()}
+
+    with open_ledger(directory, durability=Durability.NONE) as ledger:
+        ledger.seal("passed")
+
+    check_valid(directory)
+    kept = {name: data for name, data in bytes_in(directory).items() if name.startswith("torn/")}
+    assert kept == {f"torn/{name}.{digests[name]}": tail for name, tail in tails.items()}
+    repairs = [entry["data"]["torn"] for entry in entries_in(directory) if entry["kind"] == "run.repaired"]
+    told = [{"file": name, "bytes": len(tails[name]), "digest": digests[name]} for name in sorted(tails)]
+    assert repairs == ([told] if told else [])
+
+
+@pytest.mark.parametrize("lost", [1, 2])
+def test_a_ledger_cut_at_any_byte_of_its_last_lines_goes_on_without_them(
+    tmp_path: Path, whole: Whole, lost: int
+) -> None:
+    begins = whole.lines[-lost]
+    ends = whole.lines[1 - lost] if lost > 1 else len(whole.ledger)
+    for cut in range(begins, ends):
+        directory = written(tmp_path / str(cut), whole.ledger[:cut], whole.bodies)
+
+        assert set(verified(directory).codes) == {"L310", "L501"} | ({"L503"} if cut > begins else set())
+        check_set_aside(directory, {LEDGER: whole.ledger[begins:cut], BODIES: whole.bodies[whole.members[-lost] :]})
+
+
+def test_bodies_cut_at_any_byte_that_no_entry_names_are_set_aside(tmp_path: Path, whole: Whole) -> None:
+    lines, begins = whole.ledger[: whole.lines[-1]], whole.members[-1]
+    for cut in range(begins, len(whole.bodies)):
+        directory = written(tmp_path / str(cut), lines, whole.bodies[:cut])
+
+        assert set(verified(directory).codes) == {"L501"} | ({"L310"} if cut > begins else set())
+        check_set_aside(directory, {BODIES: whole.bodies[begins:cut]})
+
+
+@pytest.mark.requirement("LEDGER-VERIFY-003")
+def test_bodies_cut_at_any_byte_that_an_entry_names_are_damage_and_no_torn_tail(tmp_path: Path, whole: Whole) -> None:
+    """Bodies are on disk before the entry that names them, so no crash leaves this."""
+    for cut in [*range(0, whole.members[-1], 97), *range(whole.members[-1], len(whole.bodies))]:
+        directory = written(tmp_path / str(cut), whole.ledger, whole.bodies[:cut])
+        before = bytes_in(directory)
+
+        found = set(verified(directory).codes) - UNFINISHED
+        with pytest.raises(DamagedLedgerError) as refused:
+            open_ledger(directory)
+
+        assert {refused.value.code} == found <= {"L301", "L302"}
+        assert bytes_in(directory) == before
+
+
+def test_an_archive_whose_end_is_cut_at_any_byte_is_ended_again(tmp_path: Path, whole: Whole) -> None:
+    directory = written(tmp_path / "run", whole.ledger, whole.bodies)
+    with open_ledger(directory) as ledger:
+        ledger.seal("passed")
+    sealed = bytes_in(directory)
+    for missing in range(1, 1025):
+        cut = written(tmp_path / str(missing), sealed[LEDGER], sealed[BODIES][:-missing])
+
+        assert verified(cut).codes == ("L310",)
+        open_ledger(cut, durability=Durability.NONE).close()
+
+        check_valid(cut)
+        assert b"".join(tails(cut)) == bytes(1024 - missing)
+
+
+def tails(directory: Path) -> list[bytes]:
+    return [data for name, data in bytes_in(directory).items() if name.startswith("torn/")]
+
+
+def test_tails_that_many_killed_openings_set_aside_are_all_named(tmp_path: Path, whole: Whole) -> None:
+    directory = written(tmp_path / "run", whole.ledger, whole.bodies)
+    torn: dict[str, Any] = {f"torn/{LEDGER}.{hashlib.sha256(bytes([n])).hexdigest()}": bytes([n]) for n in range(40)}
+    (directory / "torn").mkdir()
+    for name, tail in torn.items():
+        (directory / name).write_bytes(tail)
+
+    with open_ledger(directory) as ledger:
+        ledger.seal("passed")
+
+    check_valid(directory)
+    repairs = [entry["data"]["torn"] for entry in entries_in(directory) if entry["kind"] == "run.repaired"]
+    assert {f"torn/{item['file']}.{item['digest']}" for items in repairs for item in items} == set(torn)
+
+
+def test_a_stranger_s_file_among_the_tails_is_left_alone(tmp_path: Path, whole: Whole) -> None:
+    directory = written(tmp_path / "run", whole.ledger, whole.bodies)
+    (directory / "torn").mkdir()
+    (directory / "torn" / "ledger.jsonl.bak").write_bytes(b"mine")
+
+    with open_ledger(directory) as ledger:
+        ledger.seal("passed")
+
+    check_valid(directory)
+    assert tails(directory) == [b"mine"]
+
+
+@pytest.mark.requirement("LEDGER-TAR-001")
+def test_an_empty_body_after_a_seal_leaves_nothing_of_the_archive_s_end(tmp_path: Path, whole: Whole) -> None:
+    directory = written(tmp_path / "run", whole.ledger, whole.bodies)
+    with open_ledger(directory) as ledger:
+        ledger.seal("passed")
+        ledger.append("x-empty", bodies={"text": Body(b"")})
+
+    assert verified(directory).codes == ("L501",)
+    open_ledger(directory).close()
+    check_valid(directory)
+    assert tails(directory) == []
