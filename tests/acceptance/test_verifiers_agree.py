@@ -17,7 +17,7 @@ from forum_runner.app.verification import Trusted, verify_ledger
 from forum_runner.ledger.source import find_ledger
 from ledgers import LEDGERS
 
-MUTANTS = int(os.environ.get("FORUM_MUTANTS", "60"))
+MUTANTS = int(os.environ.get("FORUM_MUTANTS", "120"))
 SEED = int(os.environ.get("FORUM_SEED", "1"))
 Said = dict[str, Any]
 

@@ -30,9 +30,8 @@ def commitment(salted: bytes) -> str:
 
 
 def header(name: bytes, size: int) -> bytes:
-    before, after, rest = _frame(size)
-    checksum = b"%06o\0 " % (rest + sum(name))
-    return name + bytes(_NAME_BYTES - len(name)) + before + checksum + after
+    before, after, rest, _ = _frame(size)
+    return b"".join((name, bytes(_NAME_BYTES - len(name)), before, b"%06o\0 " % (rest + sum(name)), after))
 
 
 def padding(size: int) -> int:
@@ -40,16 +39,19 @@ def padding(size: int) -> int:
 
 
 def member(folder: str, digest: str, content: bytes) -> bytes:
+    """In one go, as it is done for every body that is written."""
+    before, after, rest, pad = _frame(len(content))
     name = f"{folder}/{digest}".encode()
-    return b"".join((header(name, len(content)), content, bytes(padding(len(content)))))
+    checksum = b"%06o\0 " % (rest + sum(name))
+    return b"".join((name, bytes(_NAME_BYTES - len(name)), before, checksum, after, content, pad))
 
 
 @lru_cache(maxsize=4096)
-def _frame(size: int) -> tuple[bytes, bytes, int]:
-    """What a header holds before and after its checksum, the name left out, and the sum of these bytes."""
+def _frame(size: int) -> tuple[bytes, bytes, int, bytes]:
+    """What a header holds before and after its checksum, the name left out; the sum of these bytes; and the padding."""
     before = b"0000644\x000000000\x000000000\x00%011o\x0000000000000\x00" % size
     after = b"0" + bytes(100) + b"ustar\x0000" + bytes(64) + b"0000000\x000000000\x00" + bytes(167)
-    return before, after, sum(before) + sum(after) + 8 * ord(" ")
+    return before, after, sum(before) + sum(after) + 8 * ord(" "), bytes(padding(size))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 from forum_runner.canonical import canonical
 from forum_runner.errors import UsageError
-from forum_runner.ledger.archive import PLAIN, SALT_BYTES, SALTED, commitment, member
+from forum_runner.ledger.archive import PLAIN, SALT_BYTES, SALTED, commitment
 
 JSON = "application/json"
 TEXT = "text/plain"
@@ -36,22 +36,14 @@ class Body(NamedTuple):
         return cls(canonical(value), JSON, is_sensitive)
 
 
-class StoredBody(NamedTuple):
-    """A body as an entry names it, and as the archive holds it."""
-
-    digest: bytes
-    folder: str
-    content: bytes
-    reference: dict[str, Any]
-
-    def member(self) -> bytes:
-        return member(self.folder, self.reference["digest"], self.content)
+# A body as the archive holds it and as an entry names it: digest, folder, content, reference. A tuple, as one is made
+# for every body that is written.
+StoredBody = tuple[bytes, str, bytes, dict[str, Any]]
 
 
 def store_plain(body: Body) -> StoredBody:
-    digest = hashlib.sha256(body.data).digest()
-    reference = {"bytes": len(body.data), "digest": digest.hex(), "type": body.type}
-    return StoredBody(digest, PLAIN, body.data, reference)
+    digest = sha256(body.data).digest()
+    return digest, PLAIN, body.data, {"bytes": len(body.data), "digest": digest.hex(), "type": body.type}
 
 
 def store_salted(body: Body, salt: Salt) -> StoredBody:
@@ -60,7 +52,7 @@ def store_salted(body: Body, salt: Salt) -> StoredBody:
         raise ValueError(f"a salt has {SALT_BYTES} bytes")
     digest = commitment(content)
     reference = {"bytes": len(body.data), "digest": digest, "salted": True, "type": body.type}
-    return StoredBody(bytes.fromhex(digest), SALTED, content, reference)
+    return bytes.fromhex(digest), SALTED, content, reference
 
 
 def copy_name(output: str, type_: str) -> str:

@@ -18,14 +18,17 @@ class TimeWriter:
 
     __slots__ = ("_clock", "_latest", "_prefix", "_second")
 
-    def __init__(self, clock: Clock, latest: int = 0) -> None:
+    def __init__(self, clock: Clock | None, latest: int = 0) -> None:
+        """Without a clock, by the system's."""
         self._clock = clock
         self._latest = latest
         self._second = -1
         self._prefix = b""
 
     def now(self) -> bytes:
-        self._latest = max(self._clock(), self._latest)
+        now = time.time_ns() // 1_000 if self._clock is None else self._clock()
+        if now > self._latest:
+            self._latest = now
         second, micro = divmod(self._latest, 1_000_000)
         if second != self._second:
             self._prefix = datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S").encode()

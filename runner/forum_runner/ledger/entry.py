@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
@@ -17,6 +17,7 @@ from forum_runner.ledger.layout import FORMAT, MAX_CAUSES, MAX_DEPTH, MAX_LINE_B
 # A float such as 1.0 in orjson's text: a schema takes it for an integer. Every other float fails the schemas of the
 # closed kinds. In a string such text is harmless, and only looked at twice.
 FLOAT = re.compile(rb"\.0[,\]}]")
+_INTEGERS = frozenset({int})
 _LINE = b'{"actor":%b,"at":"%b","bodies":%b,"causes":%b,"data":%b,"kind":"%b","prev":"%b","run":"%b","seq":%d,"v":%d}'
 
 
@@ -29,13 +30,8 @@ class EntryError(ForumError):
         super().__init__(f"cannot store an entry of the kind '{kind}': {reason}")
 
 
-class Place(NamedTuple):
-    """Where an entry stands: what the writer knows without being told."""
-
-    run: bytes
-    seq: int
-    prev: bytes
-    at: bytes
+# Where an entry stands, which the writer knows without being told: run, seq, prev and at.
+Place = tuple[bytes, int, bytes, bytes]
 
 
 def encode_entry(
@@ -49,10 +45,11 @@ def encode_entry(
     """The line of an entry, without its LF. The keys of the envelope stand in RFC 8785 order."""
     run, seq, prev, at = place
     try:
-        written = _data(kind, data, bodies)
-        references = orjson.dumps(bodies, option=orjson.OPT_SORT_KEYS)
+        who, what, is_own = _told_by(actor, kind)
+        written = (_own_data if is_own else _data)(kind, data, bodies)
+        references = orjson.dumps(bodies, option=orjson.OPT_SORT_KEYS) if bodies else b"{}"
         earlier = _causes(causes, seq, kind) if causes else b"[]"
-        line = _LINE % (_actor(actor, kind), at, references, earlier, written, kind.encode(), prev, run, seq, FORMAT)
+        line = _LINE % (who, at, references, earlier, written, what, prev, run, seq, FORMAT)
     except (orjson.JSONEncodeError, CanonicalError, UnicodeEncodeError) as error:
         raise EntryError(kind, str(error)) from error
     if len(line) > MAX_LINE_BYTES:
@@ -61,14 +58,20 @@ def encode_entry(
 
 
 @lru_cache(maxsize=1024)
-def _actor(actor: str, kind: str) -> bytes:
+def _told_by(actor: str, kind: str) -> tuple[bytes, bytes, bool]:
+    """The actor and the kind as a line has them, and whether the kind is one's own."""
     if not fits("actor", actor):
         raise EntryError(kind, f"{actor!r} is no actor: `runner`, or `agent:` or `person:` and a name without spaces")
-    return orjson.dumps(actor)
+    is_own = kind.startswith(OWN_PREFIX) and fits("kind", kind)
+    if not is_own and kind not in kinds():
+        raise EntryError(kind, "there is no such kind; your own begin with 'x-'")
+    return orjson.dumps(actor), kind.encode(), is_own
 
 
 def _causes(causes: Sequence[int], seq: int, kind: str) -> bytes:
-    if set(map(type, causes)) != {int}:
+    if len(causes) == 1 and type(causes[0]) is int and 0 <= causes[0] < seq:
+        return b"[%d]" % causes[0]
+    if not _INTEGERS.issuperset(map(type, causes)):
         raise EntryError(kind, "causes are the seqs of earlier entries")
     ascending = sorted(set(causes)) if len(causes) > 1 else causes
     if ascending[0] < 0 or ascending[-1] >= seq or len(ascending) > MAX_CAUSES:
@@ -77,8 +80,6 @@ def _causes(causes: Sequence[int], seq: int, kind: str) -> bytes:
 
 
 def _data(kind: str, data: Mapping[str, Any], bodies: Mapping[str, Any]) -> bytes:
-    if kind not in kinds():
-        return _own_data(kind, data, bodies)
     validator = parts_validator(kind)
     parts = {"data": data, "bodies": bodies}
     if not validator.is_valid(parts):
@@ -91,19 +92,22 @@ def _data(kind: str, data: Mapping[str, Any], bodies: Mapping[str, Any]) -> byte
 
 def _own_data(kind: str, data: Mapping[str, Any], bodies: Mapping[str, Any]) -> bytes:
     """A kind of one's own has any data; that its bodies have a form that fits is quicker seen without a schema."""
-    if not kind.startswith(OWN_PREFIX) or not fits("kind", kind):
-        raise EntryError(kind, "there is no such kind; your own begin with 'x-'")
     if not isinstance(data, dict):
         raise EntryError(kind, f"its data is a {type(data).__name__}, and not a dict")
     for name, body in bodies.items():
-        if not fits("name", name):
-            raise EntryError(kind, f"{name!r} is no name of a body: lower-case letters, digits and '_'")
-        if not fits("type", body["type"]):
-            raise EntryError(kind, f"{body['type']!r} is no media type, such as text/plain")
+        _check_own_body(kind, name, body["type"])
     if len(bodies) > MAX_BODIES:
         raise EntryError(kind, f"it has {len(bodies)} bodies, and {MAX_BODIES} are allowed")
     has_plain_keys = _is_flat(data) or _check_values(kind, data)
     return orjson.dumps(data, option=orjson.OPT_SORT_KEYS) if has_plain_keys else canonical(data)
+
+
+@lru_cache(maxsize=1024)
+def _check_own_body(kind: str, name: str, type_: str) -> None:
+    if not fits("name", name):
+        raise EntryError(kind, f"{name!r} is no name of a body: lower-case letters, digits and '_'")
+    if not fits("type", type_):
+        raise EntryError(kind, f"{type_!r} is no media type, such as text/plain")
 
 
 def _is_flat(data: Mapping[str, Any]) -> bool:

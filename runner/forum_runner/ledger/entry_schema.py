@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 import jsonschema_rs
@@ -21,7 +21,6 @@ def kinds() -> frozenset[str]:
     return frozenset(branch["if"]["properties"]["kind"]["const"] for branch in schema("entry")["allOf"])
 
 
-@lru_cache(maxsize=4096)
 def fits(what: str, text: str) -> bool:
     """Whether a text can be an `actor`, a `kind`, the `name` of a body or its `type`, by the schema of an entry."""
     rule = _text_rules()[what]

@@ -44,6 +44,7 @@ class LedgerFiles:
         self._ledger = ledger
         self._bodies = bodies
         self.durability = Durability(durability)
+        self.syncs_each = self.durability is Durability.EACH
         self._synced_at = time.monotonic()
         self._has_unsynced_bodies = False
 
@@ -92,13 +93,13 @@ class LedgerFiles:
 
     def write(self, bodies: Sequence[bytes], lines: Sequence[bytes], *, is_sealed: bool) -> None:
         """Bodies first, and on disk first. A seal has the end of the archive before it, and is synced at once."""
-        wants_sync = self._wants_sync(is_sealed=is_sealed)
+        wants_sync = self.syncs_each or self._is_due(is_sealed=is_sealed)
         if bodies or is_sealed:
             data = b"".join(bodies)
             _write(self._bodies, data + END if is_sealed else data, self.bodies_end)
             self.bodies_end += len(data)
             self._has_unsynced_bodies = True
-            if not is_sealed and len(data) < len(END):
+            if len(data) < len(END) and not is_sealed:
                 # It may have taken the place of an end of the archive, and is too short to cover all of it.
                 os.ftruncate(self._bodies, self.bodies_end)
         if wants_sync and self._has_unsynced_bodies:
@@ -110,9 +111,10 @@ class LedgerFiles:
         if wants_sync:
             os.fdatasync(self._ledger)
 
-    def _wants_sync(self, *, is_sealed: bool) -> bool:
-        if self.durability is not Durability.BATCH:
-            return self.durability is Durability.EACH
+    def _is_due(self, *, is_sealed: bool) -> bool:
+        """Whether the syncs of `batch` are due."""
+        if self.durability is Durability.NONE:
+            return False
         now = time.monotonic()
         if not is_sealed and now - self._synced_at < _BATCH_S:
             return False

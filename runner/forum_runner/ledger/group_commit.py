@@ -22,6 +22,8 @@ class GroupCommit:
         self._writer = writer
         self._waiting: list[asyncio.Future[None]] = []
         self._is_committing = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._syncs_each = writer.syncs_each
 
     async def append(
         self,
@@ -34,14 +36,15 @@ class GroupCommit:
     ) -> int:
         """As `LedgerWriter.append`: when it returns, the entry is acknowledged."""
         seq = self._writer.stage(kind, data, bodies=bodies, causes=causes, actor=actor)
-        if not self._writer.syncs_each:
+        if not self._syncs_each:
             self._writer.commit()
             return seq
-        loop = asyncio.get_running_loop()
-        done = loop.create_future()
+        if self._loop is None:
+            self._loop = asyncio.get_running_loop()
+        done = self._loop.create_future()
         self._waiting.append(done)
         if not self._is_committing:
-            self._commit(loop)
+            self._commit(self._loop)
         await done
         return seq
 

@@ -2,38 +2,54 @@
 
 from __future__ import annotations
 
-import hashlib
+from hashlib import sha256
 
-EMPTY_ROOT = hashlib.sha256().digest()
+EMPTY_ROOT = sha256().digest()
+_WAITING = 64
 
 
 def node_hash(left: bytes, right: bytes) -> bytes:
-    return hashlib.sha256(b"\1" + left + right).digest()
+    return sha256(b"\1" + left + right).digest()
 
 
 class MerkleTree:
-    """Keeps the roots of the complete subtrees on the right edge: log n hashes, whatever the size."""
+    """Keeps the roots of the complete subtrees on the right edge: log n hashes, whatever the size.
 
-    __slots__ = ("_edge", "size")
+    A few leaves wait to be taken in together, which is quicker than one by one.
+    """
+
+    __slots__ = ("_edge", "_taken", "_waiting", "size")
 
     def __init__(self) -> None:
         self.size = 0
+        self._taken = 0
+        self._waiting: list[bytes] = []
         self._edge: list[bytes] = []
 
     def add(self, leaf: bytes) -> None:
-        """Adds a leaf hash. Every subtree that it completes takes the place of its two halves."""
-        edge = self._edge
-        count = self.size
-        while count & 1:
-            leaf = hashlib.sha256(b"\1" + edge.pop() + leaf).digest()
-            count >>= 1
-        edge.append(leaf)
+        """Adds a leaf hash."""
+        self._waiting.append(leaf)
         self.size += 1
+        if len(self._waiting) == _WAITING:
+            self._take_in()
 
     def root(self) -> bytes:
+        self._take_in()
         if not self._edge:
             return EMPTY_ROOT
         root = self._edge[-1]
         for left in reversed(self._edge[:-1]):
             root = node_hash(left, root)
         return root
+
+    def _take_in(self) -> None:
+        """Every subtree that a leaf completes takes the place of its two halves."""
+        edge = self._edge
+        for number, leaf in enumerate(self._waiting, self._taken):
+            node = leaf
+            while number & 1:
+                node = sha256(b"\1" + edge.pop() + node).digest()
+                number >>= 1
+            edge.append(node)
+        self._taken = self.size
+        self._waiting.clear()

@@ -10,19 +10,20 @@ import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from forum_runner import __version__
 from forum_runner.errors import ForumError, UsageError
-from forum_runner.ledger.archive import SALT_BYTES
+from forum_runner.ledger.archive import SALT_BYTES, member
 from forum_runner.ledger.body import Body, Salt, StoredBody, copy_name, store_plain, store_salted
 from forum_runner.ledger.clock import Clock, TimeWriter, wall_clock
-from forum_runner.ledger.entry import EntryError, Place, encode_entry
+from forum_runner.ledger.entry import EntryError, encode_entry
 from forum_runner.ledger.entry_schema import may_follow_a_seal
-from forum_runner.ledger.files import Durability, LedgerFiles, sync_directory
-from forum_runner.ledger.layout import CHECKPOINT, OUTPUTS, ZERO_HASH, leaf_hash
+from forum_runner.ledger.files import LedgerFiles, sync_directory
+from forum_runner.ledger.layout import CHECKPOINT, OUTPUTS, ZERO_HASH
 from forum_runner.ledger.merkle import MerkleTree
 from forum_runner.write_file import write_file
 
@@ -36,8 +37,8 @@ NO_TOTALS = dict.fromkeys(
 class LedgerBrokenError(ForumError):
     """A write failed, so nobody knows what is on disk: the writer takes no more entries until it is opened again."""
 
-    def __init__(self, error: BaseException) -> None:
-        reason = error.strerror if isinstance(error, OSError) else type(error).__name__
+    def __init__(self, error: BaseException | None) -> None:
+        reason = error.strerror if isinstance(error, OSError) else "it was interrupted"
         super().__init__(f"the ledger could not be written: {reason}; what it holds stays readable")
 
 
@@ -68,7 +69,7 @@ class LedgerWriter:
     ) -> None:
         self._files = files
         self._state = state
-        self._now = TimeWriter(clock, state.latest).now
+        self._now = TimeWriter(None if clock is wall_clock else clock, state.latest).now
         self._salt = salt
         self._run = state.run.encode()
         self._staging = threading.Lock()
@@ -78,6 +79,9 @@ class LedgerWriter:
         self._seals = False
         self._committed = state.tree.size
         self._broken: BaseException | None = None
+        # Set while the state is between two entries, or two commits: interrupts may come anywhere, and more than one.
+        self._is_staging = False
+        self._is_committing = False
 
     @property
     def directory(self) -> Path:
@@ -104,7 +108,7 @@ class LedgerWriter:
     @property
     def syncs_each(self) -> bool:
         """Whether a commit waits for the disk."""
-        return self._files.durability is Durability.EACH
+        return self._files.syncs_each
 
     @property
     def is_sealed(self) -> bool:
@@ -120,7 +124,8 @@ class LedgerWriter:
         actor: str = "runner",
     ) -> int:
         """Writes an entry; when it returns, the entry is acknowledged. Its seq comes back."""
-        seq = self.stage(kind, data, bodies=bodies, causes=causes, actor=actor)
+        with self._staging:
+            seq = self._place(kind, data, bodies or {}, causes, actor)
         self.commit()
         return seq
 
@@ -135,42 +140,43 @@ class LedgerWriter:
     ) -> int:
         """Gives an entry its place. It is written, and acknowledged, by the next `commit`."""
         with self._staging:
-            return self._place(kind, data, bodies, causes, actor)
+            return self._place(kind, data, bodies or {}, causes, actor)
 
     def _place(
         self,
         kind: str,
         data: Mapping[str, Any] | None,
-        bodies: Mapping[str, Body] | None = None,
+        bodies: Mapping[str, Body],
         causes: Sequence[int] = (),
         actor: str = "runner",
     ) -> int:
         """With the lock held: between the number of an entry and its hash no other entry may come."""
-        if self._broken is not None:
+        if self._broken is not None or self._is_staging:
             raise LedgerBrokenError(self._broken)
         state = self._state
         seq = state.tree.size
         if seq == 0 or state.has_seal or kind == "run.opened":
             self._check_place(kind, seq)
-        stored = [(name, self._store(bodies[name])) for name in sorted(bodies)] if bodies else []
-        references = {name: body.reference for name, body in stored}
-        place = Place(self._run, seq, state.head, self._now())
+        stored: list[StoredBody] = []
+        references: dict[str, Any] = {}
+        for name in sorted(bodies) if len(bodies) > 1 else bodies:
+            body = self._store(bodies[name])
+            stored.append(body)
+            references[name] = body[3]
+        place = (self._run, seq, state.head, self._now())
         line = encode_entry(place, actor, kind, causes, {} if data is None else data, references)
-        try:
-            for _, body in stored:
-                if body.digest not in state.stored:
-                    state.stored.add(body.digest)
-                    self._bodies.append(body.member())
-            leaf = leaf_hash(line)
-            state.head = leaf.hex().encode()
-            state.tree.add(leaf)
-            self._lines.append(line + b"\n")
-            self._seals = state.is_sealed = kind == "run.sealed"
-            state.has_seal = state.has_seal or state.is_sealed
-        except BaseException as error:
-            # An interrupt may come between any two of these, and the chain would lack a line or a body.
-            self._broken = error
-            raise
+        self._is_staging = True
+        for digest, folder, content, reference in stored:
+            if digest not in state.stored:
+                state.stored.add(digest)
+                self._bodies.append(member(folder, reference["digest"], content))
+        leaf = sha256(b"\0" + line).digest()
+        state.head = leaf.hex().encode()
+        state.tree.add(leaf)
+        self._lines.append(line + b"\n")
+        self._seals = state.is_sealed = kind == "run.sealed"
+        state.has_seal = state.has_seal or state.is_sealed
+        self._is_staging = False
         return seq
 
     def _check_place(self, kind: str, seq: int) -> None:
@@ -184,7 +190,7 @@ class LedgerWriter:
             return store_salted(body, self._salt)
         stored = store_plain(body)
         # A digest that was redacted is never named again: the same bytes get a salt, and with it another digest.
-        return store_salted(body, self._salt) if stored.digest in self._state.redacted else stored
+        return store_salted(body, self._salt) if stored[0] in self._state.redacted else stored
 
     def commit(self) -> None:
         """Writes what was staged, by whomever. Those who come while another commits wait, and find their work done."""
@@ -192,29 +198,31 @@ class LedgerWriter:
         with self._committing:
             if self._committed >= wanted:
                 return
-            if self._broken is not None:
+            if self._broken is not None or self._is_committing:
                 raise LedgerBrokenError(self._broken)
+            self._is_committing = True
+            with self._staging:
+                bodies, lines, seals = self._bodies, self._lines, self._seals
+                self._bodies, self._lines, self._seals = [], [], False
+                reached = self._state.tree.size
             try:
-                with self._staging:
-                    bodies, lines, seals = self._bodies, self._lines, self._seals
-                    self._bodies, self._lines, self._seals = [], [], False
-                    reached = self._state.tree.size
                 self._files.write(bodies, lines, is_sealed=seals)
-                self._committed = reached
-            except BaseException as error:
-                raise self._break(error) from error
-
-    def _break(self, error: BaseException) -> BaseException:
-        """What fails, or is interrupted, leaves a state that nobody knows: no entry is taken from then on."""
-        self._broken = error
-        return LedgerBrokenError(error) if isinstance(error, OSError) else error
+            except OSError as error:
+                self._broken = error
+                raise LedgerBrokenError(error) from error
+            self._committed = reached
+            self._is_committing = False
 
     @contextmanager
     def _breaking(self) -> Iterator[None]:
+        """What fails here, or is interrupted, leaves a state that nobody knows: no entry is taken from then on."""
         try:
             yield
         except BaseException as error:
-            raise self._break(error) from error
+            self._broken = error
+            if isinstance(error, OSError):
+                raise LedgerBrokenError(error) from error
+            raise
 
     def answer(self, output: str, value: Body, *, causes: Sequence[int] = ()) -> int:
         """Records one of the plan's named outputs, once, and writes its plain copy."""
@@ -238,12 +246,18 @@ class LedgerWriter:
 
         facts = {"status": status, "counts": dict(counts or NO_COUNTS), "totals": dict(totals or NO_TOTALS)}
         with self._staging:
-            tree = self._state.tree
-            seq = self._place("run.sealed", {**facts, "root": tree.root().hex()})
-            checkpoint = Checkpoint(self.run, tree.size, tree.root())
+            seq = self._place("run.sealed", {**facts, "root": self._root().hex()}, {})
+            checkpoint = Checkpoint(self.run, self.size, self._root())
         self.commit()
         write_file(self.directory / CHECKPOINT, checkpoint.note().write())
         return seq
+
+    def _root(self) -> bytes:
+        """The Merkle root so far; a tree that is interrupted while it takes leaves in is not to be trusted again."""
+        self._is_staging = True
+        root = self._state.tree.root()
+        self._is_staging = False
+        return root
 
     def redact(self, seq: int, body: str, reason: str, *, actor: str = "runner") -> int:
         """Takes the bytes of a body away, and records that; a sealed ledger is sealed again."""
@@ -273,7 +287,7 @@ class LedgerWriter:
     def close(self) -> None:
         """Commits what is staged, syncs, and gives the lock back."""
         try:
-            if self._broken is None:
+            if self._broken is None and not self._is_staging and not self._is_committing:
                 self.commit()
                 with self._breaking():
                     self._files.sync()
