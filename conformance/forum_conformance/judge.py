@@ -55,11 +55,6 @@ def judge_stream(stream: BinaryIO, *, levels: frozenset[int] = ALL_LEVELS, given
     return _Judgement(lambda: nullcontext(stream), None, levels, given or Given()).report()
 
 
-def with_their_ground(levels: frozenset[int]) -> frozenset[int]:
-    """The levels, and those that they stand on."""
-    return levels | {level for level in (1, 2) if any(level < other for other in levels)}
-
-
 class _Judgement:
     def __init__(
         self,
@@ -70,7 +65,7 @@ class _Judgement:
     ) -> None:
         self._open_ledger = open_ledger
         self._directory = directory
-        self._levels = with_their_ground(levels)
+        self._levels = levels | {1, 2}
         self._given = given
         self._findings = Findings()
         self._reasons = {level: "not asked for" for level in LEVELS if level not in self._levels}
@@ -78,7 +73,7 @@ class _Judgement:
     def report(self) -> Report:
         seals = Seals(self._witnesses())
         with self._open_ledger() as stream:
-            reading = read_through(stream, seals, self._findings, is_chain_asked=2 in self._levels)
+            reading = read_through(stream, seals, self._findings)
         if self._findings.count:
             for level in (3, 4, 5):
                 self._reasons.setdefault(level, "levels 1 and 2 do not hold")

@@ -25,8 +25,8 @@ class Reading:
         return self.status is not None
 
 
-def read_through(stream: BinaryIO, seals: Seals, findings: Findings, *, is_chain_asked: bool) -> Reading:
-    chain = Chain(findings if is_chain_asked else Findings())
+def read_through(stream: BinaryIO, seals: Seals, findings: Findings) -> Reading:
+    chain = Chain(findings)
     head: str | None = None
     last: Entry | None = None
     redacted: set[str] = set()

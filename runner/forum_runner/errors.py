@@ -5,7 +5,9 @@ ForumError
 ├── CanonicalError      a value that RFC 8785 cannot write
 ├── MisplacedTaskError  a wave plan whose tasks and waves do not match (graph/model.py)
 ├── MalformedKeyError, MalformedNoteError, MalformedCheckpointError, MalformedProofError  (ledger/)
-├── BrokenLedgerError   a ledger whose bytes or chain do not hold, where they must (app/proofs.py)
+├── EntryError          an entry that cannot be stored (ledger/entry.py)
+├── LedgerBrokenError   a ledger whose writing failed (ledger/writer.py)
+├── DamagedLedgerError  a ledger that does not hold, where it must (ledger/verification/report.py)
 └── EmptyLedgerError    a ledger without an entry (app/proofs.py)
 
 What is wrong with a manifest is not an error but a finding: see finding.py.

@@ -49,15 +49,15 @@ def _write(path: Path, data: bytes) -> None:
             os.fsync(stream.fileno())
         Path(name).chmod(0o666 & ~_umask())
         Path(name).replace(path)
-        _sync_directory(path.parent)
+        sync_directory(path.parent)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
 
 
-def _sync_directory(directory: Path) -> None:
-    """Makes a name durable; a system that cannot sync directories is left to its own ways."""
-    handle = os.open(directory, os.O_RDONLY)
+def sync_directory(directory: Path) -> None:
+    """Makes names in a directory durable: new ones, and those that a rename gave."""
+    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(handle)
     finally:

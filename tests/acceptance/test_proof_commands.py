@@ -174,10 +174,13 @@ def test_a_ledger_with_a_torn_tail_after_its_seal_counts_as_not_sealed(folder: P
 @pytest.mark.parametrize(
     ("lines", "sentence"),
     [
-        ([*LINES[:2], *LINES[3:]], "forum: 'run' does not hold: line 2: L201 "),
-        ([*LINES[:2], LINES[2].replace(b"x-note", b"x-nota"), *LINES[3:]], "forum: 'run' does not hold: line 3: L201 "),
-        ([*LINES[:2], b"{}", *LINES[2:]], "forum: 'run' does not hold: line 2: L105 "),
-        ([*LINES, b"x"], "forum: 'run' does not hold: line 7: L102 "),
+        ([*LINES[:2], *LINES[3:]], "forum: the ledger in 'run' does not hold at entry 2: L201 "),
+        (
+            [*LINES[:2], LINES[2].replace(b"x-note", b"x-nota"), *LINES[3:]],
+            "forum: the ledger in 'run' does not hold at entry 3: L201 ",
+        ),
+        ([*LINES[:2], b"{}", *LINES[2:]], "forum: the ledger in 'run' does not hold at entry 2: L105 "),
+        ([*LINES, b"x"], "forum: the ledger in 'run' does not hold at entry 7: L102 "),
     ],
 )
 @pytest.mark.parametrize(

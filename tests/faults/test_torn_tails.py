@@ -96,7 +96,7 @@ def test_bodies_cut_at_any_byte_that_an_entry_names_are_damage_and_no_torn_tail(
         with pytest.raises(DamagedLedgerError) as refused:
             open_ledger(directory)
 
-        assert {refused.value.code} == found <= {"L301", "L302"}
+        assert {refused.value.finding.code} == found <= {"L301", "L302"}
         assert bytes_in(directory) == before
 
 

@@ -8,30 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from forum_runner.errors import ExitCode, ForumError, UsageError
-from forum_runner.ledger.checkpoint import Checkpoint, MalformedCheckpointError, read_checkpoint
-from forum_runner.ledger.layout import ZERO_HASH
-from forum_runner.ledger.lines import leaf_of
+from forum_runner.ledger.checkpoint import MAX_CHECKPOINT_BYTES, Checkpoint, MalformedCheckpointError, read_checkpoint
 from forum_runner.ledger.merkle import MerkleTree
 from forum_runner.ledger.merkle_path import ConsistencyPath, InclusionPath
 from forum_runner.ledger.note import MalformedKeyError, Note, SignerKey, VerifierKey
 from forum_runner.ledger.proof import ConsistencyProof, InclusionProof, Proof
 from forum_runner.ledger.source import LedgerSource
-from forum_runner.ledger.verification.bytes_level import LineFault, LineReader
-from forum_runner.ledger.verification.chain_level import Chain
-from forum_runner.ledger.verification.report import Finding, Findings
+from forum_runner.ledger.verification.chain_level import Chain, checked_entries
+from forum_runner.ledger.verification.report import Findings
 from forum_runner.write_file import write_file
 
 _MAX_KEY_FILE_BYTES = 4_096
-
-
-class BrokenLedgerError(ForumError):
-    """A ledger whose bytes or chain do not hold: nothing is said of it that a reader could rely on."""
-
-    exit_code = ExitCode.NOT_VERIFIED
-
-    def __init__(self, name: str, finding: Finding) -> None:
-        self.finding = finding
-        super().__init__(f"'{name}' does not hold: line {finding.seq}: {finding.code} {finding.sentence}")
 
 
 class EmptyLedgerError(ForumError):
@@ -98,23 +85,14 @@ def prove_consistency(source: LedgerSource, from_size: int, size: int | None) ->
 
 def _read(source: LedgerSource, size: int | None, look: Callable[[int, bytes, bytes], None]) -> Covered:
     """Reads all of a ledger and checks its bytes and chain; `look` is shown the first `size` lines and their hashes."""
-    findings = Findings()
-    reader, chain, tree = LineReader(), Chain(findings), MerkleTree()
-    previous, kind, count = ZERO_HASH, "", 0
+    chain, tree = Chain(Findings()), MerkleTree()
+    kind, count = "", 0
     with source.lines() as lines:
-        for seq, line in enumerate(lines):
-            try:
-                entry = reader.read(line)
-            except LineFault as fault:
-                raise BrokenLedgerError(source.name, Finding(fault.code, seq, str(fault))) from fault
-            chain.look(seq, entry, previous)
-            if findings.listed:
-                raise BrokenLedgerError(source.name, findings.listed[0])
-            leaf = leaf_of(line)
+        for seq, line, entry, leaf in checked_entries(lines, chain, source.name):
             if size is None or seq < size:
                 tree.add(leaf)
                 look(seq, line, leaf)
-            previous, kind, count = leaf.hex(), entry["kind"], seq + 1
+            kind, count = entry["kind"], seq + 1
     if chain.run is None:
         raise EmptyLedgerError(source.name)
     if size is not None and size > count:
@@ -125,7 +103,8 @@ def _read(source: LedgerSource, size: int | None, look: Callable[[int, bytes, by
 def read_pin(path: Path) -> Checkpoint | None:
     """The pin that a file holds; None if there is no such file yet."""
     try:
-        return read_checkpoint(path.read_bytes())[0]
+        with path.open("rb") as stream:
+            return read_checkpoint(stream.read(MAX_CHECKPOINT_BYTES + 1))[0]
     except FileNotFoundError:
         return None
     except OSError as error:

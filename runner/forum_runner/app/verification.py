@@ -17,6 +17,8 @@ from forum_runner.ledger.verification.seal_level import PIN, Expected
 from forum_runner.ledger.verification.two_processes import verify_quickly
 from forum_runner.ledger.verification.verifier import ALL_LEVELS, Request
 
+_MAX_FILE_BYTES = 1 << 20
+
 
 @dataclass(frozen=True, slots=True)
 class Trusted:
@@ -79,8 +81,10 @@ def _checkpoint_files(source: LedgerSource, trusted: Trusted) -> Mapping[str, Pa
 
 
 def _read(path: Path) -> bytes:
+    """At most a little more than a checkpoint or a proof may have."""
     try:
-        return path.read_bytes()
+        with path.open("rb") as stream:
+            return stream.read(_MAX_FILE_BYTES + 1)
     except OSError as error:
         raise UsageError(f"cannot read '{path}': {error.strerror}") from error
 

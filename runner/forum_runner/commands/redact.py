@@ -28,7 +28,7 @@ def command(run: str, seq: int, body: str, reason: str, by: str | None) -> int:
 
     if not reason.strip():
         raise click.BadParameter("it is empty", param_hint="--reason")
-    actor = f"person:{by or getpass.getuser()}"
+    actor = f"person:{by or _user()}"
     if not re.fullmatch(r"person:[!-~]{1,200}", actor):
         raise click.BadParameter("a name has no spaces, and only letters of ASCII", param_hint="--by")
     source = find_ledger(run)
@@ -38,3 +38,10 @@ def command(run: str, seq: int, body: str, reason: str, by: str | None) -> int:
     if torn is not None and torn.is_dir():
         say_aside(f"forum: '{torn}' keeps what crashes left half-written; it is not searched, look there too")
     return 0
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError) as error:
+        raise click.UsageError("the user of this process has no name here; give --by NAME") from error

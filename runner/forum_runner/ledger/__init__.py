@@ -1,6 +1,7 @@
 """The ledger: an append-only, hash-chained record of a run, and everything that checks it.
 
-    from forum_runner.ledger import Body, create_ledger, verify
+    from pathlib import Path
+    from forum_runner.ledger import Body, Verdict, create_ledger, find_ledger, verify
 
     with create_ledger(Path("run")) as ledger:
         ledger.append("x-note", {"count": 3}, bodies={"text": Body.text("three")})
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
     from forum_runner.ledger.files import Durability as Durability
     from forum_runner.ledger.files import LedgerBusyError as LedgerBusyError
     from forum_runner.ledger.group_commit import GroupCommit as GroupCommit
-    from forum_runner.ledger.recovery import DamagedLedgerError as DamagedLedgerError
     from forum_runner.ledger.source import LedgerSource as LedgerSource
     from forum_runner.ledger.source import find_ledger as find_ledger
+    from forum_runner.ledger.verification.report import DamagedLedgerError as DamagedLedgerError
     from forum_runner.ledger.verification.report import Verdict as Verdict
     from forum_runner.ledger.verification.report import VerifyReport as VerifyReport
     from forum_runner.ledger.verification.verifier import Request as Request
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Body": "body",
-    "DamagedLedgerError": "recovery",
+    "DamagedLedgerError": "verification.report",
     "Durability": "files",
     "EntryError": "entry",
     "GroupCommit": "group_commit",

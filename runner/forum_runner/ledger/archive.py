@@ -20,7 +20,7 @@ SALT_BYTES = 32
 _SALT_TAG = b"forum:salted:v1\n"
 _CHUNK = 1 << 20
 _NAME_BYTES = 100
-_SIZE = slice(124, 136)
+_SIZE = slice(124, 135)
 _OCTAL = frozenset(b"01234567")
 
 
@@ -54,6 +54,16 @@ def _frame(size: int) -> tuple[bytes, bytes, int, bytes]:
     return before, after, sum(before) + sum(after) + 8 * ord(" "), bytes(padding(size))
 
 
+def parse_header(head: bytes) -> tuple[bytes, int] | None:
+    """The name and the size that a header gives, if it is one of the only form."""
+    name = head[:_NAME_BYTES].partition(b"\0")[0]
+    digits = head[_SIZE]
+    if len(head) != BLOCK or not _OCTAL.issuperset(digits):
+        return None
+    size = int(digits, 8)
+    return (name, size) if head == header(name, size) else None
+
+
 @dataclass(frozen=True, slots=True)
 class Member:
     """A member as found. `digest` is that of its content: the commitment, where it stands among the salted ones."""
@@ -71,10 +81,6 @@ class Member:
     @property
     def named(self) -> str:
         return self.name.partition("/")[2]
-
-    @property
-    def content_offset(self) -> int:
-        return self.offset + BLOCK
 
     @property
     def end(self) -> int:
@@ -102,13 +108,10 @@ class Archive:
             yield found
 
     def _member(self, head: bytes, read: Callable[[int], bytes]) -> Member | None:
-        name = head[:_NAME_BYTES].partition(b"\0")[0]
-        digits = head[_SIZE]
-        if digits[11] or not _OCTAL.issuperset(digits[:11]):
+        parsed = parse_header(head)
+        if parsed is None:
             return None
-        size = int(digits[:11], 8)
-        if head != header(name, size):
-            return None
+        name, size = parsed
         is_salted = name.startswith(b"salted/")
         pad = padding(size)
         if size <= _CHUNK:

@@ -14,7 +14,7 @@ from forum_runner.ledger.verification.report import Finding
 _ORIGIN = re.compile(r"forum/([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})")
 _SIZE = re.compile(r"0|[1-9][0-9]{0,15}")
 _ROOT_BYTES = 32
-_MAX_BYTES = 1 << 20
+MAX_CHECKPOINT_BYTES = 1 << 20
 
 
 class MalformedCheckpointError(ForumError):
@@ -49,8 +49,8 @@ def read_checkpoint(data: bytes) -> tuple[Checkpoint, Note]:
 
 def open_checkpoint(data: bytes, key: VerifierKey | None) -> Checkpoint | Finding:
     """What can be told of a checkpoint before the ledger is read: L506, and with a key L510."""
-    if len(data) > _MAX_BYTES:
-        return Finding("L506", None, f"the checkpoint has more than {_MAX_BYTES:,} bytes")
+    if len(data) > MAX_CHECKPOINT_BYTES:
+        return Finding("L506", None, f"the checkpoint has more than {MAX_CHECKPOINT_BYTES:,} bytes")
     try:
         checkpoint, note = read_checkpoint(data)
     except MalformedCheckpointError as error:

@@ -50,7 +50,7 @@ def encode_entry(
         references = orjson.dumps(bodies, option=orjson.OPT_SORT_KEYS) if bodies else b"{}"
         earlier = _causes(causes, seq, kind) if causes else b"[]"
         line = _LINE % (who, at, references, earlier, written, what, prev, run, seq, FORMAT)
-    except (orjson.JSONEncodeError, CanonicalError, UnicodeEncodeError) as error:
+    except (orjson.JSONEncodeError, CanonicalError, ValueError) as error:
         raise EntryError(kind, str(error)) from error
     if len(line) > MAX_LINE_BYTES:
         raise EntryError(kind, f"its line would have {len(line):,} bytes, and {MAX_LINE_BYTES:,} are allowed")

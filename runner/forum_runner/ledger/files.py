@@ -8,10 +8,12 @@ import time
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
+from typing import NoReturn
 
 from forum_runner.errors import UsageError
 from forum_runner.ledger.archive import END
-from forum_runner.ledger.layout import BODIES, LEDGER
+from forum_runner.ledger.layout import BODIES, LEDGER, OUTPUTS
+from forum_runner.write_file import sync_directory
 
 _BATCH_S = 1.0
 _OLD = os.O_RDWR | os.O_CLOEXEC
@@ -55,6 +57,10 @@ class LedgerFiles:
         The bodies come first: a ledger whose bodies are not there would be damaged.
         """
         to_sync = _make_directory(directory)
+        if (directory / LEDGER).exists() and (directory / LEDGER).stat().st_size:
+            # Whoever writes it holds its lock; nothing is made beside it, whether it is being written or not.
+            os.close(_open_locked(directory / LEDGER, _OLD))
+            _refuse(directory / LEDGER)
         bodies = _open_locked(directory / BODIES, _OLD | os.O_CREAT)
         try:
             _refuse_if_filled(bodies, directory / BODIES)
@@ -65,6 +71,8 @@ class LedgerFiles:
         files = cls(directory, ledger, bodies, durability)
         try:
             _refuse_if_filled(ledger, directory / LEDGER)
+            if any((directory / OUTPUTS).glob("*")):
+                _refuse(directory / OUTPUTS)
             for path in to_sync if files.durability is not Durability.NONE else ():
                 sync_directory(path)
         except BaseException:
@@ -91,9 +99,12 @@ class LedgerFiles:
         files._has_unsynced_bodies = True
         return files
 
-    def write(self, bodies: Sequence[bytes], lines: Sequence[bytes], *, is_sealed: bool) -> None:
-        """Bodies first, and on disk first. A seal has the end of the archive before it, and is synced at once."""
-        wants_sync = self.syncs_each or self._is_due(is_sealed=is_sealed)
+    def write(self, bodies: Sequence[bytes], lines: Sequence[bytes], *, is_sealed: bool, is_end: bool) -> None:
+        """Bodies first, and on disk first. A seal has the end of the archive before it.
+
+        At the end of a run, or of a part of it, nothing waits for a later sync.
+        """
+        wants_sync = self.syncs_each or self._is_due(is_end=is_end)
         if bodies or is_sealed:
             data = b"".join(bodies)
             _write(self._bodies, data + END if is_sealed else data, self.bodies_end)
@@ -111,19 +122,19 @@ class LedgerFiles:
         if wants_sync:
             os.fdatasync(self._ledger)
 
-    def _is_due(self, *, is_sealed: bool) -> bool:
+    def _is_due(self, *, is_end: bool) -> bool:
         """Whether the syncs of `batch` are due."""
         if self.durability is Durability.NONE:
             return False
         now = time.monotonic()
-        if not is_sealed and now - self._synced_at < _BATCH_S:
+        if not is_end and now - self._synced_at < _BATCH_S:
             return False
         self._synced_at = now
         return True
 
-    def sync(self) -> None:
-        """Whatever was written so far, unless nothing is ever to be synced."""
-        if self.durability is not Durability.NONE and self._ledger != _CLOSED:
+    def sync(self, *, always: bool = False) -> None:
+        """Whatever was written so far; where nothing is to be synced, only if it must `always` be."""
+        if (always or self.durability is not Durability.NONE) and self._ledger != _CLOSED:
             os.fdatasync(self._bodies)
             os.fdatasync(self._ledger)
 
@@ -171,18 +182,13 @@ def _make_directory(directory: Path) -> list[Path]:
     return [directory, directory.parent, *(path.parent for path in missing)]
 
 
-def sync_directory(directory: Path) -> None:
-    """Makes names in a directory durable: new ones, and those that a rename gave."""
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def _refuse_if_filled(descriptor: int, path: Path) -> None:
     if os.fstat(descriptor).st_size:
-        raise UsageError(f"'{path}' is there already; a ledger is begun in a directory of its own")
+        _refuse(path)
+
+
+def _refuse(path: Path) -> NoReturn:
+    raise UsageError(f"'{path}' is there already; a ledger is begun in a directory of its own")
 
 
 def _open_locked(path: Path, flags: int) -> int:

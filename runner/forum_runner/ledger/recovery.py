@@ -9,39 +9,27 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from forum_runner.errors import ExitCode, ForumError, UsageError
+from forum_runner.errors import UsageError
 from forum_runner.ledger.archive import END
 from forum_runner.ledger.body import Salt
 from forum_runner.ledger.body_index import BodyIndex
-from forum_runner.ledger.clock import Clock, read_time
+from forum_runner.ledger.clock import Clock
 from forum_runner.ledger.copying import restore_copies
-from forum_runner.ledger.files import LedgerFiles, sync_directory
-from forum_runner.ledger.layout import BODIES, LEDGER, TORN, leaf_hash
+from forum_runner.ledger.files import LedgerFiles
+from forum_runner.ledger.layout import BODIES, LEDGER, TORN
 from forum_runner.ledger.lines import Lines
 from forum_runner.ledger.redaction import carry_out
 from forum_runner.ledger.verification.bodies_level import UnreadableArchive, check_bodies
-from forum_runner.ledger.verification.bytes_level import LineFault, LineReader
-from forum_runner.ledger.verification.chain_level import Chain
+from forum_runner.ledger.verification.chain_level import Chain, checked_entries
 from forum_runner.ledger.verification.copies import Copies
-from forum_runner.ledger.verification.report import Findings
+from forum_runner.ledger.verification.report import DamagedLedgerError, Finding, Findings
 from forum_runner.ledger.writer import LedgerState, LedgerWriter
+from forum_runner.write_file import sync_directory
 
 _MENDED_HERE = frozenset({"L306", "L308", "L310"})
 _CHUNK = 1 << 20
 _MAX_TORN = 16
 _SET_ASIDE = re.compile(rf"({LEDGER}|{BODIES})[.]([0-9a-f]{{64}})")
-
-
-class DamagedLedgerError(ForumError):
-    """A ledger that does not hold: nothing is added to it."""
-
-    exit_code = ExitCode.NOT_VERIFIED
-
-    def __init__(self, directory: Path, code: str, seq: int | None, sentence: str) -> None:
-        self.code = code
-        self.seq = seq
-        place = f" at entry {seq}" if seq is not None else ""
-        super().__init__(f"the ledger in '{directory}' does not hold{place}: {code} {sentence}")
 
 
 def recover(files: LedgerFiles, clock: Clock, salt: Salt) -> LedgerWriter:
@@ -50,7 +38,10 @@ def recover(files: LedgerFiles, clock: Clock, salt: Salt) -> LedgerWriter:
     files.ledger_end, files.bodies_end = found.ledger_end, found.bodies_end
     if found.state.is_sealed:
         files.end_archive()
-    carry_out(files, found.index, found.copies)
+    if found.index.redacted:
+        # What takes bytes away must not be more durable than the entries that say so.
+        files.sync(always=True)
+        carry_out(files, found.index, found.copies)
     restore_copies(files.directory, found.copies)
     writer = LedgerWriter(files, found.state, clock, salt)
     for start in range(0, len(torn), _MAX_TORN):
@@ -75,25 +66,19 @@ class _Scan:
         self.state.stored = set(self.index)
         self.state.redacted = set(self.index.redacted)
         self.state.answers = self.copies.outputs()
+        self.state.sealed_as = self.last_seal
         self.bodies_end = self._read_bodies()
 
     def _read_lines(self) -> LedgerState:
         chain = Chain(self._findings)
-        reader = LineReader()
         state = LedgerState("")
         at = ""
         with (self.directory / LEDGER).open("rb") as stream:
-            for seq, line in enumerate(Lines(stream)):
-                try:
-                    entry = reader.read(line)
-                except LineFault as fault:
-                    raise DamagedLedgerError(self.directory, fault.code, seq, str(fault)) from fault
-                chain.look(seq, entry, state.head.decode())
-                self._refuse_findings()
+            for seq, line, entry, leaf in checked_entries(Lines(stream), chain, str(self.directory)):
                 for code in self.index.look(seq, entry):
-                    raise DamagedLedgerError(self.directory, code, seq, "it names a body in a way that cannot be")
+                    finding = Finding(code, seq, "it names a body in a way that cannot be")
+                    raise DamagedLedgerError(str(self.directory), finding)
                 self._note(seq, entry)
-                leaf = leaf_hash(line)
                 state.head = leaf.hex().encode()
                 state.tree.add(leaf)
                 state.is_sealed = entry["kind"] == "run.sealed"
@@ -101,13 +86,13 @@ class _Scan:
                 self.ledger_end += len(line) + 1
         if chain.run is None:
             raise UsageError(f"the ledger in '{self.directory}' has no entry: nothing was ever recorded in it")
-        state.run, state.latest, state.has_seal = chain.run, read_time(at), chain.is_sealed
+        state.run, state.latest, state.has_seal = chain.run, at.encode(), chain.is_sealed
         return state
 
     def _note(self, seq: int, entry: dict[str, Any]) -> None:
         self.copies.look(seq, entry)
         if entry["kind"] == "run.sealed":
-            self.last_seal = entry["data"]
+            self.last_seal = {key: entry["data"][key] for key in ("status", "counts", "totals")}
         elif entry["kind"] == "run.repaired":
             self.known_torn |= {item["digest"] for item in entry["data"]["torn"]}
 
@@ -116,26 +101,28 @@ class _Scan:
         try:
             end = check_bodies(self.index, path, self._findings, is_sealed=self.state.is_sealed)
         except UnreadableArchive as error:
-            raise DamagedLedgerError(self.directory, "L301", None, str(error)) from error
+            raise DamagedLedgerError(str(self.directory), Finding("L301", None, str(error))) from error
         self._refuse_findings()
         return end
 
     def _refuse_findings(self) -> None:
         for finding in self._findings.listed if self._findings.codes - _MENDED_HERE else ():
             if finding.code not in _MENDED_HERE:
-                raise DamagedLedgerError(self.directory, finding.code, finding.seq, finding.sentence)
+                raise DamagedLedgerError(str(self.directory), finding)
 
 
 def _set_aside(files: LedgerFiles, found: _Scan) -> Iterator[dict[str, Any]]:
     """Cuts the torn tails, each when its copy is on disk; tells these, and those of an opening that was killed."""
     folder = files.directory / TORN
+    told = found.known_torn
     for name, end in ((LEDGER, found.ledger_end), (BODIES, found.bodies_end)):
         if _has_torn_tail(files.directory / name, end):
-            _copy_tail(files.directory / name, end, folder)
+            # The same bytes may have been torn off before; then their copy is there, and is told again.
+            told = told - {_copy_tail(files.directory / name, end, folder)}
             files.cut(name, end)
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         named = _SET_ASIDE.fullmatch(path.name)
-        if named and named[2] not in found.known_torn:
+        if named and named[2] not in told:
             yield {"file": named[1], "bytes": path.stat().st_size, "digest": named[2]}
 
 
@@ -146,7 +133,8 @@ def _has_torn_tail(path: Path, end: int) -> bool:
     return bool(tail) and not (path.name == BODIES and tail == END)
 
 
-def _copy_tail(path: Path, start: int, folder: Path) -> None:
+def _copy_tail(path: Path, start: int, folder: Path) -> str:
+    """The digest of the tail, under which its copy is kept."""
     folder.mkdir(exist_ok=True)
     hasher = hashlib.sha256()
     part = folder / f".{path.name}"
@@ -160,3 +148,4 @@ def _copy_tail(path: Path, start: int, folder: Path) -> None:
     part.replace(folder / f"{path.name}.{hasher.hexdigest()}")
     sync_directory(folder)
     sync_directory(folder.parent)
+    return hasher.hexdigest()

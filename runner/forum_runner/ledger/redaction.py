@@ -13,10 +13,11 @@ from forum_runner.errors import UsageError
 from forum_runner.ledger.archive import BLOCK, PLAIN, REDACTED, SALTED, header
 from forum_runner.ledger.body_index import BodyIndex
 from forum_runner.ledger.body_reader import BodyReader
-from forum_runner.ledger.files import LedgerFiles, sync_directory
+from forum_runner.ledger.files import LedgerFiles
 from forum_runner.ledger.layout import BODIES, LEDGER
 from forum_runner.ledger.lines import Lines
 from forum_runner.ledger.verification.copies import Copies
+from forum_runner.write_file import sync_directory
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,7 @@ def take_away(files: LedgerFiles, digests: Iterable[str], copies: Copies) -> Non
                     files.overwrite_body(offset - BLOCK, header(f"{REDACTED}/{digest}".encode(), size), size)
             for name in copies.files_of(digest):
                 path = files.directory / name
-                if path.exists():
+                # A link may lead out of the run directory, to files that are none of ours.
+                if path.exists() and not path.parent.is_symlink():
                     path.unlink()
                     sync_directory(path.parent)

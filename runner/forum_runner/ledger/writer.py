@@ -17,16 +17,18 @@ from typing import Any, Self
 
 from forum_runner import __version__
 from forum_runner.errors import ForumError, UsageError
-from forum_runner.ledger.archive import SALT_BYTES, member
+from forum_runner.ledger.archive import MAX_BODY_BYTES, SALT_BYTES, member
 from forum_runner.ledger.body import Body, Salt, StoredBody, copy_name, store_plain, store_salted
 from forum_runner.ledger.clock import Clock, TimeWriter, wall_clock
 from forum_runner.ledger.entry import EntryError, encode_entry
 from forum_runner.ledger.entry_schema import may_follow_a_seal
-from forum_runner.ledger.files import LedgerFiles, sync_directory
+from forum_runner.ledger.files import LedgerFiles
 from forum_runner.ledger.layout import CHECKPOINT, OUTPUTS, ZERO_HASH
 from forum_runner.ledger.merkle import MerkleTree
-from forum_runner.write_file import write_file
+from forum_runner.write_file import sync_directory, write_file
 
+_VERBS = {"run.sealed": "seal", "body.redacted": "redact"}
+_ENDS = frozenset({"run.sealed", "run.paused"})
 IMPLEMENTATION = {"name": "forum-runner", "version": __version__}
 NO_COUNTS = dict.fromkeys(("passed", "failed", "tolerated", "skipped", "stopped", "refused", "cancelled"), 0)
 NO_TOTALS = dict.fromkeys(
@@ -45,7 +47,7 @@ class LedgerBrokenError(ForumError):
 class LedgerState:
     """What the next entry depends on: the chain so far, and the bodies that are stored already."""
 
-    __slots__ = ("answers", "has_seal", "head", "is_sealed", "latest", "redacted", "run", "stored", "tree")
+    __slots__ = ("answers", "has_seal", "head", "is_sealed", "latest", "redacted", "run", "sealed_as", "stored", "tree")
 
     def __init__(self, run: str) -> None:
         self.run = run
@@ -53,10 +55,11 @@ class LedgerState:
         self.tree = MerkleTree()
         self.stored: set[bytes] = set()
         self.redacted: set[bytes] = set()
-        self.latest = 0
+        self.latest = b""
         self.is_sealed = False
         self.has_seal = False
         self.answers: set[str] = set()
+        self.sealed_as: dict[str, Any] | None = None
 
 
 def random_salt() -> bytes:
@@ -77,6 +80,7 @@ class LedgerWriter:
         self._lines: list[bytes] = []
         self._bodies: list[bytes] = []
         self._seals = False
+        self._ends = False
         self._committed = state.tree.size
         self._broken: BaseException | None = None
         # Set while the state is between two entries, or two commits: interrupts may come anywhere, and more than one.
@@ -124,6 +128,7 @@ class LedgerWriter:
         actor: str = "runner",
     ) -> int:
         """Writes an entry; when it returns, the entry is acknowledged. Its seq comes back."""
+        self._refuse_what_has_its_own_verb(kind)
         with self._staging:
             seq = self._place(kind, data, bodies or {}, causes, actor)
         self.commit()
@@ -139,6 +144,7 @@ class LedgerWriter:
         actor: str = "runner",
     ) -> int:
         """Gives an entry its place. It is written, and acknowledged, by the next `commit`."""
+        self._refuse_what_has_its_own_verb(kind)
         with self._staging:
             return self._place(kind, data, bodies or {}, causes, actor)
 
@@ -175,9 +181,14 @@ class LedgerWriter:
         state.tree.add(leaf)
         self._lines.append(line + b"\n")
         self._seals = state.is_sealed = kind == "run.sealed"
+        self._ends = self._ends or kind in _ENDS
         state.has_seal = state.has_seal or state.is_sealed
         self._is_staging = False
         return seq
+
+    def _refuse_what_has_its_own_verb(self, kind: str) -> None:
+        if kind in _VERBS:
+            raise EntryError(kind, f"it is written by `{_VERBS[kind]}`, which does what it tells")
 
     def _check_place(self, kind: str, seq: int) -> None:
         if (kind == "run.opened") != (seq == 0):
@@ -186,6 +197,8 @@ class LedgerWriter:
             raise EntryError(kind, "the ledger is sealed")
 
     def _store(self, body: Body) -> StoredBody:
+        if len(body.data) > MAX_BODY_BYTES - SALT_BYTES:
+            raise UsageError(f"a body has at most {MAX_BODY_BYTES - SALT_BYTES:,} bytes")
         if body.is_sensitive:
             return store_salted(body, self._salt)
         stored = store_plain(body)
@@ -202,11 +215,11 @@ class LedgerWriter:
                 raise LedgerBrokenError(self._broken)
             self._is_committing = True
             with self._staging:
-                bodies, lines, seals = self._bodies, self._lines, self._seals
-                self._bodies, self._lines, self._seals = [], [], False
+                bodies, lines, seals, ends = self._bodies, self._lines, self._seals, self._ends
+                self._bodies, self._lines, self._seals, self._ends = [], [], False, False
                 reached = self._state.tree.size
             try:
-                self._files.write(bodies, lines, is_sealed=seals)
+                self._files.write(bodies, lines, is_sealed=seals, is_end=ends)
             except OSError as error:
                 self._broken = error
                 raise LedgerBrokenError(error) from error
@@ -226,10 +239,12 @@ class LedgerWriter:
 
     def answer(self, output: str, value: Body, *, causes: Sequence[int] = ()) -> int:
         """Records one of the plan's named outputs, once, and writes its plain copy."""
-        if output in self._state.answers:
-            raise EntryError("answer.given", f"the output '{output}' was given before")
-        seq = self.append("answer.given", {"output": output}, bodies={"value": value}, causes=causes)
-        self._state.answers.add(output)
+        with self._staging:
+            if output in self._state.answers:
+                raise EntryError("answer.given", f"the output '{output}' was given before")
+            seq = self._place("answer.given", {"output": output}, {"value": value}, causes)
+            self._state.answers.add(output)
+        self.commit()
         outputs = self.directory / OUTPUTS
         with self._breaking():
             if not outputs.is_dir():
@@ -246,7 +261,10 @@ class LedgerWriter:
 
         facts = {"status": status, "counts": dict(counts or NO_COUNTS), "totals": dict(totals or NO_TOTALS)}
         with self._staging:
+            if self._state.sealed_as not in (None, facts):
+                raise EntryError("run.sealed", "a seal stood before, with another status, counts or totals")
             seq = self._place("run.sealed", {**facts, "root": self._root().hex()}, {})
+            self._state.sealed_as = facts
             checkpoint = Checkpoint(self.run, self.size, self._root())
         self.commit()
         write_file(self.directory / CHECKPOINT, checkpoint.note().write())
@@ -279,6 +297,8 @@ class LedgerWriter:
             self._state.redacted.add(digest)
         self.commit()
         with self._breaking():
+            # What takes bytes away must not be more durable than the entry that says so.
+            self._files.sync(always=True)
             take_away(self._files, [target.digest], target.copies)
         if was_sealed and target.last_seal is not None:
             self.seal(target.last_seal["status"], target.last_seal["counts"], target.last_seal["totals"])

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from forum_runner.finding import visible
 from forum_runner.ledger.verification.report import Level, Verdict, VerifyReport
 from forum_runner.report import counted
+from forum_runner.report.paint import painted
 
-_COLORS = {"ok": "32", "fail": "31", "incomplete": "33", "not checked": "2"}
-_VERDICT_COLORS = {Verdict.VALID: "32", Verdict.INVALID: "31", Verdict.INCOMPLETE: "33"}
+_COLORS = {"ok": "green", "fail": "red", "incomplete": "yellow", "not checked": None}
+_VERDICT_COLORS = {Verdict.VALID: "green", Verdict.INVALID: "red", Verdict.INCOMPLETE: "yellow"}
 _ABOUT = {
     "bytes": "every line is a canonical entry that fits its schema",
     "chain": "every entry names the hash of the one before",
-    "bodies": "every body is there and has its digest",
+    "bodies": "every body is there and has its digest, or is recorded as redacted",
     "semantics": "the entries tell a lawful run of the wave plan",
     "seal": "the run is sealed, and checkpoints agree",
 }
@@ -18,15 +20,15 @@ _ABOUT = {
 
 def render_verification(report: VerifyReport, *, color: bool) -> str:
     run = f" run {report.run}" if report.run else ""
-    lines = [f"{_paint(str(report.verdict), _VERDICT_COLORS[report.verdict], color=color)}{run}: {_told(report)}"]
+    lines = [f"{painted(str(report.verdict), color, fg=_VERDICT_COLORS[report.verdict])}{run}: {_told(report)}"]
     lines += [_level(level, color=color) for level in report.levels]
     for finding in report.findings:
         place = f"entry {finding.seq}: " if finding.seq is not None else ""
-        lines.append(f"{place}{finding.code} {_plain(finding.sentence)}")
+        lines.append(f"{place}{finding.code} {visible(finding.sentence)}")
     if report.more_findings:
         lines.append(f"... and {counted(report.more_findings, 'finding')} more")
     for checkpoint in report.checkpoints:
-        signed = f", signed by {_plain(checkpoint.signed_by)}" if checkpoint.signed_by else ""
+        signed = f", signed by {visible(checkpoint.signed_by)}" if checkpoint.signed_by else ""
         lines.append(f"agrees with the {_SOURCES[checkpoint.source]} of {checkpoint.size:,} entries{signed}")
     if report.head:
         lines.append(f"head {report.head}")
@@ -43,7 +45,7 @@ def _told(report: VerifyReport) -> str:
 
 
 def _level(level: Level, *, color: bool) -> str:
-    status = _paint(f"{level.status:<11}", _COLORS[level.status], color=color)
+    status = painted(f"{level.status:<11}", color, fg=_COLORS[level.status])
     if level.status == "ok":
         more = _ABOUT[level.name]
     elif level.reason:
@@ -51,12 +53,3 @@ def _level(level: Level, *, color: bool) -> str:
     else:
         more = f"first bad entry {level.first_bad_seq}" if level.first_bad_seq is not None else "see below"
     return f"  {level.level} {level.name:<9}  {status}  {more}"
-
-
-def _paint(text: str, code: str, *, color: bool) -> str:
-    return f"\x1b[{code}m{text}\x1b[0m" if color else text
-
-
-def _plain(text: str) -> str:
-    """What comes out of a ledger cannot steer a terminal."""
-    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)

@@ -154,7 +154,7 @@ def test_standard_input_is_a_bare_ledger(command: Command, directory: Path, monk
 @pytest.mark.parametrize(
     ("levels", "checked"),
     [
-        ("1", [1]),
+        ("1", [1, 2]),
         ("2", [1, 2]),
         ("3", [1, 2, 3]),
         ("4", [1, 2, 4]),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from hashlib import sha256
 from typing import Any
 
 from forum_runner.canonical import canonical
 from forum_runner.ledger.replay.plan import PlannedTask, tasks_of
 from forum_runner.ledger.replay.state import Expansion, Gate, RunState, Unit
 from forum_runner.ledger.replay.unlawful import Unlawful
-from forum_runner.ledger.replay.values import has_bytes, is_value, read_items
+from forum_runner.ledger.replay.values import has_digest, is_value, read_items
 
 Entry = Mapping[str, Any]
 
@@ -82,7 +83,8 @@ def task_expanded(state: RunState, seq: int, entry: Entry) -> None:
         raise Unlawful("L419", f"'{task.id}' cannot have {count} instances")
     if not is_value(state, task.foreach["from"], items):
         raise Unlawful("L419", f"the items of '{task.id}' are not what its foreach takes")
-    state.expansions[task.id] = Expansion(seq, count, items)
+    digests = [sha256(canonical(item)).digest() for item in found] if found is not None else None
+    state.expansions[task.id] = Expansion(seq, count, digests)
 
 
 def edge_delivered(state: RunState, seq: int, entry: Entry) -> None:
@@ -97,7 +99,7 @@ def edge_delivered(state: RunState, seq: int, entry: Entry) -> None:
     if value is None:
         expansion = state.expansions[unit.task.id]
         check_cause(entry, expansion.seq, f"which expanded '{unit.task.id}'")
-        holds = _is_item(state, expansion, unit.index or 0, body)
+        holds = expansion.items is None or has_digest(state, body, expansion.items[unit.index or 0])
     else:
         tasks = list(tasks_of(value))
         check_ended(state, unit.name, tasks)
@@ -108,11 +110,6 @@ def edge_delivered(state: RunState, seq: int, entry: Entry) -> None:
         raise Unlawful("L407", f"what is handed to '{unit.name}' as '{name}' is not what its upstream put out")
     unit.delivered = (unit.delivered or set()) | {name}
     unit.delivered_at = seq
-
-
-def _is_item(state: RunState, expansion: Expansion, index: int, body: Mapping[str, Any]) -> bool:
-    items = read_items(state, expansion.items)
-    return items is None or has_bytes(state, body, canonical(items[index]))
 
 
 def route_decided(state: RunState, _seq: int, entry: Entry) -> None:

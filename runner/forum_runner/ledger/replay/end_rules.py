@@ -37,17 +37,18 @@ def task_ended(state: RunState, seq: int, entry: Entry) -> None:
 
 def _end_foreach(state: RunState, task: PlannedTask, seq: int, entry: Entry) -> None:
     data = entry["data"]
-    states = [unit.state if unit is not None else None for unit in state.instances(task.id)]
-    if task.id in state.ends or None in states:
+    expansion = state.expansions.get(task.id)
+    states = [unit.state for unit in state.instances(task.id)]
+    if task.id in state.ends or None in states or (expansion and len(states) != expansion.instances):
         raise Unlawful("L417", f"'{task.id}' has ended already, or one of its instances has not")
-    holds = task.id in state.expansions and all(found in ("passed", "tolerated") for found in states)
+    holds = expansion is not None and all(found in ("passed", "tolerated") for found in states)
     if not _may_end(task, data["state"], data.get("reason"), holds=holds, has_begun=_has_begun(state, task)):
         raise Unlawful("L417", f"'{task.id}' cannot end {data['state']} after what happened")
     state.ends[task.id] = End(seq, data["state"])
 
 
 def _has_begun(state: RunState, task: PlannedTask) -> bool:
-    return any(unit is not None and unit.has_begun for unit in state.instances(task.id))
+    return any(unit.has_begun for unit in state.instances(task.id))
 
 
 def _may_end(task: PlannedTask, state: str, reason: str | None, *, holds: bool, has_begun: bool) -> bool:

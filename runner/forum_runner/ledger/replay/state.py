@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from forum_runner.ledger.body_reader import BodyReader
@@ -79,9 +79,12 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
+    """`items` are the digests of the items, or None if they cannot be read; `units` the instances that have begun."""
+
     seq: int
     instances: int
-    items: Reference
+    items: list[bytes] | None
+    units: dict[int, Unit] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +121,14 @@ class RunState:
         expansion = self.expansions.get(instance[1]) if instance else None
         if instance is None or expansion is None or int(instance[2]) >= expansion.instances:
             raise Unlawful("L402", f"'{name}' is no task, or instance of one, that could do this")
-        return Unit(name, self.plan.tasks[instance[1]], int(instance[2]))
+        unit = Unit(name, self.plan.tasks[instance[1]], int(instance[2]))
+        expansion.units[int(instance[2])] = unit
+        return unit
 
-    def instances(self, task: str) -> list[Unit | None]:
-        """The instances of an expanded task, in order; None for one that has no entry yet."""
+    def instances(self, task: str) -> list[Unit]:
+        """The instances of a task that have an entry, in order."""
         expansion = self.expansions.get(task)
-        return [self.units.get(f"{task}[{i}]") for i in range(expansion.instances)] if expansion else []
+        return [unit for _, unit in sorted(expansion.units.items())] if expansion else []
 
     def open_call(self, unit: Unit, call: Call) -> None:
         self.budgets.reserve(unit.task, call.agent, call.reserved)

@@ -47,6 +47,14 @@ def read_items(state: RunState, body: Reference) -> list[Any] | None:
     return items
 
 
+def has_digest(state: RunState, body: Reference, digest: bytes) -> bool:
+    """Whether a body has the bytes of this digest."""
+    if "salted" not in body:
+        return bool(body["digest"] == digest.hex())
+    found = state.bodies.read(dict(body))
+    return found is None or hashlib.sha256(found).digest() == digest
+
+
 def has_bytes(state: RunState, body: Reference, expected: bytes) -> bool:
     if "salted" not in body:
         return bool(hashlib.sha256(expected).hexdigest() == body["digest"])
@@ -69,7 +77,7 @@ def _evaluate(state: RunState, value: Mapping[str, Any]) -> Any:
     if "task" in value:
         made = _json(state, _output(state, value["task"]))
     elif "each" in value:
-        passed = [unit for unit in state.instances(value["each"]) if unit is not None and unit.state == "passed"]
+        passed = [unit for unit in state.instances(value["each"]) if unit.state == "passed"]
         made = _made(lambda unit: _select(_json(state, _output(state, unit.name)), value.get("item", "")), passed)
     elif "list" in value:
         made = _made(lambda part: _evaluate(state, part), value["list"])

@@ -28,7 +28,7 @@ class LineReader:
     """Turns lines into entries. The validators of known kinds are at hand, without a call for each line."""
 
     def __init__(self) -> None:
-        self._validators: dict[str, jsonschema_rs.Draft202012Validator] = {}
+        self._validators = {kind: entry_validator(kind) for kind in kinds()}
 
     def read(self, line: bytes) -> dict[str, Any]:
         """The entry that a line holds; a `LineFault` if it does not hold level 1."""
@@ -54,9 +54,9 @@ class LineReader:
     def _validator(self, kind: Any) -> jsonschema_rs.Draft202012Validator:
         found = self._validators.get(kind)
         if found is None:
-            if kind not in kinds() and not kind.startswith(OWN_PREFIX):
+            if type(kind) is not str or not kind.startswith(OWN_PREFIX):
                 raise KeyError(kind)
-            found = self._validators[kind] = entry_validator(kind if kind in kinds() else OWN_PREFIX)
+            return entry_validator(OWN_PREFIX)
         return found
 
 
@@ -72,10 +72,11 @@ def _read_step_by_step(line: bytes) -> dict[str, Any]:
     if not is_canonical:
         raise LineFault("L104", "the line is not in RFC 8785 form")
     kind = entry.get("kind")
-    departure = departure_from(entry_validator(kind if isinstance(kind, str) else ""), entry)
+    is_known = isinstance(kind, str) and kind in kinds()
+    departure = departure_from(entry_validator(str(kind) if is_known else OWN_PREFIX), entry)
     if departure is not None:
         raise LineFault("L105", f"the entry does not fit its schema: {departure}")
-    if kind not in kinds() and not str(kind).startswith(OWN_PREFIX):
+    if not is_known and not str(kind).startswith(OWN_PREFIX):
         raise LineFault("L106", f"'{kind}' is not a known kind of entry")
     return entry
 

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
 from forum_runner.ledger.entry_schema import may_follow_a_seal
-from forum_runner.ledger.verification.report import Findings
+from forum_runner.ledger.layout import ZERO_HASH
+from forum_runner.ledger.lines import leaf_of
+from forum_runner.ledger.verification.bytes_level import LineFault, LineReader
+from forum_runner.ledger.verification.report import DamagedLedgerError, Finding, Findings
 
 
 class Chain:
     """Looks at the entries that hold level 1, in order. `is_sealed` tells whether a seal was among them."""
 
-    __slots__ = ("_at", "_findings", "is_sealed", "run")
+    __slots__ = ("_at", "findings", "is_sealed", "run")
 
     def __init__(self, findings: Findings) -> None:
-        self._findings = findings
+        self.findings = findings
         self._at = ""
         self.run: str | None = None
         self.is_sealed = False
@@ -40,7 +44,7 @@ class Chain:
             self.is_sealed = True
 
     def _tell(self, seq: int, entry: dict[str, Any], previous: str) -> None:
-        add = self._findings.add
+        add = self.findings.add
         causes = entry["causes"]
         if entry["prev"] != previous:
             add("L201", seq, _broken_link(seq, entry["prev"], previous))
@@ -67,3 +71,22 @@ def _broken_link(seq: int, prev: str, previous: str) -> str:
     if seq == 0:
         return "prev is not 64 zeros, as it is in a first entry"
     return f"prev is {prev[:12]}..., and entry {seq - 1} has the hash {previous[:12]}...: one of the two was changed"
+
+
+def checked_entries(
+    lines: Iterable[bytes], chain: Chain, name: str
+) -> Iterator[tuple[int, bytes, dict[str, Any], bytes]]:
+    """Number, line, entry and hash of each line, as long as levels 1 and 2 hold; then a DamagedLedgerError."""
+    read = LineReader().read
+    previous = ZERO_HASH
+    for seq, line in enumerate(lines):
+        try:
+            entry = read(line)
+        except LineFault as fault:
+            raise DamagedLedgerError(name, Finding(fault.code, seq, str(fault))) from fault
+        chain.look(seq, entry, previous)
+        if chain.findings.listed:
+            raise DamagedLedgerError(name, chain.findings.listed[0])
+        leaf = leaf_of(line)
+        yield seq, line, entry, leaf
+        previous = leaf.hex()

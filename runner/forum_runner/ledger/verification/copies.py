@@ -80,6 +80,8 @@ def _is_copy(path: Path, body: dict[str, Any], bodies: BodyReader) -> bool:
     if path.is_symlink() or not path.is_file():
         return False
     try:
+        if path.stat().st_size != body["bytes"]:
+            return False
         data = path.read_bytes()
     except OSError:
         return False

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from forum_runner.errors import ExitCode
+from forum_runner.errors import ExitCode, ForumError
 from forum_runner.ledger.layout import FORMAT
 
 LEVELS = {1: "bytes", 2: "chain", 3: "bodies", 4: "semantics", 5: "seal"}
@@ -43,6 +43,17 @@ class Finding:
     @property
     def level(self) -> int:
         return int(self.code[1])
+
+
+class DamagedLedgerError(ForumError):
+    """A ledger that does not hold, where it must: nothing is added to it, and nothing is said of it."""
+
+    exit_code = ExitCode.NOT_VERIFIED
+
+    def __init__(self, name: str, finding: Finding) -> None:
+        self.finding = finding
+        place = f" at entry {finding.seq}" if finding.seq is not None else ""
+        super().__init__(f"the ledger in '{name}' does not hold{place}: {finding.code} {finding.sentence}")
 
 
 class Findings:

@@ -29,7 +29,12 @@ def _is_worth_it(source: LedgerSource) -> bool:
 
 def _verify_in_two(source: LedgerSource, request: Request) -> VerifyReport | None:
     reading, writing = os.pipe()
-    child = os.fork()
+    try:
+        child = os.fork()
+    except OSError:  # no room for another process
+        os.close(reading)
+        os.close(writing)
+        return None
     if child == 0:
         _answer(writing, source)
     os.close(writing)

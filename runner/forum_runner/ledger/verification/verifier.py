@@ -68,6 +68,7 @@ class Verification:
             self._reasons.setdefault(3, "only a run directory holds bodies")
         self._keeps_index = 3 not in self._reasons
         self._semantics = Semantics(self._found[4], self._reasons)
+        self._redacted: set[str] = set()
         self._entries = 0
         self._head = ZERO_HASH
         self._checkpoints: list[ComparedCheckpoint] = []
@@ -127,6 +128,8 @@ class Verification:
     def _look_higher(self, seq: int, entry: dict[str, Any]) -> None:
         """Levels 3 to 5, as far as they are asked for."""
         self._seals.look(seq, entry, self._found[5])
+        if entry["kind"] == "body.redacted":
+            self._redacted.add(entry["data"]["digest"])
         if self._keeps_index:
             self._look_at_bodies(seq, entry)
         self._semantics.look(seq, entry)
@@ -189,7 +192,7 @@ class Verification:
             entries=self._entries,
             head=self._head if self._entries else None,
             root=root,
-            redacted=len(self._index.redacted),
+            redacted=len(self._redacted),
             levels=tuple(self._level(level, findings) for level in LEVELS),
             findings=tuple(findings.listed),
             more_findings=findings.more,

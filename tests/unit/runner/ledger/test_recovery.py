@@ -187,3 +187,43 @@ def test_copies_go_with_their_body(tmp_path: Path) -> None:
 
     assert list((tmp_path / "run" / "outputs").iterdir()) == []
     assert verify(tmp_path / "run").verdict is Verdict.VALID
+
+
+@pytest.mark.requirement("LEDGER-TORN-002")
+def test_the_same_bytes_torn_off_twice_are_told_twice(run_dir: Path) -> None:
+    for _ in range(2):
+        with (run_dir / "ledger.jsonl").open("ab") as stream:
+            stream.write(b"{torn")
+        open_ledger(run_dir).close()
+
+    kinds = [json.loads(line)["kind"] for line in (run_dir / "ledger.jsonl").read_bytes().split(b"\n")[:-1]]
+    assert kinds.count("run.repaired") == 2
+
+
+def test_a_redaction_does_not_follow_links_out_of_the_run_directory(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    with create_ledger(tmp_path / "run") as ledger:
+        seq = ledger.answer("notes", Body.text("private"))
+        ledger.seal("passed")
+        (tmp_path / "run" / "outputs").rename(elsewhere)
+        (tmp_path / "run" / "outputs").symlink_to(elsewhere)
+        ledger.redact(seq, "value", "gone")
+
+    assert (elsewhere / "notes.txt").read_text() == "private"
+
+
+DAYS = ["2500-01-01T00:00:00.123457Z", "9999-12-31T23:59:59.999999Z", "2026-02-30T00:00:00.000000Z"]
+
+
+@pytest.mark.parametrize("at", DAYS)
+def test_a_ledger_from_any_day_can_be_gone_on_with(tmp_path: Path, at: str) -> None:
+    create_ledger(tmp_path / "run").close()
+    only = json.loads((tmp_path / "run" / "ledger.jsonl").read_bytes())
+    line = json.dumps({**only, "at": at}, sort_keys=True, separators=(",", ":"))
+    (tmp_path / "run" / "ledger.jsonl").write_text(f"{line}\n")
+
+    with open_ledger(tmp_path / "run") as ledger:
+        ledger.append("x-note")
+        ledger.seal("passed")
+
+    assert verify(tmp_path / "run").verdict is Verdict.VALID

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from forum_runner.errors import UsageError
 from forum_runner.ledger import (
     Body,
     Durability,
@@ -261,3 +262,42 @@ def test_a_ledger_is_not_begun_where_one_is(run_dir: Path) -> None:
         create_ledger(run_dir)
 
     assert files(run_dir) == before
+
+
+@pytest.mark.requirement("LEDGER-SEAL-002")
+def test_a_second_seal_cannot_tell_another_end(run_dir: Path) -> None:
+    with create_ledger(run_dir) as ledger:
+        ledger.seal("passed")
+        with pytest.raises(EntryError, match="another status"):
+            ledger.seal("failed")
+        ledger.append("x-remark")
+        ledger.seal("passed")
+
+    assert verify(find_ledger(str(run_dir))).verdict is Verdict.VALID
+
+
+@pytest.mark.parametrize(("kind", "verb"), [("run.sealed", "seal"), ("body.redacted", "redact")])
+def test_entries_that_do_what_they_tell_have_verbs_of_their_own(run_dir: Path, kind: str, verb: str) -> None:
+    with create_ledger(run_dir) as ledger, pytest.raises(EntryError, match=f"written by `{verb}`"):
+        ledger.append(kind, {})
+
+
+@pytest.mark.parametrize("value", [object(), "\ud800", {1: 2}, 1.5])
+def test_an_odd_value_in_a_known_kind_is_refused_clearly(run_dir: Path, value: object) -> None:
+    with create_ledger(run_dir) as ledger, pytest.raises(EntryError):
+        ledger.append("run.paused", {"reason": value})
+
+
+def test_a_ledger_is_not_begun_beside_outputs_of_another(run_dir: Path) -> None:
+    (run_dir / "outputs").mkdir(parents=True)
+    (run_dir / "outputs" / "notes.txt").write_text("old")
+
+    with pytest.raises(UsageError, match="outputs' is there already"):
+        create_ledger(run_dir)
+
+
+def test_bytes_that_are_no_wave_plan_are_refused(run_dir: Path) -> None:
+    with pytest.raises(UsageError, match="not a wave plan"):
+        create_ledger(run_dir, wave_plan=b"{}")
+
+    assert not (run_dir / "ledger.jsonl").exists()
