@@ -81,3 +81,21 @@ def test_both_say_the_same_of_every_mutant_and_call_none_in_reach_valid(name: st
         shutil.rmtree(target)
 
     assert found == []
+
+
+@pytest.mark.requirement("LEDGER-VERIFY-001", "LEDGER-VERIFY-005")
+@pytest.mark.parametrize("levels", [{1}, {2}, {3}, {4}, {5}, {1, 2, 5}])
+def test_both_say_the_same_of_some_levels(levels: set[int], tmp_path: Path) -> None:
+    for name, build in LEDGERS.items():
+        run_dir = build(tmp_path / name)
+
+        judged = said(document_of(judge(run_dir, levels=frozenset(levels))))
+
+        assert judged == said(verify_ledger(find_ledger(str(run_dir)), frozenset(levels), Trusted()).document()), name
+
+
+def test_both_say_the_same_of_a_bare_ledger(tmp_path: Path) -> None:
+    for name, build in LEDGERS.items():
+        ledger = build(tmp_path / name) / "ledger.jsonl"
+
+        assert by_the_judge(ledger) == by_the_runner(ledger), name
