@@ -46,7 +46,7 @@ def judge(path: Path, *, levels: frozenset[int] = ALL_LEVELS, given: Given | Non
     """A directory is a run directory; anything else is a bare ledger, and is read once."""
     directory = path if path.is_dir() else None
     ledger = path / "ledger.jsonl" if directory else path
-    if not ledger.exists():
+    if not ledger.exists() or (directory and not ledger.is_file()):
         raise NoLedger(ledger)
     return _Judgement(lambda: ledger.open("rb"), directory, levels, given or Given()).report()
 
@@ -86,9 +86,12 @@ class _Judgement:
         return Report(facts, levels, self._findings, tuple(seals.held))
 
     def _witnesses(self) -> Iterator[Witness]:
-        if self._directory and (self._directory / "checkpoint").exists():
-            with (self._directory / "checkpoint").open("rb") as stream:
+        own = self._directory / "checkpoint" if self._directory else None
+        if own and own.is_file():
+            with own.open("rb") as stream:
                 yield witness_of("directory", stream.read(MAX_BYTES + 1))
+        elif own and own.exists():
+            yield witness_of("directory", b"")
         if self._given.checkpoint is not None:
             yield witness_of("given", self._given.checkpoint)
         if self._given.pin is not None:
@@ -105,13 +108,12 @@ class _Judgement:
         namings = Namings(findings)
         for entry in self._entries(reading.entries):
             namings.look(entry)
-        try:
-            stream = (self._directory / "bodies.tar").open("rb")
-        except FileNotFoundError:
-            self._tell_broken("bodies.tar is not there")
+        path = self._directory / "bodies.tar"
+        if not path.is_file():
+            self._tell_broken("bodies.tar is not there, or is no regular file")
             self._reasons.setdefault(4, "the wave plan is missing" if namings.wave_plan else "no wave plan is named")
             return
-        with stream:
+        with path.open("rb") as stream:
             scanned = archive.scan(stream)
             store = Store(scanned, stream)
             if is_broken(scanned, store, namings):

@@ -1,6 +1,7 @@
 """`forum verify` and `forum redact`, as a person or a pipeline calls them."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -118,7 +119,7 @@ def test_only_the_levels_that_were_asked_for_count(run_dir: Path) -> None:
     assert report_on("--level", "1-2", run_dir)["levels"][4]["reason"] == "not asked for"
 
 
-@pytest.mark.parametrize("levels", ["0", "6", "1,", "a", "1-9", ""])
+@pytest.mark.parametrize("levels", ["0", "6", "1,", "a", "1-9", "5-1", ""])
 def test_levels_that_do_not_exist_are_wrong_usage(run_dir: Path, levels: str) -> None:
     assert forum("verify", "--level", levels, run_dir).returncode == 2
 
@@ -251,3 +252,36 @@ def test_a_damaged_ledger_is_not_redacted(run_dir: Path) -> None:
     result = forum("redact", run_dir, "--seq", "2", "--body", "prompt", "--reason", "why", "--by", "ann")
 
     assert (result.returncode, b"does not hold" in result.stderr) == (3, True)
+
+
+@pytest.mark.parametrize(("name", "code"), [("bodies.tar", 3), ("checkpoint", 3), ("ledger.jsonl", 2)])
+def test_a_pipe_in_place_of_a_file_keeps_nobody_waiting(run_dir: Path, name: str, code: int) -> None:
+    (run_dir / name).unlink()
+    os.mkfifo(run_dir / name)
+
+    for program in (FORUM, [sys.executable, "-m", "forum_conformance"]):
+        command = "verify" if program is FORUM else "judge"
+        result = subprocess.run([*program, command, run_dir], capture_output=True, timeout=30, check=False)
+        assert result.returncode == code
+
+
+def test_a_proof_is_not_held_against_a_pin_that_is_not_there(run_dir: Path, tmp_path: Path) -> None:
+    proof = forum("prove", "inclusion", run_dir, "--seq", "3").stdout
+
+    result = forum("verify", "--proof", "-", "--pin", tmp_path / "typo", stdin=proof)
+
+    assert (result.returncode, b"there is no pin" in result.stderr) == (2, True)
+    assert forum("verify", "--proof", "-", stdin=proof).returncode == 0
+
+
+def test_the_verdict_is_told_even_if_the_pin_cannot_be_kept(run_dir: Path, tmp_path: Path) -> None:
+    result = forum("verify", run_dir, "--pin", tmp_path / "nowhere" / "pin")
+
+    assert (result.returncode, result.stdout[:5]) == (2, b"valid")
+
+
+def test_a_reader_that_leaves_early_is_not_told_of_damage(run_dir: Path) -> None:
+    line = f"{sys.executable} -m forum_runner trace {run_dir} 20 | head -0"
+    result = subprocess.run(["sh", "-c", line], capture_output=True, check=False)
+
+    assert result.stderr == b""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from forum_runner.app.proofs import read_pin, read_verifier_key, write_pin
 from forum_runner.errors import UsageError
 from forum_runner.ledger.checkpoint import Checkpoint, open_checkpoint
-from forum_runner.ledger.layout import CHECKPOINT
-from forum_runner.ledger.note import VerifierKey
+from forum_runner.ledger.layout import CHECKPOINT, OUTPUTS
 from forum_runner.ledger.source import LedgerSource
 from forum_runner.ledger.verification.report import Finding, Verdict, VerifyReport
 from forum_runner.ledger.verification.seal_level import PIN, Expected
@@ -31,18 +30,20 @@ class Trusted:
 
 
 def verify_ledger(source: LedgerSource, levels: frozenset[int] | None, trusted: Trusted) -> VerifyReport:
-    """Verifies the levels that are asked for, or all that can be; then keeps the pin, if there is one and it holds."""
-    key = read_verifier_key(trusted.key) if trusted.key else None
-    expected, faults = _expected(source, trusted, key)
+    """Verifies the levels that are asked for, or all that can be."""
     if levels is not None:
         _refuse_what_cannot_be_checked(source, levels)
         if 5 not in levels and trusted != Trusted():
             raise UsageError("a head, checkpoint, key or pin is compared by level 5, which is not asked for")
     # The higher levels say nothing of a ledger whose lines and chain were not looked at.
-    report = verify_quickly(source, Request((levels or ALL_LEVELS) | {1, 2}, expected, trusted.head, faults))
-    if trusted.pin and report.verdict is Verdict.VALID and report.run and report.root:
-        write_pin(trusted.pin, Checkpoint(report.run, report.entries, bytes.fromhex(report.root)))
-    return report
+    request = _request(source, trusted, (levels or ALL_LEVELS) | {1, 2})
+    return verify_quickly(source, request)
+
+
+def keep_pin(path: Path, report: VerifyReport) -> None:
+    """Keeps the head of a ledger that is valid; any other leaves the pin alone."""
+    if report.verdict is Verdict.VALID and report.run and report.root:
+        write_pin(path, Checkpoint(report.run, report.entries, bytes.fromhex(report.root)))
 
 
 def _refuse_what_cannot_be_checked(source: LedgerSource, levels: frozenset[int]) -> None:
@@ -51,39 +52,30 @@ def _refuse_what_cannot_be_checked(source: LedgerSource, levels: frozenset[int])
         raise UsageError(f"level {unavailable[0]} needs the run directory, and '{source.name}' is only a ledger")
 
 
-def _expected(source: LedgerSource, trusted: Trusted, key: VerifierKey | None) -> tuple[list[Expected], list[Finding]]:
-    """The checkpoints to compare. A key is for the one that was given or, without one, for the directory's own."""
+def _request(source: LedgerSource, trusted: Trusted, levels: frozenset[int]) -> Request:
+    """A key is for the checkpoint that was given or, without one, for that of the run directory."""
+    key = read_verifier_key(trusted.key) if trusted.key else None
     expected: list[Expected] = []
     faults: list[Finding] = []
-    files = _checkpoint_files(source, trusted)
-    if key is not None and not files:
-        raise UsageError(f"there is no checkpoint that the key '{key.name}' could have signed; give --checkpoint FILE")
-    for name, path in files.items():
-        own_key = key if name == "given" or "given" not in files else None
-        opened = open_checkpoint(_read(path), own_key)
+    if trusted.checkpoint is not None:
+        opened = open_checkpoint(_read(trusted.checkpoint), key)
         if isinstance(opened, Finding):
             faults.append(opened)
         else:
-            expected.append(Expected(name, opened, own_key.name if own_key else None))
+            expected.append(Expected("given", opened, key.name if key else None))
+    elif key is not None and (source.directory is None or not (source.directory / CHECKPOINT).exists()):
+        raise UsageError(f"there is no checkpoint that the key '{key.name}' could have signed; give --checkpoint FILE")
     pin = read_pin(trusted.pin) if trusted.pin else None
     if pin is not None:
         expected.append(Expected(PIN, pin))
-    return expected, faults
-
-
-def _checkpoint_files(source: LedgerSource, trusted: Trusted) -> Mapping[str, Path]:
-    files: dict[str, Path] = {}
-    if source.directory is not None and (source.directory / CHECKPOINT).exists():
-        files["directory"] = source.directory / CHECKPOINT
-    if trusted.checkpoint is not None:
-        files["given"] = trusted.checkpoint
-    return files
+    own_key = key if trusted.checkpoint is None else None
+    return Request(levels, expected, trusted.head, faults, key=own_key)
 
 
 def _read(path: Path) -> bytes:
-    """At most a little more than a checkpoint or a proof may have."""
+    """At most a little more than a checkpoint or a proof may have; `-` is standard input."""
     try:
-        with path.open("rb") as stream:
+        with path.open("rb") if str(path) != "-" else open(0, "rb", closefd=False) as stream:
             return stream.read(_MAX_FILE_BYTES + 1)
     except OSError as error:
         raise UsageError(f"cannot read '{path}': {error.strerror}") from error
@@ -95,6 +87,8 @@ def verify_proof(path: Path, trusted: Trusted) -> VerifiedProof:
     key = read_verifier_key(trusted.key) if trusted.key else None
     checkpoint = _read(trusted.checkpoint) if trusted.checkpoint else None
     pin = read_pin(trusted.pin) if trusted.pin else None
+    if trusted.pin is not None and pin is None:
+        raise UsageError(f"there is no pin '{trusted.pin}' to hold the proof against")
     report = check_proof(_read(path), checkpoint=checkpoint, key=key, pin=pin)
     is_vouched = key is not None or checkpoint is not None or pin is not None
     claim = report.proof.claim() if report.proof is not None else None
@@ -117,5 +111,8 @@ def redact_body(source: LedgerSource, seq: int, body: str, reason: str, actor: s
 
     if source.directory is None:
         raise UsageError(f"'{source.name}' is only a ledger: bodies are redacted in a run directory")
+    for folder in (source.directory, source.directory / OUTPUTS):
+        if folder.exists() and not os.access(folder, os.W_OK):
+            raise UsageError(f"'{folder}' cannot be written, and what is redacted must go from there")
     with open_ledger(source.directory) as ledger:
         return ledger.redact(seq, body, reason, actor=actor)

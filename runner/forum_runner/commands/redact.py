@@ -21,6 +21,8 @@ def command(run: str, seq: int, body: str, reason: str, by: str | None) -> int:
 
     RUN is a run directory or the id of a run. The bytes are overwritten where they stand, for every entry that names
     them; an entry says so, and why. The chain still holds, and a sealed ledger is sealed again. This cannot be undone.
+
+    Exits 3 if the ledger does not hold, and 2 if there is nothing to redact.
     """
     from forum_runner.app.verification import redact_body
     from forum_runner.ledger.layout import TORN
@@ -28,6 +30,10 @@ def command(run: str, seq: int, body: str, reason: str, by: str | None) -> int:
 
     if not reason.strip():
         raise click.BadParameter("it is empty", param_hint="--reason")
+    if not reason.isascii() and any("\ud800" <= letter <= "\udfff" for letter in reason):
+        raise click.BadParameter("it is not valid UTF-8", param_hint="--reason")
+    if by == "":
+        raise click.BadParameter("it is empty", param_hint="--by")
     actor = f"person:{by or _user()}"
     if not re.fullmatch(r"person:[!-~]{1,200}", actor):
         raise click.BadParameter("a name has no spaces, and only letters of ASCII", param_hint="--by")

@@ -64,7 +64,7 @@ def command(
 
 
 def _verify_ledger(run: str, levels: frozenset[int] | None, trusted: Trusted, *, as_json: bool) -> int:
-    from forum_runner.app.verification import verify_ledger
+    from forum_runner.app.verification import keep_pin, verify_ledger
     from forum_runner.ledger.source import find_ledger
 
     report = verify_ledger(find_ledger(run), levels, trusted)
@@ -77,6 +77,8 @@ def _verify_ledger(run: str, levels: frozenset[int] | None, trusted: Trusted, *,
 
         color = wants_color(sys.stdout)
         say(render_verification(report, color=color), newline=False, color=color)
+    if trusted.pin is not None:
+        keep_pin(trusted.pin, report)
     return report.verdict.exit_code
 
 
@@ -109,5 +111,7 @@ def _read_levels(text: str | None) -> frozenset[int] | None:
     found: set[int] = set()
     for part in text.split(","):
         first, _, last = part.partition("-")
+        if int(last or first) < int(first):
+            raise click.BadParameter(f"'{part}' goes backwards", param_hint="--level")
         found |= set(range(int(first), int(last or first) + 1))
     return frozenset(found)

@@ -39,6 +39,7 @@ def create_ledger(
 
     `origin` names the run that this one goes on from, and the head of its ledger.
     """
+    directory = Path(directory)
     if run is not None and not _is_run_id(run):
         raise UsageError(f"'{run}' is no id of a run: a UUID of version 7, in lower case")
     try:
@@ -94,6 +95,7 @@ def open_ledger(
     salt: Salt = random_salt,
 ) -> LedgerWriter:
     """A ledger that is there already: verified, repaired where its tail was torn, and locked."""
+    directory = Path(directory)
     try:
         files = LedgerFiles.open(directory, durability)
     except OSError as error:

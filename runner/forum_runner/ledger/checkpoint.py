@@ -5,9 +5,10 @@ from __future__ import annotations
 import base64
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 from forum_runner.canonical import MAX_INTEGER
-from forum_runner.errors import ForumError
+from forum_runner.errors import ForumError, UsageError
 from forum_runner.ledger.note import MalformedNoteError, Note, VerifierKey, from_base64, read_note
 from forum_runner.ledger.verification.report import Finding
 
@@ -45,6 +46,17 @@ def read_checkpoint(data: bytes) -> tuple[Checkpoint, Note]:
     except MalformedNoteError as error:
         raise MalformedCheckpointError(str(error)) from error
     return _read_text(note.text), note
+
+
+def read_checkpoint_file(path: Path) -> bytes:
+    """At most a little more than a checkpoint may have; a pipe or a device, which could keep one waiting, is none."""
+    if not path.is_file():
+        return b""
+    try:
+        with path.open("rb") as stream:
+            return stream.read(MAX_CHECKPOINT_BYTES + 1)
+    except OSError as error:
+        raise UsageError(f"cannot read '{path}': {error.strerror}") from error
 
 
 def open_checkpoint(data: bytes, key: VerifierKey | None) -> Checkpoint | Finding:

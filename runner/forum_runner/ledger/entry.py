@@ -48,7 +48,7 @@ def encode_entry(
         who, what, is_own = _told_by(actor, kind)
         written = (_own_data if is_own else _data)(kind, data, bodies)
         references = orjson.dumps(bodies, option=orjson.OPT_SORT_KEYS) if bodies else b"{}"
-        earlier = _causes(causes, seq, kind) if causes else b"[]"
+        earlier = b"[]" if causes in ((), []) else _causes(causes, seq, kind)
         line = _LINE % (who, at, references, earlier, written, what, prev, run, seq, FORMAT)
     except (orjson.JSONEncodeError, CanonicalError, ValueError) as error:
         raise EntryError(kind, str(error)) from error
@@ -69,6 +69,8 @@ def _told_by(actor: str, kind: str) -> tuple[bytes, bytes, bool]:
 
 
 def _causes(causes: Sequence[int], seq: int, kind: str) -> bytes:
+    if not isinstance(causes, list | tuple):
+        raise EntryError(kind, "causes is a list of the seqs of earlier entries")
     if len(causes) == 1 and type(causes[0]) is int and 0 <= causes[0] < seq:
         return b"[%d]" % causes[0]
     if not _INTEGERS.issuperset(map(type, causes)):

@@ -33,7 +33,7 @@ class LedgerBusyError(UsageError):
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        super().__init__(f"'{directory}' is being written by another process")
+        super().__init__(f"'{directory}' is being written already, by another process or another writer")
 
 
 class LedgerFiles:

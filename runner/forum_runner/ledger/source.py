@@ -109,8 +109,8 @@ def _in_directory(name: str, directory: Path) -> LedgerSource:
     mode = _mode_of(path)
     if mode is None:
         raise UsageError(f"there is no {LEDGER} in '{name}'")
-    if stat.S_ISDIR(mode):
-        raise UsageError(f"'{path}' is a folder, not a ledger")
+    if not stat.S_ISREG(mode):
+        raise UsageError(f"'{path}' is no regular file, so it is no ledger")
     return LedgerSource(name, path, directory)
 
 

@@ -6,6 +6,7 @@ commit at the same time share one write and one sync.
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,6 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+from weakref import WeakSet
 
 from forum_runner import __version__
 from forum_runner.errors import ForumError, UsageError
@@ -66,6 +68,18 @@ def random_salt() -> bytes:
     return os.urandom(SALT_BYTES)
 
 
+_OPEN: WeakSet[LedgerWriter] = WeakSet()
+
+
+def _leave_to_the_parent() -> None:
+    """A child process has the parent's descriptors, and would write over what the parent writes."""
+    for writer in list(_OPEN):
+        writer._broken = OSError(errno.EPERM, "it belongs to the process that opened it")
+
+
+os.register_at_fork(after_in_child=_leave_to_the_parent)
+
+
 class LedgerWriter:
     def __init__(
         self, files: LedgerFiles, state: LedgerState, clock: Clock = wall_clock, salt: Salt = random_salt
@@ -86,6 +100,7 @@ class LedgerWriter:
         # Set while the state is between two entries, or two commits: interrupts may come anywhere, and more than one.
         self._is_staging = False
         self._is_committing = False
+        _OPEN.add(self)
 
     @property
     def directory(self) -> Path:
@@ -197,6 +212,8 @@ class LedgerWriter:
             raise EntryError(kind, "the ledger is sealed")
 
     def _store(self, body: Body) -> StoredBody:
+        if not isinstance(body, Body):
+            raise UsageError(f"a body is made by Body, Body.text or Body.json, and this is a {type(body).__name__}")
         if len(body.data) > MAX_BODY_BYTES - SALT_BYTES:
             raise UsageError(f"a body has at most {MAX_BODY_BYTES - SALT_BYTES:,} bytes")
         if body.is_sensitive:
@@ -313,6 +330,7 @@ class LedgerWriter:
                     self._files.sync()
         finally:
             self._files.close()
+            self._broken = self._broken or OSError(errno.EBADF, "it is closed")
 
     def __enter__(self) -> Self:
         return self

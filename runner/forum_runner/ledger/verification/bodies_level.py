@@ -7,6 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
+from forum_runner.errors import UsageError
 from forum_runner.ledger.archive import (
     BLOCK,
     END,
@@ -38,10 +39,12 @@ def check_bodies(index: BodyIndex, path: Path, findings: Findings, *, is_sealed:
 
     An archive that is, byte for byte, the expected one is looked at in a shorter way.
     """
+    if not path.is_file():
+        raise UnreadableArchive(f"{BODIES} is not there, or is no regular file")
     try:
         stream = path.open("rb", _BUFFER_BYTES)
     except OSError as error:
-        raise UnreadableArchive(f"{BODIES} cannot be read: {error.strerror}") from error
+        raise UsageError(f"cannot read '{path}': {error.strerror}") from error
     with stream:
         if _is_as_expected(index, stream, is_sealed=is_sealed):
             return stream.tell() - (len(END) if is_sealed else 0)

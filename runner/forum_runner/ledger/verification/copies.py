@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from forum_runner.errors import UsageError
 from forum_runner.ledger.body import copy_name
 from forum_runner.ledger.body_index import BodyIndex
 from forum_runner.ledger.body_reader import BodyReader
@@ -83,8 +84,8 @@ def _is_copy(path: Path, body: dict[str, Any], bodies: BodyReader) -> bool:
         if path.stat().st_size != body["bytes"]:
             return False
         data = path.read_bytes()
-    except OSError:
-        return False
+    except OSError as error:
+        raise UsageError(f"cannot read '{path}': {error.strerror}") from error
     if "salted" not in body:
         return bool(hashlib.sha256(data).hexdigest() == body["digest"])
     # Without its salt a copy cannot be told from another; that the body is missing or wrong has its own finding.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -12,8 +12,10 @@ from orjson import loads
 
 from forum_runner.ledger.body_index import BodyIndex
 from forum_runner.ledger.body_reader import BodyReader
-from forum_runner.ledger.layout import BODIES, ZERO_HASH
+from forum_runner.ledger.checkpoint import open_checkpoint, read_checkpoint_file
+from forum_runner.ledger.layout import BODIES, CHECKPOINT, ZERO_HASH
 from forum_runner.ledger.lines import Lines, leaf_of
+from forum_runner.ledger.note import VerifierKey
 from forum_runner.ledger.source import LedgerSource
 from forum_runner.ledger.verification.bodies_level import UnreadableArchive, check_bodies
 from forum_runner.ledger.verification.bytes_level import LineFault, LineReader
@@ -36,16 +38,35 @@ ALL_LEVELS = frozenset(LEVELS)
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to check, and against what. `faults` are findings about checkpoints that could not even be compared."""
+    """What to check, and against what. `faults` are findings about checkpoints that could not even be compared.
+
+    `key` is for the checkpoint in the run directory.
+    """
 
     levels: frozenset[int] = ALL_LEVELS
     expected: Sequence[Expected] = ()
     expected_head: str | None = None
-    faults: Sequence[Finding] = field(default=())
+    faults: Sequence[Finding] = ()
+    wants_own_checkpoint: bool = True
+    key: VerifierKey | None = None
 
 
 def verify(source: LedgerSource, request: Request = Request()) -> VerifyReport:  # noqa: B008 - frozen
-    return Verification(source, request).run()
+    """Verifies a ledger, also against the checkpoint that stands beside it."""
+    return Verification(source, beside_its_checkpoint(source, request)).run()
+
+
+def beside_its_checkpoint(source: LedgerSource, request: Request) -> Request:
+    """The same request, with the checkpoint of the run directory, if there is one and it was not looked at yet."""
+    path = source.directory / CHECKPOINT if source.directory is not None else None
+    if path is None or not request.wants_own_checkpoint or not path.exists():
+        return request
+    opened = open_checkpoint(read_checkpoint_file(path), request.key)
+    signed_by = request.key.name if request.key is not None else None
+    if isinstance(opened, Finding):
+        return replace(request, wants_own_checkpoint=False, faults=(opened, *request.faults))
+    own = Expected("directory", opened, signed_by)
+    return replace(request, wants_own_checkpoint=False, expected=(own, *request.expected))
 
 
 class Verification:
@@ -218,7 +239,9 @@ NAMING_FAULTS = {
 
 
 def _open_bodies(directory: Path | None) -> BinaryIO | None:
+    """The archive, if there is one that can be opened; where it cannot, level 3 says what is wrong."""
+    path = directory / BODIES if directory is not None else None
     try:
-        return (directory / BODIES).open("rb") if directory is not None else None
+        return path.open("rb") if path is not None and path.is_file() else None
     except OSError:
         return None

@@ -25,7 +25,7 @@ def test_the_examples_get_the_same_report(name: str, tmp_path: Path) -> None:
     source = find_ledger(str(LEDGERS[name](tmp_path / "run")))
 
     assert quickly(source) == verify(source)
-    assert two_processes._verify_in_two(source, Request()) is not None
+    assert two_processes._verify_in_two(source, Request(wants_own_checkpoint=False)) is not None
 
 
 @pytest.mark.parametrize("levels", [(1, 2), (1, 2, 3), (1, 2, 5)])

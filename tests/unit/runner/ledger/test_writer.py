@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import json
+import os
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from forum_runner.ledger import (
     Durability,
     EntryError,
     GroupCommit,
+    LedgerBrokenError,
     LedgerBusyError,
     LedgerWriter,
     Verdict,
@@ -301,3 +303,49 @@ def test_bytes_that_are_no_wave_plan_are_refused(run_dir: Path) -> None:
         create_ledger(run_dir, wave_plan=b"{}")
 
     assert not (run_dir / "ledger.jsonl").exists()
+
+
+@pytest.mark.requirement("LEDGER-WRITE-001")
+def test_a_child_process_leaves_the_ledger_to_its_parent(run_dir: Path) -> None:
+    with create_ledger(run_dir) as ledger:
+        child = os.fork()
+        if child == 0:
+            try:
+                ledger.append("x-note", {"by": "child"})
+            except LedgerBrokenError:
+                os._exit(7)
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        ledger.append("x-note", {"by": "parent"})
+        ledger.seal("passed")
+
+    assert verify(find_ledger(str(run_dir))).verdict is Verdict.VALID
+
+
+def test_a_closed_ledger_says_that_it_is_closed(run_dir: Path) -> None:
+    ledger = create_ledger(run_dir)
+    ledger.close()
+
+    with pytest.raises(LedgerBrokenError, match="it is closed"):
+        ledger.append("x-note")
+
+
+@pytest.mark.requirement("LEDGER-CHECKPOINT-003")
+def test_the_library_looks_at_the_checkpoint_beside_a_ledger(run_dir: Path, tmp_path: Path) -> None:
+    for directory in (run_dir, tmp_path / "other"):
+        with create_ledger(directory) as ledger:
+            ledger.seal("passed")
+    (run_dir / "checkpoint").write_bytes((tmp_path / "other" / "checkpoint").read_bytes())
+
+    assert verify(find_ledger(str(run_dir))).codes == ("L507",)
+
+
+@pytest.mark.parametrize("causes", [0, "0", {0}])
+def test_causes_are_a_list(run_dir: Path, causes: Any) -> None:
+    with create_ledger(run_dir) as ledger, pytest.raises(EntryError, match="list"):
+        ledger.append("x-note", causes=causes)
+
+
+def test_a_body_is_not_a_bare_text(run_dir: Path) -> None:
+    with create_ledger(run_dir) as ledger, pytest.raises(UsageError, match="made by Body"):
+        ledger.append("x-note", bodies={"text": "three"})  # type: ignore[dict-item]
