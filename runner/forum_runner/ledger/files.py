@@ -57,10 +57,7 @@ class LedgerFiles:
         The bodies come first: a ledger whose bodies are not there would be damaged.
         """
         to_sync = _make_directory(directory)
-        if (directory / LEDGER).exists() and (directory / LEDGER).stat().st_size:
-            # Whoever writes it holds its lock; nothing is made beside it, whether it is being written or not.
-            os.close(_open_locked(directory / LEDGER, _OLD))
-            _refuse(directory / LEDGER)
+        _refuse_if_begun(directory / LEDGER)
         bodies = _open_locked(directory / BODIES, _OLD | os.O_CREAT)
         try:
             _refuse_if_filled(bodies, directory / BODIES)
@@ -185,6 +182,17 @@ def _make_directory(directory: Path) -> list[Path]:
 def _refuse_if_filled(descriptor: int, path: Path) -> None:
     if os.fstat(descriptor).st_size:
         _refuse(path)
+
+
+def _refuse_if_begun(path: Path) -> None:
+    """Nothing is made beside a ledger, whether it is being written, which its lock tells, or not."""
+    try:
+        if not path.stat().st_size:
+            return
+        os.close(_open_locked(path, _OLD))
+    except FileNotFoundError:
+        return
+    _refuse(path)
 
 
 def _refuse(path: Path) -> NoReturn:

@@ -81,13 +81,11 @@ def _is_copy(path: Path, body: dict[str, Any], bodies: BodyReader) -> bool:
     if path.is_symlink() or not path.is_file():
         return False
     try:
-        if path.stat().st_size != body["bytes"]:
-            return False
-        data = path.read_bytes()
+        with path.open("rb") as stream:
+            if "salted" not in body:
+                return bool(hashlib.file_digest(stream, "sha256").hexdigest() == body["digest"])
+            # Without its salt a copy cannot be told from another; a body that is missing or wrong has its own finding.
+            original = bodies.read(body)
+            return original is None or stream.read(len(original) + 1) == original
     except OSError as error:
         raise UsageError(f"cannot read '{path}': {error.strerror}") from error
-    if "salted" not in body:
-        return bool(hashlib.sha256(data).hexdigest() == body["digest"])
-    # Without its salt a copy cannot be told from another; that the body is missing or wrong has its own finding.
-    original = bodies.read(body)
-    return original is None or original == data
