@@ -80,7 +80,7 @@ def test_a_folder_without_a_ledger_is_refused(tmp_path: Path) -> None:
     assert refusal(tmp_path, tmp_path) == f"there is no ledger.jsonl in '{tmp_path}'"
 
     (tmp_path / "ledger.jsonl").mkdir()
-    assert refusal(tmp_path, tmp_path) == f"'{tmp_path}/ledger.jsonl' is a folder, not a ledger"
+    assert refusal(tmp_path, tmp_path) == f"'{tmp_path}/ledger.jsonl' is no regular file, so it is no ledger"
 
 
 def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
