@@ -75,6 +75,8 @@ def _leave_to_the_parent() -> None:
     """A child process has the parent's descriptors, and would write over what the parent writes."""
     for writer in list(_OPEN):
         writer._broken = OSError(errno.EPERM, "it belongs to the process that opened it")
+        # A thread that the child does not have may have held them.
+        writer._staging, writer._committing = threading.Lock(), threading.Lock()
 
 
 os.register_at_fork(after_in_child=_leave_to_the_parent)
