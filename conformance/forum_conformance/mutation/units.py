@@ -8,7 +8,6 @@ from typing import Any
 from forum_conformance.mutation.original import Entry, Original
 
 Told = tuple[int, Entry]
-CLOSING = ("task.finished", "task.lost")
 
 
 def of_kind(original: Original, *kinds: str) -> Iterator[Told]:

@@ -46,8 +46,8 @@ def recover(files: LedgerFiles, clock: Clock, salt: Salt) -> LedgerWriter:
     writer = LedgerWriter(files, found.state, clock, salt)
     for start in range(0, len(torn), _MAX_TORN):
         writer.append("run.repaired", {"torn": torn[start : start + _MAX_TORN]})
-    if found.last_seal is not None and not writer.is_sealed:
-        writer.seal(found.last_seal["status"], found.last_seal["counts"], found.last_seal["totals"])
+    if found.sealed_as is not None and not writer.is_sealed:
+        writer.seal(**found.sealed_as)
     return writer
 
 
@@ -58,7 +58,7 @@ class _Scan:
         self.directory = directory
         self.index = BodyIndex()
         self.copies = Copies()
-        self.last_seal: dict[str, Any] | None = None
+        self.sealed_as: dict[str, Any] | None = None
         self.known_torn: set[str] = set()
         self.ledger_end = 0
         self._findings = Findings()
@@ -66,7 +66,7 @@ class _Scan:
         self.state.stored = set(self.index)
         self.state.redacted = set(self.index.redacted)
         self.state.answers = self.copies.outputs()
-        self.state.sealed_as = self.last_seal
+        self.state.sealed_as = self.sealed_as
         self.bodies_end = self._read_bodies()
 
     def _read_lines(self) -> LedgerState:
@@ -86,13 +86,13 @@ class _Scan:
                 self.ledger_end += len(line) + 1
         if chain.run is None:
             raise UsageError(f"the ledger in '{self.directory}' has no entry: nothing was ever recorded in it")
-        state.run, state.latest, state.has_seal = chain.run, at.encode(), chain.is_sealed
+        state.run, state.latest = chain.run, at.encode()
         return state
 
     def _note(self, seq: int, entry: dict[str, Any]) -> None:
         self.copies.look(seq, entry)
         if entry["kind"] == "run.sealed":
-            self.last_seal = {key: entry["data"][key] for key in ("status", "counts", "totals")}
+            self.sealed_as = {key: entry["data"][key] for key in ("status", "counts", "totals")}
         elif entry["kind"] == "run.repaired":
             self.known_torn |= {item["digest"] for item in entry["data"]["torn"]}
 

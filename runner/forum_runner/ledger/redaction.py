@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import orjson
 
@@ -22,11 +21,10 @@ from forum_runner.write_file import sync_directory
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A body that is to go; `last_seal` is the data of the seal that has to be repeated afterwards."""
+    """A body that is to go, and what is copied in the run directory."""
 
     digest: str
     copies: Copies
-    last_seal: dict[str, Any] | None
 
 
 def find_target(directory: Path, seq: int, body: str) -> Target:
@@ -34,7 +32,6 @@ def find_target(directory: Path, seq: int, body: str) -> Target:
     reference = None
     size = 0
     copies = Copies()
-    last_seal = None
     with (directory / LEDGER).open("rb") as stream:
         for number, line in enumerate(Lines(stream)):
             entry = orjson.loads(line)
@@ -45,11 +42,9 @@ def find_target(directory: Path, seq: int, body: str) -> Target:
                 if reference is None:
                     names = ", ".join(sorted(entry["bodies"])) or "none"
                     raise UsageError(f"entry {seq} has no body '{body}'; it has {names}")
-            if entry["kind"] == "run.sealed":
-                last_seal = entry["data"]
     if reference is None:
         raise UsageError(f"there is no entry {seq}; the last is {size - 1}")
-    return Target(reference["digest"], copies, last_seal)
+    return Target(reference["digest"], copies)
 
 
 def carry_out(files: LedgerFiles, index: BodyIndex, copies: Copies) -> None:

@@ -47,9 +47,12 @@ class LedgerBrokenError(ForumError):
 
 
 class LedgerState:
-    """What the next entry depends on: the chain so far, and the bodies that are stored already."""
+    """What the next entry depends on: the chain so far, and the bodies that are stored already.
 
-    __slots__ = ("answers", "has_seal", "head", "is_sealed", "latest", "redacted", "run", "sealed_as", "stored", "tree")
+    `sealed_as` is what a seal told, if there was one: status, counts and totals. A later one tells the same.
+    """
+
+    __slots__ = ("answers", "head", "is_sealed", "latest", "redacted", "run", "sealed_as", "stored", "tree")
 
     def __init__(self, run: str) -> None:
         self.run = run
@@ -59,7 +62,6 @@ class LedgerState:
         self.redacted: set[bytes] = set()
         self.latest = b""
         self.is_sealed = False
-        self.has_seal = False
         self.answers: set[str] = set()
         self.sealed_as: dict[str, Any] | None = None
 
@@ -178,7 +180,7 @@ class LedgerWriter:
             raise LedgerBrokenError(self._broken)
         state = self._state
         seq = state.tree.size
-        if seq == 0 or state.has_seal or kind == "run.opened":
+        if seq == 0 or state.sealed_as is not None or kind == "run.opened":
             self._check_place(kind, seq)
         stored: list[StoredBody] = []
         references: dict[str, Any] = {}
@@ -199,7 +201,6 @@ class LedgerWriter:
         self._lines.append(line + b"\n")
         self._seals = state.is_sealed = kind == "run.sealed"
         self._ends = self._ends or kind in _ENDS
-        state.has_seal = state.has_seal or state.is_sealed
         self._is_staging = False
         return seq
 
@@ -210,7 +211,7 @@ class LedgerWriter:
     def _check_place(self, kind: str, seq: int) -> None:
         if (kind == "run.opened") != (seq == 0):
             raise EntryError(kind, "a ledger begins with run.opened, and has no other")
-        if self._state.has_seal and not may_follow_a_seal(kind):
+        if self._state.sealed_as is not None and not may_follow_a_seal(kind):
             raise EntryError(kind, "the ledger is sealed")
 
     def _store(self, body: Body) -> StoredBody:
@@ -319,8 +320,8 @@ class LedgerWriter:
             # What takes bytes away must not be more durable than the entry that says so.
             self._files.sync(always=True)
             take_away(self._files, [target.digest], target.copies)
-        if was_sealed and target.last_seal is not None:
-            self.seal(target.last_seal["status"], target.last_seal["counts"], target.last_seal["totals"])
+        if was_sealed and self._state.sealed_as is not None:
+            self.seal(**self._state.sealed_as)
         return recorded
 
     def close(self) -> None:

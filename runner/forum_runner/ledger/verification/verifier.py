@@ -78,7 +78,7 @@ class Verification:
         self._directory: Path | None = source.directory
         self._source = source
         # Levels 3 to 5 are told only if the first two hold, so each has findings of its own until then.
-        self._found = {level: Findings() for level in LEVELS}
+        self._found = {level: Findings() for level in (3, 4, 5)}
         self._first = Findings()
         self._chain = Chain(self._first)
         self._index = BodyIndex()
