@@ -1,10 +1,11 @@
-"""No property of a schema is decoration: each one changes the wave plan, or is waiting for what will read it.
+"""No property of a schema is decoration: each one changes the wave plan, or what a script answers.
 
 One bundle uses every property of every manifest. Taking one out, or changing it where it must be there, has to change
-what the compiler says. What only the execution of a plan will read stands on a list, and the list may only shrink.
+what the compiler says or, for a script, how some call is answered. What the wave plan says is read by what executes it.
 """
 
 import copy
+import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,11 +14,15 @@ from typing import Any
 import pytest
 
 from bundles import bundle_of, plan_manifest
+from forum_adapters.base import Attempt, Limits, Prompt
+from forum_adapters.scripted import ScriptedAdapter
 from forum_runner.compile.compiler import check_file, compile_workflow
 
 ROOT = Path(__file__).parents[2]
 SCHEMAS = {path.name: json.loads(path.read_text()) for path in (ROOT / "schemas" / "v1").glob("*.schema.json")}
-AWAITING = json.loads(Path(__file__).with_name("awaiting_execution.json").read_text())
+# Properties of the wave plan that are not for the execution: its own header, what the compiler has checked for good
+# (the first word of a command is always literal), and the settings of other packages' adapters.
+NOT_EXECUTED = ["apiVersion", "bundle", "commands", "settings"]
 
 BUDGET = {
     "calls": 9, "input_tokens": 10, "output_tokens": 11, "tokens": 12, "usd": "0.5", "wall": "3m", "output_bytes": 13,
@@ -84,6 +89,7 @@ FILES: dict[str, list[dict[str, Any]]] = {
             "retry": {"attempts": 3, "backoff": "2s", "max_backoff": "9s"},
             "rates": {"one": {"requests_per_minute": 6, "tokens_per_minute": 7}},
             "on_failure": "continue",
+            "on_lost": "retry",
             "privacy": {"sensitive": True, "scrub_env": ["TOKEN"]},
             "durability": "each",
         },
@@ -151,7 +157,10 @@ FILES: dict[str, list[dict[str, Any]]] = {
                     "task": "draft", "agent": "writer", "attempt": 1, "contains": "Write", "output": "x",
                     "latency": "1s", "usage": {"input_tokens": 1, "cached_input_tokens": 1, "output_tokens": 2},
                 },
-                {"error": {"kind": "exit_status", "message": "no", "retry_after": "1s", "exit_status": 1}},
+                {
+                    "check": "command",
+                    "error": {"kind": "exit_status", "message": "no", "retry_after": "1s", "exit_status": 1},
+                },
             ],
         },
     ],
@@ -255,7 +264,7 @@ DESCRIBED = sorted({f"{n}.schema.json: {where}" for n in MANIFESTS for where, _ 
 
 OTHER_TEXTS = (
     "other reject waves stop batch text json_schema capable order openai anthropic scripted x-other "
-    "http://127.0.0.1:2/v1 7s 7"
+    "http://127.0.0.1:2/v1 7s 7 timeout"
 ).split()
 
 
@@ -307,20 +316,48 @@ def test_it_uses_every_property_of_every_manifest() -> None:
     assert sorted(set(DESCRIBED) - set(USED)) == []
 
 
-@pytest.mark.parametrize(
-    "property_", [name for name in DESCRIBED if name not in AWAITING["manifests"] and name != LANE]
-)
+ANSWERS = [name for name in DESCRIBED if name.startswith("script.schema.json: answer/")]
+
+
+@pytest.mark.parametrize("property_", [name for name in DESCRIBED if name not in {LANE, *ANSWERS}])
 def test_a_property_has_an_effect(property_: str) -> None:
     results = (compiled(variant) for file, path in USED[property_] for variant in variants(file, path))
 
     assert any(result != BASE for result in results)
 
 
-@pytest.mark.parametrize("property_", AWAITING["manifests"])
-def test_what_waits_for_the_execution_has_no_effect_yet(property_: str) -> None:
-    results = (compiled(variant) for file, path in USED[property_] for variant in variants(file, path))
+def answered(files: dict[str, list[dict[str, Any]]]) -> list[Any] | None:
+    """How a script answers calls of every sort; None if it is no script."""
+    answers = next(item for item in files["workflow.yaml"] if item["kind"] == "Script")["answers"]
+    try:
+        adapter = ScriptedAdapter("script", {"answers": answers})
+        return [adapter.foresee(call) for call in CALLS]
+    except (KeyError, TypeError, ValueError):
+        return None
 
-    assert all(result == BASE for result in results)
+
+def calls() -> Iterator[Attempt]:
+    """A call of each task by each agent, and by a command that checks, with and without the texts that matter."""
+    script = next(item for item in FILES["workflow.yaml"] if item["kind"] == "Script")
+    texts = ["", " ".join(answer.get("contains", "") for answer in script["answers"])]
+    tasks = [*BASE["tasks"], "nobody"]
+    agents = [(agent, check) for agent in (*BASE["agents"], "nobody") for check in (None, 0)] + [(None, 0)]
+    for task, text, number, (agent, check) in itertools.product(tasks, texts, (1, 2, 3), agents):
+        prompt, limits = Prompt(text=text), Limits(600_000, 1_000_000, 100)
+        yield Attempt("", "", task, number, "script", {}, prompt, limits, agent=agent, check=check)
+
+
+CALLS = list(calls())
+
+
+@pytest.mark.parametrize("property_", ANSWERS)
+def test_a_property_of_an_answer_has_an_effect(property_: str) -> None:
+    base = answered(FILES)
+
+    results = [answered(variant) for file, path in USED[property_] for variant in variants(file, path)]
+
+    assert base is not None
+    assert any(result not in (base, None) for result in results)
 
 
 def test_a_lane_stands_where_an_agent_would() -> None:
@@ -328,12 +365,10 @@ def test_a_lane_stands_where_an_agent_would() -> None:
     assert "agent" not in BASE["tasks"]["routed"]
 
 
-def test_every_property_of_the_wave_plan_is_read_by_what_executes_it_or_waits_for_it() -> None:
+def test_every_property_of_the_wave_plan_is_read_by_what_executes_it() -> None:
     # The ledger's verifier reads the wave plan too, but to check is not to execute.
-    folders = [ROOT / "runner" / "forum_runner" / name for name in ("execute", "control")]
-    source = "\n".join(path.read_text() for folder in folders for path in folder.rglob("*.py"))
+    folders = ("runner/forum_runner/execute", "runner/forum_runner/app", "adapters/forum_adapters")
+    source = "\n".join(path.read_text() for folder in folders for path in (ROOT / folder).rglob("*.py"))
     names = sorted({where.rpartition("/")[2] for where, _ in described("wave-plan.schema.json")})
 
-    waiting = [name for name in names if f'"{name}"' not in source]
-
-    assert waiting == AWAITING["wave plan"]
+    assert [name for name in names if f'"{name}"' not in source] == NOT_EXECUTED

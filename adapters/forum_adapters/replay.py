@@ -1,0 +1,143 @@
+"""The adapter that answers from recorded calls: a finished run is told again, and nobody is asked."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from forum_adapters.base import Attempt, ErrorKind, Failure, Reply
+from forum_adapters.kept import Kept
+
+_MAX_LISTED = 10
+_MAX_DIFF_LINES = 20
+_MAX_COMPARED_LINES = 100
+_MAX_LINE = 160
+_CONTEXT_LINES = 3
+_CONTEXT_CHARACTERS = 40
+
+_Call = Mapping[str, Any]
+# By task, then by attempt and check. A check that gave no verdict is asked again: then a place has several calls.
+_Recorded = dict[str, dict[tuple[int, int | None], list[_Call]]]
+
+
+class ReplayAdapter:
+    """`settings["recorded"]` lists the calls: `task`, `attempt`, `check`, `agent`, `prompt`, `latency_ms`, `reply`.
+
+    What was not recorded of a prompt (`system`, `text`, `argv`, `stdin`) is absent, and not compared. Of several
+    recorded calls that a call agrees with, the last one answers it: the one that the run went on with.
+    """
+
+    def __init__(self, name: str, settings: Mapping[str, Any]) -> None:
+        self.name = name
+        self._calls = settings.get("recorded", ())
+        self._recorded = Kept(_by_place)
+
+    def foresee(self, attempt: Attempt) -> tuple[Reply, int]:
+        of_task = self._recorded.of(attempt.settings.get("recorded", self._calls)).get(attempt.task, {})
+        calls = of_task.get((attempt.number, attempt.check))
+        if calls is None:
+            return _miss(_unrecorded(attempt, of_task)), 0
+        for call in reversed(calls):
+            if next(_differences(call, attempt), None) is None:
+                return call["reply"], call["latency_ms"]
+        return _miss(_differing(calls[-1], attempt)), 0
+
+    async def answer(self, attempt: Attempt) -> Reply:
+        reply, latency_ms = self.foresee(attempt)
+        if latency_ms:
+            await asyncio.sleep(latency_ms / 1_000)
+        return reply
+
+    async def probe(self) -> str | None:
+        return None
+
+    async def close(self) -> None:
+        return None
+
+
+def _by_place(calls: Sequence[_Call]) -> _Recorded:
+    recorded: _Recorded = {}
+    for call in calls:
+        of_task = recorded.setdefault(call["task"], {})
+        of_task.setdefault((call["attempt"], call["check"]), []).append(call)
+    return recorded
+
+
+def _differences(call: _Call, attempt: Attempt) -> Iterator[tuple[str, str, str]]:
+    """The fields that differ, each with what was recorded and what is asked, as text."""
+    prompt = attempt.prompt
+    recorded = call["prompt"]
+    if "agent" in call and call["agent"] != attempt.agent:
+        yield "agent", str(call["agent"]), str(attempt.agent)
+    for name, asked in (("system", prompt.system), ("text", prompt.text)):
+        if name in recorded and recorded[name] != asked:
+            yield name, recorded[name], asked
+    if "argv" in recorded and tuple(recorded["argv"]) != prompt.argv:
+        yield "argv", _listed(recorded["argv"]), _listed(prompt.argv)
+    if "stdin" in recorded and recorded["stdin"] != prompt.stdin:
+        yield "stdin", _decoded(recorded["stdin"]), _decoded(prompt.stdin)
+
+
+def _listed(argv: Sequence[str]) -> str:
+    return "\n".join(map(repr, argv))
+
+
+def _decoded(stdin: bytes) -> str:
+    # A backslash that stands there is doubled, so that other bytes are always another text.
+    return stdin.replace(b"\\", b"\\\\").decode(errors="backslashreplace")
+
+
+def _miss(message: str) -> Reply:
+    return Reply(failure=Failure(ErrorKind.INVALID_REQUEST, message))
+
+
+def _unrecorded(attempt: Attempt, of_task: Mapping[tuple[int, int | None], object]) -> str:
+    wanted = f"task '{attempt.task}', {_place(attempt.number, attempt.check)}, was not recorded"
+    if not of_task:
+        return f"{wanted}; nothing of this task was"
+    places = [_place(*place) for place in list(of_task)[:_MAX_LISTED]]
+    rest = len(of_task) - len(places)
+    return f"{wanted}; recorded of this task: {'; '.join(places)}" + (f"; and {rest} more" if rest else "")
+
+
+def _place(number: int, check: int | None) -> str:
+    return f"attempt {number}" if check is None else f"attempt {number} check {check}"
+
+
+def _differing(call: _Call, attempt: Attempt) -> str:
+    field, recorded, asked = next(_differences(call, attempt))
+    where = f"task '{attempt.task}', {_place(attempt.number, attempt.check)}"
+    if field == "agent":
+        return f"{where}: the agent differs from the recorded one: '{recorded}' was recorded, '{asked}' is called"
+    line, column = _first_difference(recorded, asked)
+    place = f"from line {line + 1}, column {column + 1} on"
+    diff = "\n".join(_diff(recorded, asked, line, column))
+    return f"{where}: the prompt's {field} differs from the recorded one {place}\n{diff}"
+
+
+def _first_difference(recorded: str, asked: str) -> tuple[int, int]:
+    """Line and column, from 0."""
+    shorter = min(len(recorded), len(asked))
+    at = next((i for i in range(shorter) if recorded[i] != asked[i]), shorter)
+    return recorded.count("\n", 0, at), at - (recorded.rfind("\n", 0, at) + 1)
+
+
+def _diff(recorded: str, asked: str, line: int, column: int) -> Iterator[str]:
+    """A unified diff without its head, of the lines around the first difference: prompts may be long."""
+    compared = slice(max(0, line - _CONTEXT_LINES), line + _MAX_COMPARED_LINES)
+    before, after = recorded.split("\n")[compared], asked.split("\n")[compared]
+    lines = list(difflib.unified_diff(before, after, lineterm="", n=_CONTEXT_LINES))
+    lines = [shown for shown in lines[2:] if not shown.startswith("@@")]
+    yield from (_cut(shown, column) for shown in lines[:_MAX_DIFF_LINES])
+    if len(lines) > _MAX_DIFF_LINES:
+        yield "..."
+
+
+def _cut(line: str, column: int) -> str:
+    """A line of a diff; of a long one, the part around the column."""
+    mark, text = line[0], line[1:].replace("\r", "\\r")
+    start = max(0, column - _CONTEXT_CHARACTERS) if len(text) > _MAX_LINE else 0
+    end = start + _MAX_LINE
+    return mark + ("..." if start else "") + text[start:end] + ("..." if end < len(text) else "")

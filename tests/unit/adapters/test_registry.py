@@ -1,0 +1,196 @@
+"""Adapter types are found by name, and one that cannot be used says why."""
+
+import os
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from forum_adapters.base import Adapter
+from forum_adapters.registry import (
+    GROUP,
+    OWN_TYPES,
+    BrokenAdapterError,
+    ClashingAdapterError,
+    UnknownAdapterError,
+    adapter_type,
+    known_types,
+    make_adapter,
+)
+from forum_adapters.replay import ReplayAdapter
+from forum_adapters.scripted import ScriptedAdapter
+
+ROOT = Path(__file__).parents[3]
+OWN = ("anthropic", "command", "openai", "scripted")
+ADAPTER = """
+class Echo:
+    def __init__(self, name, settings):
+        self.name = name
+    async def answer(self, attempt): ...
+    async def probe(self): ...
+    async def close(self): ...
+
+def make(name, settings):
+    return Echo(name, settings)
+
+def refuse(name, settings):
+    raise ValueError("no 'colour' in the settings")
+
+class Mute:
+    async def answer(self, attempt): ...
+
+def make_mute(name, settings):
+    return Mute()
+
+number = 1
+"""
+Install = Callable[..., None]
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
+    """Puts a distribution on the path, with a module of its own and what it offers as adapters."""
+
+    def installed(distribution: str, offers: dict[str, str], source: str = ADAPTER) -> None:
+        folder = tmp_path / distribution
+        info = folder / f"{distribution}-2.0.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 2.0\n")
+        lines = [f"{name} = {distribution}_module:{value}" for name, value in offers.items()]
+        (info / "entry_points.txt").write_text("\n".join(["[forum.adapters]", *lines, ""]))
+        (folder / f"{distribution}_module.py").write_text(source)
+        monkeypatch.syspath_prepend(folder)
+
+    return installed
+
+
+def reason(type_name: str) -> str:
+    with pytest.raises(BrokenAdapterError) as caught:
+        make_adapter("one", {"type": type_name})
+    assert str(caught.value) == f"adapter type '{type_name}' is broken: {caught.value.reason}"
+    return caught.value.reason
+
+
+def test_an_own_type_is_found_and_makes_an_adapter() -> None:
+    made = make_adapter("small", {"type": "scripted", "answers": []})
+
+    assert adapter_type("scripted") is ScriptedAdapter
+    assert isinstance(made, ScriptedAdapter)
+    assert made.name == "small"
+
+
+@pytest.mark.parametrize("type_name", OWN)
+def test_every_own_type_is_there(type_name: str) -> None:
+    assert isinstance(adapter_type(type_name), type)
+
+
+def test_the_runner_can_have_a_replay_though_no_roster_can_name_it() -> None:
+    assert adapter_type("replay") is ReplayAdapter
+    assert "replay" not in known_types()
+
+
+def test_the_type_of_another_package_is_found(install: Install) -> None:
+    install("echoes", {"x-class": "Echo", "x-function": "make"})
+
+    made = [make_adapter("one", {"type": name}) for name in ("x-class", "x-function")]
+
+    assert [type(adapter).__name__ for adapter in made] == ["Echo", "Echo"]
+    assert all(isinstance(adapter, Adapter) for adapter in made)
+
+
+def test_known_types_say_where_they_come_from(install: Install) -> None:
+    install("echoes", {"x-echo": "Echo", "unprefixed": "Echo"})
+    install("others", {"x-echo": "Echo", "x-other": "Echo"})
+
+    own = dict.fromkeys(OWN, f"forum-runner {version('forum-runner')}")
+    assert known_types() == own | {"x-echo": "others 2.0, echoes 2.0", "x-other": "others 2.0"}
+
+
+def test_an_unknown_type_names_the_known_ones(install: Install) -> None:
+    install("echoes", {"x-echo": "Echo", "unprefixed": "Echo"})
+
+    with pytest.raises(UnknownAdapterError) as caught:
+        adapter_type("x-ecko")
+
+    assert (caught.value.type_name, caught.value.known) == ("x-ecko", (*OWN, "x-echo"))
+    assert str(caught.value) == (
+        "no adapter type 'x-ecko' is installed; there are anthropic, command, openai, scripted, x-echo; "
+        "another package that offers it must be installed"
+    )
+
+
+def test_a_type_of_another_package_begins_with_x(install: Install) -> None:
+    install("echoes", {"unprefixed": "Echo"})
+
+    with pytest.raises(UnknownAdapterError):
+        adapter_type("unprefixed")
+
+
+def test_a_type_that_two_distributions_offer_is_refused(install: Install) -> None:
+    install("echoes", {"x-echo": "Echo"})
+    install("others", {"x-echo": "Echo"})
+
+    with pytest.raises(ClashingAdapterError) as caught:
+        adapter_type("x-echo")
+
+    assert str(caught.value) == (
+        "adapter type 'x-echo' is offered by others 2.0 and by echoes 2.0; all but one must go"
+    )
+
+
+def test_a_distribution_that_offers_an_own_name_is_refused(install: Install) -> None:
+    install("echoes", {"scripted": "Echo"})
+
+    with pytest.raises(ClashingAdapterError) as caught:
+        adapter_type("scripted")
+
+    assert caught.value.distributions == (f"forum-runner {version('forum-runner')}", "echoes 2.0")
+
+
+def test_a_type_that_does_not_do_what_an_adapter_does_is_broken(install: Install) -> None:
+    offers = {"x-number": "number", "x-mute": "Mute", "x-mutes": "make_mute", "x-refuse": "refuse", "x-absent": "no"}
+    install("echoes", offers)
+
+    assert {name: reason(name) for name in offers} == {
+        "x-number": "echoes_module:number is not callable",
+        "x-mute": "it lacks probe, close",
+        "x-mutes": "it lacks probe, close",
+        "x-refuse": "making 'one' failed: ValueError: no 'colour' in the settings",
+        "x-absent": "loading echoes_module:no failed: AttributeError: module 'echoes_module' has no attribute 'no'",
+    }
+
+
+def test_a_type_whose_module_fails_is_broken_and_hurts_no_other(install: Install) -> None:
+    install("failing", {"x-failing": "Echo"}, source="raise OSError('no device')\n")
+
+    assert reason("x-failing") == "loading failing_module:Echo failed: OSError: no device"
+    assert adapter_type("scripted") is ScriptedAdapter
+
+
+def test_own_types_are_found_in_a_checkout_that_is_not_installed() -> None:
+    program = (
+        "import sys\nfrom forum_adapters.registry import adapter_type, known_types\n"
+        "print(adapter_type('scripted').__name__, known_types()['openai'])\n"
+        "print(sorted(name for name in sys.modules if name.startswith('forum_')))"
+    )
+    # -S leaves out the folder in which packages are installed.
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "adapters")}
+    result = subprocess.run(
+        [sys.executable, "-S", "-c", program], capture_output=True, text=True, check=True, env=environment
+    )
+
+    loaded = ["", ".base", ".kept", ".registry", ".script", ".scripted"]
+    assert result.stdout.splitlines() == [
+        "ScriptedAdapter forum-runner (not installed)",
+        str([f"forum_adapters{module}" for module in loaded]),
+    ]
+
+
+def test_what_is_installed_and_what_a_checkout_falls_back_to_are_the_same() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+    assert project["entry-points"] == {GROUP: OWN_TYPES}

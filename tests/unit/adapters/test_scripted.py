@@ -1,0 +1,359 @@
+"""A call takes the first answer that matches it, and is told what it saw when none does."""
+
+import asyncio
+import pickle
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bundles import codes, compiled, plan_manifest, workflow
+from forum_adapters.base import Adapter, Attempt, ErrorKind, Failure, Foreseen, Limits, Prompt, Reply, Usage
+from forum_adapters.script import names_of
+from forum_adapters.scripted import Script, ScriptedAdapter
+
+LIMITS = Limits(timeout_ms=600_000, max_output_bytes=1_000_000)
+
+
+def call(task: str = "draft", prompt: Prompt | None = None, **fields: Any) -> Attempt:
+    defaults: dict[str, Any] = {"number": 1, "agent": "writer", "settings": {}, "limits": LIMITS}
+    return Attempt(
+        id="a1", run="r", task=task, adapter="model", prompt=prompt or Prompt(text="Write."), **(defaults | fields)
+    )
+
+
+def adapter(*answers: Mapping[str, Any]) -> ScriptedAdapter:
+    return ScriptedAdapter("model", {"type": "scripted", "answers": list(answers)})
+
+
+def reply(attempt: Attempt, *answers: Mapping[str, Any]) -> Reply:
+    return adapter(*answers).foresee(attempt)[0]
+
+
+def message(attempt: Attempt, *answers: Mapping[str, Any]) -> str:
+    failure = reply(attempt, *answers).failure
+    assert failure is not None
+    assert failure.kind is ErrorKind.INVALID_REQUEST
+    return failure.message
+
+
+def test_it_is_an_adapter_that_foresees() -> None:
+    scripted = adapter()
+
+    assert isinstance(scripted, Adapter)
+    assert isinstance(scripted, Foreseen)
+    assert asyncio.run(scripted.probe()) is None
+    asyncio.run(scripted.close())
+
+
+@pytest.mark.parametrize(
+    ("condition", "attempt"),
+    [
+        ({"task": "draft"}, call("other")),
+        ({"agent": "writer"}, call(agent="critic")),
+        ({"agent": "writer"}, call(agent=None)),
+        ({"attempt": 1}, call(number=2)),
+        ({"contains": "Write"}, call(prompt=Prompt(text="Read.", system="Read.", argv=("cat",), stdin=b"Read."))),
+        ({"check": "command"}, call(check=0)),
+    ],
+)
+def test_an_answer_waits_for_a_call_for_which_all_its_conditions_hold(
+    condition: dict[str, Any], attempt: Attempt
+) -> None:
+    answers = ({"output": "first", **condition}, {"output": "second"})
+
+    assert reply(attempt, *answers).content == b"second"
+
+
+def test_of_several_answers_that_match_the_first_is_taken_whatever_they_name() -> None:
+    answers = [{"output": "any"}, {"task": "draft", "output": "last name"}, {"task": "a/draft", "output": "id"}]
+
+    assert [reply(call("a/draft"), *answers[skipped:]).content for skipped in range(3)] == [b"any", b"last name", b"id"]
+    assert reply(call("a/draft"), *reversed(answers)).content == b"id"
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        Prompt(system="before 1.2.0 after"),
+        Prompt(text="1.2.0"),
+        Prompt(argv=("git", "tag", "v1.2.0")),
+        Prompt(stdin=b"\xff 1.2.0"),
+    ],
+)
+def test_contains_looks_at_all_that_the_adapter_is_given(prompt: Prompt) -> None:
+    assert adapter({"contains": "1.2.0", "output": "x"}).foresee(call(prompt=prompt))[0].failure is None
+
+
+def test_contains_does_not_look_across_two_arguments() -> None:
+    attempt = call(prompt=Prompt(argv=("a", "b")))
+
+    assert "what contains 'ab'" in message(attempt, {"contains": "ab", "output": "x"})
+
+
+@pytest.mark.requirement("MANIFEST-SCRIPT-002")
+def test_checks_by_a_command_have_answers_of_their_own() -> None:
+    answers = ({"output": "work"}, {"check": "command", "output": "checked"})
+
+    assert reply(call(agent=None, check=0), *answers).content == b"checked"
+    assert reply(call(agent="critic", check=1), *answers).content == b"work"
+    assert reply(call(), *answers).content == b"work"
+    assert reply(call(agent=None), *answers).content == b"work"
+
+
+@pytest.mark.requirement("MANIFEST-SCRIPT-002")
+def test_the_compiler_knows_checks_by_a_command_and_no_others() -> None:
+    plan = {"tasks": {"work": {"agent": "operator", "run": ["true"]}}}
+
+    def found(check: str) -> list[str]:
+        answers = [{"task": "work", "check": check, "output": "x"}]
+        return codes({"workflow.yaml": workflow(plan, script={"answers": answers})})
+
+    assert (found("command"), found("agent")) == ([], ["F204"])
+
+
+@pytest.mark.requirement("MANIFEST-SCRIPT-001")
+def test_an_answer_that_the_compiler_accepts_matches_a_task() -> None:
+    work = {"agent": "operator", "run": ["true"]}
+    listed = work | {"output": {"type": "array"}}
+    each = work | {"foreach": {"task": "listed", "as": "x", "max": 2}}
+    inner = {"listed": listed, "each": each, "one": work | {"matrix": {"n": [1, "a/b"]}}}
+    used = {"uses": "inner.yaml", "matrix": {"lang": ["de", "x]["]}}
+    plan = {"tasks": {**inner, "outer": used, "plain": {"uses": "inner.yaml"}}}
+    files = {"inner.yaml": plan_manifest(tasks=inner)}
+
+    def accepts(name: str) -> bool:
+        script = {"answers": [{"task": name, "output": "x"}]}
+        return codes(files | {"workflow.yaml": workflow(plan, script=script)}) == []
+
+    wave_plan = compiled(files | {"workflow.yaml": workflow(plan)}).wave_plan
+    assert wave_plan is not None
+    suffixes = {id_: ["[0]", "[1]"] if "foreach" in task else [""] for id_, task in wave_plan["tasks"].items()}
+    units = [id_ + suffix for id_, found in suffixes.items() for suffix in found]
+    prefixes = ("", "outer/", "outer[lang=de]/", "outer[lang=x%5D%5B]/", "outer[lang=fr]/", "plain/", "plain[1]/")
+    names = map("".join, product(prefixes, inner, ("", "[0]", "[01]", "[n=1]", "[n=a%2Fb]", "[n=2]", "[")))
+
+    accepted = [name for name in names if accepts(name)]
+    unmatched = [name for name in accepted if all(Script([{"task": name}]).first(call(unit)) is None for unit in units)]
+
+    assert {"one", "plain/one[n=1]", "outer/each", "outer[lang=x%5D%5B]/each[01]"} <= set(accepted)
+    assert unmatched == []
+
+
+def test_the_names_of_an_instance_inside_an_instance() -> None:
+    names = {"a[x=1]/b[2]", "a[x=1]/b", "a/b[2]", "a/b", "b[2]", "b"}
+
+    assert set(names_of("a[x=1]/b[2]")) == names
+    assert names_of("a/b") == ("a/b", "b")
+    assert names_of("b") == ("b",)
+
+
+TASKS = [
+    "".join(parts) for parts in product(("", "a/", "a[x=1]/", "b/"), ("a", "b"), ("", "[0]", "[1]", "[x=1]", "[x=2]"))
+]
+TEXTS = ["one", "two", "one two"]
+ANSWERS = st.lists(
+    st.fixed_dictionaries(
+        {"output": st.integers()},
+        optional={
+            "task": st.sampled_from(TASKS),
+            "agent": st.sampled_from(["writer", "critic"]),
+            "attempt": st.integers(1, 2),
+            "contains": st.sampled_from(TEXTS),
+            "check": st.just("command"),
+        },
+    ),
+    max_size=12,
+)
+CALLS = st.builds(
+    call,
+    st.sampled_from(TASKS),
+    st.builds(Prompt, system=st.sampled_from(TEXTS), stdin=st.sampled_from([b"", b"two"])),
+    number=st.integers(1, 2),
+    agent=st.sampled_from(["writer", "critic", None]),
+    check=st.sampled_from([None, 0]),
+)
+
+
+def is_called(task: str, name: str) -> bool:
+    """The specification's sentence, word by word; `task` may be an instance of a foreach."""
+    head, bracket, number = task.rpartition("[")
+    numbers = ["", f"[{number}"] if bracket and number[:-1].isdigit() else [""]
+    id_ = head if len(numbers) > 1 else task
+    without = "/".join(part.partition("[")[0] for part in id_.split("/"))
+    return name in {
+        base + end for end in numbers for base in (id_, without, id_.split("/")[-1], without.split("/")[-1])
+    }
+
+
+def scanned(answers: Sequence[Mapping[str, Any]], attempt: Attempt) -> int | None:
+    """The number of the answer that a scan over all of them finds."""
+    prompt = attempt.prompt
+    given = [prompt.system, prompt.text, *prompt.argv, prompt.stdin.decode(errors="replace")]
+    for number, answer in enumerate(answers, 1):
+        if (
+            ("task" not in answer or is_called(attempt.task, answer["task"]))
+            and answer.get("agent", attempt.agent) == attempt.agent
+            and answer.get("attempt", attempt.number) == attempt.number
+            and any(answer.get("contains", "") in text for text in given)
+            and ("check" in answer) == (attempt.check is not None and attempt.agent is None)
+        ):
+            return number
+    return None
+
+
+@given(ANSWERS, CALLS)
+def test_the_index_finds_what_a_scan_over_all_answers_finds(answers: list[dict[str, Any]], attempt: Attempt) -> None:
+    found = Script(answers).first(attempt)
+
+    assert (found and found.number) == scanned(answers, attempt)
+
+
+@pytest.mark.parametrize(
+    ("output", "as_text", "as_json"),
+    [
+        ("Größe", "Größe", '"Größe"'),
+        ("[1]", "[1]", '"[1]"'),
+        ("", "", '""'),
+        ({"b": [1, 1.5, None], "a": "ö"}, '{"a":"ö","b":[1,1.5,null]}', '{"a":"ö","b":[1,1.5,null]}'),
+        (None, "null", "null"),
+    ],
+)
+def test_text_is_written_as_it_is_and_everything_is_json_where_a_schema_is_given(
+    output: Any, as_text: str, as_json: str
+) -> None:
+    scripted = adapter({"output": output})
+    schemas: list[Any] = [None, True, {}, None]
+
+    replies = [scripted.foresee(call(prompt=Prompt(output_schema=schema)))[0] for schema in schemas]
+
+    assert replies == [Reply(text.encode()) for text in (as_text, as_json, as_json, as_text)]
+
+
+def test_a_program_that_is_answered_for_ends_with_0() -> None:
+    assert reply(call(prompt=Prompt(argv=("git", "log"))), {"output": "x"}) == Reply(b"x", exit_status=0)
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        ({"kind": "auth"}, Reply(failure=Failure(ErrorKind.AUTH))),
+        ({"kind": "exit_status"}, Reply(failure=Failure(ErrorKind.EXIT_STATUS), exit_status=1)),
+        ({"kind": "exit_status", "exit_status": 3}, Reply(failure=Failure(ErrorKind.EXIT_STATUS), exit_status=3)),
+        ({"kind": "exit_status", "exit_status": 0}, Reply(failure=Failure(ErrorKind.EXIT_STATUS), exit_status=0)),
+        (
+            {"kind": "rate_limited", "message": "slow down", "retry_after": "2s", "x-note": "busy"},
+            Reply(failure=Failure(ErrorKind.RATE_LIMITED, "slow down", 2_000)),
+        ),
+    ],
+)
+def test_an_error_is_a_failure_without_content(error: dict[str, Any], expected: Reply) -> None:
+    assert reply(call(prompt=Prompt(argv=("git",))), {"error": error}) == expected
+
+
+def test_usage_is_what_the_script_says_and_absent_where_it_says_nothing() -> None:
+    usage = {"input_tokens": 5, "output_tokens": 2, "x-note": "cheap"}
+
+    assert reply(call(), {"output": "x", "usage": usage}).usage == Usage(5, 0, 2)
+    assert reply(call(), {"output": "x", "usage": usage | {"cached_input_tokens": 3}}).usage == Usage(5, 3, 2)
+    assert reply(call(), {"error": {"kind": "malformed"}, "usage": usage}).usage == Usage(5, 0, 2)
+    assert reply(call(), {"output": "x"}).usage is None
+
+
+@pytest.mark.requirement("MANIFEST-UNIT-001")
+def test_latencies_are_counted_in_milliseconds() -> None:
+    spans = {"0s": 0, "200ms": 200, "2s": 2_000, "1m": 60_000, "1h": 3_600_000, "1d": 86_400_000}
+    attempt = call(limits=Limits(timeout_ms=100_000_000, max_output_bytes=1))
+
+    assert {span: adapter({"output": "", "latency": span}).foresee(attempt)[1] for span in spans} == spans
+    assert adapter({"output": ""}).foresee(attempt)[1] == 0
+
+
+def test_an_answer_comes_after_its_latency_and_at_once_without_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    slow, quick = (
+        asyncio.run(adapter(answer).answer(call())) for answer in ({"output": "x", "latency": "200ms"}, {"output": "x"})
+    )
+
+    assert (slow, quick, slept) == (Reply(b"x"), Reply(b"x"), [0.2])
+
+
+def test_an_answer_that_takes_longer_than_the_call_may_is_a_timeout_at_that_moment() -> None:
+    attempt = call(limits=Limits(timeout_ms=1_000, max_output_bytes=10))
+    failure = Failure(ErrorKind.TIMEOUT, "answer 1 takes 1001 ms, the call may take 1000 ms")
+
+    assert adapter({"output": "x", "latency": "1s"}).foresee(attempt) == (Reply(b"x"), 1_000)
+    assert adapter({"output": "x", "latency": "1001ms"}).foresee(attempt) == (Reply(failure=failure), 1_000)
+
+
+def test_an_output_that_is_longer_than_the_call_may_give_is_cut() -> None:
+    attempt = call(limits=Limits(timeout_ms=1_000, max_output_bytes=3))
+    failure = Failure(ErrorKind.OUTPUT_LIMIT, "the output has 4 bytes, the call may give 3")
+
+    assert adapter({"output": "123"}).foresee(attempt) == (Reply(b"123"), 0)
+    assert adapter({"output": "1234", "latency": "1s"}).foresee(attempt) == (Reply(b"123", failure), 1_000)
+
+
+def test_an_attempt_that_carries_answers_is_answered_from_those() -> None:
+    scripted = adapter({"output": "mine"})
+    carrying = pickle.loads(pickle.dumps(call(settings={"answers": [{"output": "its own"}]})))  # noqa: S301
+
+    contents = [scripted.foresee(attempt)[0].content for attempt in (call(), carrying, call())]
+
+    assert contents == [b"mine", b"its own", b"mine"]
+
+
+def test_a_miss_says_what_was_seen_and_why_the_nearest_answers_do_not_match() -> None:
+    attempt = call(number=2, prompt=Prompt(text="Write\n" + 200 * "x"))
+    answers: list[dict[str, Any]] = [
+        {"agent": "critic", "output": "any task"},
+        {"task": "other", "output": "another task"},
+        {"task": "draft", "attempt": 1, "agent": "critic", "output": "x"},
+        {"task": "draft", "contains": "1.2.0", "output": "x"},
+    ]
+
+    assert message(attempt, *answers).splitlines() == [
+        f"no answer of the script is for task 'draft', attempt 2, agent 'writer', text 'Write\\n{194 * 'x'}'...",
+        "answer 3 is for agent 'critic', attempt 1",
+        "answer 4 is for what contains '1.2.0'",
+        "answer 1 is for agent 'critic'",
+    ]
+    assert len(message(attempt, *answers, *answers).splitlines()) == 4
+
+
+def test_a_miss_of_a_check_by_a_command_says_that_it_is_one() -> None:
+    attempt = call(agent=None, check=0, prompt=Prompt(argv=("python", "check it.py")))
+
+    assert message(attempt, {"task": "draft", "output": "x"}).splitlines() == [
+        "no answer of the script is for task 'draft', attempt 1, a check by a command, argv \"python 'check it.py'\"",
+        "answer 1 is for calls that are no check by a command (it has no `check: command`)",
+    ]
+    assert message(call(agent=None), {"task": "draft", "check": "command", "output": "x"}).splitlines() == [
+        "no answer of the script is for task 'draft', attempt 1, no agent, text 'Write.'",
+        "answer 1 is for a check by a command",
+    ]
+
+
+def test_a_miss_says_that_no_answer_is_for_the_task() -> None:
+    assert message(call(), {"task": "other", "output": "x"}).splitlines()[1:] == [
+        "none of the script's 1 answers is for this task"
+    ]
+
+
+@pytest.mark.parametrize("settings", [{"type": "scripted"}, {"type": "scripted", "answers": []}])
+def test_without_any_answer_a_call_is_told_where_answers_come_from(settings: dict[str, Any]) -> None:
+    found, latency_ms = ScriptedAdapter("model", settings).foresee(call())
+
+    text = (
+        "there is no answer for task 'draft', attempt 1, agent 'writer', text 'Write.': the script has none at all; "
+        "name a script in the workflow, or give one with --scripted FILE"
+    )
+    assert (found, latency_ms) == (Reply(failure=Failure(ErrorKind.INVALID_REQUEST, text)), 0)
