@@ -1,0 +1,179 @@
+"""Runs a program: no shell, no more of the environment than was allowed, and nothing left running behind it."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import signal
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from forum_adapters.base import Attempt, ErrorKind, Executable, Failure, Reply, Site
+from forum_adapters.executable import CannotStart, Fingerprints, find_program
+from forum_adapters.process_keeper import Keeper
+from forum_adapters.process_run import Outcome, ProgramRun
+from forum_adapters.process_warden import Request
+
+# Between SIGTERM and SIGKILL.
+TERM_GRACE_S = 2.0
+# For what a program leaves behind: time to write its last words and go.
+LEFT_BEHIND_GRACE_S = 0.5
+# After SIGKILL, for somebody whom the kernel cannot end yet.
+KILL_PATIENCE_S = 5.0
+
+# Whatever else stands in the way of a start is the request's fault.
+_SURVIVORS = b"\n[something that this program started could not be ended]\n"
+_MACHINE_IS_BUSY = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ETXTBSY})
+
+
+class CommandAdapter:
+    """A program is over when its whole tree is: what it leaves behind gets a moment, and is then ended.
+
+    That holds for everybody who descends from the program, on Linux also for daemons (process_tree.py). Not for what
+    others start on its behalf (a container engine, a service manager), nor for what runs as another user; elsewhere
+    than on Linux, not for whoever left the process group.
+    """
+
+    def __init__(self, name: str, settings: Mapping[str, Any]) -> None:
+        self.name = name
+        self._settings = settings
+        self._fingerprints = Fingerprints()
+        self._keeper = Keeper()
+        self._running: set[ProgramRun] = set()
+
+    async def answer(self, attempt: Attempt) -> Reply:
+        try:
+            request = self._request(attempt)
+            executable = await self._executable(request)
+        except CannotStart as problem:
+            return Reply(failure=Failure(ErrorKind.INVALID_REQUEST, str(problem)))
+        program = attempt.prompt.argv[0]
+        try:
+            run = ProgramRun(self._keeper, request, attempt.prompt.stdin, attempt.limits, LEFT_BEHIND_GRACE_S)
+        except OSError as error:
+            failure = Failure(ErrorKind.TOOL_FAILURE, f"cannot start a process for '{program}': {error}")
+            return Reply(failure=failure, executable=executable)
+        self._running.add(run)
+        try:
+            outcome = await run.outcome()
+        finally:
+            self._running.discard(run)
+        return Reply(
+            content=outcome.stdout,
+            failure=_failure(program, outcome, attempt),
+            exit_status=outcome.exit_status,
+            executable=executable,
+            stderr=outcome.stderr + (_SURVIVORS if outcome.has_survivors else b""),
+        )
+
+    async def probe(self) -> str | None:
+        argv = self._settings.get("argv")
+        if not argv:
+            return None
+        # Without an attempt there is no policy that could take the PATH away, and no workspace but this one.
+        search_path = os.environ.get("PATH") if "PATH" in self._settings.get("env", ()) else None
+        try:
+            _encoded(argv[0], argv)
+            find_program(argv[0], search_path, Path.cwd() / self._settings.get("cwd", "."))
+        except CannotStart as problem:
+            return str(problem)
+        return None
+
+    async def close(self) -> None:
+        running = list(self._running)
+        for run in running:
+            run.stop(ErrorKind.CANCELLED)
+        await asyncio.gather(*(run.outcome() for run in running))
+        await self._keeper.close()
+
+    def _request(self, attempt: Attempt) -> Request:
+        argv = attempt.prompt.argv
+        program = argv[0] if argv else ""
+        arguments = _encoded(program, argv)
+        env = _environment(self._settings.get("env", ()), attempt.site)
+        cwd = _directory(program, attempt.site.workspace, self._settings.get("cwd", "."))
+        return Request(
+            program=os.fsencode(find_program(program, env.get("PATH"), cwd)),
+            argv=arguments,
+            env={os.fsencode(name): os.fsencode(value) for name, value in env.items()},
+            cwd=os.fsencode(cwd),
+            graces_s=(LEFT_BEHIND_GRACE_S, TERM_GRACE_S, KILL_PATIENCE_S),
+        )
+
+    async def _executable(self, request: Request) -> Executable | None:
+        """None for a program that may be started, but not read."""
+        try:
+            real = Path(os.fsdecode(request.program)).resolve()
+            return self._fingerprints.known(real) or await asyncio.to_thread(self._fingerprints.take, real)
+        except OSError:
+            return None
+
+
+def _encoded(program: str, argv: Iterable[str]) -> list[bytes]:
+    if not program:
+        raise CannotStart(program, "the program has no name")
+    try:
+        arguments = [os.fsencode(argument) for argument in argv]
+    except UnicodeEncodeError as error:
+        raise CannotStart(program, "an argument cannot be written in this system's encoding") from error
+    if any(b"\0" in argument for argument in arguments):
+        raise CannotStart(program, "an argument contains a NUL")
+    return arguments
+
+
+def _environment(names: Iterable[str], site: Site) -> dict[str, str]:
+    allows_all = "*" in site.env
+    return {name: os.environ[name] for name in names if (allows_all or name in site.env) and name in os.environ}
+
+
+def _directory(program: str, workspace: str, cwd: str) -> Path:
+    try:
+        root = Path(workspace).resolve()
+        directory = (root / cwd).resolve()
+        is_there = directory.is_dir()
+    # A loop of links is a RuntimeError, a NUL a ValueError.
+    except (OSError, RuntimeError, ValueError) as error:
+        raise CannotStart(program, f"its directory '{cwd}' cannot be found: {error}") from error
+    if not directory.is_relative_to(root):
+        raise CannotStart(program, f"its directory '{cwd}' leaves the workspace")
+    if not is_there:
+        raise CannotStart(program, f"its directory '{cwd}' is not there")
+    return directory
+
+
+def _failure(program: str, outcome: Outcome, attempt: Attempt) -> Failure | None:
+    if outcome.refused is not None:
+        return _refusal(program, outcome.refused)
+    match outcome.stopped:
+        case ErrorKind.TIMEOUT:
+            return Failure(ErrorKind.TIMEOUT, f"'{program}' took longer than {attempt.limits.timeout_ms} ms")
+        case ErrorKind.OUTPUT_LIMIT:
+            return Failure(
+                ErrorKind.OUTPUT_LIMIT, f"'{program}' wrote more than {attempt.limits.max_output_bytes} bytes"
+            )
+        case ErrorKind.CANCELLED:
+            return Failure(ErrorKind.CANCELLED, f"'{program}' was ended: its adapter was closed")
+    if outcome.broken is not None:
+        return Failure(ErrorKind.INTERNAL, f"lost track of '{program}': {outcome.broken}")
+    if outcome.exit_status is None:
+        return Failure(ErrorKind.TOOL_FAILURE, f"lost track of '{program}': somebody killed its warden")
+    return _exit_failure(program, outcome.exit_status)
+
+
+def _exit_failure(program: str, status: int) -> Failure | None:
+    if status == 0:
+        return None
+    if status > 0:
+        return Failure(ErrorKind.EXIT_STATUS, f"'{program}' ended with status {status}")
+    try:
+        name = signal.Signals(-status).name
+    except ValueError:
+        name = f"signal {-status}"  # a real-time one
+    return Failure(ErrorKind.EXIT_STATUS, f"'{program}' was ended by {name}")
+
+
+def _refusal(program: str, number: int) -> Failure:
+    kind = ErrorKind.TOOL_FAILURE if number in _MACHINE_IS_BUSY else ErrorKind.INVALID_REQUEST
+    return Failure(kind, f"cannot start '{program}': {os.strerror(number)}")

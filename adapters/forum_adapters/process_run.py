@@ -1,0 +1,223 @@
+"""One program from its start to the end of all that it started, seen from the adapter's event loop.
+
+Callbacks on file descriptors: no thread, no task, and no more in memory than is kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+
+from forum_adapters.base import ErrorKind, Limits
+from forum_adapters.output_capture import FirstAndLastBytes, FirstBytes
+from forum_adapters.process_keeper import Keeper
+from forum_adapters.process_warden import Request
+
+_CHUNK_BYTES = 65536
+_LARGEST_PIPE_BYTES = 1 << 20
+_STDERR_EACH_BYTES = 32 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How it went. `stopped` is why we ended it, `refused` the error number of a start that failed, `broken` what
+    happened to the warden. `has_survivors`: somebody could not be ended."""
+
+    stdout: bytes
+    stderr: bytes
+    exit_status: int | None = None
+    stopped: ErrorKind | None = None
+    refused: int | None = None
+    broken: str | None = None
+    has_survivors: bool = False
+
+
+class ProgramRun:
+    """Starts the program at once; `outcome` waits until nobody of its tree is left.
+
+    Ending the tree is the warden's work. When it is done there is nobody left who could write, except somebody else to
+    whom a program has handed its stdout: the pipes of such a program are left after `eof_grace_s`.
+    """
+
+    def __init__(self, keeper: Keeper, request: Request, stdin: bytes, limits: Limits, eof_grace_s: float) -> None:
+        self._keeper = keeper
+        self._loop = asyncio.get_running_loop()
+        self._done = self._loop.create_future()
+        self._stdout = FirstBytes(limits.max_output_bytes)
+        self._stderr = FirstAndLastBytes(_STDERR_EACH_BYTES)
+        self._eof_grace_s = eof_grace_s
+        self._stopped: ErrorKind | None = None
+        self._is_over = False
+        self._reports = bytearray()
+        self._pipes: dict[int, FirstBytes | FirstAndLastBytes] = {}
+        self._stdin: _Feed | None = None
+        self._open(request.pack(), stdin)
+        self._timer = self._loop.call_later(limits.timeout_ms / 1000, self.stop, ErrorKind.TIMEOUT)
+
+    def _open(self, request: bytes, stdin: bytes) -> None:
+        with ExitStack() as ours, ExitStack() as theirs:
+            files = []
+            for capture in (self._stdout, self._stderr):
+                source, sink = os.pipe()
+                ours.callback(os.close, source)
+                theirs.callback(os.close, sink)
+                files.append(sink)
+                self._pipes[source] = capture
+            if stdin:
+                source, sink = os.pipe()
+                ours.callback(os.close, sink)
+                theirs.callback(os.close, source)
+                files.append(source)
+            self._channel = self._keeper.hire()
+            ours.callback(self._channel.close)
+            sent = socket.send_fds(self._channel, [request], files)
+            ours.pop_all()
+        self._loop.add_reader(self._channel.fileno(), self._on_report)
+        self._request = _Feed(self._loop, self._channel.fileno(), memoryview(request)[sent:], _nothing)
+        for pipe, capture in self._pipes.items():
+            os.set_blocking(pipe, False)
+            self._loop.add_reader(pipe, self._on_output, pipe, capture)
+        if stdin:
+            self._stdin = _Feed(self._loop, sink, memoryview(stdin), lambda: os.close(sink))
+
+    async def outcome(self) -> Outcome:
+        cancelled: asyncio.CancelledError | None = None
+        while not self._done.done():
+            try:
+                await asyncio.shield(self._done)
+            except asyncio.CancelledError as error:
+                # However often it is cancelled: whoever comes back from here can rely on it that nothing is left.
+                cancelled = error
+                self.stop(ErrorKind.CANCELLED)
+        if cancelled is not None:
+            raise cancelled
+        return self._told()
+
+    def stop(self, why: ErrorKind) -> None:
+        """Ends the tree. The first reason counts."""
+        # Once it is over, the channel belongs to another run.
+        if self._stopped is None and not self._is_over:
+            self._stopped = why
+            self._request.stop()
+            with suppress(OSError):
+                self._channel.shutdown(socket.SHUT_WR)
+
+    def _on_output(self, pipe: int, capture: FirstBytes | FirstAndLastBytes) -> None:
+        try:
+            chunk = os.read(pipe, _CHUNK_BYTES)
+        except BlockingIOError:
+            return
+        if not chunk:
+            self._close_pipe(pipe)
+            return
+        capture.feed(chunk)
+        # What comes after that is still read: who cannot write cannot end in good order.
+        if capture.is_over:
+            self.stop(ErrorKind.OUTPUT_LIMIT)
+
+    def _on_report(self) -> None:
+        try:
+            report = self._channel.recv(4096)
+        except BlockingIOError:
+            return
+        except ConnectionResetError:
+            report = b""  # the warden went without having read all of the request
+        self._reports += report
+        if self._reports.startswith(b"ended"):
+            self._timer.cancel()
+        is_over = self._reports.endswith(b"done\n")
+        if is_over or not report:
+            self._leave_warden(can_go_on=is_over and self._stopped is None)
+
+    def _leave_warden(self, *, can_go_on: bool) -> None:
+        self._is_over = True
+        self._timer.cancel()
+        self._request.stop()
+        self._loop.remove_reader(self._channel.fileno())
+        if can_go_on:
+            self._keeper.dismiss(self._channel)
+        else:
+            self._channel.close()
+        if self._stdin is not None:
+            self._stdin.stop()
+        if self._pipes:
+            self._timer = self._loop.call_later(self._eof_grace_s, self._leave_pipes)
+        else:
+            self._done.set_result(None)
+
+    def _leave_pipes(self) -> None:
+        for pipe, capture in list(self._pipes.items()):
+            with suppress(BlockingIOError):
+                capture.feed(os.read(pipe, _LARGEST_PIPE_BYTES))
+            self._close_pipe(pipe)
+
+    def _close_pipe(self, pipe: int) -> None:
+        del self._pipes[pipe]
+        self._loop.remove_reader(pipe)
+        os.close(pipe)
+        if self._is_over and not self._pipes:
+            self._timer.cancel()
+            self._done.set_result(None)
+
+    def _told(self) -> Outcome:
+        words = [line.partition(" ") for line in self._reports.decode("utf-8", "replace").splitlines()]
+        told = {word: rest for word, _, rest in words}
+        return Outcome(
+            stdout=self._stdout.content(),
+            stderr=self._stderr.content(),
+            exit_status=int(told["ended"]) if "ended" in told else None,
+            # The last of too much may come when there is nobody left to stop.
+            stopped=self._stopped or (ErrorKind.OUTPUT_LIMIT if self._stdout.is_over else None),
+            refused=int(told["refused"]) if "refused" in told else None,
+            broken=told.get("broken"),
+            has_survivors="left" in told,
+        )
+
+
+class _Feed:
+    """Writes bytes as the other side takes them. What it does not want is dropped."""
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, file: int, content: memoryview, then: Callable[[], None]
+    ) -> None:
+        self._loop = loop
+        self._file = file
+        self._left = content
+        self._then = then
+        self._is_waiting = False
+        self._is_over = False
+        os.set_blocking(file, False)
+        if content:
+            self._write()
+        else:
+            self.stop()
+        if not self._is_over:
+            self._is_waiting = True
+            loop.add_writer(file, self._write)
+
+    def stop(self) -> None:
+        if self._is_over:
+            return
+        self._is_over = True
+        self._left = memoryview(b"")
+        if self._is_waiting:
+            self._loop.remove_writer(self._file)
+        self._then()
+
+    def _write(self) -> None:
+        try:
+            self._left = self._left[os.write(self._file, self._left) :]
+        except BlockingIOError:
+            return
+        except (BrokenPipeError, ConnectionResetError):
+            self.stop()
+        if not self._left:
+            self.stop()
+
+
+def _nothing() -> None:
+    """The channel stays open when the request is written: its end means something."""

@@ -1,0 +1,204 @@
+"""The processes below this one: all of them, whatever they did to get away.
+
+For a process that does nothing else (process_warden.py). In the adapter's own process it would adopt strangers. Imports
+little, because every start of that process waits for it.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+import signal
+import sys
+import time
+
+_PR_SET_CHILD_SUBREAPER = 36
+# A chain of processes that fork and leave is faster than a walk through /proc, but not than a look at one's children.
+_LOOKS_PER_WALK = 200
+_LONGEST_NAP_S = 0.05
+
+
+def adopt_orphans() -> bool:
+    """Whoever loses its parent below this process becomes its child. False where the system cannot do that."""
+    if sys.platform != "linux":
+        return False
+    import ctypes
+
+    try:
+        return bool(ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
+    except (OSError, AttributeError):
+        return False
+
+
+class Wakeup:
+    """Waits for files and for children at once: a child's end writes into a pipe."""
+
+    def __init__(self) -> None:
+        self._source, sink = os.pipe()
+        os.set_blocking(self._source, False)
+        os.set_blocking(sink, False)
+        signal.signal(signal.SIGCHLD, _ignore)
+        signal.set_wakeup_fd(sink, warn_on_full_buffer=False)
+
+    def wait(self, file: int | None, timeout_s: float | None) -> bool:
+        """Until `file` is readable (True), a child has changed, or the time is over."""
+        poll = select.poll()
+        poll.register(self._source, select.POLLIN)
+        if file is not None:
+            poll.register(file, select.POLLIN)
+        ready = {number for number, _ in poll.poll(None if timeout_s is None else max(0.0, timeout_s) * 1000)}
+        if self._source in ready:
+            os.read(self._source, 4096)
+        return file in ready
+
+
+def _ignore(*_: object) -> None:
+    """A handler must be there, or nothing is written into the pipe."""
+
+
+class ProcessTree:
+    """A program and all that it started.
+
+    Made for a subreaper, which is the parent of all orphans below it, also of those that called setsid, forked twice
+    and cleaned their environment. So "there is no child" proves, with one system call, that nobody is left. A mark in
+    the environment is lost by `env -i` and seen by the program, parent links break when a parent dies, and both cost a
+    walk through /proc even after a program that left nothing behind.
+
+    Where orphans are not adopted, the tree is the program's process group.
+    """
+
+    def __init__(self, root: int, *, adopts: bool) -> None:
+        self.root = root
+        self.exit_status: int | None = None
+        self._adopts = adopts
+        self._has_children = True
+
+    @property
+    def is_gone(self) -> bool:
+        return not self._has_children and (self._adopts or not _signal_group(self.root, 0))
+
+    def reap(self) -> None:
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                self._has_children = False
+                return
+            if pid == 0:
+                return
+            if pid == self.root:
+                self.exit_status = os.waitstatus_to_exitcode(status)
+
+    def end(self, wakeup: Wakeup, grace_s: float, patience_s: float) -> None:
+        """Asks all to end, then makes them. After `patience_s` more, `is_gone` says whether that worked."""
+        groups = self._groups()
+        for group in groups:
+            _signal_group(group, signal.SIGTERM)
+            _signal_group(group, signal.SIGCONT)  # who is stopped cannot hear
+        deadline_s = time.monotonic() + grace_s
+        self.reap()
+        while not self.is_gone and (left_s := deadline_s - time.monotonic()) > 0:
+            wakeup.wait(None, left_s if self._adopts else min(left_s, _LONGEST_NAP_S))
+            self.reap()
+        deadline_s = time.monotonic() + patience_s
+        while not self.is_gone and time.monotonic() < deadline_s:
+            self._kill()
+            if not self.is_gone:
+                wakeup.wait(None, _LONGEST_NAP_S)
+                self.reap()
+
+    def _kill(self) -> None:
+        for group in self._groups():
+            _signal_group(group, signal.SIGKILL)
+        for _ in range(_LOOKS_PER_WALK):
+            self.reap()
+            if not self._has_children:
+                return
+            # Not reaped yet, so none of these numbers can have gone to somebody else.
+            for child in _children():
+                _signal(child, signal.SIGKILL)
+
+    def _groups(self) -> set[int]:
+        found = groups_below(os.getpid()) if self._adopts else set()
+        return found or {self.root}
+
+
+def kill_strays(kept: set[int]) -> bool:
+    """Kills what hangs below this process and below none of `kept`. True if there was any."""
+    processes = _processes()
+    here = os.getpid()
+    strays = {pid for pid, (parent, _) in processes.items() if parent == here} - kept
+    for stray in strays:
+        for group in _groups_below(stray, processes) | {processes[stray][1]}:
+            _signal_group(group, signal.SIGKILL)
+    return bool(strays)
+
+
+def groups_below(pid: int) -> set[int]:
+    """The process groups of all processes below `pid`.
+
+    Signals go to groups because the kernel reaches all members at once, also one that is being forked. A group lies
+    within a session, and each program begins a session of its own: no stranger is in these groups.
+    """
+    return _groups_below(pid, _processes())
+
+
+def _groups_below(pid: int, processes: dict[int, tuple[int, int]]) -> set[int]:
+    below: dict[int, list[int]] = {}
+    for child, (parent, _) in processes.items():
+        below.setdefault(parent, []).append(child)
+    found: set[int] = set()
+    ahead = list(below.get(pid, ()))
+    while ahead:
+        child = ahead.pop()
+        found.add(processes[child][1])
+        ahead += below.pop(child, ())
+    return found
+
+
+def _processes() -> dict[int, tuple[int, int]]:
+    """Parent and process group of every process that can be seen."""
+    found: dict[int, tuple[int, int]] = {}
+    try:
+        with os.scandir("/proc") as folders:
+            pids = [int(folder.name) for folder in folders if folder.name.isdigit()]
+    except OSError:
+        return found
+    for pid in pids:
+        # A program's name may hold brackets and blanks; the last bracket ends it.
+        fields = _content(f"/proc/{pid}/stat").rpartition(b")")[2].split(maxsplit=3)
+        if len(fields) == 4:
+            found[pid] = (int(fields[1]), int(fields[2]))
+    return found
+
+
+def _children() -> list[int]:
+    return [int(pid) for pid in _content(f"/proc/{os.getpid()}/task/{os.getpid()}/children").split()]
+
+
+def _content(path: str) -> bytes:
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    try:
+        return os.read(file, 65536)
+    except OSError:
+        return b""  # it ended between the two calls
+    finally:
+        os.close(file)
+
+
+def _signal_group(group: int, number: int) -> bool:
+    # kill(-1) would reach every process of the user, and kill(0) this one.
+    return group > 1 and group != os.getpgrp() and _signal(-group, number)
+
+
+def _signal(pid: int, number: int) -> bool:
+    """Whether there was anybody to receive it."""
+    try:
+        os.kill(pid, number)
+    except OSError as error:
+        return error.errno == errno.EPERM
+    return True

@@ -1,0 +1,235 @@
+"""The small processes that stand between the adapter and its programs.
+
+A warden is the parent of one program at a time. It tells how the program ended, and ends all that the program started:
+when the program is over, and when its channel to the adapter ends, because the adapter wants that or because it died.
+So there is nothing that the adapter could forget to send. A keeper, started once, forks the wardens: the adapter's own
+process may be large and have threads. A warden with nobody left below it takes the next program: a fork for each would
+cost three times as much as the shortest program.
+
+A request is its length in 4 bytes, which come with the program's stdout, stderr and stdin (or none), then the fields of
+`pack`, separated by NUL, which no argument can contain. A report is a line: `ended STATUS`, `refused ERRNO`,
+`broken WHY`, `left` (somebody could not be ended), and `done` when the warden can take the next request.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+
+from forum_adapters.process_tree import ProcessTree, Wakeup, adopt_orphans, kill_strays
+
+_LENGTH_BYTES = 4
+_MOST_FILES = 3
+# A program that signals its parent must not get rid of its warden. SIGKILL remains: then the keeper cleans up.
+_DEAF_TO = (
+    signal.SIGTERM,
+    signal.SIGINT,
+    signal.SIGHUP,
+    signal.SIGQUIT,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+    signal.SIGALRM,
+)
+# Python ignores the first two for itself, and what is ignored would stay so in the program.
+_BACK_TO_DEFAULT = (signal.SIGPIPE, signal.SIGXFSZ, *_DEAF_TO)
+
+
+class Request:
+    """What to start, and how long to wait: for those whom the program leaves behind, after SIGTERM, after SIGKILL."""
+
+    def __init__(
+        self,
+        program: bytes,
+        argv: list[bytes],
+        env: dict[bytes, bytes],
+        cwd: bytes,
+        graces_s: tuple[float, float, float],
+    ) -> None:
+        self.program = program
+        self.argv = argv
+        self.env = env
+        self.cwd = cwd
+        self.graces_s = graces_s
+
+    def pack(self) -> bytes:
+        head = (*(b"%d" % round(grace_s * 1000) for grace_s in self.graces_s), b"%d" % len(self.argv))
+        variables = (name + b"=" + value for name, value in self.env.items())
+        body = b"\0".join((*head, self.cwd, self.program, *self.argv, *variables))
+        return len(body).to_bytes(_LENGTH_BYTES, "big") + body
+
+    @classmethod
+    def unpack(cls, body: bytes) -> Request:
+        left, term, kill, count, cwd, program, *rest = body.split(b"\0")
+        env = dict(variable.split(b"=", 1) for variable in rest[int(count) :])
+        return cls(program, rest[: int(count)], env, cwd, (int(left) / 1000, int(term) / 1000, int(kill) / 1000))
+
+
+def keep(control: socket.socket) -> None:
+    """Forks a warden for each channel that comes, until the other side closes."""
+    adopt_orphans()
+    for number in _DEAF_TO:
+        signal.signal(number, signal.SIG_IGN)
+    wakeup = Wakeup()
+    wardens: set[int] = set()
+    may_have_strays = False
+    while True:
+        has_come = wakeup.wait(control.fileno(), None)
+        may_have_strays |= _reap_wardens(wardens)
+        # One walk may come too early to see everybody; the end of those it found leads here again.
+        may_have_strays = may_have_strays and kill_strays(wardens)
+        if not has_come:
+            continue
+        sign, channels = _receive_files(control, 1, 1)
+        if not sign:
+            break
+        for channel in channels:
+            _fork_warden(control, socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, fileno=channel), wardens)
+    while wardens:
+        wakeup.wait(None, 1.0)
+        _reap_wardens(wardens)
+    _end_last_strays(wakeup)
+
+
+def _end_last_strays(wakeup: Wakeup) -> None:
+    """Whom a warden could not end is a child of the keeper since. A last try: then they are on their own."""
+    for _ in range(20):
+        _reap_wardens(set())
+        if not kill_strays(set()):
+            return
+        wakeup.wait(None, 0.05)
+
+
+def _fork_warden(control: socket.socket, channel: socket.socket, wardens: set[int]) -> None:
+    with channel:
+        try:
+            warden = os.fork()
+        except OSError as error:
+            _report(channel, f"refused {error.errno}")
+            return
+        if warden == 0:
+            # Or the adapter could go on writing to a keeper that is dead.
+            control.close()
+            # Whatever happens: a fork that went back into the keeper's loop would be a second keeper.
+            os._exit(_be_warden(channel))
+        wardens.add(warden)
+
+
+def _reap_wardens(wardens: set[int]) -> bool:
+    """Whether one of them was killed. One that was stopped goes on: it has to be there when its program is not."""
+    was_killed = False
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG | os.WUNTRACED)
+        except ChildProcessError:
+            wardens.clear()
+            return was_killed
+        if pid == 0:
+            return was_killed
+        if os.WIFSTOPPED(status):
+            os.kill(pid, signal.SIGCONT)
+            continue
+        was_killed |= pid in wardens and status != 0
+        wardens.discard(pid)
+
+
+def _be_warden(channel: socket.socket) -> int:
+    try:
+        wakeup = Wakeup()
+        adopts = adopt_orphans()
+        while _serve(channel, wakeup, adopts=adopts):
+            pass
+    except BaseException as problem:
+        _report(channel, f"broken {type(problem).__name__}: {problem}".replace("\n", " "))
+        return 1
+    return 0
+
+
+def _serve(channel: socket.socket, wakeup: Wakeup, *, adopts: bool) -> bool:
+    """One program from start to end. Whether there may be another one."""
+    head, files = _receive_files(channel, _LENGTH_BYTES, _MOST_FILES)
+    try:
+        body = _receive(channel, int.from_bytes(head, "big"))
+        if not body:
+            return False
+        request = Request.unpack(body)
+        root = _start(request, files)
+    except OSError as error:
+        _report(channel, f"refused {error.errno}", "done")
+        return True
+    finally:
+        for file in files:
+            os.close(file)
+    return _guard(channel, ProcessTree(root, adopts=adopts), wakeup, request.graces_s)
+
+
+def _receive_files(source: socket.socket, size: int, count: int) -> tuple[bytes, list[int]]:
+    content, files, _, _ = socket.recv_fds(source, size, count)
+    # Unlike all others that Python opens, these would be inherited by the program.
+    for file in files:
+        os.set_inheritable(file, False)
+    return content, files
+
+
+def _receive(channel: socket.socket, size: int) -> bytes:
+    """Nothing if the other side went away before it had said everything."""
+    parts = []
+    while size > 0:
+        part = channel.recv(min(size, 1 << 20))
+        if not part:
+            return b""
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def _start(request: Request, files: Sequence[int]) -> int:
+    targets = zip(files, (1, 2, 0), strict=False)  # without a third file, stdin is the keeper's own: empty
+    try:
+        os.chdir(request.cwd)
+        return os.posix_spawn(
+            request.program,
+            request.argv,
+            request.env,
+            file_actions=[(os.POSIX_SPAWN_DUP2, file, target) for file, target in targets],
+            setsid=True,
+            setsigmask=(),
+            setsigdef=_BACK_TO_DEFAULT,
+        )
+    finally:
+        os.chdir("/")  # an idle warden would keep a file system from being unmounted
+
+
+def _guard(channel: socket.socket, tree: ProcessTree, wakeup: Wakeup, graces_s: tuple[float, float, float]) -> bool:
+    left_behind_s, term_s, kill_s = graces_s
+    deadline_s: float | None = None
+    is_wanted = True
+    tree.reap()
+    while is_wanted and not tree.is_gone:
+        if tree.exit_status is not None and deadline_s is None:
+            _report(channel, f"ended {tree.exit_status}")
+            deadline_s = time.monotonic() + left_behind_s
+        left_s = None if deadline_s is None else deadline_s - time.monotonic()
+        is_wanted = (left_s is None or left_s > 0) and not wakeup.wait(channel.fileno(), left_s)
+        tree.reap()
+    if not tree.is_gone:
+        tree.end(wakeup, term_s, kill_s)
+    reports = [f"ended {tree.exit_status}"] if deadline_s is None and tree.exit_status is not None else []
+    _report(channel, *reports, "done" if tree.is_gone else "left")
+    return tree.is_gone
+
+
+def _report(channel: socket.socket, *lines: str) -> None:
+    # If nobody is there to hear it, the tree is ended all the same.
+    with suppress(OSError):
+        channel.sendall("".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
+
+
+def main() -> None:
+    control = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, fileno=int(sys.argv[2]))
+    control.set_inheritable(False)
+    keep(control)

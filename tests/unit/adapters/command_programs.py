@@ -1,0 +1,91 @@
+"""Attempts and small programs for the tests of the command adapter."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+import uuid
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from forum_adapters.base import Attempt, Limits, Prompt, Reply, Site
+from forum_adapters.command import CommandAdapter
+
+# Only keeps a defect from hanging the test run; no test is decided by it.
+PATIENCE_S = 60
+TIMEOUT_MS = PATIENCE_S * 1000
+
+WITH_PATH: Mapping[str, Any] = {"env": ["PATH"]}
+
+
+def attempt(
+    *argv: str,
+    workspace: Path | str = ".",
+    stdin: bytes = b"",
+    timeout_ms: int = TIMEOUT_MS,
+    max_output_bytes: int = 1 << 20,
+    env: tuple[str, ...] = ("*",),
+) -> Attempt:
+    return Attempt(
+        id="attempt",
+        run="run",
+        task="task",
+        number=1,
+        adapter="shell",
+        settings={},
+        prompt=Prompt(argv=argv, stdin=stdin),
+        limits=Limits(timeout_ms=timeout_ms, max_output_bytes=max_output_bytes),
+        site=Site(workspace=str(workspace), env=env),
+    )
+
+
+def reply_to(asked: Attempt, settings: Mapping[str, Any] = WITH_PATH) -> Reply:
+    async def ask() -> Reply:
+        adapter = CommandAdapter("shell", settings)
+        try:
+            return await asyncio.wait_for(adapter.answer(asked), PATIENCE_S)
+        finally:
+            await adapter.close()
+
+    return asyncio.run(ask())
+
+
+def python(code: str, *arguments: str) -> tuple[str, ...]:
+    return (sys.executable, "-I", "-S", "-c", code, *arguments)
+
+
+def shell(script: str, *arguments: str) -> tuple[str, ...]:
+    return ("/bin/sh", "-c", script, "sh", *arguments)
+
+
+def new_mark() -> str:
+    """An argument by which a process and its forks are found again."""
+    return f"mark-{uuid.uuid4().hex}"
+
+
+def running(mark: str) -> list[int]:
+    """The processes with that argument. One that ended has none any more."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            with suppress(OSError):
+                if mark.encode() in (folder / "cmdline").read_bytes():
+                    found.append(int(folder.name))
+    return found
+
+
+async def appearance(path: Path) -> None:
+    deadline_s = time.monotonic() + PATIENCE_S
+    while not path.exists():
+        assert time.monotonic() < deadline_s, f"{path.name} never appeared"
+        await asyncio.sleep(0.01)
+
+
+def await_end(mark: str) -> None:
+    deadline_s = time.monotonic() + PATIENCE_S
+    while running(mark):
+        assert time.monotonic() < deadline_s, f"still running: {running(mark)}"
+        time.sleep(0.01)

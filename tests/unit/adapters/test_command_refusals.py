@@ -1,0 +1,203 @@
+"""What cannot be started is refused with a reason, and nothing runs."""
+
+import asyncio
+import hashlib
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from forum_adapters.base import ErrorKind, Executable, Failure, Reply
+from forum_adapters.command import CommandAdapter
+from forum_adapters.executable import CannotStart, Fingerprints, find_program
+from unit.adapters.command_programs import WITH_PATH, attempt, reply_to, shell
+
+
+def program(path: Path, text: str = "#!/bin/sh\necho ran\n", mode: int = 0o755) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    path.chmod(mode)
+    return path
+
+
+def refusal(reply: Reply) -> str:
+    assert reply.failure is not None
+    assert (reply.failure.kind, reply.exit_status, reply.content) == (ErrorKind.INVALID_REQUEST, None, b"")
+    return reply.failure.message
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        ((), "cannot start '': the program has no name"),
+        (("",), "cannot start '': the program has no name"),
+        (("no-such-program",), "cannot start 'no-such-program': no such program on its PATH"),
+        (("./nowhere/tool",), "cannot start './nowhere/tool': no such file"),
+        (("./plain",), "cannot start './plain': it is not executable"),
+        (("./folder",), "cannot start './folder': it is not executable"),
+        (("x" * 5000,), f"cannot start '{'x' * 5000}': no such program on its PATH"),
+        (("echo", "a\0b"), "cannot start 'echo': an argument contains a NUL"),
+        (("echo", "\ud800"), "cannot start 'echo': an argument cannot be written in this system's encoding"),
+        (("echo", "x" * 3_000_000), "cannot start 'echo': Argument list too long"),
+        (("./not-a-program",), "cannot start './not-a-program': Exec format error"),
+        (("./orphaned-script",), "cannot start './orphaned-script': No such file or directory"),
+    ],
+)
+def test_what_cannot_be_started_is_an_invalid_request(tmp_path: Path, argv: tuple[str, ...], message: str) -> None:
+    program(tmp_path / "plain", mode=0o644)
+    program(tmp_path / "not-a-program", "just words")
+    program(tmp_path / "orphaned-script", "#!/no/such/interpreter\n")
+    (tmp_path / "folder").mkdir()
+
+    assert refusal(reply_to(attempt(*argv, workspace=tmp_path))) == message
+
+
+def test_an_adapter_goes_on_after_a_start_that_failed() -> None:
+    async def ask() -> list[Reply]:
+        adapter = CommandAdapter("shell", WITH_PATH)
+        replies = [await adapter.answer(attempt(*argv)) for argv in (("echo", "x" * 3_000_000), ("echo", "short"))]
+        await adapter.close()
+        return replies
+
+    too_long, short = asyncio.run(ask())
+
+    assert (refusal(too_long), short.content) == ("cannot start 'echo': Argument list too long", b"short\n")
+
+
+def test_a_program_starts_in_its_directory_of_the_workspace(tmp_path: Path) -> None:
+    (tmp_path / "services" / "api").mkdir(parents=True)
+
+    reply = reply_to(attempt("pwd", workspace=tmp_path), {"cwd": "services/api"})
+
+    assert reply.content == os.fsencode(tmp_path.resolve() / "services" / "api") + b"\n"
+
+
+@pytest.mark.parametrize("cwd", ["..", "inside/../..", "/", "way-out", "way-out/deeper"])
+def test_a_directory_outside_the_workspace_is_refused_also_behind_a_link(tmp_path: Path, cwd: str) -> None:
+    workspace = tmp_path / "workspace"
+    (workspace / "inside").mkdir(parents=True)
+    (tmp_path / "outside" / "deeper").mkdir(parents=True)
+    (workspace / "way-out").symlink_to(tmp_path / "outside")
+
+    reply = reply_to(attempt("pwd", workspace=workspace), {"cwd": cwd})
+
+    assert refusal(reply) == f"cannot start 'pwd': its directory '{cwd}' leaves the workspace"
+
+
+def test_a_link_that_stays_in_the_workspace_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+
+    assert reply_to(attempt("pwd", workspace=tmp_path), {"cwd": "link"}).content.endswith(b"/real\n")
+
+
+@pytest.mark.parametrize("cwd", ["nowhere", "a-file", "a\0b", "loop"])
+def test_a_directory_that_is_none_is_refused(tmp_path: Path, cwd: str) -> None:
+    (tmp_path / "a-file").touch()
+    (tmp_path / "loop").symlink_to("loop")
+
+    message = refusal(reply_to(attempt("pwd", workspace=tmp_path), {"cwd": cwd}))
+
+    assert message.startswith(f"cannot start 'pwd': its directory '{cwd}' ")
+
+
+def test_a_program_with_a_slash_is_looked_for_from_its_directory(tmp_path: Path) -> None:
+    tool = program(tmp_path / "sub" / "bin" / "tool")
+
+    reply = reply_to(attempt("bin/tool", workspace=tmp_path), {"cwd": "sub"})
+
+    digest = hashlib.sha256(tool.read_bytes()).hexdigest()
+    assert reply == Reply(content=b"ran\n", exit_status=0, executable=Executable(str(tool.resolve()), digest))
+
+
+def test_a_program_is_looked_up_in_the_path_of_the_child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program(tmp_path / "bin" / "only-here")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+
+    handed_on = reply_to(attempt("only-here"), {"env": ["PATH"]})
+    kept_back = reply_to(attempt("only-here"), {"env": []})
+
+    assert handed_on.content == b"ran\n"
+    assert refusal(kept_back) == "cannot start 'only-here': no such program on its PATH"
+
+
+@pytest.mark.parametrize("search_path", ["", "bin:", "nowhere::/no", "./."])
+def test_an_empty_or_relative_part_of_the_path_counts_from_where_the_child_starts(
+    tmp_path: Path, search_path: str
+) -> None:
+    program(tmp_path / "tool")
+
+    assert find_program("tool", search_path, tmp_path).resolve() == (tmp_path / "tool").resolve()
+
+
+def test_the_first_program_of_the_path_that_can_be_started_is_taken(tmp_path: Path) -> None:
+    program(tmp_path / "a" / "tool", mode=0o644)
+    (tmp_path / "b" / "tool").mkdir(parents=True)
+    program(tmp_path / "c" / "tool")
+    program(tmp_path / "d" / "tool")
+
+    assert find_program("tool", "a:b:c:d", tmp_path) == tmp_path / "c" / "tool"
+
+
+def test_a_program_on_the_path_that_is_not_executable_is_not_called_missing(tmp_path: Path) -> None:
+    program(tmp_path / "tool", mode=0o644)
+
+    with pytest.raises(CannotStart, match="cannot start 'tool': it is not executable"):
+        find_program("tool", str(tmp_path), tmp_path)
+
+
+def test_a_link_is_recorded_as_what_it_leads_to_and_started_by_its_own_name(tmp_path: Path) -> None:
+    real = program(tmp_path / "real", '#!/bin/sh\necho "$0"\n')
+    (tmp_path / "link").symlink_to(real)
+
+    reply = reply_to(attempt("./link", workspace=tmp_path))
+
+    assert reply.executable == Executable(str(real.resolve()), hashlib.sha256(real.read_bytes()).hexdigest())
+    assert Path(os.fsdecode(reply.content.strip())).name == "link"
+
+
+def test_a_program_that_changed_has_another_digest(tmp_path: Path) -> None:
+    fingerprints = Fingerprints()
+    tool = program(tmp_path / "tool")
+    before, times = fingerprints.take(tool), tool.stat()
+
+    tool.write_bytes(tool.read_bytes().replace(b"ran", b"run"))
+    os.utime(tool, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+    assert fingerprints.known(tool) is None
+    assert fingerprints.take(tool).digest == hashlib.sha256(tool.read_bytes()).hexdigest() != before.digest
+
+
+def test_a_program_that_did_not_change_is_read_once(tmp_path: Path) -> None:
+    fingerprints = Fingerprints()
+    tool = program(tmp_path / "tool")
+
+    assert fingerprints.known(tool) is None
+    assert fingerprints.take(tool) == fingerprints.known(tool)
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({}, None),
+        ({"argv": ["sh", "-c", "exit 1"]}, None),
+        ({"argv": ["/bin/sh"]}, None),
+        ({"argv": ["no-such-model-cli"]}, "cannot start 'no-such-model-cli': no such program on its PATH"),
+        ({"argv": ["/no/such/cli"]}, "cannot start '/no/such/cli': no such file"),
+        ({"argv": ["a\0b"]}, "cannot start 'a\0b': an argument contains a NUL"),
+    ],
+)
+def test_a_probe_says_why_a_fixed_program_would_not_start(settings: dict[str, Any], problem: str | None) -> None:
+    assert asyncio.run(CommandAdapter("shell", settings).probe()) == problem
+
+
+def test_a_machine_without_room_for_a_process_is_no_fault_of_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.executable", "/no/such/python")
+
+    reply = reply_to(attempt(*shell("true")))
+
+    assert reply.failure == Failure(
+        ErrorKind.TOOL_FAILURE,
+        "cannot start a process for '/bin/sh': [Errno 2] No such file or directory: '/no/such/python'",
+    )
