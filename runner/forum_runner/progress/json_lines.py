@@ -1,0 +1,42 @@
+"""Progress for programs: a JSON object a line, the entries as they are written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TextIO
+
+from forum_runner.ledger.clock import TimeWriter
+from forum_runner.progress.outlet import Outlet
+
+
+class JsonProgress:
+    """Everything beyond ASCII is escaped: a line may end up on a terminal."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._outlet = Outlet(stream)
+        self._at_us = 0
+        self._times = TimeWriter(lambda: self._at_us)
+
+    def opened(self, run: str, directory: Path, wave_plan: Mapping[str, Any]) -> None:
+        # A run of a repetition may begin before the one before has ended on its own clock.
+        self._times = TimeWriter(lambda: self._at_us)
+        counts = {"tasks": len(wave_plan.get("tasks", ())), "waves": len(wave_plan.get("waves", ()))}
+        self._write({"kind": "progress.opened", "run": run, "directory": str(directory), **counts})
+
+    def recall(self, seq: int, at_us: int, kind: str, data: Mapping[str, Any]) -> None:
+        """Whoever wants the entries from before has them in the ledger."""
+
+    def entry(self, seq: int, at_us: int, kind: str, data: Mapping[str, Any]) -> None:
+        self._at_us = at_us
+        self._write({"seq": seq, "at": self._times.now().decode(), "kind": kind, "data": data})
+
+    def waiting(self, until_us: int, why: str) -> None:
+        """It is no entry, so it is not told."""
+
+    def close(self) -> None:
+        """Every line was written at once."""
+
+    def _write(self, document: Mapping[str, Any]) -> None:
+        self._outlet.write(json.dumps(document, separators=(",", ":"), sort_keys=True) + "\n")

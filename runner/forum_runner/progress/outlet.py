@@ -1,0 +1,50 @@
+"""A stream that may go away while a run goes on: a closed pipe, a full disk, a terminal that hung up."""
+
+from __future__ import annotations
+
+import os
+from typing import TextIO
+
+
+class Outlet:
+    """Writes at once. After a write that failed it writes nothing more: no run ends for want of a reader."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._is_silent = False
+
+    @property
+    def encoding(self) -> str:
+        return self._stream.encoding or "utf-8"
+
+    def write(self, text: str) -> int:
+        if not self._is_silent:
+            try:
+                self._stream.write(text)
+                self._stream.flush()
+            except (OSError, ValueError):  # a ValueError is how a stream says that it was closed on this side
+                self._is_silent = True
+                self._discard()
+        return len(text)
+
+    def flush(self) -> None:
+        """There is nothing left to flush."""
+
+    def isatty(self) -> bool:
+        return not self._is_silent and self._stream.isatty()
+
+    def fileno(self) -> int:
+        return self._stream.fileno()
+
+    def _discard(self) -> None:
+        """What the stream still holds goes nowhere: the interpreter would fail to flush it, and exit with 120."""
+        try:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+        except OSError:
+            return
+        try:
+            os.dup2(nowhere, self._stream.fileno())
+        except (OSError, ValueError):
+            pass  # a stream without a descriptor, or closed: nothing will be flushed
+        finally:
+            os.close(nowhere)

@@ -1,0 +1,117 @@
+"""Progress for a terminal that somebody watches: one display that is drawn again a few times a second."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from threading import Lock
+from typing import IO, Any, TextIO, cast
+
+from rich.console import Console, Group
+from rich.live import Live
+
+from forum_runner.progress.frame import Note, Screen, closing_frame, frame
+from forum_runner.progress.outlet import Outlet
+from forum_runner.progress.tally import Tally
+from forum_runner.progress.words import Words
+
+_FRAMES_PER_SECOND = 8
+_MAX_NOTES = 6
+_MAX_NOTE_LINES = 2
+_NOTED = {"task.finished", "task.lost", "verdict.given", "verdict.lost", "escalation.raised", "task.ended"}
+_NOTED |= {"budget.stopped", "budget.exceeded", "gate.opened", "gate.decided", "run.repaired"}
+# A plan may skip thousands of tasks after one failure, and the failure is what is to be seen.
+_UNREMARKABLE = ("passed", "skipped", "pass", "ok")
+
+
+class TerminalProgress:
+    """Entries are counted as they come; drawing is another thread's, and takes the lock only to look."""
+
+    def __init__(
+        self, stream: TextIO, *, color: bool, clock: Callable[[], float] = time.monotonic, is_drawn: bool = True
+    ) -> None:
+        """Without `is_drawn` nothing is drawn but by `draw` and at the end."""
+        self._console = Console(
+            file=cast("IO[str]", Outlet(stream)),
+            force_terminal=True,
+            color_system="auto" if color else None,
+            highlight=False,
+            markup=False,
+            emoji=False,
+        )
+        self._clock = clock
+        self._is_drawn = is_drawn
+        self._lock = Lock()
+        self._live: Live | None = None
+        self._wait: tuple[int, str] | None = None
+        self._begin("", Path(), {})
+
+    def opened(self, run: str, directory: Path, wave_plan: Mapping[str, Any]) -> None:
+        self.close()
+        self._begin(run, directory, wave_plan)
+        self._live = Live(
+            console=self._console,
+            get_renderable=self._frame,
+            auto_refresh=self._is_drawn,
+            refresh_per_second=_FRAMES_PER_SECOND,
+            # Standard output may be a file, while this is standard error: what is printed there is not ours to move.
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        self._live.start(refresh=True)
+
+    def recall(self, _seq: int, at_us: int, kind: str, data: Mapping[str, Any]) -> None:
+        with self._lock:
+            self._tally.fold(at_us, kind, data)
+
+    def entry(self, _seq: int, at_us: int, kind: str, data: Mapping[str, Any]) -> None:
+        with self._lock:
+            unit = self._tally.fold(at_us, kind, data)
+            self._heard = self._clock()
+            self._wait = None
+            if kind in _NOTED and _is_remarkable(data):
+                state = data.get("state")
+                for line in self._words.told(kind, data, unit)[:_MAX_NOTE_LINES]:
+                    self._notes.append(Note(line, state if isinstance(state, str) else None))
+
+    def waiting(self, until_us: int, why: str) -> None:
+        with self._lock:
+            self._wait = (until_us, why)
+
+    def close(self) -> None:
+        live, self._live = self._live, None
+        if live is not None:
+            self._is_closing = True
+            live.stop()
+
+    def draw(self) -> None:
+        if self._live is not None:
+            self._live.refresh()
+
+    def _begin(self, run: str, directory: Path, wave_plan: Mapping[str, Any]) -> None:
+        self._tally = Tally(wave_plan)
+        self._words = Words(run, directory, self._tally)
+        self._notes: deque[Note] = deque(maxlen=_MAX_NOTES)
+        self._wait = None
+        self._heard = self._clock()
+        self._is_closing = False
+
+    def _frame(self) -> Group:
+        size = self._console.size
+        screen = Screen(size.width, size.height, self._console.options.ascii_only)
+        with self._lock:
+            now_us = self._now_us()
+            if self._is_closing:
+                return Group(*closing_frame(self._tally, self._words.run, now_us, screen))
+            wait = self._wait[1] if self._wait is not None and now_us < self._wait[0] else None
+            return Group(*frame(self._tally, self._words.run, now_us, screen, self._notes, wait))
+
+    def _now_us(self) -> int:
+        """The time of the last entry, and what has passed since: the run's own clock may be a virtual one."""
+        return (self._tally.at_us or 0) + int((self._clock() - self._heard) * 1_000_000)
+
+
+def _is_remarkable(data: Mapping[str, Any]) -> bool:
+    return not any(data.get(name) in _UNREMARKABLE for name in ("status", "state", "verdict"))

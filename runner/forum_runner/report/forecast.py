@@ -1,0 +1,103 @@
+"""What a run would do, for a person and for a program."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, is_dataclass
+from typing import Any, Protocol
+
+from forum_runner.finding import visible
+from forum_runner.report.amounts import money
+from forum_runner.report.table import table
+
+_FATES = {"run": "runs", "reuse": "reused", "later": "after others", "skip": "skipped"}
+_LIMITS = ("calls", "tokens", "input_tokens", "output_tokens", "micro_usd")
+_SHOWN_TASKS = 200
+
+
+class TaskForecast(Protocol):
+    @property
+    def task(self) -> str: ...
+    @property
+    def wave(self) -> int: ...
+    @property
+    def agent(self) -> str: ...
+    @property
+    def adapter(self) -> str: ...
+    @property
+    def fate(self) -> str: ...
+    @property
+    def ground(self) -> str | None: ...
+    @property
+    def calls(self) -> int: ...
+    @property
+    def input_tokens(self) -> int: ...
+    @property
+    def output_tokens(self) -> int: ...
+    @property
+    def micro_usd(self) -> int: ...
+
+
+class Forecast(Protocol):
+    @property
+    def name(self) -> str: ...
+    @property
+    def digest(self) -> str: ...
+    @property
+    def waves(self) -> int: ...
+    @property
+    def tasks(self) -> tuple[TaskForecast, ...]: ...
+    @property
+    def most(self) -> Mapping[str, int]: ...
+    @property
+    def limits(self) -> Mapping[str, int]: ...
+
+
+def render_forecast(found: Forecast) -> str:
+    rows: list[tuple[str, ...]] = [("wave", "task", "agent", "adapter", "", "calls", "tokens", "cost")]
+    rows += [_row(task) for task in found.tasks[:_SHOWN_TASKS]]
+    lines = [f"{visible(found.name)}: {len(found.tasks):,} tasks in {found.waves:,} waves; nothing is run", ""]
+    lines += table(rows, right={5, 6, 7})
+    if len(found.tasks) > _SHOWN_TASKS:
+        lines.append(f"... and {len(found.tasks) - _SHOWN_TASKS:,} more")
+    grounds = [f"  {task.task}: {task.ground}" for task in found.tasks[:_SHOWN_TASKS] if task.ground]
+    if grounds:
+        lines += ["", *grounds]
+    lines += ["", f"at most   {_amounts(found.most)}", f"budget    {_amounts(found.limits) or 'none'}"]
+    lines.append(f"digest    {found.digest}")
+    return "\n".join(lines) + "\n"
+
+
+def _row(task: TaskForecast) -> tuple[str, ...]:
+    tokens = task.input_tokens + task.output_tokens
+    is_counted = task.fate != "reuse"
+    return (
+        str(task.wave + 1),
+        visible(task.task),
+        visible(task.agent),
+        visible(task.adapter),
+        _FATES[task.fate],
+        f"{task.calls:,}" if is_counted else "",
+        f"{tokens:,}" if tokens and is_counted else "",
+        money(task.micro_usd) if task.micro_usd and is_counted else "",
+    )
+
+
+def _amounts(amounts: Mapping[str, int]) -> str:
+    """A budget of money is a sum; everything else is counted."""
+    parts = []
+    for name in _LIMITS:
+        if name in amounts and (amounts[name] or name == "calls"):
+            is_money = name == "micro_usd"
+            parts.append(money(amounts[name]) if is_money else f"{amounts[name]:,} {name.replace('_', ' ')}")
+    if "wall_ms" in amounts:
+        parts.append(f"{amounts['wall_ms'] / 1_000:,g} s")
+    return ", ".join(parts)
+
+
+def render_forecast_json(found: Forecast) -> str:
+    if not is_dataclass(found) or isinstance(found, type):
+        raise TypeError("a forecast is a dataclass")
+    form: dict[str, Any] = asdict(found)
+    return json.dumps(form, indent=2, ensure_ascii=False, default=dict) + "\n"

@@ -1,0 +1,232 @@
+"""What is left of a run when its process ends: the summary of its ledger, and what only the directory can add to it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from forum_runner.errors import ExitCode
+from forum_runner.ledger.body_reader import BodyReader
+from forum_runner.ledger.layout import BODIES, LEDGER, WAVE_PLAN
+from forum_runner.ledger.lines import leaf_of
+from forum_runner.ledger.read_entry import ReadEntry, amount, part, read_entry, text
+from forum_runner.ledger.source import LedgerSource
+from forum_runner.ledger.summary import Summary, TaskStory
+from forum_runner.report.amounts import between, shown
+from forum_runner.report.run_commands import question_of, run_argument
+
+# Lines are canonical, so these bytes tell the kind without reading the line.
+_TOLD = re.compile(rb'"kind":"(?:task\.finished|task\.lost|verdict\.given|verdict\.lost|gate\.opened|run\.[a-z]+)"')
+_WENT_WELL = re.compile(rb'"(?:status":"ok|verdict":"pass)"')
+_NO_FAILURE = ("ok", "cancelled")
+_MAX_DETAILS = 200
+_MAX_DETAIL_BYTES = 1_000_000
+# What most needs to be seen comes first, where there is not room for all.
+SEVERITY = (
+    "failed",
+    "stopped",
+    "refused",
+    "cancelled",
+    "running",
+    "waiting",
+    "begun",
+    "tolerated",
+    "skipped",
+    "passed",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a task did not do: the kind of the last error or verdict, and the first line of what was said about it."""
+
+    kind: str
+    detail: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.detail}" if self.detail else self.kind
+
+
+@dataclass(frozen=True, slots=True)
+class OpenGate:
+    task: str
+    question: str
+    deadline: str | None = None
+    on_deadline: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """`head` is the hash of the last line, `active_ms` the time in which a process was at it."""
+
+    directory: Path
+    summary: Summary
+    exit_code: int
+    plan: Mapping[str, Any]
+    head: str = ""
+    active_ms: int = 0
+    failures: Mapping[str, Failure] = field(default_factory=dict)
+    gates: tuple[OpenGate, ...] = ()
+
+    @property
+    def run(self) -> str:
+        return self.summary.first.run if self.summary.first else ""
+
+    @property
+    def argument(self) -> str:
+        return run_argument(self.run, self.directory)
+
+    @property
+    def status(self) -> str:
+        """One word: the seal's, or what a run without one is."""
+        summary = self.summary
+        if summary.is_sealed and summary.last is not None:
+            return text(summary.last.data, "status") or "sealed"
+        if summary.paused == "interrupted" or self.exit_code == ExitCode.INTERRUPTED:
+            return "interrupted"
+        return "paused" if summary.paused is not None else "unfinished"
+
+    @property
+    def can_go_on(self) -> bool:
+        return self.status in ("paused", "interrupted", "unfinished")
+
+    @property
+    def counts(self) -> Counter[str]:
+        """The plan's tasks by their states; those without a story have not begun."""
+        planned = part(self.plan, "tasks")
+        stories = self.summary.tasks
+        counts = Counter(story.state for name, story in stories.items() if name in planned or not planned)
+        if rest := sum(name not in stories for name in planned):
+            counts["not begun"] = rest
+        return counts
+
+
+def read_result(directory: Path, summary: Summary, exit_code: int) -> RunResult:
+    plan = _read_plan(directory / WAVE_PLAN)
+    scan = _Scan(directory)
+    run = summary.first.run if summary.first else ""
+    gates = tuple(
+        _open_gate(name, plan, run, scan.deadlines.get(name))
+        for name, story in summary.tasks.items()
+        if story.state == "waiting"
+    )
+    failures = _failures(directory, summary, scan.failed)
+    return RunResult(directory, summary, exit_code, plan, scan.head, scan.active_ms(summary), failures, gates)
+
+
+def by_severity(stories: Iterable[TaskStory]) -> list[TaskStory]:
+    rank = {state: number for number, state in enumerate(SEVERITY)}
+    return sorted(stories, key=lambda story: rank.get(story.state, 0))
+
+
+class _Scan:
+    """One way through the ledger. Only lines that tell of trouble, gates and pauses are read."""
+
+    def __init__(self, directory: Path) -> None:
+        self.head = ""
+        self.failed: dict[str, ReadEntry] = {}
+        self.deadlines: dict[str, str | None] = {}
+        self._idle_ms = 0
+        self._paused_at: str | None = None
+        before = last = b""
+        with LedgerSource(str(directory), directory / LEDGER, directory).lines() as lines:
+            for line in lines:
+                before, last = last, line
+                # What went well is of interest only after something that did not: it may have mended that.
+                if _TOLD.search(line) and (self.failed or not _WENT_WELL.search(line)):
+                    self._look(line, before)
+        if last:
+            self.head = leaf_of(last).hex()
+
+    def _look(self, line: bytes, before: bytes) -> None:
+        entry = read_entry(line)
+        if entry is None:
+            return
+        if entry.kind == "run.paused":
+            self._paused_at = entry.at
+        elif entry.kind == "run.resumed":
+            # Without a pause the process was killed: nobody was at it since its last entry.
+            earlier = read_entry(before)
+            since = self._paused_at or (earlier.at if earlier is not None else entry.at)
+            self._idle_ms += between(since, entry.at) or 0
+            self._paused_at = None
+        elif entry.kind == "gate.opened" and entry.task is not None:
+            self.deadlines[entry.task] = text(entry.data, "deadline")
+        elif entry.kind.startswith(("task.", "verdict.")) and entry.task is not None:
+            if entry.data.get("status") in _NO_FAILURE or entry.data.get("verdict") == "pass":
+                self.failed.pop(entry.task, None)
+            else:
+                self.failed[entry.task] = entry
+
+    def active_ms(self, summary: Summary) -> int:
+        if summary.first is None or summary.last is None:
+            return 0
+        last = self._paused_at or summary.last.at
+        return max(0, (between(summary.first.at, last) or 0) - self._idle_ms)
+
+
+def _read_plan(path: Path) -> Mapping[str, Any]:
+    """An empty one where there is none: a result is told of any ledger."""
+    try:
+        plan = orjson.loads(path.read_bytes())
+    except (OSError, orjson.JSONDecodeError):
+        return {}
+    return plan if type(plan) is dict else {}
+
+
+def _open_gate(task: str, plan: Mapping[str, Any], run: str, deadline: str | None) -> OpenGate:
+    tasks = part(plan, "tasks")
+    gate = part(part(tasks, task) or part(tasks, task.rpartition("[")[0]), "gate")
+    return OpenGate(task, question_of(gate, run), deadline, text(gate, "on_deadline") if deadline else None)
+
+
+def _failures(directory: Path, summary: Summary, failed: Mapping[str, ReadEntry]) -> dict[str, Failure]:
+    entries = [
+        (story.id, failed[story.id])
+        for story in by_severity(summary.tasks.values())
+        if story.id in failed and story.state not in ("passed", "running")
+    ]
+    if not entries:
+        return {}
+    redacted = {text(entry.data, "digest") for entry in summary.redactions}
+    details = _details(directory / BODIES, [entry for _, entry in entries[:_MAX_DETAILS]], redacted)
+    return {task: Failure(_failure_kind(entry), next(details, None)) for task, entry in entries}
+
+
+def _failure_kind(entry: ReadEntry) -> str:
+    if entry.kind.startswith("verdict."):
+        verdict = "lost" if entry.kind == "verdict.lost" else shown(text(entry.data, "verdict") or "?")
+        error = text(entry.data, "error")
+        return f"check {amount(entry.data, 'check') + 1:,} {shown(error) if error else verdict}"
+    if entry.kind == "task.lost":
+        return "lost"
+    status = entry.data.get("exit_status")
+    exited = f" (exit {status})" if type(status) is int and status else ""
+    return shown(text(entry.data, "error") or text(entry.data, "status") or "?") + exited
+
+
+def _details(path: Path, entries: Iterable[ReadEntry], redacted: Iterable[str | None]) -> Iterator[str | None]:
+    try:
+        stream = path.open("rb")
+    except OSError:
+        return
+    with stream:
+        reader = BodyReader(stream)
+        for entry in entries:
+            body = part(entry.bodies, "detail") or part(entry.bodies, "ground") or part(entry.bodies, "stderr")
+            yield _first_line(reader, body) if text(body, "digest") not in redacted else None
+
+
+def _first_line(reader: BodyReader, body: Mapping[str, Any]) -> str | None:
+    """None also for a salted body: what is sensitive in the record is not to be found in a log."""
+    if text(body, "digest") is None or "salted" in body or amount(body, "bytes") > _MAX_DETAIL_BYTES:
+        return None
+    data = reader.read(dict(body))
+    lines = data.decode(errors="replace").strip().splitlines() if data else []
+    return shown(lines[0].strip()) if lines else None

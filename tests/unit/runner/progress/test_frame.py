@@ -1,0 +1,151 @@
+"""What a terminal shows at one moment."""
+
+from collections.abc import Iterable
+
+import pytest
+from rich.cells import cell_len
+
+from forum_runner.ledger.clock import read_time
+from forum_runner.progress.frame import Note, Screen, closing_frame, frame
+from forum_runner.progress.states import STATE_COLORS
+from forum_runner.progress.tally import Tally
+from ledgers import STORIES
+from ledgers.plans import plan_of
+from ledgers.raw import RUN
+from ledgers.story import Story
+from ledgers.telling import STATES
+
+NOTES = [Note("draft: attempt 1: error network"), Note("wrong: failed (verdict)", "failed")]
+
+
+def tally_of(story: Story, until: int | None = None) -> Tally:
+    tally = Tally(story.plan)
+    for entry in story.entries[:until]:
+        tally.fold(read_time(entry.at), entry.kind, entry.data)
+    return tally
+
+
+def lines(tally: Tally, screen: Screen, notes: Iterable[Note] = (), wait: str | None = None, later_s: int = 2) -> str:
+    now_us = (tally.at_us or 0) + later_s * 1_000_000
+    return "".join(f"{line.plain}\n" for line in frame(tally, RUN, now_us, screen, notes, wait))
+
+
+def judged() -> Tally:
+    """A run with budgets, at its first check."""
+    return tally_of(STORIES["budget_stop"](), 15)
+
+
+def test_a_frame_of_80_columns() -> None:
+    assert lines(judged(), Screen(80, 24), NOTES, "retry of draft in 2 s") == (
+        f"test  19.5s  {RUN}\n"
+        "wave 2 of 3: 0 of 1 ended\n"
+        "tasks     ██████░░░░░░░░░░░░░░ 1 of 3  1 passed\n"
+        "⠴ judged   2.0s  check 1 of 2 by a command, attempt 1  writer via small (cheap)\n"
+        "waits: retry of draft in 2 s\n"
+        "budget    ██████████░░░░░░░░░░ 3 of 6 calls\n"
+        "budget    █████░░░░░░░░░░░░░░░ 830 of 3,000 tokens\n"
+        "budget    ████████░░░░░░░░░░░░ $0.0042 of $0.0100\n"
+        "budget    █▒▒▒▒▒▒▒▒▒░░░░░░░░░░ 180 of 11,000 output bytes, 5,000 reserved\n"
+        "draft: attempt 1: error network\n"
+        "wrong: failed (verdict)\n"
+    )
+
+
+def test_a_frame_of_40_columns_cuts_what_matters_least() -> None:
+    assert lines(judged(), Screen(40, 24), NOTES) == (
+        "test  19.5s  01936b2e-4d10-7a3c-9f00-2b…\n"
+        "wave 2 of 3: 0 of 1 ended\n"
+        "tasks     ███░░░░░░░ 1 of 3  1 passed\n"
+        "⠴ judged   2.0s  check 1 of 2 by a comm…\n"
+        "budget    █████░░░░░ 3 of 6 calls\n"
+        "budget    ██░░░░░░░░ 830 of 3,000 tokens\n"
+        "budget    ████░░░░░░ $0.0042 of $0.0100\n"
+        "budget    █▒▒▒▒░░░░░ 180 of 11,000 outp…\n"
+        "draft: attempt 1: error network\n"
+        "wrong: failed (verdict)\n"
+    )
+
+
+def test_every_state_is_named_and_what_went_wrong_comes_first() -> None:
+    tally = tally_of(STORIES["failed_and_tolerated"](), 24)
+
+    told = lines(tally, Screen(40, 24))
+
+    assert told == (
+        "test  30.7s  01936b2e-4d10-7a3c-9f00-2b…\n"
+        "tasks     ███████░░░ 7 of 8  2 failed\n"
+        "          1 tolerated  3 skipped\n"
+        "          1 passed\n"
+        "instances ██████████ 2 of 2  1 failed\n"
+        "          1 passed\n"
+    )
+
+
+def test_no_state_has_the_colour_of_another() -> None:
+    assert set(STATE_COLORS) == set(STATES)
+    assert len(set(STATE_COLORS.values())) == len(STATES)
+
+
+def test_at_most_twelve_are_listed_and_those_at_work_come_first() -> None:
+    story = Story(plan_of("wide"))
+    names = [name for wave in story.plan["waves"][:-1] for name in wave]
+    story.start(names[0])
+    story.fail(names[0], "timeout")
+    for name in names[1:]:
+        story.start(name)
+
+    told = lines(tally_of(story), Screen(80, 24)).splitlines()
+
+    assert [line[2:13] for line in told[1 + 1 : -1]] == [f"{name:<11}" for name in names[1:13]]
+    assert told[-1] == "  and 8 more"
+
+
+def test_where_the_terminal_is_low_the_head_and_the_budgets_stay() -> None:
+    told = lines(judged(), Screen(80, 9), NOTES).splitlines()
+
+    assert [line.split()[0] for line in told] == ["test", "wave", "tasks", "⠴", *["budget"] * 4]
+
+
+@pytest.mark.parametrize("name", STORIES)
+@pytest.mark.parametrize("width", [20, 40, 80, 300])
+def test_every_line_fits_whatever_happens(name: str, width: int) -> None:
+    story = STORIES[name]()
+    tally = Tally(story.plan)
+    screen = Screen(width, 12)
+
+    for entry in story.entries:
+        tally.fold(read_time(entry.at), entry.kind, entry.data)
+        for shown in (frame(tally, RUN, 0, screen, NOTES, "wait " * 90), closing_frame(tally, RUN, 0, screen)):
+            assert [line.plain for line in shown if cell_len(line.plain) > width] == []
+
+
+def test_a_terminal_without_unicode_gets_ascii() -> None:
+    tally = judged()
+    tally.units["judged"].doing = "x" * 200
+
+    assert lines(tally, Screen(60, 24, is_ascii=True), NOTES).isascii()
+
+
+def test_names_from_manifests_cannot_steer_the_terminal_and_are_no_markup() -> None:
+    tally = Tally({"metadata": {"name": "a\x1b[2J[red]b[/red]"}, "tasks": {"t": {}}, "waves": [["t"]]})
+
+    told = lines(tally, Screen(80, 24), wait="\x9b31m")
+
+    assert told.startswith("a\N{REPLACEMENT CHARACTER}[2J[red]b[/red]  0ms")
+    assert "\x1b" not in told
+    assert "\x9b" not in told
+
+
+def test_time_stands_still_in_a_pause_and_after_the_end() -> None:
+    paused = tally_of(STORIES["gate_approved"](), 8)
+    ended = tally_of(STORIES["cancelled"]())
+
+    assert lines(paused, Screen(80, 24), later_s=900).startswith("test  paused (gate)  8.7s  ")
+    assert lines(ended, Screen(80, 24), later_s=900).startswith("test  cancelled  11.2s  ")
+
+
+def test_a_limit_on_time_is_measured_by_the_clock_and_not_by_calls() -> None:
+    tally = judged()
+    tally.limits = {"wall_ms": 60_000}
+
+    assert lines(tally, Screen(80, 24)).splitlines()[-1] == "budget    ██████░░░░░░░░░░░░░░ 19.5s of 1m00s"

@@ -1,0 +1,49 @@
+"""Progress for programs: the entries, a JSON object a line."""
+
+import io
+import json
+from collections.abc import Callable
+
+import pytest
+
+from forum_runner.progress.json_lines import JsonProgress
+from ledgers import STORIES
+from ledgers.raw import RUN
+
+Tell = Callable[..., None]
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_every_line_is_an_entry_as_the_ledger_has_it(tell: Tell, name: str) -> None:
+    story, stream = STORIES[name](), io.StringIO()
+
+    tell(JsonProgress(stream), story)
+
+    first, *rest = map(json.loads, stream.getvalue().splitlines())
+    size = {"tasks": len(story.plan["tasks"]), "waves": len(story.plan["waves"])}
+    assert first == {"kind": "progress.opened", "run": story.run, "directory": f".forum/runs/{story.run}", **size}
+    assert rest == [
+        {"seq": seq, "at": entry.at, "kind": entry.kind, "data": entry.data} for seq, entry in enumerate(story.entries)
+    ]
+
+
+def test_lines_are_compact_sorted_and_ascii(tell: Tell) -> None:
+    story, stream = STORIES["bare"](), io.StringIO()
+
+    tell(JsonProgress(stream), story, until=1)
+
+    assert stream.getvalue() == (
+        f'{{"directory":".forum/runs/{RUN}","kind":"progress.opened","run":"{RUN}","tasks":0,"waves":0}}\n'
+        '{"at":"2026-11-15T09:00:00.000000Z","data":{"format":1,"implementation":{"name":"pretend-runner",'
+        '"version":"1.0.0"},"mode":"scripted"},"kind":"run.opened","seq":0}\n'
+    )
+
+
+def test_waits_and_what_was_written_before_are_no_lines(tell: Tell) -> None:
+    story, stream = STORIES["two_waves"](), io.StringIO()
+    progress = JsonProgress(stream)
+
+    tell(progress, story, recalled=len(story.entries))
+    progress.waiting(9, "nothing")
+
+    assert len(stream.getvalue().splitlines()) == 1

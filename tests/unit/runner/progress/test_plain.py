@@ -1,0 +1,181 @@
+"""Progress for a CI log, compared as text."""
+
+import io
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forum_runner.ledger.clock import read_time
+from forum_runner.ledger.entry_schema import kinds
+from forum_runner.progress.plain import PlainProgress
+from ledgers import STORIES
+from ledgers.plans import plan_of
+from ledgers.raw import RUN
+from ledgers.story import Story
+
+Tell = Callable[..., None]
+LINE = re.compile(r"\[ *[0-9]+[.][0-9]s\] [^\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
+
+
+def shown(tell: Tell, story: Story, until: int | None = None, recalled: int = 0) -> str:
+    stream = io.StringIO()
+    tell(PlainProgress(stream), story, until, recalled)
+    return stream.getvalue()
+
+
+def test_a_run_that_a_budget_stops(tell: Tell) -> None:
+    assert shown(tell, STORIES["budget_stop"]()) == (
+        f"[   0.0s] run {RUN} in .forum/runs/{RUN}\n"
+        "[   0.0s] test: 3 tasks in 3 waves\n"
+        "[   0.0s] opened: scripted pretend-runner 1.0.0 plan 2834bb50dea0\n"
+        "[   1.2s] wave 1 of 3: 1 task\n"
+        "[   2.5s] draft: attempt 1 by writer via small (cheap)\n"
+        "[   3.7s] draft: attempt 1: error network, 900ms, 160 tokens\n"
+        "[   5.0s] draft: climbs from cheap to frontier\n"
+        "[   6.2s] draft: attempt 2 by writer via large (frontier), after network\n"
+        "[   8.7s] draft: attempt 2 used $0.0042, and $0.0040 was reserved\n"
+        "[  10.0s] draft: passed, 2 attempts, 1.8s, 670 tokens, $0.0042\n"
+        "[  11.2s] output draft is there\n"
+        "[  12.5s] wave 2 of 3: 1 task\n"
+        "[  15.0s] judged: attempt 1 by writer via small (cheap)\n"
+        "[  18.7s] judged: check 1 of 2 by a command: pass, 900ms\n"
+        "[  21.2s] judged: check 2 of 2 by critic: pass, 900ms, 160 tokens\n"
+        "[  22.5s] judged: passed, 2.7s, 320 tokens\n"
+        "[  23.7s] wave 3 of 3: 1 task\n"
+        "[  26.2s] stopped by the budget of the agent 'writer': 830 of 2,200 tokens used, 1,400 tokens more needed\n"
+        "[  27.5s] stopped by the budget of the run: 990 of 3,000 tokens used, 1,400 tokens more needed\n"
+        "[  28.7s] last: stopped (budget)\n"
+        "[  30.0s] ended: stopped (2 passed, 1 stopped) 4 calls 990 tokens $0.0042 4.5s\n"
+    )
+
+
+def test_a_gate_is_told_with_the_commands_that_decide_it(tell: Tell) -> None:
+    story = Story(plan_of("gate_approved"))
+    story.gate("archive")
+    story.pause()
+    story.decide("archive", "approved")
+    story.resume()
+
+    assert shown(tell, story).splitlines()[3:] == [
+        "[   1.2s] archive: waits for a decision until 2026-11-15 10:00:01.250Z, then approve: Keep?",
+        f"[   1.2s]   forum gate approve {RUN} archive",
+        f"[   1.2s]   forum gate reject {RUN} archive",
+        "[   2.5s] paused (gate)",
+        "[   2.5s] archive: approved by a person",
+        "[   2.5s] resumed by pretend-runner 1.0.0",
+    ]
+
+
+def test_elsewhere_than_in_the_default_place_commands_name_the_directory() -> None:
+    story = Story(plan_of("gate_approved"))
+    story.gate("archive")
+    stream = io.StringIO()
+    progress = PlainProgress(stream)
+
+    progress.opened(RUN, Path("my runs/first"), story.plan)
+    for seq, entry in enumerate(story.entries):
+        progress.entry(seq, read_time(entry.at), entry.kind, entry.data)
+
+    assert "forum gate approve 'my runs/first' archive\n" in stream.getvalue()
+
+
+def test_reuse_skips_and_the_run_before(tell: Tell) -> None:
+    earlier = "01936b2e-4d10-7a3c-9f00-000000000001"
+
+    lines = shown(tell, STORIES["reused_and_skipped"]()).splitlines()
+
+    assert lines[2].endswith(f"from {earlier}")
+    assert f"[   2.5s] log: reused from run {earlier}, seq 4" in lines
+    assert f"[   7.5s] draft: reused from the cache, run {earlier}, seq 9" in lines
+    assert "[  12.5s] warn: skipped (condition)" in lines
+
+
+def test_losses_routes_expansions_and_what_ended_otherwise(tell: Tell) -> None:
+    told = "".join(shown(tell, STORIES[name]()) for name in ("crash_and_resume", "routed", "failed_and_tolerated"))
+
+    for line in (
+        "one: attempt 1: lost, nobody knows how it ended",
+        "two: check 1 of 1: lost, nobody knows how it ended",
+        "one: attempt 2 by writer via small (cheap), after a loss",
+        "repaired: 28 bytes of ledger.jsonl, 700 bytes of bodies.tar set aside",
+        "write: routed to writer (by keywords)",
+        "each: 2 instances",
+        "wrong: check 1 of 1 by a schema: fail",
+        "wrong: failed (verdict), 900ms, 160 tokens",
+        "risky: tolerated (error), 900ms, 160 tokens",
+        "lost: skipped (upstream)",
+        "some[1]: failed (error), 900ms, 160 tokens",
+    ):
+        assert f"] {line}\n" in told
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_hand_overs_are_not_told_and_a_task_that_passes_takes_two_lines(tell: Tell, name: str) -> None:
+    story = STORIES[name]()
+
+    lines = shown(tell, story).splitlines()
+
+    assert [line for line in lines if not LINE.fullmatch(line)] == []
+    silent = sum(entry.kind in ("edge.delivered", "verdict.asked") or "x-" in entry.kind for entry in story.entries)
+    well = sum(entry.data.get("status") == "ok" for entry in story.entries)
+    gates = sum(entry.kind == "gate.opened" for entry in story.entries)
+    redactions = sum(entry.kind == "body.redacted" for entry in story.entries)
+    assert len(lines) == 2 + len(story.entries) - silent - well - redactions + 2 * gates
+
+
+def test_what_an_earlier_process_wrote_counts_and_is_not_told(tell: Tell) -> None:
+    story = STORIES["climbing"]()
+    whole, half = shown(tell, story).splitlines(), len(story.entries) // 2
+
+    resumed = shown(tell, story, recalled=half).splitlines()
+
+    assert resumed[2:] == whole[-len(resumed) + 2 :]
+    assert resumed[-1] == whole[-1]
+
+
+def test_a_wait_is_told_once_and_a_short_one_is_not() -> None:
+    stream = io.StringIO()
+    progress = PlainProgress(stream)
+    progress.entry(0, 5_000_000, "run.opened", {"mode": "live"})
+
+    progress.waiting(5_900_000, "rate limit of local")
+    progress.waiting(7_000_000, "retry of draft in 2 s")
+    progress.waiting(7_000_000, "retry of draft in 2 s")
+
+    assert stream.getvalue().count("waits") == 1
+    assert stream.getvalue().endswith("[   0.0s] waits: retry of draft in 2 s\n")
+
+
+def test_states_have_colours_of_their_own_where_colour_is_wanted(tell: Tell) -> None:
+    stream = io.StringIO()
+    tell(PlainProgress(stream, color=True), STORIES["failed_and_tolerated"]())
+
+    assert "\x1b[31mwrong: failed (verdict), 900ms, 160 tokens\x1b[0m\n" in stream.getvalue()
+    assert "\x1b[33mrisky: tolerated" in stream.getvalue()
+    assert "\x1b[36mlost: skipped" in stream.getvalue()
+
+
+NASTY = st.text(st.sampled_from("a\x1b[31m\x00\x9b\x85\u2028\u202e\r\n\t"), max_size=8)
+VALUES = st.recursive(
+    NASTY | st.integers(-9, 2**64) | st.booleans() | st.none(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NASTY, inner, max_size=3),
+    max_leaves=5,
+)
+FACTS = "task attempt agent usage reserved state status reason verdict check by error instances wave deadline".split()
+PLAN = {"tasks": {"a": {"gate": {"question": ["\x1b[2J\n", {"need": "x\r"}]}}}, "waves": [["a"]]}
+
+
+@given(st.lists(st.tuples(st.sampled_from(sorted(kinds())), st.dictionaries(st.sampled_from(FACTS), VALUES))))
+def test_no_entry_steers_a_terminal_or_upsets_the_tally(entries: list[tuple[str, dict[str, object]]]) -> None:
+    stream = io.StringIO()
+    progress = PlainProgress(stream)
+    progress.opened("\x1b[31m", Path("d\n"), PLAN | {"metadata": {"name": "n\x9b"}})
+
+    for seq, (kind, data) in enumerate(entries):
+        progress.entry(seq, seq, kind, {"task": "a", **data})
+
+    assert [line for line in stream.getvalue().split("\n")[:-1] if not LINE.fullmatch(line)] == []

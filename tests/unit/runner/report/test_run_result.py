@@ -1,0 +1,353 @@
+"""What a run came to: text and JSON, compared whole."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from forum_runner.app.reading import summarize
+from forum_runner.app.verification import Trusted, verify_ledger
+from forum_runner.ledger.source import find_ledger
+from forum_runner.report.run_commands import question_of, run_argument
+from forum_runner.report.run_result import RunResult, read_result
+from forum_runner.report.run_result_json import render_result_json
+from forum_runner.report.run_result_text import render_result
+from ledgers import STORIES
+from ledgers.plans import plan_of
+from ledgers.raw import RUN, Body, leaf, lines_of
+from ledgers.story import Story
+
+STEERING = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+Write = Callable[..., RunResult]
+
+
+@pytest.fixture
+def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
+    """Writes a story to the folder `out`, and reads it as `forum run` would."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(story: Story, exit_code: int = 0) -> RunResult:
+        directory = story.write(Path("out"))
+        return read_result(directory, summarize("out"), exit_code)
+
+    return write
+
+
+def head_of(story: Story) -> str:
+    return leaf(lines_of(story.entries, story.run)[-1]).hex()
+
+
+def ending(story: Story, spent: str, *more: str) -> str:
+    head = head_of(story)
+    lines = [f"spent     {spent}", "run       out", f"head      {head}"]
+    lines += [f"verify    forum verify out --expect-head {head}", *more]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def test_a_run_that_passed(written: Write) -> None:
+    story = STORIES["climbing"]()
+
+    assert render_result(written(story)) == (
+        "passed: 2 passed, in 48.7s\n"
+        "\n"
+        "task    state   attempts  agent   time  tokens     cost\n"
+        "draft   passed         5  writer  9.0s   1,600  $0.0065\n"
+        "report  passed         3  writer  2.7s     480\n"
+        "\n"
+        "outputs\n"
+        "  report: out/outputs/report.txt (4 bytes)\n"
+        "    done\n"
+        "\n" + ending(story, "11 calls, 2,080 tokens, $0.0065, 11.7s of work")
+    )
+
+
+def test_a_run_that_a_budget_stopped(written: Write) -> None:
+    story = STORIES["budget_stop"]()
+
+    assert render_result(written(story, 4)) == (
+        "stopped (exit 4): 1 stopped, 2 passed, in 30.0s\n"
+        "\n"
+        "task    state    reason  attempts  agent   time  tokens     cost\n"
+        "draft   passed                  2  writer  1.8s     670  $0.0042\n"
+        "judged  passed                  1  writer  2.7s     320\n"
+        "last    stopped  budget\n"
+        "\n"
+        "beyond what was reserved: draft, attempt 2 used $0.0042, and $0.0040 was reserved\n"
+        "stopped by the budget of the agent 'writer': 830 of 2,200 tokens used, 1,400 tokens more needed\n"
+        "stopped by the budget of the run: 990 of 3,000 tokens used, 1,400 tokens more needed\n"
+        "\n"
+        "outputs\n"
+        "  draft: out/outputs/draft.txt (12 bytes)\n"
+        "    a long draft\n"
+        "\n"
+        + ending(
+            story, "4 of 6 calls, 990 of 3,000 tokens, $0.0042 of $0.0100, 300 of 11,000 output bytes, 4.5s of work"
+        )
+    )
+
+
+def test_a_run_that_failed_says_why(written: Write) -> None:
+    story = STORIES["failed_and_tolerated"]()
+
+    assert render_result(written(story, 1)) == (
+        "failed (exit 1): 2 failed, 1 tolerated, 3 skipped, 2 passed, in 35.0s\n"
+        "\n"
+        "task        state      reason    attempts  agent         time  tokens\n"
+        "risky       tolerated  error            1  writer       900ms     160\n"
+        "wrong       failed     verdict          1  writer       900ms     160\n"
+        "lost        skipped    upstream\n"
+        "wrong_list  skipped    upstream\n"
+        "none        skipped    upstream\n"
+        "list        passed                      1  operator     900ms     160\n"
+        "some        failed     failure             2 instances\n"
+        "some[0]     passed                      1  writer       900ms     160\n"
+        "some[1]     failed     error            1  writer       900ms     160\n"
+        "after       passed                      1  writer       900ms     160\n"
+        "\n"
+        "why\n"
+        "  wrong: check 1 fail: because\n"
+        "  some[1]: content_filter: some[1]: content_filter\n"
+        "  risky: exit_status: risky: exit_status\n"
+        "\n"
+        "outputs\n"
+        "  after: out/outputs/after.txt (10 bytes)\n"
+        "    afterwards\n"
+        "\n" + ending(story, "6 calls, 960 tokens, 5.4s of work")
+    )
+
+
+def paused() -> Story:
+    story = Story(plan_of("gate_approved"))
+    story.gate("archive")
+    story.do("draft", "a draft")
+    story.deliver("publish")
+    story.gate("publish")
+    story.pause()
+    return story
+
+
+def test_a_run_that_waits_at_gates_says_how_to_decide_and_go_on(written: Write) -> None:
+    story = paused()
+
+    assert render_result(written(story, 5)) == (
+        "paused at a gate (exit 5): 2 waiting, 1 passed, 1 not begun, in 8.7s\n"
+        "\n"
+        "task     state    attempts  agent    time  tokens\n"
+        "archive  waiting\n"
+        "draft    passed          1  writer  900ms     160\n"
+        "publish  waiting\n"
+        "\n"
+        "outputs\n"
+        "  published: not given\n"
+        "\n"
+        "archive waits for a decision until 2026-11-15 10:00:01.250Z, then approve: Keep?\n"
+        "  forum gate approve out archive\n"
+        "  forum gate reject out archive\n"
+        "publish waits for a decision: Publish?\n"
+        "  forum gate approve out publish\n"
+        "  forum gate reject out publish\n"
+        "\n" + ending(story, "1 call, 160 tokens, 900ms of work", "resume    forum resume out")
+    )
+
+
+def test_the_line_that_it_gives_verifies_the_run(written: Write) -> None:
+    result = written(STORIES["two_waves"]())
+
+    report = verify_ledger(find_ledger("out"), None, Trusted(result.head, None, None, None))
+
+    assert f"forum verify out --expect-head {result.head}\n" in render_result(result)
+    assert str(report.verdict) == "valid"
+
+
+@pytest.mark.parametrize(
+    ("reason", "exit_code", "status"),
+    [("interrupted", 130, "interrupted"), ("gate", 5, "paused"), (None, 130, "interrupted"), (None, 70, "unfinished")],
+)
+def test_a_run_that_did_not_end_can_go_on(written: Write, reason: str | None, exit_code: int, status: str) -> None:
+    story = Story(plan_of("cancelled"))
+    story.wave()
+    if reason is not None:
+        story.pause(reason)
+
+    result = written(story, exit_code)
+
+    assert result.status == status
+    assert render_result(result).endswith("\nresume    forum resume out\n")
+
+
+def test_a_run_in_the_default_place_is_named_by_its_id() -> None:
+    assert run_argument(RUN, Path(".forum/runs") / RUN) == RUN
+    assert run_argument(RUN, (Path(".forum/runs") / RUN).absolute()) == RUN
+    assert run_argument(RUN, Path("elsewhere") / RUN) == f"elsewhere/{RUN}"
+
+
+def test_a_question_is_one_line_and_shows_what_it_refers_to() -> None:
+    gate = {"question": ["Publish\n", {"need": "draft"}, " of ", {"run": "id"}, " with ", {"secret": "key"}, "?\x1b"]}
+
+    assert question_of(gate, RUN) == f"Publish ${{{{ needs.draft }}}} of {RUN} with ${{{{ inputs.key }}}}?\ufffd"
+    assert question_of({}, RUN) == ""
+
+
+def test_what_failed_and_was_mended_is_no_reason(written: Write) -> None:
+    story = Story(plan_of("cancelled"))
+    story.wave()
+    story.start("one")
+    story.fail("one", "network")
+    story.start("one")
+    story.finish("one", "first")
+    story.end("one", "stopped", "budget")
+    story.start("two")
+    story.fail("two", "timeout")
+
+    assert {task: str(failure) for task, failure in written(story).failures.items()} == {"two": "timeout: two: timeout"}
+
+
+def test_only_the_first_line_of_a_detail_is_told_and_it_cannot_steer_a_terminal(written: Write) -> None:
+    story = Story(plan_of("cancelled"))
+    story.wave()
+    story.start("one")
+    data = {"task": "one", "attempt": 1, "status": "error", "error": "exit_status", "exit_status": 3}
+    usage = {"usage": {}, "measured": False}
+    story.tell("task.finished", {**data, **usage}, bodies={"detail": Body(b"\n  \x1b[31mred\nsecond")})
+    story.end("one", "failed", "error")
+
+    assert str(written(story).failures["one"]) == "exit_status (exit 3): \ufffd[31mred"
+
+
+def test_what_is_sensitive_is_not_told(written: Write) -> None:
+    story = Story(plan_of("redacted"))
+    story.wave()
+    story.do("ask", {"name": "Ada"})
+    story.wave()
+    story.deliver("use")
+    story.start("use")
+    data = {"task": "use", "attempt": 1, "status": "error", "error": "malformed", "usage": {}, "measured": False}
+    story.tell("task.finished", data, bodies={"detail": story.body("Ada said", salted=True)})
+    story.end("use", "failed", "error")
+    story.answer("asked")
+    result = written(story)
+
+    assert "Ada" not in render_result(result)
+    assert "Ada" not in render_result_json(result)
+    assert str(result.failures["use"]) == "malformed"
+
+
+def test_outputs_that_were_redacted_have_no_place(written: Write) -> None:
+    result = written(STORIES["redacted"]())
+
+    assert "  asked: redacted\n  told: out/outputs/told.txt (4 bytes)\n    told\n" in render_result(result)
+    assert [form["path"] for form in json.loads(render_result_json(result))["outputs"]] == [
+        None,
+        "out/outputs/told.txt",
+        "out/outputs/used.txt",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "shown"),
+    [
+        (Body(b"one\ntwo\r\nthree\n"), ["one", "two", "three"]),
+        (Body(b"1\n2\n3\n4\n"), []),
+        (Body(b"x" * 201), []),
+        (Body(b"\xff\xfe"), []),
+        (Body(b"bytes", "application/octet-stream"), []),
+        (Body("\u2028\x1b".encode(), "text/markdown"), ["\ufffd"]),
+    ],
+)
+def test_only_small_texts_are_shown(written: Write, content: Body, shown: list[str]) -> None:
+    story = Story(plan_of("climbing"))
+    story.unit("report").output = content
+    story.unit("report").ended = 0
+    story.answer("report")
+
+    told = render_result(written(story)).split("\n")
+
+    assert [line[4:] for line in told if line.startswith("    ")] == shown
+
+
+def test_of_many_tasks_some_that_passed_and_all_others_are_listed(written: Write) -> None:
+    story = Story()
+    for number in range(300):
+        story.tell("task.ended", {"task": f"skipped{number}", "state": "skipped", "reason": "upstream"})
+    for number in range(100):
+        story.tell("task.ended", {"task": f"passed{number}", "state": "passed"})
+    for number in range(10):
+        story.tell("task.ended", {"task": f"failed{number}", "state": "failed", "reason": "error"})
+
+    told = render_result(written(story)).splitlines()
+
+    listed = [line.split()[1] for line in told if line.startswith(("skipped", "passed", "failed"))]
+    assert {state: listed.count(state) for state in ("skipped", "passed", "failed")} == {
+        "skipped": 190,
+        "passed": 40,
+        "failed": 10,
+    }
+    assert "and 110 more skipped" in told
+    assert "and 60 more passed" in told
+
+
+def test_time_in_which_no_process_was_at_it_does_not_count(written: Write) -> None:
+    story = Story(plan_of("gate_approved"))
+    story.gate("archive")
+    story.pause()
+    story.wait(3_600_000)
+    story.resume()
+    story.gate("publish")
+    story.resume()
+
+    assert written(story).active_ms == 3_750
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_every_example_is_told_and_nothing_in_it_steers_a_terminal(written: Write, name: str) -> None:
+    result = written(STORIES[name]())
+    document = render_result_json(result)
+    form = json.loads(document)
+
+    assert STEERING.search(render_result(result)) is None
+    assert STEERING.search(document) is None
+    assert document.isascii()
+    assert form["head"] == head_of(STORIES[name]())
+    assert (form["kind"], form["exit_code"], form["status"]) == ("RunResult", 0, form["seal"]["status"])
+    assert [task["task"] for task in form["tasks"]] == list(result.summary.tasks)
+
+
+def test_as_json_a_paused_run_has_its_gates_and_what_to_type(written: Write) -> None:
+    form = json.loads(render_result_json(written(paused(), 5)))
+
+    assert (form["status"], form["exit_code"], form["workflow"]) == ("paused", 5, "test")
+    assert form["resume"] == "forum resume out"
+    assert form["counts"] == {"not begun": 1, "passed": 1, "waiting": 2}
+    assert form["outputs"] == [{"output": "published", "path": None}]
+    assert form["gates"][1] == {
+        "task": "publish",
+        "question": "Publish?",
+        "deadline": None,
+        "on_deadline": None,
+        "approve": "forum gate approve out publish",
+        "reject": "forum gate reject out publish",
+    }
+
+
+def test_as_json_a_task_has_its_failure_and_the_run_its_limits(written: Write) -> None:
+    failed = json.loads(render_result_json(written(STORIES["failed_and_tolerated"](), 1)))
+
+    assert failed["tasks"][1]["failure"] == {"kind": "check 1 fail", "detail": "because"}
+    assert failed["tasks"][5]["failure"] is None
+
+
+def test_as_json_a_stopped_run_has_what_stopped_it(written: Write) -> None:
+    form = json.loads(render_result_json(written(STORIES["budget_stop"](), 4)))
+
+    assert form["limits"] == {"calls": 6, "micro_usd": 10_000, "output_bytes": 11_000, "tokens": 3_000}
+    assert form["budget"][2] == {
+        "seq": 22,
+        "kind": "budget.stopped",
+        "scope": "run",
+        "amount": "tokens",
+        "limit": 3000,
+        "used": 990,
+        "needed": 1400,
+    }

@@ -1,0 +1,125 @@
+"""What a run came to, on the page of a CI job."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forum_runner.app.reading import summarize
+from forum_runner.report.run_result import RunResult, read_result
+from forum_runner.report.step_summary import MAX_BYTES, append_step_summary, plain, render_step_summary
+from ledgers import STORIES
+from ledgers.raw import leaf, lines_of
+from ledgers.story import Story
+
+
+def result_of(story: Story, directory: Path, exit_code: int = 0) -> RunResult:
+    story.write(directory)
+    return read_result(directory, summarize(str(directory)), exit_code)
+
+
+def test_a_run_that_a_budget_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    story = STORIES["budget_stop"]()
+    head = leaf(lines_of(story.entries)[-1]).hex()
+
+    assert render_step_summary(result_of(story, Path("out"), 4)) == (
+        "### forum: test\n"
+        "\n"
+        "stopped (exit 4): 1 stopped, 2 passed, in 30.0s\n"
+        "\n"
+        "| task | state | reason | attempts | agent | time | tokens | cost |\n"
+        "| --- | --- | --- | --: | --- | --: | --: | --: |\n"
+        "| draft | passed |  | 2 | writer | 1.8s | 670 | &#36;0.0042 |\n"
+        "| judged | passed |  | 1 | writer | 2.7s | 320 |  |\n"
+        "| last | stopped | budget |  |  |  |  |  |\n"
+        "\n"
+        "- stopped by the budget of the agent &#39;writer&#39;: 830 of 2,200 tokens used, 1,400 tokens more needed\n"
+        "- stopped by the budget of the run: 990 of 3,000 tokens used, 1,400 tokens more needed\n"
+        "\n"
+        "Spent: 4 of 6 calls, 990 of 3,000 tokens, &#36;0.0042 of &#36;0.0100, 300 of 11,000 output bytes, "
+        "4.5s of work\n"
+        "\n"
+        f"Head of the ledger: <code>{head}</code>\n"
+        "\n"
+        "```sh\n"
+        f"forum verify out --expect-head {head}\n"
+        "```\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("a|b", "a&#124;b"),
+        ("`code`", "&#96;code&#96;"),
+        ("<b>&amp;", "&#60;b&#62;&#38;amp;"),
+        ("two\nlines\r\n", "two lines"),
+        ("\x1b[31m", "\ufffd&#91;31m"),
+        ("[x](https://e.org) www.e.org", "&#91;x&#93;(https&#58;//e.org) www&#46;e.org"),
+        ("*_~@me #1 :tada: $x$ \\", "&#42;&#95;&#126;&#64;me &#35;1 &#58;tada: &#36;x&#36; &#92;"),
+        ("some: 1.5s", "some: 1.5s"),
+    ],
+)
+def test_text_means_nothing_to_markdown(text: str, written: str) -> None:
+    assert plain(text) == written
+
+
+@given(st.text())
+def test_no_text_leaves_its_line_or_its_cell(text: str) -> None:
+    assert set(plain(text)) & set("|`<>\n\r\x1b[]*\\") == set()
+
+
+def test_tasks_that_have_no_room_are_counted_and_what_failed_is_kept(tmp_path: Path) -> None:
+    story = Story()
+    for number in range(10_000):
+        name = f"{number}{'_' * 70}"
+        story.tell("task.ended", {"task": name, "state": "passed"})
+    story.tell("task.ended", {"task": "the-last", "state": "failed", "reason": "error"})
+
+    told = render_step_summary(result_of(story, tmp_path, 1))
+
+    rows = [line for line in told.splitlines() if line.startswith("| ")][2:]
+    assert 0.95 * MAX_BYTES < len(told.encode()) <= MAX_BYTES
+    assert rows[-1] == "| the-last | failed | error |"
+    assert f"\n\nAnd {10_001 - len(rows):,} more, for which there is no room here.\n" in told
+
+
+def test_a_paused_run_tells_what_to_type(tmp_path: Path) -> None:
+    story = STORIES["gate_approved"]()
+    del story.entries[8:]
+
+    told = render_step_summary(result_of(story, tmp_path, 5))
+
+    assert "- publish waits for a decision: Publish?\n" in told
+    assert f"\nforum gate approve {tmp_path} publish\n" in told
+    assert told.endswith(f"\nforum resume {tmp_path}\n```\n")
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_every_example_is_told(tmp_path: Path, name: str) -> None:
+    told = render_step_summary(result_of(STORIES[name](), tmp_path))
+
+    assert told.startswith("### forum: ")
+    assert told.count("```") == 2
+
+
+def test_it_is_appended(tmp_path: Path) -> None:
+    path = tmp_path / "summary.md"
+
+    assert append_step_summary(path, "one\n") is None
+    assert append_step_summary(path, "zwei ä \udcff\n") is None
+
+    assert path.read_bytes() == b"one\nzwei \xc3\xa4 \\udcff\n"
+
+
+def test_what_cannot_be_appended_is_said_and_fails_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "summary.md"
+    path.write_bytes(b"x" * 1_000_000)
+
+    assert append_step_summary(tmp_path, "x") == f"cannot write '{tmp_path}': Is a directory"
+    assert append_step_summary(tmp_path / "a" / "b", "x") == f"cannot write '{tmp_path}/a/b': No such file or directory"
+    refused = append_step_summary(path, "x" * 100_000)
+    assert refused == f"'{path}' would have more than 1,048,576 bytes, and GitHub would show none of them"
+    assert path.stat().st_size == 1_000_000
