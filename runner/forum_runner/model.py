@@ -155,6 +155,7 @@ class Policy:
     retry: Retry = field(default_factory=Retry)
     rates: Mapping[str, Rate] = field(default_factory=dict)
     on_failure: str = "stop"
+    on_lost: str = "fail"
     sensitive: bool = False
     scrub_env: tuple[str, ...] = ()
     durability: str = "batch"
@@ -292,8 +293,9 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The part of a script's answer that can be checked before a run."""
+    """An answer of a script: the part that can be checked before a run, and all of it as it was written."""
 
     origin: Origin
     task: str | None
     agent: str | None
+    form: Mapping[str, Any] = field(default_factory=dict, compare=False)

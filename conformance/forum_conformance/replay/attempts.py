@@ -71,6 +71,8 @@ def task_finished(run: Run, entry: Entry) -> None:
     run.close_call(unit, call, data["usage"])
     unit.closed_seq = entry["seq"]
     unit.is_ok = data["status"] == "ok"
+    if data["status"] == "cancelled":
+        unit.attempts_at_step -= 1
     if unit.is_ok:
         unit.output = bodies_of(entry)["output"]
 

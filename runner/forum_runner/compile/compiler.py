@@ -6,7 +6,7 @@ Every check runs, whatever the others found; only what cannot be done at all is 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from forum_runner.compile.budgets import check_budgets
@@ -26,27 +26,42 @@ from forum_runner.manifest.bundle import Bundle, SourceFile
 from forum_runner.manifest.manifests import Manifest
 from forum_runner.manifest.roster import read_roster
 from forum_runner.manifest.workflow import InputValue, Workflow, WorkflowReader
-from forum_runner.model import Plan, Policy, Roster
+from forum_runner.model import Answer, Plan, Policy, Roster
 
 _LOST_VALUES = ("F113", "F114", "F116", "F117", "F118")
 
 
 @dataclass(frozen=True, slots=True)
 class Compilation:
-    """What came of compiling: a wave plan if there is no error, and in any case the findings, in order."""
+    """What came of compiling: a wave plan if there is no error, and in any case the findings, in order.
+
+    `answers` are those of the workflow's script, None if it names none; `secrets` the values of secret inputs. Both are
+    for whoever runs the plan, and no part of it.
+    """
 
     findings: tuple[Finding, ...]
     sources: Mapping[str, SourceFile]
     wave_plan: Mapping[str, Any] | None = None
     data: bytes | None = field(default=None, repr=False)
+    answers: tuple[Answer, ...] | None = None
+    secrets: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 
 def compile_workflow(
-    bundle: Bundle, entry: str, name: str | None, given: Mapping[str, InputValue], *, complete: bool
+    bundle: Bundle,
+    entry: str,
+    name: str | None,
+    given: Mapping[str, InputValue],
+    *,
+    complete: bool,
+    answers: tuple[Answer, ...] | None = None,
 ) -> Compilation:
-    """Compiles the workflow of the file `entry`. `given` overrides its inputs; `complete` asks that none is missing."""
+    """Compiles the workflow of the file `entry`. `given` overrides its inputs, and `answers` those of its script;
+    `complete` asks that no input is missing."""
     source = bundle.open_entry(entry)
-    return _compiled(WorkflowReader(bundle), source, name, given, complete) if source else _without_plan(bundle)
+    if source is None:
+        return _without_plan(bundle)
+    return _compiled(WorkflowReader(bundle), source, name, given, complete, answers)
 
 
 def check_file(bundle: Bundle, entry: str, name: str | None, given: Mapping[str, InputValue]) -> Compilation:
@@ -66,24 +81,35 @@ def check_file(bundle: Bundle, entry: str, name: str | None, given: Mapping[str,
 
 
 def _compiled(
-    reader: WorkflowReader, source: SourceFile, name: str | None, given: Mapping[str, InputValue], complete: bool
+    reader: WorkflowReader,
+    source: SourceFile,
+    name: str | None,
+    given: Mapping[str, InputValue],
+    complete: bool,
+    answers: tuple[Answer, ...] | None = None,
 ) -> Compilation:
     bundle = reader.bundle
     manifest = reader.manifests.entry(source, "Workflow", name)
     if manifest is None:
         return _without_plan(bundle)
     workflow = reader.read(source, manifest)
+    if answers is not None:
+        workflow = replace(workflow, answers=answers)
     if workflow.plan is None:
         bundle.findings += _check_team(workflow.roster, workflow.policy)
         return _without_plan(bundle)
     inputs = {**workflow.inputs, **typed(given, workflow.plan)}
     project = _project(workflow.plan, workflow, reader)
     bundle.findings += check_given(workflow.plan, inputs, complete=complete)
-    bundle.findings += check_answers(workflow.answers, project)
+    bundle.findings += check_answers(workflow.answers or (), project)
     bundle.findings += _check(project)
     if errors_in(bundle.findings):
         return _without_plan(bundle)
-    return _written(bundle, workflow, project, _bindings(workflow.plan, inputs))
+    compiled = _written(bundle, workflow, project, _bindings(workflow.plan, inputs))
+    secrets = {
+        name: inputs[name].value for name, item in workflow.plan.inputs.items() if item.secret and name in inputs
+    }
+    return replace(compiled, answers=workflow.answers, secrets=secrets)
 
 
 def _check_each(manifests: list[Manifest], reader: WorkflowReader) -> None:
@@ -145,7 +171,7 @@ def _bindings(plan: Plan, inputs: Mapping[str, InputValue]) -> dict[str, Binding
 def _written(bundle: Bundle, workflow: Workflow, project: Project, bindings: Mapping[str, Binding]) -> Compilation:
     expansion = expand(project, bindings)
     bundle.findings += expansion.findings
-    bundle.findings += check_answer_ids(workflow.answers, expansion.tasks)
+    bundle.findings += check_answer_ids(workflow.answers or (), expansion.tasks)
     if expansion.excess:
         message = f"the plan unfolds to more than {expansion.excess}"
         bundle.findings.append(project.root.origin.at("tasks").key_finding("F708", message))

@@ -67,7 +67,7 @@ def _policy(policy: Policy) -> dict[str, Any]:
     for name, rate in policy.rates.items():
         amounts = {"requests_per_minute": rate.requests_per_minute, "tokens_per_minute": rate.tokens_per_minute}
         rates[name] = {field: amount for field, amount in amounts.items() if amount is not None}
-    return {
+    written = {
         "max_parallel": policy.max_parallel,
         "dispatch": policy.dispatch,
         "budget": budget_form(policy.budget),
@@ -78,6 +78,7 @@ def _policy(policy: Policy) -> dict[str, Any]:
         "privacy": {"sensitive": policy.sensitive, "scrub_env": list(policy.scrub_env)},
         "durability": policy.durability,
     }
+    return written if policy.on_lost == "fail" else {**written, "on_lost": policy.on_lost}
 
 
 def _agents(project: Project) -> dict[str, Any]:

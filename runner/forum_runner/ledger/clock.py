@@ -39,6 +39,12 @@ class TimeWriter:
         return written
 
 
+def written_time(moment_us: int) -> str:
+    """A moment as entries write it."""
+    second, micro = divmod(moment_us, 1_000_000)
+    return f"{datetime.fromtimestamp(second, UTC):%Y-%m-%dT%H:%M:%S}.{micro:06d}Z"
+
+
 def read_time(text: str) -> int:
     """The microseconds of a time that an entry holds; a ValueError if there is no such day."""
     moment = datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ")

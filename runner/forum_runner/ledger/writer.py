@@ -104,6 +104,7 @@ class LedgerWriter:
         # Set while the state is between two entries, or two commits: interrupts may come anywhere, and more than one.
         self._is_staging = False
         self._is_committing = False
+        self._references: Mapping[str, Any] = {}
         _OPEN.add(self)
 
     @property
@@ -199,10 +200,15 @@ class LedgerWriter:
         state.head = leaf.hex().encode()
         state.tree.add(leaf)
         self._lines.append(line + b"\n")
+        self._references = references
         self._seals = state.is_sealed = kind == "run.sealed"
         self._ends = self._ends or kind in _ENDS
         self._is_staging = False
         return seq
+
+    def digests_of_last(self) -> dict[str, str]:
+        """The digests of the bodies of the entry that was staged last, by their names."""
+        return {name: reference["digest"] for name, reference in self._references.items()}
 
     def _refuse_what_has_its_own_verb(self, kind: str) -> None:
         if kind in _VERBS:

@@ -23,6 +23,7 @@ def read_policy(value: Mapping[str, Any], origin: Origin) -> Policy:
         retry=read_retry(value.get("retry")) or Retry(),
         rates={name: _rate(rate) for name, rate in value.get("rates", {}).items()},
         on_failure=value.get("on_failure", usual.on_failure),
+        on_lost=value.get("on_lost", usual.on_lost),
         sensitive=privacy.get("sensitive", usual.sensitive),
         scrub_env=_sorted(privacy.get("scrub_env", ())),
         durability=value.get("durability", usual.durability),

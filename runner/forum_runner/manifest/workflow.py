@@ -40,7 +40,7 @@ class InputValue:
 
 @dataclass(frozen=True, slots=True)
 class Workflow:
-    """A part that could not be read is None, and a finding says why."""
+    """A part that could not be read is None, and a finding says why. Without a script there are no answers."""
 
     origin: Origin
     name: str
@@ -49,7 +49,7 @@ class Workflow:
     policy: Policy | None
     plan: Plan | None
     inputs: Mapping[str, InputValue]
-    answers: tuple[Answer, ...]
+    answers: tuple[Answer, ...] | None
 
 
 class WorkflowReader:
@@ -78,7 +78,7 @@ class WorkflowReader:
             policy=self._part(source, manifest, "Policy", read_policy),
             plan=self._part(source, manifest, "Plan", self.plan_of),
             inputs=self._inputs(manifest),
-            answers=self._part(source, manifest, "Script", read_answers) or (),
+            answers=self._part(source, manifest, "Script", read_answers),
         )
 
     def used_plan(self, reference: str, origin: Origin) -> Plan | None:
@@ -154,4 +154,11 @@ def read_inputs(bundle: Bundle, source: SourceFile, hint: str | None = None) -> 
 
 def read_answers(value: Mapping[str, Any], origin: Origin) -> tuple[Answer, ...]:
     answers = enumerate(value.get("answers", ()))
-    return tuple(Answer(origin.at("answers", i), a.get("task"), a.get("agent")) for i, a in answers if a is not None)
+    found = ((i, answer) for i, answer in answers if answer is not None)
+    return tuple(Answer(origin.at("answers", i), a.get("task"), a.get("agent"), a) for i, a in found)
+
+
+def read_script(bundle: Bundle, source: SourceFile, name: str | None) -> tuple[Answer, ...]:
+    """The answers of a script that a command was given."""
+    manifest = Manifests(bundle).entry(source, "Script", name)
+    return read_answers(manifest.value, manifest.origin) if manifest else ()

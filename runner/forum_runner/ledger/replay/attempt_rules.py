@@ -55,6 +55,8 @@ def task_finished(state: RunState, seq: int, entry: Entry) -> None:
     check_cause(entry, call.seq, "the attempt's start")
     state.close_call(unit, data["usage"])
     unit.closed_at = seq
+    if data["status"] == "cancelled":
+        unit.attempts_at_step -= 1
     if data["status"] == "ok":
         unit.is_ok = True
         unit.output = entry["bodies"]["output"]

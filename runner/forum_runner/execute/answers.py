@@ -1,0 +1,104 @@
+"""From what came back to an output: one strict way to read it, one mending, and the schema that it must fit."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import jsonschema_rs
+
+from forum_adapters.base import ErrorKind, Failure
+from forum_runner.canonical import canonical
+from forum_runner.errors import CanonicalError
+from forum_runner.ledger.body import JSON, TEXT, Body
+
+# A whole answer in one fence, as models like to write it: the only thing that is mended.
+_FENCED = re.compile(r"\s*```[A-Za-z]*[ \t]*\r?\n(.*?)\r?\n?[ \t]*```\s*", re.DOTALL)
+_SHOWN = 300
+
+
+class Schemas:
+    """The JSON Schemas of a wave plan, by their digests; each is made ready when it is first asked for."""
+
+    def __init__(self, schemas: Mapping[str, Any]) -> None:
+        self._schemas = schemas
+        self._validators: dict[str, jsonschema_rs.Draft202012Validator] = {}
+
+    def schema(self, digest: str) -> Any:
+        return self._schemas[digest]
+
+    def fits(self, digest: str, value: Any) -> bool:
+        return self._validator(digest).is_valid(value)
+
+    def misfit(self, digest: str, value: Any) -> str | None:
+        """Why a value does not fit, and where; None if it does."""
+        error = next(iter(self._validator(digest).iter_errors(value)), None)
+        if error is None:
+            return None
+        where = "/".join(map(str, error.instance_path))
+        sentence = error.message[:_SHOWN]
+        return f"at '/{where}': {sentence}" if where else sentence
+
+    def _validator(self, digest: str) -> jsonschema_rs.Draft202012Validator:
+        found = self._validators.get(digest)
+        if found is None:
+            found = jsonschema_rs.Draft202012Validator(self._schemas[digest], offline=True)
+            self._validators[digest] = found
+        return found
+
+
+def read_text(content: bytes, *, is_sensitive: bool) -> Body | Failure:
+    """The output of a task without a type."""
+    try:
+        content.decode()
+    except UnicodeDecodeError as error:
+        return Failure(ErrorKind.MALFORMED, f"the answer is not UTF-8: byte {error.start} cannot be read")
+    return Body(content, TEXT, is_sensitive)
+
+
+def read_structured(content: bytes, schemas: Schemas, digest: str, *, is_sensitive: bool) -> Body | Failure:
+    """The output of a task with a type: one JSON value, in RFC 8785 form."""
+    parsed = parse(content)
+    if isinstance(parsed, Failure):
+        return parsed
+    value, data = parsed
+    misfit = schemas.misfit(digest, value)
+    if misfit is not None:
+        return Failure(ErrorKind.SCHEMA_MISMATCH, f"the answer does not fit its type: {misfit}")
+    return Body(data, JSON, is_sensitive)
+
+
+def parse(content: bytes) -> tuple[Any, bytes] | Failure:
+    """The value of an answer and its RFC 8785 form."""
+    try:
+        text = content.decode()
+        fenced = _FENCED.fullmatch(text)
+        value = _strict(fenced[1] if fenced else text)
+        return value, canonical(value)
+    except UnicodeDecodeError as error:
+        return Failure(ErrorKind.MALFORMED, f"the answer is not UTF-8: byte {error.start} cannot be read")
+    except CanonicalError as error:
+        return Failure(ErrorKind.MALFORMED, f"the answer holds what JSON cannot carry unchanged: {error}")
+    except RecursionError:
+        return Failure(ErrorKind.MALFORMED, "the answer is nested too deep")
+    except ValueError as error:
+        return Failure(ErrorKind.MALFORMED, f"the answer is not one JSON value: {error}")
+
+
+def _strict(text: str) -> Any:
+    return json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_refuse)
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        seen: set[str] = set()
+        repeated = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise ValueError(f"the key '{repeated}' is given twice")
+    return found
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} is not JSON")

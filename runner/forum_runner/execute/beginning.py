@@ -1,0 +1,240 @@
+"""How a task begins, or does not: conditions, expansion, hand-over, routing, gates, reuse."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from forum_runner.canonical import canonical
+from forum_runner.execute import closing, ending
+from forum_runner.execute.plan import TaskSpec
+from forum_runner.execute.rendering import render
+from forum_runner.execute.routing import route
+from forum_runner.execute.unit import Unit
+from forum_runner.execute.values import Output, Unmakeable, look_at, make_value
+from forum_runner.ledger.body import JSON, Body
+from forum_runner.ledger.clock import written_time
+from forum_runner.ledger.replay.plan import tasks_of
+
+if TYPE_CHECKING:
+    from forum_runner.execute.machine import Machine
+
+
+def arrive(m: Machine, task: TaskSpec) -> None:
+    """All that the task depends on has ended, and its wave, if there are waves, is open."""
+    unit = m.state.unit(task.id)
+    if unit.state is not None:
+        return
+    if m.state.is_out_of_budget:
+        ending.end(m, unit, "stopped", "budget")
+    elif is_cut_off(m, task):
+        ending.end(m, unit, "skipped", "upstream")
+    elif m.is_stopping:
+        ending.end(m, unit, "skipped", "failure")
+    elif not _condition_holds(m, unit):
+        ending.end(m, unit, "skipped", "condition")
+    elif task.foreach is not None:
+        _expand(m, unit, task.foreach)
+    else:
+        enqueue(m, unit)
+
+
+def enqueue(m: Machine, unit: Unit) -> None:
+    """People are asked as soon as there is something to ask; everything else waits until there is room for it."""
+    if unit.task.gate is None:
+        m.fresh.append(unit)
+    elif prepare(m, unit):
+        _ask(m, unit)
+
+
+def take_up(m: Machine, task: TaskSpec) -> None:
+    """A task that had arrived when an earlier process ended."""
+    unit = m.state.unit(task.id)
+    if task.foreach is None:
+        _take_up_unit(m, unit) if _has_traces(unit) else arrive(m, task)
+        return
+    expansion = m.state.expansions.get(task.id)
+    if expansion is None:
+        arrive(m, task)
+        return
+    for instance in expansion.units:
+        if instance.state is None:
+            _take_up_unit(m, instance) if _has_traces(instance) else enqueue(m, instance)
+    ending.end_template(m, task)
+
+
+def _has_traces(unit: Unit) -> bool:
+    return unit.has_begun or bool(unit.given) or unit.gate is not None
+
+
+def _take_up_unit(m: Machine, unit: Unit) -> None:
+    if unit.has_begun:
+        closing.go_on(m, unit)
+    else:
+        enqueue(m, unit)
+
+
+def is_cut_off(m: Machine, task: TaskSpec) -> bool:
+    """Whether something that it depends on ended in a way after which it cannot or must not begin."""
+    state = m.state
+    if any(state.state_of(name) != "passed" for name in task.sources):
+        return True
+    return not state.blocks_order.isdisjoint(task.depends_on)
+
+
+def _condition_holds(m: Machine, unit: Unit) -> bool:
+    for condition in unit.task.conditions:
+        try:
+            value = look_at(condition["from"], m.state)
+        except Unmakeable:
+            return False
+        if not m.schemas.fits(condition["matches"], value):
+            return False
+    return True
+
+
+def _expand(m: Machine, unit: Unit, foreach: Mapping[str, Any]) -> None:
+    try:
+        items = make_value(foreach["from"], m.state)
+    except Unmakeable:
+        ending.fail(m, unit, "expects")
+        return
+    listed = Output(items).value
+    if not isinstance(listed, list) or len(listed) > foreach["max"]:
+        ending.fail(m, unit, "expects")
+        return
+    if unit.task.is_sensitive:
+        items = items._replace(is_sensitive=True)
+    data = {"task": unit.name, "instances": len(listed)}
+    m.tell("task.expanded", data, {"items": items}, _causes(unit.cause))
+    for instance in m.state.expansions[unit.name].units:
+        enqueue(m, instance)
+    ending.end_template(m, unit.task)
+
+
+def prepare(m: Machine, unit: Unit) -> bool:
+    """Hands over the data and finds an agent. False: the unit could not begin, and has ended."""
+    task = unit.task
+    if (task.edges or task.foreach is not None) and not _deliver(m, unit):
+        ending.fail(m, unit, "expects")
+        return False
+    if unit.agent is None:
+        found = route(m.plan, task)
+        ground = Body(canonical(found.scores), JSON)
+        m.tell("route.decided", {"task": unit.name, "agent": found.agent, "by": found.by}, {"ground": ground})
+    return True
+
+
+def _deliver(m: Machine, unit: Unit) -> bool:
+    task = unit.task
+    for edge in task.edges:
+        if edge.name in unit.given:
+            continue
+        try:
+            value = make_value(edge.value, m.state)
+        except Unmakeable:
+            return False
+        if edge.expects:
+            looked_at = Output(value).value
+            if not all(m.schemas.fits(digest, looked_at) for digest in edge.expects):
+                return False
+        last = max(m.state.unit(name).ended or 0 for name in tasks_of(edge.value))
+        _hand_over(m, unit, edge.name, value, last)
+        if edge.max_bytes is not None and len(value.data) > edge.max_bytes:
+            kept = len(value.data[: edge.max_bytes].decode(errors="ignore").encode())
+            data = {"task": unit.name, "as": edge.name, "bytes": len(value.data), "kept_bytes": kept}
+            m.tell("context.cut", data, causes=_causes(unit.delivered))
+    if task.foreach is not None and unit.index is not None and task.foreach["as"] not in unit.given:
+        expansion = m.state.expansions[task.id]
+        item = canonical(expansion.items.value[unit.index])
+        is_sensitive = expansion.items.body.is_sensitive
+        _hand_over(m, unit, task.foreach["as"], Body(item, JSON, is_sensitive), expansion.seq)
+    return True
+
+
+def _hand_over(m: Machine, unit: Unit, name: str, value: Body, cause: int) -> None:
+    if unit.task.is_sensitive and not value.is_sensitive:
+        value = value._replace(is_sensitive=True)
+    m.tell("edge.delivered", {"task": unit.name, "as": name}, {"value": value}, [cause])
+
+
+def _ask(m: Machine, unit: Unit) -> None:
+    gate = unit.task.gate
+    if gate is None:
+        return
+    if unit.gate is None:
+        data: dict[str, Any] = {"task": unit.name}
+        if "deadline_ms" in gate:
+            data["deadline"] = written_time(m.now_us + gate["deadline_ms"] * 1_000)
+        shown = Body(canonical(_shown(m, unit, gate)), JSON, unit.task.is_sensitive)
+        m.tell("gate.opened", data, {"shown": shown}, _causes(unit.delivered, unit.cause))
+    opened = unit.gate
+    if opened is not None and opened.decision is not None:
+        m.fresh.append(unit)
+    elif opened is not None and opened.deadline_us is not None:
+        m.wait(unit, opened.deadline_us)
+
+
+def _shown(m: Machine, unit: Unit, gate: Mapping[str, Any]) -> dict[str, Any]:
+    """What a person decides on: the question, and what would be done."""
+    question = m.recording.text(gate["question"], unit.given, inline=True)
+    prompt = render(m, m.recording, unit)
+    shown: dict[str, Any] = {"task": unit.name, "agent": unit.agent, "question": question}
+    if prompt.argv:
+        return {**shown, "argv": list(prompt.argv), "stdin": prompt.stdin.decode(errors="replace")}
+    return {**shown, "system": prompt.system, "text": prompt.text}
+
+
+def pass_deadline(m: Machine, unit: Unit) -> None:
+    """Nobody decided in time."""
+    gate, form = unit.gate, unit.task.gate
+    if gate is None or form is None:
+        return
+    decision = "approved" if form["on_deadline"] == "approve" else "rejected"
+    data = {"task": unit.name, "decision": decision, "by": "deadline", "authenticated": False, "shown": gate.shown}
+    m.tell("gate.decided", data, causes=[gate.seq])
+
+
+def reuse(m: Machine, unit: Unit, fingerprint: str) -> bool:
+    """Whether the result of an earlier run stands in for an attempt."""
+    found = m.context.find_reusable(unit, fingerprint)
+    if found is None:
+        return False
+    data = {"task": unit.name, "fingerprint": fingerprint, "ground": found.ground, "run": found.run, "seq": found.seq}
+    output = Body(found.output.data, found.output.type, unit.task.is_sensitive)
+    m.tell("task.reused", data, {"output": output}, _causes(unit.delivered, unit.cause))
+    closing.go_on(m, unit)
+    return True
+
+
+def sweep(m: Machine) -> None:
+    """The run is to stop: what has not begun is ended, each with its reason."""
+    for task in m.plan.tasks.values():
+        unit = m.state.unit(task.id)
+        if unit.state is not None:
+            continue
+        expansion = m.state.expansions.get(task.id)
+        if expansion is not None:
+            for instance in expansion.units:
+                if instance.state is None and not instance.has_begun:
+                    sweep_unit(m, instance)
+            ending.end_template(m, task)
+        elif not unit.has_begun:
+            sweep_unit(m, unit)
+
+
+def sweep_unit(m: Machine, unit: Unit) -> None:
+    if m.state.is_out_of_budget:
+        ending.end(m, unit, "stopped", "budget")
+    elif unit.index is None and is_behind_a_failure(m, unit.task):
+        ending.end(m, unit, "skipped", "upstream")
+    else:
+        ending.end(m, unit, "skipped", "failure")
+
+
+def is_behind_a_failure(m: Machine, task: TaskSpec) -> bool:
+    return any(m.state.state_of(name) not in (None, "passed", "tolerated") for name in task.depends_on)
+
+
+def _causes(*seqs: int | None) -> list[int]:
+    return sorted({seq for seq in seqs if seq is not None})

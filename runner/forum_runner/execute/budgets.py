@@ -1,0 +1,221 @@
+"""What calls may use, in every scope that has a say: reserved before a call, settled after it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+AMOUNTS = ("calls", "input_tokens", "output_tokens", "tokens", "micro_usd", "output_bytes", "wall_ms")
+CALLS, INPUT, OUTPUT, TOKENS, MONEY, BYTES, WALL = range(len(AMOUNTS))
+TOTALS = ("input_tokens", "cached_input_tokens", "output_tokens", "micro_usd", "output_bytes", "wall_ms")
+
+# An answer that could have fewer tokens than this is not worth asking for.
+LEAST_TOKENS = 16
+_MILLION = 1_000_000
+
+Amounts = tuple[int, int, int, int, int, int, int]
+
+
+class Account:
+    """One budget. `charged` is what finished calls took, `held` what open ones reserve, in the order of AMOUNTS."""
+
+    __slots__ = ("charged", "held", "limits", "name", "scope")
+
+    def __init__(self, scope: str, name: str, limits: Mapping[str, int]) -> None:
+        self.scope = scope
+        self.name = name
+        # The run's wall time is not the sum of its calls': the machine watches the clock for that.
+        kept = [amount for amount in AMOUNTS if amount in limits and (scope, amount) != ("run", "wall_ms")]
+        self.limits = [(AMOUNTS.index(amount), limits[amount]) for amount in kept]
+        self.charged = [0] * len(AMOUNTS)
+        self.held = [0] * len(AMOUNTS)
+
+    def left(self, amount: int, limit: int) -> int:
+        return limit - self.charged[amount] - self.held[amount]
+
+
+class Shortage(NamedTuple):
+    """The budget that a call does not fit. With `may_pass`, open calls hold some of it and may give it back."""
+
+    account: Account
+    amount: int
+    limit: int
+    used: int
+    needed: int
+    may_pass: bool
+
+    def facts(self) -> dict[str, Any]:
+        """The data of a `budget.stopped` entry."""
+        facts: dict[str, Any] = {"scope": self.account.scope, "amount": AMOUNTS[self.amount], "limit": self.limit}
+        if self.account.scope != "run":
+            facts["name"] = self.account.name
+        return {**facts, "used": self.used, "needed": self.needed}
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """Millionths of a dollar per million tokens."""
+
+    input: int = 0
+    cached_input: int = 0
+    output: int = 0
+
+    def cost(self, input_tokens: int, cached_tokens: int, output_tokens: int) -> int:
+        """In millionths of a dollar, rounded up."""
+        cached = min(cached_tokens, input_tokens)
+        total = (input_tokens - cached) * self.input + cached * self.cached_input + output_tokens * self.output
+        return -(-total // _MILLION)
+
+
+NO_PRICES = Prices()
+
+
+class Ceiling(NamedTuple):
+    """What one call may take at most. `lowered` is the budget that made a limit lower than the adapter's own."""
+
+    input_tokens: int
+    max_tokens: int
+    max_output_bytes: int
+    timeout_ms: int
+    prices: Prices
+    lowered: Shortage | None = None
+
+    def amounts(self, calls: int) -> Amounts:
+        money = self.prices.cost(self.input_tokens, 0, self.max_tokens)
+        tokens = self.input_tokens + self.max_tokens
+        return calls, self.input_tokens, self.max_tokens, tokens, money, self.max_output_bytes, self.timeout_ms
+
+    def reserved(self) -> dict[str, int]:
+        """As `task.started` and `verdict.asked` tell it."""
+        return {
+            "input_tokens": self.input_tokens,
+            "output_tokens": self.max_tokens,
+            "micro_usd": self.prices.cost(self.input_tokens, 0, self.max_tokens),
+            "output_bytes": self.max_output_bytes,
+        }
+
+
+def fit(accounts: Sequence[Account], wanted: Ceiling, calls: int) -> Ceiling | Shortage:
+    """The ceiling with which a call fits every account, or what stands in its way."""
+    if not accounts:
+        return wanted
+    shortage = _first_shortage(accounts, wanted.amounts(calls))
+    if shortage is None or shortage.may_pass:
+        return wanted if shortage is None else shortage
+    lowered = wanted
+    for account in accounts:
+        for amount, limit in account.limits:
+            lowered = _lowered(lowered, account, amount, limit)
+    least = min(wanted.max_tokens, LEAST_TOKENS)
+    smallest = lowered._replace(
+        max_tokens=max(lowered.max_tokens, least),
+        max_output_bytes=max(lowered.max_output_bytes, min(1, wanted.max_output_bytes)),
+        timeout_ms=max(lowered.timeout_ms, 1),
+    )
+    still_short = _first_shortage(accounts, smallest.amounts(calls))
+    return still_short or smallest._replace(lowered=shortage)
+
+
+def _first_shortage(accounts: Sequence[Account], need: Amounts) -> Shortage | None:
+    """One that will not pass, if there is one; else one that may."""
+    passing: Shortage | None = None
+    for account in accounts:
+        for amount, limit in account.limits:
+            if need[amount] > account.left(amount, limit):
+                held = account.held[amount]
+                shortage = Shortage(account, amount, limit, account.charged[amount] + held, need[amount], held > 0)
+                if not held:
+                    return shortage
+                passing = passing or shortage
+    return passing
+
+
+def _lowered(ceiling: Ceiling, account: Account, amount: int, limit: int) -> Ceiling:
+    left = max(account.left(amount, limit), 0)
+    tokens, prices = ceiling.max_tokens, ceiling.prices
+    if amount == OUTPUT:
+        tokens = min(tokens, left)
+    elif amount == TOKENS:
+        tokens = min(tokens, max(left - ceiling.input_tokens, 0))
+    elif amount == MONEY and prices.output:
+        rest = left * _MILLION - ceiling.input_tokens * prices.input
+        tokens = min(tokens, max(rest // prices.output, 0))
+    elif amount == BYTES:
+        return ceiling._replace(max_output_bytes=min(ceiling.max_output_bytes, left))
+    elif amount == WALL:
+        return ceiling._replace(timeout_ms=min(ceiling.timeout_ms, left))
+    return ceiling._replace(max_tokens=tokens)
+
+
+def _amounts(of: Mapping[str, int], calls: int, wall_ms: int) -> Amounts:
+    sent, received = of["input_tokens"], of["output_tokens"]
+    return calls, sent, received, sent + received, of["micro_usd"], of["output_bytes"], wall_ms
+
+
+class Budgets:
+    """All accounts of a run, and its totals."""
+
+    def __init__(self, policy: Mapping[str, Any], agents: Mapping[str, Any], tasks: Mapping[str, Any]) -> None:
+        self._agents = agents
+        self._tasks = tasks
+        self.run = Account("run", "", policy["budget"])
+        self._agent_accounts: dict[str, Account] = {}
+        self._task_accounts: dict[str, Account] = {}
+        self.totals = dict.fromkeys(("calls", *TOTALS), 0)
+
+    def accounts(self, task: str, agent: str | None) -> list[Account]:
+        """Those that limit anything, the widest first."""
+        found = [self.run] if self.run.limits else []
+        if agent is not None and (limits := self._agents[agent].get("limits")):
+            account = self._agent_accounts.get(agent)
+            if account is None:
+                account = self._agent_accounts[agent] = Account("agent", agent, limits)
+            found.append(account)
+        if limits := self._tasks[task].get("budget"):
+            account = self._task_accounts.get(task)
+            if account is None:
+                account = self._task_accounts[task] = Account("task", task, limits)
+            found.append(account)
+        return found
+
+    def timeout(self, task: str, agent: str | None, timeout_ms: int) -> int:
+        """How long a call may take by the accounts that limit wall time."""
+        for account in self.accounts(task, agent):
+            for amount, limit in account.limits:
+                if amount == WALL:
+                    timeout_ms = max(min(timeout_ms, account.left(amount, limit)), 1)
+        return timeout_ms
+
+    def hold(self, task: str, agent: str | None, reserved: Mapping[str, int], timeout_ms: int) -> None:
+        calls = 0 if agent is None else 1
+        self.totals["calls"] += calls
+        accounts = self.accounts(task, agent)
+        if accounts:
+            need = _amounts(reserved, calls, timeout_ms)
+            for account in accounts:
+                for amount, _ in account.limits:
+                    account.held[amount] += need[amount]
+
+    def settle(
+        self,
+        task: str,
+        agent: str | None,
+        reserved: Mapping[str, int],
+        timeout_ms: int,
+        usage: Mapping[str, int] | None,
+    ) -> None:
+        """Charges what was used or, where nobody knows, what was reserved."""
+        charged = reserved if usage is None else usage
+        totals = self.totals
+        for name in TOTALS:
+            totals[name] += charged.get(name, 0)
+        accounts = self.accounts(task, agent)
+        if accounts:
+            calls = 0 if agent is None else 1
+            held = _amounts(reserved, calls, timeout_ms)
+            used = _amounts(charged, calls, timeout_ms if usage is None else charged.get("wall_ms", 0))
+            for account in accounts:
+                for amount, _ in account.limits:
+                    account.held[amount] -= held[amount]
+                    account.charged[amount] += used[amount]

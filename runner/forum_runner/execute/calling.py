@@ -1,0 +1,184 @@
+"""The next call of a unit: whether there is one, what it may take, and its beginning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from forum_adapters.base import Attempt, Limits, Prompt
+from forum_runner.execute import beginning, closing, ending
+from forum_runner.execute.budgets import NO_PRICES, Ceiling, Prices, Shortage, fit
+from forum_runner.execute.events import Begin
+from forum_runner.execute.prompts import recorded, size_of
+from forum_runner.execute.rendering import check_without_secrets, render, without_secrets, work_of
+from forum_runner.execute.state import body_digest, timeout_of
+from forum_runner.execute.unit import Unit
+from forum_runner.ledger.body import JSON, Body
+
+if TYPE_CHECKING:
+    from forum_runner.execute.machine import Machine
+
+DEFAULT_MAX_TOKENS = 4_096
+DEFAULT_OUTPUT_BYTES = 10_000_000
+CHECK_OUTPUT_BYTES = 1_000_000
+# A chat template adds marks of its own around the messages, and secrets are counted by their names alone: what is
+# reserved must not tell how long they are.
+_TEMPLATE_TOKENS = 256
+# No tokenizer makes tokens that are longer on average; the rest is for short answers.
+_BYTES_PER_TOKEN = 16
+_BYTES_BESIDE = 1_024
+
+
+def advance(m: Machine, unit: Unit) -> None:
+    """There is room for a call: the unit makes its next one, or ends, or waits."""
+    if unit.state is not None or unit.call is not None or unit.resumes_us is not None:
+        return
+    if not unit.has_begun:
+        if m.is_stopping:
+            beginning.sweep_unit(m, unit)
+            return
+        if unit.gate is None and not beginning.prepare(m, unit):
+            return
+        if unit.gate is not None and unit.gate.decision == "rejected":
+            reason = "deadline" if unit.gate.by == "deadline" else "rejected"
+            ending.end(m, unit, "refused", reason)
+            return
+    if unit.ending is not None and unit.ending.status == "ok" and not unit.has_failed_check:
+        _check(m, unit)
+    else:
+        _attempt(m, unit)
+
+
+def _attempt(m: Machine, unit: Unit) -> None:
+    agent = unit.agent
+    if agent is None:
+        raise ValueError(f"'{unit.name}' has no agent")
+    fingerprint = unit.fingerprint or m.fingerprints.of(unit.task, agent, unit.ladder, unit.given)
+    if not unit.has_begun and beginning.reuse(m, unit, fingerprint):
+        return
+    step = unit.ladder[unit.step]
+    prompt = render(m, m.renderer, unit)
+    shown = without_secrets(m, unit, prompt)
+    kept = Body(recorded(shown), JSON, unit.task.is_sensitive)
+    if unit.seen and body_digest(kept) in unit.seen:
+        closing.stop_repeating(m, unit)
+        return
+    settings = m.plan.adapters[step.adapter]
+    ceiling = _room(m, unit, agent, step.adapter, _wanted(settings, shown))
+    if ceiling is None:
+        return
+    data = {
+        "task": unit.name,
+        "attempt": unit.attempts + 1,
+        "agent": agent,
+        "tier": step.tier,
+        "adapter": step.adapter,
+        "fingerprint": fingerprint,
+        "reserved": ceiling.reserved(),
+    }
+    causes = _causes_of_an_attempt(unit)
+    m.tell("task.started", data, {"prompt": kept}, causes)
+    _begin(m, unit, agent, step.adapter, m.context.settings[step.adapter], prompt, ceiling)
+
+
+def _causes_of_an_attempt(unit: Unit) -> list[int]:
+    if unit.attempts:
+        return [] if unit.closed is None else [unit.closed]
+    decided = None if unit.gate is None else unit.gate.decided_seq
+    seqs = (unit.cause if unit.delivered is None else unit.delivered, decided)
+    return sorted({seq for seq in seqs if seq is not None})
+
+
+def _check(m: Machine, unit: Unit) -> None:
+    """The next check, which a command or an agent makes. Those by schemas need no call, and were made."""
+    if unit.output is None:
+        raise ValueError(f"'{unit.name}' has nothing to check")
+    number = unit.checks_passed
+    check = unit.task.accept[number]
+    agent: str | None = check.get("agent")
+    data: dict[str, Any] = {"task": unit.name, "attempt": unit.attempts, "check": number}
+    if agent is None:
+        data["by"], adapter, settings = "command", None, m.context.check_settings
+        prompt = m.renderer.check(check["command"], unit.given, unit.output.body)
+        wanted = Ceiling(0, 0, CHECK_OUTPUT_BYTES, timeout_of(m.plan, None), NO_PRICES)
+    else:
+        step = m.plan.judge_step(agent)
+        adapter, settings = step.adapter, m.context.settings[step.adapter]
+        data |= {"by": "agent", "agent": agent, "tier": step.tier, "adapter": adapter}
+        persona = m.plan.agents[agent].get("persona", "")
+        prompt = m.renderer.judge(work_of(m, unit), persona, unit.output.body)
+        wanted = _wanted(m.plan.adapters[adapter], check_without_secrets(m, unit, prompt))
+    ceiling = _room(m, unit, agent, adapter, wanted)
+    if ceiling is None:
+        return
+    kept = Body(recorded(check_without_secrets(m, unit, prompt)), JSON, unit.task.is_sensitive)
+    causes = [] if unit.closed is None else [unit.closed]
+    m.tell("verdict.asked", {**data, "reserved": ceiling.reserved()}, {"prompt": kept}, causes)
+    _begin(m, unit, agent, adapter or "", settings, prompt, ceiling)
+
+
+def _begin(
+    m: Machine,
+    unit: Unit,
+    agent: str | None,
+    adapter: str,
+    settings: Mapping[str, Any],
+    prompt: Prompt,
+    ceiling: Ceiling,
+) -> None:
+    call = unit.call
+    if call is None:
+        raise ValueError(f"no call of '{unit.name}' is open")
+    call.lowered = ceiling.lowered
+    limits = Limits(ceiling.timeout_ms, ceiling.max_output_bytes, ceiling.max_tokens)
+    attempt = Attempt(
+        call.id, m.context.run, unit.name, unit.attempts, adapter, settings, prompt, limits, agent, call.check,
+        m.context.site,
+    )  # fmt: skip
+    m.command(Begin(attempt))
+
+
+def _wanted(settings: Mapping[str, Any], prompt: Prompt) -> Ceiling:
+    """What a call may take by its adapter alone."""
+    needs_size = settings["type"] != "command" or "prices" in settings
+    return most_of(settings, size_of(prompt) if needs_size else 0)
+
+
+def most_of(settings: Mapping[str, Any], prompt_bytes: int) -> Ceiling:
+    """What a call with a prompt of so many bytes may take."""
+    timeout_ms = int(settings.get("timeout_ms", 600_000))
+    given = settings.get("prices")
+    prices = Prices(given["input"], given["cached_input"], given["output"]) if given else NO_PRICES
+    if settings["type"] == "command":
+        max_bytes = settings.get("max_output_bytes", DEFAULT_OUTPUT_BYTES)
+        if prices is NO_PRICES:
+            return Ceiling(0, 0, max_bytes, timeout_ms, prices)
+        # A model's own command line does not say what it took; a token has at least one byte.
+        return Ceiling(prompt_bytes, max_bytes, max_bytes, timeout_ms, prices)
+    max_tokens = settings.get("max_tokens", DEFAULT_MAX_TOKENS)
+    max_bytes = _BYTES_PER_TOKEN * max_tokens + _BYTES_BESIDE
+    return Ceiling(prompt_bytes + _TEMPLATE_TOKENS, max_tokens, max_bytes, timeout_ms, prices)
+
+
+def _room(m: Machine, unit: Unit, agent: str | None, adapter: str | None, wanted: Ceiling) -> Ceiling | None:
+    """The ceiling with which the call may begin; None: it waits, or the unit was stopped."""
+    left_ms = m.wall_left_ms()
+    if left_ms is not None:
+        if left_ms <= 0:
+            ending.end(m, unit, "stopped", "budget")
+            return None
+        wanted = wanted._replace(timeout_ms=min(wanted.timeout_ms, left_ms))
+    accounts = m.state.budgets.accounts(unit.task.id, agent)
+    ceiling = fit(accounts, wanted, 0 if agent is None else 1)
+    if isinstance(ceiling, Shortage):
+        if ceiling.may_pass:
+            m.short.append(unit)
+        else:
+            ending.stop(m, unit, ceiling)
+        return None
+    if adapter is not None:
+        free_us = m.state.rates.free_at(adapter, m.now_us, ceiling.input_tokens + ceiling.max_tokens)
+        if free_us > m.now_us:
+            m.wait(unit, free_us)
+            return None
+    return ceiling

@@ -1,0 +1,294 @@
+"""How calls end, what follows from it, and how tasks end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from forum_adapters.base import ErrorKind, Failure, Reply
+from forum_runner.canonical import canonical
+from forum_runner.execute import ending
+from forum_runner.execute.answers import parse, read_structured, read_text
+from forum_runner.execute.backoff import backoff_ms
+from forum_runner.execute.unit import Call, Unit
+from forum_runner.execute.usage import usage_of
+from forum_runner.execute.values import StoredBytes
+from forum_runner.ledger.body import JSON, TEXT, Body
+from forum_runner.manifest.pointer import look_up
+
+if TYPE_CHECKING:
+    from forum_runner.execute.machine import Machine
+
+# After these another tier may do what this one could not.
+_CLIMBS = frozenset({ErrorKind.MALFORMED, ErrorKind.SCHEMA_MISMATCH, ErrorKind.CONTEXT_LENGTH})
+_CUT_SHORT = frozenset({ErrorKind.TIMEOUT, ErrorKind.OUTPUT_LIMIT})
+# How often a call that was lost on the way is made anew, in one process.
+_MAX_LOSSES = 3
+_EXCEEDABLE = ("input_tokens", "output_tokens", "micro_usd", "output_bytes")
+
+
+def take_reply(m: Machine, call_id: str, reply: Reply) -> None:
+    """A call ended. One that is closed already is not recorded a second time, whoever answers twice."""
+    unit = m.state.calls.get(call_id)
+    if unit is None or unit.call is None:
+        return
+    call = unit.call
+    if call.check is None:
+        _finish(m, unit, call, reply)
+    else:
+        _give_verdict(m, unit, call, reply)
+    make_room(m)
+    if call.lowered is not None and reply.failure is not None and reply.failure.kind in _CUT_SHORT:
+        ending.stop(m, unit, call.lowered)
+    elif not m.is_pausing:
+        go_on(m, unit)
+
+
+def make_room(m: Machine) -> None:
+    """What a call held is free again: those who waited for it are looked at first."""
+    if m.short:
+        waiting, m.short = m.short, []
+        for unit in waiting:
+            (m.begun if unit.has_begun else m.fresh).append(unit)
+
+
+def _finish(m: Machine, unit: Unit, call: Call, reply: Reply) -> None:
+    usage, is_measured = usage_of(m.plan, call, reply, m.now_us)
+    data: dict[str, Any] = {"task": unit.name, "attempt": call.attempt}
+    bodies: dict[str, StoredBytes] = {}
+    output: Body | Failure = reply.failure or _read(m, unit, reply.content)
+    if isinstance(output, Failure):
+        is_cancelled = output.kind is ErrorKind.CANCELLED
+        data |= {"status": "cancelled"} if is_cancelled else {"status": "error", "error": str(output.kind)}
+        reply = Reply(**{**_fields(reply), "failure": output})
+    else:
+        data["status"] = "ok"
+        bodies["output"] = output
+    is_sensitive = unit.task.is_sensitive
+    if reply.content and (isinstance(output, Failure) or output.data != reply.content):
+        bodies["reply"] = Body(reply.content, is_sensitive=is_sensitive)
+    if reply.stderr:
+        bodies["stderr"] = Body(reply.stderr, is_sensitive=is_sensitive)
+    detail = _detail(reply)
+    if detail:
+        bodies["detail"] = Body(canonical(detail), JSON, is_sensitive)
+    if reply.exit_status is not None:
+        data["exit_status"] = reply.exit_status
+    if reply.executable is not None:
+        data["executable"] = reply.executable.digest
+    m.tell("task.finished", {**data, "usage": usage, "measured": is_measured}, bodies, [call.seq], _actor(call))
+    _tell_excess(m, unit, call, usage)
+
+
+def _fields(reply: Reply) -> dict[str, Any]:
+    return {name: getattr(reply, name) for name in reply.__slots__}
+
+
+def _detail(reply: Reply) -> dict[str, Any]:
+    """What the other side said about it: small things that an entry has no place for."""
+    failure = reply.failure
+    detail: dict[str, Any] = {"model": reply.model, "finish": reply.finish}
+    if failure is not None:
+        detail |= {"message": failure.message, "retry_after_ms": failure.retry_after_ms}
+    if reply.executable is not None:
+        detail["path"] = reply.executable.path
+    return {name: value for name, value in detail.items() if value not in ("", None)}
+
+
+def _actor(call: Call) -> str:
+    return "runner" if call.agent is None else f"agent:{call.agent}"
+
+
+def _tell_excess(m: Machine, unit: Unit, call: Call, usage: Mapping[str, int]) -> None:
+    for amount in _EXCEEDABLE:
+        if usage[amount] > call.reserved[amount]:
+            data = {"task": unit.name, "attempt": call.attempt, "amount": amount}
+            facts = {**data, "reserved": call.reserved[amount], "used": usage[amount]}
+            m.tell("budget.exceeded", facts, causes=[m.state.seq - 1])
+
+
+def _read(m: Machine, unit: Unit, content: bytes) -> Body | Failure:
+    """The output of the answer. What the plan's outputs take from it must be there."""
+    form, is_sensitive = unit.task.form, unit.task.is_sensitive
+    if "output" not in form:
+        return read_text(content, is_sensitive=is_sensitive)
+    return read_structured(content, m.schemas, form["output"], is_sensitive=is_sensitive)
+
+
+def _give_verdict(m: Machine, unit: Unit, call: Call, reply: Reply) -> None:
+    usage, _ = usage_of(m.plan, call, reply, m.now_us)
+    by = "command" if call.agent is None else "agent"
+    data: dict[str, Any] = {"task": unit.name, "attempt": call.attempt, "check": call.check, "by": by, "usage": usage}
+    if by == "command":
+        verdict, ground = _verdict_of_a_command(reply)
+    else:
+        verdict, ground = _verdict_of_an_agent(reply)
+    bodies: dict[str, StoredBytes] = {}
+    if isinstance(verdict, ErrorKind):
+        data |= {"verdict": "none", "error": str(verdict)}
+    else:
+        data["verdict"] = verdict
+    if reply.content:
+        bodies["reply"] = Body(reply.content, is_sensitive=unit.task.is_sensitive)
+    if ground:
+        bodies["ground"] = Body(ground.encode(errors="replace"), TEXT, unit.task.is_sensitive)
+    m.tell("verdict.given", data, bodies, [call.seq], _actor(call))
+    _tell_excess(m, unit, call, usage)
+    unit.check_error = reply.failure or Failure(verdict) if isinstance(verdict, ErrorKind) else None
+
+
+def _verdict_of_a_command(reply: Reply) -> tuple[str | ErrorKind, str]:
+    failure = reply.failure
+    said = b"\n".join(part for part in (reply.content, reply.stderr) if part).decode(errors="replace")
+    if failure is None:
+        return "pass", said
+    if failure.kind is ErrorKind.EXIT_STATUS:
+        return "fail", said or failure.message
+    return failure.kind, failure.message
+
+
+def _verdict_of_an_agent(reply: Reply) -> tuple[str | ErrorKind, str]:
+    if reply.failure is not None:
+        return reply.failure.kind, reply.failure.message
+    parsed = parse(reply.content)
+    if isinstance(parsed, Failure):
+        return parsed.kind, parsed.message
+    answer = parsed[0]
+    if isinstance(answer, dict) and answer.get("verdict") in ("pass", "fail") and isinstance(answer.get("ground"), str):
+        return answer["verdict"], answer["ground"]
+    return ErrorKind.SCHEMA_MISMATCH, "a judge answers with `verdict`, pass or fail, and `ground`"
+
+
+def lose(m: Machine, unit: Unit) -> None:
+    call = unit.call
+    if call is None:
+        return
+    data: dict[str, Any] = {"task": unit.name, "attempt": call.attempt}
+    if call.check is None:
+        m.tell("task.lost", data, causes=[call.seq])
+    else:
+        m.tell("verdict.lost", {**data, "check": call.check}, causes=[call.seq])
+    make_room(m)
+    if not call.is_orphan:
+        unit.losses += 1
+        if not m.is_pausing:
+            go_on(m, unit)
+
+
+def go_on(m: Machine, unit: Unit) -> None:
+    """What follows from how the last call ended. It asks the state alone, so a run that was cut off goes on here."""
+    last = unit.ending
+    if unit.reused or (last is not None and last.status == "ok"):
+        _go_on_after_an_answer(m, unit)
+    elif last is None or last.status == "cancelled":
+        _again(m, unit)
+    elif last.status == "lost":
+        is_allowed = "idempotent" in unit.task.form or m.plan.policy.get("on_lost") == "retry"
+        if is_allowed and unit.losses <= _MAX_LOSSES:
+            _again(m, unit)
+        else:
+            ending.fail(m, unit, "error")
+    elif last.error is not None:
+        _go_on_after_an_error(m, unit, last.error, last.retry_after_ms)
+
+
+def _again(m: Machine, unit: Unit) -> None:
+    if m.state.is_out_of_time:
+        ending.end(m, unit, "stopped", "budget")
+    else:
+        m.begun.append(unit)
+
+
+def _go_on_after_an_answer(m: Machine, unit: Unit) -> None:
+    while not unit.reused and not unit.has_failed_check and unit.checks_passed < len(unit.task.accept):
+        check = unit.task.accept[unit.checks_passed]
+        if "schema" not in check:
+            _go_on_with_a_check(m, unit)
+            return
+        _check_by_schema(m, unit, check["schema"])
+    if unit.has_failed_check:
+        _go_on_after_a_failed_verdict(m, unit)
+    elif _lacks_what_outputs_take(m, unit):
+        ending.fail(m, unit, "expects")
+    else:
+        ending.end(m, unit, "passed", None)
+
+
+def _go_on_after_a_failed_verdict(m: Machine, unit: Unit) -> None:
+    """Another tier is more likely to do better than another try."""
+    is_last = unit.step + 1 >= len(unit.ladder)
+    if is_last and unit.at_step < unit.task.retry["attempts"]:
+        _again(m, unit)
+    else:
+        _climb_or_fail(m, unit, "verdict", may_climb=True)
+
+
+def _go_on_with_a_check(m: Machine, unit: Unit) -> None:
+    """A check that gave no verdict is made again, as often as an attempt would be."""
+    failure = unit.check_error
+    if failure is None:
+        _again(m, unit)
+    elif failure.kind.may_be_retried and unit.asked < unit.task.retry["attempts"]:
+        unit.check_error = None
+        _wait_or_go(m, unit, unit.asked, failure.kind, failure.retry_after_ms)
+    else:
+        ending.fail(m, unit, "error")
+
+
+def _check_by_schema(m: Machine, unit: Unit, digest: str) -> None:
+    if unit.output is None:
+        raise ValueError(f"'{unit.name}' has nothing to check")
+    misfit = m.schemas.misfit(digest, unit.output.value)
+    data = {"task": unit.name, "attempt": unit.attempts, "check": unit.checks_passed, "by": "schema"}
+    causes = [] if unit.closed is None else [unit.closed]
+    if misfit is None:
+        m.tell("verdict.given", {**data, "verdict": "pass"}, causes=causes)
+    else:
+        ground = Body(misfit.encode(errors="replace"), TEXT, unit.task.is_sensitive)
+        m.tell("verdict.given", {**data, "verdict": "fail"}, {"ground": ground}, causes)
+
+
+def _lacks_what_outputs_take(m: Machine, unit: Unit) -> bool:
+    pointers = m.plan.selected.get(unit.task.id)
+    if pointers is None or unit.output is None:
+        return False
+    for pointer in pointers:
+        try:
+            look_up(unit.output.value, pointer)
+        except KeyError:
+            return True
+    return False
+
+
+def _go_on_after_an_error(m: Machine, unit: Unit, error: ErrorKind, retry_after_ms: int | None) -> None:
+    if unit.at_step < unit.task.retry["attempts"] and error.may_be_retried:
+        _wait_or_go(m, unit, unit.at_step, error, retry_after_ms)
+    else:
+        _climb_or_fail(m, unit, "error", may_climb=error in _CLIMBS)
+
+
+def _wait_or_go(m: Machine, unit: Unit, tries: int, error: ErrorKind, retry_after_ms: int | None) -> None:
+    """After a hiccup time helps; after a bad answer only another answer does."""
+    if error.is_answer:
+        _again(m, unit)
+        return
+    wait_ms = max(backoff_ms(unit.task.retry, tries, m.context.run, unit.name), retry_after_ms or 0)
+    if wait_ms:
+        m.wait(unit, m.now_us + wait_ms * 1_000)
+    else:
+        _again(m, unit)
+
+
+def _climb_or_fail(m: Machine, unit: Unit, reason: str, *, may_climb: bool) -> None:
+    if may_climb and unit.step + 1 < len(unit.ladder):
+        tiers = {"from": unit.ladder[unit.step].tier, "to": unit.ladder[unit.step + 1].tier}
+        causes = [] if unit.closed is None else [unit.closed]
+        m.tell("escalation.raised", {"task": unit.name, **tiers}, causes=causes)
+        _again(m, unit)
+    else:
+        ending.fail(m, unit, reason)
+
+
+def stop_repeating(m: Machine, unit: Unit) -> None:
+    """The same was asked before, and answered: asking again would only cost."""
+    _climb_or_fail(m, unit, "repeated", may_climb=True)

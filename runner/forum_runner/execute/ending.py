@@ -1,0 +1,90 @@
+"""How tasks end, and what a run gives back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from forum_runner.execute.budgets import Shortage
+from forum_runner.execute.events import Cancel
+from forum_runner.execute.plan import TaskSpec
+from forum_runner.execute.unit import Unit
+from forum_runner.execute.values import Unmakeable, make_value
+from forum_runner.ledger.replay.plan import tasks_of
+
+if TYPE_CHECKING:
+    from forum_runner.execute.machine import Machine
+
+
+def stop(m: Machine, unit: Unit, shortage: Shortage) -> None:
+    """A call does not fit a budget. If it is the run's own, nothing more begins."""
+    account = shortage.account
+    used = account.charged[shortage.amount] + account.held[shortage.amount]
+    causes = [] if unit.closed is None else [unit.closed]
+    m.tell("budget.stopped", shortage._replace(used=used).facts(), causes=causes)
+    end(m, unit, "stopped", "budget")
+
+
+def stop_at_wall(m: Machine) -> None:
+    """The run's time is over: what is under way is ended, and nothing more begins."""
+    limit = m.wall_ms or 0
+    used = m.state.active_ms(m.now_us)
+    m.tell("budget.stopped", {"scope": "run", "amount": "wall_ms", "limit": limit, "used": used, "needed": 0})
+    for call in m.state.calls:
+        m.command(Cancel(call))
+    for unit in (*m.begun, *m.short, *m.waiting()):
+        if unit.state is None and unit.call is None and unit.has_begun:
+            end(m, unit, "stopped", "budget")
+
+
+def fail(m: Machine, unit: Unit, reason: str) -> None:
+    end(m, unit, "tolerated" if "allow_failure" in unit.task.form else "failed", reason)
+
+
+def end(m: Machine, unit: Unit, state: str, reason: str | None) -> None:
+    data = (
+        {"task": unit.name, "state": state} if reason is None else {"task": unit.name, "state": state, "reason": reason}
+    )
+    seqs = {seq for seq in (unit.closed if unit.closed is not None else unit.cause,) if seq is not None}
+    if unit.gate is not None and unit.gate.decided_seq is not None and not unit.has_begun:
+        seqs.add(unit.gate.decided_seq)
+    m.tell("task.ended", data, causes=sorted(seqs))
+    if unit.index is not None:
+        end_template(m, unit.task)
+
+
+def end_template(m: Machine, task: TaskSpec) -> None:
+    """A task with a `foreach` ends when the last of its instances has."""
+    expansion = m.state.expansions[task.id]
+    template = m.state.templates[task.id]
+    if expansion.open or template.state is not None:
+        return
+    states = {unit.state for unit in expansion.units}
+    last = max((unit.ended or 0 for unit in expansion.units), default=expansion.seq)
+    data: dict[str, Any] = {"task": task.id}
+    if states <= {"passed", "tolerated"}:
+        data["state"] = "passed"
+    elif "failed" in states:
+        data |= {"state": "failed", "reason": "error"}
+    elif "stopped" in states:
+        data |= {"state": "stopped", "reason": "budget"}
+    elif "refused" in states:
+        data |= {"state": "refused", "reason": "rejected"}
+    elif states == {"skipped"}:
+        data |= {"state": "skipped", "reason": "failure"}
+    else:
+        data |= {"state": "cancelled", "reason": "failure"}
+    m.tell("task.ended", data, causes=[last])
+
+
+def answer(m: Machine, name: str) -> None:
+    """One of the plan's named outputs, if all that it comes from has passed."""
+    value = m.plan.outputs[name]
+    sources = [m.state.unit(task) for task in tasks_of(value)]
+    if any(unit.state != "passed" for unit in sources):
+        return
+    try:
+        made = make_value(value, m.state)
+    except Unmakeable:
+        return
+    last = max((unit.ended or 0 for unit in sources), default=0)
+    m.tell("answer.given", {"output": name}, {"value": made}, [last])

@@ -1,0 +1,69 @@
+"""The fingerprint of a piece of work: what it is made of. The same fingerprint, the same work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
+from typing import Any
+
+from forum_runner.canonical import canonical
+from forum_runner.execute.plan import RunPlan, Step, TaskSpec
+from forum_runner.execute.prompts import Given
+
+# What changes how often or when a task is done, and not what it does.
+_NOT_THE_WORK = frozenset(
+    {
+        "agent",
+        "allow_failure",
+        "budget",
+        "cache",
+        "escalate",
+        "foreach",
+        "gate",
+        "idempotent",
+        "ladder",
+        "lane",
+        "matrix",
+        "needs",
+        "retry",
+        "sensitive",
+        "when",
+    }
+)
+# What changes how an adapter is reached, or for how long, and not who answers.
+_NOT_THE_ADAPTER = frozenset(("api_key_env", "connect_timeout_ms", "prices", "proxy_env", "stream", "timeout_ms"))
+
+
+class Fingerprints:
+    def __init__(self, plan: RunPlan) -> None:
+        self._plan = plan
+        self._workers: dict[tuple[str, tuple[Step, ...]], bytes] = {}
+
+    def of(self, task: TaskSpec, agent: str, ladder: tuple[Step, ...], given: Mapping[str, Given]) -> str:
+        """Of a task that `agent` does with these data; a sensitive value goes in by its salted digest alone."""
+        work = {name: value for name, value in task.form.items() if name not in _NOT_THE_WORK}
+        parts = [canonical(work), self._worker(agent, ladder)]
+        parts += [self._worker(check["agent"], ()) for check in task.accept if "agent" in check]
+        parts += [_hand_over(item) for _, item in sorted(given.items())]
+        return sha256(b"\n".join(parts)).hexdigest()
+
+    def _worker(self, agent: str, ladder: tuple[Step, ...]) -> bytes:
+        key = (agent, ladder)
+        found = self._workers.get(key)
+        if found is None:
+            steps = ladder or (self._plan.judge_step(agent),)
+            form = {
+                "agent": agent,
+                "persona": self._plan.agents[agent].get("persona", ""),
+                "adapters": [[step.tier, self._adapter(step.adapter)] for step in steps],
+            }
+            found = self._workers[key] = sha256(canonical(form)).hexdigest().encode()
+        return found
+
+    def _adapter(self, name: str) -> dict[str, Any]:
+        return {field: value for field, value in self._plan.adapters[name].items() if field not in _NOT_THE_ADAPTER}
+
+
+def _hand_over(item: Given) -> bytes:
+    facts: Iterable[Any] = (item.name, item.digest, item.body.type, item.kept_bytes)
+    return canonical(list(facts))

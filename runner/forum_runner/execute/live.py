@@ -1,0 +1,106 @@
+"""Drives a machine in real time: entries to the ledger, commands to the engine, reports and timers back."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from forum_runner.execute.engine import Engine
+from forum_runner.execute.events import Begin, Event, Interrupted, Outcome, Replied, Step, TimePassed
+from forum_runner.execute.machine import Machine
+from forum_runner.execute.recorder import Record, RunClock
+from forum_runner.execute.scrubbing import Scrubber
+
+
+class SteadyClock:
+    """The system's time at the start, and from there by a clock that nobody sets: spans are right in any case."""
+
+    def __init__(self, not_before_us: int = 0) -> None:
+        """A ledger that is gone on with has a time before which no entry may be."""
+        self._offset_us = max(time.time_ns() // 1_000, not_before_us) - time.monotonic_ns() // 1_000
+
+    def __call__(self) -> int:
+        return time.monotonic_ns() // 1_000 + self._offset_us
+
+
+class LiveDriver:
+    def __init__(
+        self,
+        machine: Machine,
+        record: Record,
+        engine: Engine,
+        scrubber: Scrubber,
+        clock: RunClock,
+        now: Callable[[], int],
+    ) -> None:
+        self._machine = machine
+        self._record = record
+        self._engine = engine
+        self._scrubber = scrubber
+        self._clock = clock
+        self._now = now
+        self._woken = asyncio.Event()
+        self._is_interrupted = False
+
+    def interrupt(self) -> None:
+        """The run is to stop where it can go on later."""
+        self._is_interrupted = True
+        self._woken.set()
+
+    async def run(self, *, is_new: bool) -> Outcome:
+        try:
+            self._engine.attach(self._woken.set)
+            begin = self._machine.open if is_new else self._machine.resume
+            await self._perform([begin(self._tick())])
+            while self._machine.outcome is None:
+                await self._perform([self._handled(event) for event in await self._events()])
+            return self._machine.outcome
+        finally:
+            await self._engine.close()
+
+    def _tick(self) -> int:
+        self._clock.now_us = self._now()
+        return self._clock.now_us
+
+    def _handled(self, event: Event) -> Step:
+        if isinstance(event, Replied):
+            event = Replied(event.call, self._scrubber.reply(event.reply))
+        step = self._machine.handle(event, self._tick())
+        self._record.write(step.entries)
+        return Step([], step.commands)
+
+    async def _perform(self, steps: list[Step]) -> None:
+        """Entries of all that happened together are written together, and before anything is done because of them."""
+        for step in steps:
+            self._record.write(step.entries)
+        await self._record.commit_together()
+        for step in steps:
+            for command in step.commands:
+                if isinstance(command, Begin):
+                    self._engine.begin(command.attempt)
+                else:
+                    self._engine.cancel(command.call)
+
+    async def _events(self) -> list[Event]:
+        """What happened since, at least one thing."""
+        while True:
+            events: list[Event] = list(self._engine.reports())
+            due_us = self._machine.next_wake_us()
+            if due_us is not None and due_us <= self._now():
+                events.append(TimePassed())
+            if self._is_interrupted and not self._machine.is_pausing:
+                events.append(Interrupted())
+            if events:
+                return events
+            await self._wait(due_us)
+
+    async def _wait(self, due_us: int | None) -> None:
+        timer = None
+        if due_us is not None:
+            due_s = max(due_us - self._now(), 0) / 1e6
+            timer = asyncio.get_running_loop().call_later(due_s, self._woken.set)
+        await self._woken.wait()
+        self._woken.clear()
+        if timer is not None:
+            timer.cancel()

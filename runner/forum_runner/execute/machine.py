@@ -1,0 +1,281 @@
+"""The machine that runs a plan: events in, entries and commands out. It reads no clock and touches nothing.
+
+What it knows stands in `RunState`, which changes by entries alone. What it keeps beside that (who is due for a call,
+who waits for what) follows from the state, and is made anew when a run is taken up again.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from itertools import count
+from typing import Any, NamedTuple
+
+from forum_adapters.base import Site
+from forum_runner.execute import beginning, calling, closing, ending
+from forum_runner.execute.answers import Schemas
+from forum_runner.execute.events import Begin, Cancel, Command, Event, Interrupted, Lost, Outcome, Replied, Step, Told
+from forum_runner.execute.fingerprint import Fingerprints
+from forum_runner.execute.plan import RunPlan
+from forum_runner.execute.prompts import Renderer
+from forum_runner.execute.state import RunState
+from forum_runner.execute.unit import Unit
+from forum_runner.execute.values import StoredBytes
+
+_NO_BODIES: Mapping[str, StoredBytes] = {}
+# Which of the states of tasks names the run's, if there are several.
+_WEIGHTS = ("stopped", "failed", "refused", "cancelled")
+
+
+class Reusable(NamedTuple):
+    """The result of an earlier run that may stand in for an attempt: on which ground, and where it stands."""
+
+    ground: str
+    run: str
+    seq: int
+    output: StoredBytes
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What the machine is told about its surroundings.
+
+    `settings` are those that calls get: a script's where adapters are scripted. `check_settings` are for checks by
+    commands, which have no adapter. `find_reusable` is asked before a unit's first attempt.
+    """
+
+    run: str
+    implementation: Mapping[str, str]
+    settings: Mapping[str, Mapping[str, Any]]
+    check_settings: Mapping[str, Any]
+    site: Site = field(default_factory=Site)
+    secrets: Mapping[str, str] = field(default_factory=dict)
+    find_reusable: Callable[[Unit, str], Reusable | None] = lambda _unit, _fingerprint: None
+
+
+class Machine:
+    def __init__(self, plan: RunPlan, context: Context) -> None:
+        self.plan = plan
+        self.context = context
+        self.state = RunState(plan, context.run)
+        self.schemas = Schemas(plan.document["schemas"])
+        self.fingerprints = Fingerprints(plan)
+        self.renderer = Renderer(context.run, context.secrets)
+        self.recording = Renderer(context.run, None)
+        self.stops_on_failure = plan.policy["on_failure"] == "stop"
+        self.wall_ms: int | None = plan.policy["budget"].get("wall_ms")
+        self.now_us = 0
+        self.outcome: Outcome | None = None
+        self.is_pausing = False
+        # Units that have begun go before those that have not: what was paid for is finished first.
+        self.begun: deque[Unit] = deque()
+        self.fresh: deque[Unit] = deque()
+        self.short: list[Unit] = []
+        self._timers: list[tuple[int, int, Unit]] = []
+        self._numbers = count()
+        self._entries: list[Told] = []
+        self._commands: list[Command] = []
+        self._has_swept = False
+
+    # Ways in.
+
+    def open(self, now_us: int) -> Step:
+        """A new run, whose first entry is written."""
+        self.now_us = now_us
+        if not self.plan.is_in_waves:
+            for name, task in self.plan.tasks.items():
+                if self.state.waiting_for[name] == 0:
+                    beginning.arrive(self, task)
+        return self._step()
+
+    def resume(self, now_us: int) -> Step:
+        """A run whose entries so far were taken in by `state.apply`."""
+        state = self.state
+        self.now_us = now_us
+        self.outcome = None
+        state.left_off()
+        self._decide_by_deadline()
+        self.tell("run.resumed", {"implementation": dict(self.context.implementation)})
+        for unit in list(state.calls.values()):
+            closing.lose(self, unit)
+        state.released.clear()
+        for name, task in self.plan.tasks.items():
+            is_open = not self.plan.is_in_waves or task.wave < state.waves_opened
+            if state.state_of(name) is None and state.waiting_for[name] == 0 and is_open:
+                beginning.take_up(self, task)
+        return self._step()
+
+    def is_waiting(self, now_us: int) -> bool:
+        """Whether a paused run would do nothing but pause again: nobody has decided, and no deadline has passed."""
+        units = self.state.units.values()
+        gates = [unit.gate for unit in units if unit.gate is not None and unit.state is None and not unit.has_begun]
+        is_undecided = all(
+            gate.decision is None and (gate.deadline_us is None or gate.deadline_us > now_us) for gate in gates
+        )
+        return self.state.is_paused and self.state.pause_reason == "gate" and is_undecided
+
+    def handle(self, event: Event, now_us: int) -> Step:
+        self.now_us = now_us
+        # What was due before goes before, whether or not somebody woke the machine for it.
+        self._look_at_the_clock()
+        if isinstance(event, Replied):
+            closing.take_reply(self, event.call, event.reply)
+        elif isinstance(event, Lost):
+            unit = self.state.calls.get(event.call)
+            if unit is not None:
+                closing.lose(self, unit)
+        elif isinstance(event, Interrupted):
+            self._interrupt()
+        return self._step()
+
+    def next_wake_us(self) -> int | None:
+        """When `TimePassed` is to be told, if nothing happens before."""
+        due = [self._timers[0][0]] if self._timers else []
+        deadline = self._deadline_us()
+        if deadline is not None and not self.state.is_out_of_time:
+            due.append(deadline)
+        return min(due) if due else None
+
+    # What the parts of the machine share.
+
+    def tell(
+        self,
+        kind: str,
+        data: Mapping[str, Any],
+        bodies: Mapping[str, StoredBytes] = _NO_BODIES,
+        causes: Sequence[int] = (),
+        actor: str = "runner",
+    ) -> int:
+        self._entries.append(Told(kind, data, bodies, causes, actor))
+        return self.state.apply(kind, self.now_us, data, bodies)
+
+    def command(self, command: Begin | Cancel) -> None:
+        self._commands.append(command)
+
+    def wait(self, unit: Unit, until_us: int) -> None:
+        """The unit is looked at again at that time."""
+        unit.resumes_us = until_us
+        heappush(self._timers, (until_us, next(self._numbers), unit))
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether nothing that has not begun is to begin."""
+        return self.state.is_out_of_budget or (self.stops_on_failure and self.state.has_failed)
+
+    def waiting(self) -> list[Unit]:
+        """The units that wait for a time."""
+        return [unit for due_us, _, unit in self._timers if unit.state is None and unit.resumes_us == due_us]
+
+    def wall_left_ms(self) -> int | None:
+        return None if self.wall_ms is None else self.wall_ms - self.state.active_ms(self.now_us)
+
+    # From event to step.
+
+    def _step(self) -> Step:
+        self._pump()
+        entries, self._entries = self._entries, []
+        commands, self._commands = self._commands, []
+        return Step(entries, commands)
+
+    def _pump(self) -> None:
+        """Begins what can begin, until nothing more can."""
+        state = self.state
+        while not self.is_pausing:
+            self._arrivals()
+            while len(state.calls) < self.plan.max_parallel and (self.begun or self.fresh):
+                unit = self.begun.popleft() if self.begun else self.fresh.popleft()
+                calling.advance(self, unit)
+            if self.is_stopping and not self._has_swept:
+                self._has_swept = True
+                beginning.sweep(self)
+            elif not state.released and not self._opens_wave() and not self._has_room_and_work():
+                break
+        if not state.calls and self.outcome is None:
+            self._come_to_rest()
+
+    def _has_room_and_work(self) -> bool:
+        return bool(self.begun or self.fresh) and len(self.state.calls) < self.plan.max_parallel
+
+    def _arrivals(self) -> None:
+        """Tasks all of whose dependencies have ended; with waves, those of a wave that is opened."""
+        state = self.state
+        if not self.plan.is_in_waves:
+            released, state.released = state.released, []
+            for task in sorted(released, key=lambda task: task.order) if len(released) > 1 else released:
+                beginning.arrive(self, task)
+            return
+        state.released.clear()
+        if self._opens_wave():
+            wave = self.plan.waves[state.waves_opened]
+            causes = [] if state.last_ended is None else [state.last_ended]
+            self.tell("wave.opened", {"wave": state.waves_opened}, causes=causes)
+            for name in wave:
+                beginning.arrive(self, self.plan.tasks[name])
+
+    def _opens_wave(self) -> bool:
+        state = self.state
+        if not self.plan.is_in_waves or state.wave_left > 0 or state.waves_opened >= len(self.plan.waves):
+            return False
+        return not self.is_stopping
+
+    def _come_to_rest(self) -> None:
+        """No call is open: the run is over, is paused, or waits for a time that is still to come."""
+        state = self.state
+        if self.is_pausing:
+            self.tell("run.paused", {"reason": "interrupted"})
+            self.outcome = Outcome("paused", "interrupted")
+        elif state.ended == len(self.plan.tasks):
+            self._seal()
+        elif state.open_gates and all(unit.gate is not None and not unit.has_begun for unit in self.waiting()):
+            self.tell("run.paused", {"reason": "gate"})
+            self.outcome = Outcome("paused", "gate")
+        elif not self.waiting():
+            raise RuntimeError("nothing is under way, nothing is due, and the run is not over")
+
+    def _seal(self) -> None:
+        for name in sorted(self.plan.outputs):
+            if name not in self.state.answers:
+                ending.answer(self, name)
+        counts = dict(self.state.counts)
+        status = next((state for state in _WEIGHTS if counts[state]), "passed")
+        self.tell("run.sealed", {"status": status, "counts": counts, "totals": dict(self.state.budgets.totals)})
+        self.outcome = Outcome(status)
+
+    # Time.
+
+    def _deadline_us(self) -> int | None:
+        left = self.wall_left_ms()
+        if left is None or self.state.active_since_us is None:
+            return None
+        return self.now_us + max(left, 0) * 1_000
+
+    def _look_at_the_clock(self) -> None:
+        left = self.wall_left_ms()
+        is_over = left is not None and left <= 0 and self.state.ended < len(self.plan.tasks)
+        if is_over and not self.state.is_out_of_time and not self.is_pausing:
+            ending.stop_at_wall(self)
+        while self._timers and self._timers[0][0] <= self.now_us:
+            due_us, _, unit = heappop(self._timers)
+            if unit.state is not None or unit.resumes_us != due_us:
+                continue
+            unit.resumes_us = None
+            if unit.gate is not None and unit.gate.decision is None:
+                beginning.pass_deadline(self, unit)
+            (self.begun if unit.has_begun else self.fresh).append(unit)
+
+    def _decide_by_deadline(self) -> None:
+        for unit in self.state.units.values():
+            gate = unit.gate
+            if gate is None or gate.decision is not None or gate.deadline_us is None or unit.state is not None:
+                continue
+            if gate.deadline_us <= self.now_us:
+                beginning.pass_deadline(self, unit)
+
+    def _interrupt(self) -> None:
+        if self.is_pausing or self.outcome is not None:
+            return
+        self.is_pausing = True
+        for call in self.state.calls:
+            self.command(Cancel(call))

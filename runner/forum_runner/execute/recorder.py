@@ -1,0 +1,89 @@
+"""Writes what the machine tells to the ledger, and shows it to whoever watches."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from forum_runner.execute.events import Told
+from forum_runner.execute.scrubbing import Scrubber
+from forum_runner.execute.state import RunState
+from forum_runner.execute.values import StoredBytes
+from forum_runner.ledger.body import Body
+from forum_runner.ledger.writer import LedgerWriter
+
+Watcher = Callable[[int, int, str, Mapping[str, Any]], None]
+
+
+class RunClock:
+    """The time of the event that is handled: all entries that come of it have it."""
+
+    __slots__ = ("now_us",)
+
+    def __init__(self, now_us: int) -> None:
+        self.now_us = now_us
+
+    def __call__(self) -> int:
+        return self.now_us
+
+
+class Record(Protocol):
+    """Where a driver puts entries."""
+
+    def write(self, entries: Sequence[Told]) -> None: ...
+
+    def commit(self) -> None: ...
+
+    async def commit_together(self) -> None: ...
+
+
+class Recorder:
+    def __init__(self, writer: LedgerWriter, state: RunState, scrubber: Scrubber, watch: Watcher | None = None) -> None:
+        self._writer = writer
+        self._state = state
+        self._scrubber = scrubber
+        self._watch = watch
+        self._unseen: list[tuple[int, int, str, Mapping[str, Any]]] = []
+
+    def write(self, entries: Sequence[Told]) -> None:
+        """Gives the entries their places. What they tell is shown when they are written."""
+        for entry in entries:
+            seq = self._place(entry)
+            if self._watch is not None:
+                self._unseen.append((seq, self._state.latest_us, entry.kind, entry.data))
+
+    def _place(self, entry: Told) -> int:
+        bodies = {name: self._plain(body) for name, body in entry.bodies.items()} if entry.bodies else None
+        if entry.kind == "run.sealed":
+            return self._writer.seal(**entry.data)
+        if entry.kind == "answer.given" and bodies is not None:
+            return self._writer.answer(entry.data["output"], bodies["value"], causes=entry.causes)
+        seq = self._writer.stage(entry.kind, entry.data, bodies=bodies, causes=entry.causes, actor=entry.actor)
+        if entry.kind == "gate.opened":
+            gate = self._state.units[entry.data["task"]].gate
+            if gate is not None:
+                gate.shown = self._writer.digests_of_last()["shown"]
+        return seq
+
+    def _plain(self, body: StoredBytes) -> Body:
+        plain = body if isinstance(body, Body) else Body(body.data, body.type, body.is_sensitive)
+        return self._scrubber.body(plain)
+
+    def commit(self) -> None:
+        self._writer.commit()
+        self._show()
+
+    async def commit_together(self) -> None:
+        """As `commit`; a sync of the disk does not hold up what runs beside it."""
+        if self._writer.syncs_each:
+            await asyncio.get_running_loop().run_in_executor(None, self._writer.commit)
+        else:
+            self._writer.commit()
+        self._show()
+
+    def _show(self) -> None:
+        if self._watch is not None and self._unseen:
+            unseen, self._unseen = self._unseen, []
+            for entry in unseen:
+                self._watch(*entry)

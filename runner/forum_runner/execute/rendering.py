@@ -1,0 +1,64 @@
+"""What a call of a unit is given, from the plan and from what was handed over."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from forum_adapters.base import Prompt
+from forum_runner.execute.prompts import Renderer, Work, holds_secret
+from forum_runner.execute.unit import Unit
+
+if TYPE_CHECKING:
+    from forum_runner.execute.machine import Machine
+
+
+def render(m: Machine, renderer: Renderer, unit: Unit) -> Prompt:
+    """What the next attempt of the unit is given."""
+    settings = m.plan.adapters[unit.ladder[unit.step].adapter]
+    work = work_of(m, unit)
+    if "run" in unit.task.form:
+        return renderer.command(work, settings.get("stdin", "text"))
+    if settings["type"] == "command":
+        return renderer.instruct_program(work, settings["argv"], settings.get("stdin", "text"))
+    return renderer.instruct(work)
+
+
+def work_of(m: Machine, unit: Unit) -> Work:
+    form = unit.task.form
+    instruction = form.get("instruction", ())
+    if unit.gate is not None and unit.gate.edited is not None:
+        instruction = (unit.gate.edited.data.decode(),)
+    ending = unit.ending
+    feedback = unit.verdict_feedback or (ending.feedback if ending is not None else None)
+    agent = unit.agent
+    return Work(
+        run=m.context.run,
+        task=unit.name,
+        attempt=unit.attempts + 1,
+        persona=m.plan.agents[agent].get("persona", "") if agent is not None else "",
+        instruction=instruction,
+        argv=form.get("run", ()),
+        done_when=form.get("done_when", ()),
+        given=unit.given,
+        output_schema=m.schemas.schema(form["output"]) if "output" in form else None,
+        feedback=feedback,
+    )
+
+
+def without_secrets(m: Machine, unit: Unit, prompt: Prompt) -> Prompt:
+    """The prompt as it is recorded: where the plan puts a secret, its name stands."""
+    form = unit.task.form
+    texts = [form.get("instruction", ()), *form.get("run", ()), *form.get("done_when", ())]
+    return render(m, m.recording, unit) if holds_secret(texts) else prompt
+
+
+def check_without_secrets(m: Machine, unit: Unit, prompt: Prompt) -> Prompt:
+    check, form = unit.task.accept[unit.checks_passed], unit.task.form
+    if "command" in check:
+        if not holds_secret(check["command"]) or unit.output is None:
+            return prompt
+        return m.recording.check(check["command"], unit.given, unit.output.body)
+    if not holds_secret([form.get("instruction", ()), *form.get("done_when", ())]) or unit.output is None:
+        return prompt
+    persona = m.plan.agents[check["agent"]].get("persona", "")
+    return m.recording.judge(work_of(m, unit), persona, unit.output.body)

@@ -1,0 +1,209 @@
+"""Results of earlier runs that may stand in for attempts, and why others may not."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import orjson
+
+from forum_runner.errors import UsageError
+from forum_runner.execute.fingerprint import Fingerprints
+from forum_runner.execute.machine import Reusable
+from forum_runner.execute.plan import RunPlan
+from forum_runner.execute.restore import RecordedBodies, read_entries
+from forum_runner.execute.unit import Unit
+from forum_runner.execute.values import RecordedBody
+from forum_runner.ledger.layout import BODIES, LEDGER
+from forum_runner.ledger.source import LedgerSource
+from forum_runner.ledger.verification.report import DamagedLedgerError, Verdict
+from forum_runner.ledger.verification.verifier import Request, verify
+from forum_runner.write_file import write_file
+
+CACHE = Path(".forum/cache")
+_CHECKED = frozenset({1, 2, 3, 4})
+_FIELDS = ("instruction", "run", "output", "done_when", "accept")
+
+
+@dataclass(slots=True)
+class EarlierResult:
+    """What a unit came to in an earlier run; `seq` is the entry that holds its output."""
+
+    fingerprint: str = ""
+    state: str | None = None
+    seq: int | None = None
+    output: RecordedBody | None = None
+    given: dict[str, str] = field(default_factory=dict)
+
+
+class EarlierRun:
+    """A run whose ledger holds. Its archive stays open, as bodies are read when they are needed."""
+
+    def __init__(self, source: LedgerSource) -> None:
+        directory = source.directory
+        if directory is None:
+            raise UsageError(f"'{source.name}' is only a ledger: results are taken from a run directory")
+        report = verify(source, Request(levels=_CHECKED))
+        if report.verdict is Verdict.INVALID:
+            raise DamagedLedgerError(source.name, report.findings[0])
+        self.directory = directory
+        self.head = report.head
+        self.results: dict[str, EarlierResult] = {}
+        self._stream: BinaryIO = (directory / BODIES).open("rb")
+        self._bodies = RecordedBodies(self._stream)
+        self.run = ""
+        self.status: str | None = None
+        self._read()
+
+    def _read(self) -> None:
+        for entry in read_entries(self.directory):
+            self.run = entry.run
+            if entry.kind == "run.opened":
+                if "wave_plan" not in entry.bodies:
+                    raise UsageError(f"'{self.directory}' is not the run of a plan")
+                self.wave_plan: Mapping[str, Any] = orjson.loads(self._bodies.body(entry.bodies["wave_plan"]).data)
+            elif entry.kind == "run.sealed":
+                self.status = entry.data["status"]
+            elif entry.task is not None and entry.kind in _READERS:
+                _READERS[entry.kind](self, self.results.setdefault(entry.task, EarlierResult()), entry)
+
+    def _delivered(self, result: EarlierResult, entry: Any) -> None:
+        result.given[entry.data["as"]] = entry.bodies["value"]["digest"]
+
+    def _started(self, result: EarlierResult, entry: Any) -> None:
+        result.fingerprint = entry.data["fingerprint"]
+
+    def _finished(self, result: EarlierResult, entry: Any) -> None:
+        if "output" in entry.bodies:
+            result.seq, result.output = entry.seq, self._bodies.body(entry.bodies["output"])
+
+    def _reused(self, result: EarlierResult, entry: Any) -> None:
+        self._started(result, entry)
+        self._finished(result, entry)
+
+    def _ended(self, result: EarlierResult, entry: Any) -> None:
+        result.state = entry.data["state"]
+
+    def find(self, unit: Unit, fingerprint: str) -> Reusable | None:
+        result = self.results.get(unit.name)
+        if result is None or result.state != "passed" or result.fingerprint != fingerprint:
+            return None
+        if result.seq is None or result.output is None:
+            return None
+        return Reusable("from", self.run, result.seq, result.output)
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+_READERS = {
+    "edge.delivered": EarlierRun._delivered,
+    "task.started": EarlierRun._started,
+    "task.finished": EarlierRun._finished,
+    "task.reused": EarlierRun._reused,
+    "task.ended": EarlierRun._ended,
+}
+
+
+class Comparison:
+    """An earlier run beside a plan: what can be reused of it, and why not the rest."""
+
+    def __init__(self, earlier: EarlierRun, plan: RunPlan) -> None:
+        self.earlier = earlier
+        self._plan = plan
+        self._before = RunPlan(earlier.wave_plan)
+        self._fingerprints = Fingerprints(plan)
+        self._fingerprints_before = Fingerprints(self._before)
+
+    def why_not(self, task: str) -> str | None:
+        """Why the task as the plan has it could not be reused, whatever its data; None if it could."""
+        if task not in self._before.tasks:
+            return "it was not in that run"
+        state = self.earlier.results[task].state if task in self.earlier.results else None
+        if self._before.tasks[task].foreach is None and state != "passed":
+            return f"it was {state or 'not finished'} in that run"
+        changed = self._changed(task)
+        return f"its {changed} changed" if changed else None
+
+    def why(self, unit: Unit, fingerprint: str) -> str:
+        """Why this unit is run again."""
+        result = self.earlier.results.get(unit.name)
+        if result is None or result.state != "passed":
+            return f"it was {result.state or 'not finished'} in that run" if result else "it was not in that run"
+        if unit.task.id not in self._before.tasks:
+            return "it was not in that run"
+        changed = self._changed(unit.task.id)
+        if changed:
+            return f"its {changed} changed"
+        given = {name: item.digest for name, item in unit.given.items()}
+        others = sorted(name for name in given if given[name] != result.given.get(name))
+        if others:
+            return f"what it is given as '{others[0]}' changed"
+        return f"its fingerprint is {fingerprint[:12]} and was {result.fingerprint[:12]}"
+
+    def _changed(self, name: str) -> str | None:
+        task, before = self._plan.tasks[name], self._before.tasks[name]
+        for item in _FIELDS:
+            if task.form.get(item) != before.form.get(item):
+                return "command" if item == "run" else item
+        if task.agent != before.agent:
+            return "agent"
+        if task.form.get("needs") != before.form.get("needs"):
+            return "needs"
+        for step, step_before in zip(task.ladder, before.ladder, strict=False):
+            own, other = self._plan.adapters[step.adapter], self._before.adapters[step_before.adapter]
+            if own.get("model") != other.get("model"):
+                return "model"
+        if task.agent is None or before.agent is None:
+            return None
+        now = self._fingerprints.of(task, task.agent, task.ladder, {})
+        then = self._fingerprints_before.of(before, before.agent, before.ladder, {})
+        return None if now == then else "agent or adapter"
+
+
+class Cache:
+    """Where results with a fingerprint stand: one small file for each. A run that is gone is no result."""
+
+    def __init__(self, directory: Path = CACHE) -> None:
+        self._directory = directory
+        self._runs: dict[Path, EarlierRun | None] = {}
+
+    def find(self, fingerprint: str) -> Reusable | None:
+        try:
+            found = orjson.loads(self._path(fingerprint).read_bytes())
+            run, task, place = str(found["run"]), str(found["task"]), Path(os.path.normpath(found["directory"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        earlier = self._open(place)
+        result = earlier.results.get(task) if earlier is not None and earlier.run == run else None
+        if result is None or result.state != "passed" or result.fingerprint != fingerprint:
+            return None
+        if result.seq is None or result.output is None or result.output.is_sensitive:
+            return None
+        return Reusable("cache", run, result.seq, result.output)
+
+    def _open(self, directory: Path) -> EarlierRun | None:
+        """A run that does not hold, or is still being written by another process, gives nothing."""
+        if directory not in self._runs:
+            self._runs[directory] = None
+            with suppress(UsageError, DamagedLedgerError, OSError):
+                self._runs[directory] = EarlierRun(LedgerSource(str(directory), directory / LEDGER, directory))
+        return self._runs[directory]
+
+    def keep(self, fingerprint: str, run: str, task: str, directory: Path) -> None:
+        form = {"run": run, "task": task, "directory": str(directory.resolve())}
+        path = self._path(fingerprint)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_file(path, orjson.dumps(form))
+
+    def _path(self, fingerprint: str) -> Path:
+        return self._directory / fingerprint[:2] / fingerprint[2:]
+
+    def close(self) -> None:
+        for earlier in self._runs.values():
+            if earlier is not None:
+                earlier.close()

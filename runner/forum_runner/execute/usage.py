@@ -1,0 +1,49 @@
+"""What a call took, in the one shape that entries have."""
+
+from __future__ import annotations
+
+from forum_adapters.base import ErrorKind, Reply
+from forum_runner.canonical import MAX_INTEGER
+from forum_runner.execute.budgets import NO_PRICES, Prices
+from forum_runner.execute.plan import RunPlan
+from forum_runner.execute.unit import Call
+
+# The other side refused before it did any work.
+_UNPAID = frozenset(
+    {
+        ErrorKind.AUTH,
+        ErrorKind.CONTEXT_LENGTH,
+        ErrorKind.INVALID_REQUEST,
+        ErrorKind.MODEL_UNAVAILABLE,
+        ErrorKind.QUOTA_EXHAUSTED,
+        ErrorKind.RATE_LIMITED,
+    }
+)
+
+
+def usage_of(plan: RunPlan, call: Call, reply: Reply, now_us: int) -> tuple[dict[str, int], bool]:
+    """The usage of a call, and whether somebody counted it. Without a count it is charged what it reserved."""
+    settings = plan.adapters[call.adapter] if call.adapter is not None else {}
+    given = settings.get("prices")
+    prices = Prices(given["input"], given["cached_input"], given["output"]) if given else NO_PRICES
+    is_program = call.adapter is None or settings["type"] == "command"
+    cached, is_measured = 0, True
+    if reply.usage is not None:
+        sent, cached, made = reply.usage.input_tokens, reply.usage.cached_input_tokens, reply.usage.output_tokens
+    elif is_program:
+        is_priced = call.reserved["output_tokens"] > 0
+        sent, made = (call.reserved["input_tokens"], len(reply.content)) if is_priced else (0, 0)
+        is_measured = not is_priced
+    elif reply.failure is not None and reply.failure.kind in _UNPAID:
+        sent, made, is_measured = 0, 0, False
+    else:
+        sent, made, is_measured = call.reserved["input_tokens"], call.reserved["output_tokens"], False
+    usage = {
+        "input_tokens": sent,
+        "cached_input_tokens": cached,
+        "output_tokens": made,
+        "micro_usd": min(prices.cost(sent, cached, made), MAX_INTEGER),
+        "output_bytes": len(reply.content),
+        "wall_ms": max(now_us - call.started_us, 0) // 1_000,
+    }
+    return usage, is_measured
