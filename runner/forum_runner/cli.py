@@ -25,6 +25,13 @@ COMMANDS: dict[str, dict[str, str]] = {
         "compile": "Turn a workflow into a wave plan.",
         "graph": "Draw a workflow.",
     },
+    "Run": {
+        "run": "Run a workflow, and record what happens.",
+        "resume": "Go on with a run that stopped.",
+        "gate": "List what waits for a person, and decide it.",
+        "replay": "Tell a run again from its record, and compare.",
+        "doctor": "Say what is installed, and what answers.",
+    },
     "Check": {
         "verify": "Say whether a ledger holds, and where it was touched.",
         "checkpoint": "Print the size and Merkle root of a ledger, signed if you like.",

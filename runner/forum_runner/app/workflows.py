@@ -14,7 +14,8 @@ from forum_runner.errors import UsageError
 from forum_runner.finding import Finding, errors_in, in_order
 from forum_runner.manifest.bundle import Bundle
 from forum_runner.manifest.files import BUILT_IN, DiskFiles, is_reserved, split_reference
-from forum_runner.manifest.workflow import InputValue, read_inputs
+from forum_runner.manifest.workflow import InputValue, read_inputs, read_script
+from forum_runner.model import Answer
 from forum_runner.report import Report
 
 
@@ -40,6 +41,9 @@ class Compiled:
     sources: tuple[Path, ...]
     wave_plan: Mapping[str, Any] | None
     data: bytes | None
+    root: Path = Path()
+    answers: tuple[Answer, ...] | None = None
+    secrets: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,15 @@ class _Given:
     texts: Mapping[str, str]
 
 
+@dataclass(frozen=True, slots=True)
+class _Scripted:
+    """The answers of a script that a command was given, what is wrong with its file, and its text."""
+
+    answers: tuple[Answer, ...]
+    findings: tuple[Finding, ...]
+    texts: Mapping[str, str]
+
+
 def check(paths: Sequence[str], root: Path | None, inputs: Inputs) -> Report:
     """Checks files, each with all that it names; a file without a workflow, manifest by manifest."""
     findings: list[Finding] = []
@@ -74,17 +87,24 @@ def check(paths: Sequence[str], root: Path | None, inputs: Inputs) -> Report:
     return Report(in_order(findings), texts)
 
 
-def compile_file(path: str, root: Path | None, inputs: Inputs, *, complete: bool = True) -> Compiled:
-    """Compiles a workflow; `complete` asks for a value for each of its inputs."""
+def compile_file(
+    path: str, root: Path | None, inputs: Inputs, *, complete: bool = True, script: str | None = None
+) -> Compiled:
+    """Compiles a workflow; `complete` asks for a value for each of its inputs. `script` takes the place of its own."""
     entry = _entry(path, root)
     given = _given(inputs)
+    answers = None
+    if script is not None:
+        scripted = _script(script)
+        given = _Given(given.values, (*given.findings, *scripted.findings), {**given.texts, **scripted.texts})
+        answers = scripted.answers
     bundle = Bundle(DiskFiles(entry.root))
-    result = compile_workflow(bundle, entry.path, entry.name, given.values, complete=complete)
+    result = compile_workflow(bundle, entry.path, entry.name, given.values, complete=complete, answers=answers)
     report = _report(entry.root, result, given)
     sources = tuple(entry.root / name for name in result.sources if not is_reserved(name))
     if errors_in(given.findings):
         return Compiled(report, sources, None, None)
-    return Compiled(report, sources, result.wave_plan, result.data)
+    return Compiled(report, sources, result.wave_plan, result.data, entry.root, result.answers, result.secrets)
 
 
 def _entry(given: str, root: Path | None) -> _Entry:
@@ -121,6 +141,19 @@ def _given(inputs: Inputs) -> _Given:
         findings = [_shown(finding, inputs.file.parent) for finding in bundle.findings]
     values |= {name: InputValue(text, is_text=True) for name, text in inputs.texts.items()}
     return _Given(values, tuple(findings), texts)
+
+
+def _script(path: str) -> _Scripted:
+    """A script that a command was given. It is no part of the bundle, as a file of inputs is none."""
+    entry = _entry(path, None)
+    bundle = Bundle(DiskFiles(entry.root))
+    source = bundle.open_entry(entry.path)
+    if source is None:
+        return _Scripted((), tuple(_shown(finding, entry.root) for finding in bundle.findings), {})
+    shown = _Beside((entry.root / entry.path).as_posix())
+    documents = tuple(replace(document, file=shown) for document in source.documents)
+    answers = read_script(bundle, replace(source, name=shown, documents=documents), entry.name)
+    return _Scripted(answers, tuple(_shown(finding, entry.root) for finding in bundle.findings), {shown: source.text})
 
 
 def _report(root: Path, result: Compilation, given: _Given) -> Report:

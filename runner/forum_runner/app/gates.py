@@ -1,0 +1,115 @@
+"""What waits for a person, and what a person decides."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from forum_runner.errors import UsageError
+from forum_runner.execute.restore import RecordedBodies, read_entries
+from forum_runner.ledger.begin import open_ledger
+from forum_runner.ledger.body import Body
+from forum_runner.ledger.clock import read_time
+from forum_runner.ledger.files import LedgerBusyError
+from forum_runner.ledger.layout import BODIES
+from forum_runner.ledger.read_entry import ReadEntry
+from forum_runner.ledger.source import find_ledger
+from forum_runner.manifest.suggest import hint_for
+
+_NOT_IN_NAMES = re.compile(r"[^!-~]+")
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingGate:
+    """`shown` is what a person decides on, None where it is redacted; a decision names its digest."""
+
+    task: str
+    seq: int
+    digest: str
+    deadline: str | None
+    is_sensitive: bool
+    shown: dict[str, Any] | None
+
+    @property
+    def is_over(self) -> bool:
+        return self.deadline is not None and read_time(self.deadline) <= time.time_ns() // 1_000
+
+
+def waiting_gates(run: str) -> list[WaitingGate]:
+    directory = _directory(run)
+    with (directory / BODIES).open("rb") as stream:
+        return list(_open_gates(directory, RecordedBodies(stream)))
+
+
+def decide(
+    run: str, task: str, decision: str, *, by: str, reason: str | None, shown: str | None, instruction: str | None
+) -> WaitingGate:
+    """Records a decision. `shown` is the digest that the person saw, if they say so: another one is refused."""
+    directory = _directory(run)
+    gate = _gate(waiting_gates(run), task)
+    if gate.is_over:
+        raise UsageError(
+            f"the deadline of '{task}' passed at {gate.deadline}; `forum resume` goes on with what it decides"
+        )
+    if shown is not None and not gate.digest.startswith(shown):
+        raise UsageError(f"what is shown at '{task}' has the digest {gate.digest}, and not {shown}")
+    if instruction is not None and gate.shown is not None and "argv" in gate.shown:
+        raise UsageError(f"'{task}' runs a program, and has no instruction that could be edited")
+    bodies = {}
+    if reason is not None:
+        bodies["reason"] = Body.text(reason, is_sensitive=gate.is_sensitive)
+    if instruction is not None:
+        bodies["edited"] = Body.text(instruction, is_sensitive=gate.is_sensitive)
+    data = {"task": task, "decision": decision, "by": "person", "authenticated": False, "shown": gate.digest}
+    try:
+        with open_ledger(directory) as ledger:
+            ledger.append("gate.decided", data, bodies=bodies, causes=[gate.seq], actor=f"person:{person_name(by)}")
+    except LedgerBusyError as error:
+        raise UsageError(f"the run is still at work; decide when it has paused ({error})") from error
+    return gate
+
+
+def person_name(given: str) -> str:
+    """A name as entries have it: no spaces, ASCII."""
+    name = _NOT_IN_NAMES.sub("-", given.strip()).strip("-")[:200]
+    if not name:
+        raise UsageError("say who decides, with --by NAME")
+    return name
+
+
+def _directory(run: str) -> Path:
+    source = find_ledger(run)
+    if source.directory is None:
+        raise UsageError(f"'{source.name}' is only a ledger: a decision needs the run directory")
+    return source.directory
+
+
+def _gate(gates: list[WaitingGate], task: str) -> WaitingGate:
+    for gate in gates:
+        if gate.task == task:
+            return gate
+    hint = hint_for(task, [gate.task for gate in gates], "gates") if gates else "none is open"
+    raise UsageError(f"no gate of '{task}' waits for a decision; {hint}")
+
+
+def _open_gates(directory: Path, bodies: RecordedBodies) -> Iterator[WaitingGate]:
+    opened: dict[str, ReadEntry] = {}
+    for entry in read_entries(directory):
+        if entry.kind == "gate.opened":
+            opened[entry.data["task"]] = entry
+        elif entry.kind in ("gate.decided", "task.ended"):
+            opened.pop(entry.data["task"], None)
+    for task, entry in opened.items():
+        reference = entry.bodies["shown"]
+        try:
+            shown = orjson.loads(bodies.body(reference).data)
+        except (UsageError, ValueError):
+            shown = None
+        deadline = entry.data.get("deadline")
+        yield WaitingGate(task, entry.seq, reference["digest"], deadline, "salted" in reference, shown)

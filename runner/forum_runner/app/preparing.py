@@ -1,0 +1,179 @@
+"""From a compiled workflow to something that can be run: script, secrets, credentials, the part that is wanted."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from forum_runner.app.workflows import Compiled
+from forum_runner.canonical import canonical
+from forum_runner.compile.narrow import Dependencies, narrow
+from forum_runner.errors import ExitCode, ForumError, UsageError
+from forum_runner.execute.recorded_replies import recorded_calls
+from forum_runner.execute.scrubbing import LEAST_CHARACTERS, written_forms
+from forum_runner.ledger.source import find_ledger
+from forum_runner.ledger.verification.report import DamagedLedgerError, Verdict
+from forum_runner.ledger.verification.verifier import Request, verify
+
+_ENV_FIELDS = ("api_key_env", "proxy_env")
+
+
+class NoCredentialError(ForumError):
+    """A variable that the roster names is not set, so no call that needs it could be made."""
+
+    exit_code = ExitCode.NO_CREDENTIAL
+
+    def __init__(self, missing: Mapping[str, Sequence[str]]) -> None:
+        self.missing = missing
+        listed = "; ".join(f"{name} (for {', '.join(adapters)})" for name, adapters in sorted(missing.items()))
+        super().__init__(f"these variables are not set, and the roster names them: {listed}; nothing was run")
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """Which part of a plan is wanted: `--only`, `--from` or `--until`, and the names that were given."""
+
+    only: tuple[str, ...] = ()
+    start: tuple[str, ...] = ()
+    until: tuple[str, ...] = ()
+
+    @property
+    def needs_base(self) -> bool:
+        return bool(self.only or self.start)
+
+    def __bool__(self) -> bool:
+        return bool(self.only or self.start or self.until)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A wave plan and what it takes to run it.
+
+    `answers` are a script's, where adapters are scripted, and `recorded` are the calls of an earlier run. `to_reuse`
+    are the tasks whose results an earlier run has to give. `secrets` are by input, `scrubbed` by the name under which
+    they are scrubbed.
+    """
+
+    wave_plan: Mapping[str, Any]
+    data: bytes = field(repr=False)
+    root: Path
+    workflow: str
+    answers: Sequence[Mapping[str, Any]] | None = None
+    recorded: Sequence[Mapping[str, Any]] | None = field(default=None, repr=False)
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    scrubbed: Mapping[str, str] = field(default_factory=dict, repr=False)
+    to_reuse: frozenset[str] = frozenset()
+
+    @property
+    def stand_in(self) -> Mapping[str, Any] | None:
+        """The settings of what answers in place of every adapter, if anything does."""
+        if self.recorded is not None:
+            return {"type": "replay", "recorded": self.recorded}
+        return None if self.answers is None else {"type": "scripted", "answers": self.answers}
+
+
+def prepare(
+    compiled: Compiled,
+    workflow: str,
+    *,
+    is_scripted: bool,
+    answers_from: str | None = None,
+    selected: Selected | None = None,
+    is_complete: bool = True,
+) -> Prepared:
+    """What `run` starts with. Whatever would be missing in the middle of it is missed here."""
+    if compiled.wave_plan is None or compiled.data is None:
+        raise ValueError("a workflow with findings is not prepared")
+    plan, data = compiled.wave_plan, compiled.data
+    to_reuse: frozenset[str] = frozenset()
+    if selected:
+        plan, data, to_reuse = _part(plan, selected)
+    answers = None
+    if is_scripted:
+        if compiled.answers is None:
+            raise UsageError("the workflow names no script; give one with --scripted FILE")
+        answers = [answer.form for answer in compiled.answers]
+    recorded = None if answers_from is None else recorded_calls(_checked(answers_from))
+    prepared = Prepared(plan, data, compiled.root.resolve(), workflow, answers, recorded, to_reuse=to_reuse)
+    return with_secrets(prepared, compiled.secrets, is_complete=is_complete)
+
+
+def with_secrets(prepared: Prepared, given: Mapping[str, Any], *, is_complete: bool = True) -> Prepared:
+    """The same, with the values of secret inputs and of the variables that must not be recorded."""
+    plan = prepared.wave_plan
+    wanted = [name for name, item in plan["inputs"].items() if "secret" in item]
+    missing = sorted(name for name in wanted if name not in given)
+    if prepared.stand_in is not None:
+        # A script is asked in place of whoever needs the secret: its name will do.
+        given, missing = {**{name: f"[secret: {name}]" for name in missing}, **given}, []
+    if missing and is_complete:
+        hint = f"give it with --input {missing[0]}=VALUE"
+        raise UsageError(f"the secret input '{missing[0]}' has no value; {hint}")
+    secrets = {name: _as_text(given[name]) for name in wanted if name in given}
+    named = set(plan["policy"]["privacy"]["scrub_env"])
+    if prepared.stand_in is None:
+        named |= _check_credentials(plan["adapters"]) if is_complete else set()
+    scrubbed = {name: os.environ[name] for name in sorted(named) if os.environ.get(name)}
+    scrubbed |= {name: value for name, value in secrets.items() if value}
+    _check_plan_is_clean(prepared.data, scrubbed)
+    return replace(prepared, secrets=secrets, scrubbed=scrubbed)
+
+
+def _checked(run: str) -> Path:
+    """The directory of a run whose ledger holds."""
+    source = find_ledger(run)
+    if source.directory is None:
+        raise UsageError(f"'{source.name}' is only a ledger: answers are taken from a run directory")
+    report = verify(source, Request(levels=frozenset({1, 2, 3, 4})))
+    if report.verdict is Verdict.INVALID:
+        raise DamagedLedgerError(source.name, report.findings[0])
+    return source.directory
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else canonical(value).decode()
+
+
+def _check_credentials(adapters: Mapping[str, Mapping[str, Any]]) -> set[str]:
+    named: dict[str, list[str]] = {}
+    for adapter, settings in sorted(adapters.items()):
+        for variable in (settings[item] for item in _ENV_FIELDS if item in settings):
+            named.setdefault(variable, []).append(adapter)
+    missing = {variable: adapters for variable, adapters in named.items() if not os.environ.get(variable)}
+    if missing:
+        raise NoCredentialError(missing)
+    return set(named)
+
+
+def _check_plan_is_clean(data: bytes, scrubbed: Mapping[str, str]) -> None:
+    """The wave plan goes into the record as it is: a secret in it could not be taken out again."""
+    for name, value in scrubbed.items():
+        if len(value) >= LEAST_CHARACTERS and any(form in data for form in written_forms(value)):
+            raise UsageError(f"the value of {name} stands in the workflow, and would be recorded; take it out")
+
+
+def _part(plan: Mapping[str, Any], selected: Selected) -> tuple[Mapping[str, Any], bytes, frozenset[str]]:
+    known = Dependencies(plan)
+
+    def named(names: Sequence[str]) -> set[str]:
+        return {task for name in names for task in known.named(name)}
+
+    if selected.until:
+        wanted = named(selected.until)
+        wanted |= known.ancestors(wanted)
+        fresh = wanted
+    else:
+        wanted = set(known.tasks)
+        fresh = wanted
+    if selected.only:
+        fresh = named(selected.only)
+        wanted = fresh | known.ancestors(fresh)
+    elif selected.start:
+        begun = named(selected.start)
+        fresh = (begun | known.descendants(begun)) & wanted
+        wanted = fresh | known.ancestors(fresh)
+    document, data = narrow(plan, wanted)
+    return document, data, frozenset(wanted - fresh)

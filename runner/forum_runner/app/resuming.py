@@ -1,0 +1,72 @@
+"""Goes on with a run that stopped, or begins a new one from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from forum_runner.app.preparing import Prepared, with_secrets
+from forum_runner.app.running import Finished, Means, go_on, read_invocation
+from forum_runner.compile.inputs import misfit
+from forum_runner.errors import UsageError
+from forum_runner.execute.restore import read_entries
+from forum_runner.ledger.layout import WAVE_PLAN
+from forum_runner.ledger.source import find_ledger
+from forum_runner.ledger.verification.report import DamagedLedgerError, Verdict
+from forum_runner.ledger.verification.verifier import Request, verify
+from forum_runner.model import Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """A run that was found, verified, and is to be gone on with."""
+
+    directory: Path
+    mode: str
+    status: str | None
+    prepared: Prepared
+
+
+def find_stopped(run: str, root: Path | None) -> Stopped:
+    """Verifies first: a ledger that does not hold is not gone on with."""
+    source = find_ledger(run)
+    directory = source.directory
+    if directory is None:
+        raise UsageError(f"'{source.name}' is only a ledger: going on needs the run directory")
+    report = verify(source, Request(levels=frozenset({1, 2, 3, 4, 5})))
+    if report.verdict is Verdict.INVALID:
+        raise DamagedLedgerError(source.name, report.findings[0])
+    opened = next(read_entries(directory), None)
+    if opened is None or "wave_plan" not in opened.bodies:
+        raise UsageError(f"'{directory}' is not the run of a plan")
+    known_root, workflow, answers = read_invocation(directory)
+    data = (directory / WAVE_PLAN).read_bytes()
+    prepared = Prepared(orjson.loads(data), data, root.resolve() if root else known_root, workflow, answers)
+    if not prepared.root.is_dir():
+        raise UsageError(f"the files of the run were in '{prepared.root}'; say with --root where they are")
+    return Stopped(directory, opened.data["mode"], report.status, prepared)
+
+
+def resume(stopped: Stopped, texts: Mapping[str, str], means: Means) -> Finished:
+    """In the same ledger. Of the inputs only secret ones are asked for: the others stand in the wave plan."""
+    if stopped.status is not None:
+        hint = "`forum resume --failed` begins a new one that reuses what passed"
+        raise UsageError(f"the run is finished, with the status '{stopped.status}'; {hint}")
+    prepared = with_secrets(stopped.prepared, _secrets(stopped.prepared.wave_plan, texts))
+    return go_on(stopped.directory, prepared, means, mode_name=stopped.mode)
+
+
+def _secrets(wave_plan: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
+    inputs = wave_plan["inputs"]
+    for name in texts:
+        if "secret" not in inputs.get(name, {}):
+            hint = "a run goes on with the inputs that it began with; `--failed` begins a new one with others"
+            raise UsageError(f"'{name}' is no secret input of the run; {hint}")
+        schema = wave_plan["schemas"][inputs[name]["schema"]]
+        if misfit(texts[name], Schema(inputs[name]["schema"], schema)):
+            raise UsageError(f"input '{name}' does not fit its schema; it is secret")
+    return dict(texts)

@@ -1,0 +1,53 @@
+"""Tells a run again from its record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from forum_runner.errors import UsageError
+from forum_runner.execute.retelling import Retelling, Retold
+from forum_runner.ledger.source import find_ledger
+from forum_runner.ledger.verification.report import DamagedLedgerError, Verdict, VerifyReport
+from forum_runner.ledger.verification.verifier import verify
+
+CHECKED = (
+    "what was handed over, and under which conditions tasks began",
+    "the prompts, to the byte, but for the values of secrets",
+    "how answers were read, and whether they fit their types",
+    "fingerprints, reservations, charges and budgets",
+    "retries, climbs, verdicts and ends, and the order of all entries",
+)
+ASSUMED = (
+    "what adapters, programs, judges and people answered, and when",
+    "that a program with the recorded digest was what ran",
+    "when the run was interrupted, and what was lost",
+    "which results of earlier runs were found",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    name: str
+    report: VerifyReport
+    retold: Retold
+
+    @property
+    def is_same(self) -> bool:
+        return self.retold.divergence is None and self.retold.is_complete
+
+
+def replay(run: str) -> Replayed:
+    """Re-executes a run under the recorded answers, clock and ids, and compares every entry."""
+    source = find_ledger(run)
+    if source.directory is None:
+        raise UsageError(f"'{source.name}' is only a ledger: a run is told again from its run directory")
+    report = verify(source)
+    if report.verdict is Verdict.INVALID:
+        raise DamagedLedgerError(source.name, report.findings[0])
+    if report.redacted:
+        raise UsageError("bodies of the run were redacted, so it cannot be told again")
+    retelling = Retelling(source.directory)
+    try:
+        return Replayed(source.name, report, retelling.tell())
+    finally:
+        retelling.close()

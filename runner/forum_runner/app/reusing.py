@@ -1,0 +1,104 @@
+"""What a new run may take from earlier ones, and what it leaves to later ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from forum_runner.app.preparing import Prepared
+from forum_runner.errors import UsageError
+from forum_runner.execute.machine import Reusable
+from forum_runner.execute.plan import RunPlan
+from forum_runner.execute.reusing import Cache, Comparison, EarlierRun
+from forum_runner.execute.unit import Unit
+from forum_runner.ledger.source import RUNS, find_ledger
+
+
+class Reuse:
+    """For the time of one command: an earlier run, if there is one to go on from, and the cache.
+
+    `base` names the earlier run, empty for the last one of the same workflow. `told` says for each unit that was looked
+    at why it was reused or not.
+    """
+
+    def __init__(self, prepared: Prepared, base: str | None, *, uses_cache: bool = True) -> None:
+        self._plan = RunPlan(prepared.wave_plan)
+        self._cache = Cache() if uses_cache and prepared.stand_in is None else None
+        self._fingerprints: dict[str, str] = {}
+        self.told: list[str] = []
+        self._comparison: Comparison | None = None
+        if base is not None:
+            earlier = EarlierRun(find_ledger(base or _last_run(prepared.wave_plan["metadata"]["name"])))
+            self._comparison = Comparison(earlier, self._plan)
+            self._check(prepared)
+
+    @property
+    def origin(self) -> Mapping[str, str] | None:
+        """As the first entry of the new run names the earlier one."""
+        if self._comparison is None or self._comparison.earlier.head is None:
+            return None
+        return {"run": self._comparison.earlier.run, "head": self._comparison.earlier.head}
+
+    def _check(self, prepared: Prepared) -> None:
+        """What is to be reused must be there: nothing is run that was not asked for."""
+        if self._comparison is None:
+            return
+        for task in sorted(prepared.to_reuse):
+            reason = self._comparison.why_not(task)
+            if reason is not None:
+                run = self._comparison.earlier.run
+                raise UsageError(f"the result of '{task}' in the run {run} cannot be reused: {reason}")
+
+    def find(self, unit: Unit, fingerprint: str) -> Reusable | None:
+        found = self.find_in_base(unit, fingerprint)
+        if found is not None or "cache" not in unit.task.form:
+            return found
+        self._fingerprints[unit.name] = fingerprint
+        return self._cache.find(fingerprint) if self._cache is not None else None
+
+    def find_in_base(self, unit: Unit, fingerprint: str) -> Reusable | None:
+        if self._comparison is None:
+            return None
+        found = self._comparison.earlier.find(unit, fingerprint)
+        if found is not None:
+            self.told.append(f"{unit.name}: reused, its fingerprint is the same")
+        else:
+            self.told.append(f"{unit.name}: run again, {self._comparison.why(unit, fingerprint)}")
+        return found
+
+    def keep(self, directory: Path) -> None:
+        """Lets later runs find the results of tasks that may be cached."""
+        if self._cache is None or not self._fingerprints:
+            return
+        with suppress(OSError):
+            earlier = EarlierRun(find_ledger(str(directory)))
+            for name, fingerprint in self._fingerprints.items():
+                result = earlier.results.get(name)
+                if result is not None and result.state == "passed" and result.fingerprint == fingerprint:
+                    self._cache.keep(fingerprint, earlier.run, name, directory)
+            earlier.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._comparison is not None:
+            self._comparison.earlier.close()
+        if self._cache is not None:
+            self._cache.close()
+
+
+def _last_run(workflow: str) -> str:
+    """The latest run of a workflow of this name: ids sort by time."""
+    from forum_runner.execute.restore import workflow_of
+
+    runs = sorted((path for path in RUNS.glob("*") if path.is_dir()), reverse=True)
+    for directory in runs:
+        if workflow_of(directory) == workflow:
+            return str(directory)
+    raise UsageError(f"there is no earlier run of '{workflow}' in '{RUNS}'; name one with --base RUN")

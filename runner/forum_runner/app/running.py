@@ -1,0 +1,261 @@
+"""Runs a prepared workflow, and goes on with a run that stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any, cast
+
+import orjson
+
+from forum_adapters.base import Foreseen, Site
+from forum_adapters.registry import make_adapter
+from forum_runner.app.preparing import Prepared
+from forum_runner.errors import ExitCode, UsageError
+from forum_runner.execute.engine import Engine
+from forum_runner.execute.events import Outcome
+from forum_runner.execute.live import LiveDriver, SteadyClock
+from forum_runner.execute.local_engine import LocalEngine
+from forum_runner.execute.machine import Context, Machine, Reusable
+from forum_runner.execute.plan import RunPlan
+from forum_runner.execute.recorder import Recorder, RunClock
+from forum_runner.execute.restore import restore
+from forum_runner.execute.scrubbing import Scrubber
+from forum_runner.execute.unit import Unit
+from forum_runner.execute.virtual import EPOCH_US, VirtualDriver
+from forum_runner.ledger.begin import create_ledger, open_ledger
+from forum_runner.ledger.files import Durability
+from forum_runner.ledger.run_id import new_run_id
+from forum_runner.ledger.source import RUNS
+from forum_runner.ledger.writer import IMPLEMENTATION, LedgerWriter, random_salt
+from forum_runner.progress import Progress
+from forum_runner.write_file import write_file
+
+INVOCATION = "invocation.json"
+_DETERMINISTIC = {"name": "deterministic", "version": "1"}
+_EXIT_CODES = {
+    "passed": ExitCode.OK,
+    "failed": ExitCode.FAILED,
+    "stopped": ExitCode.BUDGET,
+    "refused": ExitCode.REFUSED,
+    "cancelled": ExitCode.INTERRUPTED,
+}
+FindReusable = Callable[[Unit, str], Reusable | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """How a run, or a part of it, ended, and where it is."""
+
+    directory: Path
+    run: str
+    outcome: Outcome
+
+    @property
+    def exit_code(self) -> ExitCode:
+        if self.outcome.status == "paused":
+            return ExitCode.PAUSED if self.outcome.reason == "gate" else ExitCode.INTERRUPTED
+        return _EXIT_CODES[self.outcome.status]
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What a run is carried out with."""
+
+    progress: Progress
+    find_reusable: FindReusable = lambda _unit, _fingerprint: None
+    make_engine: Callable[[], Engine] = lambda: LocalEngine(make_adapter)
+
+
+@dataclass(frozen=True, slots=True)
+class _Mode:
+    """Live, scripted or deterministic: clock, ids and salts."""
+
+    name: str
+    clock: RunClock
+    now: Callable[[], int]
+    implementation: Mapping[str, str]
+    run: str
+    salt: Callable[[], bytes]
+
+
+def start(
+    prepared: Prepared,
+    means: Means,
+    *,
+    is_deterministic: bool = False,
+    out: Path | None = None,
+    origin: Mapping[str, str] | None = None,
+) -> Finished:
+    """A new run."""
+    mode = _mode(prepared, is_deterministic)
+    directory = out if out is not None else _free_directory(mode.run)
+    durability = Durability(prepared.wave_plan["policy"]["durability"])
+    with create_ledger(
+        directory,
+        run=mode.run,
+        wave_plan=prepared.data,
+        mode=mode.name,
+        implementation=mode.implementation,
+        origin=origin,
+        durability=durability,
+        clock=mode.clock,
+        salt=mode.salt,
+    ) as writer:
+        _keep_invocation(directory, prepared)
+        machine = Machine(RunPlan(prepared.wave_plan), _context(prepared, mode, means))
+        machine.state.apply("run.opened", mode.clock.now_us, {}, {})
+        means.progress.opened(mode.run, directory, prepared.wave_plan)
+        outcome = _drive(machine, writer, prepared, mode, means, is_new=True)
+    return Finished(directory, mode.run, outcome)
+
+
+def go_on(directory: Path, prepared: Prepared, means: Means, *, mode_name: str) -> Finished:
+    """A run that was paused, or cut off. The ledger was verified by whoever opened it."""
+    durability = Durability(prepared.wave_plan["policy"]["durability"])
+    clock = RunClock(0)
+    with ExitStack() as held:
+        is_deterministic = mode_name == "deterministic"
+        salts = count()
+        salt = random_salt
+        if is_deterministic:
+            salt = lambda: _salt(writer.run, f"resumed/{writer.size}/{next(salts)}")  # noqa: E731 - needs the writer
+        writer: LedgerWriter = held.enter_context(
+            open_ledger(directory, durability=durability, clock=clock, salt=lambda: salt())
+        )
+        plan = RunPlan(prepared.wave_plan)
+        now: Callable[[], int] = clock if is_deterministic else SteadyClock()
+        implementation = _DETERMINISTIC if is_deterministic else IMPLEMENTATION
+        mode = _Mode(mode_name, clock, now, implementation, writer.run, salt)
+        machine = Machine(plan, _context(prepared, mode, means))
+        held.enter_context(restore(machine.state, directory))
+        clock.now_us = machine.state.latest_us
+        if not is_deterministic:
+            mode = _Mode(mode_name, clock, SteadyClock(clock.now_us), implementation, writer.run, salt)
+            clock.now_us = mode.now()
+        if machine.state.is_sealed:
+            raise UsageError(f"the run {writer.run} is finished; `--failed` begins a new one from it")
+        means.progress.opened(writer.run, directory, prepared.wave_plan)
+        if not is_deterministic and machine.is_waiting(clock.now_us):
+            return Finished(directory, writer.run, Outcome("paused", "gate"))
+        outcome = _drive(machine, writer, prepared, mode, means, is_new=False)
+        return Finished(directory, writer.run, outcome)
+
+
+def _mode(prepared: Prepared, is_deterministic: bool) -> _Mode:
+    if not is_deterministic:
+        now = SteadyClock()
+        clock = RunClock(now())
+        name = "live" if prepared.stand_in is None else "scripted"
+        run = new_run_id(clock.now_us, random_salt()[:10])
+        return _Mode(name, clock, now, IMPLEMENTATION, run, random_salt)
+    clock = RunClock(EPOCH_US)
+    run = new_run_id(EPOCH_US, bytes.fromhex(prepared.wave_plan["digest"])[:10])
+    salts = count()
+    return _Mode("deterministic", clock, clock, _DETERMINISTIC, run, lambda: _salt(run, str(next(salts))))
+
+
+def _salt(run: str, number: str) -> bytes:
+    return hashlib.sha256(f"forum:salt:{run}/{number}".encode()).digest()
+
+
+def _free_directory(run: str) -> Path:
+    """A deterministic run has the same id every time: the second one does not take the first one's place."""
+    directory = RUNS / run
+    for number in count(2):
+        if not directory.exists():
+            break
+        directory = RUNS / f"{run}.{number}"
+    return directory
+
+
+def _context(prepared: Prepared, mode: _Mode, means: Means) -> Context:
+    plan = prepared.wave_plan
+    allow = plan["policy"]["allow"]
+    settings: dict[str, Mapping[str, Any]] = dict(plan["adapters"])
+    env = ["HOME", "LANG", "LC_ALL", "PATH", "TMPDIR", "TZ"] if "*" in allow["env"] else allow["env"]
+    check_settings: Mapping[str, Any] = {"type": "command", "env": env}
+    if (stand_in := prepared.stand_in) is not None:
+        settings = dict.fromkeys(settings, stand_in)
+        check_settings = stand_in
+    return Context(
+        run=mode.run,
+        implementation=mode.implementation,
+        settings=settings,
+        check_settings=check_settings,
+        site=Site(str(prepared.root), tuple(allow["env"]), tuple(allow["hosts"])),
+        secrets=prepared.secrets,
+        find_reusable=means.find_reusable,
+    )
+
+
+def _drive(
+    machine: Machine, writer: LedgerWriter, prepared: Prepared, mode: _Mode, means: Means, *, is_new: bool
+) -> Outcome:
+    scrubber = Scrubber(prepared.scrubbed)
+    recorder = Recorder(writer, machine.state, scrubber, means.progress.entry)
+    try:
+        if mode.name == "deterministic":
+            virtual = VirtualDriver(machine, recorder, _foreseen, scrubber, mode.clock)
+            return virtual.run(is_new=is_new)
+        return asyncio.run(_drive_live(machine, recorder, scrubber, mode, means, is_new=is_new))
+    finally:
+        means.progress.close()
+
+
+async def _drive_live(
+    machine: Machine, recorder: Recorder, scrubber: Scrubber, mode: _Mode, means: Means, *, is_new: bool
+) -> Outcome:
+    driver = LiveDriver(machine, recorder, means.make_engine(), scrubber, mode.clock, mode.now)
+    loop = asyncio.get_running_loop()
+    task = asyncio.ensure_future(driver.run(is_new=is_new))
+    presses = count(1)
+
+    def interrupt() -> None:
+        # The first asks for an orderly pause; the second does not wait for anybody.
+        if next(presses) == 1:
+            driver.interrupt()
+        else:
+            task.cancel()
+
+    signals = (signal.SIGINT, signal.SIGTERM)
+    for number in signals:
+        loop.add_signal_handler(number, interrupt)
+    try:
+        return await task
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
+    finally:
+        for number in signals:
+            loop.remove_signal_handler(number)
+
+
+def _foreseen(name: str, settings: Mapping[str, Any]) -> Foreseen:
+    adapter = make_adapter(name, settings)
+    if not isinstance(adapter, Foreseen):
+        raise UsageError(f"the adapter '{name}' cannot answer in virtual time")
+    return adapter
+
+
+def _keep_invocation(directory: Path, prepared: Prepared) -> None:
+    """What a later process needs to go on, and the record does not hold: where the files are, and the script."""
+    form = {"root": str(prepared.root), "workflow": prepared.workflow, "answers": prepared.answers}
+    write_file(directory / INVOCATION, json.dumps(form, indent=1, ensure_ascii=False).encode())
+
+
+def read_invocation(directory: Path) -> tuple[Path, str, Sequence[Mapping[str, Any]] | None]:
+    """Root, workflow and script of a run."""
+    try:
+        form = cast(dict[str, Any], orjson.loads((directory / INVOCATION).read_bytes()))
+        return Path(form["root"]), str(form["workflow"]), form["answers"]
+    except FileNotFoundError:
+        raise UsageError(f"'{directory}' has no {INVOCATION}, so it is not known where its files are") from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"cannot read '{directory / INVOCATION}': {error}") from error

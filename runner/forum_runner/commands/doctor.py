@@ -1,0 +1,75 @@
+"""`forum doctor`"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from forum_runner.commands.output import say, show_findings, write_document
+from forum_runner.errors import ExitCode
+
+if TYPE_CHECKING:
+    from forum_runner.app.doctor import Health
+
+
+@click.command("doctor", short_help="Say what is installed, and what answers.")
+@click.argument("file", required=False)
+@click.option("--root", type=click.Path(path_type=Path), metavar="DIR", help="The bundle's root.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(file: str | None, root: Path | None, as_json: bool) -> int:
+    """Say what is installed, which types of adapters there are and, for the workflow FILE, which of its adapters answer
+    and which credentials are set. Values are never shown.
+
+    Exits 0 if all is well, 1 if an adapter does not answer, and 8 if a credential is not set.
+    """
+    from forum_runner.app.doctor import examine
+    from forum_runner.app.workflows import Inputs, compile_file
+    from forum_runner.finding import exit_code_of
+
+    adapters = {}
+    if file is not None:
+        compiled = compile_file(file, root, Inputs(), complete=False)
+        if compiled.wave_plan is None:
+            show_findings(compiled.report)
+            return exit_code_of(compiled.report.findings)
+        adapters = compiled.wave_plan["adapters"]
+    health = examine(adapters)
+    if as_json:
+        write_document(json.dumps(_form(health), indent=2, ensure_ascii=False) + "\n")
+    else:
+        say(_described(health), newline=False)
+    if any(not is_set for adapter in health.adapters for is_set in adapter.variables.values()):
+        return ExitCode.NO_CREDENTIAL
+    return ExitCode.OK if health.is_well else ExitCode.FAILED
+
+
+def _form(health: Health) -> dict[str, object]:
+    adapters = [
+        {"name": item.name, "type": item.type, "variables": dict(item.variables), "problem": item.problem}
+        for item in health.adapters
+    ]
+    return {
+        "well": health.is_well,
+        "versions": dict(health.versions),
+        "types": dict(health.types),
+        "adapters": adapters,
+    }
+
+
+def _described(health: Health) -> str:
+    from forum_runner.finding import visible
+
+    lines = ["installed"]
+    lines += [f"  {name:<14} {found or 'missing'}" for name, found in health.versions.items()]
+    lines.append("types of adapters")
+    lines += [f"  {name:<14} {origin}" for name, origin in sorted(health.types.items())]
+    if health.adapters:
+        lines.append("adapters of the workflow")
+    for item in health.adapters:
+        state = "answers" if item.problem is None else visible(item.problem)
+        lines.append(f"  {item.name:<14} {item.type}: {state}")
+        lines += [f"    {name} is {'set' if is_set else 'not set'}" for name, is_set in item.variables.items()]
+    return "\n".join(lines) + "\n"

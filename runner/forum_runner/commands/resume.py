@@ -1,0 +1,95 @@
+"""`forum resume`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from forum_runner.commands.options import bundle_options, read_inputs
+from forum_runner.commands.output import say_aside, show_findings
+from forum_runner.commands.run_options import keep_memory_in_check, make_progress, progress_options, tell_result
+
+
+@click.command("resume", short_help="Go on with a run that stopped.")
+@click.argument("run", metavar="RUN")
+@bundle_options
+@click.option(
+    "--failed",
+    is_flag=True,
+    help="Begin a new run from this one: what passed and is unchanged is reused, the rest is run.",
+)
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="With --failed: the new run directory.")
+@progress_options
+def command(
+    run: str,
+    root: Path | None,
+    input_texts: tuple[str, ...],
+    inputs_file: Path | None,
+    failed: bool,
+    out: Path | None,
+    progress: str,
+    as_json: bool,
+) -> int:
+    """Go on with a run that was interrupted, killed, or paused at a gate.
+
+    RUN is a run directory, or the id of a run in .forum/runs (its first eight characters or more). The ledger is
+    verified first. Finished tasks are not run again; an attempt of which nobody knows how it ended is recorded as lost,
+    and made again if its task is `idempotent` or the policy says so.
+
+    With --failed a new run is begun, from the workflow's files as they are and with inputs that may be edited. It says
+    for each task why it is reused or run again. Exit codes are those of `forum run`.
+    """
+    from forum_runner.app.resuming import find_stopped, resume
+    from forum_runner.app.running import Means
+
+    if out is not None and not failed:
+        raise click.UsageError("a run goes on where it is; --out goes with --failed")
+    stopped = find_stopped(run, root)
+    keep_memory_in_check()
+    if failed:
+        return _begin_anew(
+            run, stopped.prepared.workflow, root, input_texts, inputs_file, out, progress, as_json=as_json
+        )
+    inputs = read_inputs(input_texts, inputs_file)
+    if inputs.file is not None:
+        raise click.UsageError("--inputs goes with --failed; secret inputs are given with --input")
+    return tell_result(resume(stopped, inputs.texts, Means(make_progress(progress))), as_json=as_json)
+
+
+def _begin_anew(
+    run: str,
+    workflow: str,
+    root: Path | None,
+    input_texts: tuple[str, ...],
+    inputs_file: Path | None,
+    out: Path | None,
+    progress: str,
+    *,
+    as_json: bool,
+) -> int:
+    from forum_runner.app.preparing import prepare
+    from forum_runner.app.resuming import find_stopped
+    from forum_runner.app.reusing import Reuse
+    from forum_runner.app.running import Means, start
+    from forum_runner.app.workflows import compile_file
+    from forum_runner.finding import exit_code_of
+
+    stopped = find_stopped(run, root)
+    compiled = compile_file(workflow, root, read_inputs(input_texts, inputs_file))
+    if compiled.report.findings:
+        show_findings(compiled.report)
+    if compiled.wave_plan is None:
+        return exit_code_of(compiled.report.findings)
+    prepared = prepare(compiled, workflow, is_scripted=stopped.prepared.answers is not None)
+    with Reuse(prepared, run, uses_cache=False) as reuse:
+        finished = start(
+            prepared,
+            Means(make_progress(progress), reuse.find),
+            is_deterministic=stopped.mode == "deterministic",
+            out=out,
+            origin=reuse.origin,
+        )
+        for line in reuse.told:
+            say_aside(f"  {line}")
+    return tell_result(finished, as_json=as_json)

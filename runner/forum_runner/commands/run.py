@@ -1,0 +1,162 @@
+"""`forum run`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from forum_runner.commands.options import bundle_options, read_inputs
+from forum_runner.commands.output import say, say_aside, show_findings, wants_color, write_document
+from forum_runner.commands.run_options import (
+    keep_memory_in_check,
+    make_progress,
+    progress_options,
+    selection_options,
+    tell_result,
+)
+
+if TYPE_CHECKING:
+    from forum_runner.app.preparing import Prepared
+    from forum_runner.app.reusing import Reuse
+
+
+@click.command("run", short_help="Run a workflow, and record what happens.")
+@click.argument("file")
+@bundle_options
+@selection_options
+@click.option(
+    "--scripted",
+    is_flag=False,
+    flag_value="",
+    metavar="[FILE]",
+    help="Answer every call from the workflow's script, or from FILE: nothing is called, and nothing is spent.",
+)
+@click.option(
+    "--deterministic", is_flag=True, help="As --scripted, in virtual time: every run is the same to the byte."
+)
+@click.option("--answers-from", metavar="RUN", help="Answer every call as it was answered in an earlier run.")
+@click.option(
+    "--repeat", type=click.IntRange(1, 10_000), metavar="N", help="Run N times, and tell how often each passes."
+)
+@click.option("--dry-run", is_flag=True, help="Tell what would be done, and what it could cost. Nothing is run.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), metavar="DIR", help="The run directory.  [default: .forum/runs/ID]"
+)
+@progress_options
+def command(
+    file: str,
+    root: Path | None,
+    input_texts: tuple[str, ...],
+    inputs_file: Path | None,
+    only: tuple[str, ...],
+    start: tuple[str, ...],
+    until: tuple[str, ...],
+    base: str | None,
+    scripted: str | None,
+    deterministic: bool,
+    answers_from: str | None,
+    repeat: int | None,
+    dry_run: bool,
+    out: Path | None,
+    progress: str,
+    as_json: bool,
+) -> int:
+    """Run a workflow, and record what happens.
+
+    Every step is written to a ledger in the run directory before anything depends on it. Exits 0 if all tasks passed,
+    1 if one failed, 4 if a budget stopped the run, 5 if it waits for a person (`forum gate`), 6 if a person or the
+    policy refused, 8 if a credential is not set, 130 if it was interrupted: then `forum resume` goes on with it.
+    """
+    from forum_runner.app.preparing import Selected, prepare
+    from forum_runner.app.reusing import Reuse
+    from forum_runner.app.workflows import compile_file
+    from forum_runner.finding import exit_code_of
+
+    _check_usage(out, repeat, scripted, answers_from, deterministic=deterministic)
+    selected = Selected(only, start, until)
+    if base is not None and not selected.needs_base:
+        raise click.UsageError("--base goes with --only or --from")
+    compiled = compile_file(file, root, read_inputs(input_texts, inputs_file), script=scripted or None)
+    if compiled.report.findings:
+        show_findings(compiled.report)
+    if compiled.wave_plan is None:
+        return exit_code_of(compiled.report.findings)
+    prepared = prepare(
+        compiled,
+        file,
+        is_scripted=deterministic or scripted is not None,
+        answers_from=answers_from,
+        selected=selected,
+        is_complete=not dry_run,
+    )
+    with Reuse(prepared, base if base is not None else "" if selected.needs_base else None) as reuse:
+        if dry_run:
+            return _tell_what_would_be_done(prepared, reuse, as_json=as_json)
+        keep_memory_in_check()
+        if repeat is not None:
+            return _repeat(prepared, reuse, repeat, progress, is_deterministic=deterministic, as_json=as_json)
+        return _run_once(prepared, reuse, out, progress, is_deterministic=deterministic, as_json=as_json)
+
+
+def _check_usage(
+    out: Path | None, repeat: int | None, scripted: str | None, answers_from: str | None, *, deterministic: bool
+) -> None:
+    if repeat is not None and out is not None:
+        raise click.UsageError("--repeat makes a run directory for each run; leave out --out")
+    if answers_from is not None and (scripted is not None or deterministic):
+        raise click.UsageError("--answers-from answers every call, and so does a script; give one of them")
+
+
+def _run_once(
+    prepared: Prepared, reuse: Reuse, out: Path | None, progress: str, *, is_deterministic: bool, as_json: bool
+) -> int:
+    from forum_runner.app.running import Means, start
+
+    means = Means(make_progress(progress), reuse.find)
+    finished = start(prepared, means, is_deterministic=is_deterministic, out=out, origin=reuse.origin)
+    reuse.keep(finished.directory)
+    for line in reuse.told:
+        say_aside(f"  {line}")
+    return tell_result(finished, as_json=as_json)
+
+
+def _repeat(
+    prepared: Prepared, reuse: Reuse, times: int, progress: str, *, is_deterministic: bool, as_json: bool
+) -> int:
+    from forum_runner.app.reading import summarize
+    from forum_runner.app.running import Means, start
+    from forum_runner.report.pass_rates import render_pass_rates, render_pass_rates_json
+
+    summaries, worst = [], 0
+    for number in range(1, times + 1):
+        say_aside(f"run {number} of {times}")
+        # A repetition asks how often something comes out: what is reused comes out the same every time.
+        finished = start(
+            prepared, Means(make_progress(progress), reuse.find_in_base), is_deterministic=is_deterministic
+        )
+        summaries.append(summarize(str(finished.directory)))
+        worst = worst or finished.exit_code
+        if finished.outcome.status == "paused":
+            break
+    if as_json:
+        write_document(render_pass_rates_json(summaries))
+    else:
+        import sys
+
+        color = wants_color(sys.stdout)
+        say(render_pass_rates(summaries, color=color), newline=False, color=color)
+    return worst
+
+
+def _tell_what_would_be_done(prepared: Prepared, reuse: Reuse, *, as_json: bool) -> int:
+    from forum_runner.app.forecasting import forecast
+    from forum_runner.report.forecast import render_forecast, render_forecast_json
+
+    found = forecast(prepared, reuse)
+    if as_json:
+        write_document(render_forecast_json(found))
+    else:
+        say(render_forecast(found), newline=False)
+    return 0
