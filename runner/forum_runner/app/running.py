@@ -135,14 +135,14 @@ def go_on(directory: Path, prepared: Prepared, means: Means, *, mode_name: str) 
         implementation = _DETERMINISTIC if is_deterministic else IMPLEMENTATION
         mode = _Mode(mode_name, clock, now, implementation, writer.run, salt)
         machine = Machine(plan, _context(prepared, mode, means))
-        held.enter_context(restore(machine.state, directory))
+        means.progress.opened(writer.run, directory, prepared.wave_plan)
+        held.enter_context(restore(machine.state, directory, means.progress.recall))
         clock.now_us = machine.state.latest_us
         if not is_deterministic:
             mode = _Mode(mode_name, clock, SteadyClock(clock.now_us), implementation, writer.run, salt)
             clock.now_us = mode.now()
         if machine.state.is_sealed:
             raise UsageError(f"the run {writer.run} is finished; `--failed` begins a new one from it")
-        means.progress.opened(writer.run, directory, prepared.wave_plan)
         if not is_deterministic and machine.is_waiting(clock.now_us):
             return Finished(directory, writer.run, Outcome("paused", "gate"))
         outcome = _drive(machine, writer, prepared, mode, means, is_new=False)

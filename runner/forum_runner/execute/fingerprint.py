@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from typing import Any
 
+import orjson
+
 from forum_runner.canonical import canonical
 from forum_runner.execute.plan import RunPlan, Step, TaskSpec
 from forum_runner.execute.prompts import Given
@@ -42,7 +44,8 @@ class Fingerprints:
     def of(self, task: TaskSpec, agent: str, ladder: tuple[Step, ...], given: Mapping[str, Given]) -> str:
         """Of a task that `agent` does with these data; a sensitive value goes in by its salted digest alone."""
         work = {name: value for name, value in task.form.items() if name not in _NOT_THE_WORK}
-        parts = [canonical(work), self._worker(agent, ladder)]
+        # A task of a wave plan holds what orjson writes as RFC 8785 asks: no floats, and keys in ASCII.
+        parts = [orjson.dumps(work, option=orjson.OPT_SORT_KEYS), self._worker(agent, ladder)]
         parts += [self._worker(check["agent"], ()) for check in task.accept if "agent" in check]
         parts += [_hand_over(item) for _, item in sorted(given.items())]
         return sha256(b"\n".join(parts)).hexdigest()

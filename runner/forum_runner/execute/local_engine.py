@@ -17,7 +17,7 @@ _GRACE_S = 15.0
 class LocalEngine:
     def __init__(self, make_adapter: MakeAdapter) -> None:
         self._make_adapter = make_adapter
-        self._adapters: dict[str, Adapter] = {}
+        self._adapters: dict[str, tuple[Adapter, float]] = {}
         self._tasks: dict[str, asyncio.Task[Reply]] = {}
         self._overdue: set[str] = set()
         self._reports: list[Replied | Lost] = []
@@ -27,15 +27,18 @@ class LocalEngine:
         self._wake = wake
 
     def begin(self, attempt: Attempt) -> None:
-        adapter = self._adapters.get(attempt.adapter)
-        if adapter is None:
-            adapter = self._adapters[attempt.adapter] = self._make_adapter(attempt.adapter, attempt.settings)
+        adapter, grace_s = self._adapters.get(attempt.adapter) or self._made(attempt)
         loop = asyncio.get_running_loop()
         task = loop.create_task(adapter.answer(attempt))
         self._tasks[attempt.id] = task
-        grace_s = 0.0 if isinstance(adapter, Foreseen) else _GRACE_S
         timer = loop.call_later(attempt.limits.timeout_ms / 1_000 + grace_s, self._expire, attempt.id)
         task.add_done_callback(lambda done: self._settle(attempt.id, timer, done))
+
+    def _made(self, attempt: Attempt) -> tuple[Adapter, float]:
+        """An adapter, and how long it has beyond its limit."""
+        adapter = self._make_adapter(attempt.adapter, attempt.settings)
+        made = self._adapters[attempt.adapter] = adapter, 0.0 if isinstance(adapter, Foreseen) else _GRACE_S
+        return made
 
     def _expire(self, call: str) -> None:
         self._overdue.add(call)
@@ -71,5 +74,5 @@ class LocalEngine:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
-        for adapter in self._adapters.values():
+        for adapter, _ in self._adapters.values():
             await adapter.close()

@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 import orjson
 
 from forum_runner.errors import UsageError
+from forum_runner.execute.recorder import Watcher
 from forum_runner.execute.state import RunState
 from forum_runner.execute.values import RecordedBody
 from forum_runner.ledger.body_reader import BodyReader
@@ -46,12 +47,15 @@ def read_entries(directory: Path) -> Iterator[ReadEntry]:
                 yield entry
 
 
-def restore(state: RunState, directory: Path) -> BinaryIO:
+def restore(state: RunState, directory: Path, watch: Watcher | None = None) -> BinaryIO:
     """Brings a state to where the ledger ends. The archive stays open: bodies are read when they are needed."""
     stream = (directory / BODIES).open("rb")
     bodies = RecordedBodies(stream)
     for entry in read_entries(directory):
-        state.apply(entry.kind, read_time(entry.at), entry.data, bodies.of(entry))
+        at_us = read_time(entry.at)
+        state.apply(entry.kind, at_us, entry.data, bodies.of(entry))
+        if watch is not None:
+            watch(entry.seq, at_us, entry.kind, entry.data)
     return stream
 
 

@@ -83,7 +83,7 @@ class Retelling:
         self._stream.close()
 
     def tell(self) -> Retold:
-        divergence = self._compare(self._machine.open(self._time(0)))
+        divergence = self._compare(self._machine.open(self._time(min(1, len(self._entries) - 1))))
         while divergence is None and self._at < len(self._entries) and not self._machine.state.is_sealed:
             divergence = self._next()
         is_complete = divergence is None and self._at == len(self._entries)

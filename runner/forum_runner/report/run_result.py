@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 
 from forum_runner.errors import ExitCode
+from forum_runner.ledger.body import JSON
 from forum_runner.ledger.body_reader import BodyReader
 from forum_runner.ledger.layout import BODIES, LEDGER, WAVE_PLAN
 from forum_runner.ledger.lines import leaf_of
@@ -219,7 +220,9 @@ def _details(path: Path, entries: Iterable[ReadEntry], redacted: Iterable[str | 
     with stream:
         reader = BodyReader(stream)
         for entry in entries:
-            body = part(entry.bodies, "detail") or part(entry.bodies, "ground") or part(entry.bodies, "stderr")
+            # What a program that failed said itself tells more than that it failed.
+            names = ("stderr", "detail") if "exit_status" in entry.data else ("detail", "ground", "stderr")
+            body = next((found for name in names if (found := part(entry.bodies, name))), {})
             yield _first_line(reader, body) if text(body, "digest") not in redacted else None
 
 
@@ -227,6 +230,16 @@ def _first_line(reader: BodyReader, body: Mapping[str, Any]) -> str | None:
     """None also for a salted body: what is sensitive in the record is not to be found in a log."""
     if text(body, "digest") is None or "salted" in body or amount(body, "bytes") > _MAX_DETAIL_BYTES:
         return None
-    data = reader.read(dict(body))
-    lines = data.decode(errors="replace").strip().splitlines() if data else []
+    data = reader.read(dict(body)) or b""
+    said = data.decode(errors="replace") if text(body, "type") != JSON else _message(data)
+    lines = said.strip().splitlines()
     return shown(lines[0].strip()) if lines else None
+
+
+def _message(data: bytes) -> str:
+    """The sentence in a detail."""
+    try:
+        value = orjson.loads(data)
+    except ValueError:
+        return ""
+    return (text(value, "message") or "") if isinstance(value, dict) else ""
