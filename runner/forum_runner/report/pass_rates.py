@@ -80,7 +80,9 @@ def render_pass_rates(summaries: Sequence[Summary], *, color: bool = False) -> s
     if len(tasks) > len(kept):
         lines.append(f"and {len(tasks) - len(kept):,} more, which passed as often or more often")
     usages = [summary.totals for summary in summaries]
-    lines += ["", f"tokens    {whole.tokens or 'none'} a run"]
+    lines.append("")
+    if any(usage.tokens for usage in usages):
+        lines.append(f"tokens    {whole.tokens} a run")
     lines.append(f"spent     {money(sum(usage.micro_usd for usage in usages))} in all")
     lines.append(f"work      {span(sum(usage.wall_ms for usage in usages))} in all")
     return joined(lines)
