@@ -21,6 +21,7 @@ class Gate:
     decision: str | None = None
     by: str | None = None
     actor: str | None = None
+    authenticated: bool = False
 
 
 @dataclass(slots=True)
@@ -160,7 +161,12 @@ def _gate_opened(story: TaskStory, _: ReadEntry) -> None:
 
 
 def _gate_decided(story: TaskStory, entry: ReadEntry) -> None:
-    story.gate = Gate(text(entry.data, "decision") or "decided", text(entry.data, "by"), entry.actor)
+    story.gate = Gate(
+        text(entry.data, "decision") or "decided",
+        text(entry.data, "by"),
+        entry.actor,
+        entry.data.get("authenticated") is True,
+    )
 
 
 def _asked(story: TaskStory, entry: ReadEntry) -> None:

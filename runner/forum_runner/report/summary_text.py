@@ -128,7 +128,9 @@ def _gate(story: TaskStory) -> Iterator[str]:
     if story.gate is not None and story.gate.decision is None:
         yield f"{shown(story.id)}: open"
     elif story.gate is not None:
-        decision = f"{story.gate.decision} by {story.gate.by} ({story.gate.actor})"
+        gate = story.gate
+        is_claim = gate.by == "person" and not gate.authenticated
+        decision = f"{gate.decision} by {gate.by} ({gate.actor}{', a claim' if is_claim else ''})"
         yield f"{shown(story.id)}: {shown(decision)}"
 
 

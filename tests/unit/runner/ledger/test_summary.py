@@ -54,7 +54,7 @@ def test_a_task_has_its_attempts_verdicts_and_escalations() -> None:
 def test_gates_are_told_with_who_decided() -> None:
     tasks = summary_of(STORIES["gate_refused"]().entries).tasks
 
-    assert tasks["publish"].gate == Gate("rejected", "person", "person:ada")
+    assert tasks["publish"].gate == Gate("rejected", "person", "person:ada", authenticated=True)
     assert tasks["announce"].gate == Gate("rejected", "deadline", "runner")
 
 
