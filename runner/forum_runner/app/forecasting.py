@@ -22,7 +22,7 @@ _AROUND = 4_096
 
 @dataclass(frozen=True, slots=True)
 class TaskForecast:
-    """`fate` is `run`, `reuse`, `skip` or, where it depends on what others put out, `later`; then, the most it takes."""
+    """`fate` is `run`, `reuse`, `skip` or, where it depends on what others put out, `later`; then the most it takes."""
 
     task: str
     wave: int

@@ -11,8 +11,10 @@ from typing import Any
 
 import orjson
 
+from forum_runner.app.preparing import secret_variables
 from forum_runner.errors import UsageError
 from forum_runner.execute.restore import RecordedBodies, read_entries
+from forum_runner.execute.scrubbing import Scrubber
 from forum_runner.ledger.begin import open_ledger
 from forum_runner.ledger.body import Body
 from forum_runner.ledger.clock import read_time
@@ -22,6 +24,7 @@ from forum_runner.ledger.read_entry import ReadEntry
 from forum_runner.ledger.source import find_ledger
 from forum_runner.manifest.suggest import hint_for
 
+_LEAST_OF_A_DIGEST = 8
 _NOT_IN_NAMES = re.compile(r"[^!-~]+")
 
 
@@ -57,15 +60,17 @@ def decide(
         raise UsageError(
             f"the deadline of '{task}' passed at {gate.deadline}; `forum resume` goes on with what it decides"
         )
-    if shown is not None and not gate.digest.startswith(shown):
-        raise UsageError(f"what is shown at '{task}' has the digest {gate.digest}, and not {shown}")
+    if shown is not None:
+        _check_shown(gate, shown)
     if instruction is not None and gate.shown is not None and "argv" in gate.shown:
         raise UsageError(f"'{task}' runs a program, and has no instruction that could be edited")
-    bodies = {}
-    if reason is not None:
-        bodies["reason"] = Body.text(reason, is_sensitive=gate.is_sensitive)
-    if instruction is not None:
-        bodies["edited"] = Body.text(instruction, is_sensitive=gate.is_sensitive)
+    texts = {"reason": reason, "edited": instruction}
+    scrubber = Scrubber(secret_variables(_wave_plan(directory)))
+    bodies = {
+        name: scrubber.body(Body.text(text, is_sensitive=gate.is_sensitive))
+        for name, text in texts.items()
+        if text is not None
+    }
     data = {"task": task, "decision": decision, "by": "person", "authenticated": False, "shown": gate.digest}
     try:
         with open_ledger(directory) as ledger:
@@ -73,6 +78,14 @@ def decide(
     except LedgerBusyError as error:
         raise UsageError(f"the run is still at work; decide when it has paused ({error})") from error
     return gate
+
+
+def _check_shown(gate: WaitingGate, shown: str) -> None:
+    """A few characters would fit too much, and a variable of a script that is not set would fit everything."""
+    if len(shown) < _LEAST_OF_A_DIGEST:
+        raise UsageError(f"'{shown}' is too short for a digest: give {_LEAST_OF_A_DIGEST} of its characters or more")
+    if not gate.digest.startswith(shown):
+        raise UsageError(f"what is shown at '{gate.task}' has the digest {gate.digest}, and not {shown}")
 
 
 def person_name(given: str) -> str:
@@ -88,6 +101,14 @@ def _directory(run: str) -> Path:
     if source.directory is None:
         raise UsageError(f"'{source.name}' is only a ledger: a decision needs the run directory")
     return source.directory
+
+
+def _wave_plan(directory: Path) -> dict[str, Any]:
+    """Of a run that has a gate, so it has a plan, too."""
+    opened = next(read_entries(directory))
+    with (directory / BODIES).open("rb") as stream:
+        plan: dict[str, Any] = orjson.loads(RecordedBodies(stream).body(opened.bodies["wave_plan"]).data)
+    return plan
 
 
 def _gate(gates: list[WaitingGate], task: str) -> WaitingGate:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from forum_adapters.registry import AdapterTypeError, make_adapter
+from forum_runner.app.recorded_answers import RecordedRun, recorded_run
 from forum_runner.app.workflows import Compiled
 from forum_runner.canonical import canonical
 from forum_runner.compile.narrow import Dependencies, narrow
 from forum_runner.errors import ExitCode, ForumError, UsageError
-from forum_runner.execute.recorded_replies import recorded_calls
 from forum_runner.execute.scrubbing import LEAST_CHARACTERS, written_forms
-from forum_runner.ledger.source import find_ledger
-from forum_runner.ledger.verification.report import DamagedLedgerError, Verdict
-from forum_runner.ledger.verification.verifier import Request, verify
 
 _ENV_FIELDS = ("api_key_env", "proxy_env")
 
@@ -52,9 +51,10 @@ class Selected:
 class Prepared:
     """A wave plan and what it takes to run it.
 
-    `answers` are a script's, where adapters are scripted, and `recorded` are the calls of an earlier run. `to_reuse`
-    are the tasks whose results an earlier run has to give. `secrets` are by input, `scrubbed` by the name under which
-    they are scrubbed.
+    `workflow` is its path from the root. `answers` are a script's, where adapters are scripted, and `script` is the
+    file that they are from, if it is not the workflow's own; `recorded` is an earlier run whose calls answer.
+    `to_reuse` are the tasks whose results an earlier run has to give. `secrets` are by input, `scrubbed` by the name
+    under which they are scrubbed.
     """
 
     wave_plan: Mapping[str, Any]
@@ -62,7 +62,8 @@ class Prepared:
     root: Path
     workflow: str
     answers: Sequence[Mapping[str, Any]] | None = None
-    recorded: Sequence[Mapping[str, Any]] | None = field(default=None, repr=False)
+    script: Path | None = None
+    recorded: RecordedRun | None = field(default=None, repr=False)
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     scrubbed: Mapping[str, str] = field(default_factory=dict, repr=False)
     to_reuse: frozenset[str] = frozenset()
@@ -71,7 +72,7 @@ class Prepared:
     def stand_in(self) -> Mapping[str, Any] | None:
         """The settings of what answers in place of every adapter, if anything does."""
         if self.recorded is not None:
-            return {"type": "replay", "recorded": self.recorded}
+            return {"type": "replay", "recorded": self.recorded.calls}
         return None if self.answers is None else {"type": "scripted", "answers": self.answers}
 
 
@@ -80,6 +81,7 @@ def prepare(
     workflow: str,
     *,
     is_scripted: bool,
+    script: str | None = None,
     answers_from: str | None = None,
     selected: Selected | None = None,
     is_complete: bool = True,
@@ -96,8 +98,17 @@ def prepare(
         if compiled.answers is None:
             raise UsageError("the workflow names no script; give one with --scripted FILE")
         answers = [answer.form for answer in compiled.answers]
-    recorded = None if answers_from is None else recorded_calls(_checked(answers_from))
-    prepared = Prepared(plan, data, compiled.root.resolve(), workflow, answers, recorded, to_reuse=to_reuse)
+    root = compiled.root.resolve()
+    prepared = Prepared(
+        plan,
+        data,
+        root,
+        os.path.relpath(Path(workflow).absolute(), root),
+        answers,
+        Path(script).absolute() if script and is_scripted else None,
+        None if answers_from is None else recorded_run(answers_from),
+        to_reuse=to_reuse,
+    )
     return with_secrets(prepared, compiled.secrets, is_complete=is_complete)
 
 
@@ -106,53 +117,66 @@ def with_secrets(prepared: Prepared, given: Mapping[str, Any], *, is_complete: b
     plan = prepared.wave_plan
     wanted = [name for name, item in plan["inputs"].items() if "secret" in item]
     missing = sorted(name for name in wanted if name not in given)
-    if prepared.stand_in is not None:
-        # A script is asked in place of whoever needs the secret: its name will do.
-        given, missing = {**{name: f"[secret: {name}]" for name in missing}, **given}, []
-    if missing and is_complete:
+    if missing and is_complete and prepared.stand_in is None:
         hint = f"give it with --input {missing[0]}=VALUE"
         raise UsageError(f"the secret input '{missing[0]}' has no value; {hint}")
     secrets = {name: _as_text(given[name]) for name in wanted if name in given}
-    named = set(plan["policy"]["privacy"]["scrub_env"])
     if prepared.stand_in is None:
-        named |= _check_credentials(plan["adapters"]) if is_complete else set()
-    scrubbed = {name: os.environ[name] for name in sorted(named) if os.environ.get(name)}
-    scrubbed |= {name: value for name, value in secrets.items() if value}
-    _check_plan_is_clean(prepared.data, scrubbed)
+        _check_types(plan["adapters"])
+        if is_complete:
+            _check_credentials(plan["adapters"])
+    scrubbed = secret_variables(plan) | {name: value for name, value in secrets.items() if value}
+    _check_is_clean(prepared, scrubbed)
+    if prepared.stand_in is not None:
+        # A script is asked in place of whoever needs the secret: its name will do. A record has nothing else.
+        unknown = wanted if prepared.recorded is not None else missing
+        secrets |= {name: f"[secret: {name}]" for name in unknown}
     return replace(prepared, secrets=secrets, scrubbed=scrubbed)
 
 
-def _checked(run: str) -> Path:
-    """The directory of a run whose ledger holds."""
-    source = find_ledger(run)
-    if source.directory is None:
-        raise UsageError(f"'{source.name}' is only a ledger: answers are taken from a run directory")
-    report = verify(source, Request(levels=frozenset({1, 2, 3, 4})))
-    if report.verdict is Verdict.INVALID:
-        raise DamagedLedgerError(source.name, report.findings[0])
-    return source.directory
+def secret_variables(plan: Mapping[str, Any]) -> dict[str, str]:
+    """The values of the variables that must not be recorded: credentials, and what the policy names."""
+    named = {*plan["policy"]["privacy"]["scrub_env"], *_credentials(plan["adapters"])}
+    return {name: os.environ[name] for name in sorted(named) if os.environ.get(name)}
 
 
 def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else canonical(value).decode()
 
 
-def _check_credentials(adapters: Mapping[str, Mapping[str, Any]]) -> set[str]:
+def _check_types(adapters: Mapping[str, Mapping[str, Any]]) -> None:
+    """Packages that offer a type may not be installed, or be broken: better known before than in the middle."""
+    for name, settings in adapters.items():
+        try:
+            make_adapter(name, settings)
+        except AdapterTypeError as error:
+            raise UsageError(f"the adapter '{name}' cannot be used: {error}") from error
+
+
+def _credentials(adapters: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str]]:
+    """The variables that the roster names, each with the adapters that need it."""
     named: dict[str, list[str]] = {}
     for adapter, settings in sorted(adapters.items()):
         for variable in (settings[item] for item in _ENV_FIELDS if item in settings):
             named.setdefault(variable, []).append(adapter)
+    return named
+
+
+def _check_credentials(adapters: Mapping[str, Mapping[str, Any]]) -> None:
+    named = _credentials(adapters)
     missing = {variable: adapters for variable, adapters in named.items() if not os.environ.get(variable)}
     if missing:
         raise NoCredentialError(missing)
-    return set(named)
 
 
-def _check_plan_is_clean(data: bytes, scrubbed: Mapping[str, str]) -> None:
-    """The wave plan goes into the record as it is: a secret in it could not be taken out again."""
+def _check_is_clean(prepared: Prepared, scrubbed: Mapping[str, str]) -> None:
+    """The wave plan goes into the record as it is, and the script beside it: nothing could be taken out of them."""
+    script = b"" if prepared.answers is None else json.dumps(prepared.answers, ensure_ascii=False).encode()
     for name, value in scrubbed.items():
-        if len(value) >= LEAST_CHARACTERS and any(form in data for form in written_forms(value)):
-            raise UsageError(f"the value of {name} stands in the workflow, and would be recorded; take it out")
+        forms = list(written_forms(value)) if len(value) >= LEAST_CHARACTERS else []
+        for place, data in (("workflow", prepared.data), ("script", script)):
+            if any(form in data for form in forms):
+                raise UsageError(f"the value of {name} stands in the {place}, and would be recorded; take it out")
 
 
 def _part(plan: Mapping[str, Any], selected: Selected) -> tuple[Mapping[str, Any], bytes, frozenset[str]]:

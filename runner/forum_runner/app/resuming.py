@@ -9,12 +9,14 @@ from typing import Any
 
 import orjson
 
+from forum_runner.app.invocation import read_invocation
 from forum_runner.app.preparing import Prepared, with_secrets
-from forum_runner.app.running import Finished, Means, go_on, read_invocation
+from forum_runner.app.recorded_answers import recorded_run
+from forum_runner.app.running import Finished, Means, go_on
 from forum_runner.compile.inputs import misfit
 from forum_runner.errors import UsageError
-from forum_runner.execute.restore import read_entries
-from forum_runner.ledger.layout import WAVE_PLAN
+from forum_runner.execute.restore import RecordedBodies, read_entries
+from forum_runner.ledger.layout import BODIES
 from forum_runner.ledger.source import find_ledger
 from forum_runner.ledger.verification.report import DamagedLedgerError, Verdict
 from forum_runner.ledger.verification.verifier import Request, verify
@@ -23,12 +25,15 @@ from forum_runner.model import Schema
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """A run that was found, verified, and is to be gone on with."""
+    """A run that was found, verified, and is to be gone on with. `base` is where it reuses results from, those of
+    the tasks `among`, or all."""
 
     directory: Path
     mode: str
     status: str | None
     prepared: Prepared
+    base: Path | None
+    among: frozenset[str] | None
 
 
 def find_stopped(run: str, root: Path | None) -> Stopped:
@@ -43,12 +48,22 @@ def find_stopped(run: str, root: Path | None) -> Stopped:
     opened = next(read_entries(directory), None)
     if opened is None or "wave_plan" not in opened.bodies:
         raise UsageError(f"'{directory}' is not the run of a plan")
-    known_root, workflow, answers = read_invocation(directory)
-    data = (directory / WAVE_PLAN).read_bytes()
-    prepared = Prepared(orjson.loads(data), data, root.resolve() if root else known_root, workflow, answers)
-    if not prepared.root.is_dir():
-        raise UsageError(f"the files of the run were in '{prepared.root}'; say with --root where they are")
-    return Stopped(directory, opened.data["mode"], report.status, prepared)
+    known = read_invocation(directory)
+    # Not the copy beside the ledger: a process that was killed may not have come to write it.
+    with (directory / BODIES).open("rb") as stream:
+        data = RecordedBodies(stream).body(opened.bodies["wave_plan"]).data
+    recorded = None if known.answers_from is None else recorded_run(str(known.answers_from))
+    place = _root(known.root, root)
+    prepared = Prepared(orjson.loads(data), data, place, known.workflow, known.answers, known.script, recorded)
+    return Stopped(directory, opened.data["mode"], report.status, prepared, known.base, known.among)
+
+
+def _root(known: Path, given: Path | None) -> Path:
+    if given is None and not known.is_dir():
+        raise UsageError(f"the files of the run were in '{known}'; say with --root where they are")
+    if given is not None and not given.is_dir():
+        raise UsageError(f"there is no folder '{given}'")
+    return known if given is None else given.resolve()
 
 
 def resume(stopped: Stopped, texts: Mapping[str, str], means: Means) -> Finished:

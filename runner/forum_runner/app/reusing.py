@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from forum_runner.app.preparing import Prepared
+from forum_runner.app.running import ReuseSource
 from forum_runner.errors import UsageError
 from forum_runner.execute.machine import Reusable
 from forum_runner.execute.plan import RunPlan
@@ -20,14 +20,17 @@ from forum_runner.ledger.source import RUNS, find_ledger
 class Reuse:
     """For the time of one command: an earlier run, if there is one to go on from, and the cache.
 
-    `base` names the earlier run, empty for the last one of the same workflow. `told` says for each unit that was looked
-    at why it was reused or not.
+    `base` names the earlier run, empty for the last one of the same workflow. `among` are the tasks whose results may
+    be taken from there, None for all. `told` says for each unit that was looked at why it was reused or not.
     """
 
-    def __init__(self, prepared: Prepared, base: str | None, *, uses_cache: bool = True) -> None:
+    def __init__(
+        self, prepared: Prepared, base: str | None, *, among: frozenset[str] | None = None, uses_cache: bool = True
+    ) -> None:
         self._plan = RunPlan(prepared.wave_plan)
         self._cache = Cache() if uses_cache and prepared.stand_in is None else None
         self._fingerprints: dict[str, str] = {}
+        self._among = among
         self.told: list[str] = []
         self._comparison: Comparison | None = None
         if base is not None:
@@ -36,11 +39,13 @@ class Reuse:
             self._check(prepared)
 
     @property
-    def origin(self) -> Mapping[str, str] | None:
-        """As the first entry of the new run names the earlier one."""
-        if self._comparison is None or self._comparison.earlier.head is None:
+    def source(self) -> ReuseSource | None:
+        """As the new run names the earlier one."""
+        if self._comparison is None:
             return None
-        return {"run": self._comparison.earlier.run, "head": self._comparison.earlier.head}
+        earlier = self._comparison.earlier
+        origin = None if earlier.head is None else {"run": earlier.run, "head": earlier.head}
+        return ReuseSource(earlier.directory, origin, self._among)
 
     def _check(self, prepared: Prepared) -> None:
         """What is to be reused must be there: nothing is run that was not asked for."""
@@ -61,6 +66,9 @@ class Reuse:
 
     def find_in_base(self, unit: Unit, fingerprint: str) -> Reusable | None:
         if self._comparison is None:
+            return None
+        if self._among is not None and unit.task.id not in self._among:
+            self.told.append(f"{unit.name}: run, as it was asked for")
             return None
         found = self._comparison.earlier.find(unit, fingerprint)
         if found is not None:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-import orjson
-
-from forum_adapters.base import Foreseen, Site
+from forum_adapters.base import Adapter, Foreseen, Site
 from forum_adapters.registry import make_adapter
+from forum_runner.app.invocation import Invocation, KeptInvocation
 from forum_runner.app.preparing import Prepared
+from forum_runner.app.recorded_answers import AsRecorded
 from forum_runner.errors import ExitCode, UsageError
 from forum_runner.execute.engine import Engine
 from forum_runner.execute.events import Outcome
@@ -36,9 +36,7 @@ from forum_runner.ledger.run_id import new_run_id
 from forum_runner.ledger.source import RUNS
 from forum_runner.ledger.writer import IMPLEMENTATION, LedgerWriter, random_salt
 from forum_runner.progress import Progress
-from forum_runner.write_file import write_file
 
-INVOCATION = "invocation.json"
 _DETERMINISTIC = {"name": "deterministic", "version": "1"}
 _EXIT_CODES = {
     "passed": ExitCode.OK,
@@ -63,6 +61,15 @@ class Finished:
         if self.outcome.status == "paused":
             return ExitCode.PAUSED if self.outcome.reason == "gate" else ExitCode.INTERRUPTED
         return _EXIT_CODES[self.outcome.status]
+
+
+@dataclass(frozen=True, slots=True)
+class ReuseSource:
+    """An earlier run that results are reused from, of the tasks `among`, or of all; `origin` is its id and its head."""
+
+    directory: Path
+    origin: Mapping[str, str] | None
+    among: frozenset[str] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,24 +99,27 @@ def start(
     *,
     is_deterministic: bool = False,
     out: Path | None = None,
-    origin: Mapping[str, str] | None = None,
+    source: ReuseSource | None = None,
 ) -> Finished:
     """A new run."""
     mode = _mode(prepared, is_deterministic)
     directory = out if out is not None else _free_directory(mode.run)
     durability = Durability(prepared.wave_plan["policy"]["durability"])
-    with create_ledger(
-        directory,
-        run=mode.run,
-        wave_plan=prepared.data,
-        mode=mode.name,
-        implementation=mode.implementation,
-        origin=origin,
-        durability=durability,
-        clock=mode.clock,
-        salt=mode.salt,
-    ) as writer:
-        _keep_invocation(directory, prepared)
+    with (
+        KeptInvocation(directory, _invocation(prepared, source)) as invocation,
+        create_ledger(
+            directory,
+            run=mode.run,
+            wave_plan=prepared.data,
+            mode=mode.name,
+            implementation=mode.implementation,
+            origin=None if source is None else source.origin,
+            durability=durability,
+            clock=mode.clock,
+            salt=mode.salt,
+        ) as writer,
+    ):
+        invocation.confirm()
         machine = Machine(RunPlan(prepared.wave_plan), _context(prepared, mode, means))
         machine.state.apply("run.opened", mode.clock.now_us, {}, {})
         means.progress.opened(mode.run, directory, prepared.wave_plan)
@@ -205,15 +215,24 @@ def _drive(
         if mode.name == "deterministic":
             virtual = VirtualDriver(machine, recorder, _foreseen, scrubber, mode.clock)
             return virtual.run(is_new=is_new)
-        return asyncio.run(_drive_live(machine, recorder, scrubber, mode, means, is_new=is_new))
+        return asyncio.run(_drive_live(machine, recorder, prepared, scrubber, mode, means, is_new=is_new))
     finally:
         means.progress.close()
 
 
 async def _drive_live(
-    machine: Machine, recorder: Recorder, scrubber: Scrubber, mode: _Mode, means: Means, *, is_new: bool
+    machine: Machine,
+    recorder: Recorder,
+    prepared: Prepared,
+    scrubber: Scrubber,
+    mode: _Mode,
+    means: Means,
+    *,
+    is_new: bool,
 ) -> Outcome:
-    driver = LiveDriver(machine, recorder, means.make_engine(), scrubber, mode.clock, mode.now)
+    recorded = prepared.recorded
+    engine = means.make_engine() if recorded is None else LocalEngine(partial(_as_recorded, recorded.run))
+    driver = LiveDriver(machine, recorder, engine, scrubber, mode.clock, mode.now)
     loop = asyncio.get_running_loop()
     task = asyncio.ensure_future(driver.run(is_new=is_new))
     presses = count(1)
@@ -237,6 +256,10 @@ async def _drive_live(
             loop.remove_signal_handler(number)
 
 
+def _as_recorded(run: str, name: str, settings: Mapping[str, Any]) -> Adapter:
+    return AsRecorded(make_adapter(name, settings), run)
+
+
 def _foreseen(name: str, settings: Mapping[str, Any]) -> Foreseen:
     adapter = make_adapter(name, settings)
     if not isinstance(adapter, Foreseen):
@@ -244,18 +267,7 @@ def _foreseen(name: str, settings: Mapping[str, Any]) -> Foreseen:
     return adapter
 
 
-def _keep_invocation(directory: Path, prepared: Prepared) -> None:
-    """What a later process needs to go on, and the record does not hold: where the files are, and the script."""
-    form = {"root": str(prepared.root), "workflow": prepared.workflow, "answers": prepared.answers}
-    write_file(directory / INVOCATION, json.dumps(form, indent=1, ensure_ascii=False).encode())
-
-
-def read_invocation(directory: Path) -> tuple[Path, str, Sequence[Mapping[str, Any]] | None]:
-    """Root, workflow and script of a run."""
-    try:
-        form = cast(dict[str, Any], orjson.loads((directory / INVOCATION).read_bytes()))
-        return Path(form["root"]), str(form["workflow"]), form["answers"]
-    except FileNotFoundError:
-        raise UsageError(f"'{directory}' has no {INVOCATION}, so it is not known where its files are") from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"cannot read '{directory / INVOCATION}': {error}") from error
+def _invocation(prepared: Prepared, source: ReuseSource | None) -> Invocation:
+    answers_from = None if prepared.recorded is None else prepared.recorded.directory
+    base, among = (None, None) if source is None else (source.directory.absolute(), source.among)
+    return Invocation(prepared.root, prepared.workflow, prepared.answers, prepared.script, answers_from, base, among)

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from forum_runner.commands.options import bundle_options, read_inputs
 from forum_runner.commands.output import say_aside, show_findings
-from forum_runner.commands.run_options import keep_memory_in_check, make_progress, progress_options, tell_result
+from forum_runner.commands.run_options import (
+    keep_memory_in_check,
+    make_progress,
+    progress_options,
+    tell_result,
+    tell_reuse,
+)
+
+if TYPE_CHECKING:
+    from forum_runner.app.resuming import Stopped
+    from forum_runner.app.workflows import Inputs
 
 
 @click.command("resume", short_help="Go on with a run that stopped.")
@@ -40,56 +52,71 @@ def command(
     With --failed a new run is begun, from the workflow's files as they are and with inputs that may be edited. It says
     for each task why it is reused or run again. Exit codes are those of `forum run`.
     """
-    from forum_runner.app.resuming import find_stopped, resume
-    from forum_runner.app.running import Means
+    from forum_runner.app.resuming import find_stopped
 
     if out is not None and not failed:
         raise click.UsageError("a run goes on where it is; --out goes with --failed")
     stopped = find_stopped(run, root)
     keep_memory_in_check()
-    if failed:
-        return _begin_anew(
-            run, stopped.prepared.workflow, root, input_texts, inputs_file, out, progress, as_json=as_json
-        )
     inputs = read_inputs(input_texts, inputs_file)
+    if failed:
+        return _begin_anew(stopped, inputs, out, progress, as_json=as_json)
     if inputs.file is not None:
         raise click.UsageError("--inputs goes with --failed; secret inputs are given with --input")
-    return tell_result(resume(stopped, inputs.texts, Means(make_progress(progress))), as_json=as_json)
+    return _go_on(stopped, inputs, progress, as_json=as_json)
 
 
-def _begin_anew(
-    run: str,
-    workflow: str,
-    root: Path | None,
-    input_texts: tuple[str, ...],
-    inputs_file: Path | None,
-    out: Path | None,
-    progress: str,
-    *,
-    as_json: bool,
-) -> int:
+def _go_on(stopped: Stopped, inputs: Inputs, progress: str, *, as_json: bool) -> int:
+    from forum_runner.app.resuming import resume
+    from forum_runner.app.reusing import Reuse
+    from forum_runner.app.running import Means
+
+    base = stopped.base
+    if base is not None and not base.is_dir():
+        say_aside(f"forum: the run '{base}' is not there: nothing more is reused from it")
+        base = None
+    with Reuse(stopped.prepared, None if base is None else str(base), among=stopped.among) as reuse:
+        finished = resume(stopped, inputs.texts, Means(make_progress(progress), reuse.find))
+        reuse.keep(finished.directory)
+        tell_reuse(reuse)
+    return tell_result(finished, as_json=as_json)
+
+
+def _begin_anew(stopped: Stopped, inputs: Inputs, out: Path | None, progress: str, *, as_json: bool) -> int:
     from forum_runner.app.preparing import prepare
-    from forum_runner.app.resuming import find_stopped
     from forum_runner.app.reusing import Reuse
     from forum_runner.app.running import Means, start
     from forum_runner.app.workflows import compile_file
     from forum_runner.finding import exit_code_of
 
-    stopped = find_stopped(run, root)
-    compiled = compile_file(workflow, root, read_inputs(input_texts, inputs_file))
+    before = stopped.prepared
+    script = None if before.script is None else str(before.script)
+    workflow = _shown(before.root / before.workflow)
+    compiled = compile_file(workflow, before.root, inputs, script=script)
     if compiled.report.findings:
         show_findings(compiled.report)
     if compiled.wave_plan is None:
         return exit_code_of(compiled.report.findings)
-    prepared = prepare(compiled, workflow, is_scripted=stopped.prepared.answers is not None)
-    with Reuse(prepared, run, uses_cache=False) as reuse:
+    prepared = prepare(
+        compiled,
+        workflow,
+        is_scripted=before.answers is not None,
+        script=script,
+        answers_from=None if before.recorded is None else str(before.recorded.directory),
+    )
+    with Reuse(prepared, str(stopped.directory), uses_cache=False) as reuse:
         finished = start(
             prepared,
             Means(make_progress(progress), reuse.find),
             is_deterministic=stopped.mode == "deterministic",
             out=out,
-            origin=reuse.origin,
+            source=reuse.source,
         )
-        for line in reuse.told:
-            say_aside(f"  {line}")
+        tell_reuse(reuse)
     return tell_result(finished, as_json=as_json)
+
+
+def _shown(path: Path) -> str:
+    """From here, where that is shorter."""
+    relative = os.path.relpath(path)
+    return str(path) if relative.startswith("..") else relative

@@ -15,6 +15,7 @@ from forum_runner.commands.run_options import (
     progress_options,
     selection_options,
     tell_result,
+    tell_reuse,
 )
 
 if TYPE_CHECKING:
@@ -87,11 +88,13 @@ def command(
         compiled,
         file,
         is_scripted=deterministic or scripted is not None,
+        script=scripted,
         answers_from=answers_from,
         selected=selected,
         is_complete=not dry_run,
     )
-    with Reuse(prepared, base if base is not None else "" if selected.needs_base else None) as reuse:
+    among = prepared.to_reuse if selected.needs_base else None
+    with Reuse(prepared, (base or "") if selected.needs_base else None, among=among) as reuse:
         if dry_run:
             return _tell_what_would_be_done(prepared, reuse, as_json=as_json)
         keep_memory_in_check()
@@ -115,10 +118,9 @@ def _run_once(
     from forum_runner.app.running import Means, start
 
     means = Means(make_progress(progress), reuse.find)
-    finished = start(prepared, means, is_deterministic=is_deterministic, out=out, origin=reuse.origin)
+    finished = start(prepared, means, is_deterministic=is_deterministic, out=out, source=reuse.source)
     reuse.keep(finished.directory)
-    for line in reuse.told:
-        say_aside(f"  {line}")
+    tell_reuse(reuse)
     return tell_result(finished, as_json=as_json)
 
 
@@ -133,9 +135,8 @@ def _repeat(
     for number in range(1, times + 1):
         say_aside(f"run {number} of {times}")
         # A repetition asks how often something comes out: what is reused comes out the same every time.
-        finished = start(
-            prepared, Means(make_progress(progress), reuse.find_in_base), is_deterministic=is_deterministic
-        )
+        means = Means(make_progress(progress), reuse.find_in_base)
+        finished = start(prepared, means, is_deterministic=is_deterministic, source=reuse.source)
         summaries.append(summarize(str(finished.directory)))
         worst = worst or finished.exit_code
         if finished.outcome.status == "paused":

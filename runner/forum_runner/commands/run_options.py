@@ -14,6 +14,7 @@ import click
 from forum_runner.commands.output import say, say_aside, wants_color, write_document
 
 if TYPE_CHECKING:
+    from forum_runner.app.reusing import Reuse
     from forum_runner.app.running import Finished
     from forum_runner.progress import Progress
 
@@ -64,6 +65,12 @@ def keep_memory_in_check() -> None:
     gc.freeze()
     gc.enable()
     gc.set_threshold(50_000, 20, 100)
+
+
+def tell_reuse(reuse: Reuse) -> None:
+    """Says for each task that was looked at why its result was reused or not."""
+    for line in reuse.told:
+        say_aside(f"  {line}")
 
 
 def tell_result(finished: Finished, *, as_json: bool) -> int:

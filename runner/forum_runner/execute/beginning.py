@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from forum_runner.canonical import canonical
 from forum_runner.execute import closing, ending
-from forum_runner.execute.plan import TaskSpec
+from forum_runner.execute.plan import Edge, TaskSpec
 from forum_runner.execute.rendering import render
 from forum_runner.execute.routing import route
 from forum_runner.execute.unit import Unit
@@ -129,6 +129,7 @@ def _deliver(m: Machine, unit: Unit) -> bool:
     task = unit.task
     for edge in task.edges:
         if edge.name in unit.given:
+            _cut(m, unit, edge)
             continue
         try:
             value = make_value(edge.value, m.state)
@@ -140,16 +141,24 @@ def _deliver(m: Machine, unit: Unit) -> bool:
                 return False
         last = max(m.state.unit(name).ended or 0 for name in tasks_of(edge.value))
         _hand_over(m, unit, edge.name, value, last)
-        if edge.max_bytes is not None and len(value.data) > edge.max_bytes:
-            kept = len(value.data[: edge.max_bytes].decode(errors="ignore").encode())
-            data = {"task": unit.name, "as": edge.name, "bytes": len(value.data), "kept_bytes": kept}
-            m.tell("context.cut", data, causes=_causes(unit.delivered))
+        _cut(m, unit, edge)
     if task.foreach is not None and unit.index is not None and task.foreach["as"] not in unit.given:
         expansion = m.state.expansions[task.id]
         item = canonical(expansion.items.value[unit.index])
         is_sensitive = expansion.items.body.is_sensitive
         _hand_over(m, unit, task.foreach["as"], Body(item, JSON, is_sensitive), expansion.seq)
     return True
+
+
+def _cut(m: Machine, unit: Unit, edge: Edge) -> None:
+    """Says how much of a value a prompt gets, unless an earlier process said so."""
+    given = unit.given[edge.name]
+    if edge.max_bytes is None or given.kept_bytes is not None or len(given.body.data) <= edge.max_bytes:
+        return
+    value = given.body.data
+    kept = len(value[: edge.max_bytes].decode(errors="ignore").encode())
+    data = {"task": unit.name, "as": edge.name, "bytes": len(value), "kept_bytes": kept}
+    m.tell("context.cut", data, causes=_causes(unit.delivered))
 
 
 def _hand_over(m: Machine, unit: Unit, name: str, value: Body, cause: int) -> None:
@@ -198,7 +207,7 @@ def pass_deadline(m: Machine, unit: Unit) -> None:
 def reuse(m: Machine, unit: Unit, fingerprint: str) -> bool:
     """Whether the result of an earlier run stands in for an attempt."""
     found = m.context.find_reusable(unit, fingerprint)
-    if found is None:
+    if found is None or closing.missing_for_outputs(m, unit, Output(found.output)) is not None:
         return False
     data = {"task": unit.name, "fingerprint": fingerprint, "ground": found.ground, "run": found.run, "seq": found.seq}
     output = Body(found.output.data, found.output.type, unit.task.is_sensitive)

@@ -10,7 +10,7 @@ from forum_runner.execute import beginning, closing, ending
 from forum_runner.execute.budgets import NO_PRICES, Ceiling, Prices, Shortage, fit
 from forum_runner.execute.events import Begin
 from forum_runner.execute.prompts import recorded, size_of
-from forum_runner.execute.rendering import check_without_secrets, render, without_secrets, work_of
+from forum_runner.execute.rendering import check_without_secrets, edited_for, render, without_secrets, work_of
 from forum_runner.execute.state import body_digest, timeout_of
 from forum_runner.execute.unit import Unit
 from forum_runner.ledger.body import JSON, Body
@@ -53,7 +53,7 @@ def _attempt(m: Machine, unit: Unit) -> None:
     agent = unit.agent
     if agent is None:
         raise ValueError(f"'{unit.name}' has no agent")
-    fingerprint = unit.fingerprint or m.fingerprints.of(unit.task, agent, unit.ladder, unit.given)
+    fingerprint = unit.fingerprint or m.fingerprints.of(unit.task, agent, unit.ladder, unit.given, edited_for(unit))
     if not unit.has_begun and beginning.reuse(m, unit, fingerprint):
         return
     step = unit.ladder[unit.step]

@@ -12,7 +12,7 @@ from forum_runner.execute.answers import parse, read_structured, read_text
 from forum_runner.execute.backoff import backoff_ms
 from forum_runner.execute.unit import Call, Unit
 from forum_runner.execute.usage import usage_of
-from forum_runner.execute.values import StoredBytes
+from forum_runner.execute.values import Output, StoredBytes
 from forum_runner.ledger.body import JSON, TEXT, Body
 from forum_runner.manifest.pointer import look_up
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # After these another tier may do what this one could not.
 _CLIMBS = frozenset({ErrorKind.MALFORMED, ErrorKind.SCHEMA_MISMATCH, ErrorKind.CONTEXT_LENGTH})
 _CUT_SHORT = frozenset({ErrorKind.TIMEOUT, ErrorKind.OUTPUT_LIMIT})
-# How often a call that was lost on the way is made anew, in one process.
+# How often a call that came to nothing, and nobody knows why, is made anew, in one process.
 _MAX_LOSSES = 3
 _EXCEEDABLE = ("input_tokens", "output_tokens", "micro_usd", "output_bytes")
 
@@ -37,6 +37,8 @@ def take_reply(m: Machine, call_id: str, reply: Reply) -> None:
         _finish(m, unit, call, reply)
     else:
         _give_verdict(m, unit, call, reply)
+    if reply.failure is not None and reply.failure.kind is ErrorKind.CANCELLED and not m.is_pausing:
+        unit.losses += 1
     make_room(m)
     if call.lowered is not None and reply.failure is not None and reply.failure.kind in _CUT_SHORT:
         ending.stop(m, unit, call.lowered)
@@ -76,8 +78,9 @@ def _finish(m: Machine, unit: Unit, call: Call, reply: Reply) -> None:
         data["exit_status"] = reply.exit_status
     if reply.executable is not None:
         data["executable"] = reply.executable.digest
-    m.tell("task.finished", {**data, "usage": usage, "measured": is_measured}, bodies, [call.seq], _actor(call))
-    _tell_excess(m, unit, call, usage)
+    data |= {"usage": usage, "measured": is_measured}
+    seq = m.tell("task.finished", data, bodies, [call.seq], _actor(call))
+    _tell_excess(m, unit, call, usage, seq)
 
 
 def _fields(reply: Reply) -> dict[str, Any]:
@@ -92,27 +95,50 @@ def _detail(reply: Reply) -> dict[str, Any]:
         detail |= {"message": failure.message, "retry_after_ms": failure.retry_after_ms}
     if reply.executable is not None:
         detail["path"] = reply.executable.path
-    return {name: value for name, value in detail.items() if value not in ("", None)}
+    found = {name: value for name, value in detail.items() if value not in ("", None)}
+    return {name: _sound(value) if isinstance(value, str) else value for name, value in found.items()}
+
+
+def _sound(text: str) -> str:
+    """What another side sends may hold half of a character, which no record can."""
+    return text.encode(errors="replace").decode()
 
 
 def _actor(call: Call) -> str:
     return "runner" if call.agent is None else f"agent:{call.agent}"
 
 
-def _tell_excess(m: Machine, unit: Unit, call: Call, usage: Mapping[str, int]) -> None:
+def _tell_excess(m: Machine, unit: Unit, call: Call, usage: Mapping[str, int], closed: int) -> None:
     for amount in _EXCEEDABLE:
         if usage[amount] > call.reserved[amount]:
             data = {"task": unit.name, "attempt": call.attempt, "amount": amount}
             facts = {**data, "reserved": call.reserved[amount], "used": usage[amount]}
-            m.tell("budget.exceeded", facts, causes=[m.state.seq - 1])
+            m.tell("budget.exceeded", facts, causes=[closed])
 
 
 def _read(m: Machine, unit: Unit, content: bytes) -> Body | Failure:
     """The output of the answer. What the plan's outputs take from it must be there."""
     form, is_sensitive = unit.task.form, unit.task.is_sensitive
     if "output" not in form:
-        return read_text(content, is_sensitive=is_sensitive)
-    return read_structured(content, m.schemas, form["output"], is_sensitive=is_sensitive)
+        output = read_text(content, is_sensitive=is_sensitive)
+    else:
+        output = read_structured(content, m.schemas, form["output"], is_sensitive=is_sensitive)
+    missing = None if isinstance(output, Failure) else missing_for_outputs(m, unit, Output(output))
+    if missing is not None:
+        message = f"the answer has nothing at '{missing}', and the plan gives that back"
+        return Failure(ErrorKind.SCHEMA_MISMATCH, message)
+    return output
+
+
+def missing_for_outputs(m: Machine, unit: Unit, output: Output) -> str | None:
+    """A pointer by which the plan's outputs take something from the output, and nothing is there."""
+    for pointer in m.plan.selected.get(unit.task.id, ()):
+        if pointer:
+            try:
+                look_up(output.value, pointer)
+            except KeyError:
+                return pointer
+    return None
 
 
 def _give_verdict(m: Machine, unit: Unit, call: Call, reply: Reply) -> None:
@@ -132,8 +158,8 @@ def _give_verdict(m: Machine, unit: Unit, call: Call, reply: Reply) -> None:
         bodies["reply"] = Body(reply.content, is_sensitive=unit.task.is_sensitive)
     if ground:
         bodies["ground"] = Body(ground.encode(errors="replace"), TEXT, unit.task.is_sensitive)
-    m.tell("verdict.given", data, bodies, [call.seq], _actor(call))
-    _tell_excess(m, unit, call, usage)
+    seq = m.tell("verdict.given", data, bodies, [call.seq], _actor(call))
+    _tell_excess(m, unit, call, usage, seq)
     unit.check_error = reply.failure or Failure(verdict) if isinstance(verdict, ErrorKind) else None
 
 
@@ -180,12 +206,13 @@ def go_on(m: Machine, unit: Unit) -> None:
     last = unit.ending
     if unit.reused or (last is not None and last.status == "ok"):
         _go_on_after_an_answer(m, unit)
-    elif last is None or last.status == "cancelled":
+    elif last is None:
         _again(m, unit)
+    elif last.status == "cancelled":
+        _again_if_not_too_often(m, unit)
     elif last.status == "lost":
-        is_allowed = "idempotent" in unit.task.form or m.plan.policy.get("on_lost") == "retry"
-        if is_allowed and unit.losses <= _MAX_LOSSES:
-            _again(m, unit)
+        if "idempotent" in unit.task.form or m.plan.policy.get("on_lost") == "retry":
+            _again_if_not_too_often(m, unit)
         else:
             ending.fail(m, unit, "error")
     elif last.error is not None:
@@ -199,6 +226,13 @@ def _again(m: Machine, unit: Unit) -> None:
         m.begun.append(unit)
 
 
+def _again_if_not_too_often(m: Machine, unit: Unit) -> None:
+    if m.state.is_out_of_time or unit.losses <= _MAX_LOSSES:
+        _again(m, unit)
+    else:
+        ending.fail(m, unit, "error")
+
+
 def _go_on_after_an_answer(m: Machine, unit: Unit) -> None:
     while not unit.reused and not unit.has_failed_check and unit.checks_passed < len(unit.task.accept):
         check = unit.task.accept[unit.checks_passed]
@@ -208,8 +242,6 @@ def _go_on_after_an_answer(m: Machine, unit: Unit) -> None:
         _check_by_schema(m, unit, check["schema"])
     if unit.has_failed_check:
         _go_on_after_a_failed_verdict(m, unit)
-    elif _lacks_what_outputs_take(m, unit):
-        ending.fail(m, unit, "expects")
     else:
         ending.end(m, unit, "passed", None)
 
@@ -225,11 +257,10 @@ def _go_on_after_a_failed_verdict(m: Machine, unit: Unit) -> None:
 
 def _go_on_with_a_check(m: Machine, unit: Unit) -> None:
     """A check that gave no verdict is made again, as often as an attempt would be."""
-    failure = unit.check_error
-    if failure is None:
-        _again(m, unit)
-    elif failure.kind.may_be_retried and unit.asked < unit.task.retry["attempts"]:
-        unit.check_error = None
+    failure, unit.check_error = unit.check_error, None
+    if failure is None or failure.kind is ErrorKind.CANCELLED:
+        _again_if_not_too_often(m, unit)
+    elif _may_try_again(m, unit, unit.asked, failure.kind):
         _wait_or_go(m, unit, unit.asked, failure.kind, failure.retry_after_ms)
     else:
         ending.fail(m, unit, "error")
@@ -248,28 +279,23 @@ def _check_by_schema(m: Machine, unit: Unit, digest: str) -> None:
         m.tell("verdict.given", {**data, "verdict": "fail"}, {"ground": ground}, causes)
 
 
-def _lacks_what_outputs_take(m: Machine, unit: Unit) -> bool:
-    pointers = m.plan.selected.get(unit.task.id)
-    if pointers is None or unit.output is None:
-        return False
-    for pointer in pointers:
-        try:
-            look_up(unit.output.value, pointer)
-        except KeyError:
-            return True
-    return False
-
-
 def _go_on_after_an_error(m: Machine, unit: Unit, error: ErrorKind, retry_after_ms: int | None) -> None:
-    if unit.at_step < unit.task.retry["attempts"] and error.may_be_retried:
+    if _may_try_again(m, unit, unit.at_step, error):
         _wait_or_go(m, unit, unit.at_step, error, retry_after_ms)
     else:
         _climb_or_fail(m, unit, "error", may_climb=error in _CLIMBS)
 
 
+def _may_try_again(m: Machine, unit: Unit, tries: int, error: ErrorKind) -> bool:
+    """A call that the end of the run's time cut short has not failed: it would be made again, if there was time."""
+    if m.state.is_out_of_time and error is ErrorKind.TIMEOUT:
+        return True
+    return error.may_be_retried and tries < unit.task.retry["attempts"]
+
+
 def _wait_or_go(m: Machine, unit: Unit, tries: int, error: ErrorKind, retry_after_ms: int | None) -> None:
     """After a hiccup time helps; after a bad answer only another answer does."""
-    if error.is_answer:
+    if error.is_answer or m.state.is_out_of_time:
         _again(m, unit)
         return
     wait_ms = max(backoff_ms(unit.task.retry, tries, m.context.run, unit.name), retry_after_ms or 0)

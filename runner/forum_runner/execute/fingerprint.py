@@ -41,9 +41,21 @@ class Fingerprints:
         self._plan = plan
         self._workers: dict[tuple[str, tuple[Step, ...]], bytes] = {}
 
-    def of(self, task: TaskSpec, agent: str, ladder: tuple[Step, ...], given: Mapping[str, Given]) -> str:
-        """Of a task that `agent` does with these data; a sensitive value goes in by its salted digest alone."""
+    def of(
+        self,
+        task: TaskSpec,
+        agent: str,
+        ladder: tuple[Step, ...],
+        given: Mapping[str, Given],
+        edited: str | None = None,
+    ) -> str:
+        """Of a task that `agent` does with these data; a sensitive value goes in by its salted digest alone.
+
+        `edited` is what a person put in the place of the instruction.
+        """
         work = {name: value for name, value in task.form.items() if name not in _NOT_THE_WORK}
+        if edited is not None:
+            work["instruction"] = [edited]
         # A task of a wave plan holds what orjson writes as RFC 8785 asks: no floats, and keys in ASCII.
         parts = [orjson.dumps(work, option=orjson.OPT_SORT_KEYS), self._worker(agent, ladder)]
         parts += [self._worker(check["agent"], ()) for check in task.accept if "agent" in check]

@@ -84,6 +84,7 @@ class Machine:
     def open(self, now_us: int) -> Step:
         """A new run, whose first entry is written."""
         self.now_us = now_us
+        self._look_at_the_clock()
         if not self.plan.is_in_waves:
             for name, task in self.plan.tasks.items():
                 if self.state.waiting_for[name] == 0:
@@ -94,18 +95,31 @@ class Machine:
         """A run whose entries so far were taken in by `state.apply`."""
         state = self.state
         self.now_us = now_us
-        self.outcome = None
-        state.left_off()
-        self._decide_by_deadline()
+        self._begin_anew()
         self.tell("run.resumed", {"implementation": dict(self.context.implementation)})
+        self._decide_by_deadline()
         for unit in list(state.calls.values()):
             closing.lose(self, unit)
-        state.released.clear()
+        self._look_at_the_clock()
         for name, task in self.plan.tasks.items():
             is_open = not self.plan.is_in_waves or task.wave < state.waves_opened
             if state.state_of(name) is None and state.waiting_for[name] == 0 and is_open:
                 beginning.take_up(self, task)
+        # What was released meanwhile stands later in the plan: it was taken up, too.
+        state.released.clear()
         return self._step()
+
+    def _begin_anew(self) -> None:
+        """Forgets what only the process knew that has stopped, be it this one."""
+        self.outcome = None
+        self.is_pausing = self._has_swept = False
+        self.begun.clear()
+        self.fresh.clear()
+        self.short.clear()
+        self._timers.clear()
+        for unit in self.state.units.values():
+            unit.resumes_us = unit.check_error = None
+            unit.losses = 0
 
     def is_waiting(self, now_us: int) -> bool:
         """Whether a paused run would do nothing but pause again: nobody has decided, and no deadline has passed."""
@@ -117,6 +131,9 @@ class Machine:
         return self.state.is_paused and self.state.pause_reason == "gate" and is_undecided
 
     def handle(self, event: Event, now_us: int) -> Step:
+        if self.outcome is not None:
+            # Whoever is late, or says a thing twice, finds nobody at work.
+            return Step([], [])
         self.now_us = now_us
         # What was due before goes before, whether or not somebody woke the machine for it.
         self._look_at_the_clock()
@@ -134,7 +151,7 @@ class Machine:
         """When `TimePassed` is to be told, if nothing happens before."""
         due = [self._timers[0][0]] if self._timers else []
         deadline = self._deadline_us()
-        if deadline is not None and not self.state.is_out_of_time:
+        if deadline is not None and not self.state.is_out_of_time and not self.is_pausing:
             due.append(deadline)
         return min(due) if due else None
 
@@ -177,7 +194,9 @@ class Machine:
         self._pump()
         entries, self._entries = self._entries, []
         commands, self._commands = self._commands, []
-        return Step(entries, commands)
+        # A call may have ended in the step that was to cancel it.
+        calls = self.state.calls
+        return Step(entries, [command for command in commands if isinstance(command, Begin) or command.call in calls])
 
     def _pump(self) -> None:
         """Begins what can begin, until nothing more can."""
@@ -228,7 +247,7 @@ class Machine:
             self.outcome = Outcome("paused", "interrupted")
         elif state.ended == len(self.plan.tasks):
             self._seal()
-        elif state.open_gates and all(unit.gate is not None and not unit.has_begun for unit in self.waiting()):
+        elif state.open_gates and all(unit.gate is not None and unit.gate.decision is None for unit in self.waiting()):
             self.tell("run.paused", {"reason": "gate"})
             self.outcome = Outcome("paused", "gate")
         elif not self.waiting():

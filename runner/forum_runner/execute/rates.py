@@ -52,6 +52,7 @@ class Rates:
         window = self._windows.get(adapter)
         if window is None:
             return None
+        window.forget(now_us)
         call = [now_us, tokens]
         window.calls.append(call)
         window.tokens_in_window += tokens

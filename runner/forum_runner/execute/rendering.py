@@ -23,13 +23,15 @@ def render(m: Machine, renderer: Renderer, unit: Unit) -> Prompt:
     return renderer.instruct(work)
 
 
+def edited_for(unit: Unit) -> str | None:
+    """The instruction that a person put in the place of the plan's."""
+    return None if unit.gate is None or unit.gate.edited is None else unit.gate.edited.data.decode()
+
+
 def work_of(m: Machine, unit: Unit) -> Work:
     form = unit.task.form
-    instruction = form.get("instruction", ())
-    if unit.gate is not None and unit.gate.edited is not None:
-        instruction = (unit.gate.edited.data.decode(),)
-    ending = unit.ending
-    feedback = unit.verdict_feedback or (ending.feedback if ending is not None else None)
+    edited = edited_for(unit)
+    instruction = form.get("instruction", ()) if edited is None else (edited,)
     agent = unit.agent
     return Work(
         run=m.context.run,
@@ -41,7 +43,7 @@ def work_of(m: Machine, unit: Unit) -> Work:
         done_when=form.get("done_when", ()),
         given=unit.given,
         output_schema=m.schemas.schema(form["output"]) if "output" in form else None,
-        feedback=feedback,
+        feedback=unit.told,
     )
 
 

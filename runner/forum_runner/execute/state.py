@@ -17,7 +17,7 @@ from forum_runner.execute.plan import RunPlan, TaskSpec
 from forum_runner.execute.prompts import Feedback, Given
 from forum_runner.execute.rates import Rates
 from forum_runner.execute.unit import Call, Ending, Gate, Unit
-from forum_runner.execute.values import Output, StoredBytes, Unmakeable
+from forum_runner.execute.values import Output, StoredBytes, Unmakeable, bytes_left
 from forum_runner.ledger.body import Body
 from forum_runner.ledger.clock import read_time
 
@@ -99,10 +99,10 @@ class RunState:
         """Takes in an entry; its seq comes back."""
         seq = self.seq
         self.seq = seq + 1
-        self.latest_us = at_us
         applier = self._appliers.get(kind)
         if applier is not None:
             applier(self, seq, at_us, data, bodies)
+        self.latest_us = at_us
         return seq
 
     def unit(self, name: str) -> Unit:
@@ -131,15 +131,13 @@ class RunState:
             self.active_since_us = None
 
     def _resumed(self, _seq: int, at_us: int, _data: Data, _bodies: Bodies) -> None:
+        # Of a process that did not pause the time ended with its last entry.
+        self._stop_the_clock(self.latest_us)
         self.is_paused = False
         self.active_since_us = at_us
         for unit in self.calls.values():
             if unit.call is not None:
                 unit.call.is_orphan = True
-
-    def left_off(self) -> None:
-        """The process that wrote the entries so far is gone: its time ended with its last entry."""
-        self._stop_the_clock(self.latest_us)
 
     def _wave_opened(self, seq: int, _at_us: int, _data: Data, _bodies: Bodies) -> None:
         wave = self.plan.waves[self.waves_opened]
@@ -194,10 +192,12 @@ class RunState:
         unit.fingerprint = data["fingerprint"]
         unit.checks_passed = unit.asked = 0
         unit.has_failed_check = False
-        unit.ending = unit.verdict_feedback = unit.resumes_us = None
+        # Until the attempt is answered, what it was told is what the next one has to be told.
+        unit.feedback = unit.told
+        unit.ending = unit.resumes_us = None
         self._begin(unit, seq, at_us, data, None)
         if unit.may_repeat and "prompt" in bodies:
-            unit.prompt = body_digest(bodies["prompt"])
+            unit.prompt = _content_digest(bodies["prompt"])
 
     def _asked(self, seq: int, at_us: int, data: Data, _bodies: Bodies) -> None:
         unit = self.units[data["task"]]
@@ -231,20 +231,21 @@ class RunState:
         self._close(unit, data["usage"])
         unit.closed = seq
         status = data["status"]
-        if unit.prompt and (status == "ok" or data.get("error") in _ANSWERED):
-            unit.seen = (unit.seen or set()) | {unit.prompt}
+        if status == "ok" or data.get("error") in _ANSWERED:
+            unit.feedback = None
+            if unit.prompt:
+                unit.seen = (unit.seen or set()) | {unit.prompt}
         if status == "ok":
             unit.output = Output(bodies["output"])
             unit.ending = _OK
             return
         if status == "cancelled":
             unit.at_step -= 1
-        detail: Mapping[str, Any] = orjson.loads(bodies["detail"].data) if "detail" in bodies else {}
+        detail: Mapping[str, Any] = orjson.loads(bytes_left(bodies.get("detail")) or b"{}")
         error = ErrorKind(data["error"]) if "error" in data else None
         feedback = None
         if error is not None and error.is_answer:
-            answer = bodies["reply"].data if "reply" in bodies else b""
-            feedback = Feedback(detail.get("message", ""), answer)
+            feedback = Feedback(detail.get("message", ""), bytes_left(bodies.get("reply")))
         unit.ending = Ending(status, error, detail.get("retry_after_ms"), feedback)
 
     def _lost(self, seq: int, _at_us: int, data: Data, _bodies: Bodies) -> None:
@@ -270,8 +271,8 @@ class RunState:
             unit.asked = 0
         elif data["verdict"] == "fail":
             unit.has_failed_check = True
-            reason = bodies["ground"].data.decode(errors="replace") if "ground" in bodies else "a check failed"
-            unit.verdict_feedback = Feedback(reason, unit.output.body.data if unit.output else b"")
+            reason = bytes_left(bodies.get("ground")).decode(errors="replace") or "a check failed"
+            unit.feedback = Feedback(reason, bytes_left(unit.output.body if unit.output else None))
 
     def _verdict_lost(self, _seq: int, _at_us: int, data: Data, _bodies: Bodies) -> None:
         self._close(self.units[data["task"]], None)
@@ -282,7 +283,7 @@ class RunState:
         unit.at_step = 0
         unit.seen = None
         # What the tier below came to is settled; why it was not enough is told to the next.
-        unit.verdict_feedback = unit.verdict_feedback or (unit.ending.feedback if unit.ending else None)
+        unit.feedback = unit.told
         unit.ending = None
         unit.has_failed_check = False
 
@@ -305,7 +306,9 @@ class RunState:
         if self._blocks_order(unit.task, state, data.get("reason")):
             self.blocks_order.add(name)
         for source in unit.task.read_from():
+            self.readers[source] -= 1
             self._release(source)
+        self._release(name)
         for dependent in unit.task.dependents:
             left = self.waiting_for[dependent.id] - 1
             self.waiting_for[dependent.id] = left
@@ -323,9 +326,8 @@ class RunState:
         return not goes_on and (state in ("failed", "stopped", "cancelled") or reason == "failure")
 
     def _release(self, task: str) -> None:
-        """An output that nobody will read any more is not kept."""
-        self.readers[task] -= 1
-        if self.readers[task] > 0:
+        """An output that nobody will read any more is not kept; until its task has ended, the task itself reads it."""
+        if self.readers[task] > 0 or self.state_of(task) is None:
             return
         expansion = self.expansions.get(task)
         for unit in expansion.units if expansion else (self.unit(task),):
@@ -377,6 +379,14 @@ _APPLIERS: dict[str, Callable[[RunState, int, int, Data, Bodies], None]] = {
 def body_digest(body: StoredBytes) -> str:
     """The digest of a body that was recorded, or of a plain one that is about to be."""
     return sha256(body.data).hexdigest() if isinstance(body, Body) else body.digest
+
+
+def _content_digest(body: StoredBytes) -> str:
+    """As `body_digest`, and the same for a body that was recorded with a salt; empty for one that is redacted."""
+    if isinstance(body, Body) or not body.is_sensitive:
+        return body_digest(body)
+    content = bytes_left(body)
+    return sha256(content).hexdigest() if content else ""
 
 
 def timeout_of(plan: RunPlan, adapter: str | None) -> int:

@@ -58,9 +58,8 @@ class Unit:
 
     __slots__ = (
         "agent", "asked", "at_step", "attempts", "call", "cause", "check_error", "checks_passed", "closed", "delivered",
-        "ended", "ending", "fingerprint", "gate", "given", "has_failed_check", "index", "ladder", "losses",
+        "ended", "ending", "feedback", "fingerprint", "gate", "given", "has_failed_check", "index", "ladder", "losses",
         "may_repeat", "name", "output", "prompt", "resumes_us", "reused", "seen", "state", "step", "task",
-        "verdict_feedback",
     )  # fmt: skip
 
     def __init__(self, name: str, task: TaskSpec, index: int | None = None) -> None:
@@ -87,7 +86,7 @@ class Unit:
         self.checks_passed = 0
         self.has_failed_check = False
         self.ending: Ending | None = None
-        self.verdict_feedback: Feedback | None = None
+        self.feedback: Feedback | None = None
         self.output: Output | None = None
         self.reused = False
         # A program may find another world at its next call; a model that is asked the same has nothing new to say.
@@ -112,7 +111,12 @@ class Unit:
         is_ok = self.ending is not None and self.ending.status == "ok"
         return is_ok and self.checks_passed == len(self.task.accept)
 
+    @property
+    def told(self) -> Feedback | None:
+        """Why the last answer was not good enough, if there was one."""
+        return self.feedback or (self.ending.feedback if self.ending is not None else None)
+
     def release(self) -> None:
         """Forgets what only its own work needed."""
         self.given = NOTHING
-        self.seen = self.ending = self.verdict_feedback = None
+        self.seen = self.ending = self.feedback = None

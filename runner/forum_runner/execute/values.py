@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import orjson
 
 from forum_runner.canonical import canonical
-from forum_runner.errors import CanonicalError
+from forum_runner.errors import CanonicalError, UsageError
 from forum_runner.ledger.body import JSON, Body
 from forum_runner.manifest.pointer import look_up
 
@@ -30,6 +30,14 @@ class RecordedBody:
 
 # A body that is about to be recorded, or that was.
 StoredBytes = Body | RecordedBody
+
+
+def bytes_left(body: StoredBytes | None) -> bytes:
+    """The bytes of a body that is good to have, and not needed; none if there is none, or it was redacted."""
+    try:
+        return b"" if body is None else body.data
+    except UsageError:
+        return b""
 
 
 class Unmakeable(Exception):

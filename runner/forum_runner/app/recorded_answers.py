@@ -1,0 +1,71 @@
+"""An earlier run whose recorded calls answer those of a new one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from forum_adapters.base import Adapter, Attempt, Foreseen, Prompt, Reply
+from forum_runner.errors import UsageError
+from forum_runner.execute.recorded_replies import recorded_calls
+from forum_runner.execute.restore import read_entries
+from forum_runner.ledger.source import find_ledger
+from forum_runner.ledger.verification.report import DamagedLedgerError, Verdict
+from forum_runner.ledger.verification.verifier import Request, verify
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRun:
+    directory: Path
+    run: str
+    calls: Sequence[Mapping[str, Any]]
+
+
+def recorded_run(given: str) -> RecordedRun:
+    """The calls of a run whose ledger holds. Nobody is asked, so nobody is waited for."""
+    source = find_ledger(given)
+    if source.directory is None:
+        raise UsageError(f"'{source.name}' is only a ledger: answers are taken from a run directory")
+    report = verify(source, Request(levels=frozenset({1, 2, 3, 4})))
+    if report.verdict is Verdict.INVALID:
+        raise DamagedLedgerError(source.name, report.findings[0])
+    opened = next(read_entries(source.directory), None)
+    if opened is None or "wave_plan" not in opened.bodies:
+        raise UsageError(f"'{source.directory}' is not the run of a plan")
+    calls = [{**call, "latency_ms": 0} for call in recorded_calls(source.directory)]
+    return RecordedRun(source.directory.absolute(), opened.run, calls)
+
+
+class AsRecorded:
+    """Asks in the name of the earlier run: where a prompt has the id of this one, the recorded one has that id."""
+
+    def __init__(self, adapter: Adapter, run: str) -> None:
+        self._adapter = adapter
+        self._run = run
+
+    def foresee(self, attempt: Attempt) -> tuple[Reply, int]:
+        if not isinstance(self._adapter, Foreseen):
+            raise TypeError("answers that are recorded are known before")
+        return self._adapter.foresee(self._renamed(attempt))
+
+    async def answer(self, attempt: Attempt) -> Reply:
+        return await self._adapter.answer(self._renamed(attempt))
+
+    async def probe(self) -> str | None:
+        return await self._adapter.probe()
+
+    async def close(self) -> None:
+        await self._adapter.close()
+
+    def _renamed(self, attempt: Attempt) -> Attempt:
+        own, asked = attempt.run, attempt.prompt
+        prompt = Prompt(
+            asked.system.replace(own, self._run),
+            asked.text.replace(own, self._run),
+            tuple(argument.replace(own, self._run) for argument in asked.argv),
+            asked.stdin.replace(own.encode(), self._run.encode()),
+            asked.output_schema,
+        )
+        return replace(attempt, prompt=prompt)

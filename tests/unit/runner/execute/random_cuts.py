@@ -1,0 +1,103 @@
+"""Ledgers that were cut: what a killed process leaves behind, and what a state holds at any moment."""
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from forum_runner.execute.budgets import Account
+from forum_runner.execute.rates import Rates
+from forum_runner.execute.state import RunState
+from forum_runner.execute.unit import Unit
+
+Entry = Mapping[str, Any]
+BLOCK = 512
+
+
+def cut(directory: Path, target: Path, entries: Sequence[Entry], kept: int, *, is_torn: bool) -> None:
+    """The first entries of a ledger and their bodies; if torn, with later bodies and a part of the next line."""
+    lines = (directory / "ledger.jsonl").read_bytes().split(b"\n")
+    target.mkdir()
+    torn = lines[kept][: len(lines[kept]) // 2] if is_torn else b""
+    (target / "ledger.jsonl").write_bytes(b"\n".join(lines[:kept]) + b"\n" + torn)
+    shutil.copy(directory / "wave-plan.json", target)
+    archive = (directory / "bodies.tar").read_bytes()
+    members = dict(_members(archive))
+    named = {body["digest"] for entry in entries[:kept] for body in entry["bodies"].values()}
+    ends = members.values() if is_torn else [end for digest, end in members.items() if digest in named]
+    (target / "bodies.tar").write_bytes(archive[: max(ends)])
+
+
+def _members(archive: bytes) -> Iterator[tuple[str, int]]:
+    """Each digest, and where its member ends."""
+    start = 0
+    while start + BLOCK <= len(archive) and archive[start]:
+        header = archive[start : start + BLOCK]
+        size = int(header[124:135], 8)
+        start += BLOCK + -(-size // BLOCK) * BLOCK
+        yield header[:100].rstrip(b"\0").decode().partition("/")[2], start
+
+
+def projection(state: RunState) -> dict[str, Any]:
+    """All of a state that what happens next can depend on."""
+    names = (
+        "seq", "waiting_for", "counts", "ended", "waves_opened", "wave_left", "readers", "blocks_order", "answers",
+        "has_failed", "is_out_of_budget", "is_out_of_time", "is_paused", "pause_reason", "last_ended", "is_sealed",
+        "open_gates", "active_us", "active_since_us", "latest_us",
+    )  # fmt: skip
+    found = {name: _copied(getattr(state, name)) for name in names}
+    units = {**state.units, **{f"template {name}": unit for name, unit in state.templates.items()}}
+    return {
+        **found,
+        "units": {name: _unit(unit) for name, unit in units.items()},
+        "expansions": {
+            name: (of.seq, of.open, of.items.body.data, [unit.name for unit in of.units])
+            for name, of in state.expansions.items()
+        },
+        "calls": {call: unit.name for call, unit in state.calls.items()},
+        "totals": dict(state.budgets.totals),
+        "accounts": _accounts(state),
+        "rates": _windows(state.rates, state.latest_us),
+    }
+
+
+def _copied(value: Any) -> Any:
+    return value.copy() if isinstance(value, (dict, set)) else value
+
+
+def _unit(unit: Unit) -> dict[str, Any]:
+    names = (
+        "agent", "asked", "at_step", "attempts", "cause", "checks_passed", "closed", "delivered", "ended",
+        "ending", "fingerprint", "has_failed_check", "index", "ladder", "name", "prompt", "reused", "seen", "state",
+        "step", "feedback",
+    )  # fmt: skip
+    found = {name: getattr(unit, name) for name in names}
+    gate, call = unit.gate, unit.call
+    if gate is not None:
+        edited = None if gate.edited is None else gate.edited.data
+        found["gate"] = (gate.seq, gate.shown, gate.deadline_us, gate.decision, gate.by, gate.decided_seq, edited)
+    if call is not None:
+        found["call"] = (call.id, call.seq, call.attempt, call.agent, call.adapter, call.reserved, call.timeout_ms,
+                         call.started_us, call.check)  # fmt: skip
+    found["output"] = None if unit.output is None else (unit.output.body.data, unit.output.body.type)
+    found["given"] = {
+        name: (item.body.data, item.body.type, item.body.is_sensitive, item.origin, item.digest, item.kept_bytes)
+        for name, item in unit.given.items()
+    }
+    return found
+
+
+def _accounts(state: RunState) -> dict[str, Any]:
+    budgets = state.budgets
+    accounts: list[Account] = [budgets.run, *budgets._agent_accounts.values(), *budgets._task_accounts.values()]
+    return {
+        f"{of.scope} {of.name}": (list(of.charged), list(of.held)) for of in accounts if any(of.charged + of.held)
+    }
+
+
+def _windows(rates: Rates, now_us: int) -> dict[str, Any]:
+    found = {}
+    for name, window in rates._windows.items():
+        window.forget(now_us)
+        found[name] = ([list(call) for call in window.calls], window.tokens_in_window)
+    return found

@@ -1,0 +1,210 @@
+"""The laws of a run, looked up in its entries alone: nothing here is shared with what wrote them."""
+
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from unit.runner.execute.random_plans import Form, needed_by, sources_of
+
+Entry = Mapping[str, Any]
+
+BEGINS = ("task.started", "verdict.asked")
+ENDS = {"task.finished": BEGINS[0], "task.lost": BEGINS[0], "verdict.given": BEGINS[1], "verdict.lost": BEGINS[1]}
+BUDGETED = ("calls", "input_tokens", "output_tokens", "tokens", "micro_usd", "output_bytes")
+MINUTE_US = 60_000_000
+
+
+def broken_laws(document: Form, entries: Sequence[Entry]) -> list[str]:
+    """What does not hold, in words; of a run that is sealed."""
+    laws = (
+        _order, _calls, _budgets, _parallelism, _ends, _losses, _answers, _rates, _wall,
+        _interrupts,
+    )  # fmt: skip
+    return [f"{law.__name__[1:]}: {words}" for law in laws for words in law(document, entries)]
+
+
+def task_of(document: Form, unit: str) -> str:
+    return unit if unit in document["tasks"] else unit.rpartition("[")[0]
+
+
+def _of(entries: Sequence[Entry], *kinds: str) -> Iterator[Entry]:
+    return (entry for entry in entries if entry["kind"] in kinds)
+
+
+def _order(document: Form, entries: Sequence[Entry]) -> Iterator[str]:
+    """No task begins before what it depends on has ended; data comes only from what has passed."""
+    ends: dict[str, str] = {}
+    for entry in entries:
+        data = entry["data"]
+        if entry["kind"] == "task.ended":
+            ends[data["task"]] = data["state"]
+        elif entry["kind"] in ("task.started", "task.reused", "task.expanded", "edge.delivered"):
+            form = document["tasks"][task_of(document, data["task"])]
+            if missing := needed_by(form) - ends.keys():
+                yield f"{entry['seq']} begins before {missing}"
+            values = [need["from"] for need in form.get("needs", ()) if need["edge"] == "data"]
+            values += [form["foreach"]["from"]] if "foreach" in form else []
+            if bad := {name for value in values for name in sources_of(value) if ends.get(name) != "passed"}:
+                yield f"{entry['seq']} takes data from {bad}"
+
+
+def _calls(_document: Form, entries: Sequence[Entry]) -> Iterator[str]:
+    """Every call ends once, and before the run does."""
+    open_: dict[str, Entry] = {}
+    for entry in entries:
+        task = entry["data"].get("task")
+        if entry["kind"] in BEGINS:
+            if task in open_:
+                yield f"{entry['seq']} begins beside {open_[task]['seq']}"
+            open_[task] = entry
+        elif entry["kind"] in ENDS and entry["data"].get("by") != "schema":
+            begun = open_.pop(task, None)
+            if begun is None or begun["kind"] != ENDS[entry["kind"]] or begun["seq"] not in entry["causes"]:
+                yield f"{entry['seq']} ends nothing"
+        elif entry["kind"] in ("run.paused", "run.sealed") and open_:
+            yield f"{entry['seq']} stands beside open calls"
+
+
+def _accounts(document: Form, entry: Entry) -> Iterator[tuple[tuple[str, str], Mapping[str, int]]]:
+    data = entry["data"]
+    yield ("run", ""), document["policy"]["budget"]
+    if "agent" in data:
+        yield ("agent", data["agent"]), document["agents"][data["agent"]].get("limits", {})
+    task = task_of(document, data["task"])
+    yield ("task", task), document["tasks"][task].get("budget", {})
+
+
+def _amounts(of: Mapping[str, int], calls: int) -> Counter[str]:
+    sums = {name: of[name] for name in ("input_tokens", "output_tokens", "micro_usd", "output_bytes")}
+    return Counter({**sums, "calls": calls, "tokens": of["input_tokens"] + of["output_tokens"]})
+
+
+def _budgets(document: Form, entries: Sequence[Entry]) -> Iterator[str]:
+    """At no start is more reserved and spent than any budget has."""
+    spent: dict[tuple[str, str], Counter[str]] = {}
+    begun: dict[str, Entry] = {}
+    for entry in entries:
+        data = entry["data"]
+        if entry["kind"] in BEGINS:
+            begun[data["task"]] = entry
+            for account, limits in _accounts(document, entry):
+                used = spent.setdefault(account, Counter())
+                used.update(_amounts(data["reserved"], "agent" in data))
+                if over := [name for name in BUDGETED if name in limits and used[name] > limits[name]]:
+                    yield f"{entry['seq']} overshoots {account} in {over}"
+        elif entry["kind"] in ("task.finished", "verdict.given") and "usage" in data:
+            start = begun.pop(data["task"])
+            for account, _ in _accounts(document, start):
+                spent[account].subtract(_amounts(start["data"]["reserved"], 0))
+                spent[account].update(_amounts(data["usage"], 0))
+
+
+def _parallelism(document: Form, entries: Sequence[Entry]) -> Iterator[str]:
+    open_ = 0
+    for entry in entries:
+        open_ += entry["kind"] in BEGINS
+        open_ -= entry["kind"] in ENDS and entry["data"].get("by") != "schema"
+        if open_ > document["policy"]["max_parallel"]:
+            yield f"{entry['seq']} is one too many"
+
+
+def _ends(document: Form, entries: Sequence[Entry]) -> Iterator[str]:
+    """Every task and every instance ends once; nothing happens to what has ended."""
+    expected = Counter(document["tasks"].keys())
+    for entry in _of(entries, "task.expanded"):
+        expected.update(f"{entry['data']['task']}[{number}]" for number in range(entry["data"]["instances"]))
+    found = Counter(entry["data"]["task"] for entry in _of(entries, "task.ended"))
+    if expected != found:
+        yield f"{expected} should have ended, and {found} did"
+    ended: set[str] = set()
+    for entry in entries:
+        task = entry["data"].get("task")
+        if task in ended and entry["kind"] != "budget.exceeded":
+            yield f"{entry['seq']} comes after the end"
+        if entry["kind"] == "task.ended":
+            ended.add(task)
+
+
+def _losses(document: Form, entries: Sequence[Entry]) -> Iterator[str]:
+    """What may have been done is not done again, unless the plan or the policy says that it may."""
+    lost: set[str] = set()
+    for entry in entries:
+        task = entry["data"].get("task")
+        if entry["kind"] == "task.started" and task in lost:
+            form = document["tasks"][task_of(document, task)]
+            if "idempotent" not in form and document["policy"].get("on_lost") != "retry":
+                yield f"{entry['seq']} comes after a loss"
+        if entry["kind"] == "task.lost":
+            lost.add(task)
+
+
+def _answers(document: Form, entries: Sequence[Entry]) -> Iterator[str]:
+    """Every output all of whose sources passed is given, whatever became of the rest."""
+    ends = {entry["data"]["task"]: entry["data"]["state"] for entry in _of(entries, "task.ended")}
+    given = Counter(entry["data"]["output"] for entry in _of(entries, "answer.given"))
+    due = Counter(
+        name
+        for name, value in document["outputs"].items()
+        if all(ends.get(source) == "passed" for source in sources_of(value))
+    )
+    if given != due:
+        yield f"{due} should have been given, and {given} were"
+
+
+def _rates(document: Form, entries: Sequence[Entry]) -> Iterator[str]:
+    """In no minute more requests, and at no start more tokens in the last minute, than an adapter may get."""
+    windows: dict[str, deque[list[int]]] = {}
+    open_: dict[str, list[int]] = {}
+    for entry in entries:
+        data, at_us = entry["data"], time_of(entry)
+        if entry["kind"] in BEGINS and "adapter" in data:
+            limits = document["policy"]["rates"].get(data["adapter"], {})
+            window = windows.setdefault(data["adapter"], deque())
+            while window and window[0][0] <= at_us - MINUTE_US:
+                window.popleft()
+            tokens = data["reserved"]["input_tokens"] + data["reserved"]["output_tokens"]
+            if len(window) >= limits.get("requests_per_minute", 10**9):
+                yield f"{entry['seq']} is one request too many"
+            if window and sum(call[1] for call in window) + tokens > limits.get("tokens_per_minute", 10**18):
+                yield f"{entry['seq']} has too many tokens"
+            open_[data["task"]] = [at_us, tokens]
+            window.append(open_[data["task"]])
+        elif entry["kind"] in ("task.finished", "verdict.given") and "usage" in data and data["task"] in open_:
+            open_.pop(data["task"])[1] = data["usage"]["input_tokens"] + data["usage"]["output_tokens"]
+
+
+def _wall(document: Form, entries: Sequence[Entry]) -> Iterator[str]:
+    """Nothing begins when the run has been at work for as long as it may."""
+    limit_ms = document["policy"]["budget"].get("wall_ms")
+    if limit_ms is None:
+        return
+    active_us, since_us, latest_us = 0, time_of(entries[0]), 0
+    is_paused = False
+    for entry in entries:
+        at_us = time_of(entry)
+        if entry["kind"] == "run.paused":
+            active_us, is_paused = active_us + at_us - since_us, True
+        elif entry["kind"] == "run.resumed":
+            active_us += 0 if is_paused else latest_us - since_us
+            since_us, is_paused = at_us, False
+        elif entry["kind"] in BEGINS and active_us + at_us - since_us >= limit_ms * 1_000:
+            yield f"{entry['seq']} begins after {active_us + at_us - since_us} us"
+        if entry["kind"] not in ("gate.decided", "run.repaired"):
+            latest_us = at_us
+
+
+def _interrupts(_document: Form, entries: Sequence[Entry]) -> Iterator[str]:
+    is_paused = False
+    for entry in entries:
+        if entry["kind"] == "run.paused":
+            is_paused = True
+        elif entry["kind"] == "run.resumed":
+            is_paused = False
+        elif is_paused and entry["kind"] not in ("gate.decided", "run.repaired"):
+            yield f"{entry['seq']} happens in a pause"
+
+
+def time_of(entry: Entry) -> int:
+    moment = datetime.fromisoformat(entry["at"])
+    return int(moment.replace(microsecond=0).timestamp()) * 1_000_000 + moment.microsecond

@@ -1,0 +1,292 @@
+"""Random runs: a plan and a world, and a ledger on disk that one process after the other writes until it is sealed."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from heapq import heappop, heappush
+from itertools import count
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import orjson
+
+from forum_adapters.base import Attempt, Reply
+from forum_runner.canonical import canonical
+from forum_runner.execute.events import Begin, Event, Interrupted, Lost, Outcome, Replied, Step, TimePassed
+from forum_runner.execute.machine import Context, Machine, Reusable
+from forum_runner.execute.plan import RunPlan
+from forum_runner.execute.recorder import Recorder, RunClock
+from forum_runner.execute.restore import restore
+from forum_runner.execute.scrubbing import Scrubber
+from forum_runner.execute.state import RunState
+from forum_runner.execute.unit import Unit
+from forum_runner.execute.virtual import EPOCH_US, VirtualDriver
+from forum_runner.ledger.begin import create_ledger, open_ledger
+from forum_runner.ledger.body import Body
+from forum_runner.ledger.files import Durability
+from unit.runner.execute.random_plans import SECRET, Form
+from unit.runner.execute.random_verdicts import VALID, runner_says
+from unit.runner.execute.random_worlds import World, is_due
+
+RUN = "01936b2e-4d10-7a3c-9f00-000000000001"
+IMPLEMENTATION = {"name": "random", "version": "1"}
+MAX_EVENTS = 3_000
+MAX_PROCESSES = 60
+FindReusable = Callable[[Unit, str], Reusable | None]
+
+
+def nothing_reusable(_unit: Unit, _fingerprint: str) -> Reusable | None:
+    return None
+
+
+class Salts:
+    """A salt for every body, none twice."""
+
+    def __init__(self, start: int = 0) -> None:
+        self._numbers = count(start)
+
+    def __call__(self) -> bytes:
+        return next(self._numbers).to_bytes(32)
+
+
+def context_of(document: Form, find_reusable: FindReusable = nothing_reusable) -> Context:
+    secrets = {"token": SECRET}
+    return Context(RUN, IMPLEMENTATION, document["adapters"], {"type": "command"}, secrets=secrets,
+                   find_reusable=find_reusable)  # fmt: skip
+
+
+class Process:
+    """One process at work on a ledger. `open` are the attempts that wait for a reply, by their calls."""
+
+    def __init__(
+        self, document: Form, directory: Path, clock: RunClock, find_reusable: FindReusable = nothing_reusable
+    ) -> None:
+        self.clock = clock
+        self.machine = Machine(RunPlan(document), context_of(document, find_reusable))
+        self.open: dict[str, Attempt] = {}
+        self.commands: list[Begin | str] = []
+        self.is_by_hand = False
+        self._held = ExitStack()
+        self._scrubber = Scrubber({"token": SECRET})
+        is_new = not directory.exists()
+        if is_new:
+            ledger = create_ledger(
+                directory, run=RUN, wave_plan=canonical(document), durability=Durability.NONE, clock=clock, salt=Salts()
+            )
+        else:
+            ledger = open_ledger(directory, durability=Durability.NONE, clock=clock, salt=lambda: next_salt())
+        next_salt = Salts(ledger.size << 32)
+        self.ledger = self._held.enter_context(ledger)
+        self._recorder = Recorder(ledger, self.machine.state, self._scrubber)
+        if is_new:
+            self.machine.state.apply("run.opened", clock.now_us, {}, {})
+        else:
+            self._held.enter_context(restore(self.machine.state, directory))
+            clock.now_us = max(clock.now_us, self.machine.state.latest_us)
+        self.is_new = is_new
+
+    def begin(self) -> None:
+        self.perform((self.machine.open if self.is_new else self.machine.resume)(self.clock.now_us))
+
+    @property
+    def outcome(self) -> Outcome | None:
+        return self.machine.outcome
+
+    def handle(self, event: Event) -> Step:
+        if isinstance(event, Replied):
+            event = Replied(event.call, self._scrubber.reply(event.reply))
+        step = self.machine.handle(event, self.clock.now_us)
+        self.perform(step)
+        return step
+
+    def perform(self, step: Step) -> None:
+        self._recorder.write(step.entries)
+        self._recorder.commit()
+        for command in step.commands:
+            if isinstance(command, Begin):
+                self.open[command.attempt.id] = command.attempt
+                self.commands.append(command)
+            else:
+                self.commands.append(command.call)
+        if self.is_by_hand and self.outcome is not None and self.outcome.status != "paused":
+            self.close()
+
+    # For tests that give every reply by hand.
+
+    def call_of(self, task: str) -> str:
+        return next(call for call, attempt in self.open.items() if attempt.task == task)
+
+    def reply(self, task: str, content: str | bytes = b"", **reply: Any) -> None:
+        call = self.call_of(task)
+        del self.open[call]
+        self.handle(Replied(call, Reply(content.encode() if isinstance(content, str) else content, **reply)))
+
+    def lose(self, task: str) -> None:
+        call = self.call_of(task)
+        del self.open[call]
+        self.handle(Lost(call))
+
+    def pass_time(self, span_ms: int) -> None:
+        self.clock.now_us += span_ms * 1_000
+        self.handle(TimePassed())
+
+    def close(self) -> None:
+        self._held.close()
+
+
+class Play:
+    """Runs a plan in a world to its end."""
+
+    def __init__(self, document: Form, world: World, directory: Path, clock: RunClock | None = None) -> None:
+        self._document = document
+        self._world = world
+        self._directory = directory
+        self._clock = clock or RunClock(EPOCH_US)
+        self._draw = world.draw("events")
+        self.watch: Callable[[RunState], None] = lambda _state: None
+        self.processes = 0
+
+    def run(self) -> Outcome:
+        for _ in range(MAX_PROCESSES):
+            outcome = self._process()
+            if outcome is not None and outcome.status != "paused":
+                return outcome
+            self._clock.now_us += self._draw.choice((0, 1_000, 3_000_000))
+            self._decide()
+        raise AssertionError("the run goes on for ever")
+
+    def _process(self) -> Outcome | None:
+        """One process, until it comes to rest or is killed."""
+        self.processes += 1
+        process = Process(self._document, self._directory, self._clock, self._world.find_reusable)
+        try:
+            if process.is_new or not process.machine.is_waiting(self._clock.now_us):
+                process.begin()
+            else:
+                return Outcome("paused", "gate")
+            events = _Events(process, self._world, self._draw)
+            for _ in range(MAX_EVENTS):
+                self.watch(process.machine.state)
+                if process.outcome is not None:
+                    _check_rest(process)
+                    return process.outcome
+                if self.processes < 8 and is_due(self._draw, self._world.temper.crashes):
+                    return None
+                events.next(may_interrupt=self.processes < 12)
+            raise AssertionError("the process goes on for ever")
+        finally:
+            process.close()
+
+    def _decide(self) -> None:
+        """As `forum gate` would, while nobody is at work: some of the open gates, and in the end all."""
+        process = Process(self._document, self._directory, self._clock)
+        state = process.machine.state
+        for unit in list(state.units.values()) if state.is_paused else ():
+            gate = unit.gate
+            if gate is None or gate.decision is not None or unit.state is not None:
+                continue
+            is_over = gate.deadline_us is not None and gate.deadline_us <= self._clock.now_us
+            if is_over or (self.processes < 5 and self._draw.randrange(2)):
+                continue
+            decision = self._draw.choice(("approved", "approved", "rejected"))
+            data = {"task": unit.name, "decision": decision, "by": "person", "authenticated": False,
+                    "shown": gate.shown}  # fmt: skip
+            is_edited = decision == "approved" and "instruction" in unit.task.form and self._draw.randrange(2)
+            bodies = {"edited": Body.text("do it otherwise")} if is_edited else {}
+            process.ledger.append("gate.decided", data, bodies=bodies, causes=[gate.seq], actor="person:p")
+        process.close()
+
+
+class _Events:
+    """What happens to a process, in the order of time; what happens at the same time, in any order."""
+
+    def __init__(self, process: Process, world: World, draw: Random) -> None:
+        self._process = process
+        self._world = world
+        self._draw = draw
+        self._due: list[tuple[int, float, int, Event]] = []
+        self._numbers = count()
+        self._seen = 0
+
+    def next(self, *, may_interrupt: bool) -> None:
+        process, machine = self._process, self._process.machine
+        self._schedule()
+        wake_us = machine.next_wake_us()
+        assert self._due or wake_us is not None, "nothing will ever happen"
+        assert len(machine.state.calls) <= machine.plan.max_parallel
+        if may_interrupt and is_due(self._draw, self._world.temper.interrupts):
+            was_pausing = machine.is_pausing
+            step = process.handle(Interrupted())
+            assert was_pausing or machine.is_pausing or process.outcome is not None
+            _check_nothing_begins(step)
+            return
+        if self._due and (wake_us is None or self._due[0][0] <= wake_us + self._draw.choice((0, 0, 5_000))):
+            due_us, _, _, event = heappop(self._due)
+        else:
+            assert wake_us is not None
+            due_us, event = wake_us + self._draw.choice((0, 0, 1, 9_000)), TimePassed()
+        process.clock.now_us = max(process.clock.now_us, due_us)
+        is_pausing = machine.is_pausing
+        step = process.handle(event)
+        if is_pausing:
+            _check_nothing_begins(step)
+
+    def _schedule(self) -> None:
+        commands = self._process.commands
+        for command in commands[self._seen :]:
+            is_call = isinstance(command, Begin)
+            found = self._world.answers(command.attempt) if is_call else self._world.at_cancelling(command)
+            for delay_ms, event in found:
+                due_us = self._process.clock.now_us + delay_ms * 1_000
+                heappush(self._due, (due_us, self._draw.random(), next(self._numbers), event))
+        self._seen = len(commands)
+
+
+def _check_nothing_begins(step: Step) -> None:
+    assert not [command for command in step.commands if isinstance(command, Begin)]
+    assert not [told for told in step.entries if told.kind in ("task.started", "verdict.asked", "wave.opened")]
+
+
+def _check_rest(process: Process) -> None:
+    """When a process has come to its end, nothing that happens makes it do anything."""
+    for event in (TimePassed(), Interrupted(), *(Lost(call) for call in process.open)):
+        assert process.machine.handle(event, process.clock.now_us + 10_000_000) == Step([], [])
+
+
+def entries_of(directory: Path) -> Iterator[Mapping[str, Any]]:
+    for line in (directory / "ledger.jsonl").read_bytes().split(b"\n")[:-1]:
+        yield orjson.loads(line)
+
+
+def virtual_run(document: Form, world: World, directory: Path) -> Outcome:
+    """A run in virtual time."""
+    clock, scrubber = RunClock(EPOCH_US), Scrubber({"token": SECRET})
+    machine = Machine(RunPlan(document), context_of(document, world.find_reusable))
+    machine.state.apply("run.opened", EPOCH_US, {}, {})
+    with create_ledger(
+        directory, run=RUN, wave_plan=canonical(document), durability=Durability.NONE, clock=clock, salt=Salts()
+    ) as ledger:
+        recorder = Recorder(ledger, machine.state, scrubber)
+        return VirtualDriver(machine, recorder, lambda _name, _settings: world, scrubber, clock).run(is_new=True)
+
+
+# For tests that give every reply by hand.
+
+
+def begun(directory: Path, document: Form, find_reusable: FindReusable = nothing_reusable) -> Process:
+    """A process that has begun a run, or gone on with one."""
+    process = Process(document, directory, RunClock(EPOCH_US), find_reusable)
+    process.is_by_hand = True
+    process.begin()
+    return process
+
+
+def ends(directory: Path) -> dict[str, str]:
+    """How each unit ended; the ledger is sealed, and holds."""
+    assert runner_says(directory) == VALID
+    ended = [entry["data"] for entry in entries_of(directory) if entry["kind"] == "task.ended"]
+    return {data["task"]: "/".join(data[key] for key in ("state", "reason") if key in data) for data in ended}
+
+
+def kinds(directory: Path) -> list[str]:
+    return [entry["kind"] for entry in entries_of(directory)]

@@ -1,0 +1,176 @@
+"""Random worlds: how each call is answered, and when. A world is a function of its seed, so it can be asked again."""
+
+from collections import Counter
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+import jsonschema_rs
+from hypothesis import strategies as st
+
+from forum_adapters.base import Attempt, ErrorKind, Executable, Failure, Reply, Usage
+from forum_runner.canonical import canonical
+from forum_runner.execute.events import Lost, Replied
+from forum_runner.execute.machine import Reusable
+from forum_runner.execute.prompts import VERDICT_SCHEMA
+from forum_runner.execute.unit import Unit
+from forum_runner.ledger.body import JSON, TEXT, Body
+from unit.runner.execute.random_plans import SECRET, Draw
+
+OTHER_RUN = "01936b2e-4d10-7a3c-9f00-2b8e6c1d4e5f"
+VALUES: tuple[Any, ...] = (
+    {"a": 1, "items": [1, 2]},
+    {"a": 2, "items": []},
+    {"a": 3, "items": ["é", {"a": 1}, None]},
+    {"a": [], "items": [1, 2, 3, 4, 5, 6]},
+    [],
+    [1],
+    [{"a": 1}, {"a": 2, "items": [3]}],
+    7,
+    "text",
+    None,
+)
+GARBAGE = (b"\xff\xfe", b"{", b'{"a": 1, "a": 2}', b'{"a": 1e999}', b'["\\ud800"]', b"", b"```json\n[1]\n```")
+Due = tuple[int, Replied | Lost]
+
+
+@dataclass(frozen=True, slots=True)
+class Temper:
+    """How often things happen, in percent; `seed` decides when."""
+
+    seed: int = 0
+    errors: int = 0
+    misfits: int = 0
+    verdicts: int = 0
+    losses: int = 0
+    doubles: int = 0
+    uncounted: int = 0
+    excesses: int = 0
+    delays: int = 0
+    reuses: int = 0
+    interrupts: int = 0
+    crashes: int = 0
+
+
+@st.composite
+def tempers(draw: st.DrawFn) -> Temper:
+    return drawn_temper(Draw(lambda low, high: draw(st.integers(low, high))))
+
+
+def drawn_temper(d: Draw) -> Temper:
+    return Temper(
+        seed=d.whole(0, 2**32),
+        errors=d.pick((0, 0, 0, 5, 30)),
+        misfits=d.pick((0, 0, 5, 20)),
+        verdicts=d.pick((0, 10, 40)),
+        losses=d.pick((0, 0, 3, 20)),
+        doubles=d.pick((0, 20)),
+        uncounted=d.pick((0, 50, 100)),
+        excesses=d.pick((0, 0, 0, 20)),
+        delays=d.pick((0, 50, 100)),
+        reuses=d.pick((0, 50)),
+        interrupts=d.pick((0, 0, 1, 5)),
+        crashes=d.pick((0, 0, 1, 5)),
+    )
+
+
+class World:
+    def __init__(self, temper: Temper) -> None:
+        self.temper = temper
+        self._asked: Counter[tuple[str, int, int | None]] = Counter()
+
+    def draw(self, *of: Any) -> Random:
+        return Random(f"{self.temper.seed}/{of}")  # noqa: S311 - it is to be the same every time
+
+    def answers(self, attempt: Attempt) -> list[Due]:
+        """What is reported of a call, each thing with its delay in milliseconds: at least one thing."""
+        key = (attempt.task, attempt.number, attempt.check)
+        self._asked[key] += 1
+        r = self.draw(*key, self._asked[key])
+        delay_ms = r.randrange(4_000) if is_due(r, self.temper.delays) else 0
+        if is_due(r, self.temper.losses):
+            return [(delay_ms, Lost(attempt.id))]
+        found: list[Due] = [self._answer(r, attempt, delay_ms)]
+        if is_due(r, self.temper.doubles):
+            again = self._answer(r, attempt, delay_ms + r.randrange(100))
+            found.append(r.choice((again, (again[0], Lost(attempt.id)))))
+        return found
+
+    def foresee(self, attempt: Attempt) -> tuple[Reply, int]:
+        """As an adapter that knows its answers; nothing is lost."""
+        prompt = attempt.prompt
+        r = self.draw(attempt.task, attempt.number, attempt.check, prompt.text, prompt.argv, prompt.stdin)
+        return self._reply(r, attempt), r.randrange(4_000) if is_due(r, self.temper.delays) else 0
+
+    def at_cancelling(self, call: str) -> list[Due]:
+        """What comes of a call that is to be ended, beside what would have come anyway."""
+        r = self.draw("cancel", call)
+        cancelled = Reply(failure=Failure(ErrorKind.CANCELLED, "it was cancelled"))
+        return r.choice(([], [(r.randrange(50), Replied(call, cancelled))], [(0, Lost(call))]))
+
+    def find_reusable(self, unit: Unit, fingerprint: str) -> Reusable | None:
+        r = self.draw("reuse", unit.name, fingerprint)
+        if "cache" not in unit.task.form or not is_due(r, self.temper.reuses):
+            return None
+        is_json = "output" in unit.task.form
+        output = Body(canonical(r.choice(VALUES)), JSON) if is_json else Body(b"earlier", TEXT)
+        return Reusable("cache", OTHER_RUN, r.randrange(100), output)
+
+    def _answer(self, r: Random, attempt: Attempt, delay_ms: int) -> Due:
+        timeout_ms = attempt.limits.timeout_ms
+        if delay_ms > timeout_ms:
+            return timeout_ms, Replied(attempt.id, Reply(failure=Failure(ErrorKind.TIMEOUT, "too long")))
+        return delay_ms, Replied(attempt.id, self._reply(r, attempt))
+
+    def _reply(self, r: Random, attempt: Attempt) -> Reply:
+        usage = None if is_due(r, self.temper.uncounted) else self._usage(r, attempt)
+        if is_due(r, self.temper.errors):
+            return _failure(r, usage)
+        if attempt.check is not None:
+            return self._verdict(r, attempt, usage)
+        content = self._content(r, attempt)
+        if attempt.prompt.argv:
+            program = Executable("/bin/true", "0" * 64)
+            return Reply(content + b"\n", usage=usage, exit_status=0, executable=program, stderr=r.choice((b"", b"!")))
+        return Reply(content, usage=usage, model="m", finish="stop")
+
+    def _usage(self, r: Random, attempt: Attempt) -> Usage:
+        sent, made = r.randrange(300), r.randrange(max(attempt.limits.max_tokens, 1))
+        if is_due(r, self.temper.excesses):
+            sent, made = sent + r.randrange(3_000), attempt.limits.max_tokens + r.randrange(500)
+        return Usage(sent, r.randrange(sent + 1), made)
+
+    def _verdict(self, r: Random, attempt: Attempt, usage: Usage | None) -> Reply:
+        is_bad = is_due(r, self.temper.verdicts)
+        if attempt.prompt.argv and attempt.agent is None:
+            failure = Failure(ErrorKind.EXIT_STATUS, "status 1") if is_bad else None
+            return Reply(b"said\n", failure, exit_status=int(is_bad))
+        if is_due(r, self.temper.misfits):
+            return Reply(r.choice(GARBAGE), usage=usage)
+        return Reply(canonical({"verdict": "fail" if is_bad else "pass", "ground": f"g{r.random()}"}), usage=usage)
+
+    def _content(self, r: Random, attempt: Attempt) -> bytes:
+        schema = attempt.prompt.output_schema
+        if is_due(r, self.temper.misfits):
+            return r.choice(GARBAGE)
+        if schema is None:
+            return f"text of {attempt.task} {r.choice((SECRET, 'é', ''))}".encode()
+        fitting = [value for value in VALUES if _fits(schema, value)]
+        return canonical(r.choice(fitting))
+
+
+def is_due(r: Random, percent: int) -> bool:
+    return r.randrange(100) < percent
+
+
+def _fits(schema: Any, value: Any) -> bool:
+    assert schema is not VERDICT_SCHEMA
+    return jsonschema_rs.is_valid(schema, value)
+
+
+def _failure(r: Random, usage: Usage | None) -> Reply:
+    kind = r.choice(tuple(ErrorKind))
+    after_ms = r.choice((None, None, 0, 1_500))
+    content = r.choice((b"", b"as far as it came", b"\xff"))
+    failure = Failure(kind, r.choice(("", f"it went wrong, with {SECRET}")), after_ms)
+    return Reply(content, failure, usage, exit_status=r.choice((None, 1, -9)))

@@ -1,0 +1,159 @@
+"""Results of earlier runs, parts of plans, and how a command ends."""
+
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from forum_runner.app.preparing import Prepared, Selected, prepare
+from forum_runner.app.running import Finished
+from forum_runner.app.workflows import Compiled
+from forum_runner.canonical import canonical, digest
+from forum_runner.execute.events import Outcome
+from forum_runner.execute.machine import Reusable
+from forum_runner.execute.plan import RunPlan
+from forum_runner.execute.reusing import Cache, Comparison, EarlierRun
+from forum_runner.ledger.body import JSON, TEXT, Body
+from forum_runner.ledger.source import find_ledger
+from forum_runner.report import Report
+from unit.runner.execute.small_runs import RUN, WORK, outputs, plan_of, run, run_in
+
+TASKS: dict[str, Any] = {"a": RUN, "b": {**WORK, "needs": ["a"]}, "c": {**WORK, "needs": ["b"]}}
+OTHER_RUN = "01936b2e-4d10-7a3c-9f00-2b8e6c1d4e5f"
+
+
+@pytest.mark.requirement("RUN-REUSE-001")
+def test_a_reused_result_takes_the_place_of_an_attempt() -> None:
+    found = Reusable("cache", OTHER_RUN, 7, Body(b"old", TEXT))
+
+    story = run({"a": RUN, "b": {**WORK, "needs": ["a"]}}, outputs(a="one"), reusable={"b": found})
+
+    reused = story.one("task.reused")
+    assert {name: value for name, value in reused.data.items() if name != "fingerprint"} == {
+        "task": "b",
+        "ground": "cache",
+        "run": OTHER_RUN,
+        "seq": 7,
+    }
+    assert reused.bodies == {"output": b"old"}
+    assert story.cause(reused) == ["task.ended a", "edge.delivered b"]
+    assert story.one("run.sealed").data["totals"]["calls"] == 1
+
+
+@pytest.mark.requirement("RUN-REUSE-001")
+def test_a_result_that_lacks_what_the_plan_gives_back_is_not_reused() -> None:
+    found = Reusable("cache", OTHER_RUN, 7, Body(b"{}", JSON))
+    wanted = {"o": {"task": "a", "select": "/n"}}
+
+    story = run({"a": {**RUN, "output": True}}, outputs(a={"n": 1}), reusable={"a": found}, outputs=wanted)
+
+    assert story.kinds == ["task.started", "task.finished", "task.ended", "answer.given", "run.sealed"]
+
+
+def reused(base: Path, tasks: dict[str, Any], answers: list[dict[str, Any]]) -> list[str]:
+    """The units that take their results from a base run."""
+    with closing(EarlierRun(find_ledger(str(base)))) as earlier:
+        story = run(tasks, answers, find_reusable=earlier.find)
+    assert {entry.data["ground"] for entry in story.of("task.reused")} == {"from"}
+    return [entry.data["task"] for entry in story.of("task.reused")]
+
+
+SAID = outputs(a="one", b="two", c="three")
+
+
+@pytest.mark.requirement("RUN-REUSE-003")
+def test_what_passed_in_the_base_run_and_is_the_same_is_taken_from_it(tmp_path: Path) -> None:
+    run_in(tmp_path / "run", TASKS, SAID)
+
+    assert reused(tmp_path / "run", TASKS, []) == ["a", "b", "c"]
+
+
+@pytest.mark.requirement("RUN-REUSE-003")
+def test_what_changed_and_what_depends_on_it_is_run_again(tmp_path: Path) -> None:
+    run_in(tmp_path / "run", TASKS, SAID)
+    changed = {**TASKS, "b": {**TASKS["b"], "instruction": "Write better."}}
+
+    assert reused(tmp_path / "run", changed, outputs(b="other", c="three")) == ["a"]
+
+
+@pytest.mark.requirement("RUN-REUSE-003")
+def test_what_did_not_pass_is_run_again(tmp_path: Path) -> None:
+    run_in(tmp_path / "run", TASKS, [*outputs(a="one"), {"task": "b", "error": {"kind": "auth"}}])
+
+    assert reused(tmp_path / "run", TASKS, SAID) == ["a"]
+
+
+@pytest.mark.requirement("RUN-REUSE-003")
+@pytest.mark.parametrize(("task", "is_found"), [({}, True), ({"sensitive": True}, False)])
+def test_the_cache_gives_no_salted_output(tmp_path: Path, task: dict[str, Any], is_found: bool) -> None:
+    finished = run_in(tmp_path / "run", {"a": {**WORK, "cache": True, **task}}, SAID)
+    with closing(EarlierRun(find_ledger(str(tmp_path / "run")))) as earlier:
+        fingerprint = earlier.results["a"].fingerprint
+    cache = Cache(tmp_path / "cache")
+    cache.keep(fingerprint, finished.run, "a", tmp_path / "run")
+
+    with closing(cache):
+        found = cache.find(fingerprint)
+        assert (found is not None and (found.ground, found.output.data) == ("cache", b"one")) is is_found
+        assert cache.find("0" * 64) is None
+
+
+def part(tasks: dict[str, Any], selected: Selected, **parts: Any) -> Prepared:
+    plan = plan_of(tasks, **parts)
+    return prepare(Compiled(Report((), {}), (), plan, canonical(plan)), "w", is_scripted=False, selected=selected)
+
+
+@pytest.mark.requirement("RUN-PART-001")
+@pytest.mark.parametrize(
+    ("selected", "tasks", "to_reuse"),
+    [
+        (Selected(only=("b",)), "ab", "a"),
+        (Selected(start=("b",)), "abc", "a"),
+        (Selected(until=("b",)), "ab", ""),
+        (Selected(start=("b",), until=("b",)), "ab", "a"),
+    ],
+)
+def test_a_part_of_a_plan_has_what_it_depends_on(selected: Selected, tasks: str, to_reuse: str) -> None:
+    prepared = part(TASKS, selected)
+
+    assert "".join(sorted(prepared.wave_plan["tasks"])) == tasks
+    assert prepared.to_reuse == frozenset(to_reuse)
+
+
+@pytest.mark.requirement("RUN-PART-001")
+def test_a_part_of_a_plan_is_a_plan_with_a_digest_of_its_own() -> None:
+    prepared = part(TASKS, Selected(until=("a",)), outputs={"x": "a", "y": "c"})
+
+    plan = prepared.wave_plan
+    assert (plan["waves"], list(plan["outputs"])) == ([["a"]], ["x"])
+    rest = {name: value for name, value in plan.items() if name not in ("bundle", "digest")}
+    assert plan["digest"] == digest(canonical(rest))
+    assert prepared.data == canonical(plan)
+
+
+@pytest.mark.requirement("RUN-PART-001")
+def test_what_the_base_run_cannot_give_is_told(tmp_path: Path) -> None:
+    run_in(tmp_path / "one", TASKS, [{"task": "a", "error": {"kind": "auth"}}])
+
+    with closing(EarlierRun(find_ledger(str(tmp_path / "one")))) as earlier:
+        reason = Comparison(earlier, RunPlan(plan_of(TASKS))).why_not("a")
+
+    assert reason == "it was failed in that run"
+
+
+@pytest.mark.requirement("RUN-EXIT-001")
+@pytest.mark.parametrize(
+    ("outcome", "exit_code"),
+    [
+        (Outcome("passed"), 0),
+        (Outcome("failed"), 1),
+        (Outcome("stopped"), 4),
+        (Outcome("paused", "gate"), 5),
+        (Outcome("refused"), 6),
+        (Outcome("paused", "interrupted"), 130),
+        (Outcome("cancelled"), 130),
+    ],
+)
+def test_a_command_ends_as_the_run_did(outcome: Outcome, exit_code: int) -> None:
+    assert Finished(Path(), OTHER_RUN, outcome).exit_code == exit_code

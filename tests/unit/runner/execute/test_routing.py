@@ -1,0 +1,82 @@
+"""Which agent a task with a lane is given to."""
+
+import json
+from typing import Any
+
+import pytest
+
+from unit.runner.execute.small_runs import ROSTER, RUN, Story, outputs, run
+
+AGENTS: dict[str, Any] = {
+    "baker": {"domain": "Bread", "keywords": ["oven", "dough", "Straße"], "adapter": "small"},
+    "cook": {"domain": "soup", "keywords": ["oven", "pot"], "adapters": {"cheap": "small", "frontier": "large"}},
+    "helper": {"domain": "bread", "keywords": ["oven", "dough"], "adapter": "shell"},
+}
+
+
+def routed(instruction: str, agents: dict[str, Any] = AGENTS, **task: Any) -> Story:
+    tasks = {"a": RUN, "out": {"lane": "auto", "instruction": instruction, **task}}
+    roster = {**ROSTER, "agents": {"operator": {"adapter": "shell"}, **agents}}
+    return run(tasks, outputs(a="soup pot", out="x"), roster=roster)
+
+
+def agent(story: Story) -> str:
+    return str(story.one("route.decided").data["agent"])
+
+
+@pytest.mark.requirement("RUN-ROUTE-002")
+def test_the_agent_with_the_most_keywords_is_chosen_and_the_ground_says_why() -> None:
+    story = routed("Put the soup into the pot, not into the oven.")
+
+    decided = story.one("route.decided")
+    assert decided.data == {"task": "out", "agent": "cook", "by": "keywords"}
+    assert decided.bodies == {"ground": b'{"baker":["oven"],"cook":["oven","pot","soup"]}'}
+
+
+@pytest.mark.requirement("RUN-ROUTE-002")
+def test_of_several_the_first_by_name_is_chosen() -> None:
+    assert agent(routed("Nothing that anybody knows.")) == "baker"
+
+
+@pytest.mark.requirement("RUN-ROUTE-002")
+def test_an_agent_without_a_tier_of_the_task_is_no_candidate() -> None:
+    story = routed("Knead the dough for the bread.", escalate=["frontier"])
+
+    assert story.one("route.decided").data == {"task": "out", "agent": "cook", "by": "only"}
+    assert story.one("route.decided").bodies == {"ground": b'{"cook":[]}'}
+
+
+@pytest.mark.requirement("RUN-ROUTE-001")
+@pytest.mark.parametrize(
+    ("instruction", "words"),
+    [
+        ("The OVEN is hot", ["oven"]),
+        ("Die STRASSE", ["strasse"]),
+        ("oven_door", []),
+        ("ovens", []),
+        ("oven-door", ["oven"]),
+        ("dough, dough and bread", ["bread", "dough"]),
+    ],
+)
+def test_words_are_runs_of_letters_digits_and_underscores_case_folded(instruction: str, words: list[str]) -> None:
+    ground = json.loads(routed(instruction).one("route.decided").bodies["ground"])
+
+    assert ground["baker"] == words
+
+
+@pytest.mark.requirement("RUN-ROUTE-001")
+def test_a_reference_parts_words_and_what_edges_bring_has_no_say() -> None:
+    story = routed("ov${{ needs.a }}en soup${{ run.id }}", needs=["a"])
+
+    assert json.loads(story.one("route.decided").bodies["ground"]) == {"baker": [], "cook": ["soup"]}
+
+
+@pytest.mark.requirement("RUN-ROUTE-002")
+def test_every_instance_is_routed() -> None:
+    source = {**RUN, "output": {"type": "array"}}
+    each = {"lane": "auto", "instruction": "Soup.", "foreach": {"task": "a", "as": "item", "max": 2}}
+    roster = {**ROSTER, "agents": {"operator": {"adapter": "shell"}, **AGENTS}}
+
+    story = run({"a": source, "each": each}, outputs(a=[1, 2], each="x"), roster=roster)
+
+    assert [entry.data["task"] for entry in story.of("route.decided")] == ["each[0]", "each[1]"]

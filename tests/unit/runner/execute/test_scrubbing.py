@@ -1,0 +1,147 @@
+"""Secrets stay out of the record, however they are written."""
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from forum_adapters.base import ErrorKind, Executable, Failure, Reply
+from forum_runner.app.preparing import NoCredentialError, Prepared, with_secrets
+from forum_runner.canonical import canonical
+from forum_runner.errors import UsageError
+from forum_runner.execute.scrubbing import Scrubber
+from unit.runner.execute.small_runs import RUN, WORK, outputs, plan_of, run
+
+KEY = 'k"y+1 é'
+SCRUBBER = Scrubber({"KEY": KEY})
+
+
+@pytest.mark.requirement("RUN-SECRET-001")
+@pytest.mark.parametrize(
+    "written",
+    [
+        KEY.encode(),
+        json.dumps(KEY, ensure_ascii=False).encode()[1:-1],
+        b"k%22y%2B1%20%C3%A9",
+        b"k%22y%2B1+%C3%A9",
+        KEY.encode().hex().encode(),
+        KEY.encode().hex().upper().encode(),
+    ],
+)
+def test_a_secret_is_found_in_every_form(written: bytes) -> None:
+    assert SCRUBBER.data(b"<" + written + b">") == b"<[scrubbed: KEY]>"
+
+
+@pytest.mark.requirement("RUN-SECRET-001")
+@pytest.mark.parametrize("encode", [base64.b64encode, base64.urlsafe_b64encode])
+@pytest.mark.parametrize("before", [b"", b"u", b"us", b"use", b"user:"])
+def test_a_secret_is_found_inside_base64(encode: Any, before: bytes) -> None:
+    secret = bytes(range(0xF0, 0x100)).hex()
+    written = encode(before + secret.encode() + b":rest")
+
+    scrubbed = Scrubber({"KEY": secret}).data(written)
+
+    assert b"[scrubbed: KEY]" in scrubbed
+    # At most the characters that the secret shares with its neighbours are left.
+    assert len(scrubbed) - len(b"[scrubbed: KEY]") <= len(written) - len(secret) * 8 // 6 + 2
+
+
+@pytest.mark.requirement("RUN-SECRET-001")
+def test_the_longest_form_goes_first() -> None:
+    scrubber = Scrubber({"SHORT": "abcd", "LONG": "abcdefgh"})
+
+    assert scrubber.data(b"abcdefgh abcd") == b"[scrubbed: LONG] [scrubbed: SHORT]"
+
+
+@pytest.mark.requirement("RUN-SECRET-001")
+@pytest.mark.parametrize(("value", "scrubbed"), [("abc", b"abc"), ("abcd", b"[scrubbed: KEY]")])
+def test_a_value_of_three_characters_is_left_alone(value: str, scrubbed: bytes) -> None:
+    assert Scrubber({"KEY": value}).data(value.encode()) == scrubbed
+
+
+@pytest.mark.requirement("RUN-SECRET-002")
+def test_a_reply_is_scrubbed_in_all_its_parts() -> None:
+    reply = Reply(
+        content=b"hunter2\n",
+        failure=Failure(ErrorKind.NETWORK, "at hunter2", 5),
+        executable=Executable("/bin/hunter2", "0" * 64),
+        stderr=b"hunter2",
+        model="hunter2",
+        finish="hunter2",
+    )
+
+    gone = "[scrubbed: KEY]"
+    assert Scrubber({"KEY": "hunter2"}).reply(reply) == Reply(
+        content=gone.encode(),
+        failure=Failure(ErrorKind.NETWORK, f"at {gone}", 5),
+        executable=Executable(f"/bin/{gone}", "0" * 64),
+        stderr=gone.encode(),
+        model=gone,
+        finish=gone,
+    )
+
+
+@pytest.mark.requirement("RUN-SECRET-002")
+def test_what_is_handed_on_is_what_the_record_holds() -> None:
+    task = {**WORK, "needs": ["a"]}
+
+    story = run({"a": RUN, "out": task}, outputs(a="key: hunter2", out="x"), scrubbed={"KEY": "hunter2"})
+
+    assert story.one("task.finished", "a").bodies == {"output": b"key: [scrubbed: KEY]"}
+    assert story.one("edge.delivered").bodies == {"value": b"key: [scrubbed: KEY]"}
+
+
+def prepared(plan: Any, answers: Any = None) -> Prepared:
+    return Prepared(plan, canonical(plan), Path(), "workflow.yaml", answers)
+
+
+def with_token(instruction: str = "Use ${{ inputs.token }}.") -> Any:
+    return plan_of({"a": {**WORK, "instruction": instruction}}, inputs={"token": {"type": "string", "secret": True}})
+
+
+@pytest.mark.requirement("RUN-SECRET-003")
+def test_a_secret_that_stands_in_the_plan_is_refused() -> None:
+    with pytest.raises(UsageError, match="the value of token stands in the workflow"):
+        with_secrets(prepared(with_token("Use hunter2 for ${{ inputs.token }}.")), {"token": "hunter2"})
+
+
+@pytest.mark.requirement("RUN-SECRET-003")
+def test_a_secret_that_stands_in_the_script_is_refused() -> None:
+    with pytest.raises(UsageError, match="the value of token stands in the script"):
+        with_secrets(prepared(with_token(), [{"output": "hunter2"}]), {"token": "hunter2"})
+
+
+@pytest.mark.requirement("RUN-SECRET-003")
+def test_a_secret_without_a_value_is_refused() -> None:
+    with pytest.raises(UsageError, match="the secret input 'token' has no value"):
+        with_secrets(prepared(with_token()), {})
+
+
+@pytest.mark.requirement("RUN-SECRET-003")
+def test_a_script_needs_no_secret() -> None:
+    assert with_secrets(prepared(with_token(), []), {}).secrets == {"token": "[secret: token]"}
+
+
+@pytest.mark.requirement("RUN-SECRET-001", "RUN-SECRET-003", "RUN-EXIT-001")
+def test_a_credential_is_scrubbed_and_a_run_without_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    adapter = {"type": "openai", "base_url": "http://127.0.0.1:1/v1", "model": "m", "api_key_env": "MODEL_KEY"}
+    roster = {"adapters": {"m": adapter}, "agents": {"writer": {"adapter": "m"}}}
+    plan = plan_of({"a": WORK}, roster=roster, policy={"allow": {"env": ["MODEL_KEY"]}})
+
+    monkeypatch.setenv("MODEL_KEY", "hunter2")
+    assert with_secrets(prepared(plan), {}).scrubbed == {"MODEL_KEY": "hunter2"}
+
+    monkeypatch.delenv("MODEL_KEY")
+    with pytest.raises(NoCredentialError) as refused:
+        with_secrets(prepared(plan), {})
+    assert refused.value.exit_code == 8
+
+
+@pytest.mark.requirement("RUN-SECRET-001")
+def test_variables_that_the_policy_names_are_scrubbed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEPLOY_TOKEN", "hunter2")
+    plan = plan_of({"a": WORK}, policy={"privacy": {"scrub_env": ["DEPLOY_TOKEN", "NOT_SET"]}})
+
+    assert with_secrets(prepared(plan), {}).scrubbed == {"DEPLOY_TOKEN": "hunter2"}
