@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+import rfc8785
 
 from forum_adapters.base import Attempt, ErrorKind, Failure, Prompt, Reply, Usage
 
@@ -146,8 +147,8 @@ def _reply(written: Mapping[str, Any], is_structured: bool, is_program: bool) ->
         return Reply(failure=failure, usage=usage, exit_status=exit_status)
     output = written["output"]
     is_text = isinstance(output, str) and not is_structured
-    text = output if is_text else json.dumps(output, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
-    return Reply(content=text.encode(), usage=usage, exit_status=0 if is_program else None)
+    content = output.encode() if is_text else rfc8785.dumps(output)
+    return Reply(content=content, usage=usage, exit_status=0 if is_program else None)
 
 
 def _known(usage: Mapping[str, Any]) -> dict[str, int]:

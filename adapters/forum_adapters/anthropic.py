@@ -1,0 +1,83 @@
+"""The adapter for servers of messages: `POST {base_url}/messages`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from forum_adapters.base import Attempt, Usage
+from forum_adapters.dialect import a_list, a_text, an_object, read_document, schema_of, text_of_blocks
+from forum_adapters.draft import Draft, is_count, usage_of
+from forum_adapters.event_stream import Event
+from forum_adapters.model_server import ModelServer
+
+_VERSION = "2023-06-01"
+
+
+class AnthropicAdapter(ModelServer):
+    def __init__(self, name: str, settings: Mapping[str, Any]) -> None:
+        super().__init__(name, settings, Messages())
+
+
+class Messages:
+    path = "messages"
+
+    def headers(self, key: str) -> dict[str, str]:
+        version = {"anthropic-version": _VERSION}
+        return {**version, "x-api-key": key} if key else version
+
+    def body(self, attempt: Attempt, settings: Mapping[str, Any]) -> dict[str, Any]:
+        prompt = attempt.prompt
+        body: dict[str, Any] = {
+            "model": settings["model"],
+            "messages": [{"role": "user", "content": prompt.text}],
+            "max_tokens": attempt.limits.max_tokens,
+            "stream": settings.get("stream", True),
+        }
+        if prompt.system:
+            body["system"] = prompt.system
+        if "temperature" in settings:
+            body["temperature"] = settings["temperature"]
+        schema = schema_of(attempt, settings)
+        if schema is not None:
+            # A server that does not know the field leaves it unread, as llama.cpp does, or refuses the request.
+            body["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
+        return body
+
+    def take_whole(self, document: Mapping[str, Any], draft: Draft) -> None:
+        self._take_message(document, draft)
+        draft.add(text_of_blocks(a_list(document.get("content"), "content"), "content"))
+
+    def take_event(self, event: Event, draft: Draft) -> None:
+        """Events of other types may come at any time, and mean nothing here."""
+        document = read_document(event.data)
+        match document.get("type"):
+            case "message_start":
+                self._take_message(an_object(document.get("message"), "message"), draft)
+            case "content_block_start":
+                draft.add(text_of_blocks([document.get("content_block")], "content_block"))
+            case "content_block_delta":
+                delta = an_object(document.get("delta"), "delta")
+                if delta.get("type") == "text_delta":
+                    draft.add(a_text(delta.get("text"), "text"))
+            case "message_delta":
+                draft.count(document.get("usage"))
+                self._take_finish(an_object(document.get("delta"), "delta"), draft)
+            case "message_stop":
+                draft.is_ended = True
+
+    def usage(self, counts: Mapping[str, Any]) -> Usage | None:
+        """This format counts the tokens that came from a cache, and those that went into one, beside the others."""
+        read = counts.get("cache_read_input_tokens", 0)
+        parts = (counts.get("input_tokens"), read, counts.get("cache_creation_input_tokens", 0))
+        if not all(is_count(part) for part in parts):
+            return None
+        return usage_of(sum(parts), read, counts.get("output_tokens"))
+
+    def _take_message(self, message: Mapping[str, Any], draft: Draft) -> None:
+        draft.model = a_text(message.get("model"), "model")
+        draft.count(message.get("usage"))
+        self._take_finish(message, draft)
+
+    def _take_finish(self, message: Mapping[str, Any], draft: Draft) -> None:
+        draft.finish = a_text(message.get("stop_reason"), "stop_reason") or draft.finish

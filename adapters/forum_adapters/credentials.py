@@ -1,0 +1,84 @@
+"""The key of a server: where it is read, and how it is kept out of what we say."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import os
+import re
+from collections.abc import Iterator
+from urllib.parse import quote, quote_plus
+
+from forum_adapters.base import ErrorKind
+from forum_adapters.failures import CallFailed
+
+_SCRUBBED = "[scrubbed]"
+_FITS_HEADER = re.compile(r"[!-~]+")
+# A shorter piece of base64 could stand in any text by chance.
+_MIN_PIECE_CHARS = 8
+_MAX_QUOTED_CHARS = 600
+_MAX_CONSIDERED_CHARS = 4_000
+
+
+class Secret:
+    """A value that does not show itself, and takes itself out of what others say."""
+
+    __slots__ = ("_forms", "_value")
+
+    def __init__(self, value: str = "") -> None:
+        self._value = value
+        forms = sorted({form for form in _forms(value) if form}, key=len, reverse=True)
+        self._forms = re.compile("|".join(map(re.escape, forms))) if forms else None
+
+    def __repr__(self) -> str:
+        return "Secret()"
+
+    def reveal(self) -> str:
+        return self._value
+
+    def scrub(self, text: str) -> str:
+        return self._forms.sub(_SCRUBBED, text) if self._forms else text
+
+    def quote(self, text: str, max_chars: int = _MAX_QUOTED_CHARS) -> str:
+        """Another's words, fit for one line of ours."""
+        # Scrub before anything is cut: half a key is too much as well.
+        considered = self.scrub(text)[:_MAX_CONSIDERED_CHARS]
+        # A space in place of each control character: without it, a key that was pulled apart would come together.
+        line = "".join(char if char.isprintable() else " " for char in considered)
+        return " ".join(line.split())[:max_chars]
+
+
+def read_key(variable: str | None) -> Secret:
+    """The key, as it is in the environment at this moment; an empty one if no variable is named."""
+    if variable is None:
+        return Secret()
+    value = os.environ.get(variable, "")
+    if not value:
+        raise CallFailed(ErrorKind.AUTH, f"the environment variable {variable}, which holds the key, is not set")
+    if not _FITS_HEADER.fullmatch(value):
+        message = f"the key in {variable} has characters that no key has, such as a space or a line's end"
+        raise CallFailed(ErrorKind.AUTH, message)
+    return Secret(value)
+
+
+def _forms(value: str) -> Iterator[str]:
+    """The value as it stands, and as it looks inside of JSON, of HTML, of a URL and of base64."""
+    yield value
+    yield json.dumps(value)[1:-1]
+    yield html.escape(value)
+    for encoded in (quote(value, safe=""), quote(value), quote_plus(value)):
+        yield encoded
+        yield re.sub("%..", lambda found: found[0].lower(), encoded)
+    yield from _in_base64(value.encode())
+
+
+def _in_base64(value: bytes) -> Iterator[str]:
+    yield base64.b64encode(value).decode()
+    for before in range(3):
+        # Where other text stands before and after it, the characters at the ends are not its own alone.
+        encoded = base64.b64encode(bytes(before) + value).decode()
+        own = encoded[(before * 8 + 5) // 6 : (before + len(value)) * 8 // 6]
+        if len(own) >= _MIN_PIECE_CHARS:
+            yield own
+            yield own.replace("+", "-").replace("/", "_")

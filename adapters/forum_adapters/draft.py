@@ -1,0 +1,110 @@
+"""An answer as it comes: its text, why it ended, and what it cost, in the words of the server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from forum_adapters.base import ErrorKind, Usage
+from forum_adapters.failures import CallFailed
+
+_MAX_COUNT = 2**53 - 1
+_FINISHES: Mapping[str, ErrorKind | None] = {
+    "stop": None,
+    "end_turn": None,
+    "stop_sequence": None,
+    "length": ErrorKind.OUTPUT_LIMIT,
+    "max_tokens": ErrorKind.OUTPUT_LIMIT,
+    "model_context_window_exceeded": ErrorKind.CONTEXT_LENGTH,
+    "content_filter": ErrorKind.CONTENT_FILTER,
+    "refusal": ErrorKind.CONTENT_FILTER,
+    "tool_calls": ErrorKind.MALFORMED,
+    "function_call": ErrorKind.MALFORMED,
+    "tool_use": ErrorKind.MALFORMED,
+}
+
+
+@dataclass(slots=True)
+class Draft:
+    """`counts` is the server's usage as it told it; `is_asked` says that it can have heard the question, `is_ended` that
+    all of the answer came, a stream's end marker included."""
+
+    max_bytes: int
+    model: str = ""
+    finish: str = ""
+    refusal: str = ""
+    counts: dict[str, Any] = field(default_factory=dict)
+    is_asked: bool = False
+    is_ended: bool = False
+    _pieces: list[str] = field(default_factory=list)
+    _size: int = 0
+
+    def add(self, text: str) -> None:
+        encoded = text.encode("utf-8", "surrogatepass")
+        room = self.max_bytes - self._size
+        if len(encoded) > room:
+            self._pieces.append(encoded[:room].decode("utf-8", "ignore"))
+            raise CallFailed(ErrorKind.OUTPUT_LIMIT, f"the answer has more than {self.max_bytes} bytes")
+        self._pieces.append(text)
+        self._size += len(encoded)
+
+    def count(self, usage: Any) -> None:
+        """A later count takes the place of an earlier one: servers tell running totals."""
+        if isinstance(usage, dict):
+            self.counts.update((name, value) for name, value in usage.items() if value is not None)
+
+    @property
+    def has_begun(self) -> bool:
+        return bool(self._pieces or self.counts)
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether `counts` are those of the whole answer: what is told before its end is only a part."""
+        return self.is_ended or bool(self.finish)
+
+    @property
+    def content(self) -> bytes:
+        return self._text("replace").encode()
+
+    def check(self, cut_at_tokens: int) -> None:
+        """Raises unless this is a whole answer."""
+        if self.refusal:
+            raise CallFailed(ErrorKind.CONTENT_FILTER, f"the model refused: {self.refusal}")
+        if not self.finish:
+            raise CallFailed(ErrorKind.MALFORMED, "the answer does not say why it ended")
+        kind = _FINISHES.get(self.finish, ErrorKind.MALFORMED)
+        if kind is not None:
+            raise CallFailed(kind, self._reason(kind, cut_at_tokens))
+        try:
+            text = self._text("strict")
+        except UnicodeDecodeError:
+            raise CallFailed(ErrorKind.MALFORMED, "the answer holds half of a character") from None
+        if not text:
+            raise CallFailed(ErrorKind.MALFORMED, "the answer is empty")
+
+    def _text(self, errors: str) -> str:
+        # A character beyond U+FFFF may come as two escapes, each in a piece of its own: UTF-16 joins the halves.
+        return "".join(self._pieces).encode("utf-16-le", "surrogatepass").decode("utf-16-le", errors)
+
+    def _reason(self, kind: ErrorKind, cut_at_tokens: int) -> str:
+        if self.finish not in _FINISHES:
+            return f"the answer ended for a reason that is not known: '{self.finish}'"
+        return {
+            ErrorKind.OUTPUT_LIMIT: f"the answer was cut at {cut_at_tokens} tokens",
+            ErrorKind.CONTEXT_LENGTH: "the answer was cut where the model's context was full",
+            ErrorKind.CONTENT_FILTER: "the answer was withheld by the server's content filter",
+            ErrorKind.MALFORMED: "the model asked for a tool, and was offered none",
+        }[kind]
+
+
+def usage_of(input_tokens: Any, cached_input_tokens: Any, output_tokens: Any) -> Usage | None:
+    """None if nobody counted, or if what was counted cannot be."""
+    counts = (input_tokens, cached_input_tokens, output_tokens)
+    if not all(is_count(count) for count in counts) or cached_input_tokens > input_tokens:
+        return None
+    return Usage(*counts)
+
+
+def is_count(value: Any) -> bool:
+    return type(value) is int and 0 <= value <= _MAX_COUNT

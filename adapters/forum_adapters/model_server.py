@@ -1,0 +1,173 @@
+"""The adapter for a model behind HTTP, whatever the format: its address, its key, its connections."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import ssl
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import cache
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import Any
+
+import httpx
+
+from forum_adapters.base import Attempt, ErrorKind, Failure, Reply, Usage
+from forum_adapters.credentials import Secret, read_key
+from forum_adapters.dialect import Dialect, schema_of
+from forum_adapters.draft import Draft
+from forum_adapters.exchange import Call, ask, unreachable
+from forum_adapters.failures import CallFailed
+from forum_adapters.hosts import is_allowed, shown
+from forum_adapters.lanes import Lanes
+
+_HEADERS = {"user-agent": "forum", "content-type": "application/json", "accept-encoding": "identity"}
+# Shorter than the 5 s after which common servers close an idle connection, lest a call be sent into a closing one.
+_IDLE_S = 3
+_PROBE_S = 5
+_MAX_WORD_CHARS = 256
+_MAX_PORT = 65_535
+# An answer all the same: a server need not list its models.
+_UNLISTED = (404, 405)
+# Said in place of an answer they are a refusal, which is free. In the middle of one they are a cut, which is not.
+_BUSY = (ErrorKind.MODEL_UNAVAILABLE, ErrorKind.RATE_LIMITED)
+
+
+class ModelServer:
+    """How many calls run at a time is the runner's business: there is no limit to it here."""
+
+    def __init__(self, name: str, settings: Mapping[str, Any], dialect: Dialect) -> None:
+        self.name = name
+        self._settings = settings
+        self._dialect = dialect
+        self._client: httpx.AsyncClient | None = None
+
+    async def answer(self, attempt: Attempt) -> Reply:
+        limits = attempt.limits
+        draft = Draft(limits.max_output_bytes)
+        secret = Secret()
+        failure = None
+        try:
+            secret = read_key(self._settings.get("api_key_env"))
+            call = self._call(attempt, secret)
+            async with asyncio.timeout(limits.timeout_ms / 1_000):
+                await ask(self._connections(), call, self._dialect, draft)
+        except CallFailed as failed:
+            failure = failed.failure
+        except TimeoutError:
+            if not draft.is_ended:
+                failure = Failure(ErrorKind.TIMEOUT, f"the answer was not whole after {limits.timeout_ms} ms")
+        return self._reply(draft, secret, failure, limits.max_tokens)
+
+    async def probe(self) -> str | None:
+        secret = Secret()
+        try:
+            secret = read_key(self._settings.get("api_key_env"))
+            return await self._probe(secret)
+        except CallFailed as failed:
+            return secret.quote(failed.failure.message)
+
+    async def close(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+    async def _probe(self, secret: Secret) -> str | None:
+        url = self._url("models")
+        request = self._connections().stream("GET", url, headers=self._headers(secret), timeout=None)
+        try:
+            async with asyncio.timeout(_PROBE_S), request as response:
+                status = response.status_code
+        except TimeoutError:
+            return f"{shown(url)} did not answer within {_PROBE_S} s"
+        except httpx.TransportError as error:
+            raise unreachable(error, url) from error
+        if status in (401, 403):
+            variable = self._settings.get("api_key_env")
+            return f"the key in {variable} is refused" if variable else f"{shown(url)} asks for a key: 'api_key_env'"
+        is_there = 200 <= status < 300 or status in _UNLISTED
+        return None if is_there else f"{shown(url)} answered {status}"
+
+    def _reply(self, draft: Draft, secret: Secret, failure: Failure | None, max_tokens: int) -> Reply:
+        usage = self._usage(draft)
+        if failure is None:
+            try:
+                draft.check(usage.output_tokens if usage else max_tokens)
+            except CallFailed as failed:
+                failure = failed.failure
+        if failure is not None:
+            kind = ErrorKind.NETWORK if failure.kind in _BUSY and draft.has_begun else failure.kind
+            failure = Failure(kind, secret.quote(failure.message), failure.retry_after_ms)
+        model, finish = (secret.quote(word, _MAX_WORD_CHARS) for word in (draft.model, draft.finish))
+        return Reply(draft.content, failure, usage, model=model, finish=finish)
+
+    def _usage(self, draft: Draft) -> Usage | None:
+        """Nothing, if the server cannot have heard of the call: such a call costs nothing."""
+        if not draft.is_asked:
+            return Usage()
+        return self._dialect.usage(draft.counts) if draft.is_counted else None
+
+    def _call(self, attempt: Attempt, secret: Secret) -> Call:
+        url = self._url(self._dialect.path)
+        if not is_allowed(url, attempt.site.hosts):
+            raise CallFailed(ErrorKind.INVALID_REQUEST, f"the policy does not allow the host '{shown(url)}'")
+        body = json.dumps(self._dialect.body(attempt, self._settings)).encode()
+        return Call(
+            url=url,
+            body=body,
+            limits=attempt.limits,
+            connect_timeout_ms=self._settings.get("connect_timeout_ms", attempt.limits.timeout_ms),
+            has_schema=schema_of(attempt, self._settings) is not None,
+            headers={**self._headers(secret), "content-length": str(len(body))},
+        )
+
+    def _url(self, path: str) -> httpx.URL:
+        base_url = self._settings["base_url"]
+        with suppress(httpx.InvalidURL):
+            url = httpx.URL(f"{base_url.rstrip('/')}/{path}")
+            if url.host and (url.port or 0) <= _MAX_PORT:
+                return url
+        raise CallFailed(ErrorKind.INVALID_REQUEST, f"'{base_url}' is no address of a server")
+
+    def _headers(self, secret: Secret) -> dict[str, str]:
+        return {**_HEADERS, **self._dialect.headers(secret.reveal())}
+
+    def _connections(self) -> httpx.AsyncClient:
+        if self._client is None:
+            self._client = httpx.AsyncClient(
+                transport=self._lanes(),
+                trust_env=False,
+                follow_redirects=False,
+                # A cookie would tie one task's call to another's.
+                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+            )
+        return self._client
+
+    def _lanes(self) -> Lanes:
+        proxy = self._proxy()
+        limits = httpx.Limits(max_connections=1, keepalive_expiry=_IDLE_S)
+        try:
+            return Lanes(lambda: httpx.AsyncHTTPTransport(_trust(), trust_env=False, limits=limits, proxy=proxy))
+        except (ValueError, ImportError, httpx.InvalidURL):
+            # Their messages show the address, and it may hold a password.
+            message = f"the proxy's address in {self._settings['proxy_env']} is none that can be used"
+            raise CallFailed(ErrorKind.INVALID_REQUEST, message) from None
+
+    def _proxy(self) -> str | None:
+        variable = self._settings.get("proxy_env")
+        if variable is None:
+            return None
+        address = os.environ.get(variable, "")
+        if not address:
+            # Without it the call would go a way that the roster's writer did not mean.
+            message = f"the environment variable {variable}, which holds the proxy's address, is not set"
+            raise CallFailed(ErrorKind.INVALID_REQUEST, message)
+        return address
+
+
+@cache
+def _trust() -> ssl.SSLContext:
+    """Takes a while to read, so it is read once."""
+    return httpx.create_ssl_context(trust_env=False)

@@ -1,0 +1,79 @@
+"""The adapter for servers of chat completions: `POST {base_url}/chat/completions`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from forum_adapters.base import Attempt, Usage
+from forum_adapters.dialect import a_list, a_text, an_object, malformed, read_document, schema_of, text_of_blocks
+from forum_adapters.draft import Draft, usage_of
+from forum_adapters.event_stream import Event
+from forum_adapters.model_server import ModelServer
+
+_END = b"[DONE]"
+
+
+class OpenAIAdapter(ModelServer):
+    def __init__(self, name: str, settings: Mapping[str, Any]) -> None:
+        super().__init__(name, settings, ChatCompletions())
+
+
+class ChatCompletions:
+    path = "chat/completions"
+
+    def headers(self, key: str) -> dict[str, str]:
+        return {"authorization": f"Bearer {key}"} if key else {}
+
+    def body(self, attempt: Attempt, settings: Mapping[str, Any]) -> dict[str, Any]:
+        prompt = attempt.prompt
+        is_stream = settings.get("stream", True)
+        body: dict[str, Any] = {
+            "model": settings["model"],
+            "messages": [{"role": "user", "content": prompt.text}],
+            "max_tokens": attempt.limits.max_tokens,
+            "stream": is_stream,
+        }
+        if prompt.system:
+            body["messages"].insert(0, {"role": "system", "content": prompt.system})
+        if is_stream:
+            body["stream_options"] = {"include_usage": True}
+        if "temperature" in settings:
+            body["temperature"] = settings["temperature"]
+        schema = schema_of(attempt, settings)
+        if schema is not None:
+            # Not `strict`: that takes only schemas that require every property and allow no other.
+            body["response_format"] = {"type": "json_schema", "json_schema": {"name": "output", "schema": schema}}
+        return body
+
+    def take_whole(self, document: Mapping[str, Any], draft: Draft) -> None:
+        choices = a_list(document.get("choices"), "choices")
+        if not choices:
+            raise malformed("the answer's 'choices' are empty")
+        self._take(document, choices[0], "message", draft)
+
+    def take_event(self, event: Event, draft: Draft) -> None:
+        if event.data.strip() == _END:
+            draft.is_ended = True
+            return
+        document = read_document(event.data)
+        choices = a_list(document.get("choices") or [], "choices")
+        # The chunk that tells the usage has no choice.
+        self._take(document, choices[0] if choices else {"delta": {}}, "delta", draft)
+
+    def usage(self, counts: Mapping[str, Any]) -> Usage | None:
+        details = counts.get("prompt_tokens_details", {})
+        if not isinstance(details, dict):
+            return None
+        cached = details.get("cached_tokens")
+        return usage_of(counts.get("prompt_tokens"), 0 if cached is None else cached, counts.get("completion_tokens"))
+
+    def _take(self, document: Mapping[str, Any], choice: Any, name: str, draft: Draft) -> None:
+        draft.model = a_text(document.get("model"), "model") or draft.model
+        draft.count(document.get("usage"))
+        choice = an_object(choice, "choices")
+        draft.finish = a_text(choice.get("finish_reason"), "finish_reason") or draft.finish
+        part = an_object(choice.get(name), name)
+        draft.refusal += a_text(part.get("refusal"), "refusal")
+        content = part.get("content")
+        draft.add(text_of_blocks(content, "content") if isinstance(content, list) else a_text(content, "content"))

@@ -1,0 +1,180 @@
+"""A model server that does what a test tells it to: real HTTP on a real port, both formats, any fault.
+
+    with FaultyServer() as server:
+        server.will(refuses(429, headers={"retry-after": "1"}), says("all is well"))
+        ...  # let something ask server.base_url
+        assert server.received[0].headers["authorization"] == "Bearer key"
+
+Steps are taken in turn, one for each request; after the last of them `otherwise` answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import socket
+import ssl
+import struct
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import quote
+
+from servers.formats import Format, Said, streamed_answer, whole_answer
+from servers.http_bytes import Received, chunked, json_response, read_request
+
+_START_S = 10
+_RESET_ON_CLOSE = struct.pack("ii", 1, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Nothing is sent for a while; it ends early if the client goes away."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The connection is closed, or reset."""
+
+    is_reset: bool = False
+
+
+# All that wait at one barrier go on together.
+Act = bytes | Pause | Cut | asyncio.Barrier
+Step = Callable[[Received], Iterable[Act]]
+
+
+def does(*acts: Act) -> Step:
+    """The same, whatever was asked."""
+    return lambda _: acts
+
+
+def says(*pieces: str, **fields: Any) -> Step:
+    """A whole answer, in the format of the request, streamed if it asks for that. The fields are those of `Said`."""
+    said = Said(pieces, **fields) if pieces else Said(**fields)
+
+    def step(received: Received) -> list[bytes]:
+        format_ = Format.of_path(received.path)
+        if received.document.get("stream"):
+            return chunked(streamed_answer(format_, said))
+        return [json_response(200, whole_answer(format_, said))]
+
+    return step
+
+
+def refuses(status: int, message: str = "no", headers: Mapping[str, str] | None = None, **labels: str | int) -> Step:
+    """An error, in the shape that both formats share; `labels` are its type and code."""
+    return does(json_response(status, {"error": {"message": message, **labels}}, headers))
+
+
+def gives_the_key_away(status: int) -> Step:
+    """An error that repeats the key: as it is, in base64 and URL-encoded, in its text and in a header."""
+
+    def step(received: Received) -> list[bytes]:
+        key = received.headers.get("x-api-key") or received.headers["authorization"].removeprefix("Bearer ")
+        forms = (key, base64.b64encode(key.encode()).decode(), quote(key, safe=""))
+        document = {"error": {"message": f"the key {forms[0]}, or {forms[1]}, or {forms[2]}, is wrong"}}
+        return [json_response(status, document, {"x-echo": key})]
+
+    return step
+
+
+class FaultyServer:
+    """Runs in a thread of its own. `received` and `connections` are kept for tests to look at."""
+
+    def __init__(self, otherwise: Step | None = None, tls: ssl.SSLContext | None = None) -> None:
+        self._tls = tls
+        self.otherwise = otherwise or says()
+        self.received: list[Received] = []
+        self.connections = 0
+        self._steps: deque[Step] = deque()
+        self._open: set[asyncio.Task[None]] = set()
+        self._is_idle = threading.Event()
+        self._is_idle.set()
+        self._is_listening = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        assert self._is_listening.wait(_START_S), "the server did not start"
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._loop.call_soon_threadsafe(self._stopped.set)
+        self._thread.join()
+
+    @property
+    def base_url(self) -> str:
+        return f"{'https' if self._tls else 'http'}://127.0.0.1:{self.port}/v1"
+
+    def will(self, *steps: Step) -> None:
+        self._steps.extend(steps)
+
+    def wait_until_idle(self, timeout_s: float) -> bool:
+        """Whether all connections were closed, by either side, within the time."""
+        return self._is_idle.wait(timeout_s)
+
+    async def _run(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._stopped = asyncio.Event()
+        server = await asyncio.start_server(self._accept, "127.0.0.1", 0, ssl=self._tls)
+        self.port: int = server.sockets[0].getsockname()[1]
+        self._is_listening.set()
+        await self._stopped.wait()
+        server.close()
+        for task in self._open:
+            task.cancel()
+        await asyncio.gather(*self._open, return_exceptions=True)
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self.connections += 1
+        self._open.add(task)
+        self._is_idle.clear()
+        try:
+            with suppress(ConnectionError, asyncio.CancelledError):
+                await self._serve(reader, writer)
+        finally:
+            writer.close()
+            self._open.discard(task)
+            if not self._open:
+                self._is_idle.set()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while (received := await read_request(reader)) is not None:
+            self.received.append(received)
+            step = self._steps.popleft() if self._steps else self.otherwise
+            for act in step(received):
+                match act:
+                    case bytes():
+                        writer.write(act)
+                        await writer.drain()
+                    case Pause():
+                        await _wait(reader, act.seconds)
+                    case asyncio.Barrier():
+                        await act.wait()
+                    case Cut():
+                        _close(writer, is_reset=act.is_reset)
+                        return
+
+
+async def _wait(reader: asyncio.StreamReader, seconds: float) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await reader.read(1)
+            raise ConnectionAbortedError("the client went away")
+
+
+def _close(writer: asyncio.StreamWriter, *, is_reset: bool) -> None:
+    if is_reset:
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
+    writer.close()

@@ -1,0 +1,163 @@
+"""The format of messages: what is asked, and what only this format answers."""
+
+from typing import Any
+
+import pytest
+
+from forum_adapters.anthropic import Messages
+from forum_adapters.base import ErrorKind, Failure, Prompt, Reply, Usage
+from servers.asking import ask_at, attempt
+from servers.faulty import FaultyServer, does
+from servers.formats import Format, Said, event, streamed_answer
+from servers.http_bytes import chunked, json_response
+
+SCHEMA = {"type": "object", "properties": {"n": {"type": "integer", "minimum": 1}}}
+
+
+def sent(prompt: Prompt, **settings: Any) -> dict[str, Any]:
+    with FaultyServer() as server:
+        ask_at(Format.ANTHROPIC, server.base_url, attempt(prompt), **settings)
+    (received,) = server.received
+    assert (received.method, received.path) == ("POST", "/v1/messages")
+    document: dict[str, Any] = received.document
+    return document
+
+
+def answered(**fields: Any) -> Reply:
+    document = {"type": "message", "model": "m", "content": [], "stop_reason": "end_turn", **fields}
+    with FaultyServer() as server:
+        server.will(does(json_response(200, document)))
+        return ask_at(Format.ANTHROPIC, server.base_url, stream=False)
+
+
+def streamed(*documents: dict[str, Any]) -> Reply:
+    """Between the beginning and the end of an answer."""
+    first, *_, end, stop = streamed_answer(Format.ANTHROPIC, Said())
+    events = [first, *(event(document, document["type"]) for document in documents), end, stop]
+    with FaultyServer() as server:
+        server.will(does(*chunked(events)))
+        return ask_at(Format.ANTHROPIC, server.base_url)
+
+
+def test_everything_that_can_be_asked() -> None:
+    body = sent(Prompt(system="Be brief.", text="Hi \ud800", output_schema=SCHEMA), temperature=0.5)
+
+    assert body == {
+        "model": "small",
+        "system": "Be brief.",
+        "messages": [{"role": "user", "content": "Hi \ud800"}],
+        "max_tokens": 64,
+        "temperature": 0.5,
+        "stream": True,
+        "output_config": {"format": {"type": "json_schema", "schema": SCHEMA}},
+    }
+
+
+def test_nothing_is_asked_that_nobody_set() -> None:
+    body = sent(Prompt(text="Hi"), stream=False)
+
+    assert body == {
+        "model": "small",
+        "messages": [{"role": "user", "content": "Hi"}],
+        "max_tokens": 64,
+        "stream": False,
+    }
+
+
+def test_a_schema_can_be_left_to_the_prompt() -> None:
+    assert "output_config" not in sent(Prompt(text="Hi", output_schema=SCHEMA), structured_output="prompt")
+
+
+def test_only_blocks_of_text_are_the_answer() -> None:
+    blocks = [
+        {"type": "thinking", "thinking": "hm"},
+        {"type": "text", "text": "yes"},
+        {"type": "text", "text": ", no"},
+    ]
+
+    assert answered(content=blocks).content == b"yes, no"
+
+
+def test_only_deltas_of_text_are_the_answer() -> None:
+    reply = streamed(
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": "h"}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "m"}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "signature_delta", "signature": "x"}},
+        {"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": "ye"}},
+        {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": "s"}},
+        {"type": "ping"},
+        {"type": "invented_tomorrow", "content_block": 7},
+    )
+
+    assert (reply.content, reply.failure, reply.usage) == (b"yes", None, Usage(10, 4, 5))
+
+
+@pytest.mark.parametrize(
+    ("fields", "place"),
+    [
+        ({"content": "yes"}, "content"),
+        ({"content": None}, "content"),
+        ({"content": ["yes"]}, "content"),
+        ({"content": [{"type": "text", "text": 7}]}, "content"),
+        ({"model": 7}, "model"),
+        ({"stop_reason": ["end_turn"]}, "stop_reason"),
+    ],
+)
+def test_a_field_of_the_wrong_type_is_malformed(fields: dict[str, Any], place: str) -> None:
+    reply = answered(**fields)
+
+    assert reply.failure is not None
+    assert reply.failure.kind is ErrorKind.MALFORMED
+    assert reply.failure.message.startswith(f"the answer's '{place}' is no ")
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"type": "message_start"},
+        {"type": "content_block_start", "content_block": "x"},
+        {"type": "content_block_delta"},
+        {"type": "content_block_delta", "delta": {"type": "text_delta", "text": 7}},
+        {"type": "message_delta", "delta": []},
+    ],
+)
+def test_an_event_of_the_wrong_shape_is_malformed(document: dict[str, Any]) -> None:
+    reply = streamed(document)
+
+    assert reply.failure is not None
+    assert reply.failure.kind is ErrorKind.MALFORMED
+
+
+def test_an_answer_without_an_end_is_malformed() -> None:
+    reply = answered(content=[{"type": "text", "text": "yes"}], stop_reason=None)
+
+    assert reply.failure == Failure(ErrorKind.MALFORMED, "the answer does not say why it ended")
+    assert reply.content == b"yes"
+
+
+@pytest.mark.parametrize(
+    ("counts", "usage"),
+    [
+        ({"input_tokens": 9, "output_tokens": 5}, Usage(9, 0, 5)),
+        ({"input_tokens": 1, "cache_read_input_tokens": 31, "output_tokens": 5}, Usage(32, 31, 5)),
+        (
+            {"input_tokens": 1, "cache_read_input_tokens": 2, "cache_creation_input_tokens": 4, "output_tokens": 5},
+            Usage(7, 2, 5),
+        ),
+        ({"input_tokens": 2**53 - 1, "cache_read_input_tokens": 1, "output_tokens": 5}, None),
+        ({"input_tokens": 9}, None),
+        ({"output_tokens": 5}, None),
+        ({}, None),
+    ],
+)
+def test_cached_tokens_stand_beside_the_others(counts: dict[str, Any], usage: Usage | None) -> None:
+    assert Messages().usage(counts) == usage
+
+
+def test_a_null_does_not_take_a_counts_place() -> None:
+    reply = streamed(
+        {"type": "content_block_start", "content_block": {"type": "text", "text": "yes"}},
+        {"type": "message_delta", "delta": {}, "usage": {"input_tokens": None, "output_tokens": 3}},
+    )
+
+    assert (reply.failure, reply.usage) == (None, Usage(10, 4, 5))

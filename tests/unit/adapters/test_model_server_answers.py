@@ -1,0 +1,175 @@
+"""What both formats have in common: how an answer ends, and what it cost."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forum_adapters.anthropic import Messages
+from forum_adapters.base import Adapter, ErrorKind, Failure, Usage
+from forum_adapters.dialect import Dialect
+from forum_adapters.draft import Draft
+from forum_adapters.failures import CallFailed
+from forum_adapters.openai import ChatCompletions
+from servers.asking import adapter_for, ask_at
+from servers.faulty import FaultyServer, does, says
+from servers.formats import Format
+from servers.http_bytes import json_response, response
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+COUNTS = {
+    Format.OPENAI: ("prompt_tokens", "completion_tokens", "prompt_tokens_details"),
+    Format.ANTHROPIC: ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"),
+}
+DIALECTS: dict[Format, Dialect] = {Format.OPENAI: ChatCompletions(), Format.ANTHROPIC: Messages()}
+modes = pytest.mark.parametrize("is_stream", [True, False], ids=["stream", "whole"])
+formats = pytest.mark.parametrize("format_", Format)
+
+
+@formats
+def test_it_is_an_adapter(format_: Format) -> None:
+    assert isinstance(adapter_for(format_, "http://127.0.0.1/v1"), Adapter)
+
+
+@formats
+@modes
+def test_an_answer_tells_its_text_its_model_its_end_and_its_cost(format_: Format, is_stream: bool) -> None:
+    with FaultyServer() as server:
+        server.will(says("Grüße, ", "\U0001f600", tokens=(100, 60, 7), model="m-1"))
+        reply = ask_at(format_, server.base_url, stream=is_stream)
+
+    assert (reply.content.decode(), reply.failure) == ("Grüße, \U0001f600", None)
+    assert (reply.usage, reply.model, reply.finish) == (Usage(100, 60, 7), "m-1", format_.whole)
+
+
+@formats
+@modes
+def test_nobody_counted(format_: Format, is_stream: bool) -> None:
+    with FaultyServer() as server:
+        server.will(says(tokens=None))
+        reply = ask_at(format_, server.base_url, stream=is_stream)
+
+    assert (reply.failure, reply.usage) == (None, None)
+
+
+@formats
+@modes
+@pytest.mark.parametrize(
+    ("finish", "kind", "message"),
+    [
+        ("length", ErrorKind.OUTPUT_LIMIT, "the answer was cut at 5 tokens"),
+        ("max_tokens", ErrorKind.OUTPUT_LIMIT, "the answer was cut at 5 tokens"),
+        (
+            "model_context_window_exceeded",
+            ErrorKind.CONTEXT_LENGTH,
+            "the answer was cut where the model's context was full",
+        ),
+        ("content_filter", ErrorKind.CONTENT_FILTER, "the answer was withheld by the server's content filter"),
+        ("refusal", ErrorKind.CONTENT_FILTER, "the answer was withheld by the server's content filter"),
+        ("tool_calls", ErrorKind.MALFORMED, "the model asked for a tool, and was offered none"),
+        ("tool_use", ErrorKind.MALFORMED, "the model asked for a tool, and was offered none"),
+        ("fatigue", ErrorKind.MALFORMED, "the answer ended for a reason that is not known: 'fatigue'"),
+    ],
+)
+def test_an_answer_that_is_not_whole_is_kept_with_its_reason(
+    format_: Format, is_stream: bool, finish: str, kind: ErrorKind, message: str
+) -> None:
+    with FaultyServer() as server:
+        server.will(says("so ", "far", finish=finish))
+        reply = ask_at(format_, server.base_url, stream=is_stream)
+
+    assert reply.failure == Failure(kind, message)
+    assert (reply.content, reply.finish, reply.usage) == (b"so far", finish, Usage(10, 4, 5))
+
+
+@formats
+@modes
+def test_without_a_count_the_answer_was_cut_at_the_limit(format_: Format, is_stream: bool) -> None:
+    with FaultyServer() as server:
+        server.will(says(tokens=None, finish=format_.cut))
+        reply = ask_at(format_, server.base_url, stream=is_stream)
+
+    assert reply.failure == Failure(ErrorKind.OUTPUT_LIMIT, "the answer was cut at 64 tokens")
+
+
+@formats
+@modes
+@pytest.mark.parametrize("finish", [None, "cut"])
+def test_an_empty_answer_is_malformed_unless_its_end_says_more(
+    format_: Format, is_stream: bool, finish: str | None
+) -> None:
+    with FaultyServer() as server:
+        server.will(says("", finish=finish and format_.cut))
+        reply = ask_at(format_, server.base_url, stream=is_stream)
+
+    assert reply.failure is not None
+    assert reply.failure.kind is (ErrorKind.OUTPUT_LIMIT if finish else ErrorKind.MALFORMED)
+
+
+@formats
+@pytest.mark.parametrize(
+    "body", [b"", b"{", b"[]", b"null", b"{}", b"\xff", b'{"choices": [], "content": {}}', b"[" * 100_000]
+)
+def test_what_is_no_answer_is_malformed(format_: Format, body: bytes) -> None:
+    with FaultyServer() as server:
+        server.will(does(response(200, body)))
+        reply = ask_at(format_, server.base_url)
+
+    assert reply.failure is not None
+    assert (reply.content, reply.failure.kind) == (b"", ErrorKind.MALFORMED)
+
+
+@formats
+@modes
+def test_a_character_may_come_in_two_halves_but_not_in_one(format_: Format, is_stream: bool) -> None:
+    with FaultyServer() as server:
+        server.will(says("\ud83d", "\ude00"), says("a\ud83d"))
+        whole = ask_at(format_, server.base_url, stream=is_stream)
+        half = ask_at(format_, server.base_url, stream=is_stream)
+
+    assert (whole.content.decode(), whole.failure) == ("\U0001f600", None)
+    assert half.content.decode() == "a\ufffd"
+    assert half.failure == Failure(ErrorKind.MALFORMED, "the answer holds half of a character")
+
+
+@formats
+@pytest.mark.parametrize("nonsense", [-1, 1.5, "7", True, 2**53, [], {}])
+def test_a_count_that_cannot_be_is_no_count(format_: Format, nonsense: Any) -> None:
+    whole = {"prompt_tokens": 9, "completion_tokens": 5, "input_tokens": 9, "output_tokens": 5}
+    usages = [{**whole, name: nonsense} for name in COUNTS[format_] if "details" not in name]
+    usages += [{**whole, "prompt_tokens_details": {"cached_tokens": nonsense}}] if format_ is Format.OPENAI else []
+
+    assert [DIALECTS[format_].usage(usage) for usage in usages] == [None] * len(usages)
+
+
+@formats
+@given(counts=st.dictionaries(st.sampled_from([name for names in COUNTS.values() for name in names]), JSON))
+def test_no_count_is_too_strange(format_: Format, counts: dict[str, Any]) -> None:
+    usage = DIALECTS[format_].usage(counts)
+
+    assert usage is None or 0 <= usage.cached_input_tokens <= usage.input_tokens <= 2**53 - 1
+
+
+@formats
+@given(document=st.dictionaries(st.sampled_from(["choices", "content", "model", "usage", "stop_reason"]), JSON))
+def test_no_answer_is_too_strange(format_: Format, document: dict[str, Any]) -> None:
+    draft = Draft(1_000)
+    try:
+        DIALECTS[format_].take_whole(document, draft)
+        draft.check(0)
+    except CallFailed as failed:
+        assert failed.failure.kind in ErrorKind
+
+
+@formats
+def test_a_refused_call_leaves_nothing_behind(format_: Format) -> None:
+    with FaultyServer() as server:
+        server.will(does(json_response(500, {})))
+        ask_at(format_, server.base_url)
+
+        assert server.wait_until_idle(20)

@@ -1,0 +1,157 @@
+"""The key: where it is read, where it is sent, and where it never stands."""
+
+import base64
+import pickle
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forum_adapters.base import ErrorKind
+from forum_adapters.credentials import Secret
+from servers.asking import adapter_for, ask, ask_at
+from servers.faulty import Cut, FaultyServer, does, gives_the_key_away, says
+from servers.formats import Format
+from servers.http_bytes import json_response
+
+KEY = "sk/test+42?&=<~>" + "k" * 20
+KEYS = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=8)
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEST_KEY", KEY)
+
+
+def test_chat_completions_get_the_key_as_a_bearer() -> None:
+    with FaultyServer() as server:
+        ask_at(Format.OPENAI, server.base_url, api_key_env="TEST_KEY")
+
+    headers = server.received[0].headers
+    assert (headers["authorization"], "x-api-key" in headers) == (f"Bearer {KEY}", False)
+
+
+def test_messages_get_the_key_in_a_header_of_its_own() -> None:
+    with FaultyServer() as server:
+        ask_at(Format.ANTHROPIC, server.base_url, api_key_env="TEST_KEY")
+
+    headers = server.received[0].headers
+    assert (headers["x-api-key"], headers["anthropic-version"]) == (KEY, "2023-06-01")
+    assert "authorization" not in headers
+
+
+@pytest.mark.parametrize("format_", Format)
+def test_without_a_name_no_key_is_sent(format_: Format) -> None:
+    with FaultyServer() as server:
+        ask_at(format_, server.base_url)
+
+    assert {"authorization", "x-api-key"} & server.received[0].headers.keys() == set()
+
+
+@pytest.mark.parametrize("format_", Format)
+def test_the_key_is_read_for_every_call(format_: Format, monkeypatch: pytest.MonkeyPatch) -> None:
+    with FaultyServer() as server:
+        adapter = adapter_for(format_, server.base_url, api_key_env="TEST_KEY")
+        ask(adapter)
+        monkeypatch.setenv("TEST_KEY", "another")
+        ask(adapter)
+
+    assert "another" in " ".join(server.received[1].headers.values())
+
+
+@pytest.mark.parametrize("format_", Format)
+@pytest.mark.parametrize("value", [None, ""])
+def test_a_key_that_is_not_set_is_named_and_nothing_is_sent(
+    format_: Format, value: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TEST_KEY") if value is None else monkeypatch.setenv("TEST_KEY", value)
+    with FaultyServer() as server:
+        reply = ask_at(format_, server.base_url, api_key_env="TEST_KEY")
+
+    assert reply.failure is not None
+    assert reply.failure.kind is ErrorKind.AUTH
+    assert reply.failure.message == "the environment variable TEST_KEY, which holds the key, is not set"
+    assert server.received == []
+
+
+@pytest.mark.parametrize("value", ["two words", "line\n", "a\r\nx-evil: 1", "schl\u00fcssel"])
+def test_a_key_that_fits_no_header_is_not_sent_and_not_shown(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEST_KEY", value)
+    with FaultyServer() as server:
+        reply = ask_at(Format.OPENAI, server.base_url, api_key_env="TEST_KEY")
+
+    assert reply.failure is not None
+    assert reply.failure.kind is ErrorKind.AUTH
+    assert (
+        reply.failure.message == "the key in TEST_KEY has characters that no key has, such as a space or a line's end"
+    )
+    assert server.received == []
+
+
+@pytest.mark.parametrize("format_", Format)
+@pytest.mark.parametrize("status", [400, 401, 429, 500])
+def test_a_server_that_repeats_the_key_is_not_quoted_with_it(format_: Format, status: int) -> None:
+    with FaultyServer() as server:
+        server.will(gives_the_key_away(status))
+        reply = ask_at(format_, server.base_url, api_key_env="TEST_KEY")
+
+    assert reply.failure is not None
+    assert reply.failure.message == (
+        f"127.0.0.1:{server.port} answered {status}: the key [scrubbed], or [scrubbed], or [scrubbed], is wrong"
+    )
+    assert KEY.encode() not in pickle.dumps(reply)
+
+
+@pytest.mark.parametrize("format_", Format)
+def test_the_servers_words_about_itself_are_scrubbed_too(format_: Format) -> None:
+    with FaultyServer() as server:
+        server.will(says("x", model=f"model {KEY}", finish=f"because of {KEY}"))
+        reply = ask_at(format_, server.base_url, api_key_env="TEST_KEY")
+
+    assert (reply.model, reply.finish) == ("model [scrubbed]", "because of [scrubbed]")
+    assert reply.failure is not None
+    assert reply.failure.message == "the answer ended for a reason that is not known: 'because of [scrubbed]'"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        f"HTTP/1.1 302 Found\r\nlocation: http://evil.example/{KEY}\r\ncontent-length: 0\r\n\r\n".encode(),
+        f"HTTP/1.1 {KEY} {KEY}\r\n{KEY}\r\n\r\n".encode(),
+        json_response(200, {"error": {"message": KEY, "type": KEY}}),
+        json_response(200, {"choices": KEY}, {"content-encoding": KEY}),
+        json_response(418, {"error": " " * 65_000 + KEY * 100}),
+    ],
+)
+def test_no_fault_brings_the_key_to_light(reply: bytes) -> None:
+    with FaultyServer() as server:
+        server.will(does(reply, Cut()))
+        answer = ask_at(Format.OPENAI, server.base_url, api_key_env="TEST_KEY")
+
+    assert answer.failure is not None
+    assert "kkkkkkkk" not in repr(answer)
+
+
+@given(KEYS, st.sampled_from(["", "Bearer ", "x:", "user:"]), st.binary(max_size=4))
+def test_every_form_of_a_key_is_scrubbed(key: str, before: str, after: bytes) -> None:
+    secret = Secret(key)
+
+    assert secret.scrub(f"<{key}>") == "<[scrubbed]>"
+    assert secret.scrub(f"<{quote(key, safe='')}>") == "<[scrubbed]>"
+    encoded = base64.b64encode(before.encode() + key.encode() + after).decode()
+    assert "[scrubbed]" in secret.scrub(encoded)
+    assert len(secret.scrub(encoded).replace("[scrubbed]", "")) <= len(encoded) - len(key) * 8 // 6 + 1
+
+
+def test_a_quotation_is_one_short_line_and_never_half_a_key() -> None:
+    secret = Secret(KEY)
+
+    assert secret.quote(f"a\r\n\tb\x00\x1b[31m\u2028{KEY}") == "a b [31m [scrubbed]"
+    assert len(secret.quote("x" * 100_000)) == 600
+    assert secret.quote("x" * 590 + KEY) == "x" * 590 + "[scrubbed]"
+    assert "k" not in secret.quote("x" * 595 + KEY)
+
+
+def test_a_secret_does_not_show_itself() -> None:
+    assert KEY not in f"{Secret(KEY)!r} {Secret(KEY)}"

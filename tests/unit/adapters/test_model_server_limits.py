@@ -1,0 +1,227 @@
+"""What a call may take at most: time and bytes."""
+
+import asyncio
+import gzip
+import time
+import zlib
+from collections.abc import Iterator
+
+import pytest
+
+from forum_adapters.base import Attempt, ErrorKind, Failure, Prompt, Reply, Usage
+from servers.asking import adapter_for, ask_at, attempt, ended, limits
+from servers.faulty import Act, Cut, FaultyServer, Pause, does, says
+from servers.formats import Format, Said, streamed_answer, whole_answer
+from servers.http_bytes import Received, chunk, chunked, head, json_response, response, stream_head
+
+
+def drip(format_: Format) -> list[Act]:
+    """An answer that never ends, and never pauses for long."""
+    first, *_ = streamed_answer(format_, Said())
+    acts: list[Act] = [stream_head(), chunk(first)]
+    for _ in range(2_000):
+        acts += [chunk(b": still here\n\n"), Pause(0.02)]
+    return acts
+
+
+@pytest.mark.parametrize("format_", Format)
+@pytest.mark.parametrize("kind", ["drip", "silence", "half a head"])
+def test_a_slow_answer_does_not_outlive_its_time(format_: Format, kind: str) -> None:
+    acts: dict[str, list[Act]] = {
+        "drip": drip(format_),
+        "silence": [Pause(60)],
+        "half a head": [b"HTTP/1.1 2", Pause(60)],
+    }
+    with FaultyServer() as server:
+        server.will(does(*acts[kind]))
+        begun = time.monotonic()
+        reply = ask_at(format_, server.base_url, attempt(limits=limits(timeout_ms=300)))
+
+        assert time.monotonic() - begun < 20
+        assert server.wait_until_idle(20)
+    assert reply.failure is not None
+    assert reply.failure.kind is ErrorKind.TIMEOUT
+
+
+@pytest.mark.parametrize("format_", Format)
+def test_what_came_before_the_time_was_over_is_kept(format_: Format) -> None:
+    *pieces, _, _, _ = streamed_answer(format_, Said())
+    with FaultyServer() as server:
+        server.will(does(stream_head(), *(chunk(piece) for piece in pieces), Pause(60)))
+        reply = ask_at(format_, server.base_url, attempt(limits=limits(timeout_ms=1_000)))
+
+    assert reply.content == b"Hello, world."
+    assert reply.failure == Failure(ErrorKind.TIMEOUT, "the answer was not whole after 1000 ms")
+    assert reply.usage == {Format.OPENAI: None, Format.ANTHROPIC: Usage(10, 4, 1)}[format_]
+
+
+def test_a_host_that_takes_no_connection_is_not_waited_for() -> None:
+    # An address that leads nowhere, by RFC 5737.
+    reply = ask_at(Format.OPENAI, "http://192.0.2.1/v1", attempt(hosts=("*",)), connect_timeout_ms=50)
+
+    assert reply.failure is not None
+    assert reply.failure.kind in (ErrorKind.TIMEOUT, ErrorKind.NETWORK)
+
+
+@pytest.mark.parametrize("act", [Cut(), Cut(is_reset=True), b"garbage\r\n\r\n", b"HTTP/9 0 ?\r\n\r\n"])
+def test_what_is_no_answer_at_all_is_the_networks_fault(act: Act) -> None:
+    with FaultyServer() as server:
+        server.will(does(act, Cut()))
+        reply = ask_at(Format.OPENAI, server.base_url)
+
+    message = f"127.0.0.1:{server.port} broke the connection off before it answered"
+    assert reply.failure == Failure(ErrorKind.NETWORK, message)
+
+
+def test_a_server_that_is_not_there_is_the_networks_fault() -> None:
+    with FaultyServer() as server:
+        pass
+
+    reply = ask_at(Format.OPENAI, server.base_url)
+
+    assert reply.failure is not None
+    assert reply.failure.kind is ErrorKind.NETWORK
+    assert reply.failure.message.startswith(f"127.0.0.1:{server.port} could not be reached: ")
+
+
+def asked(max_output_bytes: int) -> Attempt:
+    return attempt(limits=limits(max_output_bytes=max_output_bytes))
+
+
+@pytest.mark.parametrize("format_", Format)
+@pytest.mark.parametrize("is_stream", [True, False])
+def test_an_answer_is_read_up_to_its_last_byte_and_no_further(format_: Format, is_stream: bool) -> None:
+    with FaultyServer() as server:
+        server.will(says("ab", "cé"), says("ab", "cé"))
+        whole = ask_at(format_, server.base_url, asked(5), stream=is_stream)
+        cut = ask_at(format_, server.base_url, asked(4), stream=is_stream)
+
+    assert (whole.content, whole.failure) == ("abcé".encode(), None)
+    assert cut.content == b"abc"
+    assert cut.failure == Failure(ErrorKind.OUTPUT_LIMIT, "the answer has more than 4 bytes")
+
+
+@pytest.mark.parametrize("format_", Format)
+def test_a_body_that_hides_its_size_is_read_up_to_the_limit(format_: Format) -> None:
+    body = head(200, {"content-type": "application/json"}) + b" " * 4_000_000
+    with FaultyServer() as server:
+        server.will(does(body, Cut()))
+        reply = ask_at(format_, server.base_url, asked(1_000), stream=False)
+
+    assert reply.failure == Failure(ErrorKind.OUTPUT_LIMIT, "the server sent more than 1056576 bytes")
+
+
+@pytest.mark.parametrize("format_", Format)
+def test_a_stream_of_nothing_is_read_up_to_the_limit(format_: Format) -> None:
+    with FaultyServer() as server:
+        server.will(does(stream_head(), *(chunk(b": nothing\n" * 10_000) for _ in range(20)), Pause(60)))
+        reply = ask_at(format_, server.base_url, asked(1_000))
+
+    assert reply.failure == Failure(ErrorKind.OUTPUT_LIMIT, "the server sent more than 1122112 bytes")
+
+
+@pytest.mark.parametrize("format_", Format)
+@pytest.mark.parametrize("content_type", ["application/json", "text/event-stream"])
+def test_a_compressed_bomb_is_counted_by_what_comes_out_of_it(format_: Format, content_type: str) -> None:
+    bomb = gzip.compress(b" " * 20_000_000, compresslevel=9)
+    with FaultyServer() as server:
+        server.will(does(response(200, bomb, {"content-encoding": "gzip", "content-type": content_type})))
+        reply = ask_at(format_, server.base_url, asked(1_000))
+
+    assert reply.failure is not None
+    assert reply.failure.kind is ErrorKind.OUTPUT_LIMIT
+
+
+@pytest.mark.parametrize("format_", Format)
+@pytest.mark.parametrize("is_stream", [True, False])
+@pytest.mark.parametrize(("name", "compress"), [("gzip", gzip.compress), ("deflate", zlib.compress)])
+def test_a_compressed_answer_is_understood(format_: Format, is_stream: bool, name: str, compress: type[bytes]) -> None:
+    said = Said(("x" * 200_000,))
+    whole = json_response(200, whole_answer(format_, said)).partition(b"\r\n\r\n")[2]
+    body = compress(b"".join(streamed_answer(format_, said)) if is_stream else whole)
+    content_type = "text/event-stream" if is_stream else "application/json"
+    with FaultyServer() as server:
+        server.will(does(response(200, body, {"content-encoding": name, "content-type": content_type})))
+        reply = ask_at(format_, server.base_url, asked(200_000))
+
+    assert (len(reply.content), reply.failure) == (200_000, None)
+    assert server.received[0].headers["accept-encoding"] == "identity"
+
+
+@pytest.mark.parametrize(("encoding", "body"), [("br", b"x"), ("gzip", b"not gzip"), ("gzip, gzip", b"x")])
+def test_a_compression_that_is_not_understood_is_malformed(encoding: str, body: bytes) -> None:
+    with FaultyServer() as server:
+        server.will(does(response(200, body, {"content-encoding": encoding})))
+        reply = ask_at(Format.OPENAI, server.base_url)
+
+    assert reply.failure is not None
+    assert reply.failure.kind is ErrorKind.MALFORMED
+
+
+@pytest.mark.parametrize("format_", Format)
+def test_a_long_answer_of_short_pieces_fits(format_: Format) -> None:
+    said = Said(["a"] * 5_000, model="m" * 100)
+    asked = attempt(limits=limits(max_output_bytes=5_000, max_tokens=5_000))
+    with FaultyServer() as server:
+        server.will(does(*chunked(streamed_answer(format_, said))))
+        reply = ask_at(format_, server.base_url, asked)
+
+    assert (reply.content, reply.failure) == (b"a" * 5_000, None)
+
+
+@pytest.mark.parametrize("format_", Format)
+@pytest.mark.parametrize("acts", [[Pause(60)], [stream_head(), Pause(60)]])
+def test_a_cancelled_call_closes_its_connection(format_: Format, acts: list[Act]) -> None:
+    with FaultyServer() as server:
+        server.will(does(*acts))
+        adapter = adapter_for(format_, server.base_url)
+
+        async def cancel() -> bool:
+            call = asyncio.create_task(adapter.answer(attempt()))
+            while not (server.received or call.done()):
+                await asyncio.sleep(0.01)
+            call.cancel()
+            await asyncio.wait([call])
+            assert call.cancelled()
+            return await asyncio.to_thread(server.wait_until_idle, 20)
+
+        # Before the adapter is closed: the call itself must leave nothing behind.
+        assert ended(adapter, cancel())
+
+
+def test_calls_that_are_cancelled_at_any_moment_leave_no_connection() -> None:
+    def slowly(received: Received) -> Iterator[Act]:
+        for act in says(*"abcdefgh")(received):
+            yield from (act, Pause(0.005))
+
+    with FaultyServer(slowly) as server:
+        adapter = adapter_for(Format.OPENAI, server.base_url)
+
+        async def cancelled(after_s: float) -> None:
+            call = asyncio.create_task(adapter.answer(attempt()))
+            await asyncio.sleep(after_s)
+            call.cancel()
+            await asyncio.wait([call])
+
+        async def many() -> None:
+            await asyncio.gather(*(cancelled(n / 1_000) for n in range(100)))
+
+        ended(adapter, many())
+
+        assert server.wait_until_idle(20)
+
+
+@pytest.mark.parametrize("format_", Format)
+def test_hundreds_of_calls_run_at_a_time(format_: Format) -> None:
+    count = 300
+    all_are_here = asyncio.Barrier(count)
+    with FaultyServer(lambda received: [all_are_here, *says()(received)]) as server:
+        adapter = adapter_for(format_, server.base_url)
+
+        async def all_at_once() -> list[Reply]:
+            return await asyncio.gather(*(adapter.answer(attempt(Prompt(text=str(n)))) for n in range(count)))
+
+        replies = ended(adapter, all_at_once())
+
+    assert {reply.failure for reply in replies} == {None}
+    assert {received.document["messages"][-1]["content"] for received in server.received} == set(map(str, range(count)))

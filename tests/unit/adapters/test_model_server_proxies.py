@@ -1,0 +1,112 @@
+"""The way to a server: straight, or through the proxy that the roster names; and whether it is open."""
+
+import pytest
+
+from forum_adapters.base import ErrorKind, Failure
+from servers.asking import adapter_for, ask_at, attempt, ended
+from servers.faulty import FaultyServer, Pause, Step, does, gives_the_key_away, refuses
+from servers.formats import Format
+from servers.http_bytes import response
+
+SECRET_ADDRESS = "ftp://user:sesame@proxy.example"  # noqa: S105 - not a real one
+
+
+def probed(format_: Format, base_url: str, **settings: str) -> str | None:
+    adapter = adapter_for(format_, base_url, **settings)
+    return ended(adapter, adapter.probe())
+
+
+def test_a_proxy_that_the_roster_does_not_name_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    with FaultyServer() as proxy, FaultyServer() as server:
+        for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+            monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.port}")
+        reply = ask_at(Format.OPENAI, server.base_url)
+
+    assert (reply.failure, len(server.received), proxy.received) == (None, 1, [])
+
+
+@pytest.mark.parametrize("format_", Format)
+def test_a_proxy_is_named_by_a_variable(format_: Format, monkeypatch: pytest.MonkeyPatch) -> None:
+    with FaultyServer() as proxy:
+        monkeypatch.setenv("MY_PROXY", f"http://127.0.0.1:{proxy.port}")
+        reply = ask_at(format_, "http://model.invalid/v1", attempt(hosts=("model.invalid",)), proxy_env="MY_PROXY")
+
+    assert reply.failure is None
+    assert [received.path for received in proxy.received] == [f"http://model.invalid/v1/{format_.path}"]
+
+
+def test_a_proxy_that_is_not_set_is_not_gone_around() -> None:
+    with FaultyServer() as server:
+        reply = ask_at(Format.OPENAI, server.base_url, proxy_env="NO_SUCH_PROXY")
+
+    message = "the environment variable NO_SUCH_PROXY, which holds the proxy's address, is not set"
+    assert reply.failure == Failure(ErrorKind.INVALID_REQUEST, message)
+    assert server.received == []
+
+
+@pytest.mark.parametrize("address", [SECRET_ADDRESS, "http://user:sesame@:x", "socks5://user:sesame@proxy.example"])
+def test_a_proxy_that_cannot_be_used_is_not_shown(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_PROXY", address)
+
+    reply = ask_at(Format.OPENAI, "http://127.0.0.1:1/v1", proxy_env="MY_PROXY")
+
+    message = "the proxy's address in MY_PROXY is none that can be used"
+    assert reply.failure == Failure(ErrorKind.INVALID_REQUEST, message)
+
+
+@pytest.mark.parametrize("format_", Format)
+@pytest.mark.parametrize("status", [200, 204, 404, 405])
+def test_a_server_that_answers_is_there(format_: Format, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEST_KEY", "k-123")
+    with FaultyServer() as server:
+        server.will(does(response(status)))
+
+        assert probed(format_, server.base_url, api_key_env="TEST_KEY") is None
+
+    (received,) = server.received
+    assert (received.method, received.path) == ("GET", "/v1/models")
+    assert "k-123" in " ".join(received.headers.values())
+
+
+@pytest.mark.parametrize("format_", Format)
+@pytest.mark.parametrize(
+    ("step", "reason"),
+    [
+        (refuses(401), "the key in TEST_KEY is refused"),
+        (refuses(403), "the key in TEST_KEY is refused"),
+        (refuses(500), "HOST answered 500"),
+        (does(response(302, headers={"location": "http://evil.example/"})), "HOST answered 302"),
+        (does(b"garbage\r\n\r\n"), "HOST broke the connection off before it answered"),
+        (gives_the_key_away(418), "HOST answered 418"),
+    ],
+)
+def test_a_probe_says_why_calls_would_fail(
+    format_: Format, step: Step, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TEST_KEY", "k-123")
+    with FaultyServer() as server:
+        server.will(step)
+        told = probed(format_, server.base_url, api_key_env="TEST_KEY")
+
+    assert told == reason.replace("HOST", f"127.0.0.1:{server.port}")
+
+
+def test_a_probe_misses_what_the_roster_does_not_give() -> None:
+    with FaultyServer() as server:
+        server.will(refuses(401))
+
+        assert probed(Format.OPENAI, server.base_url) == f"127.0.0.1:{server.port} asks for a key: 'api_key_env'"
+
+    unset = probed(Format.OPENAI, server.base_url, api_key_env="NO_SUCH_KEY")
+    assert unset == "the environment variable NO_SUCH_KEY, which holds the key, is not set"
+    gone = probed(Format.OPENAI, server.base_url)
+    assert gone is not None
+    assert gone.startswith(f"127.0.0.1:{server.port} could not be reached: ")
+
+
+def test_a_probe_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("forum_adapters.model_server._PROBE_S", 0.2)
+    with FaultyServer() as server:
+        server.will(does(Pause(60)))
+
+        assert probed(Format.OPENAI, server.base_url) == f"127.0.0.1:{server.port} did not answer within 0.2 s"

@@ -1,0 +1,215 @@
+"""Answers that come piece by piece, and stop where they should not."""
+
+import asyncio
+import json
+
+import pytest
+
+from forum_adapters.base import ErrorKind, Failure, Reply, Usage
+from servers.asking import adapter_for, ask, ask_at, attempt, ended, limits
+from servers.faulty import Act, Cut, FaultyServer, Pause, does, says
+from servers.formats import DONE, Format, Said, event, streamed_answer, whole_answer
+from servers.http_bytes import END_OF_CHUNKS, chunk, chunked, json_response, stream_head
+
+CUT_OFF = Failure(ErrorKind.NETWORK, "the answer was cut off")
+SAID = Said(("Grüße", " an ", "\U0001f600"))
+COUNTED = Usage(10, 4, 5)
+
+
+def before_the_end(format_: Format, said: Said = SAID) -> list[bytes]:
+    """The events up to the last piece of text, of those that come after it none."""
+    after = {Format.OPENAI: 3, Format.ANTHROPIC: 3}[format_]
+    return streamed_answer(format_, said)[:-after]
+
+
+@pytest.mark.parametrize("format_", Format)
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1_000_000])
+def test_pieces_may_be_cut_anywhere_even_inside_of_a_character(format_: Format, size: int) -> None:
+    stream = b"".join(streamed_answer(format_, SAID))
+    with FaultyServer() as server:
+        server.will(does(*chunked(stream[at : at + size] for at in range(0, len(stream), size))))
+        reply = ask_at(format_, server.base_url)
+
+    assert (reply.content.decode(), reply.failure, reply.usage) == (SAID.text, None, COUNTED)
+
+
+@pytest.mark.parametrize("format_", Format)
+@pytest.mark.parametrize("line_end", [b"\n", b"\r\n", b"\r"])
+def test_lines_may_end_in_any_way_and_comments_stand_between_them(format_: Format, line_end: bytes) -> None:
+    events = [b": keep alive\n\n", *streamed_answer(format_, SAID), b": bye\n\n"]
+    stream = b"\xef\xbb\xbf" + b"".join(events).replace(b"\n", line_end)
+    with FaultyServer() as server:
+        server.will(does(*chunked([stream])))
+        reply = ask_at(format_, server.base_url)
+
+    assert (reply.content.decode(), reply.failure, reply.usage) == (SAID.text, None, COUNTED)
+
+
+@pytest.mark.parametrize("format_", Format)
+def test_data_may_stand_on_several_lines(format_: Format) -> None:
+    spread = [
+        b"".join(b"data: %b\n" % line for line in json.dumps(json.loads(data), indent=1).encode().split(b"\n")) + b"\n"
+        for whole in streamed_answer(format_, SAID)
+        if (data := whole.partition(b"data: ")[2].strip()) != b"[DONE]"
+    ]
+    with FaultyServer() as server:
+        server.will(does(*chunked([*spread, DONE] if format_ is Format.OPENAI else spread)))
+        reply = ask_at(format_, server.base_url)
+
+    assert (reply.content.decode(), reply.failure) == (SAID.text, None)
+
+
+@pytest.mark.parametrize("format_", Format)
+@pytest.mark.parametrize("end", [Cut(), Cut(is_reset=True), END_OF_CHUNKS])
+def test_a_stream_that_stops_in_the_middle_was_cut_off(format_: Format, end: Act) -> None:
+    with FaultyServer() as server:
+        pieces = [chunk(piece) for piece in before_the_end(format_)]
+        server.will(does(stream_head(), *pieces, Pause(0.05), end))
+        reply = ask_at(format_, server.base_url)
+
+    assert (reply.content.decode(), reply.failure) == (SAID.text, CUT_OFF)
+    # One format counts the input before it answers, the other counts nothing until it is done.
+    assert reply.usage == {Format.OPENAI: None, Format.ANTHROPIC: Usage(10, 4, 1)}[format_]
+
+
+@pytest.mark.parametrize("format_", Format)
+def test_a_stream_that_stops_inside_of_an_event_was_cut_off(format_: Format) -> None:
+    stream = b"".join(before_the_end(format_))[:-20]
+    with FaultyServer() as server:
+        server.will(does(*chunked([stream])))
+        reply = ask_at(format_, server.base_url)
+
+    assert (reply.content.decode(), reply.failure) == ("Grüße an ", CUT_OFF)
+
+
+@pytest.mark.parametrize("format_", Format)
+def test_an_end_without_its_marker_was_cut_off_though_the_reason_was_told(format_: Format) -> None:
+    with FaultyServer() as server:
+        server.will(does(*chunked(streamed_answer(format_, SAID)[:-1])))
+        reply = ask_at(format_, server.base_url)
+
+    assert (reply.content.decode(), reply.failure, reply.usage) == (SAID.text, CUT_OFF, COUNTED)
+
+
+@pytest.mark.parametrize("format_", Format)
+@pytest.mark.parametrize("kept", [-1, -2])
+def test_an_end_marker_needs_no_empty_line(format_: Format, kept: int) -> None:
+    stream = b"".join(streamed_answer(format_, SAID))[:kept]
+    with FaultyServer() as server:
+        server.will(does(*chunked([stream])))
+        reply = ask_at(format_, server.base_url)
+
+    assert (reply.content.decode(), reply.failure) == (SAID.text, None)
+
+
+@pytest.mark.parametrize("format_", Format)
+@pytest.mark.parametrize(
+    ("error", "failure"),
+    [
+        (
+            {"type": "overloaded_error", "message": "busy"},
+            Failure(ErrorKind.MODEL_UNAVAILABLE, "the server broke off: busy"),
+        ),
+        (
+            {"type": "rate_limit_error", "message": "slow"},
+            Failure(ErrorKind.RATE_LIMITED, "the server broke off: slow"),
+        ),
+        (
+            {"type": "invalid_request_error", "message": "bad"},
+            Failure(ErrorKind.INVALID_REQUEST, "the server broke off: bad"),
+        ),
+    ],
+)
+def test_an_error_in_the_middle_keeps_what_came_before_it(
+    format_: Format, error: dict[str, str], failure: Failure
+) -> None:
+    with FaultyServer() as server:
+        server.will(does(*chunked([*before_the_end(format_), event({"type": "error", "error": error}, "error")])))
+        reply = ask_at(format_, server.base_url)
+
+    assert (reply.content.decode(), reply.failure) == (SAID.text, failure)
+
+
+@pytest.mark.parametrize("format_", Format)
+@pytest.mark.parametrize("data", [b"{not json}", b"[1]", b'"text"', b"\xff", b"NaN", b'{"a": ' * 100_000])
+def test_an_event_that_is_no_object_is_malformed(format_: Format, data: bytes) -> None:
+    with FaultyServer() as server:
+        server.will(does(*chunked([*before_the_end(format_), b"data: %b\n\n" % data])))
+        reply = ask_at(format_, server.base_url)
+
+    assert reply.failure is not None
+    assert (reply.content.decode(), reply.failure.kind) == (SAID.text, ErrorKind.MALFORMED)
+
+
+@pytest.mark.parametrize("format_", Format)
+def test_a_connection_is_used_again_after_a_stream(format_: Format, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("forum_adapters.model_server._IDLE_S", 600)
+    with FaultyServer(does(b"".join(chunked(streamed_answer(format_, SAID))))) as server:
+        adapter = adapter_for(format_, server.base_url)
+
+        async def three_times() -> None:
+            for _ in range(3):
+                assert (await adapter.answer(attempt())).failure is None
+
+        ended(adapter, three_times())
+
+    assert (len(server.received), server.connections) == (3, 1)
+
+
+@pytest.mark.parametrize("format_", Format)
+def test_a_server_that_does_not_hang_up_does_not_hold_a_whole_answer_back(format_: Format) -> None:
+    events = [chunk(piece) for piece in streamed_answer(format_, SAID)]
+    with FaultyServer() as server:
+        server.will(does(stream_head(), *events, Pause(60)))
+        reply = ask_at(format_, server.base_url, attempt(limits=limits(timeout_ms=30_000)))
+
+    assert (reply.content.decode(), reply.failure) == (SAID.text, None)
+
+
+@pytest.mark.parametrize("format_", Format)
+@pytest.mark.parametrize("is_asked_for", [True, False])
+def test_the_server_decides_whether_it_streams(format_: Format, is_asked_for: bool) -> None:
+    streamed = does(*chunked(streamed_answer(format_, SAID)))
+    whole = does(json_response(200, whole_answer(format_, SAID)))
+    with FaultyServer() as server:
+        server.will(whole if is_asked_for else streamed)
+        reply = ask_at(format_, server.base_url, stream=is_asked_for)
+
+    assert (reply.content.decode(), reply.failure, reply.usage) == (SAID.text, None, COUNTED)
+
+
+def test_no_cookie_ties_one_call_to_the_next() -> None:
+    with FaultyServer() as server:
+        server.will(does(stream_head({"set-cookie": "who=you; Path=/"}), chunk(DONE), END_OF_CHUNKS))
+        adapter = adapter_for(Format.OPENAI, server.base_url)
+
+        async def twice() -> None:
+            await adapter.answer(attempt())
+            await adapter.answer(attempt())
+
+        ended(adapter, twice())
+
+    assert [received.headers.get("cookie") for received in server.received] == [None, None]
+
+
+@pytest.mark.parametrize("format_", Format)
+def test_a_connection_that_the_server_closed_is_not_used_again(format_: Format) -> None:
+    with FaultyServer() as server:
+        server.will(lambda received: [*says()(received), Cut()])
+        adapter = adapter_for(format_, server.base_url)
+
+        async def twice() -> list[Reply]:
+            first = await adapter.answer(attempt())
+            await asyncio.to_thread(server.wait_until_idle, 20)
+            return [first, await adapter.answer(attempt())]
+
+        assert [reply.failure for reply in ended(adapter, twice())] == [None, None]
+
+
+def test_an_adapter_can_be_asked_again_after_it_was_closed() -> None:
+    with FaultyServer() as server:
+        adapter = adapter_for(Format.OPENAI, server.base_url)
+
+        replies = [ask(adapter), ask(adapter)]
+
+    assert [reply.failure for reply in replies] == [None, None]

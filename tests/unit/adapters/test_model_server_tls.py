@@ -1,0 +1,88 @@
+"""Servers behind TLS: those that are trusted, and those that are not."""
+
+import asyncio
+import ssl
+from pathlib import Path
+
+import pytest
+
+from forum_adapters.base import ErrorKind, Failure, Reply
+from servers.asking import adapter_for, ask_at, attempt, ended, limits
+from servers.certificate import contexts
+from servers.faulty import Cut, FaultyServer, Pause, does
+from servers.formats import Format, Said, streamed_answer
+from servers.http_bytes import chunk, chunked, stream_head
+
+formats = pytest.mark.parametrize("format_", Format)
+
+
+@pytest.fixture
+def tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ssl.SSLContext:
+    """The server's side of a trusted connection."""
+    server, client = contexts(tmp_path)
+    monkeypatch.setattr("forum_adapters.model_server._trust", lambda: client)
+    return server
+
+
+@formats
+def test_a_server_that_nobody_vouches_for_hears_nothing(format_: Format, tmp_path: Path) -> None:
+    with FaultyServer(tls=contexts(tmp_path)[0]) as server:
+        reply = ask_at(format_, server.base_url)
+
+    assert reply.failure is not None
+    assert reply.failure.kind is ErrorKind.NETWORK
+    assert "CERTIFICATE_VERIFY_FAILED" in reply.failure.message
+    assert server.received == []
+
+
+@formats
+def test_a_connection_is_used_again(format_: Format, tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("forum_adapters.model_server._IDLE_S", 600)
+    with FaultyServer(does(b"".join(chunked(streamed_answer(format_, Said())))), tls) as server:
+        adapter = adapter_for(format_, server.base_url)
+
+        async def three_times() -> list[Reply]:
+            return [await adapter.answer(attempt()) for _ in range(3)]
+
+        assert [reply.failure for reply in ended(adapter, three_times())] == [None] * 3
+    assert server.connections == 1
+
+
+@formats
+@pytest.mark.parametrize("end", [Cut(), Cut(is_reset=True)])
+def test_a_stream_that_stops_was_cut_off(format_: Format, end: Cut, tls: ssl.SSLContext) -> None:
+    *events, _, _, _ = streamed_answer(format_, Said())
+    with FaultyServer(tls=tls) as server:
+        server.will(does(stream_head(), *map(chunk, events), Pause(0.05), end))
+        reply = ask_at(format_, server.base_url)
+
+    assert (reply.content, reply.failure) == (b"Hello, world.", Failure(ErrorKind.NETWORK, "the answer was cut off"))
+
+
+@formats
+def test_a_slow_answer_does_not_outlive_its_time(format_: Format, tls: ssl.SSLContext) -> None:
+    with FaultyServer(tls=tls) as server:
+        server.will(does(stream_head(), Pause(60)))
+        reply = ask_at(format_, server.base_url, attempt(limits=limits(timeout_ms=500)))
+
+        assert server.wait_until_idle(20)
+    assert reply.failure is not None
+    assert reply.failure.kind is ErrorKind.TIMEOUT
+
+
+@formats
+def test_a_cancelled_call_closes_its_connection(format_: Format, tls: ssl.SSLContext) -> None:
+    with FaultyServer(tls=tls) as server:
+        server.will(does(stream_head(), Pause(60)))
+        adapter = adapter_for(format_, server.base_url)
+
+        async def cancel() -> bool:
+            call = asyncio.create_task(adapter.answer(attempt()))
+            while not (server.received or call.done()):
+                await asyncio.sleep(0.01)
+            call.cancel()
+            await asyncio.wait([call])
+            assert call.cancelled()
+            return await asyncio.to_thread(server.wait_until_idle, 20)
+
+        assert ended(adapter, cancel())
