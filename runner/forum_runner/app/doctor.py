@@ -6,12 +6,15 @@ import asyncio
 import os
 import platform
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from forum_adapters.registry import AdapterTypeError, known_types, make_adapter
 from forum_runner import __version__
+from forum_runner.app.preparing import ENV_FIELDS, secret_variables
+from forum_runner.execute.scrubbing import Scrubber
 
 _LIBRARIES = ("click", "cryptography", "httpx", "jsonschema", "jsonschema-rs", "orjson", "PyYAML", "rfc8785", "rich")
 _PROBE_S = 10.0
@@ -40,11 +43,12 @@ class Health:
         return all(self.versions.values()) and all(adapter.is_well for adapter in self.adapters)
 
 
-def examine(adapters: Mapping[str, Mapping[str, Any]]) -> Health:
-    """Looks at what is installed, and asks each adapter whether its other side answers."""
+def examine(plan: Mapping[str, Any] | None) -> Health:
+    """Looks at what is installed, and asks each adapter of a wave plan whether its other side answers."""
     versions: dict[str, str | None] = {"forum": __version__, "Python": platform.python_version()}
     versions |= {library: _version(library) for library in _LIBRARIES}
-    return Health(versions, known_types(), asyncio.run(_examine(adapters)))
+    states = () if plan is None else asyncio.run(_examine(plan))
+    return Health(versions, known_types(), states)
 
 
 def _version(library: str) -> str | None:
@@ -54,14 +58,18 @@ def _version(library: str) -> str | None:
         return None
 
 
-async def _examine(adapters: Mapping[str, Mapping[str, Any]]) -> tuple[AdapterState, ...]:
-    return tuple(await asyncio.gather(*(_state(name, settings) for name, settings in sorted(adapters.items()))))
+async def _examine(plan: Mapping[str, Any]) -> tuple[AdapterState, ...]:
+    scrubber = Scrubber(secret_variables(plan))
+    return tuple(
+        await asyncio.gather(*(_state(name, settings, scrubber) for name, settings in sorted(plan["adapters"].items())))
+    )
 
 
-async def _state(name: str, settings: Mapping[str, Any]) -> AdapterState:
-    named = (settings[item] for item in ("api_key_env", "proxy_env") if item in settings)
+async def _state(name: str, settings: Mapping[str, Any], scrubber: Scrubber) -> AdapterState:
+    named = (settings[item] for item in ENV_FIELDS if item in settings)
     variables = {variable: bool(os.environ.get(variable)) for variable in named}
-    return AdapterState(name, settings["type"], variables, await _problem(name, settings))
+    problem = await _problem(name, settings)
+    return AdapterState(name, settings["type"], variables, problem and scrubber.text(problem))
 
 
 async def _problem(name: str, settings: Mapping[str, Any]) -> str | None:
@@ -71,10 +79,13 @@ async def _problem(name: str, settings: Mapping[str, Any]) -> str | None:
         return str(error)
     try:
         async with asyncio.timeout(_PROBE_S):
-            return await adapter.probe()
+            problem = await adapter.probe()
+            await adapter.close()
+            return problem
     except TimeoutError:
-        return f"it did not answer in {_PROBE_S:g} s"
+        problem = f"it did not answer in {_PROBE_S:g} s"
     except Exception as error:  # an adapter of somebody else may raise anything, and that is what is to be told
-        return f"it failed: {type(error).__name__}: {error}"
-    finally:
+        problem = f"it failed: {type(error).__name__}: {error}"
+    with suppress(Exception):
         await adapter.close()
+    return problem

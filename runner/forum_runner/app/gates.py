@@ -81,11 +81,11 @@ def decide(
 
 
 def _check_shown(gate: WaitingGate, shown: str) -> None:
-    """A few characters would fit too much, and a variable of a script that is not set would fit everything."""
-    if len(shown) < _LEAST_OF_A_DIGEST:
-        raise UsageError(f"'{shown}' is too short for a digest: give {_LEAST_OF_A_DIGEST} of its characters or more")
     if not gate.digest.startswith(shown):
         raise UsageError(f"what is shown at '{gate.task}' has the digest {gate.digest}, and not {shown}")
+    # A few characters would fit too much, and a variable of a script that is not set would fit everything.
+    if len(shown) < _LEAST_OF_A_DIGEST:
+        raise UsageError(f"'{shown}' is too short for a digest: give {_LEAST_OF_A_DIGEST} of its characters or more")
 
 
 def person_name(given: str) -> str:

@@ -17,7 +17,8 @@ from forum_runner.compile.narrow import Dependencies, narrow
 from forum_runner.errors import ExitCode, ForumError, UsageError
 from forum_runner.execute.scrubbing import LEAST_CHARACTERS, written_forms
 
-_ENV_FIELDS = ("api_key_env", "proxy_env")
+# The fields of adapters that name variables.
+ENV_FIELDS = ("api_key_env", "proxy_env")
 
 
 class NoCredentialError(ForumError):
@@ -157,7 +158,7 @@ def _credentials(adapters: Mapping[str, Mapping[str, Any]]) -> dict[str, list[st
     """The variables that the roster names, each with the adapters that need it."""
     named: dict[str, list[str]] = {}
     for adapter, settings in sorted(adapters.items()):
-        for variable in (settings[item] for item in _ENV_FIELDS if item in settings):
+        for variable in (settings[item] for item in ENV_FIELDS if item in settings):
             named.setdefault(variable, []).append(adapter)
     return named
 

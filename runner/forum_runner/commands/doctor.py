@@ -29,14 +29,14 @@ def command(file: str | None, root: Path | None, as_json: bool) -> int:
     from forum_runner.app.workflows import Inputs, compile_file
     from forum_runner.finding import exit_code_of
 
-    adapters = {}
+    plan = None
     if file is not None:
         compiled = compile_file(file, root, Inputs(), complete=False)
         if compiled.wave_plan is None:
             show_findings(compiled.report)
             return exit_code_of(compiled.report.findings)
-        adapters = compiled.wave_plan["adapters"]
-    health = examine(adapters)
+        plan = compiled.wave_plan
+    health = examine(plan)
     if as_json:
         write_document(json.dumps(_form(health), indent=2, ensure_ascii=False) + "\n")
     else:

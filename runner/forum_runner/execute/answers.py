@@ -13,10 +13,10 @@ from forum_adapters.base import ErrorKind, Failure
 from forum_runner.canonical import canonical
 from forum_runner.errors import CanonicalError
 from forum_runner.ledger.body import JSON, TEXT, Body
+from forum_runner.manifest.pointer import join
 
 # A whole answer in one fence, as models like to write it: the only thing that is mended.
 _FENCED = re.compile(r"\s*```[A-Za-z]*[ \t]*\r?\n(.*?)\r?\n?[ \t]*```\s*", re.DOTALL)
-_SHOWN = 300
 
 
 class Schemas:
@@ -33,13 +33,18 @@ class Schemas:
         return self._validator(digest).is_valid(value)
 
     def misfit(self, digest: str, value: Any) -> str | None:
-        """Why a value does not fit, and where; None if it does."""
-        error = next(iter(self._validator(digest).iter_errors(value)), None)
-        if error is None:
+        """Where a value does not fit, and which keyword says so; None if it does.
+
+        It goes into the record, so the words are ours: those of a library differ from one to the next.
+        """
+        validator = self._validator(digest)
+        if validator.is_valid(value):
             return None
-        where = "/".join(map(str, error.instance_path))
-        sentence = error.message[:_SHOWN]
-        return f"at '/{where}': {sentence}" if where else sentence
+        where, keyword = min(
+            (join(map(str, error.instance_path)), str(error.schema_path[-1]) if error.schema_path else "false")
+            for error in validator.iter_errors(value)
+        )
+        return f"the value at '{where}' does not meet '{keyword}'" if where else f"it does not meet '{keyword}'"
 
     def _validator(self, digest: str) -> jsonschema_rs.Draft202012Validator:
         found = self._validators.get(digest)
@@ -79,12 +84,12 @@ def parse(content: bytes) -> tuple[Any, bytes] | Failure:
         return value, canonical(value)
     except UnicodeDecodeError as error:
         return Failure(ErrorKind.MALFORMED, f"the answer is not UTF-8: byte {error.start} cannot be read")
-    except CanonicalError as error:
-        return Failure(ErrorKind.MALFORMED, f"the answer holds what JSON cannot carry unchanged: {error}")
+    except CanonicalError:
+        return Failure(ErrorKind.MALFORMED, "the answer holds what JSON cannot carry unchanged")
     except RecursionError:
         return Failure(ErrorKind.MALFORMED, "the answer is nested too deep")
-    except ValueError as error:
-        return Failure(ErrorKind.MALFORMED, f"the answer is not one JSON value: {error}")
+    except ValueError:
+        return Failure(ErrorKind.MALFORMED, "the answer is not one JSON value, or gives a key twice")
 
 
 def _strict(text: str) -> Any:
@@ -94,9 +99,7 @@ def _strict(text: str) -> Any:
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        seen: set[str] = set()
-        repeated = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise ValueError(f"the key '{repeated}' is given twice")
+        raise ValueError("a key is given twice")
     return found
 
 

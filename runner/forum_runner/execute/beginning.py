@@ -77,7 +77,7 @@ def _take_up_unit(m: Machine, unit: Unit) -> None:
 def is_cut_off(m: Machine, task: TaskSpec) -> bool:
     """Whether something that it depends on ended in a way after which it cannot or must not begin."""
     state = m.state
-    if any(state.state_of(name) != "passed" for name in task.sources):
+    if any(state.state_of(name) not in (None, "passed") for name in task.sources):
         return True
     return not state.blocks_order.isdisjoint(task.depends_on)
 
@@ -103,7 +103,7 @@ def _expand(m: Machine, unit: Unit, foreach: Mapping[str, Any]) -> None:
     if not isinstance(listed, list) or len(listed) > foreach["max"]:
         ending.fail(m, unit, "expects")
         return
-    if unit.task.is_sensitive:
+    if unit.is_sensitive:
         items = items._replace(is_sensitive=True)
     data = {"task": unit.name, "instances": len(listed)}
     m.tell("task.expanded", data, {"items": items}, _causes(unit.cause))
@@ -162,7 +162,7 @@ def _cut(m: Machine, unit: Unit, edge: Edge) -> None:
 
 
 def _hand_over(m: Machine, unit: Unit, name: str, value: Body, cause: int) -> None:
-    if unit.task.is_sensitive and not value.is_sensitive:
+    if unit.is_sensitive and not value.is_sensitive:
         value = value._replace(is_sensitive=True)
     m.tell("edge.delivered", {"task": unit.name, "as": name}, {"value": value}, [cause])
 
@@ -175,7 +175,7 @@ def _ask(m: Machine, unit: Unit) -> None:
         data: dict[str, Any] = {"task": unit.name}
         if "deadline_ms" in gate:
             data["deadline"] = written_time(m.now_us + gate["deadline_ms"] * 1_000)
-        shown = Body(canonical(_shown(m, unit, gate)), JSON, unit.task.is_sensitive)
+        shown = Body(canonical(_shown(m, unit, gate)), JSON, unit.is_sensitive)
         m.tell("gate.opened", data, {"shown": shown}, _causes(unit.delivered, unit.cause))
     opened = unit.gate
     if opened is not None and opened.decision is not None:
@@ -210,7 +210,7 @@ def reuse(m: Machine, unit: Unit, fingerprint: str) -> bool:
     if found is None or closing.missing_for_outputs(m, unit, Output(found.output)) is not None:
         return False
     data = {"task": unit.name, "fingerprint": fingerprint, "ground": found.ground, "run": found.run, "seq": found.seq}
-    output = Body(found.output.data, found.output.type, unit.task.is_sensitive)
+    output = Body(found.output.data, found.output.type, unit.is_sensitive)
     m.tell("task.reused", data, {"output": output}, _causes(unit.delivered, unit.cause))
     closing.go_on(m, unit)
     return True
@@ -235,14 +235,10 @@ def sweep(m: Machine) -> None:
 def sweep_unit(m: Machine, unit: Unit) -> None:
     if m.state.is_out_of_budget:
         ending.end(m, unit, "stopped", "budget")
-    elif unit.index is None and is_behind_a_failure(m, unit.task):
+    elif unit.index is None and is_cut_off(m, unit.task):
         ending.end(m, unit, "skipped", "upstream")
     else:
         ending.end(m, unit, "skipped", "failure")
-
-
-def is_behind_a_failure(m: Machine, task: TaskSpec) -> bool:
-    return any(m.state.state_of(name) not in (None, "passed", "tolerated") for name in task.depends_on)
 
 
 def _causes(*seqs: int | None) -> list[int]:

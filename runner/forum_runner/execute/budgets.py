@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -72,14 +72,16 @@ NO_PRICES = Prices()
 
 
 class Ceiling(NamedTuple):
-    """What one call may take at most. `lowered` is the budget that made a limit lower than the adapter's own."""
+    """What one call may take at most. `short_time` and `short_output` are the budgets that made its limits lower than
+    the adapter's own."""
 
     input_tokens: int
     max_tokens: int
     max_output_bytes: int
     timeout_ms: int
     prices: Prices
-    lowered: Shortage | None = None
+    short_time: Shortage | None = None
+    short_output: Shortage | None = None
 
     def amounts(self, calls: int) -> Amounts:
         money = self.prices.cost(self.input_tokens, 0, self.max_tokens)
@@ -114,21 +116,31 @@ def fit(accounts: Sequence[Account], wanted: Ceiling, calls: int) -> Ceiling | S
         timeout_ms=max(lowered.timeout_ms, 1),
     )
     still_short = _first_shortage(accounts, smallest.amounts(calls))
-    return still_short or smallest._replace(lowered=shortage)
+    if still_short is not None:
+        return still_short
+    short = list(_shortages(accounts, wanted.amounts(calls)))
+    return smallest._replace(
+        short_time=next((item for item in short if item.amount == WALL), None),
+        short_output=next((item for item in short if item.amount != WALL), None),
+    )
 
 
 def _first_shortage(accounts: Sequence[Account], need: Amounts) -> Shortage | None:
     """One that will not pass, if there is one; else one that may."""
     passing: Shortage | None = None
+    for shortage in _shortages(accounts, need):
+        if not shortage.may_pass:
+            return shortage
+        passing = passing or shortage
+    return passing
+
+
+def _shortages(accounts: Sequence[Account], need: Amounts) -> Iterator[Shortage]:
     for account in accounts:
         for amount, limit in account.limits:
             if need[amount] > account.left(amount, limit):
                 held = account.held[amount]
-                shortage = Shortage(account, amount, limit, account.charged[amount] + held, need[amount], held > 0)
-                if not held:
-                    return shortage
-                passing = passing or shortage
-    return passing
+                yield Shortage(account, amount, limit, account.charged[amount] + held, need[amount], held > 0)
 
 
 def _lowered(ceiling: Ceiling, account: Account, amount: int, limit: int) -> Ceiling:

@@ -10,7 +10,7 @@ from forum_runner.execute import beginning, closing, ending
 from forum_runner.execute.budgets import NO_PRICES, Ceiling, Prices, Shortage, fit
 from forum_runner.execute.events import Begin
 from forum_runner.execute.prompts import recorded, size_of
-from forum_runner.execute.rendering import check_without_secrets, edited_for, render, without_secrets, work_of
+from forum_runner.execute.rendering import check_without_secrets, edited_for, render, render_check, without_secrets
 from forum_runner.execute.state import body_digest, timeout_of
 from forum_runner.execute.unit import Unit
 from forum_runner.ledger.body import JSON, Body
@@ -59,7 +59,7 @@ def _attempt(m: Machine, unit: Unit) -> None:
     step = unit.ladder[unit.step]
     prompt = render(m, m.renderer, unit)
     shown = without_secrets(m, unit, prompt)
-    kept = Body(recorded(shown), JSON, unit.task.is_sensitive)
+    kept = Body(recorded(shown), JSON, unit.is_sensitive)
     if unit.seen and body_digest(kept) in unit.seen:
         closing.stop_repeating(m, unit)
         return
@@ -91,27 +91,23 @@ def _causes_of_an_attempt(unit: Unit) -> list[int]:
 
 def _check(m: Machine, unit: Unit) -> None:
     """The next check, which a command or an agent makes. Those by schemas need no call, and were made."""
-    if unit.output is None:
-        raise ValueError(f"'{unit.name}' has nothing to check")
     number = unit.checks_passed
-    check = unit.task.accept[number]
-    agent: str | None = check.get("agent")
+    agent: str | None = unit.task.accept[number].get("agent")
     data: dict[str, Any] = {"task": unit.name, "attempt": unit.attempts, "check": number}
+    prompt = render_check(m, m.renderer, unit)
+    shown = check_without_secrets(m, unit, prompt)
     if agent is None:
         data["by"], adapter, settings = "command", None, m.context.check_settings
-        prompt = m.renderer.check(check["command"], unit.given, unit.output.body)
         wanted = Ceiling(0, 0, CHECK_OUTPUT_BYTES, timeout_of(m.plan, None), NO_PRICES)
     else:
         step = m.plan.judge_step(agent)
         adapter, settings = step.adapter, m.context.settings[step.adapter]
         data |= {"by": "agent", "agent": agent, "tier": step.tier, "adapter": adapter}
-        persona = m.plan.agents[agent].get("persona", "")
-        prompt = m.renderer.judge(work_of(m, unit), persona, unit.output.body)
-        wanted = _wanted(m.plan.adapters[adapter], check_without_secrets(m, unit, prompt))
+        wanted = _wanted(m.plan.adapters[adapter], shown)
     ceiling = _room(m, unit, agent, adapter, wanted)
     if ceiling is None:
         return
-    kept = Body(recorded(check_without_secrets(m, unit, prompt)), JSON, unit.task.is_sensitive)
+    kept = Body(recorded(shown), JSON, unit.is_sensitive)
     causes = [] if unit.closed is None else [unit.closed]
     m.tell("verdict.asked", {**data, "reserved": ceiling.reserved()}, {"prompt": kept}, causes)
     _begin(m, unit, agent, adapter or "", settings, prompt, ceiling)
@@ -129,7 +125,7 @@ def _begin(
     call = unit.call
     if call is None:
         raise ValueError(f"no call of '{unit.name}' is open")
-    call.lowered = ceiling.lowered
+    call.short_time, call.short_output = ceiling.short_time, ceiling.short_output
     limits = Limits(ceiling.timeout_ms, ceiling.max_output_bytes, ceiling.max_tokens)
     attempt = Attempt(
         call.id, m.context.run, unit.name, unit.attempts, adapter, settings, prompt, limits, agent, call.check,

@@ -10,6 +10,7 @@ from forum_runner.canonical import canonical
 from forum_runner.execute import ending
 from forum_runner.execute.answers import parse, read_structured, read_text
 from forum_runner.execute.backoff import backoff_ms
+from forum_runner.execute.budgets import Shortage
 from forum_runner.execute.unit import Call, Unit
 from forum_runner.execute.usage import usage_of
 from forum_runner.execute.values import Output, StoredBytes
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 # After these another tier may do what this one could not.
 _CLIMBS = frozenset({ErrorKind.MALFORMED, ErrorKind.SCHEMA_MISMATCH, ErrorKind.CONTEXT_LENGTH})
-_CUT_SHORT = frozenset({ErrorKind.TIMEOUT, ErrorKind.OUTPUT_LIMIT})
 # How often a call that came to nothing, and nobody knows why, is made anew, in one process.
 _MAX_LOSSES = 3
 _EXCEEDABLE = ("input_tokens", "output_tokens", "micro_usd", "output_bytes")
@@ -40,10 +40,19 @@ def take_reply(m: Machine, call_id: str, reply: Reply) -> None:
     if reply.failure is not None and reply.failure.kind is ErrorKind.CANCELLED and not m.is_pausing:
         unit.losses += 1
     make_room(m)
-    if call.lowered is not None and reply.failure is not None and reply.failure.kind in _CUT_SHORT:
-        ending.stop(m, unit, call.lowered)
+    shortage = _shortage_behind(call, reply)
+    if shortage is not None:
+        ending.stop(m, unit, shortage)
     elif not m.is_pausing:
         go_on(m, unit)
+
+
+def _shortage_behind(call: Call, reply: Reply) -> Shortage | None:
+    """The budget that cut a call short, if one did: its own limits would have let it go on."""
+    kind = reply.failure.kind if reply.failure is not None else None
+    if kind is ErrorKind.TIMEOUT:
+        return call.short_time
+    return call.short_output if kind is ErrorKind.OUTPUT_LIMIT else None
 
 
 def make_room(m: Machine) -> None:
@@ -66,7 +75,7 @@ def _finish(m: Machine, unit: Unit, call: Call, reply: Reply) -> None:
     else:
         data["status"] = "ok"
         bodies["output"] = output
-    is_sensitive = unit.task.is_sensitive
+    is_sensitive = unit.is_sensitive
     if reply.content and (isinstance(output, Failure) or output.data != reply.content):
         bodies["reply"] = Body(reply.content, is_sensitive=is_sensitive)
     if reply.stderr:
@@ -118,7 +127,7 @@ def _tell_excess(m: Machine, unit: Unit, call: Call, usage: Mapping[str, int], c
 
 def _read(m: Machine, unit: Unit, content: bytes) -> Body | Failure:
     """The output of the answer. What the plan's outputs take from it must be there."""
-    form, is_sensitive = unit.task.form, unit.task.is_sensitive
+    form, is_sensitive = unit.task.form, unit.is_sensitive
     if "output" not in form:
         output = read_text(content, is_sensitive=is_sensitive)
     else:
@@ -155,9 +164,9 @@ def _give_verdict(m: Machine, unit: Unit, call: Call, reply: Reply) -> None:
     else:
         data["verdict"] = verdict
     if reply.content:
-        bodies["reply"] = Body(reply.content, is_sensitive=unit.task.is_sensitive)
+        bodies["reply"] = Body(reply.content, is_sensitive=unit.is_sensitive)
     if ground:
-        bodies["ground"] = Body(ground.encode(errors="replace"), TEXT, unit.task.is_sensitive)
+        bodies["ground"] = Body(ground.encode(errors="replace"), TEXT, unit.is_sensitive)
     seq = m.tell("verdict.given", data, bodies, [call.seq], _actor(call))
     _tell_excess(m, unit, call, usage, seq)
     unit.check_error = reply.failure or Failure(verdict) if isinstance(verdict, ErrorKind) else None
@@ -275,7 +284,7 @@ def _check_by_schema(m: Machine, unit: Unit, digest: str) -> None:
     if misfit is None:
         m.tell("verdict.given", {**data, "verdict": "pass"}, causes=causes)
     else:
-        ground = Body(misfit.encode(errors="replace"), TEXT, unit.task.is_sensitive)
+        ground = Body(misfit.encode(errors="replace"), TEXT, unit.is_sensitive)
         m.tell("verdict.given", {**data, "verdict": "fail"}, {"ground": ground}, causes)
 
 

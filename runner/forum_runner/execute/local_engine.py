@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from forum_adapters.base import Adapter, Attempt, ErrorKind, Failure, Foreseen, Reply
@@ -75,4 +76,5 @@ class LocalEngine:
         if tasks:
             await asyncio.wait(tasks)
         for adapter, _ in self._adapters.values():
-            await adapter.close()
+            with suppress(Exception):
+                await adapter.close()

@@ -128,9 +128,10 @@ class Renderer:
         if form == "json":
             return canonical(self._as_object(work))
         values = [item for _, item in sorted(work.given.items())]
-        if len(values) == 1:
+        if len(values) == 1 and not work.instruction:
             return values[0].kept()
-        return "\n\n".join(_block(item) for item in values).encode()
+        told = [self.text(work.instruction, work.given, inline=True)] if work.instruction else []
+        return "\n\n".join([*told, *map(_block, values)]).encode()
 
     def _as_object(self, work: Work) -> dict[str, Any]:
         needs = {name: _value(item) for name, item in work.given.items()}
@@ -150,11 +151,9 @@ class Renderer:
 
     def instruct_program(self, work: Work, argv: Sequence[str], stdin: str) -> Prompt:
         """For a model's own command line: the whole prompt goes to its standard input."""
-        prompt = self.instruct(work)
-        if stdin == "json":
-            data = canonical(self._as_object(work))
-        else:
-            data = b"" if stdin == "none" else f"{prompt.system}\n\n{prompt.text}".lstrip("\n").encode()
+        if stdin == "text":
+            return for_program(self.instruct(work), argv)
+        data = canonical(self._as_object(work)) if stdin == "json" else b""
         return Prompt(argv=tuple(argv), stdin=data, output_schema=work.output_schema)
 
     def judge(self, work: Work, persona: str, output: StoredBytes) -> Prompt:
@@ -175,6 +174,12 @@ class Renderer:
 
     def _criteria(self, work: Work) -> str:
         return "\n".join(f"- {self.text(criterion, work.given, inline=False)}" for criterion in work.done_when)
+
+
+def for_program(prompt: Prompt, argv: Sequence[str]) -> Prompt:
+    """A prompt for a model, on the standard input of its own command line."""
+    data = f"{prompt.system}\n\n{prompt.text}".lstrip("\n").encode()
+    return Prompt(argv=tuple(argv), stdin=data, output_schema=prompt.output_schema)
 
 
 def recorded(prompt: Prompt) -> bytes:

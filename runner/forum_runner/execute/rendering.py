@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from forum_adapters.base import Prompt
-from forum_runner.execute.prompts import Renderer, Work, holds_secret
+from forum_runner.execute.prompts import Renderer, Work, for_program, holds_secret
 from forum_runner.execute.unit import Unit
 
 if TYPE_CHECKING:
@@ -54,13 +54,20 @@ def without_secrets(m: Machine, unit: Unit, prompt: Prompt) -> Prompt:
     return render(m, m.recording, unit) if holds_secret(texts) else prompt
 
 
+def render_check(m: Machine, renderer: Renderer, unit: Unit) -> Prompt:
+    """What the next check of the unit is given."""
+    check = unit.task.accept[unit.checks_passed]
+    if unit.output is None:
+        raise ValueError(f"'{unit.name}' has nothing to check")
+    if "command" in check:
+        return renderer.check(check["command"], unit.given, unit.output.body)
+    judge = check["agent"]
+    prompt = renderer.judge(work_of(m, unit), m.plan.agents[judge].get("persona", ""), unit.output.body)
+    settings = m.plan.adapters[m.plan.judge_step(judge).adapter]
+    return for_program(prompt, settings.get("argv", ())) if settings["type"] == "command" else prompt
+
+
 def check_without_secrets(m: Machine, unit: Unit, prompt: Prompt) -> Prompt:
     check, form = unit.task.accept[unit.checks_passed], unit.task.form
-    if "command" in check:
-        if not holds_secret(check["command"]) or unit.output is None:
-            return prompt
-        return m.recording.check(check["command"], unit.given, unit.output.body)
-    if not holds_secret([form.get("instruction", ()), *form.get("done_when", ())]) or unit.output is None:
-        return prompt
-    persona = m.plan.agents[check["agent"]].get("persona", "")
-    return m.recording.judge(work_of(m, unit), persona, unit.output.body)
+    texts = check.get("command") or [form.get("instruction", ()), *form.get("done_when", ())]
+    return render_check(m, m.recording, unit) if holds_secret(texts) else prompt

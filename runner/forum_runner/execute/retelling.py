@@ -66,18 +66,23 @@ class Retelling:
         secrets = {
             name: f"[secret: {name}]" for name, item in self._plan.document["inputs"].items() if "secret" in item
         }
-        self._machine = Machine(
-            self._plan,
-            Context(
-                run=opened.run,
-                implementation=implementation,
-                settings=self._plan.adapters,
-                check_settings={"type": "command"},
-                secrets=secrets,
-                find_reusable=self._find_reusable,
-            ),
+        self._context = Context(
+            run=opened.run,
+            implementation=implementation,
+            settings=self._plan.adapters,
+            check_settings={"type": "command"},
+            secrets=secrets,
+            find_reusable=self._find_reusable,
         )
-        self._machine.state.apply("run.opened", read_time(opened.at), opened.data, {})
+        self._machine = self._restored()
+
+    def _restored(self) -> Machine:
+        """A machine that has taken in what is recorded up to here, as a new process has."""
+        machine = Machine(self._plan, self._context)
+        for entry in self._entries[: self._at]:
+            bodies = {} if entry.kind == "run.opened" else self._bodies.of(entry)
+            machine.state.apply(entry.kind, read_time(entry.at), entry.data, bodies)
+        return machine
 
     def close(self) -> None:
         self._stream.close()
@@ -105,7 +110,8 @@ class Retelling:
             self._at += 1
             return None
         if self._is_taken_up_here():
-            return self._compare(machine.resume(now_us))
+            self._machine = self._restored()
+            return self._compare(self._machine.resume(now_us))
         if not machine.is_pausing and self._was_interrupted():
             return self._compare(machine.handle(Interrupted(), now_us))
         event: Replied | Lost | TimePassed | None = self._event(entry)
@@ -128,6 +134,15 @@ class Retelling:
             if entry.kind != "gate.decided" or _is_by_a_person(entry):
                 return False
         return False
+
+    def _is_cut_off_here(self) -> bool:
+        """Whether the process was killed here: nothing follows, or only what another one wrote that went on."""
+        for entry in self._entries[self._at :]:
+            if entry.kind == "run.resumed":
+                return True
+            if entry.kind not in _FOREIGN and not entry.kind.startswith("x-") and not _is_by_a_person(entry):
+                return False
+        return True
 
     def _was_interrupted(self) -> bool:
         """Whether from here on calls only end, up to a pause that an interrupt asked for."""
@@ -162,6 +177,9 @@ class Retelling:
 
     def _compare(self, step: Step) -> Divergence | None:
         for told in step.entries:
+            if told.kind != "run.resumed" and self._is_cut_off_here():
+                self._machine = self._restored()
+                return None
             form = self._form(told)
             recorded = _form(self._entries[self._at]) if self._at < len(self._entries) else None
             if recorded is None or not _agree(recorded, form):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from urllib.parse import quote, quote_plus
-
-import orjson
 
 from forum_adapters.base import Executable, Failure, Reply
 from forum_runner.ledger.body import Body
@@ -16,6 +16,7 @@ from forum_runner.ledger.body import Body
 # Anything shorter would stand in harmless text all the time.
 LEAST_CHARACTERS = 4
 _LINE_ENDS = (b"\r\n", b"\n")
+_ESCAPE = re.compile("%[0-9A-F]{2}")
 
 
 class Scrubber:
@@ -70,9 +71,12 @@ def written_forms(value: str) -> Iterator[bytes]:
     """A value as it may stand in a text: plain, in JSON, URL-encoded, in hexadecimal, and inside base64."""
     data = value.encode(errors="surrogatepass")
     yield data
-    yield orjson.dumps(value)[1:-1] if value.isprintable() else data
-    yield quote(value, safe="", errors="replace").encode()
-    yield quote_plus(value, safe="", errors="replace").encode()
+    for is_ascii in (True, False):
+        yield json.dumps(value, ensure_ascii=is_ascii)[1:-1].encode(errors="surrogatepass")
+    for escape in (partial(quote, safe="/"), partial(quote, safe=""), quote_plus):
+        quoted = escape(value, errors="replace")
+        yield quoted.encode()
+        yield _ESCAPE.sub(lambda found: found[0].lower(), quoted).encode()
     yield data.hex().encode()
     yield data.hex().upper().encode()
     for encode in (base64.b64encode, base64.urlsafe_b64encode):

@@ -60,7 +60,6 @@ class RunState:
         self.ended = 0
         self.calls: dict[str, Unit] = {}
         self.waves_opened = 0
-        self.wave_seq: int | None = None
         self.wave_left = 0
         self.readers = {name: task.readers for name, task in plan.tasks.items()}
         self.blocks_order: set[str] = set()
@@ -139,10 +138,9 @@ class RunState:
             if unit.call is not None:
                 unit.call.is_orphan = True
 
-    def _wave_opened(self, seq: int, _at_us: int, _data: Data, _bodies: Bodies) -> None:
+    def _wave_opened(self, _seq: int, _at_us: int, _data: Data, _bodies: Bodies) -> None:
         wave = self.plan.waves[self.waves_opened]
         self.waves_opened += 1
-        self.wave_seq = seq
         self.wave_left = sum(self.state_of(name) is None for name in wave)
 
     def _routed(self, _seq: int, _at_us: int, data: Data, _bodies: Bodies) -> None:
@@ -348,7 +346,6 @@ class RunState:
 _OK = Ending("ok")
 _ANSWERED = frozenset(kind.value for kind in ErrorKind if kind.is_answer)
 _COMMAND_TIMEOUT_MS = 600_000
-COMMAND_OUTPUT_BYTES = 10_000_000
 
 _APPLIERS: dict[str, Callable[[RunState, int, int, Data, Bodies], None]] = {
     "run.opened": RunState._opened,

@@ -25,7 +25,8 @@ class Call:
     started_us: int
     check: int | None = None
     is_orphan: bool = False
-    lowered: Shortage | None = None
+    short_time: Shortage | None = None
+    short_output: Shortage | None = None
     rate: list[int] | None = None
 
 
@@ -98,6 +99,11 @@ class Unit:
     @property
     def order(self) -> tuple[int, int]:
         return self.task.order, -1 if self.index is None else self.index
+
+    @property
+    def is_sensitive(self) -> bool:
+        """Whether its bodies are salted: what it was given must not be told from what it makes of it."""
+        return self.task.is_sensitive or any(item.body.is_sensitive for item in self.given.values())
 
     @property
     def has_begun(self) -> bool:

@@ -90,9 +90,7 @@ def _unit(unit: Unit) -> dict[str, Any]:
 def _accounts(state: RunState) -> dict[str, Any]:
     budgets = state.budgets
     accounts: list[Account] = [budgets.run, *budgets._agent_accounts.values(), *budgets._task_accounts.values()]
-    return {
-        f"{of.scope} {of.name}": (list(of.charged), list(of.held)) for of in accounts if any(of.charged + of.held)
-    }
+    return {f"{of.scope} {of.name}": (list(of.charged), list(of.held)) for of in accounts if any(of.charged + of.held)}
 
 
 def _windows(rates: Rates, now_us: int) -> dict[str, Any]:

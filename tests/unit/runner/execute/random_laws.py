@@ -18,8 +18,7 @@ MINUTE_US = 60_000_000
 def broken_laws(document: Form, entries: Sequence[Entry]) -> list[str]:
     """What does not hold, in words; of a run that is sealed."""
     laws = (
-        _order, _calls, _budgets, _parallelism, _ends, _losses, _answers, _rates, _wall,
-        _interrupts,
+        _order, _calls, _budgets, _parallelism, _ends, _losses, _answers, _rates, _wall, _cuts, _interrupts,
     )  # fmt: skip
     return [f"{law.__name__[1:]}: {words}" for law in laws for words in law(document, entries)]
 
@@ -192,6 +191,23 @@ def _wall(document: Form, entries: Sequence[Entry]) -> Iterator[str]:
             yield f"{entry['seq']} begins after {active_us + at_us - since_us} us"
         if entry["kind"] not in ("gate.decided", "run.repaired"):
             latest_us = at_us
+
+
+def _cuts(document: Form, entries: Sequence[Entry]) -> Iterator[str]:
+    """Whoever begins was told of every value how much of it fits, once."""
+    due: dict[str, Counter[str]] = {}
+    for entry in entries:
+        data = entry["data"]
+        if entry["kind"] == "edge.delivered":
+            needs = document["tasks"][task_of(document, data["task"])].get("needs", ())
+            limits = {need["as"]: need.get("max_bytes") for need in needs if need["edge"] == "data"}
+            limit = limits.get(data["as"])
+            if limit is not None and entry["bodies"]["value"]["bytes"] > limit:
+                due.setdefault(data["task"], Counter())[data["as"]] += 1
+        elif entry["kind"] == "context.cut":
+            due[data["task"]][data["as"]] -= 1
+        elif entry["kind"] == "task.started" and any(due.get(data["task"], {}).values()):
+            yield f"{entry['seq']} begins with {due[data['task']]}"
 
 
 def _interrupts(_document: Form, entries: Sequence[Entry]) -> Iterator[str]:

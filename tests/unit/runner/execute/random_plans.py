@@ -9,7 +9,7 @@ from forum_runner.canonical import canonical, digest
 
 Form = dict[str, Any]
 
-SECRET = "hunter2-and-more"
+SECRET = "hunter2-and-more"  # noqa: S105 - it is there to be looked for
 IDS = ("k", "c", "m/a", "b[x=1]", "z", "e", "a", "y")
 SCHEMAS: dict[str, Any] = {
     "anything": True,

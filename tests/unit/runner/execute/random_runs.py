@@ -234,8 +234,10 @@ class _Events:
     def _schedule(self) -> None:
         commands = self._process.commands
         for command in commands[self._seen :]:
-            is_call = isinstance(command, Begin)
-            found = self._world.answers(command.attempt) if is_call else self._world.at_cancelling(command)
+            if isinstance(command, Begin):
+                found = self._world.answers(command.attempt)
+            else:
+                found = self._world.at_cancelling(command)
             for delay_ms, event in found:
                 due_us = self._process.clock.now_us + delay_ms * 1_000
                 heappush(self._due, (due_us, self._draw.random(), next(self._numbers), event))
@@ -249,7 +251,8 @@ def _check_nothing_begins(step: Step) -> None:
 
 def _check_rest(process: Process) -> None:
     """When a process has come to its end, nothing that happens makes it do anything."""
-    for event in (TimePassed(), Interrupted(), *(Lost(call) for call in process.open)):
+    events: list[Event] = [TimePassed(), Interrupted(), *map(Lost, process.open)]
+    for event in events:
         assert process.machine.handle(event, process.clock.now_us + 10_000_000) == Step([], [])
 
 

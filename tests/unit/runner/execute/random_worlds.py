@@ -106,7 +106,8 @@ class World:
         """What comes of a call that is to be ended, beside what would have come anyway."""
         r = self.draw("cancel", call)
         cancelled = Reply(failure=Failure(ErrorKind.CANCELLED, "it was cancelled"))
-        return r.choice(([], [(r.randrange(50), Replied(call, cancelled))], [(0, Lost(call))]))
+        ways: tuple[list[Due], ...] = ([], [(r.randrange(50), Replied(call, cancelled))], [(0, Lost(call))])
+        return r.choice(ways)
 
     def find_reusable(self, unit: Unit, fingerprint: str) -> Reusable | None:
         r = self.draw("reuse", unit.name, fingerprint)

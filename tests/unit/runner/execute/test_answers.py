@@ -142,12 +142,32 @@ def test_formats_are_not_checked() -> None:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("{", "the answer is not one JSON value: "),
-        ("9007199254740992", "the answer holds what JSON cannot carry unchanged: "),
+        ("{", "the answer is not one JSON value, or gives a key twice"),
+        ('{"a": 1, "a": 2}', "the answer is not one JSON value, or gives a key twice"),
+        ("9007199254740992", "the answer holds what JSON cannot carry unchanged"),
+        ("[" * 100_000, "the answer is nested too deep"),
     ],
 )
-def test_a_message_begins_with_what_is_wrong(content: str, words: str) -> None:
-    assert json.loads(finished(ANYTHING, content).bodies["detail"])["message"].startswith(words)
+def test_the_words_about_an_answer_are_the_same_everywhere(content: str, words: str) -> None:
+    assert json.loads(finished(ANYTHING, content).bodies["detail"]) == {"message": words}
+
+
+@pytest.mark.requirement("RUN-READ-007")
+@pytest.mark.parametrize(
+    ("content", "misfit"),
+    [
+        ("[]", "it does not meet 'type'"),
+        ('{"b": 1, "c": "x"}', "it does not meet 'required'"),
+        ('{"a": "x", "b": "y"}', "the value at '/a' does not meet 'type'"),
+    ],
+)
+def test_a_misfit_is_the_least_by_pointer_and_keyword(content: str, misfit: str) -> None:
+    number = {"type": "integer"}
+    schema = {"type": "object", "required": ["a"], "properties": {"a": number, "b": number, "c": number}}
+
+    entry = finished({**WORK, "output": schema}, content)
+
+    assert json.loads(entry.bodies["detail"]) == {"message": f"the answer does not fit its type: {misfit}"}
 
 
 @pytest.mark.requirement("RUN-READ-006")

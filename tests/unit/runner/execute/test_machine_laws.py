@@ -15,7 +15,7 @@ from forum_runner.execute.machine import Reusable
 from forum_runner.execute.virtual import EPOCH_US
 from forum_runner.ledger.body import JSON, Body
 from unit.runner.execute.random_laws import broken_laws
-from unit.runner.execute.random_plans import DIGESTS, SECRET, Form, data_edge, ladder_of, small_plan, wave_plans
+from unit.runner.execute.random_plans import DIGESTS, SECRET, Form, data_edge, small_plan, wave_plans
 from unit.runner.execute.random_runs import Play, begun, ends, entries_of, kinds, virtual_run
 from unit.runner.execute.random_settings import examples
 from unit.runner.execute.random_verdicts import VALID, runner_says, verdicts
@@ -27,7 +27,7 @@ CANCELLED = Failure(ErrorKind.CANCELLED, "it was cancelled")
 TIMEOUT = Failure(ErrorKind.TIMEOUT, "it took too long")
 
 
-@examples(60)
+@examples(150)
 @given(document=wave_plans(), temper=tempers())
 def test_every_run_comes_to_an_end_and_holds(document: Form, temper: Temper) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -40,7 +40,7 @@ def test_every_run_comes_to_an_end_and_holds(document: Form, temper: Temper) -> 
         assert SECRET.encode() not in (directory / "bodies.tar").read_bytes()
 
 
-@examples(40)
+@examples(60)
 @given(document=wave_plans(), temper=tempers())
 def test_in_virtual_time_a_run_is_the_same_to_the_byte(document: Form, temper: Temper) -> None:
     """Whatever the order in which the keys of its plan stand."""

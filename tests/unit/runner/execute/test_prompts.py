@@ -191,6 +191,14 @@ def test_a_program_reads_one_value_as_it_is_and_several_in_blocks(needs: list[st
 
 
 @pytest.mark.requirement("RUN-PROMPT-004")
+@pytest.mark.parametrize(("needs", "stdin"), [([], "Sort: [x]"), (["a"], f"Sort: [x]\n\n{ONE}")])
+def test_a_program_reads_its_instruction_before_its_data(needs: list[str], stdin: str) -> None:
+    story = run({**SOURCES, "out": {**RUN, "instruction": "Sort: [x]", "needs": needs}}, SAID)
+
+    assert prompt_of(story) == {"argv": ["git", "log"], "stdin": stdin}
+
+
+@pytest.mark.requirement("RUN-PROMPT-004")
 def test_a_program_that_wants_nothing_gets_nothing() -> None:
     story = run({**SOURCES, "out": {**RUN, "agent": "quiet", "needs": ["a"]}}, SAID)
 

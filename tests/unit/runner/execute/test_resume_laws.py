@@ -34,7 +34,7 @@ NETWORK = Failure(ErrorKind.NETWORK, "it broke off")
 CANCELLED = Failure(ErrorKind.CANCELLED, "it was cancelled")
 
 
-@examples(40)
+@examples(80)
 @given(document=wave_plans(), temper=tempers())
 def test_the_entries_alone_make_the_state_of_the_process_that_wrote_them(document: Form, temper: Temper) -> None:
     known: dict[int, Any] = {}
@@ -59,7 +59,7 @@ def folded(document: Form, directory: Path) -> Iterator[RunState]:
             yield state
 
 
-@examples(12, share=0.1)
+@examples(25, share=0.1)
 @given(document=wave_plans(max_tasks=5), temper=tempers())
 def test_a_run_that_is_cut_at_any_entry_is_gone_on_with(document: Form, temper: Temper) -> None:
     calm = replace(temper, crashes=0, interrupts=0)
@@ -201,4 +201,4 @@ def begun_again(directory: Path, run: Process, *, before: str, number: int = 1) 
     places = [place for place, entry in enumerate(entries) if entry["kind"] == before]
     target = directory.with_name("cut")
     cut(directory, target, entries, places[number - 1], is_torn=False)
-    return begun(target, run.machine.plan.document)
+    return begun(target, dict(run.machine.plan.document))

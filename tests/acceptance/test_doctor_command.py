@@ -1,0 +1,135 @@
+"""`forum doctor`: what is installed, which adapters answer, which credentials are set."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from acceptance.running import MODEL, PATIENCE_S, SHELL, Folder, ask, check_holds, everything_in, sh
+
+SECRET = "sk-not-to-be-shown"  # noqa: S105 - made up
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(tmp_path / "work")
+
+
+@pytest.fixture
+def nobody() -> Iterator[str]:
+    """A port that is taken, and at which nobody answers."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{held.getsockname()[1]}/v1"
+
+
+def test_what_is_installed_is_told(tmp_path: Path) -> None:
+    ended = Folder(tmp_path).forum("doctor")
+    health = Folder(tmp_path).forum("doctor", "--json").document()
+
+    assert ended.code == 0, ended
+    assert health["well"]
+    assert set(health["types"]) >= {"anthropic", "command", "openai", "scripted"}
+    assert all(health["versions"].values())
+    assert health["adapters"] == []
+    assert all(name in ended.out for name in ("forum", "Python", "httpx", "openai"))
+
+
+def test_programs_need_nobody_to_answer(folder: Folder) -> None:
+    folder.write({"a": sh("touch ran")})
+
+    ended = folder.forum("doctor", "workflow.yaml")
+
+    assert ended.code == 0, ended
+    assert "shell" in ended.out
+    assert "command: answers" in ended.out
+    assert folder.files() == {"workflow.yaml"}
+
+
+def test_an_adapter_that_does_not_answer_is_told_apart_from_a_credential_that_is_not_set(
+    folder: Folder, nobody: str
+) -> None:
+    model = {**MODEL["adapters"]["model"], "base_url": nobody, "api_key_env": "KEY"}
+    roster = {"adapters": {**SHELL["adapters"], "model": model}, "agents": {**SHELL["agents"], **MODEL["agents"]}}
+    folder.write({"a": sh("echo"), "b": ask("Write.", needs=["a"])}, roster=roster)
+
+    unset = folder.forum("doctor", "workflow.yaml")
+    is_set = folder.forum("doctor", "workflow.yaml", env={"KEY": SECRET})
+    as_json = folder.forum("doctor", "workflow.yaml", "--json", env={"KEY": SECRET})
+
+    assert (unset.code, is_set.code, as_json.code) == (8, 1, 1), (unset, is_set)
+    assert "KEY is not set" in unset.out
+    assert "KEY is set" in is_set.out
+    states = {one["name"]: one for one in as_json.document()["adapters"]}
+    assert (states["shell"]["problem"], states["model"]["variables"]) == (None, {"KEY": True})
+    assert states["model"]["problem"]
+    assert SECRET not in is_set.out + is_set.err + as_json.out + as_json.err
+
+
+def test_a_type_that_nobody_offers_is_a_problem_of_that_adapter(folder: Folder) -> None:
+    roster = {"adapters": {"mine": {"type": "x-nowhere"}}, "agents": {"writer": {"adapter": "mine"}}}
+    folder.write({"a": ask("Write.")}, roster=roster)
+
+    ended = folder.forum("doctor", "workflow.yaml")
+
+    assert ended.code == 1, ended
+    assert "no adapter type 'x-nowhere' is installed" in ended.out
+
+
+@pytest.fixture
+def rude(folder: Folder) -> Folder:
+    """A package offers an adapter that raises when it is asked, and again when it is closed."""
+    package = folder.path / "package"
+    info = package / "rude-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: rude\nVersion: 1.0\n", encoding="utf-8")
+    (info / "entry_points.txt").write_text("[forum.adapters]\nx-rude = rude:Rude\n", encoding="utf-8")
+    text = "class Rude:\n    def __init__(self, name, settings): pass\n"
+    for method, argument in (("answer", ", attempt"), ("probe", ""), ("close", "")):
+        text += f"    async def {method}(self{argument}): raise RuntimeError('no {method} of {SECRET}')\n"
+    (package / "rude.py").write_text(text, encoding="utf-8")
+    roster = {"adapters": {"mine": {"type": "x-rude"}}, "agents": {"writer": {"adapter": "mine"}}}
+    folder.write({"a": ask("Write.")}, roster=roster, policy={"privacy": {"scrub_env": ["KEY"]}})
+    path = os.pathsep.join(filter(None, (str(package), os.environ.get("PYTHONPATH"))))
+    return Folder(folder.path, {"PYTHONPATH": path, "KEY": SECRET})
+
+
+def test_an_adapter_of_somebody_else_that_fails_is_told_of(rude: Folder) -> None:
+    process = rude.start("doctor", "workflow.yaml")
+
+    out, err = process.communicate(timeout=PATIENCE_S)
+
+    assert process.returncode == 1, err
+    assert b"x-rude: it failed: RuntimeError: no probe" in out
+    assert SECRET.encode() not in out + err
+
+
+def test_an_adapter_of_somebody_else_that_fails_does_not_end_the_run(rude: Folder) -> None:
+    process = rude.start("run", "workflow.yaml", "--out", "run")
+
+    out, err = process.communicate(timeout=PATIENCE_S)
+
+    assert process.returncode == 1, err
+    assert rude.ends() == {"a": "failed: error"}
+    assert rude.entries("run", "task.finished")[0]["data"]["error"] == "internal"
+    assert SECRET.encode() not in out + err + everything_in(rude.path / "run")
+    check_holds(rude.path / "run")
+
+
+def test_what_is_wrong_with_the_workflow_is_told(folder: Folder) -> None:
+    folder.write({"a": {"agent": "nobody", "instruction": "x"}})
+
+    ended = folder.forum("doctor", "workflow.yaml")
+
+    assert (ended.code, "F012" in ended.err) == (2, True)
+
+
+def test_an_input_without_a_value_does_not_matter(folder: Folder) -> None:
+    inputs = {"word": {"type": "string"}, "token": {"type": "string", "secret": True}}
+    folder.write({"a": sh("echo ${{ inputs.word }} ${{ inputs.token }}")}, inputs=inputs)
+
+    assert folder.forum("doctor", "workflow.yaml").code == 0

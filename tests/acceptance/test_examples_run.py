@@ -1,0 +1,105 @@
+"""Every example, and what `forum init` writes, runs offline: twice to the same bytes, and to a record that holds."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+
+from acceptance.running import Folder, bytes_in, check_holds
+
+_EXAMPLES = Path(__file__).parents[2] / "manifests/examples"
+# What each comes to: the exit code, and the tasks that did not pass.
+ENDS = {
+    "code-review": (6, {"publish": "refused: deadline"}),
+    "data-check": (0, {}),
+    "issue-triage": (0, {}),
+    "release-notes": (0, {"clean-tree": "tolerated: error"}),
+    "research": (0, {}),
+    "translation": (0, {}),
+}
+FIRST_STEPS = "first-steps"
+
+
+def test_every_example_is_told_of_here() -> None:
+    assert {path.parent.name for path in _EXAMPLES.glob("*/workflow.yaml")} == set(ENDS)
+
+
+@pytest.fixture
+def folder(name: str, tmp_path: Path) -> Folder:
+    """A copy: examples are read where they are, and run elsewhere."""
+    folder = Folder(tmp_path / name)
+    if name == FIRST_STEPS:
+        assert Folder(tmp_path).forum("init", name).code == 0
+    else:
+        shutil.copytree(_EXAMPLES / name, folder.path)
+    return folder
+
+
+@pytest.mark.parametrize("name", [*ENDS, FIRST_STEPS])
+def test_it_runs_offline_twice_to_the_same_bytes(folder: Folder, name: str) -> None:
+    code, others = ENDS.get(name, (0, {}))
+    before = folder.files()
+
+    ended = [folder.run("--deterministic", out=out) for out in ("a", "b")]
+
+    assert [one.code for one in ended] == [code, code], ended
+    assert {task: state for task, state in folder.ends("a").items() if state != "passed"} == others
+    assert bytes_in(folder.path / "a") == bytes_in(folder.path / "b")
+    assert {path.partition("/")[0] for path in folder.files() - before} == {"a", "b"}
+    assert {"ledger.jsonl", "bodies.tar", "wave-plan.json", "checkpoint"} <= set(bytes_in(folder.path / "a"))
+    check_holds(folder.path / "a")
+
+
+@pytest.mark.parametrize("name", ["issue-triage"])
+def test_the_commands_say_that_it_holds(folder: Folder) -> None:
+    folder.run("--deterministic")
+
+    assert folder.forum("verify", "run").out.startswith("valid run ")
+    assert folder.forum("replay", "run").out.startswith("the same: all ")
+
+
+@pytest.mark.parametrize("name", ["data-check", "issue-triage"])
+def test_it_runs_in_real_time_to_the_same_outputs(folder: Folder) -> None:
+    virtual = folder.run("--deterministic", out="virtual")
+
+    real = folder.run("--scripted", out="real")
+
+    assert (virtual.code, real.code) == (0, 0), real
+    assert folder.ends("virtual") == folder.ends("real")
+    assert bytes_in(folder.path / "virtual/outputs") == bytes_in(folder.path / "real/outputs")
+    check_holds(folder.path / "real")
+
+
+@pytest.mark.parametrize("name", ["data-check"])
+def test_what_the_script_answers_is_what_the_programs_answer(folder: Folder) -> None:
+    """The example that needs no model: with its real programs, and with its script."""
+    salt = ("--input", "salt=0123456789abcdef")
+    live = folder.run(*salt, out="live")
+    scripted = folder.run(*salt, "--deterministic", out="scripted")
+
+    assert (live.code, scripted.code) == (0, 0), live
+    assert bytes_in(folder.path / "live/outputs") == bytes_in(folder.path / "scripted/outputs")
+    assert all(
+        b"0123456789abcdef" not in data for run in ("live", "scripted") for data in bytes_in(folder.path / run).values()
+    )
+    check_holds(folder.path / "live")
+
+
+@pytest.mark.parametrize("name", ["code-review"])
+def test_in_real_time_the_gate_waits_for_a_person(folder: Folder) -> None:
+    quick = yaml.safe_load((folder.path / "script.yaml").read_text(encoding="utf-8"))
+    for answer in quick["answers"]:
+        answer.pop("latency", None)
+    (folder.path / "quick.yaml").write_text(yaml.safe_dump(quick, allow_unicode=True), encoding="utf-8")
+
+    paused = folder.run("--scripted", "quick.yaml")
+    approved = folder.forum("gate", "approve", "run", "publish", "--by", "ann")
+    resumed = folder.forum("resume", "run")
+
+    assert (paused.code, approved.code, resumed.code) == (5, 0, 0), (paused, approved, resumed)
+    assert "forum gate approve run publish" in paused.out
+    assert set(folder.ends().values()) == {"passed"}
+    check_holds(folder.path / "run")

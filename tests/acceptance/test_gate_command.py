@@ -1,0 +1,223 @@
+"""`forum gate`: what waits for a person is shown, and a decision is bound to what was shown."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acceptance.running import MODEL, PATIENCE_S, Folder, ask, bytes_in, check_holds, sh, wait_for
+
+ANSWERS = [
+    {"task": "draft", "output": "a draft"},
+    {"task": "publish", "contains": "Publish it in capitals.", "output": "A DRAFT"},
+    {"task": "publish", "contains": "Publish it.", "output": "published"},
+    {"output": "done"},
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    """A run that waits at a gate."""
+    folder = Folder(tmp_path / "work")
+    write(folder)
+    return folder
+
+
+def write(folder: Folder, **gate: Any) -> None:
+    asked = {"question": "Publish ${{ needs.draft }}?", **gate}
+    tasks = {
+        "draft": ask("Write."),
+        "publish": ask("Publish it.", needs=["draft"], gate=asked),
+        "after": ask("Tell.", needs=["publish"]),
+    }
+    folder.write(tasks, roster=MODEL, answers=ANSWERS, outputs={"publish": "publish", "after": "after"})
+
+
+def pause(folder: Folder) -> None:
+    ended = folder.run("--scripted")
+    assert ended.code == 5, ended
+
+
+def decided(folder: Folder) -> list[dict[str, Any]]:
+    return [entry["data"] for entry in folder.entries("run", "gate.decided")]
+
+
+def test_what_waits_is_listed_with_what_would_be_done(folder: Folder) -> None:
+    pause(folder)
+
+    listed = folder.forum("gate", "list", "run")
+    (gate,) = folder.forum("gate", "list", "run", "--json").document()["gates"]
+
+    assert listed.code == 0
+    assert "question  Publish a draft?" in listed.out
+    assert "forum gate approve run publish" in listed.out
+    assert (gate["task"], gate["deadline"], gate["shown"]["question"]) == ("publish", None, "Publish a draft?")
+    assert "Publish it." in gate["shown"]["text"]
+    assert gate["digest"] == folder.entries("run", "gate.opened")[0]["bodies"]["shown"]["digest"]
+
+
+def test_an_approved_task_begins_and_the_decision_is_marked_as_a_claim(folder: Folder) -> None:
+    pause(folder)
+
+    approved = folder.forum("gate", "approve", "run", "publish", "--by", "Ann Example", "--reason", "it is good")
+    resumed = folder.forum("resume", "run")
+    shown = folder.forum("show", "run")
+
+    assert (approved.code, resumed.code) == (0, 0), (approved, resumed)
+    assert "claimed by Ann-Example" in approved.out
+    assert "forum resume run" in approved.out
+    (decision,) = decided(folder)
+    assert (decision["decision"], decision["by"], decision["authenticated"]) == ("approved", "person", False)
+    entry = folder.entries("run", "gate.decided")[0]
+    assert (entry["actor"], folder.body("run", entry, "reason")) == ("person:Ann-Example", b"it is good")
+    assert "a claim" in shown.out
+    assert folder.read("run/outputs/publish.txt") == "published"
+    check_holds(folder.path / "run")
+
+
+def test_an_edit_is_what_the_agent_is_given(folder: Folder) -> None:
+    pause(folder)
+    (folder.path / "words.txt").write_text("Publish it in capitals.", encoding="utf-8")
+
+    neither = folder.forum("gate", "edit", "run", "publish", "--by", "ann")
+    edited = folder.forum("gate", "edit", "run", "publish", "--by", "ann", "--file", "words.txt")
+    resumed = folder.forum("resume", "run")
+
+    assert (neither.code, edited.code, resumed.code) == (2, 0, 0), (neither, edited, resumed)
+    assert folder.read("run/outputs/publish.txt") == "A DRAFT"
+    prompt = folder.body("run", folder.entries("run", "task.started")[1], "prompt")
+    assert b"Publish it in capitals." in prompt
+    assert b"Publish it.\\n" not in prompt
+    check_holds(folder.path / "run")
+
+
+def test_a_decision_on_something_else_than_what_was_shown_is_refused(folder: Folder) -> None:
+    pause(folder)
+    (gate,) = folder.forum("gate", "list", "run", "--json").document()["gates"]
+    before = bytes_in(folder.path / "run")
+
+    wrong = folder.forum("gate", "approve", "run", "publish", "--by", "ann", "--shown", "0" * 64)
+    untouched = bytes_in(folder.path / "run") == before
+    right = folder.forum("gate", "approve", "run", "publish", "--by", "ann", "--shown", gate["digest"][:12])
+
+    assert (wrong.code, untouched, right.code) == (2, True, 0), (wrong, right)
+    assert f"has the digest {gate['digest']}" in wrong.err
+
+
+@pytest.mark.parametrize("characters", [0, 1, 7])
+def test_a_digest_that_is_too_short_to_name_anything_is_refused(folder: Folder, characters: int) -> None:
+    pause(folder)
+    (gate,) = folder.forum("gate", "list", "run", "--json").document()["gates"]
+
+    ended = folder.forum("gate", "approve", "run", "publish", "--by", "ann", "--shown", gate["digest"][:characters])
+
+    assert (ended.code, "is too short for a digest" in ended.err) == (2, True), ended
+    assert decided(folder) == []
+
+
+def test_with_nothing_decided_a_run_stays_as_it_is(folder: Folder) -> None:
+    pause(folder)
+    before = bytes_in(folder.path / "run")
+
+    resumed = folder.forum("resume", "run")
+
+    assert resumed.code == 5
+    assert "forum gate approve run publish" in resumed.out
+    assert bytes_in(folder.path / "run") == before
+
+
+def test_what_is_not_waiting_cannot_be_decided(folder: Folder) -> None:
+    pause(folder)
+    arguments = ("--by", "ann")
+
+    unknown = folder.forum("gate", "approve", "run", "publihs", *arguments)
+    folder.forum("gate", "reject", "run", "publish", *arguments)
+    twice = folder.forum("gate", "approve", "run", "publish", *arguments)
+    resumed = folder.forum("resume", "run")
+    late = folder.forum("gate", "approve", "run", "publish", *arguments)
+
+    assert [one.code for one in (unknown, twice, resumed, late)] == [2, 2, 6, 2]
+    assert "did you mean 'publish'?" in unknown.err
+    assert "no gate of 'publish' waits for a decision; none is open" in twice.err
+    assert folder.ends()["publish"] == "refused: rejected"
+    assert [one["decision"] for one in decided(folder)] == ["rejected"]
+    check_holds(folder.path / "run")
+
+
+@pytest.mark.parametrize(
+    ("rule", "decision", "code", "end"),
+    [("approve", "approved", 0, "passed"), ("reject", "rejected", 6, "refused: deadline")],
+)
+def test_after_the_deadline_the_rule_decides_and_nobody_else(
+    folder: Folder, rule: str, decision: str, code: int, end: str
+) -> None:
+    """The run pauses in the step that opens the gate, so it does however short the deadline is."""
+    write(folder, deadline="1ms", on_deadline=rule)
+    pause(folder)
+
+    late = folder.forum("gate", "approve", "run", "publish", "--by", "ann")
+    listed = folder.forum("gate", "list", "run")
+    resumed = folder.forum("resume", "run")
+
+    assert (late.code, resumed.code) == (2, code), (late, resumed)
+    assert "the deadline of 'publish' passed at" in late.err
+    assert "(passed)" in listed.out
+    assert [(one["by"], one["decision"]) for one in decided(folder)] == [("deadline", decision)]
+    assert folder.ends()["publish"] == end
+    check_holds(folder.path / "run")
+
+
+def test_two_gates_are_decided_one_by_one(folder: Folder) -> None:
+    gate = {"question": "Now?"}
+    folder.write({"a": ask("A.", gate=gate), "b": ask("B.", gate=gate)}, roster=MODEL, answers=ANSWERS[-1:])
+    pause(folder)
+
+    first = folder.forum("gate", "approve", "run", "a", "--by", "ann")
+    between = folder.forum("resume", "run")
+    ends = folder.ends()
+    second = folder.forum("gate", "reject", "run", "b", "--by", "bob", "--json")
+    resumed = folder.forum("resume", "run")
+
+    assert (first.code, between.code, second.code, resumed.code) == (0, 5, 0, 6), (first, between, second, resumed)
+    assert "1 more to decide" in first.out
+    assert ends == {"a": "passed"}
+    assert second.document()["waiting"] == 0
+    assert folder.ends() == {"a": "passed", "b": "refused: rejected"}
+    check_holds(folder.path / "run")
+
+
+def test_while_the_run_is_at_work_nobody_decides(tmp_path: Path) -> None:
+    folder = Folder(tmp_path / "work")
+    folder.write({"asked": sh("echo", gate={"question": "?"}), "busy": sh("touch at-work; exec sleep 60")})
+    process = folder.start("run", "workflow.yaml", "--out", "run")
+    wait_for(folder.path / "at-work", process)
+
+    decision = folder.forum("gate", "approve", "run", "asked", "--by", "ann")
+    resumed = folder.forum("resume", "run")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=PATIENCE_S)
+
+    assert (decision.code, resumed.code) == (2, 2)
+    assert decision.err.startswith("forum: the run is still at work; decide when it has paused")
+    assert "is being written already, by another process" in resumed.err
+    assert decided(folder) == []
+
+
+def test_the_gate_of_a_sensitive_task_is_decided_and_told_again(folder: Folder) -> None:
+    tasks = {"secret": ask("Keep it.", sensitive=True, gate={"question": "Keep ${{ inputs.word }}?"})}
+    inputs = {"word": {"type": "string", "default": "this"}}
+    folder.write(tasks, roster=MODEL, inputs=inputs, answers=ANSWERS[-1:])
+    pause(folder)
+
+    listed = folder.forum("gate", "list", "run", "--json").document()["gates"][0]
+    edited = folder.forum("gate", "edit", "run", "secret", "--by", "ann", "--instruction", "Keep all.", "--reason", "r")
+    resumed = folder.forum("resume", "run")
+
+    assert (edited.code, resumed.code) == (0, 0), (edited, resumed)
+    assert listed["shown"]["question"] == "Keep this?"
+    bodies = folder.entries("run", "gate.decided")[0]["bodies"]
+    assert all(body["salted"] for body in bodies.values())
+    check_holds(folder.path / "run")

@@ -1,0 +1,278 @@
+"""`forum resume`: what is finished is kept, what changed is done again, and nothing else; and each is told why."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acceptance.running import MODEL, Folder, ask, bytes_in, check_holds, cut_after, sh
+
+ANSWERS = [{"output": "an answer", "usage": {"input_tokens": 10, "output_tokens": 5}}]
+STYLE = {"style": {"type": "string", "default": "plain"}, "size": {"type": "integer", "default": 1}}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(tmp_path / "work")
+
+
+class Bundle:
+    """A diamond with a task beside it; the last task fails, unless it is told not to."""
+
+    def __init__(self) -> None:
+        self.tasks: dict[str, Any] = {
+            "source": ask("Gather in ${{ inputs.style }} style."),
+            "left": ask("Take the left of it.", needs=["source"]),
+            "right": ask("Take the right of it, ${{ inputs.size }} times.", needs=["source"]),
+            "join": ask("Join them.", needs=["left", "right"]),
+            "beside": {"agent": "critic", "instruction": "Look elsewhere."},
+            "last": ask("End it.", needs=["join", {"task": "beside", "edge": "order"}]),
+        }
+        self.roster: dict[str, Any] = deepcopy(MODEL)
+        self.roster["adapters"]["other"] = {**MODEL["adapters"]["model"]}
+        self.roster["agents"]["critic"] = {"adapter": "other"}
+        self.answers: list[Mapping[str, Any]] = list(ANSWERS)
+
+    def write(self, folder: Folder) -> None:
+        folder.write(self.tasks, roster=self.roster, inputs=STYLE, answers=self.answers)
+
+
+def _no_change(_: Bundle) -> None:
+    pass
+
+
+def _instruction(bundle: Bundle) -> None:
+    bundle.tasks["left"]["instruction"] = "Take the far left of it."
+
+
+def _agent(bundle: Bundle) -> None:
+    bundle.tasks["right"]["agent"] = "critic"
+
+
+def _model(bundle: Bundle) -> None:
+    bundle.roster["adapters"]["other"]["model"] = "large"
+
+
+def _persona(bundle: Bundle) -> None:
+    bundle.roster["agents"]["critic"]["persona"] = "You doubt."
+
+
+def _needs(bundle: Bundle) -> None:
+    bundle.tasks["join"]["needs"] = ["left", "right", "source"]
+
+
+def _upstream(bundle: Bundle) -> None:
+    bundle.tasks["source"]["instruction"] = "Gather more."
+    bundle.answers.insert(0, {"task": "source", "output": "another answer"})
+
+
+def _same_output(bundle: Bundle) -> None:
+    """What is put out is the same to the byte, so nobody after it is given anything else."""
+    bundle.tasks["source"]["instruction"] = "Gather more."
+
+
+def _done_when(bundle: Bundle) -> None:
+    bundle.tasks["beside"]["done_when"] = ["it is short"]
+
+
+def _comment(bundle: Bundle) -> None:
+    """None of this is part of the work."""
+    bundle.tasks["left"] |= {"x-note": "mine", "budget": {"calls": 9}, "retry": {"attempts": 3}, "idempotent": True}
+    bundle.roster["adapters"]["model"] |= {"timeout": "3m"}
+
+
+Change = Callable[[Bundle], None]
+CHANGES: list[tuple[Change, list[str], set[str], str]] = [
+    (_no_change, [], set(), ""),
+    (_instruction, [], {"left"}, "left: run again, its instruction changed"),
+    (_agent, [], {"right"}, "right: run again, its agent changed"),
+    (_model, [], {"beside"}, "beside: run again, its model changed"),
+    (_persona, [], {"beside"}, "beside: run again, its agent or adapter changed"),
+    (_needs, [], {"join"}, "join: run again, its needs changed"),
+    (_upstream, [], {"source", "left", "right"}, "left: run again, what it is given as 'source' changed"),
+    (_same_output, [], {"source"}, "source: run again, its instruction changed"),
+    (_done_when, [], {"beside"}, "beside: run again, its done_when changed"),
+    (_comment, [], set(), ""),
+    (_no_change, ["--input", "style=grand"], {"source"}, "source: run again, its instruction changed"),
+    (_no_change, ["--input", "size=2"], {"right"}, "right: run again, its instruction changed"),
+]
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> Folder:
+    """A run of which all passed but the last task."""
+    folder = Folder(tmp_path_factory.mktemp("first"))
+    bundle = Bundle()
+    bundle.answers.insert(0, {"task": "last", "error": {"kind": "auth"}})
+    bundle.write(folder)
+    assert folder.run("--deterministic").code == 1
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("change", "arguments", "again", "reason"),
+    CHANGES,
+    ids=[f"{change.__name__.strip('_')}{''.join(arguments[1:])}" for change, arguments, _, _ in CHANGES],
+)
+def test_exactly_what_a_change_concerns_is_run_again(
+    first: Folder, folder: Folder, change: Change, arguments: list[str], again: set[str], reason: str
+) -> None:
+    shutil.copytree(first.path, folder.path)
+    _move(folder)
+    bundle = Bundle()
+    change(bundle)
+    bundle.write(folder)
+
+    ended = folder.forum("resume", "run", "--failed", "--out", "second", "--progress", "none", *arguments)
+
+    assert ended.code == 0, ended
+    assert set(folder.started("second")) == {*again, "last"}
+    assert folder.reused("second") == {"source", "left", "right", "join", "beside"} - again
+    assert reason in ended.err
+    assert "last: run again, it was failed in that run" in ended.err
+    told = {
+        line.strip().partition(":")[0] for line in ended.err.splitlines() if "run again" in line or "reused" in line
+    }
+    assert told == set(folder.ends("second"))
+
+
+def _move(folder: Folder) -> None:
+    """A run directory that was moved along with its files."""
+    path = folder.path / "run/invocation.json"
+    form = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**form, "root": str(folder.path)}), encoding="utf-8")
+
+
+def test_the_new_run_says_where_it_comes_from_and_the_old_one_is_left_alone(first: Folder, folder: Folder) -> None:
+    shutil.copytree(first.path, folder.path)
+    _move(folder)
+    Bundle().write(folder)
+    before = bytes_in(folder.path / "run")
+
+    folder.forum("resume", "run", "--failed", "--out", "second")
+
+    assert bytes_in(folder.path / "run") == before
+    verified = folder.forum("verify", "run", "--json").document()
+    assert folder.entries("second")[0]["data"]["from"] == {"run": verified["run"], "head": verified["head"]}
+    assert {entry["data"]["run"] for entry in folder.entries("second", "task.reused")} == {verified["run"]}
+    check_holds(folder.path / "second")
+
+
+def test_a_finished_run_is_not_gone_on_with(first: Folder) -> None:
+    before = bytes_in(first.path / "run")
+
+    ended = first.forum("resume", "run")
+
+    assert ended.code == 2
+    assert "the run is finished, with the status 'failed'; `forum resume --failed` begins a new one" in ended.err
+    assert bytes_in(first.path / "run") == before
+
+
+def test_a_damaged_ledger_is_refused(first: Folder, folder: Folder) -> None:
+    shutil.copytree(first.path, folder.path)
+    ledger = folder.path / "run/ledger.jsonl"
+    ledger.write_bytes(ledger.read_bytes().replace(b'"attempt":1', b'"attempt":2', 1))
+    before = bytes_in(folder.path)
+
+    ended = [folder.forum("resume", "run", *options) for options in ([], ["--failed", "--out", "second"])]
+
+    assert [one.code for one in ended] == [3, 3], ended
+    assert all("does not hold at entry" in one.err for one in ended)
+    assert bytes_in(folder.path) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["nowhere"], "there is no file, folder or run 'nowhere'"),
+        (["run/ledger.jsonl"], "is only a ledger: going on needs the run directory"),
+        (["run", "--out", "there"], "--out goes with --failed"),
+        (["run", "--failed", "--out", "run"], "'run/ledger.jsonl' is there already"),
+        (["run", "--failed", "--root", "nowhere"], "there is no"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_and_nothing_is_lost(first: Folder, arguments: list[str], sentence: str) -> None:
+    before = bytes_in(first.path)
+
+    ended = first.forum("resume", *arguments)
+
+    assert (ended.code, sentence in ended.err) == (2, True), ended
+    assert bytes_in(first.path) == before
+
+
+def test_an_input_that_is_not_secret_stays_as_it_was(folder: Folder) -> None:
+    inputs = {"word": {"type": "string"}}
+    folder.write({"a": sh("echo ${{ inputs.word }}", gate={"question": "?"})}, inputs=inputs)
+    paused = folder.run("--input", "word=one")
+    before = bytes_in(folder.path / "run")
+
+    ended = folder.forum("resume", "run", "--input", "word=two")
+
+    assert (paused.code, ended.code) == (5, 2)
+    assert "'word' is no secret input of the run; a run goes on with the inputs that it began with" in ended.err
+    assert bytes_in(folder.path / "run") == before
+
+
+def test_an_edit_of_the_files_does_not_change_a_run_that_goes_on(folder: Folder) -> None:
+    folder.write({"a": sh("echo one", gate={"question": "?"})}, outputs={"a": "a"})
+    folder.run()
+    folder.forum("gate", "approve", "run", "a", "--by", "ann")
+    folder.write({"a": sh("echo two")}, outputs={"a": "a"})
+
+    ended = folder.forum("resume", "run")
+
+    assert (ended.code, folder.read("run/outputs/a.txt")) == (0, "one"), ended
+    check_holds(folder.path / "run")
+
+
+def test_files_that_went_elsewhere_are_found_with_root(folder: Folder) -> None:
+    folder.write({"a": sh("cat here.txt", gate={"question": "?"})}, outputs={"a": "a"})
+    (folder.path / "here.txt").write_text("found", encoding="utf-8")
+    folder.run()
+    folder.forum("gate", "approve", "run", "a", "--by", "ann")
+    moved = Folder(folder.path.parent / "moved")
+    folder.path.rename(moved.path)
+
+    lost = moved.forum("resume", "run")
+    ended = moved.forum("resume", "run", "--root", ".")
+
+    assert (lost.code, ended.code) == (2, 0), (lost, ended)
+    assert "say with --root where they are" in lost.err
+    assert moved.read("run/outputs/a.txt") == "found"
+
+
+def test_answers_of_an_earlier_run_go_on_to_answer(folder: Folder) -> None:
+    """A run that calls nothing still calls nothing when it is gone on with."""
+    folder.write({"a": sh("echo x >> effects; echo a"), "b": sh("cat", needs=["a"], gate={"question": "?"})})
+    folder.run(out="first")
+    folder.forum("gate", "approve", "first", "b", "--by", "ann")
+    folder.forum("resume", "first")
+
+    paused = folder.run("--answers-from", "first", out="second")
+    folder.forum("gate", "approve", "second", "b", "--by", "ann")
+    ended = folder.forum("resume", "second")
+
+    assert (paused.code, ended.code) == (5, 0), (paused, ended)
+    assert folder.lines("effects") == ["x"]
+    check_holds(folder.path / "second")
+
+
+def test_a_run_that_reuses_goes_on_to_reuse(folder: Folder) -> None:
+    """What was not asked for is not run, though the process ended before it could be reused."""
+    tasks = {"a": sh("echo x >> effects; echo a"), "b": sh("echo y >> effects; cat", needs=["a"])}
+    folder.write(tasks)
+    folder.run(out="first")
+    folder.run("--only", "b", "--base", "first", out="second")
+    cut_after(folder.path / "second", 1)
+
+    ended = folder.forum("resume", "second")
+
+    assert ended.code == 0, ended
+    assert (folder.reused("second"), set(folder.started("second"))) == ({"a"}, {"b"})
+    check_holds(folder.path / "second")

@@ -1,0 +1,393 @@
+"""`forum run`, as a person or a pipeline calls it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acceptance.running import FORUM, MODEL, SHELL, Folder, ask, bytes_in, check_holds, sh
+
+CHAIN = {
+    "a": sh("echo a >> effects; echo one"),
+    "b": sh("echo b >> effects; echo two", needs=["a"]),
+    "c": sh("echo c >> effects; echo three", needs=["b"]),
+    "d": sh("echo d >> effects; echo four"),
+}
+OUTPUTS = {"c": "c", "d": "d"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(tmp_path / "work")
+
+
+def effects(folder: Folder) -> list[str]:
+    """The tasks whose programs ran since this was last asked."""
+    found = sorted(folder.lines("effects"))
+    (folder.path / "effects").unlink(missing_ok=True)
+    return found
+
+
+def test_inputs_come_from_the_command_line_and_from_a_file(folder: Folder) -> None:
+    inputs = {"word": {"type": "string"}, "count": {"type": "integer"}, "rest": {"type": "string", "default": "end"}}
+    said = sh("echo ${{ inputs.word }} ${{ inputs.count }} ${{ inputs.rest }}")
+    folder.write({"said": said}, inputs=inputs, outputs={"said": "said"})
+    (folder.path / "inputs.yaml").write_text("word: file\ncount: 3\n", encoding="utf-8")
+
+    ended = folder.run("--inputs", "inputs.yaml", "--input", "word=1.10")
+
+    assert (ended.code, folder.read("run/outputs/said.txt")) == (0, "1.10 3 end"), ended
+
+
+def test_a_part_of_the_plan_is_run_on_results_of_an_earlier_run(folder: Folder) -> None:
+    folder.write(CHAIN, outputs=OUTPUTS)
+    assert folder.forum("run", "workflow.yaml").code == 0
+    first = next((folder.path / ".forum/runs").iterdir()).name
+    assert effects(folder) == ["a", "b", "c", "d"]
+
+    ran = {}
+    for options in (
+        ["--only", "b"],
+        ["--from", "b"],
+        ["--until", "b"],
+        ["--from", "b", "--until", "b"],
+        ["--only", "d"],
+    ):
+        name = "-".join(options).replace("--", "")
+        ended = folder.run(*options, *(["--base", first] if "--until" not in options[0] else []), out=name)
+        assert ended.code == 0, ended
+        check_holds(folder.path / name)
+        ran[name] = (effects(folder), sorted(folder.reused(name)))
+
+    assert ran == {
+        "only-b": (["b"], ["a"]),
+        "from-b": (["b", "c"], ["a"]),
+        "until-b": (["a", "b"], []),
+        "from-b-until-b": (["b"], ["a"]),
+        "only-d": (["d"], []),
+    }
+
+
+def test_without_a_base_the_last_run_of_the_workflow_is_taken(folder: Folder) -> None:
+    folder.write({"a": sh("echo other")}, name="another")
+    folder.write(CHAIN, outputs=OUTPUTS)
+    missing = folder.forum("run", "workflow.yaml", "--only", "b")
+    folder.forum("run", "workflow.yaml")
+    folder.forum("run", "workflow.yaml")
+    last = max(path.name for path in (folder.path / ".forum/runs").iterdir())
+    folder.forum("run", "another.yaml")
+
+    ended = folder.run("--only", "b")
+
+    assert (missing.code, ended.code) == (2, 0), (missing, ended)
+    assert "there is no earlier run of 'workflow'" in missing.err
+    assert folder.entries()[0]["data"]["from"]["run"] == last
+    assert "a: reused, its fingerprint is the same" in ended.err
+    assert "b: run, as it was asked for" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"a": sh("echo changed")}, "the result of 'a' in the run {run} cannot be reused: its command changed"),
+        ({"a": sh("exit 1")}, "the result of 'a' in the run {run} cannot be reused: its command changed"),
+    ],
+)
+def test_a_base_whose_task_has_changed_is_refused_and_nothing_runs(
+    folder: Folder, change: dict[str, Any], sentence: str
+) -> None:
+    folder.write(CHAIN, outputs=OUTPUTS)
+    folder.run(out="first")
+    run = folder.entries("first")[0]["run"]
+    effects(folder)
+    folder.write({**CHAIN, **change}, outputs=OUTPUTS)
+
+    ended = folder.run("--only", "b", "--base", "first")
+
+    assert (ended.code, ended.err.strip()) == (2, f"forum: {sentence.format(run=run)}")
+    assert effects(folder) == []
+    assert not (folder.path / "run").exists()
+
+
+def test_a_base_in_which_the_task_failed_is_refused(folder: Folder) -> None:
+    folder.write({**CHAIN, "a": sh("exit 1")}, outputs=OUTPUTS)
+    folder.run(out="first")
+
+    ended = folder.run("--only", "b", "--base", "first")
+
+    assert ended.code == 2
+    assert "cannot be reused: it was failed in that run" in ended.err
+
+
+@pytest.mark.parametrize("option", ["--only", "--from", "--until"])
+def test_a_task_that_is_not_there_is_refused_with_a_hint(folder: Folder, option: str) -> None:
+    folder.write({"draft": sh("echo")})
+
+    ended = folder.run(option, "drfat")
+
+    assert ended.code == 2
+    assert "drfat" in ended.err
+    assert "did you mean 'draft'?" in ended.err
+
+
+def test_repeat_tells_how_often_each_task_passes(folder: Folder) -> None:
+    flaky = sh('n=$(cat n 2>/dev/null || echo 0); echo $((n + 1)) > n; test "$n" != 1')
+    folder.write({"steady": sh("echo"), "flaky": flaky}, policy={"on_failure": "continue"})
+
+    ended = folder.forum("run", "workflow.yaml", "--repeat", "3", "--progress", "none")
+    as_json = folder.forum("run", "workflow.yaml", "--repeat", "2", "--progress", "none", "--json")
+
+    assert (ended.code, as_json.code) == (1, 0), (ended, as_json)
+    assert "2 of 3" in ended.out
+    assert "3 of 3" in ended.out
+    runs = sorted((folder.path / ".forum/runs").iterdir())
+    assert len(runs) == 5
+    check_holds(runs[1])
+    assert len(as_json.document()["runs"]) == 2
+
+
+def test_a_dry_run_tells_what_would_be_done_and_leaves_nothing(folder: Folder) -> None:
+    roster = {
+        "adapters": {**SHELL["adapters"], **MODEL["adapters"]},
+        "agents": {**SHELL["agents"], **MODEL["agents"]},
+    }
+    inputs = {"token": {"type": "string", "secret": True}}
+    roster["adapters"]["model"] = {**MODEL["adapters"]["model"], "api_key_env": "KEY"}
+    tasks = {"a": sh("touch ran ${{ inputs.token }}"), "b": ask("Write.", needs=["a"])}
+    folder.write(tasks, roster=roster, inputs=inputs, policy={"budget": {"calls": 10}})
+    before = folder.files()
+
+    ended = folder.forum("run", "workflow.yaml", "--dry-run")
+    as_json = folder.forum("run", "workflow.yaml", "--dry-run", "--json")
+
+    assert (ended.code, as_json.code) == (0, 0), (ended, as_json)
+    assert folder.files() == before
+    assert [line.split()[1:3] for line in ended.out.splitlines()[3:5]] == [["a", "operator"], ["b", "writer"]]
+    assert [task["task"] for task in as_json.document()["tasks"]] == ["a", "b"]
+
+
+def test_a_script_answers_in_place_of_everybody(folder: Folder) -> None:
+    folder.write({"a": sh("touch ran", output={"type": "integer"}), "b": sh("cat", needs=["a"])}, outputs={"b": "b"})
+    script = {"apiVersion": "forum/v1", "kind": "Script", "metadata": {"name": "s"}}
+    answers = [{"task": "a", "output": 7}, {"task": "b", "contains": "7", "output": "seven"}]
+    (folder.path / "script.json").write_text(json.dumps({**script, "answers": answers}), encoding="utf-8")
+
+    without = folder.run("--scripted", out="none")
+    ended = folder.run("--scripted", "script.json")
+    again = folder.forum("resume", "run", "--failed", "--out", "again")
+
+    assert (without.code, ended.code, again.code) == (2, 0, 0), (without, ended, again)
+    assert "give one with --scripted FILE" in without.err
+    assert folder.read("run/outputs/b.txt") == "seven"
+    assert folder.entries()[0]["data"]["mode"] == "scripted"
+    assert not (folder.path / "ran").exists()
+
+
+def test_a_directory_that_holds_a_ledger_is_left_alone(folder: Folder) -> None:
+    folder.write({"a": sh("echo x >> effects")})
+    folder.run()
+    before = bytes_in(folder.path)
+
+    ended = folder.run()
+
+    assert ended.code == 2
+    assert "'run/ledger.jsonl' is there already" in ended.err
+    assert bytes_in(folder.path) == before
+
+
+def test_a_directory_in_which_no_run_can_begin_is_left_alone(folder: Folder) -> None:
+    folder.write({"a": sh("touch ran")})
+    (folder.path / "taken/outputs").mkdir(parents=True)
+    (folder.path / "taken/outputs/mine.txt").write_text("mine", encoding="utf-8")
+    (folder.path / "file").write_text("a file", encoding="utf-8")
+    before = folder.files()
+
+    ended = [folder.run(out=out) for out in ("taken", "file", "file/below", "/proc/forum")]
+
+    assert [one.code for one in ended] == [2, 2, 2, 2], ended
+    assert all(one.err.startswith("forum: ") and "Traceback" not in one.err for one in ended)
+    assert {path for path in folder.files() - before if "ledger" not in path and "bodies" not in path} == set()
+    assert not (folder.path / "ran").exists()
+
+
+def test_what_is_shown_while_it_runs_is_a_matter_of_taste(folder: Folder) -> None:
+    folder.write({"a": sh("echo one"), "b": sh("cat", needs=["a"])}, outputs={"b": "b"})
+
+    shown = {mode: folder.forum("run", "workflow.yaml", "--progress", mode) for mode in ("plain", "json", "none")}
+
+    assert [one.code for one in shown.values()] == [0, 0, 0]
+    assert "a: passed" in shown["plain"].err
+    assert shown["none"].err == ""
+    told = [json.loads(line) for line in shown["json"].err.splitlines()]
+    assert [one.get("kind") for one in told][-1] == "run.sealed"
+    assert all(one.out.startswith("passed: 2 passed") for one in shown.values())
+
+
+def test_the_result_as_json_has_all_that_a_pipeline_needs(folder: Folder) -> None:
+    folder.write({"a": sh("echo one"), "b": sh("echo broken >&2; exit 9", needs=["a"])}, outputs={"a": "a"})
+
+    ended = folder.run("--json")
+    result = ended.document()
+
+    assert (ended.code, result["status"], result["exit_code"]) == (1, "failed", 1)
+    assert result["head"] == folder.forum("verify", "run", "--json").document()["head"]
+
+
+def test_a_github_step_gets_a_summary_that_names_the_head(folder: Folder) -> None:
+    folder.write({"a": sh("echo one")})
+    summary = folder.path / "summary.md"
+    folder.path.mkdir(exist_ok=True)
+    summary.write_text("what stood before\n", encoding="utf-8")
+
+    ended = folder.run("--json", env={"GITHUB_STEP_SUMMARY": str(summary)})
+    not_there = folder.run("--json", out="second", env={"GITHUB_STEP_SUMMARY": str(folder.path / "no/where.md")})
+
+    text = summary.read_text(encoding="utf-8")
+    assert text.startswith("what stood before\n")
+    assert ended.document()["head"] in text
+    assert not_there.code == 0
+    assert "summary was not written" in not_there.err
+
+
+def test_a_missing_credential_is_missed_before_anything_runs(folder: Folder) -> None:
+    model = {**MODEL["adapters"]["model"], "api_key_env": "KEY"}
+    roster = {"adapters": {**SHELL["adapters"], "model": model}, "agents": {**SHELL["agents"], **MODEL["agents"]}}
+    folder.write({"a": sh("touch ran"), "b": ask("Write.", needs=["a"])}, roster=roster)
+
+    unset, empty = folder.run(), folder.run(env={"KEY": ""})
+
+    assert (unset.code, empty.code) == (8, 8), unset
+    assert "KEY (for model)" in unset.err
+    assert folder.files() == {"workflow.yaml"}
+
+
+def test_what_is_wrong_with_the_files_is_told_before_anything_runs(folder: Folder) -> None:
+    folder.write({"a": sh("touch ran"), "b": {"agent": "nobody", "run": ["sh"]}})
+    wrong = folder.run()
+    folder.write({"a": {"agent": "operator", "run": ["rm", "-rf", "x"]}})
+    refused = folder.run()
+
+    assert (wrong.code, refused.code) == (2, 6), (wrong, refused)
+    assert "F012" in wrong.err
+    assert "F503" in refused.err
+    assert folder.files() == {"workflow.yaml"}
+
+
+def test_a_type_of_adapter_that_nobody_offers_is_missed_before_anything_runs(folder: Folder) -> None:
+    roster = {
+        "adapters": {**SHELL["adapters"], "mine": {"type": "x-nowhere"}},
+        "agents": {**SHELL["agents"], "writer": {"adapter": "mine"}},
+    }
+    folder.write({"a": sh("touch ran"), "b": ask("Write.", needs=["a"])}, roster=roster)
+
+    ended = folder.run()
+
+    assert ended.code == 2, ended
+    assert "no adapter type 'x-nowhere' is installed" in ended.err
+    assert folder.files() == {"workflow.yaml"}
+
+
+def test_a_reader_that_leaves_early_changes_nothing(folder: Folder) -> None:
+    folder.write({"a": sh("echo one"), "b": sh("exit 1", needs=["a"])}, outputs={"a": "a"})
+    shell = 'set -o pipefail; "$0" -m forum_runner run workflow.yaml --out run 2>&1 | head -1; echo ${PIPESTATUS[0]}'
+
+    ended = subprocess.run(
+        ["bash", "-c", shell, FORUM[0]], cwd=folder.path, capture_output=True, text=True, check=False
+    )
+
+    assert ended.stdout.splitlines()[-1] == "1", ended
+    assert "Traceback" not in ended.stdout + ended.stderr
+    check_holds(folder.path / "run")
+
+
+def test_neither_stream_needs_to_be_open(folder: Folder) -> None:
+    folder.write({"a": sh("echo one")})
+    shell = '"$0" -m forum_runner run workflow.yaml --out run >&- 2>&-'
+
+    ended = subprocess.run(["sh", "-c", shell, FORUM[0]], cwd=folder.path, check=False)
+
+    assert ended.returncode == 0
+    check_holds(folder.path / "run")
+
+
+def test_programs_run_where_the_workflow_stands(folder: Folder) -> None:
+    inner = Folder(folder.path / "inner")
+    inner.write({"a": sh("cat beside.txt")}, outputs={"a": "a"})
+    (inner.path / "beside.txt").write_text("found", encoding="utf-8")
+
+    ended = folder.forum("run", "inner/workflow.yaml", "--progress", "none")
+    elsewhere = Folder(folder.path.parent).forum("run", inner.path / "workflow.yaml", "--out", folder.path / "third")
+
+    assert (ended.code, elsewhere.code) == (0, 0), (ended, elsewhere)
+    (run,) = (folder.path / ".forum/runs").iterdir()
+    assert (run / "outputs/a.txt").read_text(encoding="utf-8") == "found"
+    assert not (inner.path / ".forum").exists()
+    assert folder.read("third/outputs/a.txt") == "found"
+
+
+def test_a_failed_run_is_begun_anew_from_any_folder(folder: Folder) -> None:
+    inner = Folder(folder.path / "inner")
+    inner.write({"a": sh("echo x >> effects; echo a"), "b": sh("test -e now", needs=["a"])})
+    folder.forum("run", "inner/workflow.yaml", "--out", "first")
+    (inner.path / "now").touch()
+
+    ended = Folder(folder.path.parent).forum("resume", folder.path / "first", "--failed", "--out", "second")
+
+    assert ended.code == 0, ended
+    assert inner.lines("effects") == ["x"]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--repeat", "2", "--out", "x"], "--repeat makes a run directory for each run"),
+        (["--base", "x"], "--base goes with --only or --from"),
+        (["--answers-from", "x", "--scripted"], "give one of them"),
+        (["--answers-from", "x", "--deterministic"], "give one of them"),
+        (["--repeat", "0"], "0 is not in the range"),
+        (["--progress", "loud"], "'loud' is not one of"),
+        (["--only", "a", "--base", "nowhere"], "there is no file, folder or run 'nowhere'"),
+        (["--answers-from", "nowhere"], "there is no file, folder or run 'nowhere'"),
+        (["--input", "x=1"], "F015"),
+    ],
+)
+def test_wrong_usage_runs_nothing(folder: Folder, options: list[str], sentence: str) -> None:
+    folder.write({"a": sh("touch ran")}, answers=[{"output": ""}])
+
+    ended = folder.forum("run", "workflow.yaml", *options)
+
+    assert (ended.code, sentence in ended.err) == (2, True), ended
+    assert folder.files() == {"workflow.yaml"}
+
+
+def test_two_runs_of_one_workflow_do_not_come_into_each_others_way(folder: Folder) -> None:
+    folder.write({"a": sh("sleep 0.3; echo $$")}, outputs={"a": "a"})
+    processes = [folder.start("run", "workflow.yaml", "--progress", "none") for _ in range(3)]
+
+    codes = [process.wait(timeout=60) for process in processes]
+    for process in processes:
+        process.communicate()
+
+    assert codes == [0, 0, 0]
+    runs = list((folder.path / ".forum/runs").iterdir())
+    assert len(runs) == 3
+    for run in runs:
+        check_holds(run)
+
+
+def test_a_run_directory_that_cannot_be_written_is_said_so(folder: Folder) -> None:
+    folder.write({"a": sh("touch ran")})
+    closed = folder.path / "closed"
+    closed.mkdir(mode=0o500)
+    if os.access(closed, os.W_OK):
+        closed = Path("/proc/self")
+
+    ended = folder.forum("run", "workflow.yaml", "--out", closed / "run")
+
+    assert (ended.code, ended.err.startswith("forum: cannot begin a run in")) == (2, True), ended
+    assert not (folder.path / "ran").exists()

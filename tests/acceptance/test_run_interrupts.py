@@ -1,0 +1,114 @@
+"""A run that is interrupted ends what it started, says so, and can be gone on with."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from acceptance.running import PATIENCE_S, Folder, check_holds, processes_with, sh, wait_for
+
+_RUN = ("run", "workflow.yaml", "--out", "run", "--progress", "plain")
+# Nobody else sleeps for so long.
+_NAP = f"sleep 61.{os.getpid()}"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(tmp_path / "work")
+
+
+def interrupted(folder: Folder, number: signal.Signals, *, times: int = 1) -> tuple[int, str, str]:
+    """Runs the workflow, and signals when a program of it has made `at-work`."""
+    process = folder.start(*_RUN)
+    wait_for(folder.path / "at-work", process)
+    process.send_signal(number)
+    if times == 2:
+        # The program tells that it was asked to end, and does not.
+        wait_for(folder.path / "asked-to-end", process)
+        process.send_signal(number)
+    out, err = process.communicate(timeout=PATIENCE_S)
+    return process.returncode, out.decode(), err.decode()
+
+
+def nap_once(nap: str) -> str:
+    """Naps only if nobody has before."""
+    return f"test -e at-work && {{ echo done; exit; }}; touch at-work; {nap}"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_is_interrupted_pauses_and_goes_on(folder: Folder, number: signal.Signals) -> None:
+    tasks = {
+        "before": sh("echo x >> effects; echo before"),
+        "napping": sh(nap_once(f"setsid {_NAP} & {_NAP}"), needs=["before"]),
+        "after": sh("cat", needs=["napping"]),
+    }
+    folder.write(tasks)
+
+    code, out, err = interrupted(folder, number)
+    left = processes_with(_NAP.replace(" ", "\0"))
+    ends, last = folder.ends(), folder.entries()[-2:]
+    resumed = folder.forum("resume", "run")
+
+    assert (code, left, ends) == (130, [], {"before": "passed"}), (out, err)
+    assert [(entry["kind"], entry["data"].get("status"), entry["data"].get("reason")) for entry in last] == [
+        ("task.finished", "cancelled", None),
+        ("run.paused", None, "interrupted"),
+    ]
+    assert out.startswith("interrupted")
+    assert "forum resume run" in out
+    assert resumed.code == 0, resumed
+    assert set(folder.ends().values()) == {"passed"}
+    assert folder.lines("effects") == ["x"]
+    check_holds(folder.path / "run")
+
+
+def test_whoever_is_not_willing_to_wait_interrupts_again(folder: Folder) -> None:
+    stubborn = "trap 'touch asked-to-end' TERM; touch at-work; while :; do sleep 0.1; done"
+    again = "test -e at-work && { echo done; exit; }; " + stubborn
+    folder.write({"stubborn": sh(f"{again} # {_NAP}", idempotent=True), "after": sh("cat", needs=["stubborn"])})
+
+    code, out, err = interrupted(folder, signal.SIGINT, times=2)
+    left = processes_with(_NAP)
+    resumed = folder.forum("resume", "run")
+
+    assert (code, left) == (130, []), (out, err)
+    assert "Traceback" not in err
+    assert resumed.code == 0, resumed
+    assert set(folder.ends().values()) == {"passed"}
+    check_holds(folder.path / "run")
+
+
+def test_a_run_that_waits_for_another_attempt_is_interrupted_at_once(folder: Folder) -> None:
+    wait = {"attempts": 2, "backoff": "1h", "max_backoff": "1h"}
+    folder.write({"fails": sh("touch at-work; exit 1", retry=wait)})
+    process = folder.start(*_RUN)
+    wait_for(folder.path / "at-work", process)
+    while not folder.entries("run", "task.finished"):
+        assert process.poll() is None
+
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=PATIENCE_S)
+
+    assert process.returncode == 130
+    assert folder.entries()[-1]["data"] == {"reason": "interrupted"}
+
+
+def test_a_run_is_interrupted_twice_and_gone_on_with_twice(folder: Folder) -> None:
+    naps = f"test -e $0 && exec echo done; touch $0 at-work; {_NAP}"
+    first, second = ({"agent": "operator", "run": ["sh", "-c", naps, name]} for name in ("first", "second"))
+    folder.write({"a": first, "b": {**second, "needs": ["a"]}})
+
+    interrupted(folder, signal.SIGINT)
+    (folder.path / "at-work").unlink()
+    process = folder.start("resume", "run")
+    wait_for(folder.path / "at-work", process)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=PATIENCE_S)
+    resumed = folder.forum("resume", "run")
+
+    assert (process.returncode, resumed.code) == (130, 0), resumed
+    assert folder.ends() == {"a": "passed", "b": "passed"}
+    check_holds(folder.path / "run")

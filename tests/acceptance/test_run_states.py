@@ -1,0 +1,197 @@
+"""Every way in which a task, or a run, can end: each is told from the others in the record, on screen, by exit code."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acceptance.running import MODEL, SHELL, Ended, Folder, ask, check_holds, sh
+
+_MOST_S = 50
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(tmp_path / "work")
+
+
+def states_on_screen(ended: Ended) -> dict[str, str]:
+    """State and reason of each task, as the table at the end has them."""
+    table = ended.out[ended.out.index("\ntask ") :].strip().partition("\n\n")[0].splitlines()[1:]
+    states = (line.split() for line in table)
+    return {words[0]: ": ".join(words[1 : 2 + _has_reason(words)]) for words in states}
+
+
+def _has_reason(words: list[str]) -> bool:
+    return len(words) > 2 and words[1] != "passed"
+
+
+FAILING = {
+    "fails": sh("exit 3"),
+    "passes": sh("echo fine"),
+    "tolerated": sh("exit 4", allow_failure=True),
+    "needs": sh("cat", needs=["fails"]),
+    "ordered": sh("echo", needs=[{"task": "fails", "edge": "order"}]),
+    "far": sh("cat", needs=["needs"]),
+    "beside": sh("sleep 0.2; echo beside", needs=[{"task": "passes", "edge": "order"}]),
+    "unwanted": sh("echo", when={"task": "passes", "output": {"const": "other"}}, needs=["passes"]),
+    "after-tolerated": sh("echo", needs=[{"task": "tolerated", "edge": "order"}]),
+}
+_ALWAYS = {
+    "fails": "failed: error",
+    "passes": "passed",
+    "tolerated": "tolerated: error",
+    "needs": "skipped: upstream",
+    "far": "skipped: upstream",
+    "unwanted": "skipped: condition",
+}
+RULES: dict[str, dict[str, str]] = {
+    "stop": {
+        **_ALWAYS,
+        "ordered": "skipped: upstream",
+        "beside": "skipped: failure",
+        "unwanted": "skipped: failure",
+        "after-tolerated": "skipped: failure",
+    },
+    "skip-dependents": {
+        **_ALWAYS,
+        "ordered": "skipped: upstream",
+        "beside": "passed",
+        "after-tolerated": "passed",
+    },
+    "continue": {**_ALWAYS, "ordered": "passed", "beside": "passed", "after-tolerated": "passed"},
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_what_a_failure_does_to_the_rest_is_the_policys_rule(folder: Folder, rule: str) -> None:
+    folder.write(FAILING, policy={"on_failure": rule})
+
+    ended = folder.run()
+
+    assert ended.code == 1, ended
+    assert folder.ends() == RULES[rule]
+    assert states_on_screen(ended) == RULES[rule]
+    assert ended.out.startswith("failed (exit 1)")
+    check_holds(folder.path / "run")
+
+
+def test_tolerated_alone_is_a_run_that_passed_and_says_so(folder: Folder) -> None:
+    folder.write({"tolerated": sh("echo bad >&2; exit 4", allow_failure=True), "passes": sh("echo")})
+
+    ended = folder.run()
+
+    assert (ended.code, folder.entries()[-1]["data"]["status"]) == (0, "passed")
+    assert ended.out.startswith("passed: 1 tolerated, 1 passed")
+    assert states_on_screen(ended)["tolerated"] == "tolerated: error"
+
+
+def test_refused_is_neither_failed_nor_skipped(folder: Folder) -> None:
+    tasks = {"asked": sh("touch ran", gate={"question": "?"}), "after": sh("cat", needs=["asked"])}
+    folder.write(tasks)
+    paused = folder.run()
+    folder.forum("gate", "reject", "run", "asked", "--by", "ann", "--reason", "not today")
+
+    ended = folder.forum("resume", "run")
+
+    assert (paused.code, ended.code) == (5, 6), ended
+    assert folder.ends() == {"asked": "refused: rejected", "after": "skipped: upstream"}
+    assert states_on_screen(ended) == folder.ends()
+    assert not (folder.path / "ran").exists()
+    check_holds(folder.path / "run")
+
+
+_PRICED = {**MODEL["adapters"]["model"], "max_tokens": 500, "prices": {"input": "1", "output": "1"}}
+_USAGE = {"input_tokens": 200, "output_tokens": 300}
+_AFTER_FIRST = {"when": {"task": "first", "output": {"const": "done"}}}
+SCOPES: dict[str, tuple[str, str, dict[str, Any], str]] = {
+    "calls of the run": ("run", "calls", {"calls": 2}, "the budget of the run: 2 of 2 calls used, 1 call more needed"),
+    "tokens of the run": ("run", "tokens", {"tokens": 1_350}, "the budget of the run: 1,000 of 1,350 tokens used"),
+    "money of the run": ("run", "micro_usd", {"usd": "0.00135"}, "the budget of the run: $0.0010 of $0.001350 used"),
+    "calls of an agent": ("agent", "calls", {"calls": 2}, "the budget of the agent 'writer': 2 of 2 calls used"),
+    "calls of a task": ("task", "calls", {"calls": 1}, "the budget of the task 'third': 1 of 1 call used"),
+}
+
+
+@pytest.mark.parametrize("name", SCOPES)
+def test_a_budget_stops_what_does_not_fit_and_keeps_what_is_done(folder: Folder, name: str) -> None:
+    scope, amount, limit, sentence = SCOPES[name]
+    tasks = {
+        "first": ask("One."),
+        "second": ask("Two.", needs=["first"], **_AFTER_FIRST),
+        "third": ask("Three.", needs=["second"], **_AFTER_FIRST),
+    }
+    answers: list[dict[str, Any]] = [{"output": "done", "usage": _USAGE}]
+    agent: dict[str, Any] = {"adapter": "model"}
+    policy: dict[str, Any] = {}
+    if scope == "task":
+        tasks["third"] |= {"budget": limit, "retry": {"attempts": 2}}
+        answers.insert(0, {"task": "third", "error": {"kind": "network"}})
+    elif scope == "agent":
+        agent["limits"] = limit
+    else:
+        policy["budget"] = limit
+    roster = {"adapters": {"model": _PRICED}, "agents": {"writer": agent}}
+    folder.write(tasks, roster=roster, policy=policy, answers=answers, outputs={"second": "second", "third": "third"})
+
+    ended = folder.run("--deterministic")
+
+    assert ended.code == 4, ended
+    assert folder.ends() == {"first": "passed", "second": "passed", "third": "stopped: budget"}
+    stopped = [entry["data"] for entry in folder.entries("run", "budget.stopped")]
+    assert [(one["scope"], one["amount"]) for one in stopped] == [(scope, amount)]
+    assert folder.read("run/outputs/second.txt") == "done"
+    assert ended.out.startswith("stopped (exit 4): 1 stopped, 2 passed")
+    assert f"stopped by {sentence}" in ended.out, ended.out
+    check_holds(folder.path / "run")
+
+
+def test_time_that_is_over_ends_what_is_under_way(folder: Folder) -> None:
+    """Pre-emptive: nobody waits for the minute to be over."""
+    tasks = {"quick": sh("echo x"), "slow": sh("exec sleep 60"), "behind": sh("cat", needs=["slow"])}
+    folder.write(tasks, policy={"budget": {"wall": "1s"}}, outputs={"quick": "quick"})
+    began_s = time.monotonic()
+
+    ended = folder.run()
+
+    assert time.monotonic() - began_s < _MOST_S
+    assert ended.code == 4, ended
+    assert folder.ends() == {"quick": "passed", "slow": "stopped: budget", "behind": "stopped: budget"}
+    assert "stopped by the budget of the run: 1.0s of 1.0s used" in ended.out, ended.out
+    assert folder.read("run/outputs/quick.txt") == "x"
+    check_holds(folder.path / "run")
+
+
+@pytest.mark.parametrize("scope", ["task", "adapter"])
+def test_a_call_that_takes_too_long_is_ended(folder: Folder, scope: str) -> None:
+    roster = SHELL
+    slow = sh("exec sleep 60")
+    if scope == "task":
+        slow["budget"] = {"wall": "300ms"}
+    else:
+        roster = {**SHELL, "adapters": {"shell": {**SHELL["adapters"]["shell"], "timeout": "300ms"}}}
+    folder.write({"slow": slow}, roster=roster)
+    began_s = time.monotonic()
+
+    ended = folder.run()
+
+    assert time.monotonic() - began_s < _MOST_S
+    expected = (4, {"slow": "stopped: budget"}) if scope == "task" else (1, {"slow": "failed: error"})
+    assert (ended.code, folder.ends()) == expected, ended
+    assert folder.entries("run", "task.finished")[0]["data"]["error"] == "timeout"
+    check_holds(folder.path / "run")
+
+
+def test_an_output_that_is_too_long_is_ended_while_it_comes(folder: Folder) -> None:
+    roster = {**SHELL, "adapters": {"shell": {**SHELL["adapters"]["shell"], "max_output_bytes": 1000}}}
+    folder.write({"endless": sh("exec yes")}, roster=roster)
+
+    ended = folder.run()
+
+    assert (ended.code, folder.ends()) == (1, {"endless": "failed: error"}), ended
+    assert folder.entries("run", "task.finished")[0]["data"]["error"] == "output_limit"
+    assert (folder.path / "run/bodies.tar").stat().st_size < 100_000
+    check_holds(folder.path / "run")

@@ -1,0 +1,196 @@
+"""Secrets that programs print in any form, and secret inputs, are in no file of a run, and on no screen."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote, quote_plus
+
+import pytest
+
+from acceptance.running import MODEL, SHELL, Ended, Folder, check_holds, everything_in, sh
+
+KEY = "sk-7f/Q+9=x&\"Zw'tail"
+LINES = "-----BEGIN-----\nMIIEvQIBADANBg\nkqhkiG9w0BAQEF\n-----END-----"
+NOT_ASCII = "pässwörd-73-ñ"
+# Prints what it is given in every form that it is known to come in, on both streams, and fails if it is told to.
+LEAK = """
+import base64, json, os, sys, urllib.parse
+text = os.environ.get("KEY") or sys.argv[1]
+raw = text.encode()
+forms = [text, urllib.parse.quote(text), urllib.parse.quote(text, safe=""), urllib.parse.quote_plus(text), raw.hex()]
+forms += [json.dumps(text), json.dumps(text, ensure_ascii=False), json.dumps({"nested": [text]})]
+for before in range(4):
+    whole = b"~" * before + raw + b"#rest"
+    forms += [base64.b64encode(whole).decode(), base64.urlsafe_b64encode(whole).decode()]
+said = chr(10).join(forms)
+print(said)
+print(said, file=sys.stderr)
+sys.exit(int(sys.argv[-1]))
+"""
+_BASE64 = re.compile(rb"[A-Za-z0-9+/_-]{8,}")
+PYTHON = {"allow": {"commands": ["python3", "sh"], "env": ["PATH", "KEY"]}, "on_failure": "continue"}
+LEAKY = {
+    "adapters": {"shell": {"type": "command", "env": ["PATH", "KEY"]}},
+    "agents": {"operator": {"adapter": "shell"}},
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    folder = Folder(tmp_path / "work")
+    folder.path.mkdir()
+    (folder.path / "leak.py").write_text(LEAK, encoding="utf-8")
+    return folder
+
+
+def leak(*arguments: str, status: int = 0, **fields: object) -> dict[str, object]:
+    return {"agent": "operator", "run": ["python3", "leak.py", *arguments, str(status)], **fields}
+
+
+def found_in(data: bytes, secret: str) -> list[str]:
+    """The forms in which a secret stands somewhere."""
+    plain = secret.encode()
+    escaped = json.dumps(secret)[1:-1].encode()
+    forms = {
+        "plain": plain,
+        "in JSON": escaped,
+        "in JSON, not escaped": json.dumps(secret, ensure_ascii=False)[1:-1].encode(),
+        "quoted": quote(secret).encode(),
+        "quoted whole": quote(secret, safe="").encode(),
+        "quoted as a form": quote_plus(secret).encode(),
+        "hexadecimal": plain.hex().encode(),
+    }
+    found = [name for name, form in forms.items() if form in data]
+    return found + ["base64"] * any(plain in decoded for decoded in _decoded(data))
+
+
+def _decoded(data: bytes) -> Iterator[bytes]:
+    for run in _BASE64.findall(data):
+        text = run.replace(b"-", b"+").replace(b"_", b"/")
+        for start in range(4):
+            part = text[start:]
+            yield base64.b64decode(part[: len(part) // 4 * 4] + b"")
+
+
+def check_is_nowhere(folder: Folder, secret: str, *ended: Ended, out: str = "run") -> None:
+    printed = "\n".join(one.out + one.err for one in ended).encode()
+
+    assert found_in(everything_in(folder.path / out), secret) == []
+    assert found_in(printed, secret) == []
+
+
+@pytest.mark.parametrize("secret", [KEY, LINES, NOT_ASCII], ids=["ascii", "lines", "not-ascii"])
+def test_a_variable_that_a_program_prints_is_nowhere(folder: Folder, secret: str) -> None:
+    tasks = {
+        "told": leak(),
+        "handed": {"agent": "operator", "run": ["sh", "-c", "cat; cat >&2"], "needs": ["told"]},
+        "failed": leak(status=3),
+    }
+    policy = {**PYTHON, "privacy": {"scrub_env": ["KEY"]}}
+    folder.write(tasks, roster=LEAKY, policy=policy, outputs={"told": "told", "handed": "handed"})
+    summary = {"GITHUB_STEP_SUMMARY": str(folder.path / "run/summary.md"), "KEY": secret}
+    arguments = ("run", "workflow.yaml", "--out", "run")
+
+    ended = folder.forum(*arguments, "--progress", "plain", env=summary)
+    shown = [folder.forum(name, "run") for name in ("show", "log", "replay", "verify")]
+
+    assert ended.code == 1, ended
+    assert folder.ends() == {"told": "passed", "handed": "passed", "failed": "failed: error"}
+    assert "[scrubbed: KEY]" in folder.read("run/outputs/told.txt")
+    check_is_nowhere(folder, secret, ended, *shown)
+    (folder.path / "run/summary.md").unlink()
+    check_holds(folder.path / "run")
+
+
+@pytest.mark.parametrize("options", [["--progress", "tty"], ["--progress", "json"], ["--progress", "none", "--json"]])
+def test_no_way_to_watch_shows_it(folder: Folder, options: list[str]) -> None:
+    policy = {**PYTHON, "privacy": {"scrub_env": ["KEY"]}}
+    folder.write({"failed": leak(status=3), "told": leak()}, roster=LEAKY, policy=policy, outputs={"told": "told"})
+
+    ended = folder.forum("run", "workflow.yaml", "--out", "run", *options, env={"KEY": KEY})
+
+    assert ended.code == 1, ended
+    check_is_nowhere(folder, KEY, ended)
+
+
+def test_a_secret_input_is_nowhere_and_reaches_whom_it_is_for(folder: Folder) -> None:
+    written = {
+        "agent": "operator",
+        "run": ["sh", "-c", 'test "$1" = "$(cat expected)" && cat', "sh", "${{ inputs.token }}"],
+        "instruction": "The token is ${{ inputs.token }}",
+    }
+    gated = {
+        **sh("echo ok"),
+        "done_when": ["it is ${{ inputs.token }}"],
+        "gate": {"question": "With ${{ inputs.token }}?"},
+    }
+    tasks = {"leaks": leak("${{ inputs.token }}"), "fails": leak("${{ inputs.token }}", status=1)}
+    inputs = {"token": {"type": "string", "secret": True}}
+    folder.write({**tasks, "written": written, "gated": gated}, policy=PYTHON, inputs=inputs)
+    (folder.path / "expected").write_text(KEY, encoding="utf-8")
+
+    paused = folder.run("--input", f"token={KEY}")
+    listed = folder.forum("gate", "list", "run")
+    folder.forum("gate", "approve", "run", "gated", "--by", "ann")
+    without = folder.forum("resume", "run")
+    resumed = folder.forum("resume", "run", "--input", f"token={KEY}")
+
+    assert (paused.code, without.code, resumed.code) == (5, 2, 1), (paused, without, resumed)
+    assert "the secret input 'token' has no value; give it with --input token=VALUE" in without.err
+    ends = {"leaks": "passed", "written": "passed", "gated": "passed", "fails": "failed: error"}
+    assert folder.ends() == ends
+    check_is_nowhere(folder, KEY, paused, listed, without, resumed)
+    check_holds(folder.path / "run")
+
+
+def test_a_secret_that_stands_in_the_workflow_or_its_script_is_refused_before_anything_is_written(
+    folder: Folder,
+) -> None:
+    policy = {**PYTHON, "privacy": {"scrub_env": ["KEY"]}}
+    folder.write({"said": sh(f"echo {NOT_ASCII}")}, policy=policy)
+    in_the_plan = folder.run(env={"KEY": NOT_ASCII})
+    folder.write({"said": sh("echo")}, policy=policy, answers=[{"task": "said", "output": f"it is {NOT_ASCII}"}])
+    in_the_script = folder.run("--scripted", env={"KEY": NOT_ASCII})
+
+    assert (in_the_plan.code, in_the_script.code) == (2, 2), (in_the_plan, in_the_script)
+    assert "the value of KEY stands in the workflow" in in_the_plan.err
+    assert "the value of KEY stands in the script" in in_the_script.err
+    assert not (folder.path / "run").exists()
+
+
+def test_what_a_person_writes_at_a_gate_is_scrubbed_too(folder: Folder) -> None:
+    policy = {**PYTHON, "privacy": {"scrub_env": ["KEY"]}}
+    asked = {"agent": "writer", "instruction": "Write.", "gate": {"question": "Now?"}}
+    roster = {"adapters": {**SHELL["adapters"], **MODEL["adapters"]}, "agents": {**MODEL["agents"]}}
+    folder.write({"asked": asked}, roster=roster, policy=policy, answers=[{"output": "done"}])
+    folder.run("--scripted")
+
+    arguments = ("gate", "edit", "run", "asked", "--by", "ann")
+    words = ("--instruction", f"Use {KEY}.", "--reason", f"{KEY} is needed")
+    edited = folder.forum(*arguments, *words, env={"KEY": KEY})
+    resumed = folder.forum("resume", "run", env={"KEY": KEY})
+
+    assert (edited.code, resumed.code) == (0, 0), (edited, resumed)
+    check_is_nowhere(folder, KEY, edited, resumed)
+    decided = folder.entries("run", "gate.decided")[0]
+    assert folder.body("run", decided, "edited") == b"Use [scrubbed: KEY]."
+    check_holds(folder.path / "run")
+
+
+def test_a_credential_is_never_shown(folder: Folder) -> None:
+    """The server does not answer: the key is in the request, and in nothing that is said about it."""
+    model = {**MODEL["adapters"]["model"], "api_key_env": "KEY"}
+    roster = {"adapters": {"model": model}, "agents": MODEL["agents"]}
+    folder.write({"asked": {"agent": "writer", "instruction": "Write."}}, roster=roster)
+    secret = "sk-only-letters-73"  # noqa: S105 - made up
+
+    ended = folder.run(env={"KEY": secret})
+    looked_at = folder.forum("doctor", "workflow.yaml", env={"KEY": secret})
+
+    assert (ended.code, looked_at.code) == (1, 1), (ended, looked_at)
+    assert folder.ends() == {"asked": "failed: error"}
+    check_is_nowhere(folder, secret, ended, looked_at)

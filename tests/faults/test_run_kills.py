@@ -1,0 +1,290 @@
+"""`forum run` and `forum resume` are killed at any moment, again and again; in the end nothing was done twice or lost.
+
+FORUM_FAULT_ROUNDS multiplies the number of runs, FORUM_FAULT_SEED draws other moments.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acceptance.running import (
+    MODEL,
+    PATIENCE_S,
+    POLL_S,
+    Folder,
+    ask,
+    check_holds,
+    check_is_told_again,
+    cut_after,
+    sh,
+    wait_for,
+)
+from forum_runner.app.resuming import find_stopped, resume
+from forum_runner.app.running import Means
+from forum_runner.app.verification import Trusted, verify_ledger
+from forum_runner.ledger import find_ledger
+from forum_runner.ledger.verification.report import UNFINISHED
+from forum_runner.progress import make_progress
+
+ROUNDS = int(os.environ.get("FORUM_FAULT_ROUNDS", "1"))
+SEED = os.environ.get("FORUM_FAULT_SEED", "1")
+KILLS = 4
+# A program is told as JSON who it is: the task, and which attempt it makes. It puts that on record by itself, unless
+# whoever should have told it was killed before.
+_TELL = 'read -r me; test -n "$me" || exit 9; printf "%s\\n" "$me" >> effects'
+
+Effects = Counter[tuple[str, int]]
+
+
+def step(said: str = "done", work_s: float = 0.02, **fields: Any) -> dict[str, Any]:
+    return sh(f"{_TELL}; sleep {work_s}; echo '{said}'", idempotent=True, **fields)
+
+
+def after(*tasks: str) -> list[dict[str, str]]:
+    return [{"task": task, "edge": "order"} for task in tasks]
+
+
+def tasks() -> Mapping[str, Any]:
+    """Twelve and their instances: chains, joins, one that fails the first time, one for each item of a list."""
+    first_fails = f'{_TELL}; case "$me" in *\'"attempt":1,\'*) exit 1;; esac; sleep 0.02; echo done'
+    quick = {"attempts": 2, "backoff": "10ms", "max_backoff": "10ms"}
+    numbers = {"type": "array", "items": {"type": "integer"}}
+    each = {"task": "list", "as": "item", "max": 5}
+    return {
+        "fetch": step(),
+        "list": step("[1, 2, 3]", output=numbers),
+        "flaky": sh(first_fails, idempotent=True, retry=quick),
+        "lint": step(needs=after("fetch")),
+        "each": step(foreach=each),
+        "sum": step(needs=["each"]),
+        "slow": step(work_s=0.15, needs=after("fetch")),
+        "checked": step(needs=["lint"], accept=[{"command": ["sh", "-c", "grep -q done"]}]),
+        "secretive": step(needs=["flaky"], sensitive=True),
+        "join": step(needs=["sum", "slow", "checked"]),
+        "tolerated": sh(f"{_TELL}; exit 1", idempotent=True, allow_failure=True),
+        "last": step(needs=["join", *after("secretive", "tolerated")]),
+    }
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(tmp_path / "work")
+
+
+def effects_in(folder: Folder) -> Effects:
+    """The attempts that took place, by what the programs themselves have written."""
+    told = (json.loads(line) for line in folder.lines("effects"))
+    return Counter((one["task"], one["attempt"]) for one in told)
+
+
+def finished_ok(folder: Folder) -> set[str]:
+    if not (folder.path / "run/ledger.jsonl").exists():
+        return set()
+    ended = folder.entries("run", "task.finished")
+    return {entry["data"]["task"] for entry in ended if entry["data"]["status"] == "ok"}
+
+
+def check_record(folder: Folder) -> None:
+    """Every attempt that took place is on record, and none took place twice."""
+    effects = effects_in(folder)
+    recorded = {(entry["data"]["task"], entry["data"]["attempt"]) for entry in folder.entries("run", "task.started")}
+
+    assert [attempt for attempt in effects if attempt not in recorded] == []
+    assert [attempt for attempt, times in effects.items() if times > 1] == []
+
+
+def check_is_not_damaged(directory: Path) -> None:
+    report = verify_ledger(find_ledger(str(directory)), None, Trusted())
+
+    assert [finding for finding in report.findings if finding.code not in UNFINISHED] == []
+
+
+def kill_when(process: subprocess.Popen[bytes], ledger: Path, lines: int, after_s: float) -> bool:
+    """Kills when the ledger has so many lines more, and a moment has passed; False if it ended by itself."""
+    before = _lines_in(ledger)
+    deadline_s = time.monotonic() + PATIENCE_S
+    while process.poll() is None and _lines_in(ledger) < before + lines and time.monotonic() < deadline_s:
+        time.sleep(POLL_S)
+    time.sleep(after_s)
+    was_killed = process.poll() is None
+    process.kill()
+    process.communicate()
+    return was_killed
+
+
+def _lines_in(ledger: Path) -> int:
+    try:
+        return ledger.read_bytes().count(b"\n")
+    except FileNotFoundError:
+        return 0
+
+
+class Kills:
+    """Kills `forum` at moments that are drawn, and remembers what was finished at each."""
+
+    def __init__(self, folder: Folder, moments: random.Random) -> None:
+        self._folder = folder
+        self._moments = moments
+        self._ledger = folder.path / "run/ledger.jsonl"
+        self._finished: list[dict[str, int]] = []
+
+    def kill(self, *arguments: str) -> bool:
+        """False if it ended before it could be killed."""
+        process = self._folder.start(*arguments, "--progress", "none")
+        if not kill_when(process, self._ledger, self._moments.randrange(24), self._moments.uniform(0, 0.03)):
+            return False
+        if self.has_ledger:
+            check_is_not_damaged(self._ledger.parent)
+            started = self._folder.started()
+            self._finished.append({task: started[task] for task in finished_ok(self._folder)})
+        return True
+
+    @property
+    def has_ledger(self) -> bool:
+        return self._ledger.exists() and self._ledger.stat().st_size > 0
+
+    @property
+    def is_sealed(self) -> bool:
+        return self.has_ledger and bool(self._folder.entries("run", "run.sealed"))
+
+    def check_nothing_was_done_again(self) -> None:
+        started = self._folder.started()
+        for finished in self._finished:
+            assert {task: started[task] for task in finished} == finished
+
+
+@pytest.mark.parametrize("number", range(ROUNDS))
+@pytest.mark.parametrize("durability", ["each", "batch"])
+@pytest.mark.parametrize("dispatch", ["eager", "waves"])
+def test_a_run_that_is_killed_again_and_again_does_everything_once_and_says_so(
+    folder: Folder, dispatch: str, durability: str, number: int
+) -> None:
+    moments = random.Random(f"{SEED}/{dispatch}/{durability}/{number}")  # noqa: S311 - no secret
+    folder.write(tasks(), policy={"dispatch": dispatch, "durability": durability, "max_parallel": 3})
+    kills = Kills(folder, moments)
+
+    arguments: tuple[str, ...] = ("run", "workflow.yaml", "--out", "run")
+    for _ in range(KILLS):
+        if not kills.kill(*arguments) or kills.is_sealed:
+            break
+        if kills.has_ledger:
+            arguments = ("resume", "run")
+    else:
+        ended = folder.forum(*arguments, "--progress", "none")
+        assert ended.code == 0, ended
+
+    check_record(folder)
+    kills.check_nothing_was_done_again()
+    check_holds(folder.path / "run")
+    assert {task: state for task, state in folder.ends().items() if state != "passed"} == {
+        "tolerated": "tolerated: error"
+    }
+
+
+def test_what_may_not_be_done_twice_fails_when_nobody_knows_whether_it_was_done(folder: Folder) -> None:
+    once = sh(f"{_TELL}; touch at-work; sleep 60", needs=["before"])
+    folder.write({"before": step(), "once": once, "after": step(needs=["once"])}, policy={"durability": "each"})
+    process = folder.start("run", "workflow.yaml", "--out", "run")
+    wait_for(folder.path / "at-work", process)
+    process.kill()
+    process.communicate()
+
+    resumed = folder.forum("resume", "run")
+    check_holds(folder.path / "run")
+    ends = folder.ends()
+    folder.write({"before": step(), "once": step(needs=["before"]), "after": step(needs=["once"])})
+    again = folder.forum("resume", "run", "--failed", "--out", "second")
+
+    assert (resumed.code, ends) == (
+        1,
+        {"before": "passed", "once": "failed: error", "after": "skipped: upstream"},
+    )
+    assert again.code == 0, again
+    assert (folder.reused("second"), set(folder.started("second"))) == ({"before"}, {"once", "after"})
+    assert effects_in(folder) == Counter({("before", 1): 1, ("once", 1): 2, ("after", 1): 1})
+    check_holds(folder.path / "second")
+
+
+def test_a_run_that_was_killed_before_its_first_task_goes_on(folder: Folder) -> None:
+    """From the moment that there is a ledger, there is all that it takes to go on with it."""
+    folder.write({"only": step()}, policy={"durability": "each"})
+    for _ in range(5 * ROUNDS):
+        process = folder.start("run", "workflow.yaml", "--out", "run")
+        kill_when(process, folder.path / "run/ledger.jsonl", 1, 0)
+
+        ended = folder.forum("resume", "run")
+
+        assert ended.code == 0 or "is finished" in ended.err, ended
+        check_holds(folder.path / "run")
+        (folder.path / "run").rename(folder.path / f"run-{process.pid}")
+
+
+def virtual(folder: Folder) -> Path:
+    """A run in virtual time in which most of what can happen does."""
+    roster = {
+        "adapters": {name: {**MODEL["adapters"]["model"], "model": name} for name in ("small", "large")},
+        "agents": {
+            "writer": {"adapters": {"cheap": "small", "frontier": "large"}},
+            "critic": {"adapter": "small"},
+        },
+    }
+    numbers = {"type": "array", "items": {"type": "integer"}}
+    judged = {"accept": [{"schema": {"minLength": 1}}, {"agent": "critic"}], "done_when": ["it is good"]}
+    tasks = {
+        "list": ask("List.", output=numbers),
+        "each": ask("Each.", foreach={"task": "list", "as": "item", "max": 5}, retry={"attempts": 2}),
+        "judged": ask("Write.", **judged, escalate=["frontier"], sensitive=True),
+        "asked": ask("Go.", needs=["judged"], gate={"question": "Go?", "deadline": "1h", "on_deadline": "approve"}),
+        "refused": ask("Go.", gate={"question": "Go?", "deadline": "2h", "on_deadline": "reject"}),
+        "tolerated": ask("Fail.", allow_failure=True),
+        "skipped": ask("Skip.", when={"task": "list", "output": {"maxItems": 1}}, needs=["list"]),
+        "poor": ask("Spend.", budget={"calls": 1}, retry={"attempts": 3}),
+        "end": ask("End.", needs=["each", "asked"]),
+    }
+    network = {"error": {"kind": "network"}}
+    answers: list[dict[str, Any]] = [
+        {"task": "list", "output": [1, 2, 3]},
+        {"task": "each[1]", "attempt": 1, **network},
+        {"task": "judged", "agent": "critic", "attempt": 1, "output": {"verdict": "fail", "ground": "too short"}},
+        {"task": "judged", "agent": "critic", "output": {"verdict": "pass", "ground": "good"}},
+        {"task": "tolerated", "error": {"kind": "auth"}},
+        {"task": "poor", **network},
+        {"output": "done", "usage": {"input_tokens": 20, "output_tokens": 9}, "latency": "2s"},
+    ]
+    outputs = {"end": "end", "each": "each", "judged": "judged"}
+    folder.write(
+        tasks, roster=roster, answers=answers, outputs=outputs, policy={"on_failure": "continue", "on_lost": "retry"}
+    )
+    assert folder.run("--deterministic", out="whole").code == 4
+    return folder.path / "whole"
+
+
+def test_a_run_that_was_cut_off_after_any_entry_comes_to_the_same_end(folder: Folder) -> None:
+    """A write of several entries may be cut short anywhere: each part of it is something to go on from."""
+    whole = virtual(folder)
+    ends = folder.ends("whole")
+    size = len(folder.entries("whole"))
+    kinds = {entry["kind"] for entry in folder.entries("whole")}
+    assert kinds >= {"gate.decided", "escalation.raised", "verdict.given", "task.expanded", "budget.stopped"}
+
+    for entries in range(1, size):
+        name = f"cut-{entries}"
+        shutil.copytree(whole, folder.path / name)
+        cut_after(folder.path / name, entries)
+        resume(find_stopped(str(folder.path / name), None), {}, Means(make_progress("none", sys.stderr, color=False)))
+
+        report = verify_ledger(find_ledger(str(folder.path / name)), None, Trusted())
+        assert (report.findings, report.status, folder.ends(name)) == ((), "stopped", ends)
+        check_is_told_again(folder.path / name)

@@ -1,0 +1,157 @@
+"""An engine that carries out attempts in other processes, loses some of them and repeats itself.
+
+FORUM_EXAMPLES is the number of runs; without it they are few, and always the same.
+"""
+
+import asyncio
+import os
+import pickle
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from engines.process_engine import Fates, ProcessEngine
+from forum_adapters.base import Attempt
+from forum_runner.canonical import canonical
+from forum_runner.execute.engine import Engine
+from forum_runner.execute.events import Outcome
+from forum_runner.execute.live import LiveDriver, SteadyClock
+from forum_runner.execute.machine import Context, Machine
+from forum_runner.execute.plan import RunPlan
+from forum_runner.execute.recorder import Recorder, RunClock
+from forum_runner.execute.restore import restore
+from forum_runner.execute.scrubbing import Scrubber
+from forum_runner.ledger.begin import create_ledger, open_ledger
+from forum_runner.ledger.files import Durability
+from unit.runner.execute.random_laws import BEGINS, Entry, broken_laws, task_of
+from unit.runner.execute.random_plans import DIGESTS, Form, data_edge, ladder_of, small_plan
+from unit.runner.execute.random_runs import IMPLEMENTATION, RUN, begun, entries_of
+from unit.runner.execute.random_verdicts import VALID, verdicts
+
+SEEDS = range(int(os.environ.get("FORUM_EXAMPLES", "60")) // 10)
+RETRY = {"attempts": 3, "backoff_ms": 1, "max_backoff_ms": 1}
+TASKS: dict[str, Form] = {
+    "once": {},
+    "often": {"idempotent": True, "retry": RETRY},
+    "list": {"output": DIGESTS["list"], "idempotent": True},
+    "each": {"foreach": {"from": {"task": "list"}, "as": "item", "max": 3}, "allow_failure": True},
+    "judged": {
+        "accept": [{"command": [["check"]]}, {"agent": "critic"}],
+        "idempotent": True,
+        "needs": [data_edge("often")],
+    },
+    "climbs": {**ladder_of("writer", 3), "idempotent": True, "accept": [{"schema": DIGESTS["number"]}]},
+    "last": {"needs": [data_edge("once", "one"), data_edge("judged", "two")]},
+}
+ANSWERS = [
+    {"task": "list", "output": [1, 2, 3]},
+    {"task": "judged", "check": "command", "output": "looks good"},
+    {"task": "judged", "agent": "critic", "output": {"verdict": "pass", "ground": "good"}},
+    {"output": "done", "latency": "5ms"},
+]
+
+
+def plan_of(seed: int) -> Form:
+    policy = {"on_lost": "retry"} if seed % 3 == 2 else {}
+    return small_plan(TASKS, {"out": {"task": "last"}}, max_parallel=1 + seed % 4, on_failure="continue", **policy)
+
+
+class Runs:
+    """Processes that go on with one run, each with an engine of its own, until it is sealed."""
+
+    def __init__(self, directory: Path, document: Form, fates: Fates) -> None:
+        self._directory = directory
+        self._document = document
+        self._fates = fates
+        self.journal = directory.with_name("journal")
+        self.journal.touch()
+        self.begun: list[str] = []
+
+    def next(self, interrupt_after: int | None) -> Outcome:
+        return asyncio.run(self._next(interrupt_after))
+
+    async def _next(self, interrupt_after: int | None) -> Outcome:
+        script = {"type": "scripted", "answers": ANSWERS}
+        context = Context(RUN, IMPLEMENTATION, dict.fromkeys(self._document["adapters"], script), script)
+        machine = Machine(RunPlan(self._document), context)
+        is_new = not self._directory.exists()
+        now = SteadyClock()
+        clock, scrubber = RunClock(now()), Scrubber({})
+        with ExitStack() as held:
+            if is_new:
+                plan = canonical(self._document)
+                ledger = create_ledger(
+                    self._directory, run=RUN, wave_plan=plan, durability=Durability.NONE, clock=clock
+                )
+                machine.state.apply("run.opened", clock.now_us, {}, {})
+            else:
+                ledger = open_ledger(self._directory, clock=clock)
+                held.enter_context(restore(machine.state, self._directory))
+            recorder = Recorder(held.enter_context(ledger), machine.state, scrubber)
+
+            def interrupt(reports: int) -> None:
+                if reports == interrupt_after:
+                    driver.interrupt()
+
+            engine = ProcessEngine(self.journal, self._fates, interrupt)
+            driver = LiveDriver(machine, recorder, engine, scrubber, clock, now)
+            outcome = await driver.run(is_new=is_new)
+        self.begun += engine.begun
+        return outcome
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_is_lost_or_said_twice_is_recorded_once_and_not_done_again(seed: int, tmp_path: Path) -> None:
+    document = plan_of(seed)
+    runs = Runs(tmp_path / "run", document, Fates(seed))
+
+    outcome = runs.next(interrupt_after=4 if seed % 2 else None)
+    while outcome.status == "paused":
+        outcome = runs.next(None)
+
+    entries = list(entries_of(tmp_path / "run"))
+    calls = {f"{RUN}/{entry['seq']}": entry for entry in entries if entry["kind"] in BEGINS}
+    carried_out = runs.journal.read_text(encoding="utf-8").split()
+    assert verdicts(tmp_path / "run") == {"runner": VALID, "judge": VALID}
+    assert broken_laws(document, entries) == []
+    assert sorted(runs.begun) == sorted(calls)
+    assert len(set(carried_out)) == len(carried_out)
+    assert set(carried_out) <= set(calls)
+    assert done_again(document, entries, [calls[call] for call in carried_out]) == set()
+
+
+def done_again(document: Form, entries: Sequence[Entry], carried_out: Sequence[Entry]) -> set[str]:
+    """The units of which an attempt was lost and others took place, though nobody said that they may."""
+    lost = {entry["data"]["task"] for entry in entries if entry["kind"] == "task.lost"}
+    done = Counter(entry["data"]["task"] for entry in carried_out if entry["kind"] == "task.started")
+    may_again = {name for name, form in document["tasks"].items() if "idempotent" in form}
+    if document["policy"].get("on_lost") == "retry":
+        return set()
+    return {unit for unit in lost if done[unit] > 1 and task_of(document, unit) not in may_again}
+
+
+def test_an_engine_that_loses_everything_comes_to_an_end(tmp_path: Path) -> None:
+    runs = Runs(tmp_path / "run", small_plan(TASKS, on_lost="retry", on_failure="continue"), Fates(1, losses=100))
+
+    outcome = runs.next(None)
+
+    assert outcome == Outcome("failed")
+    assert verdicts(tmp_path / "run")["runner"] == VALID
+
+
+def test_an_attempt_is_a_value(tmp_path: Path) -> None:
+    run = begun(tmp_path / "run", small_plan(TASKS))
+    attempts: list[Attempt] = list(run.open.values())
+    run.close()
+
+    assert attempts
+    assert pickle.loads(pickle.dumps(attempts)) == attempts  # noqa: S301 - it was pickled here
+
+
+def test_the_engine_is_one() -> None:
+    engine: Engine = ProcessEngine(Path("journal"), Fates(0))
+
+    assert engine.reports() == []
