@@ -1,0 +1,74 @@
+"""Wave plans to run: layers of tasks without work of their own, commands that do nothing, and two opposed chains.
+
+Each task has an instruction of its own, so that no body is stored for more than one of them.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from forum_runner.app.preparing import Prepared
+from forum_runner.app.workflows import Inputs, compile_file
+
+ROSTER = {
+    "adapters": {"local": {"type": "scripted"}, "shell": {"type": "command", "env": ["PATH"]}},
+    "agents": {"worker": {"adapter": "local"}, "operator": {"adapter": "shell"}},
+}
+LONG_MS = 1_000
+SHORT_MS = 50
+SHORTS = 20
+CRITICAL_PATH_S = (LONG_MS + SHORTS * SHORT_MS) / 1_000
+
+
+def layered(folder: Path, layers: int, width: int, **policy: Any) -> Path:
+    """Each task comes after the one of its column in the layer before."""
+    tasks = dict(_layered(layers, width))
+    return _compiled(folder, tasks, {"max_parallel": width, "durability": "batch", **policy})
+
+
+def commands(folder: Path, count: int, max_parallel: int) -> Path:
+    tasks = {f"t{number:05}": {"agent": "operator", "run": ["true"]} for number in range(count)}
+    return _compiled(folder, tasks, {"max_parallel": max_parallel, "allow": {"commands": ["true"], "env": ["PATH"]}})
+
+
+def opposed_chains(folder: Path, dispatch: str) -> Path:
+    """One begins with a long task and ends with short ones, the other ends with it; an instruction is milliseconds."""
+    chains = {"a": [LONG_MS, *[SHORT_MS] * SHORTS], "b": [*[SHORT_MS] * SHORTS, LONG_MS]}
+    tasks = {
+        f"{chain}{place:02}": _task(str(milliseconds), f"{chain}{place - 1:02}" if place else None)
+        for chain, times in chains.items()
+        for place, milliseconds in enumerate(times)
+    }
+    return _compiled(folder, tasks, {"max_parallel": 2, "dispatch": dispatch})
+
+
+def load(path: Path) -> Prepared:
+    data = path.read_bytes()
+    return Prepared(orjson.loads(data), data, path.parent, "workflow.yaml")
+
+
+def _layered(layers: int, width: int) -> Iterable[tuple[str, dict[str, Any]]]:
+    for layer in range(layers):
+        for column in range(width):
+            instruction = f"Write part {column} of layer {layer}."
+            yield f"t{layer:05}_{column:05}", _task(instruction, f"t{layer - 1:05}_{column:05}" if layer else None)
+
+
+def _task(instruction: str, before: str | None) -> dict[str, Any]:
+    task: dict[str, Any] = {"agent": "worker", "instruction": instruction}
+    return task if before is None else {**task, "needs": [{"task": before, "edge": "order"}]}
+
+
+def _compiled(folder: Path, tasks: Mapping[str, Any], policy: Mapping[str, Any]) -> Path:
+    head = {"apiVersion": "forum/v1", "kind": "Workflow", "metadata": {"name": "bench"}}
+    workflow = {**head, "roster": ROSTER, "policy": policy, "plan": {"tasks": tasks}}
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "workflow.yaml"
+    path.write_bytes(orjson.dumps(workflow, option=orjson.OPT_INDENT_2))
+    compiled = compile_file(str(path), None, Inputs())
+    assert compiled.data is not None, [finding.message for finding in compiled.report.findings[:3]]
+    plan = folder / "wave-plan.json"
+    plan.write_bytes(compiled.data)
+    return plan

@@ -1,0 +1,119 @@
+"""Runs wave plans in this process, and tells what the last one took: `python -m bench.run_ours ADAPTER PLAN OUT ...`.
+
+What comes before the last is a warm-up. With `resume` in place of an adapter, the run in OUT is gone on with.
+"""
+
+import asyncio
+import json
+import re
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.plans_to_run import load
+from forum_adapters.base import Adapter, Attempt, Reply, Usage
+from forum_adapters.registry import make_adapter
+from forum_runner.app.resuming import find_stopped, resume
+from forum_runner.app.running import Finished, Means, start
+from forum_runner.commands.run_options import keep_memory_in_check
+from forum_runner.execute.local_engine import LocalEngine, MakeAdapter
+from forum_runner.progress import make_progress
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Of one run, without the start of its process; the memory is the process's."""
+
+    cpu_s: float
+    wall_s: float
+    peak_bytes: int
+
+
+class Idle:
+    """Answers at once, to each task something else."""
+
+    def __init__(self, name: str, settings: Mapping[str, Any]) -> None:
+        pass
+
+    async def answer(self, attempt: Attempt) -> Reply:
+        return Reply(f"Part {attempt.task}.".encode(), usage=Usage(10, 0, 10))
+
+    async def probe(self) -> str | None:
+        return None
+
+    async def close(self) -> None:
+        pass
+
+
+class Sleeper(Idle):
+    """Takes as many milliseconds as the instruction says."""
+
+    async def answer(self, attempt: Attempt) -> Reply:
+        await asyncio.sleep(int(attempt.prompt.text) / 1_000)
+        return await super().answer(attempt)
+
+
+ADAPTERS: Mapping[str, Callable[[str, Mapping[str, Any]], Adapter]] = {
+    "idle": Idle,
+    "sleeper": Sleeper,
+    "real": make_adapter,
+}
+
+
+def cpu_s() -> float:
+    """Of this process, and of those that it started and that are over."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(item.ru_utime + item.ru_stime for item in used)
+
+
+def peak_bytes() -> int:
+    """Not `ru_maxrss`, which begins with that of the process that started this one."""
+    found = re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text())
+    assert found is not None
+    return int(found[1]) * 1024
+
+
+def cost(work: Callable[[], Finished]) -> Cost:
+    # As `forum run` has it.
+    keep_memory_in_check()
+    cpu, wall = cpu_s(), time.perf_counter()
+    finished = work()
+    spent = Cost(cpu_s() - cpu, time.perf_counter() - wall, peak_bytes())
+    assert finished.outcome.status == "passed", finished
+    return spent
+
+
+def means(make: MakeAdapter) -> Means:
+    return Means(make_progress("none", sys.stderr, color=False), make_engine=lambda: LocalEngine(make))
+
+
+def run(plan: Path, out: Path, make: MakeAdapter) -> Cost:
+    prepared = load(plan)
+    return cost(lambda: start(prepared, means(make), out=out))
+
+
+def go_on(directory: Path) -> Cost:
+    """As `forum resume` does it: the ledger is verified first."""
+    return cost(lambda: resume(find_stopped(str(directory), None), {}, means(Idle)))
+
+
+def main(arguments: Sequence[str]) -> None:
+    costs = []
+    for what, plan, directory in batched(arguments):
+        if what == "resume":
+            costs.append(go_on(Path(directory)))
+        else:
+            costs.append(run(Path(plan), Path(directory), ADAPTERS[what]))
+    print(json.dumps(asdict(costs[-1])))
+
+
+def batched(arguments: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    yield from zip(arguments[::3], arguments[1::3], arguments[2::3], strict=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

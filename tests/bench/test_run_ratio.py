@@ -1,0 +1,133 @@
+"""Runs against themselves at twice the size, against the least that could be done, and against going on with them.
+
+Each in a process of its own, start-up left out.
+"""
+
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from bench import plans_to_run
+from bench.measure import best_of, told
+from bench.run_processes import is_valid, resume_ours, run_ours
+
+pytestmark = pytest.mark.bench
+KIB_PER_TASK = 5
+COMMANDS = 1_000
+PARALLEL = 8
+BARE = f"""
+import asyncio, time
+from asyncio.subprocess import DEVNULL, PIPE
+
+async def run(free):
+    async with free:
+        process = await asyncio.create_subprocess_exec("true", stdin=DEVNULL, stdout=PIPE, stderr=PIPE)
+        await process.communicate()
+        assert process.returncode == 0
+
+async def run_all():
+    free = asyncio.Semaphore({PARALLEL})
+    await asyncio.gather(*(run(free) for _ in range({COMMANDS})))
+
+before = time.perf_counter()
+asyncio.run(run_all())
+print(time.perf_counter() - before)
+"""
+
+
+def plan_of(folder: Path, tasks: int, shape: str) -> Path:
+    """`wide`: none needs another, and 100 run side by side; `deep`: one chain."""
+    bundle = folder / f"{shape}-{tasks}"
+    if shape == "wide":
+        return plans_to_run.layered(bundle, 1, tasks, max_parallel=100)
+    return plans_to_run.layered(bundle, tasks, 1)
+
+
+def cpu_of(plan: Path, out: Path) -> float:
+    return run_ours("idle", plan, out).cpu_s
+
+
+def wall_of(adapter: str, plan: Path, out: Path) -> float:
+    return run_ours(adapter, plan, out).wall_s
+
+
+@pytest.mark.parametrize("shape", ["wide", "deep"])
+def test_twice_the_tasks_take_at_most_2_3_times_as_long(tmp_path: Path, shape: str) -> None:
+    plans = {f"{tasks:,}": plan_of(tmp_path, tasks, shape) for tasks in (25_000, 50_000)}
+
+    times = best_of(
+        {name: partial(cpu_of, plan, tmp_path / f"run-{name}") for name, plan in plans.items()},
+        rounds=3,
+    )
+
+    ratio = times["50,000"] / times["25,000"]
+    told(f"twice the tasks, {shape}", times, ratio, 2.3)
+    assert is_valid(tmp_path / "run-50,000")
+    assert ratio <= 2.3
+
+
+@pytest.mark.parametrize("shape", ["wide", "deep"])
+def test_a_task_takes_a_bounded_amount_of_memory(tmp_path: Path, shape: str) -> None:
+    peaks = {
+        tasks: run_ours("idle", plan_of(tmp_path, tasks, shape), tmp_path / "run").peak_bytes
+        for tasks in (10_000, 50_000)
+    }
+
+    each_kib = (peaks[50_000] - peaks[10_000]) / 40_000 / 1_024
+    listed = ", ".join(f"{tasks:,} tasks {peak / 1e6:.0f} MB" for tasks, peak in peaks.items())
+    print(f"\nmemory, {shape}: {listed}; {each_kib:.1f} KiB a task, limit {KIB_PER_TASK}")
+    assert each_kib <= KIB_PER_TASK
+
+
+def test_1_000_commands_take_at_most_1_5_times_a_bare_loop(tmp_path: Path) -> None:
+    """Wall time, as it is other processes that are waited for."""
+    plan = plans_to_run.commands(tmp_path / "bundle", COMMANDS, PARALLEL)
+
+    times = best_of(
+        {
+            "forum": lambda: wall_of("real", plan, tmp_path / "run"),
+            "bare loop": lambda: float(subprocess.check_output([sys.executable, "-c", BARE])),
+        }
+    )
+
+    ratio = times["forum"] / times["bare loop"]
+    told(f"{COMMANDS:,} commands, {PARALLEL} side by side", times, ratio, 1.5)
+    assert is_valid(tmp_path / "run")
+    assert ratio <= 1.5
+
+
+def test_eager_dispatch_takes_at_most_1_1_times_the_critical_path(tmp_path: Path) -> None:
+    """Wall time, of tasks that sleep."""
+    plans = {dispatch: plans_to_run.opposed_chains(tmp_path / dispatch, dispatch) for dispatch in ("eager", "waves")}
+
+    times = best_of(
+        {name: partial(wall_of, "sleeper", plan, tmp_path / f"run-{name}") for name, plan in plans.items()},
+        rounds=3,
+    )
+    times["critical path"] = plans_to_run.CRITICAL_PATH_S
+
+    ratio = times["eager"] / times["critical path"]
+    told("opposed chains", times, ratio, 1.1)
+    assert is_valid(tmp_path / "run-eager")
+    assert ratio <= 1.1
+
+
+def test_going_on_with_10_000_finished_tasks_takes_a_tenth_of_the_run(tmp_path: Path) -> None:
+    plan = plans_to_run.layered(tmp_path / "bundle", 1_001, 10)
+    finished = tmp_path / "finished"
+
+    times = best_of(
+        {
+            "run": lambda: cpu_of(plan, finished),
+            "resume": lambda: resume_ours(finished, tmp_path / "cut").cpu_s,
+        },
+        rounds=3,
+    )
+
+    ratio = times["resume"] / times["run"]
+    told("going on with 10,000 finished tasks", times, ratio, 0.1)
+    assert is_valid(tmp_path / "cut")
+    assert ratio <= 0.1
