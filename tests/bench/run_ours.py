@@ -33,14 +33,11 @@ class Cost:
     peak_bytes: int
 
 
-class Idle:
-    """Answers at once, to each task something else."""
+class InProcess:
+    """An adapter that calls nobody."""
 
     def __init__(self, name: str, settings: Mapping[str, Any]) -> None:
         pass
-
-    async def answer(self, attempt: Attempt) -> Reply:
-        return Reply(f"Part {attempt.task}.".encode(), usage=Usage(10, 0, 10))
 
     async def probe(self) -> str | None:
         return None
@@ -49,7 +46,24 @@ class Idle:
         pass
 
 
-class Sleeper(Idle):
+class Idle(InProcess):
+    """Answers at once, to each task something else. It knows its answers beforehand, as the scripted adapter does."""
+
+    def foresee(self, attempt: Attempt) -> tuple[Reply, int]:
+        return Reply(f"Part {attempt.task}.".encode(), usage=Usage(10, 0, 10)), 0
+
+    async def answer(self, attempt: Attempt) -> Reply:
+        return self.foresee(attempt)[0]
+
+
+class Waiting(InProcess):
+    """Answers at once, from a coroutine."""
+
+    async def answer(self, attempt: Attempt) -> Reply:
+        return Reply(f"Part {attempt.task}.".encode(), usage=Usage(10, 0, 10))
+
+
+class Sleeper(Waiting):
     """Takes as many milliseconds as the instruction says."""
 
     async def answer(self, attempt: Attempt) -> Reply:
@@ -59,6 +73,7 @@ class Sleeper(Idle):
 
 ADAPTERS: Mapping[str, Callable[[str, Mapping[str, Any]], Adapter]] = {
     "idle": Idle,
+    "waiting": Waiting,
     "sleeper": Sleeper,
     "real": make_adapter,
 }

@@ -36,6 +36,7 @@ from forum_runner.ledger.run_id import new_run_id
 from forum_runner.ledger.source import RUNS
 from forum_runner.ledger.writer import IMPLEMENTATION, LedgerWriter, random_salt
 from forum_runner.progress import Progress
+from forum_runner.progress.silence import Silence
 
 _DETERMINISTIC = {"name": "deterministic", "version": "1"}
 _EXIT_CODES = {
@@ -210,7 +211,8 @@ def _drive(
     machine: Machine, writer: LedgerWriter, prepared: Prepared, mode: _Mode, means: Means, *, is_new: bool
 ) -> Outcome:
     scrubber = Scrubber(prepared.scrubbed)
-    recorder = Recorder(writer, machine.state, scrubber, means.progress.entry)
+    watch = None if isinstance(means.progress, Silence) else means.progress.entry
+    recorder = Recorder(writer, machine.state, scrubber, watch)
     try:
         if mode.name == "deterministic":
             virtual = VirtualDriver(machine, recorder, _foreseen, scrubber, mode.clock)

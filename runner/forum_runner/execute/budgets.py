@@ -71,6 +71,11 @@ class Prices:
 NO_PRICES = Prices()
 
 
+def prices_in(given: Mapping[str, int] | None) -> Prices:
+    """The prices that an adapter gives."""
+    return NO_PRICES if not given else Prices(given["input"], given["cached_input"], given["output"])
+
+
 class Ceiling(NamedTuple):
     """What one call may take at most. `short_time` and `short_output` are the budgets that made its limits lower than
     the adapter's own."""
@@ -93,7 +98,7 @@ class Ceiling(NamedTuple):
         return {
             "input_tokens": self.input_tokens,
             "output_tokens": self.max_tokens,
-            "micro_usd": self.prices.cost(self.input_tokens, 0, self.max_tokens),
+            "micro_usd": self.prices.cost(self.input_tokens, 0, self.max_tokens) if self.prices is not NO_PRICES else 0,
             "output_bytes": self.max_output_bytes,
         }
 
@@ -165,6 +170,9 @@ def _amounts(of: Mapping[str, int], calls: int, wall_ms: int) -> Amounts:
     return calls, sent, received, sent + received, of["micro_usd"], of["output_bytes"], wall_ms
 
 
+_NO_ACCOUNTS: list[Account] = []
+
+
 class Budgets:
     """All accounts of a run, and its totals."""
 
@@ -175,9 +183,16 @@ class Budgets:
         self._agent_accounts: dict[str, Account] = {}
         self._task_accounts: dict[str, Account] = {}
         self.totals = dict.fromkeys(("calls", *TOTALS), 0)
+        self._limits_nothing = (
+            not self.run.limits
+            and not any("limits" in agent for agent in agents.values())
+            and not any("budget" in task for task in tasks.values())
+        )
 
     def accounts(self, task: str, agent: str | None) -> list[Account]:
         """Those that limit anything, the widest first."""
+        if self._limits_nothing:
+            return _NO_ACCOUNTS
         found = [self.run] if self.run.limits else []
         if agent is not None and (limits := self._agents[agent].get("limits")):
             account = self._agent_accounts.get(agent)
@@ -220,8 +235,13 @@ class Budgets:
         """Charges what was used or, where nobody knows, what was reserved."""
         charged = reserved if usage is None else usage
         totals = self.totals
-        for name in TOTALS:
-            totals[name] += charged.get(name, 0)
+        totals["input_tokens"] += charged["input_tokens"]
+        totals["output_tokens"] += charged["output_tokens"]
+        totals["micro_usd"] += charged["micro_usd"]
+        totals["output_bytes"] += charged["output_bytes"]
+        if usage is not None:
+            totals["cached_input_tokens"] += usage["cached_input_tokens"]
+            totals["wall_ms"] += usage["wall_ms"]
         accounts = self.accounts(task, agent)
         if accounts:
             calls = 0 if agent is None else 1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from forum_adapters.base import Attempt, Limits, Prompt
 from forum_runner.execute import beginning, closing, ending
-from forum_runner.execute.budgets import NO_PRICES, Ceiling, Prices, Shortage, fit
+from forum_runner.execute.budgets import NO_PRICES, Ceiling, Shortage, fit, prices_in
 from forum_runner.execute.events import Begin
 from forum_runner.execute.prompts import recorded, size_of
 from forum_runner.execute.rendering import check_without_secrets, edited_for, render, render_check, without_secrets
@@ -143,8 +143,7 @@ def _wanted(settings: Mapping[str, Any], prompt: Prompt) -> Ceiling:
 def most_of(settings: Mapping[str, Any], prompt_bytes: int) -> Ceiling:
     """What a call with a prompt of so many bytes may take."""
     timeout_ms = int(settings.get("timeout_ms", 600_000))
-    given = settings.get("prices")
-    prices = Prices(given["input"], given["cached_input"], given["output"]) if given else NO_PRICES
+    prices = prices_in(settings.get("prices"))
     if settings["type"] == "command":
         max_bytes = settings.get("max_output_bytes", DEFAULT_OUTPUT_BYTES)
         if prices is NO_PRICES:

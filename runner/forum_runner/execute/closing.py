@@ -99,6 +99,8 @@ def _fields(reply: Reply) -> dict[str, Any]:
 def _detail(reply: Reply) -> dict[str, Any]:
     """What the other side said about it: small things that an entry has no place for."""
     failure = reply.failure
+    if failure is None and reply.executable is None and not reply.model and not reply.finish:
+        return {}
     detail: dict[str, Any] = {"model": reply.model, "finish": reply.finish}
     if failure is not None:
         detail |= {"message": failure.message, "retry_after_ms": failure.retry_after_ms}

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from itertools import count
 
 from forum_runner.execute.engine import Engine
-from forum_runner.execute.events import Begin, Event, Interrupted, Outcome, Replied, Step, TimePassed
+from forum_runner.execute.events import Begin, Command, Event, Interrupted, Outcome, Replied, TimePassed
 from forum_runner.execute.machine import Machine
 from forum_runner.execute.recorder import Record, RunClock
 from forum_runner.execute.scrubbing import Scrubber
+
+_ROUNDS = 16
 
 
 class SteadyClock:
@@ -41,6 +44,7 @@ class LiveDriver:
         self._clock = clock
         self._now = now
         self._woken = asyncio.Event()
+        self._rounds = count(1)
         self._is_interrupted = False
 
     def interrupt(self) -> None:
@@ -52,9 +56,17 @@ class LiveDriver:
         try:
             self._engine.attach(self._woken.set)
             begin = self._machine.open if is_new else self._machine.resume
-            await self._perform([begin(self._tick())])
+            step = begin(self._tick())
+            self._record.write(step.entries)
+            await self._perform(step.commands)
             while self._machine.outcome is None:
-                await self._perform([self._handled(event) for event in await self._events()])
+                # Answers that are there at once must not keep signals and other calls from being heard.
+                if next(self._rounds) % _ROUNDS == 0:
+                    await asyncio.sleep(0)
+                commands: list[Command] = []
+                for event in await self._events():
+                    commands += self._handle(event)
+                await self._perform(commands)
             return self._machine.outcome
         finally:
             await self._engine.close()
@@ -63,24 +75,23 @@ class LiveDriver:
         self._clock.now_us = self._now()
         return self._clock.now_us
 
-    def _handled(self, event: Event) -> Step:
+    def _handle(self, event: Event) -> list[Command]:
         if isinstance(event, Replied):
-            event = Replied(event.call, self._scrubber.reply(event.reply))
+            reply = self._scrubber.reply(event.reply)
+            if reply is not event.reply:
+                event = Replied(event.call, reply)
         step = self._machine.handle(event, self._tick())
         self._record.write(step.entries)
-        return Step([], step.commands)
+        return step.commands
 
-    async def _perform(self, steps: list[Step]) -> None:
+    async def _perform(self, commands: list[Command]) -> None:
         """Entries of all that happened together are written together, and before anything is done because of them."""
-        for step in steps:
-            self._record.write(step.entries)
         await self._record.commit_together()
-        for step in steps:
-            for command in step.commands:
-                if isinstance(command, Begin):
-                    self._engine.begin(command.attempt)
-                else:
-                    self._engine.cancel(command.call)
+        for command in commands:
+            if isinstance(command, Begin):
+                self._engine.begin(command.attempt)
+            else:
+                self._engine.cancel(command.call)
 
     async def _events(self) -> list[Event]:
         """What happened since, at least one thing."""

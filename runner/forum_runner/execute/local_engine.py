@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from heapq import heappop, heappush
 from typing import Any
 
 from forum_adapters.base import Adapter, Attempt, ErrorKind, Failure, Foreseen, Reply
@@ -13,13 +14,17 @@ from forum_runner.execute.events import Lost, Replied
 MakeAdapter = Callable[[str, Mapping[str, Any]], Adapter]
 # An adapter keeps its own time; this is for one that does not.
 _GRACE_S = 15.0
+_CANCELLED = "it was cancelled"
 
 
 class LocalEngine:
     def __init__(self, make_adapter: MakeAdapter) -> None:
         self._make_adapter = make_adapter
-        self._adapters: dict[str, tuple[Adapter, float]] = {}
-        self._tasks: dict[str, asyncio.Task[Reply]] = {}
+        self._adapters: dict[str, Adapter] = {}
+        self._foreseen: dict[str, Foreseen] = {}
+        self._under_way: dict[str, asyncio.Task[Reply] | asyncio.TimerHandle] = {}
+        self._deadlines: list[tuple[float, str]] = []
+        self._watchdog: asyncio.TimerHandle | None = None
         self._overdue: set[str] = set()
         self._reports: list[Replied | Lost] = []
         self._wake: Callable[[], None] = lambda: None
@@ -28,53 +33,96 @@ class LocalEngine:
         self._wake = wake
 
     def begin(self, attempt: Attempt) -> None:
-        adapter, grace_s = self._adapters.get(attempt.adapter) or self._made(attempt)
+        name = attempt.adapter
+        if name not in self._adapters:
+            self._make(name, attempt.settings)
+        if name in self._foreseen:
+            self._foresee(self._foreseen[name], attempt)
+            return
         loop = asyncio.get_running_loop()
-        task = loop.create_task(adapter.answer(attempt))
-        self._tasks[attempt.id] = task
-        timer = loop.call_later(attempt.limits.timeout_ms / 1_000 + grace_s, self._expire, attempt.id)
-        task.add_done_callback(lambda done: self._settle(attempt.id, timer, done))
+        task = loop.create_task(self._adapters[name].answer(attempt))
+        call = attempt.id
+        self._under_way[call] = task
+        task.add_done_callback(lambda done: self._settle(call, done))
+        self._watch(loop, loop.time() + attempt.limits.timeout_ms / 1_000 + _GRACE_S, call)
 
-    def _made(self, attempt: Attempt) -> tuple[Adapter, float]:
-        """An adapter, and how long it has beyond its limit."""
-        adapter = self._make_adapter(attempt.adapter, attempt.settings)
-        made = self._adapters[attempt.adapter] = adapter, 0.0 if isinstance(adapter, Foreseen) else _GRACE_S
-        return made
+    def _make(self, name: str, settings: Mapping[str, Any]) -> None:
+        adapter = self._adapters[name] = self._make_adapter(name, settings)
+        if isinstance(adapter, Foreseen):
+            self._foreseen[name] = adapter
 
-    def _expire(self, call: str) -> None:
-        self._overdue.add(call)
-        self.cancel(call)
+    def _foresee(self, adapter: Foreseen, attempt: Attempt) -> None:
+        """An answer that is known needs no coroutine: it is there at once, or when its time has passed."""
+        try:
+            reply, latency_ms = adapter.foresee(attempt)
+        except Exception as error:  # whatever an adapter of somebody else raises is the attempt's failure
+            reply, latency_ms = _failed(error), 0
+        if latency_ms:
+            loop = asyncio.get_running_loop()
+            self._under_way[attempt.id] = loop.call_later(latency_ms / 1_000, self._report, attempt.id, reply)
+        else:
+            self._report(attempt.id, reply)
 
-    def _settle(self, call: str, timer: asyncio.TimerHandle, done: asyncio.Task[Reply]) -> None:
-        timer.cancel()
-        del self._tasks[call]
+    def _watch(self, loop: asyncio.AbstractEventLoop, deadline: float, call: str) -> None:
+        """One timer for all calls, as nearly none is ever due."""
+        heappush(self._deadlines, (deadline, call))
+        if self._watchdog is None or deadline < self._watchdog.when():
+            if self._watchdog is not None:
+                self._watchdog.cancel()
+            self._watchdog = loop.call_at(deadline, self._end_overdue, loop)
+
+    def _end_overdue(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._watchdog = None
+        now = loop.time()
+        while self._deadlines and (self._deadlines[0][0] <= now or self._deadlines[0][1] not in self._under_way):
+            _, call = heappop(self._deadlines)
+            if call in self._under_way:
+                self._overdue.add(call)
+                self.cancel(call)
+        if self._deadlines:
+            self._watchdog = loop.call_at(self._deadlines[0][0], self._end_overdue, loop)
+
+    def _settle(self, call: str, done: asyncio.Task[Reply]) -> None:
         if done.cancelled():
             kind = ErrorKind.TIMEOUT if call in self._overdue else ErrorKind.CANCELLED
-            message = "it took longer than it may" if kind is ErrorKind.TIMEOUT else "it was cancelled"
+            message = "it took longer than it may" if kind is ErrorKind.TIMEOUT else _CANCELLED
             reply = Reply(failure=Failure(kind, message))
         elif (error := done.exception()) is not None:
-            reply = Reply(failure=Failure(ErrorKind.INTERNAL, f"the adapter failed: {type(error).__name__}: {error}"))
+            reply = _failed(error)
         else:
             reply = done.result()
         self._overdue.discard(call)
+        self._report(call, reply)
+
+    def _report(self, call: str, reply: Reply) -> None:
+        self._under_way.pop(call, None)
         self._reports.append(Replied(call, reply))
         self._wake()
 
     def cancel(self, call: str) -> None:
-        task = self._tasks.get(call)
-        if task is not None:
-            task.cancel()
+        under_way = self._under_way.get(call)
+        if isinstance(under_way, asyncio.Task):
+            under_way.cancel()
+        elif under_way is not None:
+            under_way.cancel()
+            self._report(call, Reply(failure=Failure(ErrorKind.CANCELLED, _CANCELLED)))
 
     def reports(self) -> list[Replied | Lost]:
         found, self._reports = self._reports, []
         return found
 
     async def close(self) -> None:
-        tasks = list(self._tasks.values())
-        for task in tasks:
-            task.cancel()
+        if self._watchdog is not None:
+            self._watchdog.cancel()
+        for under_way in self._under_way.values():
+            under_way.cancel()
+        tasks = [task for task in self._under_way.values() if isinstance(task, asyncio.Task)]
         if tasks:
             await asyncio.wait(tasks)
-        for adapter, _ in self._adapters.values():
+        for adapter in self._adapters.values():
             with suppress(Exception):
                 await adapter.close()
+
+
+def _failed(error: BaseException) -> Reply:
+    return Reply(failure=Failure(ErrorKind.INTERNAL, f"the adapter failed: {type(error).__name__}: {error}"))

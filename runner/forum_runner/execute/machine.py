@@ -194,9 +194,11 @@ class Machine:
         self._pump()
         entries, self._entries = self._entries, []
         commands, self._commands = self._commands, []
-        # A call may have ended in the step that was to cancel it.
-        calls = self.state.calls
-        return Step(entries, [command for command in commands if isinstance(command, Begin) or command.call in calls])
+        if any(type(command) is Cancel for command in commands):
+            # A call may have ended in the step that was to cancel it.
+            calls = self.state.calls
+            commands = [command for command in commands if isinstance(command, Begin) or command.call in calls]
+        return Step(entries, commands)
 
     def _pump(self) -> None:
         """Begins what can begin, until nothing more can."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from forum_runner.execute.budgets import Prices, prices_in
 from forum_runner.ledger.replay.plan import tasks_of
 
 Value = Mapping[str, Any]
@@ -28,6 +29,9 @@ class Edge(NamedTuple):
     origin: str
 
 
+_NOTHING: frozenset[str] = frozenset()
+
+
 class TaskSpec:
     """A task of the wave plan. `order` is its place in the plan: of two that could go first, the lower one does."""
 
@@ -45,7 +49,7 @@ class TaskSpec:
         "is_sensitive",
         "ladder",
         "order",
-        "ordered_after",
+        "read_from",
         "readers",
         "retry",
         "sources",
@@ -59,7 +63,7 @@ class TaskSpec:
         self.order = order
         needs = form.get("needs", ())
         self.agent: str | None = form.get("agent")
-        self.ladder = tuple(Step(step["tier"], step["adapter"]) for step in form.get("ladder", ()))
+        self.ladder = tuple([Step(step["tier"], step["adapter"]) for step in form.get("ladder", ())])
         self.foreach: Mapping[str, Any] | None = form.get("foreach")
         self.gate: Mapping[str, Any] | None = form.get("gate")
         self.accept: Sequence[Mapping[str, Any]] = form.get("accept", ())
@@ -67,19 +71,27 @@ class TaskSpec:
         self.retry: Mapping[str, int] = form.get("retry", policy["retry"])
         self.is_sensitive: bool = "sensitive" in form or policy["privacy"]["sensitive"]
         self.edges = tuple(
-            Edge(need["as"], need["from"], need.get("expects", ()), need.get("max_bytes"), _origin(need["from"]))
-            for need in needs
-            if need["edge"] == "data"
+            [
+                Edge(need["as"], need["from"], need.get("expects", ()), need.get("max_bytes"), _origin(need["from"]))
+                for need in needs
+                if need["edge"] == "data"
+            ]
         )
-        self.ordered_after = frozenset(need["task"] for need in needs if need["edge"] == "order")
+        self.sources = self.read_from = self.depends_on = _NOTHING
+        if needs or self.conditions or self.foreach is not None:
+            self._find_dependencies(needs)
+        self.dependents: list[TaskSpec] = []
+        self.readers = 0
+
+    def _find_dependencies(self, needs: Sequence[Mapping[str, Any]]) -> None:
+        """`sources` give data, `read_from` are looked at as well, `depends_on` are all that come before."""
         values = [edge.value for edge in self.edges]
         if self.foreach is not None:
             values.append(self.foreach["from"])
         self.sources = frozenset(name for value in values for name in tasks_of(value))
-        looked_at = frozenset(name for condition in self.conditions for name in tasks_of(condition["from"]))
-        self.depends_on = self.sources | looked_at | self.ordered_after
-        self.dependents: list[TaskSpec] = []
-        self.readers = 0
+        looked_at = [name for condition in self.conditions for name in tasks_of(condition["from"])]
+        self.read_from = self.sources.union(looked_at) if looked_at else self.sources
+        self.depends_on = self.read_from.union([need["task"] for need in needs if need["edge"] == "order"])
 
     def origin_of(self, name: str) -> str:
         """Where the data of this name comes from: an edge's sources, or those of the `foreach`."""
@@ -87,11 +99,6 @@ class TaskSpec:
             if edge.name == name:
                 return edge.origin
         return _origin(self.foreach["from"]) if self.foreach is not None else ""
-
-    def read_from(self) -> frozenset[str]:
-        """The tasks whose outputs this one reads."""
-        looked_at = (name for condition in self.conditions for name in tasks_of(condition["from"]))
-        return self.sources.union(looked_at)
 
 
 class RunPlan:
@@ -104,6 +111,7 @@ class RunPlan:
         self.waves: Sequence[Sequence[str]] = document["waves"]
         self.is_in_waves: bool = self.policy["dispatch"] == "waves"
         self.max_parallel: int = self.policy["max_parallel"]
+        self._prices: dict[str | None, Prices] = {}
         self.tasks: dict[str, TaskSpec] = {}
         for number, wave in enumerate(self.waves):
             for id_ in wave:
@@ -111,7 +119,7 @@ class RunPlan:
         for task in self.tasks.values():
             for name in task.depends_on:
                 self.tasks[name].dependents.append(task)
-            for name in task.read_from():
+            for name in task.read_from:
                 self.tasks[name].readers += 1
         # The pointers by which the plan's outputs take parts of a task's output.
         self.selected: dict[str, list[str]] = {}
@@ -119,6 +127,14 @@ class RunPlan:
             for name in set(tasks_of(value)):
                 self.tasks[name].readers += 1
                 self.selected.setdefault(name, []).extend(_selections(value, name))
+
+    def prices_of(self, adapter: str | None) -> Prices:
+        """What tokens cost there; nothing, where no price is given."""
+        found = self._prices.get(adapter)
+        if found is None:
+            given = None if adapter is None else self.adapters[adapter].get("prices")
+            found = self._prices[adapter] = prices_in(given)
+        return found
 
     def ladder_of(self, task: TaskSpec, agent: str) -> tuple[Step, ...]:
         """The tiers that the task climbs, by the plan or, for a task with a lane, by the agent that it was given to."""

@@ -49,6 +49,8 @@ def work_of(m: Machine, unit: Unit) -> Work:
 
 def without_secrets(m: Machine, unit: Unit, prompt: Prompt) -> Prompt:
     """The prompt as it is recorded: where the plan puts a secret, its name stands."""
+    if not m.context.secrets:
+        return prompt
     form = unit.task.form
     texts = [form.get("instruction", ()), *form.get("run", ()), *form.get("done_when", ())]
     return render(m, m.recording, unit) if holds_secret(texts) else prompt
@@ -68,6 +70,8 @@ def render_check(m: Machine, renderer: Renderer, unit: Unit) -> Prompt:
 
 
 def check_without_secrets(m: Machine, unit: Unit, prompt: Prompt) -> Prompt:
+    if not m.context.secrets:
+        return prompt
     check, form = unit.task.accept[unit.checks_passed], unit.task.form
     texts = check.get("command") or [form.get("instruction", ()), *form.get("done_when", ())]
     return render_check(m, m.recording, unit) if holds_secret(texts) else prompt

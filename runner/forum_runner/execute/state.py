@@ -303,7 +303,7 @@ class RunState:
         self.wave_left -= unit.task.wave == self.waves_opened - 1
         if self._blocks_order(unit.task, state, data.get("reason")):
             self.blocks_order.add(name)
-        for source in unit.task.read_from():
+        for source in unit.task.read_from:
             self.readers[source] -= 1
             self._release(source)
         self._release(name)

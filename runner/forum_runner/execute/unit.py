@@ -103,7 +103,9 @@ class Unit:
     @property
     def is_sensitive(self) -> bool:
         """Whether its bodies are salted: what it was given must not be told from what it makes of it."""
-        return self.task.is_sensitive or any(item.body.is_sensitive for item in self.given.values())
+        if not self.given or self.task.is_sensitive:
+            return self.task.is_sensitive
+        return any(item.body.is_sensitive for item in self.given.values())
 
     @property
     def has_begun(self) -> bool:

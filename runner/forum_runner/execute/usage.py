@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from forum_adapters.base import ErrorKind, Reply
 from forum_runner.canonical import MAX_INTEGER
-from forum_runner.execute.budgets import NO_PRICES, Prices
+from forum_runner.execute.budgets import NO_PRICES
 from forum_runner.execute.plan import RunPlan
 from forum_runner.execute.unit import Call
 
@@ -23,10 +23,8 @@ _UNPAID = frozenset(
 
 def usage_of(plan: RunPlan, call: Call, reply: Reply, now_us: int) -> tuple[dict[str, int], bool]:
     """The usage of a call, and whether somebody counted it. Without a count it is charged what it reserved."""
-    settings = plan.adapters[call.adapter] if call.adapter is not None else {}
-    given = settings.get("prices")
-    prices = Prices(given["input"], given["cached_input"], given["output"]) if given else NO_PRICES
-    is_program = call.adapter is None or settings["type"] == "command"
+    prices = plan.prices_of(call.adapter)
+    is_program = call.adapter is None or plan.adapters[call.adapter]["type"] == "command"
     cached, is_measured = 0, True
     if reply.usage is not None:
         sent, cached, made = reply.usage.input_tokens, reply.usage.cached_input_tokens, reply.usage.output_tokens
@@ -42,7 +40,7 @@ def usage_of(plan: RunPlan, call: Call, reply: Reply, now_us: int) -> tuple[dict
         "input_tokens": sent,
         "cached_input_tokens": cached,
         "output_tokens": made,
-        "micro_usd": min(prices.cost(sent, cached, made), MAX_INTEGER),
+        "micro_usd": 0 if prices is NO_PRICES else min(prices.cost(sent, cached, made), MAX_INTEGER),
         "output_bytes": len(reply.content),
         "wall_ms": max(now_us - call.started_us, 0) // 1_000,
     }

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import calendar
+import re
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 
 Clock = Callable[[], int]
+_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{6}Z")
+_BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def wall_clock() -> int:
@@ -17,17 +19,21 @@ def wall_clock() -> int:
 class TimeWriter:
     """Writes times that never go back, as entries ask for; what is the same within a second is written once."""
 
-    __slots__ = ("_clock", "_latest", "_prefix", "_second")
+    __slots__ = ("_clock", "_latest", "_moment", "_prefix", "_second")
 
     def __init__(self, clock: Clock | None, latest: bytes = b"") -> None:
         """Without a clock, by the system's. `latest` is the time of the entry before, as it stands there."""
         self._clock = clock
         self._latest = latest
         self._second = -1
+        self._moment = -1
         self._prefix = b""
 
     def now(self) -> bytes:
-        second, micro = divmod(time.time_ns() // 1_000 if self._clock is None else self._clock(), 1_000_000)
+        moment = time.time_ns() // 1_000 if self._clock is None else self._clock()
+        if moment == self._moment:
+            return self._latest
+        second, micro = divmod(moment, 1_000_000)
         if second != self._second:
             self._prefix = datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S").encode()
             # Last: an interrupt before it must not leave the earlier second's text in place for this one.
@@ -36,6 +42,7 @@ class TimeWriter:
         if written < self._latest:
             return self._latest
         self._latest = written
+        self._moment = moment
         return written
 
 
@@ -47,5 +54,7 @@ def written_time(moment_us: int) -> str:
 
 def read_time(text: str) -> int:
     """The microseconds of a time that an entry holds; a ValueError if there is no such day."""
-    moment = datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ")
-    return calendar.timegm(moment.timetuple()) * 1_000_000 + moment.microsecond
+    if not _TIME.fullmatch(text):
+        raise ValueError(f"{text!r} is no time of an entry")
+    span = datetime.fromisoformat(text) - _BEGINNING
+    return (span.days * 86_400 + span.seconds) * 1_000_000 + span.microseconds

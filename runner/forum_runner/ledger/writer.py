@@ -162,11 +162,16 @@ class LedgerWriter:
         bodies: Mapping[str, Body] | None = None,
         causes: Sequence[int] = (),
         actor: str = "runner",
+        is_sound: bool = False,
     ) -> int:
-        """Gives an entry its place. It is written, and acknowledged, by the next `commit`."""
-        self._refuse_what_has_its_own_verb(kind)
+        """Gives an entry its place. It is written, and acknowledged, by the next `commit`.
+
+        `is_sound`: the caller knows that the data fits its kind, and the schema is not asked once more.
+        """
+        if kind in _VERBS:
+            self._refuse_what_has_its_own_verb(kind)
         with self._staging:
-            return self._place(kind, data, bodies or {}, causes, actor)
+            return self._place(kind, data, bodies or {}, causes, actor, is_sound)
 
     def _place(
         self,
@@ -175,6 +180,7 @@ class LedgerWriter:
         bodies: Mapping[str, Body],
         causes: Sequence[int] = (),
         actor: str = "runner",
+        is_sound: bool = False,
     ) -> int:
         """With the lock held: between the number of an entry and its hash no other entry may come."""
         if self._broken is not None or self._is_staging:
@@ -190,7 +196,7 @@ class LedgerWriter:
             stored.append(body)
             references[name] = body[3]
         place = (self._run, seq, state.head, self._now())
-        line = encode_entry(place, actor, kind, causes, {} if data is None else data, references)
+        line = encode_entry(place, actor, kind, causes, {} if data is None else data, references, is_sound=is_sound)
         self._is_staging = True
         for digest, folder, content, reference in stored:
             if digest not in state.stored:

@@ -213,8 +213,8 @@ def _task(d: Draw, earlier: Mapping[str, Form]) -> Form:
     needs += [_data_edge(d, name, earlier) for name in names]
     if needs:
         form["needs"] = needs
-    if earlier and d.chance(25):
-        form["foreach"] = {"from": _listing(d, earlier), "as": "item", "max": d.whole(1, 4)}
+    if earlier and d.chance(30):
+        form["foreach"] = {"from": _listing(d, earlier), "as": "item", "max": d.pick((6, 3, 2, 1))}
         names.append("item")
     if earlier and d.chance(15):
         form["when"] = [{"from": _value(d, earlier, 1), "matches": _schema(d)} for _ in range(d.whole(1, 2))]

@@ -262,3 +262,33 @@ def test_why_an_answer_was_not_good_enough_is_told_until_there_is_another_answer
     assert run.open[run.call_of("a")].prompt == told
     run.reply("a", "[]")
     assert ends(tmp_path / "run") == {"a": "passed"}
+
+
+def test_instances_that_wait_at_gates_end_when_a_run_stops(tmp_path: Path) -> None:
+    gate = {"question": ["go on?"], "on_deadline": "reject"}
+    foreach = {"from": {"task": "a"}, "as": "item", "max": 2}
+    tasks: dict[str, Form] = {"a": {"output": DIGESTS["list"]}, "b": {"foreach": foreach, "gate": gate}, "c": {}}
+    run = begun(tmp_path / "run", small_plan(tasks))
+    run.reply("a", "[1,2]")
+
+    run.reply("c", failure=Failure(ErrorKind.AUTH, "no"))
+
+    skipped = {"b[0]": "skipped/failure", "b[1]": "skipped/failure", "b": "skipped/failure"}
+    assert ends(tmp_path / "run") == {"a": "passed", "c": "failed/error", **skipped}
+    assert run.machine.state.open_gates == 0
+
+
+def test_a_task_some_of_whose_instances_were_done_when_the_run_stopped_is_cancelled(tmp_path: Path) -> None:
+    tasks: dict[str, Form] = {
+        "a": {"output": DIGESTS["list"]},
+        "b": {"foreach": {"from": {"task": "a"}, "as": "item", "max": 3}},
+        "c": {},
+    }
+    run = begun(tmp_path / "run", small_plan(tasks, max_parallel=2))
+    run.reply("a", "[1,2,3]")
+    run.reply("c", failure=Failure(ErrorKind.AUTH, "no"))
+
+    run.reply("b[0]", "done")
+
+    assert ends(tmp_path / "run")["b"] == "cancelled/failure"
+    assert run.outcome == Outcome("failed")
