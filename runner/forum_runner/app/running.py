@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from forum_runner.execute.plan import RunPlan
 from forum_runner.execute.recorder import Recorder, RunClock
 from forum_runner.execute.restore import restore
 from forum_runner.execute.scrubbing import Scrubber
+from forum_runner.execute.taking_up import taken_up
 from forum_runner.execute.unit import Unit
 from forum_runner.execute.virtual import EPOCH_US, VirtualDriver
 from forum_runner.ledger.begin import create_ledger, open_ledger
@@ -38,6 +39,7 @@ from forum_runner.ledger.writer import IMPLEMENTATION, LedgerWriter, random_salt
 from forum_runner.progress import Progress
 from forum_runner.progress.silence import Silence
 
+_MAX_TOLD = 50
 _DETERMINISTIC = {"name": "deterministic", "version": "1"}
 _EXIT_CODES = {
     "passed": ExitCode.OK,
@@ -80,6 +82,7 @@ class Means:
     progress: Progress
     find_reusable: FindReusable = lambda _unit, _fingerprint: None
     make_engine: Callable[[], Engine] = lambda: LocalEngine(make_adapter)
+    tell: Callable[[str], None] = lambda _sentence: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +159,8 @@ def go_on(directory: Path, prepared: Prepared, means: Means, *, mode_name: str) 
             raise UsageError(f"the run {writer.run} is finished; `--failed` begins a new one from it")
         if not is_deterministic and machine.is_waiting(clock.now_us):
             return Finished(directory, writer.run, Outcome("paused", "gate"))
+        for sentence in islice(taken_up(machine.state), _MAX_TOLD):
+            means.tell(sentence)
         outcome = _drive(machine, writer, prepared, mode, means, is_new=False)
         return Finished(directory, writer.run, outcome)
 

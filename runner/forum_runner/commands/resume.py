@@ -76,7 +76,7 @@ def _go_on(stopped: Stopped, inputs: Inputs, progress: str, *, as_json: bool) ->
         say_aside(f"forum: the run '{base}' is not there: nothing more is reused from it")
         base = None
     with Reuse(stopped.prepared, None if base is None else str(base), among=stopped.among) as reuse:
-        finished = resume(stopped, inputs.texts, Means(make_progress(progress), reuse.find))
+        finished = resume(stopped, inputs.texts, Means(make_progress(progress), reuse.find, tell=say_aside))
         reuse.keep(finished.directory)
         tell_reuse(reuse)
     return tell_result(finished, as_json=as_json)
