@@ -36,7 +36,9 @@ class LiveDriver:
         scrubber: Scrubber,
         clock: RunClock,
         now: Callable[[], int],
+        waiting: Callable[[int, str], None] = lambda _until_us, _why: None,
     ) -> None:
+        self._waiting = waiting
         self._machine = machine
         self._record = record
         self._engine = engine
@@ -109,9 +111,16 @@ class LiveDriver:
     async def _wait(self, due_us: int | None) -> None:
         timer = None
         if due_us is not None:
+            self._tell_wait(due_us)
             due_s = max(due_us - self._now(), 0) / 1e6
             timer = asyncio.get_running_loop().call_later(due_s, self._woken.set)
         await self._woken.wait()
         self._woken.clear()
         if timer is not None:
             timer.cancel()
+
+    def _tell_wait(self, due_us: int) -> None:
+        """Somebody who watches is told why nothing happens: a backoff, or a rate."""
+        unit = None if self._machine.state.calls else self._machine.first_waiting()
+        if unit is not None and unit.resumes_us == due_us:
+            self._waiting(due_us, f"retry of {unit.name}" if unit.has_begun else f"rate limit before {unit.name}")

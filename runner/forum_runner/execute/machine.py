@@ -181,6 +181,10 @@ class Machine:
         """Whether nothing that has not begun is to begin."""
         return self.state.is_out_of_budget or (self.stops_on_failure and self.state.has_failed)
 
+    def first_waiting(self) -> Unit | None:
+        """The unit that is looked at next, if one waits for a time."""
+        return self._timers[0][2] if self._timers else None
+
     def waiting(self) -> list[Unit]:
         """The units that wait for a time."""
         return [unit for due_us, _, unit in self._timers if unit.state is None and unit.resumes_us == due_us]
