@@ -239,7 +239,7 @@ async def _drive_live(
 ) -> Outcome:
     recorded = prepared.recorded
     engine = means.make_engine() if recorded is None else LocalEngine(partial(_as_recorded, recorded.run))
-    driver = LiveDriver(machine, recorder, engine, scrubber, mode.clock, mode.now)
+    driver = LiveDriver(machine, recorder, engine, scrubber, mode.clock, mode.now, means.progress.waiting)
     loop = asyncio.get_running_loop()
     task = asyncio.ensure_future(driver.run(is_new=is_new))
     presses = count(1)
