@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import rfc8785
-
 from forum_adapters.base import Attempt, ErrorKind, Failure, Prompt, Reply, Usage
 
 _MILLISECONDS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
@@ -147,8 +145,15 @@ def _reply(written: Mapping[str, Any], is_structured: bool, is_program: bool) ->
         return Reply(failure=failure, usage=usage, exit_status=exit_status)
     output = written["output"]
     is_text = isinstance(output, str) and not is_structured
-    content = output.encode() if is_text else rfc8785.dumps(output)
+    content = output.encode() if is_text else _canonical(output)
     return Reply(content=content, usage=usage, exit_status=0 if is_program else None)
+
+
+def _canonical(value: Any) -> bytes:
+    """RFC 8785, so that a script says the same in every implementation."""
+    import rfc8785
+
+    return rfc8785.dumps(value)
 
 
 def _known(usage: Mapping[str, Any]) -> dict[str, int]:

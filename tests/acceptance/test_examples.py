@@ -23,7 +23,9 @@ _CHECKOUT = Path(__file__).resolve().parents[2]
 _SCHEMAS = _CHECKOUT / "schemas" / "v1"
 _MANIFESTS = _CHECKOUT / "manifests"
 _EXAMPLES = sorted(path.parent for path in _MANIFESTS.glob("examples/*/workflow.yaml"))
-_COMMANDS = [f"forum {verb} workflow.yaml" for verb in ("check", "graph", "compile")]
+_COMMANDS = [
+    f"forum {verb}" for verb in ("check workflow.yaml", "graph workflow.yaml", "run workflow.yaml --deterministic")
+]
 _MODELINE = "# yaml-language-server: $schema="
 # Inside a hook git names its own repository to every git that is started from there.
 _ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}

@@ -58,7 +58,16 @@ def test_an_attempt_begins_when_it_is_due(tmp_path: Path, code: str | None, step
 def test_a_task_has_its_own_number_of_attempts_or_the_policys(tmp_path: Path) -> None:
     own = wave_plan({"a": task(retry={"attempts": 1, "backoff_ms": 0, "max_backoff_ms": 0})})
 
-    assert code_of(tmp_path, own, start(), finish(status="cancelled"), start(attempt=2)) == "L410"
+    failed = finish(status="error")
+
+    assert code_of(tmp_path, own, start(), failed, start(attempt=2)) == "L410"
+
+
+@pytest.mark.requirement("LEDGER-REPLAY-010")
+def test_an_attempt_that_was_cancelled_does_not_count(tmp_path: Path) -> None:
+    own = wave_plan({"a": task(retry={"attempts": 1, "backoff_ms": 0, "max_backoff_ms": 0})})
+
+    assert code_of(tmp_path, own, start(), finish(status="cancelled"), start(attempt=2)) is None
 
 
 @pytest.mark.requirement("LEDGER-REPLAY-005")
