@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import unquote
 
 import jsonschema_rs
 
@@ -13,10 +14,13 @@ from forum_adapters.base import ErrorKind, Failure
 from forum_runner.canonical import canonical
 from forum_runner.errors import CanonicalError
 from forum_runner.ledger.body import JSON, TEXT, Body
-from forum_runner.manifest.pointer import join
+from forum_runner.manifest.pointer import join, look_up
 
 # A whole answer in one fence, as models like to write it: the only thing that is mended.
 _FENCED = re.compile(r"\s*```[A-Za-z]*[ \t]*\r?\n(.*?)\r?\n?[ \t]*```\s*", re.DOTALL)
+
+
+_LONGEST_KEYWORD = 200
 
 
 class Schemas:
@@ -40,11 +44,14 @@ class Schemas:
         validator = self._validator(digest)
         if validator.is_valid(value):
             return None
-        where, keyword = min(
-            (join(map(str, error.instance_path)), str(error.schema_path[-1]) if error.schema_path else "false")
+        where, keyword, path = min(
+            (join(map(str, error.instance_path)), str(error.schema_path[-1]) if error.schema_path else "false",
+             [str(step) for step in error.schema_path])
             for error in validator.iter_errors(value)
-        )
-        return f"the value at '{where}' does not meet '{keyword}'" if where else f"it does not meet '{keyword}'"
+        )  # fmt: skip
+        wanted = _keyword_at(self._schemas[digest], path)
+        told = f"'{keyword}'" if wanted is None else f"'{keyword}': {wanted}"
+        return f"the value at '{where}' does not meet {told}" if where else f"it does not meet {told}"
 
     def _validator(self, digest: str) -> jsonschema_rs.Draft202012Validator:
         found = self._validators.get(digest)
@@ -52,6 +59,25 @@ class Schemas:
             found = jsonschema_rs.Draft202012Validator(self._schemas[digest], offline=True)
             self._validators[digest] = found
         return found
+
+
+def _keyword_at(schema: Any, path: list[str]) -> str | None:
+    """The value of a keyword in RFC 8785 form, if it is short; references are followed."""
+    at = schema
+    for step in path:
+        if isinstance(at, list) and step.isdecimal() and int(step) < len(at):
+            at = at[int(step)]
+        elif isinstance(at, dict) and step in at:
+            at = at[step]
+        else:
+            return None
+        if step == "$ref" and isinstance(at, str):
+            try:
+                at = look_up(schema, unquote(at.removeprefix("#")))
+            except KeyError:
+                return None
+    written = canonical(at).decode()
+    return written if len(written) <= _LONGEST_KEYWORD else None
 
 
 def read_text(content: bytes, *, is_sensitive: bool) -> Body | Failure:

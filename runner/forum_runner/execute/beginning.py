@@ -153,9 +153,11 @@ def _deliver(m: Machine, unit: Unit) -> bool:
 def _cut(m: Machine, unit: Unit, edge: Edge) -> None:
     """Says how much of a value a prompt gets, unless an earlier process said so."""
     given = unit.given[edge.name]
-    if edge.max_bytes is None or given.kept_bytes is not None or len(given.body.data) <= edge.max_bytes:
+    if edge.max_bytes is None or given.kept_bytes is not None:
         return
-    value = given.body.data
+    value = given.shown()
+    if len(value) <= edge.max_bytes:
+        return
     kept = len(value[: edge.max_bytes].decode(errors="ignore").encode())
     data = {"task": unit.name, "as": edge.name, "bytes": len(value), "kept_bytes": kept}
     m.tell("context.cut", data, causes=_causes(unit.delivered))

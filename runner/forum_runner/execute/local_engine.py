@@ -8,7 +8,8 @@ from contextlib import suppress
 from heapq import heappop, heappush
 from typing import Any
 
-from forum_adapters.base import Adapter, Attempt, ErrorKind, Failure, Foreseen, Reply
+from forum_adapters.base import Adapter, Attempt, ErrorKind, Failure, Foreseen, Reply, Usage
+from forum_runner.canonical import MAX_INTEGER
 from forum_runner.execute.events import Lost, Replied
 
 MakeAdapter = Callable[[str, Mapping[str, Any]], Adapter]
@@ -55,6 +56,7 @@ class LocalEngine:
         """An answer that is known needs no coroutine: it is there at once, or when its time has passed."""
         try:
             reply, latency_ms = adapter.foresee(attempt)
+            reply = _checked(reply)
         except Exception as error:  # whatever an adapter of somebody else raises is the attempt's failure
             reply, latency_ms = _failed(error), 0
         if latency_ms:
@@ -90,7 +92,7 @@ class LocalEngine:
         elif (error := done.exception()) is not None:
             reply = _failed(error)
         else:
-            reply = done.result()
+            reply = _checked(done.result())
         self._overdue.discard(call)
         self._report(call, reply)
 
@@ -122,6 +124,31 @@ class LocalEngine:
         for adapter in self._adapters.values():
             with suppress(Exception):
                 await adapter.close()
+
+
+def _checked(reply: object) -> Reply:
+    """What an adapter of somebody else gives back may be anything."""
+    problem = _problem_with(reply)
+    if problem is None and isinstance(reply, Reply):
+        return reply
+    return Reply(failure=Failure(ErrorKind.INTERNAL, f"the adapter gave back {problem}"))
+
+
+def _problem_with(reply: object) -> str | None:
+    if not isinstance(reply, Reply):
+        return f"a {type(reply).__name__}, and not a Reply"
+    if not isinstance(reply.content, bytes) or not isinstance(reply.stderr, bytes):
+        return "a Reply whose content or stderr is not bytes"
+    if reply.failure is not None and not isinstance(reply.failure.kind, ErrorKind):
+        return f"a Failure of the kind {reply.failure.kind!r}, which is no ErrorKind"
+    if reply.usage is not None and not _counts(reply.usage):
+        return "a Usage that is not whole numbers of tokens"
+    return None
+
+
+def _counts(usage: Usage) -> bool:
+    counts = (usage.input_tokens, usage.cached_input_tokens, usage.output_tokens)
+    return all(type(count) is int and 0 <= count <= MAX_INTEGER for count in counts)
 
 
 def _failed(error: BaseException) -> Reply:

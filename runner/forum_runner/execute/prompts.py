@@ -42,12 +42,16 @@ class Given:
     digest: str
     kept_bytes: int | None = None
 
+    def shown(self) -> bytes:
+        """As it stands in a text: a string as it is, any other value as JSON."""
+        return shown(self.body)
+
     def text(self) -> str:
-        return self.body.data.decode()
+        return self.shown().decode()
 
     def kept(self) -> bytes:
         """What a prompt gets of it: never a part of a character."""
-        data = self.body.data
+        data = self.shown()
         if self.kept_bytes is None or self.kept_bytes >= len(data):
             return data
         return data[: self.kept_bytes].decode(errors="ignore").encode()
@@ -75,6 +79,15 @@ class Work:
     given: Mapping[str, Given]
     output_schema: Any
     feedback: Feedback | None
+
+
+def shown(body: StoredBytes) -> bytes:
+    """A value as it stands in a text."""
+    data = body.data
+    if body.type != JSON or not data.startswith(b'"'):
+        return data
+    text: str = orjson.loads(data)
+    return text.encode()
 
 
 def holds_secret(parts: Sequence[Parts]) -> bool:
@@ -201,7 +214,7 @@ def _value(item: Given) -> Any:
 
 
 def _block(item: Given) -> str:
-    return _delimited(item.name, item.origin, item.kept(), len(item.body.data))
+    return _delimited(item.name, item.origin, item.kept(), len(item.shown()))
 
 
 def _delimited(name: str, origin: str, kept: bytes, whole: int) -> str:

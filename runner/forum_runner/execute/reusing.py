@@ -124,6 +124,9 @@ class Comparison:
         if task not in self._before.tasks:
             return "it was not in that run"
         state = self.earlier.results[task].state if task in self.earlier.results else None
+        if state in ("tolerated", "skipped"):
+            # It gave nothing that could be reused, and whether it would now is seen by doing it again.
+            return None
         if self._before.tasks[task].foreach is None and state != "passed":
             return f"it was {state or 'not finished'} in that run"
         changed = self._changed(task)

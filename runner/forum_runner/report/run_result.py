@@ -223,17 +223,21 @@ def _details(path: Path, entries: Iterable[ReadEntry], redacted: Iterable[str | 
             # What a program that failed said itself tells more than that it failed.
             names = ("stderr", "detail") if "exit_status" in entry.data else ("detail", "ground", "stderr")
             body = next((found for name in names if (found := part(entry.bodies, name))), {})
-            yield _first_line(reader, body) if text(body, "digest") not in redacted else None
+            is_last = bool(body) and body == part(entry.bodies, "stderr")
+            yield _line(reader, body, is_last=is_last) if text(body, "digest") not in redacted else None
 
 
-def _first_line(reader: BodyReader, body: Mapping[str, Any]) -> str | None:
-    """None also for a salted body: what is sensitive in the record is not to be found in a log."""
+def _line(reader: BodyReader, body: Mapping[str, Any], *, is_last: bool) -> str | None:
+    """The first line or, of what a program wrote before it failed, the last one.
+
+    None also for a salted body: what is sensitive in the record is not to be found in a log.
+    """
     if text(body, "digest") is None or "salted" in body or amount(body, "bytes") > _MAX_DETAIL_BYTES:
         return None
     data = reader.read(dict(body)) or b""
     said = data.decode(errors="replace") if text(body, "type") != JSON else _message(data)
     lines = said.strip().splitlines()
-    return shown(lines[0].strip()) if lines else None
+    return shown(lines[-1 if is_last else 0].strip()) if lines else None
 
 
 def _message(data: bytes) -> str:

@@ -124,7 +124,8 @@ class World:
         return delay_ms, Replied(attempt.id, self._reply(r, attempt))
 
     def _reply(self, r: Random, attempt: Attempt) -> Reply:
-        usage = None if is_due(r, self.temper.uncounted) else self._usage(r, attempt)
+        is_counted = not attempt.prompt.argv and not is_due(r, self.temper.uncounted)
+        usage = self._usage(r, attempt) if is_counted else None
         if is_due(r, self.temper.errors):
             return _failure(r, usage)
         if attempt.check is not None:
