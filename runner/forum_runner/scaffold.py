@@ -18,7 +18,7 @@ def write_scaffold(folder: Path) -> list[Path]:
     """Writes the first workflow and its schemas, all or nothing, unless one of the files is there already."""
     template = resources.manifest(_TEMPLATE)
     contents = {folder / item.name: item.read_bytes() for item in sorted(template.iterdir(), key=lambda i: i.name)}
-    contents[folder / ".forum" / ".gitignore"] = b"runs/\n"
+    contents[folder / ".forum" / ".gitignore"] = b"runs/\ncache/\n"
     contents |= _schemas(folder / SCHEMA_FOLDER, _OF_MANIFESTS)
     in_the_way = [path for path in contents if path.exists()]
     if in_the_way:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,14 +55,28 @@ def decide(
 ) -> WaitingGate:
     """Records a decision. `shown` is the digest that the person saw, if they say so: another one is refused."""
     directory = _directory(run)
-    gate = _gate(waiting_gates(run), task)
+    try:
+        # The lock first: of two who decide at once, the second one finds that it is decided.
+        with open_ledger(directory) as ledger:
+            gate = _gate(waiting_gates(run), task)
+            data, bodies = _decision(directory, gate, decision, reason, shown, instruction)
+            ledger.append("gate.decided", data, bodies=bodies, causes=[gate.seq], actor=f"person:{person_name(by)}")
+    except LedgerBusyError as error:
+        raise UsageError(f"the run is still at work; decide when it has paused ({error})") from error
+    return gate
+
+
+def _decision(
+    directory: Path, gate: WaitingGate, decision: str, reason: str | None, shown: str | None, instruction: str | None
+) -> tuple[dict[str, Any], dict[str, Body]]:
+    task = gate.task
     if gate.is_over:
         raise UsageError(
             f"the deadline of '{task}' passed at {gate.deadline}; `forum resume` goes on with what it decides"
         )
     if shown is not None:
         _check_shown(gate, shown)
-    if instruction is not None and gate.shown is not None and "argv" in gate.shown:
+    if instruction is not None and "run" in _task_form(_wave_plan(directory), task):
         raise UsageError(f"'{task}' runs a program, and has no instruction that could be edited")
     texts = {"reason": reason, "edited": instruction}
     scrubber = Scrubber(secret_variables(_wave_plan(directory)))
@@ -72,12 +86,7 @@ def decide(
         if text is not None
     }
     data = {"task": task, "decision": decision, "by": "person", "authenticated": False, "shown": gate.digest}
-    try:
-        with open_ledger(directory) as ledger:
-            ledger.append("gate.decided", data, bodies=bodies, causes=[gate.seq], actor=f"person:{person_name(by)}")
-    except LedgerBusyError as error:
-        raise UsageError(f"the run is still at work; decide when it has paused ({error})") from error
-    return gate
+    return data, bodies
 
 
 def _check_shown(gate: WaitingGate, shown: str) -> None:
@@ -101,6 +110,12 @@ def _directory(run: str) -> Path:
     if source.directory is None:
         raise UsageError(f"'{source.name}' is only a ledger: a decision needs the run directory")
     return source.directory
+
+
+def _task_form(wave_plan: Mapping[str, Any], unit: str) -> Mapping[str, Any]:
+    """The plan's task of a unit: an instance has a number in brackets at its end."""
+    tasks: Mapping[str, Mapping[str, Any]] = wave_plan["tasks"]
+    return tasks[unit] if unit in tasks else tasks[unit.rpartition("[")[0]]
 
 
 def _wave_plan(directory: Path) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from forum_runner.app.workflows import Compiled
 from forum_runner.canonical import canonical
 from forum_runner.compile.narrow import Dependencies, narrow
 from forum_runner.errors import ExitCode, ForumError, UsageError
-from forum_runner.execute.scrubbing import LEAST_CHARACTERS, written_forms
+from forum_runner.execute.scrubbing import LEAST_CHARACTERS, Scrubber
 
 # The fields of adapters that name variables.
 ENV_FIELDS = ("api_key_env", "proxy_env")
@@ -119,14 +119,20 @@ def with_secrets(prepared: Prepared, given: Mapping[str, Any], *, is_complete: b
     wanted = [name for name, item in plan["inputs"].items() if "secret" in item]
     missing = sorted(name for name in wanted if name not in given)
     if missing and is_complete and prepared.stand_in is None:
-        hint = f"give it with --input {missing[0]}=VALUE"
+        hint = f"give it with --input {missing[0]}=VALUE or, when a run begins, in a file with --inputs"
         raise UsageError(f"the secret input '{missing[0]}' has no value; {hint}")
     secrets = {name: _as_text(given[name]) for name in wanted if name in given}
+    for name, value in secrets.items():
+        if len(value) < LEAST_CHARACTERS:
+            reason = f"with fewer than {LEAST_CHARACTERS} characters it cannot be told from other text in the record"
+            raise UsageError(f"the secret input '{name}' is too short: {reason}")
     if prepared.stand_in is None:
         _check_types(plan["adapters"])
         if is_complete:
             _check_credentials(plan["adapters"])
     scrubbed = secret_variables(plan) | {name: value for name, value in secrets.items() if value}
+    for name in wanted:
+        scrubbed |= {f"{name}, part {number}": text for number, text in enumerate(_texts_in(given.get(name)), 1)}
     _check_is_clean(prepared, scrubbed)
     if prepared.stand_in is not None:
         # A script is asked in place of whoever needs the secret: its name will do. A record has nothing else.
@@ -139,6 +145,15 @@ def secret_variables(plan: Mapping[str, Any]) -> dict[str, str]:
     """The values of the variables that must not be recorded: credentials, and what the policy names."""
     named = {*plan["policy"]["privacy"]["scrub_env"], *_credentials(plan["adapters"])}
     return {name: os.environ[name] for name in sorted(named) if os.environ.get(name)}
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    """The texts inside a structured secret: a program may print one of them alone."""
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for item in items:
+        if isinstance(item, str) and len(item) >= LEAST_CHARACTERS:
+            yield item
+        yield from _texts_in(item)
 
 
 def _as_text(value: Any) -> str:
@@ -174,9 +189,9 @@ def _check_is_clean(prepared: Prepared, scrubbed: Mapping[str, str]) -> None:
     """The wave plan goes into the record as it is, and the script beside it: nothing could be taken out of them."""
     script = b"" if prepared.answers is None else json.dumps(prepared.answers, ensure_ascii=False).encode()
     for name, value in scrubbed.items():
-        forms = list(written_forms(value)) if len(value) >= LEAST_CHARACTERS else []
+        scrubber = Scrubber({name: value})
         for place, data in (("workflow", prepared.data), ("script", script)):
-            if any(form in data for form in forms):
+            if scrubber.finds(data):
                 raise UsageError(f"the value of {name} stands in the {place}, and would be recorded; take it out")
 
 

@@ -18,6 +18,7 @@ from forum_runner.ledger.selection import Selection, check_kinds
 from forum_runner.ledger.source import LedgerSource, find_ledger
 from forum_runner.ledger.summary import Summary
 from forum_runner.ledger.trace import Trace
+from forum_runner.report.run_result import read_result
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,15 @@ def summarize(given: str) -> Summary:
                 summary.add(entry)
         summary.torn_bytes = length_of(lines.torn)
     return summary
+
+
+def reasons(given: str, summary: Summary) -> list[str]:
+    """Why tasks of a run did not do, as far as its bodies tell; nothing for a bare ledger."""
+    source = find_ledger(given)
+    if source.directory is None:
+        return []
+    result = read_result(source.directory, summary, 0)
+    return [f"{task}: {failure}" for task, failure in result.failures.items()]
 
 
 def compare_runs(left: str, right: str) -> Difference:

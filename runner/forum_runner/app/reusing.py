@@ -12,6 +12,8 @@ from forum_runner.app.running import ReuseSource
 from forum_runner.errors import UsageError
 from forum_runner.execute.machine import Reusable
 from forum_runner.execute.plan import RunPlan
+from forum_runner.execute.prompts import holds_secret
+from forum_runner.execute.restore import mode_of, workflow_of
 from forum_runner.execute.reusing import Cache, Comparison, EarlierRun
 from forum_runner.execute.unit import Unit
 from forum_runner.ledger.source import RUNS, find_ledger
@@ -34,9 +36,13 @@ class Reuse:
         self.told: list[str] = []
         self._comparison: Comparison | None = None
         if base is not None:
-            earlier = EarlierRun(find_ledger(base or _last_run(prepared.wave_plan["metadata"]["name"])))
+            earlier = EarlierRun(find_ledger(base or _last_run(prepared)))
             self._comparison = Comparison(earlier, self._plan)
-            self._check(prepared)
+            try:
+                self._check(prepared)
+            except UsageError:
+                earlier.close()
+                raise
 
     @property
     def source(self) -> ReuseSource | None:
@@ -51,15 +57,20 @@ class Reuse:
         """What is to be reused must be there: nothing is run that was not asked for."""
         if self._comparison is None:
             return
+        earlier = self._comparison.earlier
+        if (earlier.is_live and prepared.stand_in is not None) or (not earlier.is_live and prepared.stand_in is None):
+            kinds = ("live", "scripted") if earlier.is_live else ("scripted", "live")
+            reason = f"it is {kinds[0]}, and this one is {kinds[1]}: prepared and real results are not mixed"
+            raise UsageError(f"nothing is reused from the run {earlier.run}: {reason}")
         for task in sorted(prepared.to_reuse):
-            reason = self._comparison.why_not(task)
-            if reason is not None:
+            why = self._comparison.why_not(task)
+            if why is not None:
                 run = self._comparison.earlier.run
-                raise UsageError(f"the result of '{task}' in the run {run} cannot be reused: {reason}")
+                raise UsageError(f"the result of '{task}' in the run {run} cannot be reused: {why}")
 
     def find(self, unit: Unit, fingerprint: str) -> Reusable | None:
         found = self.find_in_base(unit, fingerprint)
-        if found is not None or "cache" not in unit.task.form:
+        if found is not None or "cache" not in unit.task.form or _uses_secret(unit):
             return found
         self._fingerprints[unit.name] = fingerprint
         return self._cache.find(fingerprint) if self._cache is not None else None
@@ -69,6 +80,9 @@ class Reuse:
             return None
         if self._among is not None and unit.task.id not in self._among:
             self.told.append(f"{unit.name}: run, as it was asked for")
+            return None
+        if _uses_secret(unit):
+            self.told.append(f"{unit.name}: run again, as it uses a secret input, which may be another")
             return None
         found = self._comparison.earlier.find(unit, fingerprint)
         if found is not None:
@@ -101,12 +115,20 @@ class Reuse:
             self._cache.close()
 
 
-def _last_run(workflow: str) -> str:
-    """The latest run of a workflow of this name: ids sort by time."""
-    from forum_runner.execute.restore import workflow_of
+def _uses_secret(unit: Unit) -> bool:
+    """A secret is in no fingerprint: it could be told from it."""
+    form = unit.task.form
+    texts = [form.get("instruction", ()), *form.get("run", ()), *form.get("done_when", ())]
+    commands = [argument for check in unit.task.accept for argument in check.get("command", ())]
+    return holds_secret([*texts, *commands])
+
+
+def _last_run(prepared: Prepared) -> str:
+    """The latest run of a workflow of this name, live or scripted as the new one is: ids sort by time."""
+    workflow, is_live = prepared.wave_plan["metadata"]["name"], prepared.stand_in is None
 
     runs = sorted((path for path in RUNS.glob("*") if path.is_dir()), reverse=True)
     for directory in runs:
-        if workflow_of(directory) == workflow:
+        if workflow_of(directory) == workflow and (mode_of(directory) == "live") == is_live:
             return str(directory)
     raise UsageError(f"there is no earlier run of '{workflow}' in '{RUNS}'; name one with --base RUN")

@@ -18,7 +18,7 @@ from forum_adapters.registry import make_adapter
 from forum_runner.app.invocation import Invocation, KeptInvocation
 from forum_runner.app.preparing import Prepared
 from forum_runner.app.recorded_answers import AsRecorded
-from forum_runner.errors import ExitCode, UsageError
+from forum_runner.errors import ExitCode, ForumError, UsageError
 from forum_runner.execute.engine import Engine
 from forum_runner.execute.events import Outcome
 from forum_runner.execute.live import LiveDriver, SteadyClock
@@ -35,7 +35,7 @@ from forum_runner.ledger.begin import create_ledger, open_ledger
 from forum_runner.ledger.files import Durability
 from forum_runner.ledger.run_id import new_run_id
 from forum_runner.ledger.source import RUNS
-from forum_runner.ledger.writer import IMPLEMENTATION, LedgerWriter, random_salt
+from forum_runner.ledger.writer import IMPLEMENTATION, LedgerBrokenError, LedgerWriter, random_salt
 from forum_runner.progress import Progress
 from forum_runner.progress.silence import Silence
 
@@ -48,6 +48,16 @@ _EXIT_CODES = {
     "refused": ExitCode.REFUSED,
     "cancelled": ExitCode.INTERRUPTED,
 }
+
+
+class UnfinishedRunError(ForumError):
+    """A run that was begun, and stopped before it could say so: what it holds can be gone on with."""
+
+    def __init__(self, directory: Path, reason: str, exit_code: ExitCode) -> None:
+        self.exit_code = exit_code
+        super().__init__(f"{reason}; the run is in '{directory}', and goes on with: forum resume {directory}")
+
+
 FindReusable = Callable[[Unit, str], Reusable | None]
 
 
@@ -182,8 +192,17 @@ def _salt(run: str, number: str) -> bytes:
     return hashlib.sha256(f"forum:salt:{run}/{number}".encode()).digest()
 
 
+def _keep_out_of_git() -> None:
+    """Runs hold prompts and outputs: whoever wants them in a repository says so."""
+    folder = RUNS.parent
+    if not folder.exists():
+        folder.mkdir(parents=True)
+        (folder / ".gitignore").write_text("runs/\ncache/\n")
+
+
 def _free_directory(run: str) -> Path:
     """A deterministic run has the same id every time: the second one does not take the first one's place."""
+    _keep_out_of_git()
     directory = RUNS / run
     for number in count(2):
         if not directory.exists():
@@ -216,6 +235,7 @@ def _drive(
     machine: Machine, writer: LedgerWriter, prepared: Prepared, mode: _Mode, means: Means, *, is_new: bool
 ) -> Outcome:
     scrubber = Scrubber(prepared.scrubbed)
+    directory = writer.directory
     watch = None if isinstance(means.progress, Silence) else means.progress.entry
     recorder = Recorder(writer, machine.state, scrubber, watch)
     try:
@@ -223,6 +243,10 @@ def _drive(
             virtual = VirtualDriver(machine, recorder, _foreseen, scrubber, mode.clock)
             return virtual.run(is_new=is_new)
         return asyncio.run(_drive_live(machine, recorder, prepared, scrubber, mode, means, is_new=is_new))
+    except LedgerBrokenError as error:
+        raise UnfinishedRunError(directory, str(error), ExitCode.INCOMPLETE) from error
+    except KeyboardInterrupt:
+        raise UnfinishedRunError(directory, "interrupted at once", ExitCode.INTERRUPTED) from None
     finally:
         means.progress.close()
 
@@ -251,7 +275,7 @@ async def _drive_live(
         else:
             task.cancel()
 
-    signals = (signal.SIGINT, signal.SIGTERM)
+    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     for number in signals:
         loop.add_signal_handler(number, interrupt)
     try:

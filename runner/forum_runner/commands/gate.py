@@ -154,5 +154,6 @@ def _described(gate: WaitingGate, run: str) -> str:
         if shown.get(name):
             text = " ".join(shown[name]) if name == "argv" else str(shown[name])
             lines += [f"  {name}"] + [f"    {visible(line)}" for line in text.splitlines()[:40]]
-    lines += [f"  {line}" for line in gate_lines(run, gate.task)]
+    if not gate.is_over:
+        lines += [f"  {line} --shown {gate.digest[:12]}" for line in gate_lines(run, gate.task)]
     return "\n".join(lines) + "\n"

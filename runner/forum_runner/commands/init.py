@@ -23,5 +23,5 @@ def command(folder: Path) -> int:
     for path in written:
         say(f"wrote {path}")
     workflow = shlex.quote(str(folder / "workflow.yaml"))
-    say(f"\nNext: forum check {workflow}\n      forum graph {workflow}")
+    say(f"\nNext: forum check {workflow}\n      forum graph {workflow}\n      forum run {workflow} --deterministic")
     return 0

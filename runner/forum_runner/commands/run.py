@@ -80,7 +80,7 @@ def command(
     if base is not None and not selected.needs_base:
         raise click.UsageError("--base goes with --only or --from")
     compiled = compile_file(file, root, read_inputs(input_texts, inputs_file), script=scripted or None)
-    if compiled.report.findings:
+    if compiled.report.findings and (compiled.wave_plan is None or progress != "json"):
         show_findings(compiled.report)
     if compiled.wave_plan is None:
         return exit_code_of(compiled.report.findings)
@@ -94,7 +94,8 @@ def command(
         is_complete=not dry_run,
     )
     among = prepared.to_reuse if selected.needs_base else None
-    with Reuse(prepared, (base or "") if selected.needs_base else None, among=among) as reuse:
+    needs_base = base is not None or bool(prepared.to_reuse)
+    with Reuse(prepared, (base or "") if needs_base else None, among=among) as reuse:
         if dry_run:
             return _tell_what_would_be_done(prepared, reuse, as_json=as_json)
         keep_memory_in_check()
@@ -133,12 +134,12 @@ def _repeat(
 
     summaries, worst = [], 0
     for number in range(1, times + 1):
-        say_aside(f"run {number} of {times}")
         # A repetition asks how often something comes out: what is reused comes out the same every time.
         means = Means(make_progress(progress), reuse.find_in_base)
         finished = start(prepared, means, is_deterministic=is_deterministic, source=reuse.source)
         summaries.append(summarize(str(finished.directory)))
-        worst = worst or finished.exit_code
+        say_aside(f"run {number} of {times}: {finished.outcome.status}, {finished.directory}")
+        worst = max(worst, min(finished.exit_code, 1))
         if finished.outcome.status == "paused":
             break
     if as_json:

@@ -21,7 +21,7 @@ def command(run: str, as_json: bool) -> int:
     Everything is told from the ledger alone, also if it is damaged or has no seal. Whether the ledger holds is for
     `forum verify` to say.
     """
-    from forum_runner.app.reading import summarize
+    from forum_runner.app.reading import reasons, summarize
 
     summary = summarize(run)
     if as_json:
@@ -31,5 +31,6 @@ def command(run: str, as_json: bool) -> int:
     else:
         from forum_runner.report.summary_text import render_summary
 
-        write_parts(f"{line}\n" for line in render_summary(summary, run, color=wants_color(sys.stdout)))
+        why = reasons(run, summary)
+        write_parts(f"{line}\n" for line in render_summary(summary, run, why, color=wants_color(sys.stdout)))
     return 0

@@ -167,6 +167,9 @@ def _give_verdict(m: Machine, unit: Unit, call: Call, reply: Reply) -> None:
         data["verdict"] = verdict
     if reply.content:
         bodies["reply"] = Body(reply.content, is_sensitive=unit.is_sensitive)
+    if reply.failure is not None and reply.failure.retry_after_ms is not None:
+        detail = canonical({"retry_after_ms": reply.failure.retry_after_ms})
+        bodies["detail"] = Body(detail, JSON, unit.is_sensitive)
     if ground:
         bodies["ground"] = Body(ground.encode(errors="replace"), TEXT, unit.is_sensitive)
     seq = m.tell("verdict.given", data, bodies, [call.seq], _actor(call))

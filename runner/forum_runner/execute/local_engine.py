@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from heapq import heappop, heappush
 from typing import Any
 
-from forum_adapters.base import Adapter, Attempt, ErrorKind, Failure, Foreseen, Reply, Usage
+from forum_adapters.base import Adapter, Attempt, ErrorKind, Failure, Foreseen, Limits, Reply, Usage
 from forum_runner.canonical import MAX_INTEGER
 from forum_runner.execute.events import Lost, Replied
 
 MakeAdapter = Callable[[str, Mapping[str, Any]], Adapter]
 # An adapter keeps its own time; this is for one that does not.
 _GRACE_S = 15.0
+# How long an adapter may take to end a call that is cancelled, a program's grace included.
+_PATIENCE_S = 10.0
 _CANCELLED = "it was cancelled"
 
 
@@ -27,6 +30,7 @@ class LocalEngine:
         self._deadlines: list[tuple[float, str]] = []
         self._watchdog: asyncio.TimerHandle | None = None
         self._overdue: set[str] = set()
+        self._asked: set[str] = set()
         self._reports: list[Replied | Lost] = []
         self._wake: Callable[[], None] = lambda: None
 
@@ -44,7 +48,7 @@ class LocalEngine:
         task = loop.create_task(self._adapters[name].answer(attempt))
         call = attempt.id
         self._under_way[call] = task
-        task.add_done_callback(lambda done: self._settle(call, done))
+        task.add_done_callback(lambda done: self._settle(attempt, done))
         self._watch(loop, loop.time() + attempt.limits.timeout_ms / 1_000 + _GRACE_S, call)
 
     def _make(self, name: str, settings: Mapping[str, Any]) -> None:
@@ -56,7 +60,7 @@ class LocalEngine:
         """An answer that is known needs no coroutine: it is there at once, or when its time has passed."""
         try:
             reply, latency_ms = adapter.foresee(attempt)
-            reply = _checked(reply)
+            reply = _checked(reply, attempt.limits)
         except Exception as error:  # whatever an adapter of somebody else raises is the attempt's failure
             reply, latency_ms = _failed(error), 0
         if latency_ms:
@@ -84,30 +88,50 @@ class LocalEngine:
         if self._deadlines:
             self._watchdog = loop.call_at(self._deadlines[0][0], self._end_overdue, loop)
 
-    def _settle(self, call: str, done: asyncio.Task[Reply]) -> None:
+    def _settle(self, attempt: Attempt, done: asyncio.Task[Reply]) -> None:
+        call = attempt.id
+        if self._under_way.get(call) is not done:
+            return  # It was given up: whatever it says now comes too late.
         if done.cancelled():
-            kind = ErrorKind.TIMEOUT if call in self._overdue else ErrorKind.CANCELLED
-            message = "it took longer than it may" if kind is ErrorKind.TIMEOUT else _CANCELLED
-            reply = Reply(failure=Failure(kind, message))
+            reply = Reply(failure=self._why_cancelled(call))
         elif (error := done.exception()) is not None:
             reply = _failed(error)
         else:
-            reply = _checked(done.result())
-        self._overdue.discard(call)
+            reply = _checked(done.result(), attempt.limits)
         self._report(call, reply)
+
+    def _why_cancelled(self, call: str) -> Failure:
+        if call in self._overdue:
+            return Failure(ErrorKind.TIMEOUT, "it took longer than it may")
+        if call in self._asked:
+            return Failure(ErrorKind.CANCELLED, _CANCELLED)
+        return Failure(ErrorKind.INTERNAL, "the adapter cancelled itself")
 
     def _report(self, call: str, reply: Reply) -> None:
         self._under_way.pop(call, None)
+        self._overdue.discard(call)
+        self._asked.discard(call)
         self._reports.append(Replied(call, reply))
         self._wake()
 
     def cancel(self, call: str) -> None:
         under_way = self._under_way.get(call)
         if isinstance(under_way, asyncio.Task):
+            self._asked.add(call)
             under_way.cancel()
+            asyncio.get_running_loop().call_later(_PATIENCE_S, self._give_up, call, under_way)
         elif under_way is not None:
             under_way.cancel()
             self._report(call, Reply(failure=Failure(ErrorKind.CANCELLED, _CANCELLED)))
+
+    def _give_up(self, call: str, task: asyncio.Task[Reply]) -> None:
+        """An adapter that does not let itself be cancelled must not hold up a run: nobody knows how the call ends."""
+        if self._under_way.get(call) is task:
+            del self._under_way[call]
+            self._overdue.discard(call)
+            self._asked.discard(call)
+            self._reports.append(Lost(call))
+            self._wake()
 
     def reports(self) -> list[Replied | Lost]:
         found, self._reports = self._reports, []
@@ -120,18 +144,21 @@ class LocalEngine:
             under_way.cancel()
         tasks = [task for task in self._under_way.values() if isinstance(task, asyncio.Task)]
         if tasks:
-            await asyncio.wait(tasks)
+            await asyncio.wait(tasks, timeout=_PATIENCE_S)
         for adapter in self._adapters.values():
             with suppress(Exception):
-                await adapter.close()
+                await asyncio.wait_for(adapter.close(), _PATIENCE_S)
 
 
-def _checked(reply: object) -> Reply:
+def _checked(reply: object, limits: Limits) -> Reply:
     """What an adapter of somebody else gives back may be anything."""
     problem = _problem_with(reply)
-    if problem is None and isinstance(reply, Reply):
+    if problem is not None or not isinstance(reply, Reply):
+        return Reply(failure=Failure(ErrorKind.INTERNAL, f"the adapter gave back {problem}"))
+    if len(reply.content) <= limits.max_output_bytes:
         return reply
-    return Reply(failure=Failure(ErrorKind.INTERNAL, f"the adapter gave back {problem}"))
+    failure = Failure(ErrorKind.OUTPUT_LIMIT, f"the answer has more than {limits.max_output_bytes:,} bytes")
+    return replace(reply, content=reply.content[: limits.max_output_bytes], failure=failure)
 
 
 def _problem_with(reply: object) -> str | None:
@@ -143,6 +170,8 @@ def _problem_with(reply: object) -> str | None:
         return f"a Failure of the kind {reply.failure.kind!r}, which is no ErrorKind"
     if reply.usage is not None and not _counts(reply.usage):
         return "a Usage that is not whole numbers of tokens"
+    if reply.exit_status is not None and not -255 <= reply.exit_status <= 2**32 - 1:
+        return f"the exit status {reply.exit_status}"
     return None
 
 

@@ -141,7 +141,7 @@ class Renderer:
         if form == "json":
             return canonical(self._as_object(work))
         values = [item for _, item in sorted(work.given.items())]
-        if len(values) == 1 and not work.instruction:
+        if len(values) == 1 and not work.instruction and values[0].kept_bytes is None:
             return values[0].kept()
         told = [self.text(work.instruction, work.given, inline=True)] if work.instruction else []
         return "\n\n".join([*told, *map(_block, values)]).encode()
@@ -226,11 +226,12 @@ def _delimited(name: str, origin: str, kept: bytes, whole: int) -> str:
 
 def _mended(feedback: Feedback) -> str:
     shown = feedback.answer[:_SHOWN_OF_AN_ANSWER].decode(errors="ignore").encode()
-    reason = feedback.reason.encode()
+    reason = feedback.reason.encode(errors="replace")
+    kept = reason[:_SHOWN_OF_AN_ANSWER].decode(errors="ignore").encode()
     return "\n\n".join(
         (
             "An earlier answer was not accepted. Here are the reason and the answer; do better.",
-            _delimited("reason", "the check", reason, len(reason)),
+            _delimited("reason", "the check", kept, len(reason)),
             _delimited("answer", "the attempt before", shown, len(feedback.answer)),
         )
     )

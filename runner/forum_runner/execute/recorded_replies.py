@@ -15,6 +15,8 @@ from forum_runner.ledger.clock import read_time
 from forum_runner.ledger.layout import BODIES
 from forum_runner.ledger.read_entry import ReadEntry
 
+# How the runner's own sentences about an answer begin; an adapter's do not.
+_OWN_WORDS = ("the answer is ", "the answer holds ", "the answer does not fit ", "the answer has ", "a judge answers ")
 Bodies = Mapping[str, RecordedBody]
 
 
@@ -62,8 +64,9 @@ def _work(entry: ReadEntry, bodies: Bodies, is_model: bool) -> Reply:
     failure = None
     kind = data.get("error") or ("cancelled" if data["status"] == "cancelled" else None)
     # An answer that could not be read is read again, and fails again.
-    if kind is not None and not (ErrorKind(kind).is_answer and content):
-        failure = Failure(ErrorKind(kind), detail.get("message", ""), detail.get("retry_after_ms"))
+    message = detail.get("message", "")
+    if kind is not None and not (ErrorKind(kind).is_answer and content and message.startswith(_OWN_WORDS)):
+        failure = Failure(ErrorKind(kind), message, detail.get("retry_after_ms"))
     counted = Usage(usage["input_tokens"], usage["cached_input_tokens"], usage["output_tokens"])
     digest = data.get("executable")
     return Reply(
@@ -94,8 +97,10 @@ def _verdict(entry: ReadEntry, bodies: Bodies) -> Reply:
     said = ground.decode()
     if entry.data["verdict"] == "none":
         kind = ErrorKind(entry.data["error"])
-        is_read = kind.is_answer and content and entry.data["by"] == "agent"
-        return Reply(content, None if is_read else Failure(kind, said), usage=counted)
+        is_read = kind.is_answer and content and said.startswith(_OWN_WORDS)
+        detail = orjson.loads(bodies["detail"].data) if "detail" in bodies else {}
+        failed = Failure(kind, said, detail.get("retry_after_ms"))
+        return Reply(content, None if is_read else failed, usage=counted)
     if entry.data["by"] == "agent":
         return Reply(content, usage=counted)
     # A command's ground is what it wrote to its two outputs, one after the other.

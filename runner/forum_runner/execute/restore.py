@@ -66,3 +66,12 @@ def workflow_of(directory: Path) -> str | None:
         return str(document["metadata"]["name"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def mode_of(directory: Path) -> str | None:
+    """Live, scripted or deterministic, as the first entry says; None if it cannot be read."""
+    try:
+        opened = next(read_entries(directory), None)
+    except OSError:
+        return None
+    return None if opened is None else opened.data.get("mode")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -25,8 +25,10 @@ from forum_runner.ledger.read_entry import ReadEntry
 
 # Entries that are not the machine's: another hand wrote them, and they are taken as they are.
 _FOREIGN = ("run.repaired", "body.redacted")
+# What a machine tells of its clock, before it looks at what happened.
+_DUE = ("gate.decided", "budget.stopped")
 # What stands between an interrupt and the pause that follows it: calls that end.
-_CLOSING = ("task.finished", "verdict.given", "budget.exceeded", "run.paused")
+_CLOSING = ("task.finished", "verdict.given", "task.lost", "verdict.lost", "budget.exceeded", "run.paused")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +60,13 @@ class Retelling:
         self._plan = RunPlan(orjson.loads(self._bodies.body(opened.bodies["wave_plan"]).data))
         self._at = 1
         self._calls = 0
-        implementation = next(
-            (entry.data["implementation"] for entry in self._entries if entry.kind == "run.resumed"),
-            opened.data["implementation"],
-        )
         self._reused = {entry.data["task"]: entry for entry in self._entries if entry.kind == "task.reused"}
         secrets = {
             name: f"[secret: {name}]" for name, item in self._plan.document["inputs"].items() if "secret" in item
         }
         self._context = Context(
             run=opened.run,
-            implementation=implementation,
+            implementation=opened.data["implementation"],
             settings=self._plan.adapters,
             check_settings={"type": "command"},
             secrets=secrets,
@@ -110,11 +108,13 @@ class Retelling:
             self._at += 1
             return None
         if self._is_taken_up_here():
+            resumed = next(item for item in self._entries[self._at :] if item.kind == "run.resumed")
+            self._context = replace(self._context, implementation=resumed.data["implementation"])
             self._machine = self._restored()
             return self._compare(self._machine.resume(now_us))
         if not machine.is_pausing and self._was_interrupted():
             return self._compare(machine.handle(Interrupted(), now_us))
-        event: Replied | Lost | TimePassed | None = self._event(entry)
+        event: Replied | Lost | TimePassed | None = self._event(self._what_happened())
         if event is None:
             wake_us = machine.next_wake_us()
             if wake_us is None or wake_us > now_us:
@@ -125,6 +125,16 @@ class Retelling:
         if divergence is None and self._at == before:
             return Divergence(self._at, _form(entry), None)
         return divergence
+
+    def _what_happened(self) -> ReadEntry:
+        """The entry that shows the event: what had come due at the same moment is told before it."""
+        entry = self._entries[self._at]
+        for later in self._entries[self._at :]:
+            if later.at != entry.at:
+                break
+            if later.kind not in _DUE:
+                return later
+        return entry
 
     def _is_taken_up_here(self) -> bool:
         """Whether a process goes on here: deadlines that have passed are told before it says so."""
@@ -145,13 +155,18 @@ class Retelling:
         return True
 
     def _was_interrupted(self) -> bool:
-        """Whether from here on calls only end, up to a pause that an interrupt asked for."""
+        """Whether from here on calls only end: up to a pause that an interrupt asked for, or to where a process did not
+        come to write one."""
+        has_cancelled = False
         for entry in self._entries[self._at :]:
             if entry.kind == "run.paused":
                 return bool(entry.data["reason"] == "interrupted")
+            if entry.kind in ("run.resumed", *_FOREIGN):
+                break
             if entry.kind not in _CLOSING or entry.data.get("by") == "schema":
                 return False
-        return False
+            has_cancelled = has_cancelled or entry.data.get("status") == "cancelled"
+        return has_cancelled
 
     def _event(self, entry: ReadEntry) -> Replied | Lost | None:
         if entry.kind not in ("task.finished", "verdict.given", "task.lost", "verdict.lost"):

@@ -56,6 +56,7 @@ class EarlierRun:
         self._stream: BinaryIO = (directory / BODIES).open("rb")
         self._bodies = RecordedBodies(self._stream)
         self.run = ""
+        self.is_live = True
         self.status: str | None = None
         self._read()
 
@@ -63,6 +64,7 @@ class EarlierRun:
         for entry in read_entries(self.directory):
             self.run = entry.run
             if entry.kind == "run.opened":
+                self.is_live = entry.data["mode"] == "live"
                 if "wave_plan" not in entry.bodies:
                     raise UsageError(f"'{self.directory}' is not the run of a plan")
                 self.wave_plan: Mapping[str, Any] = orjson.loads(self._bodies.body(entry.bodies["wave_plan"]).data)

@@ -5,10 +5,8 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
-from urllib.parse import quote, quote_plus
 
 from forum_adapters.base import Executable, Failure, Reply
 from forum_runner.ledger.body import Body
@@ -16,35 +14,46 @@ from forum_runner.ledger.body import Body
 # Anything shorter would stand in harmless text all the time.
 LEAST_CHARACTERS = 4
 _LINE_ENDS = (b"\r\n", b"\n")
-_ESCAPE = re.compile("%[0-9A-F]{2}")
+_WRAP = rb"(?:\r?\n|(?:\\r)?\\n)?"
+_CUT = b"[scrubbed]"
+# Where the middle of what a program wrote to its standard error is left out.
+_LEFT_OUT = re.compile(rb"\n?\[[0-9]+ bytes left out\]\n")
 
 
 class Scrubber:
     def __init__(self, secrets: Mapping[str, str]) -> None:
         """By name. Values that are too short to be told from other text are left alone."""
-        forms: dict[bytes, str] = {}
-        for name, value in secrets.items():
-            if len(value) >= LEAST_CHARACTERS:
-                for form in written_forms(value):
-                    forms.setdefault(form, name)
-        longest_first = sorted(forms, key=len, reverse=True)
-        self._forms = forms
-        self._pattern = re.compile(b"|".join(map(re.escape, longest_first))) if forms else None
+        long_enough = [(name, value) for name, value in secrets.items() if len(value) >= LEAST_CHARACTERS]
+        # A value that holds another goes first.
+        long_enough.sort(key=lambda item: len(item[1]), reverse=True)
+        self._patterns = [(f"[scrubbed: {name}]".encode(), _pattern(value)) for name, value in long_enough]
+        self._values = [value.encode(errors="surrogatepass") for _, value in long_enough]
 
     def data(self, data: bytes) -> bytes:
-        if self._pattern is None:
-            return data
-        return self._pattern.sub(lambda found: f"[scrubbed: {self._forms[found[0]]}]".encode(), data)
+        for mark, pattern in self._patterns:
+            data = pattern.sub(mark, data)
+        return data
+
+    def finds(self, data: bytes) -> bool:
+        return any(pattern.search(data) for _, pattern in self._patterns)
 
     def text(self, text: str) -> str:
-        if self._pattern is None:
+        if not self._patterns:
             return text
         return self.data(text.encode(errors="surrogatepass")).decode(errors="surrogatepass")
 
     def body(self, body: Body) -> Body:
-        if self._pattern is None or self._pattern.search(body.data) is None:
-            return body
-        return body._replace(data=self.data(body.data))
+        return body._replace(data=self.data(body.data)) if self._patterns and self.finds(body.data) else body
+
+    def cut(self, data: bytes, *, at_end: bool) -> bytes:
+        """Takes off what is left of a secret where a text was cut in the middle of it."""
+        for value in self._values:
+            for length in range(len(value) - 1, LEAST_CHARACTERS - 1, -1):
+                if at_end and data.endswith(value[:length]):
+                    return data[:-length] + _CUT
+                if not at_end and data.startswith(value[-length:]):
+                    return _CUT + data[length:]
+        return data
 
     def reply(self, reply: Reply) -> Reply:
         """A reply as the machine gets it: without secrets, and without the line end that programs put last."""
@@ -53,32 +62,37 @@ class Scrubber:
             if content.endswith(end):
                 content = content[: -len(end)]
                 break
-        if self._pattern is None:
+        if not self._patterns:
             return reply if content is reply.content else replace(reply, content=content)
         failure, executable = reply.failure, reply.executable
+        content = self.data(content)
+        if failure is not None:
+            content = self.cut(content, at_end=True)
         return replace(
             reply,
-            content=self.data(content),
-            stderr=self.data(reply.stderr),
+            content=content,
+            stderr=self._errors(self.data(reply.stderr)),
             failure=failure and Failure(failure.kind, self.text(failure.message), failure.retry_after_ms),
             executable=executable and Executable(self.text(executable.path), executable.digest),
             model=self.text(reply.model),
             finish=self.text(reply.finish),
         )
 
+    def _errors(self, data: bytes) -> bytes:
+        """The two ends of what a program wrote, where the middle is left out."""
+        found = _LEFT_OUT.search(data)
+        if found is None:
+            return data
+        head, tail = self.cut(data[: found.start()], at_end=True), self.cut(data[found.end() :], at_end=False)
+        return head + found[0] + tail
 
-def written_forms(value: str) -> Iterator[bytes]:
+
+def _pattern(value: str) -> re.Pattern[bytes]:
     """A value as it may stand in a text: plain, in JSON, URL-encoded, in hexadecimal, and inside base64."""
     data = value.encode(errors="surrogatepass")
-    yield data
-    for is_ascii in (True, False):
-        yield json.dumps(value, ensure_ascii=is_ascii)[1:-1].encode(errors="surrogatepass")
-    for escape in (partial(quote, safe="/"), partial(quote, safe=""), quote_plus):
-        quoted = escape(value, errors="replace")
-        yield quoted.encode()
-        yield _ESCAPE.sub(lambda found: found[0].lower(), quoted).encode()
-    yield data.hex().encode()
-    yield data.hex().upper().encode()
+    quoted = [json.dumps(value, ensure_ascii=is_ascii)[1:-1] for is_ascii in (True, False)]
+    forms: list[bytes] = [re.escape(data), *(re.escape(text.encode(errors="surrogatepass")) for text in quoted)]
+    forms += [b"".join(map(_escaped_byte, data)), b"(?i:%b)" % data.hex().encode()]
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
         # In a longer text the value may begin at each of three places of a group; the characters that it shares with
         # its neighbours are left out.
@@ -86,4 +100,13 @@ def written_forms(value: str) -> Iterator[bytes]:
             encoded = encode(bytes(before) + data)
             start = -(-before * 8 // 6)
             whole = (before + len(data)) * 8 // 6
-            yield encoded[start:whole]
+            # Programs wrap what they encode, and JSON escapes the line ends.
+            forms.append(_WRAP.join(re.escape(encoded[at : at + 1]) for at in range(start, whole)))
+    longest_first = sorted(set(forms), key=lambda form: len(form), reverse=True)
+    return re.compile(b"|".join(longest_first))
+
+
+def _escaped_byte(byte: int) -> bytes:
+    """A byte of a URL: as it is, or as a percent sign and two digits; of a space also a plus sign."""
+    plain = b"[ +]" if byte == ord(" ") else re.escape(bytes([byte]))
+    return b"(?:%b|%%(?i:%02x))" % (plain, byte)

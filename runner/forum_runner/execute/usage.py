@@ -8,6 +8,8 @@ from forum_runner.execute.budgets import NO_PRICES
 from forum_runner.execute.plan import RunPlan
 from forum_runner.execute.unit import Call
 
+# No answer takes so many: whoever says so has not counted.
+_MOST_TOKENS = 10**12
 # The other side refused before it did any work.
 _UNPAID = frozenset(
     {
@@ -26,7 +28,7 @@ def usage_of(plan: RunPlan, call: Call, reply: Reply, now_us: int) -> tuple[dict
     prices = plan.prices_of(call.adapter)
     is_program = call.adapter is None or plan.adapters[call.adapter]["type"] == "command"
     cached, is_measured = 0, True
-    if reply.usage is not None:
+    if reply.usage is not None and max(reply.usage.input_tokens, reply.usage.output_tokens) <= _MOST_TOKENS:
         sent, cached, made = reply.usage.input_tokens, reply.usage.cached_input_tokens, reply.usage.output_tokens
     elif is_program:
         is_priced = call.reserved["output_tokens"] > 0

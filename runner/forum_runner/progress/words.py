@@ -127,7 +127,13 @@ def _gate_opened(words: Words, unit: Unit, data: Mapping[str, Any]) -> str:
     gate = words.tally.form_of(unit.task).get("gate", {})
     deadline = text(data, "deadline")
     otherwise = f" until {moment(deadline)}, then {shown(text(gate, 'on_deadline') or '?')}" if deadline else ""
-    return f"waits for a decision{otherwise}: {shown(question_of(gate, words.run))}"
+    question = question_of(gate, words.run)
+    # What a run brings into a question is not in the entry; `forum gate list` shows it.
+    return (
+        f"waits for a decision{otherwise}"
+        if "${{" in question
+        else f"waits for a decision{otherwise}: {shown(question)}"
+    )
 
 
 def _gate_decided(_: Words, _unit: Unit, data: Mapping[str, Any]) -> str:

@@ -113,7 +113,7 @@ def read_result(directory: Path, summary: Summary, exit_code: int) -> RunResult:
     scan = _Scan(directory)
     run = summary.first.run if summary.first else ""
     gates = tuple(
-        _open_gate(name, plan, run, scan.deadlines.get(name))
+        _open_gate(scan, directory, name, plan, run)
         for name, story in summary.tasks.items()
         if story.state == "waiting"
     )
@@ -133,6 +133,7 @@ class _Scan:
         self.head = ""
         self.failed: dict[str, ReadEntry] = {}
         self.deadlines: dict[str, str | None] = {}
+        self.shown: dict[str, Mapping[str, Any]] = {}
         self._idle_ms = 0
         self._paused_at: str | None = None
         before = last = b""
@@ -159,6 +160,7 @@ class _Scan:
             self._paused_at = None
         elif entry.kind == "gate.opened" and entry.task is not None:
             self.deadlines[entry.task] = text(entry.data, "deadline")
+            self.shown[entry.task] = part(entry.bodies, "shown")
         elif entry.kind.startswith(("task.", "verdict.")) and entry.task is not None:
             if entry.data.get("status") in _NO_FAILURE or entry.data.get("verdict") == "pass":
                 self.failed.pop(entry.task, None)
@@ -181,10 +183,25 @@ def _read_plan(path: Path) -> Mapping[str, Any]:
     return plan if type(plan) is dict else {}
 
 
-def _open_gate(task: str, plan: Mapping[str, Any], run: str, deadline: str | None) -> OpenGate:
+def _open_gate(scan: _Scan, directory: Path, task: str, plan: Mapping[str, Any], run: str) -> OpenGate:
     tasks = part(plan, "tasks")
     gate = part(part(tasks, task) or part(tasks, task.rpartition("[")[0]), "gate")
-    return OpenGate(task, question_of(gate, run), deadline, text(gate, "on_deadline") if deadline else None)
+    deadline = scan.deadlines.get(task)
+    question = _question_shown(directory / BODIES, scan.shown.get(task, {})) or question_of(gate, run)
+    return OpenGate(task, question, deadline, text(gate, "on_deadline") if deadline else None)
+
+
+def _question_shown(path: Path, body: Mapping[str, Any]) -> str | None:
+    """The question as a person was asked it, with what the run brought into it; not where it is sensitive."""
+    if text(body, "digest") is None or "salted" in body:
+        return None
+    try:
+        with path.open("rb") as stream:
+            shown_ = orjson.loads(BodyReader(stream).read(dict(body)) or b"{}")
+    except (OSError, ValueError):
+        return None
+    question = text(shown_, "question") if isinstance(shown_, dict) else None
+    return None if question is None else shown(" ".join(question.split()))
 
 
 def _failures(directory: Path, summary: Summary, failed: Mapping[str, ReadEntry]) -> dict[str, Failure]:

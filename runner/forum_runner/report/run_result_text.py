@@ -166,6 +166,8 @@ def _facts(result: RunResult) -> Iterator[tuple[str, str]]:
     yield "verify", verify_line(result.directory, result.head)
     if result.can_go_on:
         yield "resume", command_line("resume", result.argument)
+    elif result.status not in ("passed", "refused"):
+        yield "again", f"{command_line('resume', result.argument, '--failed')}  (a new run; what passed is reused)"
 
 
 def _section(title: str, lines: list[str]) -> Iterator[str]:

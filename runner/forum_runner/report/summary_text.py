@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from forum_runner.ledger.read_entry import ReadEntry, amount, part, text
 from forum_runner.ledger.summary import Summary, TaskStory
@@ -16,13 +16,14 @@ from forum_runner.report.table import table
 _MAX_LISTED = 50
 
 
-def render_summary(summary: Summary, run: str, *, color: bool) -> Iterator[str]:
+def render_summary(summary: Summary, run: str, why: Sequence[str] = (), *, color: bool) -> Iterator[str]:
     yield from _header(summary, color)
     yield from _damage(summary, color)
     if summary.tasks:
         yield ""
         yield from _tasks(summary, color)
     for title, lines in (
+        ("why", list(why)),
         ("gates", [line for story in summary.tasks.values() for line in _gate(story)]),
         ("escalations", [line for story in summary.tasks.values() for line in _escalations(story)]),
         ("budget", [f"{entry.kind.removeprefix('budget.')}: {_named(entry)}" for entry in summary.budget]),

@@ -156,9 +156,9 @@ def test_the_words_about_an_answer_are_the_same_everywhere(content: str, words: 
 @pytest.mark.parametrize(
     ("content", "misfit"),
     [
-        ("[]", "it does not meet 'type'"),
-        ('{"b": 1, "c": "x"}', "it does not meet 'required'"),
-        ('{"a": "x", "b": "y"}', "the value at '/a' does not meet 'type'"),
+        ("[]", "it does not meet 'type': \"object\""),
+        ('{"b": 1, "c": "x"}', "it does not meet 'required': [\"a\"]"),
+        ('{"a": "x", "b": "y"}', "the value at '/a' does not meet 'type': \"integer\""),
     ],
 )
 def test_a_misfit_is_the_least_by_pointer_and_keyword(content: str, misfit: str) -> None:

@@ -80,7 +80,8 @@ def test_arguments_hold_data_whole_and_in_canonical_form() -> None:
 
     story = run({"a": source, "out": task}, outputs(a={"z": 1, "b": 2.5}, out="done"))
 
-    assert prompt_of(story) == {"argv": ["git", '{"b":2.5,"z":1}'], "stdin": '{"b'}
+    cut = '<data a from a cut: the first 3 of 15 bytes a93d9608571fd0f8>\n{"b\n</data a93d9608571fd0f8>'
+    assert prompt_of(story) == {"argv": ["git", '{"b":2.5,"z":1}'], "stdin": cut}
 
 
 @pytest.mark.requirement("RUN-PROMPT-002")
@@ -108,7 +109,7 @@ def test_an_item_comes_from_what_the_foreach_takes() -> None:
     story = run({"a": source, "out": task}, outputs(a=["x"], out="done"))
 
     assert prompt_of(story, "out[0]")["text"] == (
-        f'Write.\n\n{MATERIAL}\n\n<data item from a ba2df4903a2c14e8>\n"x"\n</data ba2df4903a2c14e8>'
+        f"Write.\n\n{MATERIAL}\n\n<data item from a 2d711642b726b044>\nx\n</data 2d711642b726b044>"
     )
 
 

@@ -39,6 +39,9 @@ def head_of(story: Story) -> str:
     return leaf(lines_of(story.entries, story.run)[-1]).hex()
 
 
+AGAIN = "again     forum resume out --failed  (a new run; what passed is reused)"
+
+
 def ending(story: Story, spent: str, *more: str) -> str:
     head = head_of(story)
     lines = [f"spent     {spent}", "run       out", f"head      {head}"]
@@ -83,7 +86,9 @@ def test_a_run_that_a_budget_stopped(written: Write) -> None:
         "    a long draft\n"
         "\n"
         + ending(
-            story, "4 of 6 calls, 990 of 3,000 tokens, $0.0042 of $0.0100, 300 of 11,000 output bytes, 4.5s of work"
+            story,
+            "4 of 6 calls, 990 of 3,000 tokens, $0.0042 of $0.0100, 300 of 11,000 output bytes, 4.5s of work",
+            AGAIN,
         )
     )
 
@@ -114,7 +119,7 @@ def test_a_run_that_failed_says_why(written: Write) -> None:
         "outputs\n"
         "  after: out/outputs/after.txt (10 bytes)\n"
         "    afterwards\n"
-        "\n" + ending(story, "6 calls, 960 tokens, 5.4s of work")
+        "\n" + ending(story, "6 calls, 960 tokens, 5.4s of work", AGAIN)
     )
 
 

@@ -1,0 +1,138 @@
+"""Where a run's questions go, and its keys: to the host that is named, by the way that is named, and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from acceptance.model_workflows import HELLO, KEY, again, calls, check_is_nowhere, check_stands, model, run_hello, write
+from acceptance.running import Folder
+from servers.faulty import Act, FaultyServer, Step, does, gives_the_key_away, says
+from servers.formats import Format
+from servers.http_bytes import Received, response
+
+formats = pytest.mark.parametrize("format_", Format)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(tmp_path / "work", {"KEY": KEY})
+
+
+@pytest.fixture
+def server() -> Iterator[FaultyServer]:
+    with FaultyServer() as server:
+        yield server
+
+
+@formats
+@pytest.mark.parametrize("status", [301, 307])
+def test_a_redirection_to_another_host_is_not_followed(
+    folder: Folder, server: FaultyServer, format_: Format, status: int
+) -> None:
+    with FaultyServer() as other:
+        server.otherwise = does(response(status, headers={"location": f"{other.base_url}/{format_.path}"}))
+
+        ended = run_hello(folder, server.base_url, format_)
+        (call,) = calls(folder)
+
+        assert (ended.code, call.how) == (1, "invalid_request"), ended
+        assert f"redirected to 127.0.0.1:{other.port}" in call.detail["message"]
+        assert (len(server.received), other.connections) == (1, 0)
+
+
+@formats
+def test_a_host_that_the_policy_does_not_allow_is_refused_before_anything_runs(
+    folder: Folder, server: FaultyServer, format_: Format
+) -> None:
+    allowed = {"allow": {"hosts": ["models.example.com", "127.0.0.1:1"], "env": ["KEY"]}}
+    write(folder, HELLO, {"model": model(format_, server.base_url)}, policy=allowed)
+
+    ended = folder.run()
+
+    assert ended.code == 6, ended
+    assert f"127.0.0.1:{server.port}" in ended.err
+    assert server.connections == 0
+    assert folder.files() == {"workflow.yaml"}
+
+
+@formats
+@pytest.mark.parametrize("is_named", [True, False], ids=["named", "not named"])
+def test_a_proxy_is_used_only_if_it_is_named(
+    folder: Folder, server: FaultyServer, format_: Format, is_named: bool
+) -> None:
+    with FaultyServer() as proxy:
+        address = f"http://127.0.0.1:{proxy.port}"
+        named = {"proxy_env": "PROXY"} if is_named else {}
+        write(folder, HELLO, {"model": model(format_, server.base_url, **named)})
+
+        everywhere = dict.fromkeys(("PROXY", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "HTTPS_PROXY"), address)
+        ended = folder.run(env=everywhere)
+
+        paths = [received.path for one in (proxy, server) for received in one.received]
+        assert ended.code == 0, ended
+        assert (len(proxy.received), len(server.received)) == ((1, 0) if is_named else (0, 1))
+        assert paths == [f"{server.base_url}/{format_.path}" if is_named else f"/v1/{format_.path}"]
+        check_stands(folder)
+
+
+@formats
+def test_a_proxy_that_is_named_and_not_set_is_missed_before_anything_runs(
+    folder: Folder, server: FaultyServer, format_: Format
+) -> None:
+    write(folder, HELLO, {"model": model(format_, server.base_url, proxy_env="PROXY")})
+
+    ended = folder.run()
+
+    assert (ended.code, server.connections) == (8, 0), ended
+    assert "PROXY" in ended.err
+    assert folder.files() == {"workflow.yaml"}
+
+
+def _says_the_key(received: Received) -> list[Act]:
+    """In the text, in pieces, and in the model's name."""
+    return list(says("my key is ", KEY[:9], KEY[9:], " and so on", model=f"m-{KEY}")(received))
+
+
+LEAKS: dict[str, tuple[Step, str]] = {
+    **{str(status): (gives_the_key_away(status), "failed: error") for status in (400, 401, 429, 500)},
+    "in the answer": (_says_the_key, "passed"),
+    "as the reason for its end": (says("", finish=f"because of {KEY}"), "failed: error"),
+    "in a redirection": (does(response(302, headers={"location": f"/{quote(KEY, safe='')}"})), "failed: error"),
+}
+
+
+@formats
+@pytest.mark.parametrize("name", LEAKS)
+def test_a_key_that_the_server_repeats_is_nowhere(
+    folder: Folder, server: FaultyServer, format_: Format, name: str
+) -> None:
+    server.otherwise, state = LEAKS[name]
+    write(folder, HELLO, {"model": model(format_, server.base_url)}, policy=again(), outputs={"said": "hello"})
+
+    ended = folder.forum("run", "workflow.yaml", "--out", "run", "--progress", "json", "--json")
+    shown = [folder.forum(command, "run") for command in ("show", "log", "trace")]
+
+    assert folder.ends() == {"hello": state}, ended
+    assert KEY in " ".join(server.received[0].headers.values())
+    check_is_nowhere(KEY, folder.path / "run", ended, *shown)
+    check_stands(folder)
+
+
+@formats
+@pytest.mark.parametrize("progress", ["plain", "tty"])
+def test_a_key_that_the_server_repeats_is_not_shown_to_people(
+    folder: Folder, server: FaultyServer, format_: Format, progress: str
+) -> None:
+    server.otherwise = gives_the_key_away(401)
+    write(folder, HELLO, {"model": model(format_, server.base_url)})
+
+    ended = folder.forum("run", "workflow.yaml", "--out", "run", "--progress", progress)
+    looked_at = folder.forum("doctor", "workflow.yaml")
+
+    assert (ended.code, looked_at.code) == (1, 1), (ended, looked_at)
+    assert "the key [scrubbed" in ended.out + ended.err
+    check_is_nowhere(KEY, folder.path / "run", ended, looked_at)
