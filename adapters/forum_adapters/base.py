@@ -75,11 +75,15 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the call may take at most. Each is enforced while it happens. `max_tokens` is 0 for a plain program."""
+    """What the call may take at most. Each is enforced while it happens. `max_tokens` is 0 for a plain program.
+
+    `is_final`: the time is all that a budget leaves. Whatever it takes to end the call is part of it.
+    """
 
     timeout_ms: int
     max_output_bytes: int
     max_tokens: int = 0
+    is_final: bool = False
 
 
 @dataclass(frozen=True, slots=True)

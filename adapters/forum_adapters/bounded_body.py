@@ -42,7 +42,7 @@ class _Compressed:
                 yield piece
                 raw = self._decompressor.unconsumed_tail
         except zlib.error:
-            raise CallFailed(ErrorKind.MALFORMED, "the answer is compressed, and cannot be decompressed") from None
+            raise CallFailed(ErrorKind.MALFORMED, "the server sent what cannot be decompressed") from None
 
 
 def _decoder_of(encoding: str) -> _Plain | _Compressed:
@@ -50,4 +50,4 @@ def _decoder_of(encoding: str) -> _Plain | _Compressed:
         return _Plain()
     if encoding.strip().lower() in ("gzip", "x-gzip", "deflate"):
         return _Compressed()
-    raise CallFailed(ErrorKind.MALFORMED, f"the answer is encoded as '{encoding}', which nobody asked for")
+    raise CallFailed(ErrorKind.MALFORMED, f"the server sent '{encoding}', an encoding that nobody asked for")

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from forum_adapters.base import Attempt, ErrorKind, Executable, Failure, Reply, Site
+from forum_adapters.base import Attempt, ErrorKind, Executable, Failure, Limits, Reply, Site
 from forum_adapters.executable import CannotStart, Fingerprints, find_program
 from forum_adapters.process_keeper import Keeper
 from forum_adapters.process_run import Outcome, ProgramRun
@@ -99,7 +99,7 @@ class CommandAdapter:
             argv=arguments,
             env={os.fsencode(name): os.fsencode(value) for name, value in env.items()},
             cwd=os.fsencode(cwd),
-            graces_s=(LEFT_BEHIND_GRACE_S, TERM_GRACE_S, KILL_PATIENCE_S),
+            graces_s=(LEFT_BEHIND_GRACE_S, _term_grace_s(attempt.limits), KILL_PATIENCE_S),
         )
 
     async def _executable(self, request: Request) -> Executable | None:
@@ -177,3 +177,8 @@ def _exit_failure(program: str, status: int) -> Failure | None:
 def _refusal(program: str, number: int) -> Failure:
     kind = ErrorKind.TOOL_FAILURE if number in _MACHINE_IS_BUSY else ErrorKind.INVALID_REQUEST
     return Failure(kind, f"cannot start '{program}': {os.strerror(number)}")
+
+
+def _term_grace_s(limits: Limits) -> float:
+    """How long a program has after SIGTERM; where the time is final, it has no more than a tenth of it."""
+    return min(TERM_GRACE_S, limits.timeout_ms / 10_000) if limits.is_final else TERM_GRACE_S

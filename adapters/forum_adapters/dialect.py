@@ -40,9 +40,9 @@ def read_document(data: bytes) -> dict[str, Any]:
     try:
         document = read_json(data)
     except ValueError as error:
-        raise malformed("the answer is not JSON") from error
+        raise malformed("the server sent what is not JSON") from error
     if not isinstance(document, dict):
-        raise malformed("the answer is no JSON object")
+        raise malformed("the server sent no JSON object")
     if document.get("error"):
         told = told_by(document["error"])
         raise CallFailed(kind_of_error(told), f"the server broke off: {told.message}")

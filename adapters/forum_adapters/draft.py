@@ -27,8 +27,9 @@ _FINISHES: Mapping[str, ErrorKind | None] = {
 
 @dataclass(slots=True)
 class Draft:
-    """`counts` is the server's usage as it told it; `is_asked` says that it can have heard the question, `is_ended` that
-    all of the answer came, a stream's end marker included."""
+    """`counts` is the server's usage as it told it. `is_asked` says that it can have heard the question, `is_ended`
+    that all of the answer came, a stream's end marker included.
+    """
 
     max_bytes: int
     model: str = ""
@@ -56,7 +57,7 @@ class Draft:
 
     @property
     def has_begun(self) -> bool:
-        return bool(self._pieces or self.counts)
+        return bool(self._pieces or self.model or self.counts)
 
     @property
     def is_counted(self) -> bool:
@@ -79,7 +80,7 @@ class Draft:
         try:
             text = self._text("strict")
         except UnicodeDecodeError:
-            raise CallFailed(ErrorKind.MALFORMED, "the answer holds half of a character") from None
+            raise CallFailed(ErrorKind.MALFORMED, "the server sent half of a character") from None
         if not text:
             raise CallFailed(ErrorKind.MALFORMED, "the answer is empty")
 

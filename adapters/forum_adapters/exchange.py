@@ -25,7 +25,6 @@ _MAX_ESCAPED = 8
 _FRAME_BYTES = 1_048_576
 # What stands around each token of a stream: more than ten times the token itself.
 _EVENT_BYTES = 1_024
-_DRAIN_S = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +102,6 @@ async def _read_answer(response: httpx.Response, limits: Limits, dialect: Dialec
         await _read_events(pieces, dialect, draft)
         if not draft.is_ended:
             raise CallFailed(ErrorKind.NETWORK, "the answer was cut off")
-        await _drain(pieces)
 
 
 async def _read_events(pieces: AsyncIterator[bytes], dialect: Dialect, draft: Draft) -> None:
@@ -124,14 +122,6 @@ def _take_unfinished(event: Event, dialect: Dialect, draft: Draft) -> None:
         # Half an event says that the stream was cut, not that the server writes it badly.
         if failed.failure.kind is not ErrorKind.MALFORMED:
             raise
-
-
-async def _drain(pieces: AsyncIterator[bytes]) -> None:
-    """Only a connection that was read to its end can be used again. Who does not end soon is not waited for."""
-    with suppress(TimeoutError, httpx.TransportError, CallFailed):
-        async with asyncio.timeout(_DRAIN_S):
-            async for _ in pieces:
-                pass
 
 
 async def _refusal(response: httpx.Response, call: Call) -> CallFailed:

@@ -120,8 +120,13 @@ class ModelServer:
             limits=attempt.limits,
             connect_timeout_ms=self._settings.get("connect_timeout_ms", attempt.limits.timeout_ms),
             has_schema=schema_of(attempt, self._settings) is not None,
-            headers={**self._headers(secret), "content-length": str(len(body))},
+            headers={**self._headers(secret), "content-length": str(len(body)), **self._farewell()},
         )
+
+    def _farewell(self) -> dict[str, str]:
+        """Servers such as llama.cpp's hang up after a stream without a word. The next call on that connection would be
+        lost if it came first, and charged: nobody could say whether it was heard."""
+        return {"connection": "close"} if self._settings.get("stream", True) else {}
 
     def _url(self, path: str) -> httpx.URL:
         base_url = self._settings["base_url"]

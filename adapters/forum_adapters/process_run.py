@@ -56,7 +56,11 @@ class ProgramRun:
         self._pipes: dict[int, FirstBytes | FirstAndLastBytes] = {}
         self._stdin: _Feed | None = None
         self._open(request.pack(), stdin)
-        self._timer = self._loop.call_later(limits.timeout_ms / 1000, self.stop, ErrorKind.TIMEOUT)
+        timeout_s = limits.timeout_ms / 1000
+        if limits.is_final:
+            # SIGTERM comes so early that SIGKILL comes in time.
+            timeout_s -= request.graces_s[1]
+        self._timer = self._loop.call_later(timeout_s, self.stop, ErrorKind.TIMEOUT)
 
     def _open(self, request: bytes, stdin: bytes) -> None:
         with ExitStack() as ours, ExitStack() as theirs:

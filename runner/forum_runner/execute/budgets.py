@@ -125,7 +125,7 @@ def fit(accounts: Sequence[Account], wanted: Ceiling, calls: int) -> Ceiling | S
         return still_short
     short = list(_shortages(accounts, wanted.amounts(calls)))
     return smallest._replace(
-        short_time=next((item for item in short if item.amount == WALL), None),
+        short_time=next((item for item in short if item.amount == WALL), wanted.short_time),
         short_output=next((item for item in short if item.amount != WALL), None),
     )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from forum_adapters.base import Attempt, Limits, Prompt
 from forum_runner.execute import beginning, closing, ending
-from forum_runner.execute.budgets import NO_PRICES, Ceiling, Shortage, fit, prices_in
+from forum_runner.execute.budgets import NO_PRICES, WALL, Ceiling, Shortage, fit, prices_in
 from forum_runner.execute.events import Begin
 from forum_runner.execute.prompts import recorded, size_of
 from forum_runner.execute.rendering import check_without_secrets, edited_for, render, render_check, without_secrets
@@ -126,7 +126,8 @@ def _begin(
     if call is None:
         raise ValueError(f"no call of '{unit.name}' is open")
     call.short_time, call.short_output = ceiling.short_time, ceiling.short_output
-    limits = Limits(ceiling.timeout_ms, ceiling.max_output_bytes, ceiling.max_tokens)
+    is_final = ceiling.short_time is not None
+    limits = Limits(ceiling.timeout_ms, ceiling.max_output_bytes, ceiling.max_tokens, is_final)
     attempt = Attempt(
         call.id, m.context.run, unit.name, unit.attempts, adapter, settings, prompt, limits, agent, call.check,
         m.context.site,
@@ -162,7 +163,10 @@ def _room(m: Machine, unit: Unit, agent: str | None, adapter: str | None, wanted
         if left_ms <= 0:
             ending.end(m, unit, "stopped", "budget")
             return None
-        wanted = wanted._replace(timeout_ms=min(wanted.timeout_ms, left_ms))
+        if left_ms < wanted.timeout_ms:
+            used_ms = m.state.active_ms(m.now_us)
+            short = Shortage(m.state.budgets.run, WALL, used_ms + left_ms, used_ms, wanted.timeout_ms, False)
+            wanted = wanted._replace(timeout_ms=left_ms, short_time=short)
     accounts = m.state.budgets.accounts(unit.task.id, agent)
     ceiling = fit(accounts, wanted, 0 if agent is None else 1)
     if isinstance(ceiling, Shortage):

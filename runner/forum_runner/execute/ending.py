@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from forum_runner.execute.budgets import Shortage
+from forum_runner.execute.budgets import WALL, Shortage
 from forum_runner.execute.events import Cancel
 from forum_runner.execute.plan import TaskSpec
 from forum_runner.execute.unit import Unit
@@ -19,6 +19,8 @@ def stop(m: Machine, unit: Unit, shortage: Shortage) -> None:
     """A call does not fit a budget. If it is the run's own, nothing more begins."""
     account = shortage.account
     used = account.charged[shortage.amount] + account.held[shortage.amount]
+    if account.scope == "run" and shortage.amount == WALL:
+        used = m.state.active_ms(m.now_us)
     causes = [] if unit.closed is None else [unit.closed]
     m.tell("budget.stopped", shortage._replace(used=used).facts(), causes=causes)
     end(m, unit, "stopped", "budget")

@@ -34,7 +34,7 @@ def usage_of(plan: RunPlan, call: Call, reply: Reply, now_us: int) -> tuple[dict
         is_priced = call.reserved["output_tokens"] > 0
         sent, made = (call.reserved["input_tokens"], len(reply.content)) if is_priced else (0, 0)
         is_measured = not is_priced
-    elif reply.failure is not None and reply.failure.kind in _UNPAID:
+    elif reply.failure is not None and reply.failure.kind in _UNPAID and not reply.content:
         sent, made, is_measured = 0, 0, False
     else:
         sent, made, is_measured = call.reserved["input_tokens"], call.reserved["output_tokens"], False

@@ -134,7 +134,7 @@ def test_a_character_may_come_in_two_halves_but_not_in_one(format_: Format, is_s
 
     assert (whole.content.decode(), whole.failure) == ("\U0001f600", None)
     assert half.content.decode() == "a\ufffd"
-    assert half.failure == Failure(ErrorKind.MALFORMED, "the answer holds half of a character")
+    assert half.failure == Failure(ErrorKind.MALFORMED, "the server sent half of a character")
 
 
 @formats

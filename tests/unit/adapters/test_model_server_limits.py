@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from forum_adapters.base import Attempt, ErrorKind, Failure, Prompt, Reply, Usage
+from forum_adapters.base import Attempt, ErrorKind, Failure, Prompt, Reply
 from servers.asking import adapter_for, ask_at, attempt, ended, limits
 from servers.faulty import Act, Cut, FaultyServer, Pause, does, says
 from servers.formats import Format, Said, streamed_answer, whole_answer

@@ -167,10 +167,10 @@ def test_an_event_that_is_no_object_is_malformed(format_: Format, data: bytes) -
 
 
 @pytest.mark.parametrize("format_", Format)
-def test_a_connection_is_used_again_after_a_stream(format_: Format, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_connection_is_used_again(format_: Format, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("forum_adapters.model_server._IDLE_S", 600)
-    with FaultyServer(does(b"".join(chunked(streamed_answer(format_, SAID))))) as server:
-        adapter = adapter_for(format_, server.base_url)
+    with FaultyServer() as server:
+        adapter = adapter_for(format_, server.base_url, stream=False)
 
         async def three_times() -> None:
             for _ in range(3):
@@ -179,6 +179,20 @@ def test_a_connection_is_used_again_after_a_stream(format_: Format, monkeypatch:
         ended(adapter, three_times())
 
     assert (len(server.received), server.connections) == (3, 1)
+
+
+@pytest.mark.parametrize("format_", Format)
+def test_a_server_that_hangs_up_after_a_stream_loses_no_call(format_: Format) -> None:
+    """As llama.cpp's does, a moment after the end and without a word. What comes on that connection meets nobody."""
+    with FaultyServer(lambda received: [*says()(received), Pause(60)]) as server:
+        adapter = adapter_for(format_, server.base_url)
+
+        async def three_times() -> list[Reply]:
+            return [await adapter.answer(attempt()) for _ in range(3)]
+
+        assert [reply.failure for reply in ended(adapter, three_times())] == [None] * 3
+
+    assert [received.headers["connection"] for received in server.received] == ["close"] * 3
 
 
 @pytest.mark.parametrize("format_", Format)

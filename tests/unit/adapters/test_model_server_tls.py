@@ -11,7 +11,7 @@ from servers.asking import adapter_for, ask_at, attempt, ended, limits
 from servers.certificate import contexts
 from servers.faulty import Cut, FaultyServer, Pause, does
 from servers.formats import Format, Said, streamed_answer
-from servers.http_bytes import chunk, chunked, stream_head
+from servers.http_bytes import chunk, stream_head
 
 formats = pytest.mark.parametrize("format_", Format)
 
@@ -38,8 +38,8 @@ def test_a_server_that_nobody_vouches_for_hears_nothing(format_: Format, tmp_pat
 @formats
 def test_a_connection_is_used_again(format_: Format, tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("forum_adapters.model_server._IDLE_S", 600)
-    with FaultyServer(does(b"".join(chunked(streamed_answer(format_, Said())))), tls) as server:
-        adapter = adapter_for(format_, server.base_url)
+    with FaultyServer(tls=tls) as server:
+        adapter = adapter_for(format_, server.base_url, stream=False)
 
         async def three_times() -> list[Reply]:
             return [await adapter.answer(attempt()) for _ in range(3)]

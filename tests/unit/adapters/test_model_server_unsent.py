@@ -1,13 +1,15 @@
 """A call of which the server cannot have heard costs nothing; of any other, nobody knows without a count."""
 
+import socket
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 from forum_adapters.base import Attempt, ErrorKind, Reply, Usage
 from servers.asking import ask_at, attempt, limits
 from servers.certificate import contexts
-from servers.faulty import Act, Cut, FaultyServer, Pause, does, refuses
+from servers.faulty import Act, Cut, FaultyServer, Pause, Step, does, refuses
 from servers.formats import Format
 
 NOTHING = Usage()
@@ -30,7 +32,13 @@ def test_nothing_is_sent_to_a_port_where_nobody_listens(format_: Format) -> None
 
 
 @formats
-def test_nothing_is_sent_to_a_name_that_leads_nowhere(format_: Format) -> None:
+def test_nothing_is_sent_to_a_name_that_leads_nowhere(format_: Format, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*_: object, **__: object) -> NoReturn:
+        raise socket.gaierror(socket.EAI_NONAME, "name or service not known")
+
+    # No resolver is asked: some take their time for it.
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+
     reply = ask_at(format_, "http://nowhere.invalid/v1", attempt(hosts=EVERYWHERE))
 
     assert failed(reply, ErrorKind.NETWORK) == NOTHING
@@ -60,10 +68,9 @@ def test_nothing_is_sent_without_the_key_that_is_named(format_: Format) -> None:
 @formats
 @pytest.mark.parametrize("step", [refuses(407), refuses(502), does(Cut())], ids=["asks for a password", "502", "cut"])
 def test_nothing_is_sent_through_a_proxy_that_opens_no_tunnel(
-    format_: Format, step: object, monkeypatch: pytest.MonkeyPatch
+    format_: Format, step: Step, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with FaultyServer() as proxy:
-        proxy.otherwise = step  # type: ignore[assignment]
+    with FaultyServer(step) as proxy:
         monkeypatch.setenv("MY_PROXY", f"http://127.0.0.1:{proxy.port}")
         reply = ask_at(format_, "https://model.invalid/v1", attempt(hosts=EVERYWHERE), proxy_env="MY_PROXY")
 
@@ -105,9 +112,10 @@ def test_what_was_sent_may_have_cost_anything(format_: Format, act: Act) -> None
 @formats
 def test_silence_may_have_cost_anything(format_: Format) -> None:
     with FaultyServer(does(Pause(60))) as server:
-        reply = ask_at(format_, server.base_url, attempt(limits=limits(timeout_ms=300)))
+        reply = ask_at(format_, server.base_url, attempt(limits=limits(timeout_ms=2_000)))
 
     assert failed(reply, ErrorKind.TIMEOUT) is None
+    assert len(server.received) == 1
 
 
 @formats

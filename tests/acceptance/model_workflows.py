@@ -1,0 +1,144 @@
+"""Workflows for models behind a server, and what the record tells of the calls that were made."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, quote_plus
+
+from acceptance.running import Ended, Folder, ask, check_holds, everything_in
+from servers.formats import Format
+
+# With characters that every way of writing it changes.
+KEY = "sk-7f/Q+9=x&\"Zw'tail"
+NOTHING = {"input_tokens": 0, "cached_input_tokens": 0, "output_tokens": 0}
+MAX_TOKENS = 64
+HELLO = {"hello": ask("Say hello.")}
+
+Form = Mapping[str, Any]
+
+
+def model(format_: Format, base_url: str, **settings: Any) -> dict[str, Any]:
+    """An adapter. The key is in the variable KEY."""
+    stated = {"type": str(format_), "base_url": base_url, "model": "small", "api_key_env": "KEY"}
+    return {**stated, "max_tokens": MAX_TOKENS, **settings}
+
+
+def write(
+    folder: Folder,
+    tasks: Form,
+    adapters: Form,
+    *,
+    agents: Form | None = None,
+    policy: Form | None = None,
+    outputs: Form | None = None,
+) -> None:
+    """A workflow whose `writer` uses the first adapter. It may reach this machine, and tries everything once."""
+    stated = {"allow": {"hosts": ["127.0.0.1"], "env": ["KEY", "PROXY"]}, "max_parallel": 1}
+    roster = {"adapters": adapters, "agents": agents or {"writer": {"adapter": next(iter(adapters))}}}
+    folder.write(tasks, roster=roster, policy={**stated, **(policy or {})}, outputs=outputs)
+
+
+def again(attempts: int = 2) -> dict[str, Any]:
+    """A policy that tries so often, without a wait worth the name."""
+    return {"retry": {"attempts": attempts, "backoff": "1ms"}}
+
+
+def run_hello(folder: Folder, base_url: str, format_: Format, attempts: int = 2, **settings: Any) -> Ended:
+    """Runs one task, and looks at whether its record holds."""
+    adapters = {"model": model(format_, base_url, **settings)}
+    write(folder, HELLO, adapters, policy=again(attempts), outputs={"said": "hello"})
+    ended = folder.run()
+    check_stands(folder)
+    check_is_nowhere(KEY, folder.path / "run", ended)
+    return ended
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One attempt: the entry with which it began, the one with which it ended, and what the other side said."""
+
+    began: Form
+    ended: Form
+    detail: Form
+    prompt: str
+    reply: bytes | None
+
+    @property
+    def how(self) -> str:
+        """The status or, of an error, its kind."""
+        data = self.ended["data"]
+        return str(data["error"] if data["status"] == "error" else data["status"])
+
+    @property
+    def tokens(self) -> dict[str, int]:
+        return {name: self.ended["data"]["usage"][name] for name in NOTHING}
+
+    @property
+    def reserved_tokens(self) -> dict[str, int]:
+        return {**NOTHING, **{name: self.began["data"]["reserved"][name] for name in ("input_tokens", "output_tokens")}}
+
+    @property
+    def is_measured(self) -> bool:
+        return bool(self.ended["data"]["measured"])
+
+    @property
+    def began_at(self) -> datetime:
+        return datetime.fromisoformat(self.began["at"])
+
+    @property
+    def ended_at(self) -> datetime:
+        return datetime.fromisoformat(self.ended["at"])
+
+
+def calls(folder: Folder, out: str = "run", task: str | None = None) -> list[Call]:
+    """Of a run, or of one of its tasks, in the order in which they ended."""
+    began = {(entry["data"]["task"], entry["data"]["attempt"]): entry for entry in folder.entries(out, "task.started")}
+    ended = folder.entries(out, "task.finished")
+    return [_call(folder, out, began, entry) for entry in ended if task in (None, entry["data"]["task"])]
+
+
+def _call(folder: Folder, out: str, began: Mapping[tuple[str, int], Form], ended: Form) -> Call:
+    def body(entry: Form, name: str) -> bytes | None:
+        return folder.body(out, entry, name) if name in entry["bodies"] else None
+
+    start = began[ended["data"]["task"], ended["data"]["attempt"]]
+    prompt = json.loads(body(start, "prompt") or b"{}")["text"]
+    return Call(start, ended, json.loads(body(ended, "detail") or b"{}"), prompt, body(ended, "reply"))
+
+
+def totals(folder: Folder, out: str = "run") -> dict[str, int]:
+    found: dict[str, int] = folder.entries(out, "run.sealed")[0]["data"]["totals"]
+    return found
+
+
+def check_stands(folder: Folder, out: str = "run") -> None:
+    """To both verifiers and to whoever tells it again, called in this process and as commands."""
+    check_holds(folder.path / out)
+    ended = [folder.forum(command, out) for command in ("verify", "replay")]
+    assert [one.code for one in ended] == [0, 0], ended
+
+
+def check_is_nowhere(secret: str, directory: Path, *ended: Ended) -> None:
+    """Neither in a file nor on a screen, in whatever form."""
+    printed = "\n".join(one.out + one.err for one in ended).encode()
+    recorded = everything_in(directory)
+    assert [name for name, form in _forms(secret) if form in recorded] == []
+    assert [name for name, form in _forms(secret) if form in printed] == []
+
+
+def _forms(secret: str) -> Iterator[tuple[str, bytes]]:
+    yield "plain", secret.encode()
+    yield "in JSON", json.dumps(secret)[1:-1].encode()
+    yield "hexadecimal", secret.encode().hex().encode()
+    for encoded in (quote(secret), quote(secret, safe=""), quote_plus(secret)):
+        yield "in a URL", encoded.encode()
+    for before in range(3):
+        # Without the characters that it shares with what stands before and after it.
+        whole = base64.b64encode(bytes(before) + secret.encode())
+        yield "base64", whole[-(-before * 8 // 6) : (before + len(secret)) * 8 // 6]

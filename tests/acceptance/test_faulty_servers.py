@@ -1,0 +1,388 @@
+"""Whole runs against servers that do everything wrong, in both formats: what is tried again, what is charged, what is
+recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from acceptance.model_workflows import (
+    HELLO,
+    KEY,
+    MAX_TOKENS,
+    NOTHING,
+    again,
+    calls,
+    check_is_nowhere,
+    check_stands,
+    model,
+    run_hello,
+    totals,
+    write,
+)
+from acceptance.running import Folder, ask
+from servers.faulty import Act, Cut, FaultyServer, Pause, Step, does, refuses, says
+from servers.formats import Format, Said, event, streamed_answer
+from servers.http_bytes import END_OF_CHUNKS, chunk, chunked, json_response, response, stream_head
+
+COUNTED = {"input_tokens": 10, "cached_input_tokens": 4, "output_tokens": 5}
+formats = pytest.mark.parametrize("format_", Format)
+modes = pytest.mark.parametrize("is_stream", [True, False], ids=["stream", "whole"])
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(tmp_path / "work", {"KEY": KEY})
+
+
+@pytest.fixture
+def server() -> Iterator[FaultyServer]:
+    with FaultyServer() as server:
+        yield server
+
+
+def cut_stream(format_: Format, *, has_text: bool = True) -> list[bytes]:
+    """The events of an answer up to the last of its text, or up to the first."""
+    events = streamed_answer(format_, Said())
+    return [stream_head(), *map(chunk, events[:-3] if has_text else events[:1])]
+
+
+@formats
+@modes
+def test_a_server_that_asks_for_time_is_given_it(
+    folder: Folder, server: FaultyServer, format_: Format, is_stream: bool
+) -> None:
+    server.will(refuses(429, "slow down", {"retry-after": "1"}))
+
+    ended = run_hello(folder, server.base_url, format_, stream=is_stream)
+    first, second = calls(folder)
+
+    assert ended.code == 0, ended
+    assert (first.how, first.detail["retry_after_ms"], second.how) == ("rate_limited", 1_000, "ok")
+    assert second.began_at - first.ended_at >= timedelta(seconds=1)
+    assert (first.tokens, second.tokens) == (NOTHING, COUNTED)
+    assert totals(folder)["calls"] == len(server.received) == 2
+
+
+@formats
+@modes
+@pytest.mark.parametrize("status", [500, 529])
+def test_a_server_that_fails_once_is_asked_again(
+    folder: Folder, server: FaultyServer, format_: Format, is_stream: bool, status: int
+) -> None:
+    server.will(refuses(status, "oh no"))
+
+    ended = run_hello(folder, server.base_url, format_, stream=is_stream)
+
+    assert ended.code == 0, ended
+    assert [call.how for call in calls(folder)] == ["model_unavailable", "ok"]
+    assert str(status) in calls(folder)[0].detail["message"]
+    assert {name: totals(folder)[name] for name in COUNTED} == COUNTED
+    assert folder.read("run/outputs/said.txt") == "Hello, world."
+
+
+@formats
+def test_a_server_that_goes_on_failing_is_asked_as_often_as_the_policy_says(
+    folder: Folder, server: FaultyServer, format_: Format
+) -> None:
+    server.otherwise = refuses(503)
+
+    ended = run_hello(folder, server.base_url, format_, attempts=3)
+
+    assert (ended.code, folder.ends()) == (1, {"hello": "failed: error"}), ended
+    assert [call.how for call in calls(folder)] == ["model_unavailable"] * 3
+    assert len(server.received) == 3
+
+
+@formats
+@pytest.mark.parametrize("status", [400, 402, 403])
+def test_what_asking_again_would_not_change_is_not_asked_again(
+    folder: Folder, server: FaultyServer, format_: Format, status: int
+) -> None:
+    server.otherwise = refuses(status)
+
+    ended = run_hello(folder, server.base_url, format_, attempts=3)
+
+    assert (ended.code, folder.ends()) == (1, {"hello": "failed: error"}), ended
+    assert len(server.received) == 1
+    assert (calls(folder)[0].tokens, totals(folder)["calls"]) == (NOTHING, 1)
+
+
+MALFORMED: dict[str, Step] = {
+    "no JSON": does(response(200, b'{"choices": [')),
+    "no object": does(json_response(200, [1, 2])),
+    "nothing in it": does(json_response(200, {"choices": [], "content": None})),
+    "no JSON in a stream": does(*chunked([b"data: {not json}\n\n"])),
+    "nothing at all": does(response(200)),
+}
+
+
+@formats
+@pytest.mark.parametrize("name", MALFORMED)
+def test_an_answer_that_nobody_can_read_is_paid_and_asked_for_again(
+    folder: Folder, server: FaultyServer, format_: Format, name: str
+) -> None:
+    server.will(MALFORMED[name])
+
+    ended = run_hello(folder, server.base_url, format_)
+    first, second = calls(folder)
+
+    assert ended.code == 0, ended
+    assert (first.how, second.how) == ("malformed", "ok")
+    assert (first.tokens, first.is_measured) == (first.reserved_tokens, False)
+    assert second.tokens == COUNTED
+
+
+def _spoilt(data: bytes) -> Step:
+    """Text, and then what is none."""
+    return lambda received: [*cut_stream(Format.of_path(received.path)), chunk(data), END_OF_CHUNKS]
+
+
+SPOILT: dict[str, Step] = {
+    "an odd end": says("so far", finish="tool_use"),
+    "an end that nobody knows": says("so far", finish="tired"),
+    "half a character": says("so far \ud83d"),
+    "no JSON": _spoilt(b"data: {not json}\n\n"),
+    "no object": _spoilt(b"data: [1]\n\n"),
+}
+
+
+@formats
+@pytest.mark.parametrize("name", SPOILT)
+def test_text_that_is_no_answer_is_kept_and_told_again(
+    folder: Folder, server: FaultyServer, format_: Format, name: str
+) -> None:
+    """It could be read as an answer; that it is none, the adapter said, and only the record knows."""
+    server.otherwise = SPOILT[name]
+
+    ended = run_hello(folder, server.base_url, format_, attempts=1)
+    (call,) = calls(folder)
+
+    assert (ended.code, call.how) == (1, "malformed"), ended
+    assert call.reply
+
+
+@formats
+@modes
+def test_an_answer_of_the_wrong_type_is_asked_for_again_with_the_reason(
+    folder: Folder, server: FaultyServer, format_: Format, is_stream: bool
+) -> None:
+    tasks = {"count": ask("How many?", output={"type": "integer", "minimum": 1})}
+    write(
+        folder,
+        tasks,
+        {"model": model(format_, server.base_url, stream=is_stream)},
+        policy=again(3),
+        outputs={"n": "count"},
+    )
+    server.will(says("about seven"), says("0"), says("```json\n7\n```"))
+
+    ended = folder.run()
+    first, second, third = calls(folder)
+
+    assert ended.code == 0, ended
+    assert [call.how for call in (first, second, third)] == ["malformed", "schema_mismatch", "ok"]
+    assert [call.tokens for call in (first, second, third)] == [COUNTED] * 3
+    assert (first.reply, second.reply) == (b"about seven", b"0")
+    assert "not accepted" not in first.prompt
+    assert "the answer is not one JSON value" in second.prompt
+    assert "about seven" in second.prompt
+    assert "does not meet 'minimum'" in third.prompt
+    assert [received.document["messages"][-1]["content"] for received in server.received] == [
+        call.prompt for call in (first, second, third)
+    ]
+    assert folder.read("run/outputs/n.json") == "7"
+    check_stands(folder)
+
+
+@formats
+@pytest.mark.parametrize("end", [Cut(), Cut(is_reset=True), END_OF_CHUNKS], ids=["closed", "reset", "ended"])
+def test_an_answer_that_is_cut_off_is_kept_and_paid_for_as_if_it_were_whole(
+    folder: Folder, server: FaultyServer, format_: Format, end: Act
+) -> None:
+    server.will(does(*cut_stream(format_), Pause(0.05), end))
+
+    ended = run_hello(folder, server.base_url, format_)
+    first, second = calls(folder)
+
+    assert ended.code == 0, ended
+    assert (first.how, first.reply, first.detail["message"]) == ("network", b"Hello, world.", "the answer was cut off")
+    assert (first.tokens, first.is_measured) == (first.reserved_tokens, False)
+    assert (second.how, second.tokens, second.is_measured) == ("ok", COUNTED, True)
+    spent = {name: first.tokens[name] + second.tokens[name] for name in NOTHING}
+    assert {name: totals(folder)[name] for name in NOTHING} == spent
+
+
+@formats
+@pytest.mark.parametrize("has_text", [True, False], ids=["text", "no text"])
+@pytest.mark.parametrize("label", ["overloaded_error", "rate_limit_error"])
+def test_an_error_in_the_middle_of_an_answer_is_not_free(
+    folder: Folder, server: FaultyServer, format_: Format, has_text: bool, label: str
+) -> None:
+    error = event({"type": "error", "error": {"type": label, "message": "too busy"}}, "error")
+    server.will(does(*cut_stream(format_, has_text=has_text), chunk(error), END_OF_CHUNKS))
+
+    ended = run_hello(folder, server.base_url, format_)
+    first, second = calls(folder)
+
+    assert ended.code == 0, ended
+    assert (first.how, second.how) == ("network", "ok")
+    assert first.detail["message"] == "the server broke off: too busy"
+    assert (first.tokens, first.is_measured) == (first.reserved_tokens, False)
+
+
+@formats
+@modes
+@pytest.mark.parametrize("is_reset", [False, True], ids=["closed", "reset"])
+def test_a_connection_that_is_cut_before_the_answer_may_have_cost_anything(
+    folder: Folder, server: FaultyServer, format_: Format, is_stream: bool, is_reset: bool
+) -> None:
+    server.will(does(Cut(is_reset)))
+
+    ended = run_hello(folder, server.base_url, format_, stream=is_stream)
+    first, second = calls(folder)
+
+    assert ended.code == 0, ended
+    assert (first.how, first.reply, second.how) == ("network", None, "ok")
+    assert (first.tokens, first.is_measured) == (first.reserved_tokens, False)
+
+
+@formats
+@modes
+def test_without_a_count_all_that_was_reserved_is_charged(
+    folder: Folder, server: FaultyServer, format_: Format, is_stream: bool
+) -> None:
+    server.otherwise = says(tokens=None)
+
+    ended = run_hello(folder, server.base_url, format_, stream=is_stream, prices={"input": "1", "output": "2"})
+    (call,) = calls(folder)
+
+    assert (ended.code, call.how, call.is_measured) == (0, "ok", False), ended
+    assert call.tokens == call.reserved_tokens
+    assert call.reserved_tokens["output_tokens"] == MAX_TOKENS
+    assert totals(folder)["micro_usd"] == call.tokens["input_tokens"] + 2 * MAX_TOKENS
+
+
+@formats
+@modes
+def test_cached_tokens_are_counted_and_priced_in_one_way(
+    folder: Folder, server: FaultyServer, format_: Format, is_stream: bool
+) -> None:
+    server.otherwise = says(tokens=(100, 60, 7))
+    prices = {"input": "10", "cached_input": "1", "output": "100"}
+
+    ended = run_hello(folder, server.base_url, format_, stream=is_stream, prices=prices)
+    (call,) = calls(folder)
+
+    assert (ended.code, call.is_measured) == (0, True), ended
+    assert call.tokens == {"input_tokens": 100, "cached_input_tokens": 60, "output_tokens": 7}
+    assert call.ended["data"]["usage"]["micro_usd"] == 40 * 10 + 60 * 1 + 7 * 100
+    assert totals(folder)["micro_usd"] == call.ended["data"]["usage"]["micro_usd"]
+
+
+@formats
+def test_more_than_was_reserved_is_charged_in_full_and_told(
+    folder: Folder, server: FaultyServer, format_: Format
+) -> None:
+    server.otherwise = says(tokens=(50_000, 0, 9_000))
+
+    ended = run_hello(folder, server.base_url, format_)
+    told = {entry["data"]["amount"]: entry["data"]["used"] for entry in folder.entries("run", "budget.exceeded")}
+
+    assert ended.code == 0, ended
+    assert told == {"input_tokens": 50_000, "output_tokens": 9_000}
+    assert (totals(folder)["input_tokens"], totals(folder)["output_tokens"]) == (50_000, 9_000)
+
+
+def drip(format_: Format) -> Iterator[Act]:
+    """Text that never ends, and never pauses for long."""
+    *events, _ = cut_stream(format_)
+    yield from events
+    while True:
+        yield chunk(b": still here\n\n")
+        yield Pause(0.02)
+
+
+@formats
+def test_a_slow_answer_is_ended_when_its_time_is_over(folder: Folder, server: FaultyServer, format_: Format) -> None:
+    server.otherwise = lambda _: drip(format_)
+
+    ended = run_hello(folder, server.base_url, format_, attempts=1, timeout="2s")
+    (call,) = calls(folder)
+
+    assert (ended.code, call.how, call.reply) == (1, "timeout", b"Hello, "), ended
+    assert call.detail["message"] == "the answer was not whole after 2000 ms"
+    assert (call.tokens, call.is_measured) == (call.reserved_tokens, False)
+    assert server.wait_until_idle(60)
+
+
+@formats
+def test_the_adapters_own_limit_is_sent_or_what_a_budget_leaves(
+    folder: Folder, server: FaultyServer, format_: Format
+) -> None:
+    """Of 700 tokens the first call uses 400. The prompt of the second may take 262 of the others."""
+    tasks = {"first": ask("Say hello."), "second": ask("Again.", needs=[_after("first")])}
+    policy = {"budget": {"tokens": 700}}
+    write(folder, tasks, {"model": model(format_, server.base_url)}, policy=policy)
+    server.otherwise = says(tokens=(370, 0, 30))
+
+    ended = folder.run()
+    first, second = calls(folder)
+
+    sent = [received.document["max_tokens"] for received in server.received]
+    assert sent == [call.reserved_tokens["output_tokens"] for call in (first, second)]
+    assert sent[0] == MAX_TOKENS
+    assert sent[1] == 700 - 400 - second.reserved_tokens["input_tokens"] == 38
+    assert ended.code == 0, ended
+    check_stands(folder)
+
+
+@formats
+def test_an_answer_that_a_budget_cut_short_stops_its_task(
+    folder: Folder, server: FaultyServer, format_: Format
+) -> None:
+    write(folder, HELLO, {"model": model(format_, server.base_url)}, policy={"budget": {"tokens": 300}})
+    server.otherwise = says("Hello, I am", finish=format_.cut, tokens=(30, 0, 34))
+
+    ended = folder.run()
+    (call,) = calls(folder)
+
+    assert (ended.code, folder.ends()) == (4, {"hello": "stopped: budget"}), ended
+    assert (call.how, call.reply) == ("output_limit", b"Hello, I am")
+    assert server.received[0].document["max_tokens"] == 300 - call.reserved_tokens["input_tokens"]
+    check_stands(folder)
+
+
+def _after(task: str) -> dict[str, str]:
+    return {"task": task, "edge": "order"}
+
+
+@formats
+@modes
+def test_a_server_that_cannot_be_reached_costs_nothing(
+    folder: Folder, server: FaultyServer, format_: Format, is_stream: bool
+) -> None:
+    """The budget has room for one call: were an attempt charged, there would be no second one."""
+    with FaultyServer() as gone:
+        pass
+    policy = {**again(3), "budget": {"tokens": 330, "usd": "0.01"}, "on_failure": "continue"}
+    tasks = {"first": ask("Say hello.", agent="lost"), "second": ask("Say hello.", needs=[_after("first")])}
+    adapters = {
+        "here": model(format_, server.base_url, prices={"input": "1", "output": "1"}),
+        "gone": model(format_, gone.base_url, stream=is_stream, prices={"input": "9", "output": "9"}),
+    }
+    agents = {"writer": {"adapter": "here"}, "lost": {"adapter": "gone"}}
+    write(folder, tasks, adapters, agents=agents, policy=policy, outputs={"said": "second"})
+
+    ended = folder.run()
+    lost = calls(folder, task="first")
+
+    assert (ended.code, folder.ends()) == (1, {"first": "failed: error", "second": "passed"}), ended
+    assert [call.how for call in lost] == ["network"] * 3
+    assert [(call.tokens, call.ended["data"]["usage"]["micro_usd"]) for call in lost] == [(NOTHING, 0)] * 3
+    assert {name: totals(folder)[name] for name in COUNTED} == COUNTED
+    check_stands(folder)
+    check_is_nowhere(KEY, folder.path / "run", ended)

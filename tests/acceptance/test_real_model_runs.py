@@ -1,0 +1,326 @@
+"""Whole runs with a real model. What it says is never looked at: only how it ended, what it cost, what is recorded."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from acceptance.model_workflows import (
+    NOTHING,
+    Call,
+    again,
+    calls,
+    check_is_nowhere,
+    check_stands,
+    model,
+    totals,
+    write,
+)
+from acceptance.running import PATIENCE_S, Ended, Folder, ask
+from servers import small_model
+from servers.formats import Format
+from servers.small_model import Setting, SmallModel, require_python
+
+COLOURS = {
+    "type": "object",
+    "properties": {"colour": {"enum": ["red", "green", "blue"]}, "count": {"type": "integer", "maximum": 99}},
+    "required": ["colour", "count"],
+    "additionalProperties": False,
+}
+# The answer is there, and does not fit: another one may.
+MISFITS = ("malformed", "schema_mismatch")
+ROOMY = {"temperature": 0, "max_tokens": 300}
+BRIEF = {"temperature": 0, "max_tokens": 20}
+# The server takes its port from the system. This one is given it: a file in place of the server's own program.
+AT_A_PORT = """
+import runpy
+import xllamacpp
+
+class Params(xllamacpp.CommonParams):
+    def __setattr__(self, name, value):
+        super().__setattr__(name, {port} if name == "port" else value)
+
+xllamacpp.CommonParams = Params
+runpy.run_path({program!r}, run_name="__main__")
+"""
+formats = pytest.mark.parametrize("format_", Format)
+modes = pytest.mark.parametrize("is_stream", [True, False], ids=["stream", "whole"])
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[SmallModel]:
+    with SmallModel(require_python(), Setting(n_ctx=1_024)) as server:
+        yield server
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(tmp_path / "work", {"KEY": Setting().api_key})
+
+
+def check(folder: Folder, *ended: Ended, out: str = "run") -> None:
+    """What holds of every run: its record, to whoever looks at it; and it does not hold the key."""
+    check_stands(folder, out)
+    judge = [sys.executable, "-m", "forum_conformance", "judge", str(folder.path / out)]
+    judged = subprocess.run(judge, capture_output=True, check=False)
+    assert judged.returncode == 0, judged
+    check_is_nowhere(folder.env["KEY"], folder.path / out, *ended)
+
+
+def check_answered(call: Call, format_: Format, max_tokens: int) -> None:
+    assert (call.detail["model"], call.detail["finish"]) == ("small", format_.whole)
+    assert call.is_measured
+    assert 0 < call.tokens["input_tokens"] <= call.reserved_tokens["input_tokens"]
+    assert 0 < call.tokens["output_tokens"] <= max_tokens
+
+
+@formats
+@modes
+def test_a_plan_with_data_edges_runs_to_its_end(
+    folder: Folder, server: SmallModel, format_: Format, is_stream: bool
+) -> None:
+    tasks = {
+        "name": ask("Name one colour."),
+        "repeat": ask("Repeat this word.", needs=["name"]),
+        "other": ask("Name one colour.", needs=[{"task": "repeat", "edge": "order"}]),
+    }
+    outputs = {"name": "name", "repeat": "repeat", "other": "other"}
+    write(folder, tasks, {"model": model(format_, server.base_url, stream=is_stream, **ROOMY)}, outputs=outputs)
+
+    ended = folder.run()
+    made = calls(folder)
+
+    assert (ended.code, folder.ends()) == (0, dict.fromkeys(tasks, "passed")), ended
+    assert folder.started() == dict.fromkeys(tasks, 1)
+    for call in made:
+        check_answered(call, format_, ROOMY["max_tokens"])
+    (handed,) = folder.entries("run", "edge.delivered")
+    assert folder.body("run", handed, "value").decode() == folder.read("run/outputs/name.txt")
+    assert folder.read("run/outputs/name.txt") in made[1].prompt
+    assert {name: totals(folder)[name] for name in NOTHING} == {
+        name: sum(call.tokens[name] for call in made) for name in NOTHING
+    }
+    check(folder, ended)
+
+
+@modes
+def test_an_answer_fits_the_type_that_the_server_was_told(folder: Folder, server: SmallModel, is_stream: bool) -> None:
+    tasks = {
+        "choose": ask("Which colour, and how many?", output=COLOURS),
+        "judge": ask("Is it a colour?", output={"type": "boolean"}, needs=[{"task": "choose", "select": "/colour"}]),
+    }
+    outputs = {"chosen": "choose", "colour": {"task": "choose", "select": "/colour"}, "is_so": "judge"}
+    adapters = {"model": model(Format.OPENAI, server.base_url, stream=is_stream, **ROOMY)}
+    write(folder, tasks, adapters, outputs=outputs)
+
+    ended = folder.run()
+    first, second = calls(folder)
+
+    assert ended.code == 0, ended
+    chosen = json.loads(folder.read("run/outputs/chosen.json"))
+    jsonschema.validate(chosen, COLOURS)
+    assert json.loads(folder.read("run/outputs/colour.json")) == chosen["colour"]
+    assert isinstance(json.loads(folder.read("run/outputs/is_so.json")), bool)
+    (handed,) = folder.entries("run", "edge.delivered")
+    assert json.loads(folder.body("run", handed, "value")) == chosen["colour"]
+    assert chosen["colour"] in second.prompt
+    for call in (first, second):
+        check_answered(call, Format.OPENAI, ROOMY["max_tokens"])
+    check(folder, ended)
+
+
+@modes
+def test_an_answer_of_a_server_that_knows_no_types_is_asked_for_again_and_not_for_ever(
+    folder: Folder, server: SmallModel, is_stream: bool
+) -> None:
+    """Nothing fits the type. Whatever the model says is an answer that does not, or is too long."""
+    nothing = {"type": "integer", "minimum": 2, "maximum": 1}
+    tasks = {"typed": ask("What is 2 + 2?", output=nothing, allow_failure=True)}
+    write(folder, tasks, {"model": model(Format.ANTHROPIC, server.base_url, stream=is_stream)}, policy=again(2))
+
+    ended = folder.run()
+    typed = calls(folder, task="typed")
+
+    assert (ended.code, folder.ends()) == (0, {"typed": "tolerated: error"}), ended
+    assert all(call.how in (*MISFITS, "output_limit") and call.reply and call.is_measured for call in typed)
+    assert len(typed) == (2 if typed[0].how in MISFITS else 1)
+    for earlier, later in pairwise(typed):
+        assert earlier.detail["message"] in later.prompt
+        assert earlier.reply is not None
+        assert earlier.reply.decode() in later.prompt
+    check(folder, ended)
+
+
+@formats
+def test_a_budget_stops_the_run_and_keeps_what_is_done(folder: Folder, server: SmallModel, format_: Format) -> None:
+    """The first call fits. What it leaves is too little for the prompt of the second."""
+    long_prompt = "Say hello. " * 40
+    tasks = {"first": ask("Name one colour."), "second": ask(long_prompt, needs=["first"]), "third": ask(long_prompt)}
+    adapters = {"model": model(format_, server.base_url, **ROOMY)}
+    write(folder, tasks, adapters, policy={"budget": {"tokens": 600}}, outputs={"first": "first", "second": "second"})
+
+    ended = folder.run()
+
+    assert ended.code == 4, ended
+    assert folder.ends() == {"first": "passed", "second": "stopped: budget", "third": "stopped: budget"}
+    (stopped,) = folder.entries("run", "budget.stopped")
+    spent = totals(folder)["input_tokens"] + totals(folder)["output_tokens"]
+    assert {name: stopped["data"][name] for name in ("scope", "amount", "limit", "used")} == {
+        "scope": "run", "amount": "tokens", "limit": 600, "used": spent,
+    }  # fmt: skip
+    assert 0 < spent <= 600 < spent + stopped["data"]["needed"]
+    assert totals(folder)["calls"] == 1
+    assert folder.read("run/outputs/first.txt")
+    assert not (folder.path / "run/outputs/second.txt").exists()
+    check(folder, ended)
+
+
+@formats
+@modes
+def test_a_wrong_key_fails_at_once_and_is_nowhere(
+    folder: Folder, server: SmallModel, format_: Format, is_stream: bool
+) -> None:
+    folder = Folder(folder.path, {"KEY": "sk-wrong-73/Q+9=x&Zw"})
+    write(folder, {"hello": ask("Say hello.")}, {"model": model(format_, server.base_url, stream=is_stream)})
+
+    ended = folder.run()
+    as_json = folder.forum("run", "workflow.yaml", "--out", "second", "--progress", "json", "--json")
+
+    assert (ended.code, as_json.code, folder.ends()) == (1, 1, {"hello": "failed: error"}), (ended, as_json)
+    assert [(call.how, call.tokens) for call in calls(folder)] == [("auth", NOTHING)]
+    for out in ("run", "second"):
+        check(folder, ended, as_json, out=out)
+
+
+@formats
+def test_a_question_that_is_too_long_goes_to_who_has_more_room(
+    folder: Folder, server: SmallModel, format_: Format
+) -> None:
+    long_question = "Say hello. Do not mind the rest." + " word" * 300
+    narrow = Setting(n_ctx=256)
+    with SmallModel(require_python(), narrow) as small:
+        tasks = {
+            "given-up": ask(long_question, agent="narrow", allow_failure=True),
+            "handed-on": ask(long_question, escalate=["frontier"]),
+        }
+        adapters = {
+            "narrow": model(format_, small.base_url, **BRIEF),
+            "wide": model(format_, server.base_url, **BRIEF),
+        }
+        agents = {
+            "narrow": {"adapter": "narrow"},
+            "writer": {"tier": "cheap", "adapters": {"cheap": "narrow", "frontier": "wide"}},
+        }
+        write(folder, tasks, adapters, agents=agents, policy={"on_failure": "continue"})
+
+        ended = folder.run()
+    refused, last = calls(folder, task="handed-on")
+
+    assert [(call.how, call.tokens) for call in calls(folder, task="given-up")] == [("context_length", NOTHING)]
+    assert (refused.how, refused.tokens) == ("context_length", NOTHING)
+    (raised,) = folder.entries("run", "escalation.raised")
+    assert raised["data"] == {"task": "handed-on", "from": "cheap", "to": "frontier"}
+    # It is not said that so small a model has an answer to it, or makes an end.
+    assert last.how in ("ok", "malformed", "output_limit")
+    assert last.is_measured
+    assert last.tokens["input_tokens"] > narrow.n_ctx
+    assert ended.code == (0 if last.how == "ok" else 1), ended
+    check(folder, ended)
+
+
+@contextmanager
+def server_at(port: int, tmp_path: Path) -> Iterator[SmallModel]:
+    """A server at the port of one that is gone."""
+    program = tmp_path / "at_a_port.py"
+    program.write_text(AT_A_PORT.format(port=port, program=str(small_model._PROGRAM)), encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(small_model, "_PROGRAM", program)
+        started = SmallModel(require_python(), Setting(n_ctx=1_024))
+        with started:
+            assert started.address.endswith(f":{port}")
+            yield started
+
+
+def write_chain(folder: Folder, format_: Format, steady: SmallModel, fragile: SmallModel, **policy: Any) -> None:
+    """Three tasks, of which the second is done by a server that will not be there for long."""
+    tasks = {
+        "first": ask("Name one colour."),
+        "second": ask("Name one colour.", agent="fragile", needs=[{"task": "first", "edge": "order"}]),
+        "third": ask("Repeat this word.", needs=["second"]),
+    }
+    adapters = {
+        "steady": model(format_, steady.base_url, **ROOMY),
+        "fragile": model(format_, fragile.base_url, temperature=0, max_tokens=900),
+    }
+    agents = {"writer": {"adapter": "steady"}, "fragile": {"adapter": "fragile"}}
+    write(folder, tasks, adapters, agents=agents, policy=policy, outputs={"second": "second", "third": "third"})
+
+
+def wait_for_tokens(server: SmallModel, process: subprocess.Popen[bytes]) -> None:
+    """Until the server is in the middle of an answer."""
+    deadline_s = time.monotonic() + PATIENCE_S
+    while min(server.decoded_tokens(), default=0) < 8:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline_s
+        time.sleep(0.02)
+
+
+ENDLESS = Setting(n_ctx=1_024, is_endless=True)
+
+
+@formats
+def test_a_run_whose_server_was_killed_is_finished_when_it_is_back(
+    folder: Folder, server: SmallModel, format_: Format, tmp_path: Path
+) -> None:
+    with SmallModel(require_python(), ENDLESS) as killed:
+        write_chain(folder, format_, server, killed)
+        process = folder.start("run", "workflow.yaml", "--out", "run", "--progress", "none")
+        wait_for_tokens(killed, process)
+        killed.kill()
+        printed = process.communicate(timeout=PATIENCE_S)
+    first = Ended(process.returncode, *(text.decode() for text in printed))
+    with server_at(int(killed.address.rpartition(":")[2]), tmp_path):
+        again = folder.forum("resume", "run", "--failed", "--out", "second")
+    (call,) = calls(folder, task="second")
+
+    assert (first.code, folder.ends()) == (
+        1, {"first": "passed", "second": "failed: error", "third": "skipped: upstream"},
+    ), first  # fmt: skip
+    assert (call.how, call.detail["message"]) == ("network", "the answer was cut off")
+    assert call.reply
+    assert (call.tokens, call.is_measured) == (call.reserved_tokens, False)
+    assert (again.code, folder.ends("second")) == (0, dict.fromkeys(("first", "second", "third"), "passed")), again
+    assert (folder.reused("second"), folder.started("second")) == ({"first"}, {"second": 1, "third": 1})
+    assert folder.read("second/outputs/third.txt")
+    for out in ("run", "second"):
+        check(folder, first, again, out=out)
+
+
+@formats
+def test_a_run_that_was_killed_with_its_server_goes_on_when_it_is_back(
+    folder: Folder, server: SmallModel, format_: Format, tmp_path: Path
+) -> None:
+    with SmallModel(require_python(), ENDLESS) as killed:
+        write_chain(folder, format_, server, killed, on_lost="retry")
+        process = folder.start("run", "workflow.yaml", "--out", "run", "--progress", "none")
+        wait_for_tokens(killed, process)
+        process.send_signal(signal.SIGKILL)
+        process.communicate(timeout=PATIENCE_S)
+    with server_at(int(killed.address.rpartition(":")[2]), tmp_path):
+        resumed = folder.forum("resume", "run")
+
+    assert (resumed.code, folder.ends()) == (0, dict.fromkeys(("first", "second", "third"), "passed")), resumed
+    assert folder.started() == {"first": 1, "second": 2, "third": 1}
+    assert [entry["data"]["task"] for entry in folder.entries("run", "task.lost")] == ["second"]
+    check(folder, resumed)
