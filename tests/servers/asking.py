@@ -36,7 +36,7 @@ def attempt(prompt: Prompt = PROMPT, limits: Limits = LIMITS, hosts: tuple[str, 
     return Attempt("a1", "r1", "task", 1, "test", {}, prompt, limits, site=Site(hosts=hosts))
 
 
-def limits(**changed: int) -> Limits:
+def limits(**changed: Any) -> Limits:
     return replace(LIMITS, **changed)
 
 

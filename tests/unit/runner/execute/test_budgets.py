@@ -256,6 +256,16 @@ def test_a_smaller_call_that_failed_otherwise_is_tried_again() -> None:
 
 
 @pytest.mark.requirement("RUN-BUDGET-005")
+def test_a_refusal_with_which_nothing_came_costs_nothing() -> None:
+    hand = ByHand({"a": {**WORK, "agent": "costly"}})
+    hand.reply("a", "", failure=Failure(ErrorKind.AUTH))
+
+    usage = hand.story.one("task.finished").data["usage"]
+
+    assert set(usage.values()) == {0}
+
+
+@pytest.mark.requirement("RUN-BUDGET-005")
 @pytest.mark.parametrize(
     ("agent", "reply", "charged", "is_measured"),
     [
@@ -263,7 +273,7 @@ def test_a_smaller_call_that_failed_otherwise_is_tried_again() -> None:
         ("costly", {"usage": Usage(100, 40, 50)}, (100, 40, 50, 1_050), True),
         ("costly", {}, (262, 0, 4_096, 62_226), False),
         ("costly", {"failure": Failure(ErrorKind.TIMEOUT)}, (262, 0, 4_096, 62_226), False),
-        ("costly", {"failure": Failure(ErrorKind.AUTH)}, (0, 0, 0, 0), False),
+        ("costly", {"failure": Failure(ErrorKind.AUTH)}, (262, 0, 4_096, 62_226), False),
         ("local", {}, (0, 0, 0, 0), True),
         ("local", {"usage": Usage(7, 0, 8)}, (7, 0, 8, 0), True),
     ],
