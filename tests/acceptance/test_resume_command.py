@@ -276,3 +276,20 @@ def test_a_run_that_reuses_goes_on_to_reuse(folder: Folder) -> None:
     assert ended.code == 0, ended
     assert (folder.reused("second"), set(folder.started("second"))) == ({"a"}, {"b"})
     check_holds(folder.path / "second")
+
+
+def test_a_new_run_has_the_inputs_and_the_part_of_the_one_before(folder: Folder) -> None:
+    tasks = {
+        "a": sh("echo ${{ inputs.version }}"),
+        "b": sh("cat; test -e fine", needs=["a"]),
+        "c": sh("cat", needs=["b"]),
+    }
+    folder.write(tasks, inputs={"version": {"type": "string"}}, outputs={"a": "a", "b": "b", "c": "c"})
+    folder.run("--input", "version=1.10", "--until", "b", out="first")
+    (folder.path / "fine").touch()
+
+    ended = folder.forum("resume", "first", "--failed", "--out", "second")
+
+    assert ended.code == 0, ended
+    assert folder.ends("second") == {"a": "passed", "b": "passed"}
+    assert folder.read("second/outputs/a.txt") == "1.10"

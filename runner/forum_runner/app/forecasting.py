@@ -8,11 +8,13 @@ from typing import Any
 
 from forum_runner.app.preparing import Prepared
 from forum_runner.app.reusing import Reuse
+from forum_runner.canonical import canonical
 from forum_runner.execute.budgets import Prices
 from forum_runner.execute.calling import most_of
 from forum_runner.execute.events import Begin
 from forum_runner.execute.machine import Context, Machine
 from forum_runner.execute.plan import RunPlan, TaskSpec
+from forum_runner.execute.prompts import SHOWN_OF_AN_ANSWER
 from forum_runner.execute.routing import route
 from forum_runner.ledger.replay.plan import tasks_of
 
@@ -103,12 +105,13 @@ def _task(plan: RunPlan, task: TaskSpec, fate: tuple[str, str | None]) -> TaskFo
     attempts = task.retry["attempts"]
     sent = _most_sent(plan, task)
     calls = input_tokens = output_tokens = money = 0
-    steps = [(step.adapter, attempts) for step in ladder]
+    steps = [(step.adapter, attempts, sent) for step in ladder]
     judges = [plan.judge_step(check["agent"]).adapter for check in task.accept if "agent" in check]
-    steps += [(adapter, attempts * attempts * len(ladder)) for adapter in judges]
-    for adapter, count in steps:
+    judged = sent + _most_put_out(plan, task)
+    steps += [(adapter, attempts * attempts * len(ladder), judged) for adapter in judges]
+    for adapter, count, size in steps:
         settings = plan.adapters[adapter]
-        most = most_of(settings, sent)
+        most = most_of(settings, size)
         prices = settings.get("prices")
         each = Prices(**prices).cost(most.input_tokens, 0, most.max_tokens) if prices else 0
         calls += count * times
@@ -135,6 +138,7 @@ def _most_sent(plan: RunPlan, task: TaskSpec) -> int:
     form = task.form
     texts = [form.get("instruction", ()), *form.get("done_when", ())]
     written = sum(len(part.encode()) for text in texts for part in text if isinstance(part, str))
+    schema = len(canonical(plan.document["schemas"][form["output"]])) * 2 if "output" in form else 0
     persona = len(plan.agents[task.agent].get("persona", "").encode()) if task.agent else 0
     given = 0
     for edge in task.edges:
@@ -142,7 +146,9 @@ def _most_sent(plan: RunPlan, task: TaskSpec) -> int:
         given += size if edge.max_bytes is None else min(size, edge.max_bytes)
     if task.foreach is not None:
         given += sum(_most_put_out(plan, plan.tasks[name]) for name in tasks_of(task.foreach["from"]))
-    return written + persona + given + _AROUND
+    # After a bad answer the next attempt is told the reason and the answer, each cut.
+    told = 2 * SHOWN_OF_AN_ANSWER if task.retry["attempts"] > 1 or task.form.get("accept") else 0
+    return written + persona + schema + given + told + _AROUND
 
 
 def _most_put_out(plan: RunPlan, task: TaskSpec) -> int:

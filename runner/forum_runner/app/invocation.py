@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -22,8 +22,9 @@ INVOCATION = "invocation.json"
 class Invocation:
     """`workflow` is a path from `root`. The script is kept as it was, and by its file, if it is not the workflow's own.
 
-    `answers_from` and `base` are the directories of earlier runs: one that answers, and one that results are from, of
-    the tasks `among`, or of all.
+    `inputs`, `inputs_file` and `selected` are what the command was given, secrets left out. `answers_from` and `base`
+    are the directories of earlier runs: one that answers, and one that results are from, of the tasks `among`, or of
+    all.
     """
 
     root: Path
@@ -33,12 +34,17 @@ class Invocation:
     answers_from: Path | None = None
     base: Path | None = None
     among: frozenset[str] | None = None
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    inputs_file: Path | None = None
+    selected: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def encoded(self) -> bytes:
         paths = {"root": self.root, "script": self.script, "answers_from": self.answers_from, "base": self.base}
+        paths["inputs_file"] = self.inputs_file
         written = {name: None if path is None else str(path) for name, path in paths.items()}
         among = None if self.among is None else sorted(self.among)
-        form = {**written, "among": among, "workflow": self.workflow, "answers": self.answers}
+        form: dict[str, Any] = {**written, "among": among, "workflow": self.workflow, "answers": self.answers}
+        form |= {"inputs": dict(self.inputs), "selected": {name: list(tasks) for name, tasks in self.selected.items()}}
         return json.dumps(form, indent=1, ensure_ascii=False).encode()
 
 
@@ -47,7 +53,10 @@ def read_invocation(directory: Path) -> Invocation:
         form = orjson.loads((directory / INVOCATION).read_bytes())
         root, script, answers_from, base = (_path(form[name]) for name in ("root", "script", "answers_from", "base"))
         among = None if form["among"] is None else frozenset(form["among"])
-        return Invocation(Path(root or ""), str(form["workflow"]), form["answers"], script, answers_from, base, among)
+        return Invocation(
+            Path(root or ""), str(form["workflow"]), form["answers"], script, answers_from, base, among,
+            dict(form["inputs"]), _path(form["inputs_file"]), dict(form["selected"]),
+        )  # fmt: skip
     except FileNotFoundError:
         raise UsageError(f"'{directory}' has no {INVOCATION}, so it is not known where its files are") from None
     except (OSError, ValueError, KeyError, TypeError) as error:

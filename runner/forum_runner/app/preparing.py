@@ -11,7 +11,7 @@ from typing import Any
 
 from forum_adapters.registry import AdapterTypeError, make_adapter
 from forum_runner.app.recorded_answers import RecordedRun, recorded_run
-from forum_runner.app.workflows import Compiled
+from forum_runner.app.workflows import Compiled, Inputs
 from forum_runner.canonical import canonical
 from forum_runner.compile.narrow import Dependencies, narrow
 from forum_runner.errors import ExitCode, ForumError, UsageError
@@ -49,6 +49,15 @@ class Selected:
 
 
 @dataclass(frozen=True, slots=True)
+class Given:
+    """What a command was given beside the workflow: plain inputs, a file of inputs, the part that is wanted."""
+
+    texts: Mapping[str, str] = field(default_factory=dict)
+    file: Path | None = None
+    selected: Selected = field(default_factory=Selected)
+
+
+@dataclass(frozen=True, slots=True)
 class Prepared:
     """A wave plan and what it takes to run it.
 
@@ -68,6 +77,7 @@ class Prepared:
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     scrubbed: Mapping[str, str] = field(default_factory=dict, repr=False)
     to_reuse: frozenset[str] = frozenset()
+    given: Given = field(default_factory=lambda: Given())
 
     @property
     def stand_in(self) -> Mapping[str, Any] | None:
@@ -85,6 +95,7 @@ def prepare(
     script: str | None = None,
     answers_from: str | None = None,
     selected: Selected | None = None,
+    inputs: Inputs | None = None,
     is_complete: bool = True,
 ) -> Prepared:
     """What `run` starts with. Whatever would be missing in the middle of it is missed here."""
@@ -109,8 +120,15 @@ def prepare(
         Path(script).absolute() if script and is_scripted else None,
         None if answers_from is None else recorded_run(answers_from),
         to_reuse=to_reuse,
+        given=_given(plan, inputs or Inputs(), selected or Selected()),
     )
     return with_secrets(prepared, compiled.secrets, is_complete=is_complete)
+
+
+def _given(plan: Mapping[str, Any], inputs: Inputs, selected: Selected) -> Given:
+    """As it is kept beside the record: without secrets."""
+    plain = {name: text for name, text in inputs.texts.items() if "secret" not in plan["inputs"].get(name, {})}
+    return Given(plain, None if inputs.file is None else inputs.file.absolute(), selected)
 
 
 def with_secrets(prepared: Prepared, given: Mapping[str, Any], *, is_complete: bool = True) -> Prepared:

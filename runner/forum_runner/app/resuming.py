@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from forum_runner.app.invocation import read_invocation
-from forum_runner.app.preparing import Prepared, with_secrets
+from forum_runner.app.preparing import Given, Prepared, Selected, with_secrets
 from forum_runner.app.recorded_answers import recorded_run
 from forum_runner.app.running import Finished, Means, go_on
 from forum_runner.compile.inputs import misfit
@@ -54,7 +54,10 @@ def find_stopped(run: str, root: Path | None) -> Stopped:
         data = RecordedBodies(stream).body(opened.bodies["wave_plan"]).data
     recorded = None if known.answers_from is None else recorded_run(str(known.answers_from))
     place = _root(known.root, root)
-    prepared = Prepared(orjson.loads(data), data, place, known.workflow, known.answers, known.script, recorded)
+    selected = Selected(**{name: tuple(tasks) for name, tasks in known.selected.items()})
+    given = Given(known.inputs, known.inputs_file, selected)
+    document = orjson.loads(data)
+    prepared = Prepared(document, data, place, known.workflow, known.answers, known.script, recorded, given=given)
     return Stopped(directory, opened.data["mode"], report.status, prepared, known.base, known.among)
 
 

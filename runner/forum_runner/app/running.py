@@ -301,4 +301,9 @@ def _foreseen(name: str, settings: Mapping[str, Any]) -> Foreseen:
 def _invocation(prepared: Prepared, source: ReuseSource | None) -> Invocation:
     answers_from = None if prepared.recorded is None else prepared.recorded.directory
     base, among = (None, None) if source is None else (source.directory.absolute(), source.among)
-    return Invocation(prepared.root, prepared.workflow, prepared.answers, prepared.script, answers_from, base, among)
+    given = prepared.given
+    selected = {"only": given.selected.only, "start": given.selected.start, "until": given.selected.until}
+    return Invocation(
+        prepared.root, prepared.workflow, prepared.answers, prepared.script, answers_from, base, among, given.texts,
+        given.file, selected,
+    )  # fmt: skip

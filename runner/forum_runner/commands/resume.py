@@ -86,10 +86,13 @@ def _begin_anew(stopped: Stopped, inputs: Inputs, out: Path | None, progress: st
     from forum_runner.app.preparing import prepare
     from forum_runner.app.reusing import Reuse
     from forum_runner.app.running import Means, start
-    from forum_runner.app.workflows import compile_file
+    from forum_runner.app.workflows import Inputs, compile_file
     from forum_runner.finding import exit_code_of
 
     before = stopped.prepared
+    # What the run was given counts, unless something else is given now.
+    known = before.given.file if before.given.file is not None and before.given.file.is_file() else None
+    inputs = Inputs({**before.given.texts, **inputs.texts}, inputs.file or known)
     script = None if before.script is None else str(before.script)
     workflow = _shown(before.root / before.workflow)
     compiled = compile_file(workflow, before.root, inputs, script=script)
@@ -103,6 +106,8 @@ def _begin_anew(stopped: Stopped, inputs: Inputs, out: Path | None, progress: st
         is_scripted=before.answers is not None,
         script=script,
         answers_from=None if before.recorded is None else str(before.recorded.directory),
+        selected=before.given.selected,
+        inputs=inputs,
     )
     with Reuse(prepared, str(stopped.directory), uses_cache=False) as reuse:
         finished = start(

@@ -79,7 +79,8 @@ def command(
     selected = Selected(only, start, until)
     if base is not None and not selected.needs_base:
         raise click.UsageError("--base goes with --only or --from")
-    compiled = compile_file(file, root, read_inputs(input_texts, inputs_file), script=scripted or None)
+    inputs = read_inputs(input_texts, inputs_file)
+    compiled = compile_file(file, root, inputs, script=scripted or None)
     if compiled.report.findings and (compiled.wave_plan is None or progress != "json"):
         show_findings(compiled.report)
     if compiled.wave_plan is None:
@@ -91,6 +92,7 @@ def command(
         script=scripted,
         answers_from=answers_from,
         selected=selected,
+        inputs=inputs,
         is_complete=not dry_run,
     )
     among = prepared.to_reuse if selected.needs_base else None

@@ -29,7 +29,7 @@ _JUDGE = (
     "Judge whether a result meets its criteria. Look at each criterion by itself. The verdict is `pass` only if every "
     "one is met, and `fail` otherwise; the ground says in a few sentences why, and where."
 )
-_SHOWN_OF_AN_ANSWER = 8_000
+SHOWN_OF_AN_ANSWER = 8_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,9 +225,9 @@ def _delimited(name: str, origin: str, kept: bytes, whole: int) -> str:
 
 
 def _mended(feedback: Feedback) -> str:
-    shown = feedback.answer[:_SHOWN_OF_AN_ANSWER].decode(errors="ignore").encode()
+    shown = feedback.answer[:SHOWN_OF_AN_ANSWER].decode(errors="ignore").encode()
     reason = feedback.reason.encode(errors="replace")
-    kept = reason[:_SHOWN_OF_AN_ANSWER].decode(errors="ignore").encode()
+    kept = reason[:SHOWN_OF_AN_ANSWER].decode(errors="ignore").encode()
     return "\n\n".join(
         (
             "An earlier answer was not accepted. Here are the reason and the answer; do better.",

@@ -8,7 +8,8 @@ from dataclasses import asdict, is_dataclass
 from typing import Any, Protocol
 
 from forum_runner.finding import visible
-from forum_runner.report.amounts import money
+from forum_runner.report import counted
+from forum_runner.report.amounts import money, span
 from forum_runner.report.table import table
 
 _FATES = {"run": "runs", "reuse": "reused", "later": "after others", "skip": "skipped"}
@@ -57,7 +58,10 @@ class Forecast(Protocol):
 def render_forecast(found: Forecast) -> str:
     rows: list[tuple[str, ...]] = [("wave", "task", "agent", "adapter", "", "calls", "tokens", "cost")]
     rows += [_row(task) for task in found.tasks[:_SHOWN_TASKS]]
-    lines = [f"{visible(found.name)}: {len(found.tasks):,} tasks in {found.waves:,} waves; nothing is run", ""]
+    lines = [
+        f"{visible(found.name)}: {counted(len(found.tasks), 'task')} in {counted(found.waves, 'wave')}; nothing is run",
+        "",
+    ]
     lines += table(rows, right={5, 6, 7})
     if len(found.tasks) > _SHOWN_TASKS:
         lines.append(f"... and {len(found.tasks) - _SHOWN_TASKS:,} more")
@@ -92,7 +96,7 @@ def _amounts(amounts: Mapping[str, int]) -> str:
             is_money = name == "micro_usd"
             parts.append(money(amounts[name]) if is_money else f"{amounts[name]:,} {name.replace('_', ' ')}")
     if "wall_ms" in amounts:
-        parts.append(f"{amounts['wall_ms'] / 1_000:,g} s")
+        parts.append(span(amounts["wall_ms"]))
     return ", ".join(parts)
 
 

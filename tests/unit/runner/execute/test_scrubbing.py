@@ -145,3 +145,36 @@ def test_variables_that_the_policy_names_are_scrubbed(monkeypatch: pytest.Monkey
     plan = plan_of({"a": WORK}, policy={"privacy": {"scrub_env": ["DEPLOY_TOKEN", "NOT_SET"]}})
 
     assert with_secrets(prepared(plan), {}).scrubbed == {"DEPLOY_TOKEN": "hunter2"}
+
+
+LONG = "sk-" + "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ" + "/+=" + "z" * 20
+
+
+@pytest.mark.requirement("RUN-SECRET-001")
+@pytest.mark.parametrize(
+    "written",
+    [
+        base64.encodebytes(LONG.encode()),
+        json.dumps(base64.encodebytes(LONG.encode()).decode()).encode(),
+        "".join(f"%{byte:02X}" for byte in LONG.encode()).encode(),
+        "".join(f"%{byte:02x}" for byte in LONG.encode()).encode(),
+        LONG.encode().hex().upper().encode(),
+    ],
+    ids=["wrapped", "wrapped in JSON", "every byte escaped", "every byte escaped, in lower case", "hexadecimal"],
+)
+def test_a_long_secret_is_found_however_it_is_written(written: bytes) -> None:
+    scrubbed = Scrubber({"KEY": LONG}).data(b"before " + written + b" after")
+
+    assert b"scrubbed: KEY" in scrubbed
+    assert not any(part in scrubbed for part in (written[:24], written[-24:-4]))
+
+
+@pytest.mark.requirement("RUN-SECRET-001")
+def test_what_is_left_of_a_secret_where_a_text_was_cut_is_taken_off() -> None:
+    failure = Failure(ErrorKind.OUTPUT_LIMIT, "too long")
+    errors = b"x " + LONG[:30].encode() + b"\n[99 bytes left out]\n" + LONG[40:].encode() + b" y"
+
+    reply = Scrubber({"KEY": LONG}).reply(Reply(b"a " + LONG[:50].encode(), failure, stderr=errors))
+
+    assert reply.content == b"a [scrubbed]"
+    assert reply.stderr == b"x [scrubbed]\n[99 bytes left out]\n[scrubbed] y"
