@@ -35,6 +35,17 @@ def is_value(run: Run, value: Value, body: Body) -> bool:
         return True
 
 
+def can_be_made(run: Run, value: Value) -> bool:
+    """Whether there is a value, as far as it can be said."""
+    try:
+        if set(value) == {"task"}:
+            _output(run, value["task"])
+            return True
+        return canonical.depth_of(_make(run, value)) <= canonical.MAX_DEPTH
+    except (NoValue, Unsettled):
+        return False
+
+
 def has_digest(run: Run, body: Body, digest: str) -> bool:
     """Whether the body's bytes have the digest, as far as it can be said."""
     try:

@@ -34,6 +34,18 @@ def is_value(state: RunState, value: Mapping[str, Any], body: Reference) -> bool
         return False
 
 
+def can_be_made(state: RunState, value: Mapping[str, Any]) -> bool:
+    """Whether there is a value at all, for all that can be read."""
+    try:
+        if value.keys() == {"task"}:
+            _output(state, value["task"])
+        else:
+            canonical(_evaluate(state, value))
+    except (_Unknown, _Impossible, CanonicalError):
+        return False
+    return True
+
+
 def read_items(state: RunState, body: Reference) -> list[Any] | None:
     """The list that a foreach was expanded from, or None if it cannot be read; a ValueError if it is no list."""
     try:

@@ -7,7 +7,6 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given
 
 from forum_adapters.base import ErrorKind, Failure
@@ -295,9 +294,6 @@ def test_a_task_some_of_whose_instances_were_done_when_the_run_stopped_is_cancel
     assert run.outcome == Outcome("failed")
 
 
-@pytest.mark.xfail(
-    strict=True, reason="LEDGER-REPLAY-017 asks a passed run for every output, and no value can be made for this one"
-)
 def test_a_passed_run_may_lack_an_output_that_cannot_be_made(tmp_path: Path) -> None:
     """A part of a list of instances, of which there are none: a used plan's output makes such values."""
     tasks: dict[str, Form] = {
