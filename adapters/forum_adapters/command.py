@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from forum_adapters.base import Attempt, ErrorKind, Executable, Failure, Limits, Reply, Site
-from forum_adapters.executable import CannotStart, Fingerprints, find_program
-from forum_adapters.process_keeper import Keeper
-from forum_adapters.process_run import Outcome, ProgramRun
-from forum_adapters.process_warden import Request
+from forum_adapters.programs.executable import CannotStart, Fingerprints, find_program
+from forum_adapters.programs.process_keeper import Keeper
+from forum_adapters.programs.process_run import Outcome, ProgramRun
+from forum_adapters.programs.process_warden import Request
 
 # Between SIGTERM and SIGKILL.
 TERM_GRACE_S = 2.0

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from forum_adapters.base import Attempt, Usage
-from forum_adapters.dialect import a_list, a_text, an_object, malformed, read_document, schema_of, text_of_blocks
-from forum_adapters.draft import Draft, usage_of
-from forum_adapters.event_stream import Event
-from forum_adapters.model_server import ModelServer
+from forum_adapters.models.dialect import a_list, a_text, an_object, malformed, read_document, schema_of, text_of_blocks
+from forum_adapters.models.draft import Draft, usage_of
+from forum_adapters.models.event_stream import Event
+from forum_adapters.models.model_server import ModelServer
 
 _END = b"[DONE]"
 

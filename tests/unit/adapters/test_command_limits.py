@@ -8,7 +8,7 @@ import pytest
 
 from forum_adapters import command
 from forum_adapters.base import ErrorKind, Failure
-from forum_adapters.output_capture import FirstAndLastBytes, FirstBytes
+from forum_adapters.programs.output_capture import FirstAndLastBytes, FirstBytes
 from unit.adapters.command_programs import PATIENCE_S, attempt, await_end, new_mark, python, reply_to, shell
 
 ROOT = Path(__file__).parents[3]

@@ -165,7 +165,7 @@ asyncio.run(adapter.close())
 def test_where_orphans_are_not_adopted_the_process_group_is_ended() -> None:
     mark = new_mark()
     code = """
-from forum_adapters.process_tree import ProcessTree, Wakeup
+from forum_adapters.programs.process_tree import ProcessTree, Wakeup
 wakeup = Wakeup()
 argv = shell("trap '' TERM; sh -c 'echo ready; sleep 600; :' $1 & wait", sys.argv[1])
 source, sink = os.pipe()

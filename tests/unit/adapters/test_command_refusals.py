@@ -10,7 +10,7 @@ import pytest
 
 from forum_adapters.base import ErrorKind, Executable, Failure, Reply
 from forum_adapters.command import CommandAdapter
-from forum_adapters.executable import CannotStart, Fingerprints, find_program
+from forum_adapters.programs.executable import CannotStart, Fingerprints, find_program
 from unit.adapters.command_programs import WITH_PATH, attempt, reply_to, shell
 
 

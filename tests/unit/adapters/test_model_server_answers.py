@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from forum_adapters.anthropic import Messages
 from forum_adapters.base import Adapter, ErrorKind, Failure, Usage
-from forum_adapters.dialect import Dialect
-from forum_adapters.draft import Draft
-from forum_adapters.failures import CallFailed
+from forum_adapters.models.dialect import Dialect
+from forum_adapters.models.draft import Draft
+from forum_adapters.models.failures import CallFailed
 from forum_adapters.openai import ChatCompletions
 from servers.asking import adapter_for, ask_at
 from servers.faulty import FaultyServer, does, says

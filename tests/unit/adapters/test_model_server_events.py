@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forum_adapters.event_stream import Event, EventReader
+from forum_adapters.models.event_stream import Event, EventReader
 
 LINES = st.one_of(
     st.sampled_from([b"", b"data", b"data:", b"data: ", b"event: ping", b": comment", b"id: 7", b"retry: 10"]),

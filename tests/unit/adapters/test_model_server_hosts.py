@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forum_adapters.base import ErrorKind
-from forum_adapters.hosts import is_allowed, is_same_place
+from forum_adapters.models.hosts import is_allowed, is_same_place
 from forum_runner.compile.permissions import is_host_allowed
 from servers.asking import ask_at, attempt
 from servers.faulty import FaultyServer

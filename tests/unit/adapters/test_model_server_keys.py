@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forum_adapters.base import ErrorKind
-from forum_adapters.credentials import Secret
+from forum_adapters.models.credentials import Secret
 from servers.asking import adapter_for, ask, ask_at
 from servers.faulty import Cut, FaultyServer, does, gives_the_key_away, says
 from servers.formats import Format

@@ -105,7 +105,7 @@ def test_a_probe_misses_what_the_roster_does_not_give() -> None:
 
 
 def test_a_probe_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("forum_adapters.model_server._PROBE_S", 0.2)
+    monkeypatch.setattr("forum_adapters.models.model_server._PROBE_S", 0.2)
     with FaultyServer() as server:
         server.will(does(Pause(60)))
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forum_adapters.base import ErrorKind, Failure, Prompt
-from forum_adapters.failures import kind_of_error, kind_of_status, retry_after_ms, told_by, told_by_body
+from forum_adapters.models.failures import kind_of_error, kind_of_status, retry_after_ms, told_by, told_by_body
 from servers.asking import adapter_for, ask, ask_at, attempt
 from servers.faulty import Cut, FaultyServer, Pause, does, refuses, says
 from servers.formats import Format
@@ -232,7 +232,7 @@ def test_an_error_whose_body_is_cut_off_is_still_that_error() -> None:
 
 
 def test_an_error_whose_body_does_not_come_is_still_that_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("forum_adapters.exchange._MAX_ERROR_S", 0.2)
+    monkeypatch.setattr("forum_adapters.models.exchange._MAX_ERROR_S", 0.2)
     with FaultyServer() as server:
         server.will(does(head(503, {"content-length": "100"}) + b"the engine is", Pause(60)))
         reply = ask_at(Format.OPENAI, server.base_url)

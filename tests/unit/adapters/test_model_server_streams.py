@@ -168,7 +168,7 @@ def test_an_event_that_is_no_object_is_malformed(format_: Format, data: bytes) -
 
 @pytest.mark.parametrize("format_", Format)
 def test_a_connection_is_used_again(format_: Format, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("forum_adapters.model_server._IDLE_S", 600)
+    monkeypatch.setattr("forum_adapters.models.model_server._IDLE_S", 600)
     with FaultyServer() as server:
         adapter = adapter_for(format_, server.base_url, stream=False)
 

@@ -20,7 +20,7 @@ formats = pytest.mark.parametrize("format_", Format)
 def tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ssl.SSLContext:
     """The server's side of a trusted connection."""
     server, client = contexts(tmp_path)
-    monkeypatch.setattr("forum_adapters.model_server._trust", lambda: client)
+    monkeypatch.setattr("forum_adapters.models.model_server._trust", lambda: client)
     return server
 
 
@@ -37,7 +37,7 @@ def test_a_server_that_nobody_vouches_for_hears_nothing(format_: Format, tmp_pat
 
 @formats
 def test_a_connection_is_used_again(format_: Format, tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("forum_adapters.model_server._IDLE_S", 600)
+    monkeypatch.setattr("forum_adapters.models.model_server._IDLE_S", 600)
     with FaultyServer(tls=tls) as server:
         adapter = adapter_for(format_, server.base_url, stream=False)
 

@@ -11,7 +11,7 @@ from http import HTTPStatus
 from typing import Any
 
 from forum_adapters.base import ErrorKind, Failure
-from forum_adapters.document import read_json
+from forum_adapters.models.document import read_json
 
 _MAX_WAIT_MS = 3_600_000
 _LAST_STATUS = 599

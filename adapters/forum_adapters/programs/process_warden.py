@@ -21,7 +21,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 
-from forum_adapters.process_tree import ProcessTree, Wakeup, adopt_orphans, kill_strays
+from forum_adapters.programs.process_tree import ProcessTree, Wakeup, adopt_orphans, kill_strays
 
 _LENGTH_BYTES = 4
 _MOST_FILES = 3

@@ -11,12 +11,12 @@ from datetime import UTC, datetime
 import httpx
 
 from forum_adapters.base import ErrorKind, Limits
-from forum_adapters.bounded_body import read_pieces
-from forum_adapters.dialect import Dialect, read_document
-from forum_adapters.draft import Draft
-from forum_adapters.event_stream import Event, EventReader
-from forum_adapters.failures import CallFailed, kind_of_status, retry_after_ms, told_by_body
-from forum_adapters.hosts import is_same_place, shown
+from forum_adapters.models.bounded_body import read_pieces
+from forum_adapters.models.dialect import Dialect, read_document
+from forum_adapters.models.draft import Draft
+from forum_adapters.models.event_stream import Event, EventReader
+from forum_adapters.models.failures import CallFailed, kind_of_status, retry_after_ms, told_by_body
+from forum_adapters.models.hosts import is_same_place, shown
 
 _MAX_ERROR_BYTES = 65_536
 _MAX_ERROR_S = 2

@@ -13,9 +13,9 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 
 from forum_adapters.base import ErrorKind, Limits
-from forum_adapters.output_capture import FirstAndLastBytes, FirstBytes
-from forum_adapters.process_keeper import Keeper
-from forum_adapters.process_warden import Request
+from forum_adapters.programs.output_capture import FirstAndLastBytes, FirstBytes
+from forum_adapters.programs.process_keeper import Keeper
+from forum_adapters.programs.process_warden import Request
 
 _CHUNK_BYTES = 65536
 _LARGEST_PIPE_BYTES = 1 << 20

@@ -10,8 +10,8 @@ import sys
 import weakref
 from pathlib import Path
 
-_PACKAGE_FOLDER = str(Path(__file__).parents[1])
-_START = "import sys; sys.path.append(sys.argv[1]); from forum_adapters.process_warden import main; main()"
+_PACKAGE_FOLDER = str(Path(__file__).parents[2])
+_START = "import sys; sys.path.append(sys.argv[1]); from forum_adapters.programs.process_warden import main; main()"
 # What the interpreter may need to find its libraries. The keeper has no use for anything else, secrets least of all.
 _LOADER_PREFIXES = ("LD_", "DYLD_")
 

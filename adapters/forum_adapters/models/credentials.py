@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from urllib.parse import quote, quote_plus
 
 from forum_adapters.base import ErrorKind
-from forum_adapters.failures import CallFailed
+from forum_adapters.models.failures import CallFailed
 
 _SCRUBBED = "[scrubbed]"
 _FITS_HEADER = re.compile(r"[!-~]+")

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Iterator
 import httpx
 
 from forum_adapters.base import ErrorKind
-from forum_adapters.failures import CallFailed
+from forum_adapters.models.failures import CallFailed
 
 _PIECE_BYTES = 65_536
 # Either of the two containers that HTTP knows: gzip, and the zlib one that it calls deflate.

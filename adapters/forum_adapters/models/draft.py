@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from forum_adapters.base import ErrorKind, Usage
-from forum_adapters.failures import CallFailed
+from forum_adapters.models.failures import CallFailed
 
 _MAX_COUNT = 2**53 - 1
 _FINISHES: Mapping[str, ErrorKind | None] = {

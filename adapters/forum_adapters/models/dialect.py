@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from forum_adapters.base import Attempt, ErrorKind, Usage
-from forum_adapters.document import read_json
-from forum_adapters.draft import Draft
-from forum_adapters.event_stream import Event
-from forum_adapters.failures import CallFailed, kind_of_error, told_by
+from forum_adapters.models.document import read_json
+from forum_adapters.models.draft import Draft
+from forum_adapters.models.event_stream import Event
+from forum_adapters.models.failures import CallFailed, kind_of_error, told_by
 
 
 class Dialect(Protocol):

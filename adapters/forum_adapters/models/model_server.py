@@ -15,13 +15,13 @@ from typing import Any
 import httpx
 
 from forum_adapters.base import Attempt, ErrorKind, Failure, Reply, Usage
-from forum_adapters.credentials import Secret, read_key
-from forum_adapters.dialect import Dialect, schema_of
-from forum_adapters.draft import Draft
-from forum_adapters.exchange import Call, ask, unreachable
-from forum_adapters.failures import CallFailed
-from forum_adapters.hosts import is_allowed, shown
-from forum_adapters.lanes import Lanes
+from forum_adapters.models.credentials import Secret, read_key
+from forum_adapters.models.dialect import Dialect, schema_of
+from forum_adapters.models.draft import Draft
+from forum_adapters.models.exchange import Call, ask, unreachable
+from forum_adapters.models.failures import CallFailed
+from forum_adapters.models.hosts import is_allowed, shown
+from forum_adapters.models.lanes import Lanes
 
 _HEADERS = {"user-agent": "forum", "content-type": "application/json", "accept-encoding": "identity"}
 # Shorter than the 5 s after which common servers close an idle connection, lest a call be sent into a closing one.

@@ -1,0 +1,1 @@
+"""What the adapters for model servers share: one question over HTTP, however the server writes its answer."""
