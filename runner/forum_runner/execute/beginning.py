@@ -96,12 +96,15 @@ def _condition_holds(m: Machine, unit: Unit) -> bool:
 def _expand(m: Machine, unit: Unit, foreach: Mapping[str, Any]) -> None:
     try:
         items = make_value(foreach["from"], m.state)
-    except Unmakeable:
-        ending.fail(m, unit, "expects")
+    except Unmakeable as error:
+        ending.fail(m, unit, "expects", f"the items cannot be made: {error}")
         return
     listed = Output(items).value
-    if not isinstance(listed, list) or len(listed) > foreach["max"]:
-        ending.fail(m, unit, "expects")
+    if not isinstance(listed, list):
+        ending.fail(m, unit, "expects", "the items are no list")
+        return
+    if len(listed) > foreach["max"]:
+        ending.fail(m, unit, "expects", f"there are {len(listed)} items, and at most {foreach['max']} are allowed")
         return
     if unit.is_sensitive:
         items = items._replace(is_sensitive=True)
@@ -116,7 +119,6 @@ def prepare(m: Machine, unit: Unit) -> bool:
     """Hands over the data and finds an agent. False: the unit could not begin, and has ended."""
     task = unit.task
     if (task.edges or task.foreach is not None) and not _deliver(m, unit):
-        ending.fail(m, unit, "expects")
         return False
     if unit.agent is None:
         found = route(m.plan, task)
@@ -126,6 +128,7 @@ def prepare(m: Machine, unit: Unit) -> bool:
 
 
 def _deliver(m: Machine, unit: Unit) -> bool:
+    """False: something is not what the plan expects, and the unit has ended."""
     task = unit.task
     for edge in task.edges:
         if edge.name in unit.given:
@@ -133,11 +136,13 @@ def _deliver(m: Machine, unit: Unit) -> bool:
             continue
         try:
             value = make_value(edge.value, m.state)
-        except Unmakeable:
+        except Unmakeable as error:
+            ending.fail(m, unit, "expects", f"what is to come as '{edge.name}' cannot be made: {error}")
             return False
-        if edge.expects:
-            looked_at = Output(value).value
-            if not all(m.schemas.fits(digest, looked_at) for digest in edge.expects):
+        for digest in edge.expects:
+            misfit = m.schemas.misfit(digest, Output(value).value)
+            if misfit is not None:
+                ending.fail(m, unit, "expects", f"what comes as '{edge.name}' is not what is expected: {misfit}")
                 return False
         last = max(m.state.unit(name).ended or 0 for name in tasks_of(edge.value))
         _hand_over(m, unit, edge.name, value, last)

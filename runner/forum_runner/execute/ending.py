@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from forum_runner.canonical import canonical
 from forum_runner.execute.budgets import WALL, Shortage
 from forum_runner.execute.events import Cancel
 from forum_runner.execute.plan import TaskSpec
 from forum_runner.execute.unit import Unit
 from forum_runner.execute.values import Unmakeable, make_value
+from forum_runner.ledger.body import JSON, Body
 from forum_runner.ledger.replay.plan import tasks_of
 
 if TYPE_CHECKING:
@@ -38,18 +40,19 @@ def stop_at_wall(m: Machine) -> None:
             end(m, unit, "stopped", "budget")
 
 
-def fail(m: Machine, unit: Unit, reason: str) -> None:
-    end(m, unit, "tolerated" if "allow_failure" in unit.task.form else "failed", reason)
+def fail(m: Machine, unit: Unit, reason: str, message: str | None = None) -> None:
+    end(m, unit, "tolerated" if "allow_failure" in unit.task.form else "failed", reason, message)
 
 
-def end(m: Machine, unit: Unit, state: str, reason: str | None) -> None:
-    data = (
-        {"task": unit.name, "state": state} if reason is None else {"task": unit.name, "state": state, "reason": reason}
-    )
+def end(m: Machine, unit: Unit, state: str, reason: str | None, message: str | None = None) -> None:
+    data = {"task": unit.name, "state": state}
+    if reason is not None:
+        data["reason"] = reason
+    bodies = {} if message is None else {"detail": Body(canonical({"message": message}), JSON, unit.is_sensitive)}
     seqs = {seq for seq in (unit.closed if unit.closed is not None else unit.cause,) if seq is not None}
     if unit.gate is not None and unit.gate.decided_seq is not None and not unit.has_begun:
         seqs.add(unit.gate.decided_seq)
-    m.tell("task.ended", data, causes=sorted(seqs))
+    m.tell("task.ended", data, bodies, sorted(seqs))
     if unit.index is not None:
         end_template(m, unit.task)
 

@@ -89,7 +89,7 @@ def make_value(value: Mapping[str, Any], outputs: Outputs) -> Body:
     try:
         return Body(canonical(_evaluate(value, outputs, read)), JSON, is_sensitive)
     except CanonicalError as error:
-        raise Unmakeable(str(error)) from error
+        raise Unmakeable("it has no canonical form") from error
 
 
 def look_at(value: Mapping[str, Any], outputs: Outputs) -> Any:

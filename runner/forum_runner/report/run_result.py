@@ -23,7 +23,10 @@ from forum_runner.report.amounts import between, shown
 from forum_runner.report.run_commands import question_of, run_argument
 
 # Lines are canonical, so these bytes tell the kind without reading the line.
-_TOLD = re.compile(rb'"kind":"(?:task\.finished|task\.lost|verdict\.given|verdict\.lost|gate\.opened|run\.[a-z]+)"')
+_TOLD = re.compile(
+    rb'"kind":"(?:task\.finished|task\.lost|verdict\.given|verdict\.lost|gate\.opened|run\.[a-z]+)"'
+    rb'|"detail":.*"kind":"task\.ended"'
+)
 _WENT_WELL = re.compile(rb'"(?:status":"ok|verdict":"pass)"')
 _NO_FAILURE = ("ok", "cancelled")
 _MAX_DETAILS = 200
@@ -224,6 +227,8 @@ def _failure_kind(entry: ReadEntry) -> str:
         return f"check {amount(entry.data, 'check') + 1:,} {shown(error) if error else verdict}"
     if entry.kind == "task.lost":
         return "lost"
+    if entry.kind == "task.ended":
+        return shown(text(entry.data, "reason") or "?")
     status = entry.data.get("exit_status")
     exited = f" (exit {status})" if type(status) is int and status else ""
     return shown(text(entry.data, "error") or text(entry.data, "status") or "?") + exited
