@@ -113,3 +113,28 @@ def test_a_broken_cache_is_no_reason_to_stop(folder: Folder) -> None:
             path.write_bytes(b"\xff{")
 
     assert ran(folder) == {"kept", "fresh"}
+
+
+def test_a_task_that_a_secret_is_put_into_is_never_taken_from_another_run(tmp_path: Path) -> None:
+    folder = Folder(tmp_path / "other")
+    secret = {"who": {"type": "string", "secret": True}}
+    folder.write({"a": sh("echo ${{ inputs.who }} | tr a-z A-Z", **TASK)}, inputs=secret, outputs={"a": "a"})
+
+    folder.run("--input", "who=alice", out="first")
+    folder.run("--input", "who=bobby", out="second")
+
+    assert set(folder.started("second")) == {"a"}
+    assert folder.read("second/outputs/a.txt") == "BOBBY"
+
+
+def test_prepared_results_are_not_taken_for_real_ones(tmp_path: Path) -> None:
+    folder = Folder(tmp_path / "other")
+    answers = [{"task": "a", "output": "FAKE"}, {"task": "b", "output": "FAKE"}]
+    folder.write({"a": sh("echo real"), "b": sh("cat", needs=["a"])}, outputs={"b": "b"}, answers=answers)
+    folder.run("--scripted", out="scripted")
+
+    ended = folder.run("--from", "b", "--base", "scripted", out="live")
+
+    assert ended.code == 2
+    assert "it is scripted, and this one is live" in ended.err
+    assert not (folder.path / "live").exists()

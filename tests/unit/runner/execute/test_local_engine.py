@@ -1,0 +1,120 @@
+"""The engine of this process holds up nobody, whatever an adapter does."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from forum_adapters.base import Attempt, ErrorKind, Failure, Limits, Prompt, Reply, Usage
+from forum_runner.execute import local_engine
+from forum_runner.execute.events import Lost, Replied
+from forum_runner.execute.local_engine import LocalEngine
+
+LIMITS = Limits(timeout_ms=60_000, max_output_bytes=10)
+ATTEMPT = Attempt("run/1", "run", "task", 1, "own", {}, Prompt(text="do it"), LIMITS, agent="worker")
+
+
+class Own:
+    """An adapter of somebody else."""
+
+    def __init__(self, gives: Any) -> None:
+        self._gives = gives
+
+    async def answer(self, attempt: Attempt) -> Any:
+        return await self._gives(attempt) if callable(self._gives) else self._gives
+
+    async def probe(self) -> str | None:
+        return None
+
+    async def close(self) -> None:
+        raise RuntimeError("it does not want to")
+
+
+def reported(gives: Any, *, is_cancelled: bool = False) -> Replied | Lost:
+    async def report() -> Replied | Lost:
+        def make(_name: str, _settings: Mapping[str, Any]) -> Any:
+            return Own(gives)
+
+        engine, woken = LocalEngine(make), asyncio.Event()
+        engine.attach(woken.set)
+        engine.begin(ATTEMPT)
+        await asyncio.sleep(0)
+        if is_cancelled:
+            engine.cancel(ATTEMPT.id)
+        await woken.wait()
+        found = engine.reports()
+        await engine.close()
+        assert len(found) == 1
+        return found[0]
+
+    return asyncio.run(report())
+
+
+def failure_of(gives: Any) -> Failure | None:
+    found = reported(gives)
+    assert isinstance(found, Replied)
+    return found.reply.failure
+
+
+@pytest.mark.parametrize(
+    ("gives", "message"),
+    [
+        (None, "the adapter gave back a NoneType, and not a Reply"),
+        (Reply("text"), "the adapter gave back a Reply whose content or stderr is not bytes"),  # type: ignore[arg-type]
+        (
+            Reply(failure=Failure("odd")),  # type: ignore[arg-type]
+            "the adapter gave back a Failure of the kind 'odd', which is no ErrorKind",
+        ),
+        (Reply(usage=Usage(-1)), "the adapter gave back a Usage that is not whole numbers of tokens"),
+        (Reply(exit_status=2**70), f"the adapter gave back the exit status {2**70}"),
+    ],
+)
+def test_what_is_no_reply_is_the_adapters_failure(gives: Any, message: str) -> None:
+    assert failure_of(gives) == Failure(ErrorKind.INTERNAL, message)
+
+
+def test_an_exception_is_the_adapters_failure() -> None:
+    async def fails(_attempt: Attempt) -> Reply:
+        raise ValueError("no")
+
+    assert failure_of(fails) == Failure(ErrorKind.INTERNAL, "the adapter failed: ValueError: no")
+
+
+def test_an_answer_beyond_its_limit_is_cut() -> None:
+    found = reported(Reply(b"0123456789ABC"))
+
+    assert isinstance(found, Replied)
+    assert found.reply.content == b"0123456789"
+    assert found.reply.failure == Failure(ErrorKind.OUTPUT_LIMIT, "the answer has more than 10 bytes")
+
+
+def test_a_call_that_is_cancelled_says_so() -> None:
+    async def waits(_attempt: Attempt) -> Reply:
+        await asyncio.sleep(3_600)
+        return Reply()
+
+    found = reported(waits, is_cancelled=True)
+
+    assert found == Replied("run/1", Reply(failure=Failure(ErrorKind.CANCELLED, "it was cancelled")))
+
+
+def test_an_adapter_that_cancels_itself_has_failed() -> None:
+    async def cancels(_attempt: Attempt) -> Reply:
+        raise asyncio.CancelledError
+
+    assert failure_of(cancels) == Failure(ErrorKind.INTERNAL, "the adapter cancelled itself")
+
+
+def test_a_call_that_does_not_let_itself_be_cancelled_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_engine, "_PATIENCE_S", 0.05)
+
+    async def swallows(_attempt: Attempt) -> Reply:
+        for _ in range(3):
+            try:
+                await asyncio.sleep(0.5)
+            except asyncio.CancelledError:
+                continue
+        return Reply(b"late")
+
+    assert reported(swallows, is_cancelled=True) == Lost("run/1")
