@@ -154,7 +154,7 @@ def _failure(program: str, outcome: Outcome, attempt: Attempt) -> Failure | None
                 ErrorKind.OUTPUT_LIMIT, f"'{program}' wrote more than {attempt.limits.max_output_bytes} bytes"
             )
         case ErrorKind.CANCELLED:
-            return Failure(ErrorKind.CANCELLED, f"'{program}' was ended: its adapter was closed")
+            return Failure(ErrorKind.CANCELLED, f"'{program}' was ended, as it was asked to be")
     if outcome.broken is not None:
         return Failure(ErrorKind.INTERNAL, f"lost track of '{program}': {outcome.broken}")
     if outcome.exit_status is None:

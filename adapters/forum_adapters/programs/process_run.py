@@ -89,16 +89,13 @@ class ProgramRun:
             self._stdin = _Feed(self._loop, sink, memoryview(stdin), lambda: os.close(sink))
 
     async def outcome(self) -> Outcome:
-        cancelled: asyncio.CancelledError | None = None
+        """A cancellation ends the tree, and is told like any other end: what the program did until then is not lost."""
         while not self._done.done():
             try:
                 await asyncio.shield(self._done)
-            except asyncio.CancelledError as error:
+            except asyncio.CancelledError:
                 # However often it is cancelled: whoever comes back from here can rely on it that nothing is left.
-                cancelled = error
                 self.stop(ErrorKind.CANCELLED)
-        if cancelled is not None:
-            raise cancelled
         return self._told()
 
     def stop(self, why: ErrorKind) -> None:
