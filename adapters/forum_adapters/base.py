@@ -159,7 +159,8 @@ class Adapter(Protocol):
     """A connection, made once for each adapter of the roster by its type: `Type(name, settings)`.
 
     `answer` never raises for what the other side did: that is a `Failure`. It is cancelled like any coroutine, may then
-    still tell what came until then (a `Failure` of the kind `cancelled`), and leaves nothing running behind. `probe` says why calls would fail, or None if the other side answers.
+    still tell what came until then (a `Failure` of the kind `cancelled`), and leaves nothing running behind. `probe`
+    says why calls would fail, or None if the other side answers.
     """
 
     async def answer(self, attempt: Attempt) -> Reply: ...
