@@ -112,14 +112,6 @@ class Unit:
         return self.attempts > 0 or self.reused
 
     @property
-    def holds(self) -> bool:
-        """Whether its result may be handed on: reused, or an attempt that is ok and passed every check."""
-        if self.reused:
-            return True
-        is_ok = self.ending is not None and self.ending.status == "ok"
-        return is_ok and self.checks_passed == len(self.task.accept)
-
-    @property
     def told(self) -> Feedback | None:
         """Why the last answer was not good enough, if there was one."""
         return self.feedback or (self.ending.feedback if self.ending is not None else None)
