@@ -133,3 +133,13 @@ def test_an_input_without_a_value_does_not_matter(folder: Folder) -> None:
     folder.write({"a": sh("echo ${{ inputs.word }} ${{ inputs.token }}")}, inputs=inputs)
 
     assert folder.forum("doctor", "workflow.yaml").code == 0
+
+
+def test_a_program_that_is_not_there_is_told_before_anything_runs(folder: Folder) -> None:
+    task = {"agent": "operator", "run": ["no-such-program", "x"]}
+    folder.write({"a": task}, policy={"allow": {"commands": ["no-such-program"], "env": ["PATH", "KEY"]}})
+
+    ended = folder.forum("doctor", "workflow.yaml")
+
+    assert ended.code == 1, ended
+    assert "no-such-program not found" in ended.out

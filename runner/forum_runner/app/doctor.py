@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import platform
-from collections.abc import Mapping
+import shutil
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -37,18 +38,31 @@ class Health:
     versions: Mapping[str, str | None]
     types: Mapping[str, str]
     adapters: tuple[AdapterState, ...]
+    programs: Mapping[str, str | None] = field(default_factory=dict)
 
     @property
     def is_well(self) -> bool:
-        return all(self.versions.values()) and all(adapter.is_well for adapter in self.adapters)
+        """Whether everything is installed, every program is found, and every adapter answers."""
+        found = (*self.versions.values(), *self.programs.values())
+        return all(found) and all(adapter.is_well for adapter in self.adapters)
 
 
 def examine(plan: Mapping[str, Any] | None) -> Health:
     """Looks at what is installed, and asks each adapter of a wave plan whether its other side answers."""
     versions: dict[str, str | None] = {"forum": __version__, "Python": platform.python_version()}
     versions |= {library: _version(library) for library in _LIBRARIES}
-    states = () if plan is None else asyncio.run(_examine(plan))
-    return Health(versions, known_types(), states)
+    if plan is None:
+        return Health(versions, known_types(), ())
+    programs = {name: shutil.which(name) for name in sorted(_programs(plan)) if "/" not in name}
+    return Health(versions, known_types(), asyncio.run(_examine(plan)), programs)
+
+
+def _programs(plan: Mapping[str, Any]) -> Iterator[str]:
+    """The programs that tasks, checks and adapters name. The first word of a command is always literal."""
+    for task in plan["tasks"].values():
+        commands = [task.get("run"), *(check.get("command") for check in task.get("accept", ()))]
+        yield from (command[0][0] for command in commands if command)
+    yield from (settings["argv"][0] for settings in plan["adapters"].values() if settings.get("argv"))
 
 
 def _version(library: str) -> str | None:

@@ -23,7 +23,7 @@ def command(file: str | None, root: Path | None, as_json: bool) -> int:
     """Say what is installed, which types of adapters there are and, for the workflow FILE, which of its adapters answer
     and which credentials are set. Values are never shown.
 
-    Exits 0 if all is well, 1 if an adapter does not answer, and 8 if a credential is not set.
+    Exits 0 if all is well, 1 if a program is not found or an adapter does not answer, and 8 if a credential is not set.
     """
     from forum_runner.app.doctor import examine
     from forum_runner.app.workflows import Inputs, compile_file
@@ -66,6 +66,9 @@ def _described(health: Health) -> str:
     lines += [f"  {name:<14} {found or 'missing'}" for name, found in health.versions.items()]
     lines.append("types of adapters")
     lines += [f"  {name:<14} {origin}" for name, origin in sorted(health.types.items())]
+    if health.programs:
+        lines.append("programs of the workflow")
+    lines += [f"  {visible(name):<14} {found or 'not found'}" for name, found in health.programs.items()]
     if health.adapters:
         lines.append("adapters of the workflow")
     for item in health.adapters:

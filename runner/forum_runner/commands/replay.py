@@ -21,6 +21,7 @@ def command(run: str, as_json: bool) -> int:
     it is the same as far as an unfinished run goes.
     """
     from forum_runner.app.retelling import ASSUMED, CHECKED, replay
+    from forum_runner.report import counted
 
     found = replay(run)
     retold = found.retold
@@ -41,7 +42,8 @@ def command(run: str, as_json: bool) -> int:
         say(_told(retold.divergence.seq, retold.divergence.recorded, retold.divergence.told), newline=False)
         return code
     what = "all" if code == ExitCode.OK else "an unfinished run:"
-    say(f"the same: {what} {retold.entries:,} entries, {retold.calls:,} recorded answers")
+    answers = counted(retold.calls, "recorded answer")
+    say(f"the same: {what} {retold.entries:,} entries, {answers}")
     for title, lines in (("checked", CHECKED), ("assumed", ASSUMED)):
         say(title)
         for line in lines:
