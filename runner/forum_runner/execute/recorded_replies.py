@@ -95,15 +95,16 @@ def _verdict(entry: ReadEntry, bodies: Bodies) -> Reply:
     content = bodies["reply"].data if "reply" in bodies else b""
     ground = bodies["ground"].data if "ground" in bodies else b""
     said = ground.decode()
+    detail = orjson.loads(bodies["detail"].data) if "detail" in bodies else {}
+    retry_after_ms = detail.get("retry_after_ms")
     if entry.data["verdict"] == "none":
         kind = ErrorKind(entry.data["error"])
         is_read = kind.is_answer and content and said.startswith(_OWN_WORDS)
-        detail = orjson.loads(bodies["detail"].data) if "detail" in bodies else {}
-        failed = Failure(kind, said, detail.get("retry_after_ms"))
+        failed = Failure(kind, said, retry_after_ms)
         return Reply(content, None if is_read else failed, usage=counted)
     if entry.data["by"] == "agent":
         return Reply(content, usage=counted)
     # A command's ground is what it wrote to its two outputs, one after the other.
     errors = ground[len(content) + 1 :] if content else ground
-    failure = None if entry.data["verdict"] == "pass" else Failure(ErrorKind.EXIT_STATUS, said)
+    failure = None if entry.data["verdict"] == "pass" else Failure(ErrorKind.EXIT_STATUS, said, retry_after_ms)
     return Reply(content, failure, stderr=errors)

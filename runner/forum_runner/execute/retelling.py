@@ -107,9 +107,8 @@ class Retelling:
             machine.state.apply(entry.kind, now_us, entry.data, self._bodies.of(entry))
             self._at += 1
             return None
-        if self._is_taken_up_here():
-            resumed = next(item for item in self._entries[self._at :] if item.kind == "run.resumed")
-            self._context = replace(self._context, implementation=resumed.data["implementation"])
+        if entry.kind == "run.resumed":
+            self._context = replace(self._context, implementation=entry.data["implementation"])
             self._machine = self._restored()
             return self._compare(self._machine.resume(now_us))
         if not machine.is_pausing and self._was_interrupted():
@@ -136,15 +135,6 @@ class Retelling:
                 return later
         return entry
 
-    def _is_taken_up_here(self) -> bool:
-        """Whether a process goes on here: deadlines that have passed are told before it says so."""
-        for entry in self._entries[self._at :]:
-            if entry.kind == "run.resumed":
-                return True
-            if entry.kind != "gate.decided" or _is_by_a_person(entry):
-                return False
-        return False
-
     def _is_cut_off_here(self) -> bool:
         """Whether the process was killed here: nothing follows, or only what another one wrote that went on."""
         for entry in self._entries[self._at :]:
@@ -163,6 +153,8 @@ class Retelling:
                 return bool(entry.data["reason"] == "interrupted")
             if entry.kind in ("run.resumed", *_FOREIGN):
                 break
+            if entry.kind == "gate.decided" and not _is_by_a_person(entry):
+                continue  # It came due at the moment of the interrupt.
             if entry.kind not in _CLOSING or entry.data.get("by") == "schema":
                 return False
             has_cancelled = has_cancelled or entry.data.get("status") == "cancelled"
