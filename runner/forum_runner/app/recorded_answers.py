@@ -11,9 +11,8 @@ from forum_adapters.base import Adapter, Attempt, Foreseen, Prompt, Reply
 from forum_runner.errors import UsageError
 from forum_runner.execute.recorded_replies import recorded_calls
 from forum_runner.execute.restore import read_entries
+from forum_runner.execute.verified_run import WITHOUT_SEAL, verified_run
 from forum_runner.ledger.source import find_ledger
-from forum_runner.ledger.verification.report import DamagedLedgerError, Verdict
-from forum_runner.ledger.verification.verifier import Request, verify
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,17 +24,12 @@ class RecordedRun:
 
 def recorded_run(given: str) -> RecordedRun:
     """The calls of a run whose ledger holds. Nobody is asked, so nobody is waited for."""
-    source = find_ledger(given)
-    if source.directory is None:
-        raise UsageError(f"'{source.name}' is only a ledger: answers are taken from a run directory")
-    report = verify(source, Request(levels=frozenset({1, 2, 3, 4})))
-    if report.verdict is Verdict.INVALID:
-        raise DamagedLedgerError(source.name, report.findings[0])
-    opened = next(read_entries(source.directory), None)
+    directory, _ = verified_run(find_ledger(given), "answers are taken from a run directory", WITHOUT_SEAL)
+    opened = next(read_entries(directory), None)
     if opened is None or "wave_plan" not in opened.bodies:
-        raise UsageError(f"'{source.directory}' is not the run of a plan")
-    calls = [{**call, "latency_ms": 0} for call in recorded_calls(source.directory)]
-    return RecordedRun(source.directory.absolute(), opened.run, calls)
+        raise UsageError(f"'{directory}' is not the run of a plan")
+    calls = [{**call, "latency_ms": 0} for call in recorded_calls(directory)]
+    return RecordedRun(directory.absolute(), opened.run, calls)
 
 
 class AsRecorded:

@@ -16,10 +16,9 @@ from forum_runner.app.running import Finished, Means, go_on
 from forum_runner.compile.inputs import misfit
 from forum_runner.errors import UsageError
 from forum_runner.execute.restore import RecordedBodies, read_entries
+from forum_runner.execute.verified_run import verified_run
 from forum_runner.ledger.layout import BODIES
 from forum_runner.ledger.source import find_ledger
-from forum_runner.ledger.verification.report import DamagedLedgerError, Verdict
-from forum_runner.ledger.verification.verifier import Request, verify
 from forum_runner.model import Schema
 
 
@@ -38,13 +37,7 @@ class Stopped:
 
 def find_stopped(run: str, root: Path | None) -> Stopped:
     """Verifies first: a ledger that does not hold is not gone on with."""
-    source = find_ledger(run)
-    directory = source.directory
-    if directory is None:
-        raise UsageError(f"'{source.name}' is only a ledger: going on needs the run directory")
-    report = verify(source, Request(levels=frozenset({1, 2, 3, 4, 5})))
-    if report.verdict is Verdict.INVALID:
-        raise DamagedLedgerError(source.name, report.findings[0])
+    directory, report = verified_run(find_ledger(run), "going on needs the run directory")
     opened = next(read_entries(directory), None)
     if opened is None or "wave_plan" not in opened.bodies:
         raise UsageError(f"'{directory}' is not the run of a plan")

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from forum_runner.errors import UsageError
 from forum_runner.execute.retelling import Retelling, Retold
+from forum_runner.execute.verified_run import verified_run
 from forum_runner.ledger.source import find_ledger
-from forum_runner.ledger.verification.report import DamagedLedgerError, Verdict, VerifyReport
-from forum_runner.ledger.verification.verifier import verify
+from forum_runner.ledger.verification.report import VerifyReport
 
 CHECKED = (
     "what was handed over, and under which conditions tasks began",
@@ -39,14 +39,10 @@ class Replayed:
 def replay(run: str) -> Replayed:
     """Re-executes a run under the recorded answers, clock and ids, and compares every entry."""
     source = find_ledger(run)
-    if source.directory is None:
-        raise UsageError(f"'{source.name}' is only a ledger: a run is told again from its run directory")
-    report = verify(source)
-    if report.verdict is Verdict.INVALID:
-        raise DamagedLedgerError(source.name, report.findings[0])
+    directory, report = verified_run(source, "a run is told again from its run directory")
     if report.redacted:
         raise UsageError("bodies of the run were redacted, so it cannot be told again")
-    retelling = Retelling(source.directory)
+    retelling = Retelling(directory)
     try:
         return Replayed(source.name, report, retelling.tell())
     finally:

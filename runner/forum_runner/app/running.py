@@ -36,6 +36,7 @@ from forum_runner.ledger.files import Durability
 from forum_runner.ledger.run_id import new_run_id
 from forum_runner.ledger.source import RUNS
 from forum_runner.ledger.writer import IMPLEMENTATION, LedgerBrokenError, LedgerWriter, random_salt
+from forum_runner.model import Allow
 from forum_runner.progress import Progress
 from forum_runner.progress.silence import Silence
 
@@ -215,7 +216,7 @@ def _context(prepared: Prepared, mode: _Mode, means: Means) -> Context:
     plan = prepared.wave_plan
     allow = plan["policy"]["allow"]
     settings: dict[str, Mapping[str, Any]] = dict(plan["adapters"])
-    env = ["HOME", "LANG", "LC_ALL", "PATH", "TMPDIR", "TZ"] if "*" in allow["env"] else allow["env"]
+    env = list(Allow().env) if "*" in allow["env"] else allow["env"]
     check_settings: Mapping[str, Any] = {"type": "command", "env": env}
     if (stand_in := prepared.stand_in) is not None:
         settings = dict.fromkeys(settings, stand_in)

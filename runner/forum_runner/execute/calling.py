@@ -11,7 +11,7 @@ from forum_runner.execute.budgets import NO_PRICES, WALL, Ceiling, Shortage, fit
 from forum_runner.execute.events import Begin
 from forum_runner.execute.prompts import recorded, size_of
 from forum_runner.execute.rendering import check_without_secrets, edited_for, render, render_check, without_secrets
-from forum_runner.execute.state import body_digest, timeout_of
+from forum_runner.execute.state import DEFAULT_TIMEOUT_MS, body_digest, timeout_of
 from forum_runner.execute.unit import Unit
 from forum_runner.ledger.body import JSON, Body
 
@@ -143,7 +143,7 @@ def _wanted(settings: Mapping[str, Any], prompt: Prompt) -> Ceiling:
 
 def most_of(settings: Mapping[str, Any], prompt_bytes: int) -> Ceiling:
     """What a call with a prompt of so many bytes may take."""
-    timeout_ms = int(settings.get("timeout_ms", 600_000))
+    timeout_ms = int(settings.get("timeout_ms", DEFAULT_TIMEOUT_MS))
     prices = prices_in(settings.get("prices"))
     if settings["type"] == "command":
         max_bytes = settings.get("max_output_bytes", DEFAULT_OUTPUT_BYTES)

@@ -18,14 +18,13 @@ from forum_runner.execute.plan import RunPlan
 from forum_runner.execute.restore import RecordedBodies, read_entries
 from forum_runner.execute.unit import Unit
 from forum_runner.execute.values import RecordedBody
+from forum_runner.execute.verified_run import WITHOUT_SEAL, verified_run
 from forum_runner.ledger.layout import BODIES, LEDGER
 from forum_runner.ledger.source import LedgerSource
-from forum_runner.ledger.verification.report import DamagedLedgerError, Verdict
-from forum_runner.ledger.verification.verifier import Request, verify
+from forum_runner.ledger.verification.report import DamagedLedgerError
 from forum_runner.write_file import write_file
 
 CACHE = Path(".forum/cache")
-_CHECKED = frozenset({1, 2, 3, 4})
 _FIELDS = ("instruction", "run", "output", "done_when", "accept")
 
 
@@ -44,12 +43,7 @@ class EarlierRun:
     """A run whose ledger holds. Its archive stays open, as bodies are read when they are needed."""
 
     def __init__(self, source: LedgerSource) -> None:
-        directory = source.directory
-        if directory is None:
-            raise UsageError(f"'{source.name}' is only a ledger: results are taken from a run directory")
-        report = verify(source, Request(levels=_CHECKED))
-        if report.verdict is Verdict.INVALID:
-            raise DamagedLedgerError(source.name, report.findings[0])
+        directory, report = verified_run(source, "results are taken from a run directory", WITHOUT_SEAL)
         self.directory = directory
         self.head = report.head
         self.results: dict[str, EarlierResult] = {}

@@ -20,8 +20,8 @@ from forum_runner.execute.unit import Call, Ending, Gate, Unit
 from forum_runner.execute.values import Output, StoredBytes, Unmakeable, bytes_left
 from forum_runner.ledger.body import Body
 from forum_runner.ledger.clock import read_time
+from forum_runner.ledger.writer import NO_COUNTS
 
-STATES = ("passed", "failed", "tolerated", "skipped", "stopped", "refused", "cancelled")
 # After these nothing that was to come after the task is begun, whatever the policy says.
 _REFUSED = "refused"
 
@@ -56,7 +56,7 @@ class RunState:
             name: Unit(name, task) for name, task in plan.tasks.items() if task.foreach is not None
         }
         self.waiting_for = {name: len(task.depends_on) for name, task in plan.tasks.items()}
-        self.counts = dict.fromkeys(STATES, 0)
+        self.counts = dict(NO_COUNTS)
         self.ended = 0
         self.calls: dict[str, Unit] = {}
         self.waves_opened = 0
@@ -345,7 +345,7 @@ class RunState:
 
 _OK = Ending("ok")
 _ANSWERED = frozenset(kind.value for kind in ErrorKind if kind.is_answer)
-_COMMAND_TIMEOUT_MS = 600_000
+DEFAULT_TIMEOUT_MS = 600_000
 
 _APPLIERS: dict[str, Callable[[RunState, int, int, Data, Bodies], None]] = {
     "run.opened": RunState._opened,
@@ -389,5 +389,5 @@ def _content_digest(body: StoredBytes) -> str:
 def timeout_of(plan: RunPlan, adapter: str | None) -> int:
     """How long one call may take: the adapter's own limit, or a command's."""
     if adapter is None:
-        return _COMMAND_TIMEOUT_MS
-    return int(plan.adapters[adapter].get("timeout_ms", _COMMAND_TIMEOUT_MS))
+        return DEFAULT_TIMEOUT_MS
+    return int(plan.adapters[adapter].get("timeout_ms", DEFAULT_TIMEOUT_MS))
