@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from forum_adapters.base import Attempt, ErrorKind, Failure, Reply
+from forum_adapters.foreseeing import Foreseeing
 from forum_adapters.kept import Kept
 
 _MAX_LISTED = 10
@@ -22,7 +22,7 @@ _Call = Mapping[str, Any]
 _Recorded = dict[str, dict[tuple[int, int | None], list[_Call]]]
 
 
-class ReplayAdapter:
+class ReplayAdapter(Foreseeing):
     """`settings["recorded"]` lists the calls: `task`, `attempt`, `check`, `agent`, `prompt`, `latency_ms`, `reply`.
 
     What was not recorded of a prompt (`system`, `text`, `argv`, `stdin`) is absent, and not compared. Of several
@@ -43,18 +43,6 @@ class ReplayAdapter:
             if next(_differences(call, attempt), None) is None:
                 return call["reply"], call["latency_ms"]
         return _miss(_differing(calls[-1], attempt)), 0
-
-    async def answer(self, attempt: Attempt) -> Reply:
-        reply, latency_ms = self.foresee(attempt)
-        if latency_ms:
-            await asyncio.sleep(latency_ms / 1_000)
-        return reply
-
-    async def probe(self) -> str | None:
-        return None
-
-    async def close(self) -> None:
-        return None
 
 
 def _by_place(calls: Sequence[_Call]) -> _Recorded:

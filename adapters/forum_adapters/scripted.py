@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from forum_adapters.base import Attempt, ErrorKind, Failure, Reply
+from forum_adapters.foreseeing import Foreseeing
 from forum_adapters.kept import Kept
 from forum_adapters.script import Answer, Script, is_command_check, stands_in
 
@@ -17,7 +17,7 @@ _MAX_SHOWN = 200
 _MAX_NEAR = 3
 
 
-class ScriptedAdapter:
+class ScriptedAdapter(Foreseeing):
     """`settings["answers"]` holds the script; an attempt that carries answers of its own is answered from those."""
 
     def __init__(self, name: str, settings: Mapping[str, Any]) -> None:
@@ -38,18 +38,6 @@ class ScriptedAdapter:
         if len(reply.content) > limits.max_output_bytes:
             return _cut(reply, limits.max_output_bytes), answer.latency_ms
         return reply, answer.latency_ms
-
-    async def answer(self, attempt: Attempt) -> Reply:
-        reply, latency_ms = self.foresee(attempt)
-        if latency_ms:
-            await asyncio.sleep(latency_ms / 1_000)
-        return reply
-
-    async def probe(self) -> str | None:
-        return None
-
-    async def close(self) -> None:
-        return None
 
 
 def _cut(reply: Reply, max_bytes: int) -> Reply:

@@ -12,7 +12,7 @@ from forum_runner.app.running import ReuseSource
 from forum_runner.errors import UsageError
 from forum_runner.execute.machine import Reusable
 from forum_runner.execute.plan import RunPlan
-from forum_runner.execute.prompts import holds_secret
+from forum_runner.execute.prompts import holds_secret, texts_of
 from forum_runner.execute.restore import mode_of, workflow_of
 from forum_runner.execute.reusing import Cache, Comparison, EarlierRun
 from forum_runner.execute.unit import Unit
@@ -117,10 +117,8 @@ class Reuse:
 
 def _uses_secret(unit: Unit) -> bool:
     """A secret is in no fingerprint: it could be told from it."""
-    form = unit.task.form
-    texts = [form.get("instruction", ()), *form.get("run", ()), *form.get("done_when", ())]
     commands = [argument for check in unit.task.accept for argument in check.get("command", ())]
-    return holds_secret([*texts, *commands])
+    return holds_secret([*texts_of(unit.task.form), *commands])
 
 
 def _last_run(prepared: Prepared) -> str:

@@ -90,6 +90,11 @@ def shown(body: StoredBytes) -> bytes:
     return text.encode()
 
 
+def texts_of(form: Mapping[str, Any]) -> list[Parts]:
+    """The texts of a task that its prompts are made of."""
+    return [form.get("instruction", ()), *form.get("run", ()), *form.get("done_when", ())]
+
+
 def holds_secret(parts: Sequence[Parts]) -> bool:
     return any(isinstance(part, dict) and "secret" in part for text in parts for part in text)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from forum_adapters.base import Prompt
-from forum_runner.execute.prompts import Renderer, Work, for_program, holds_secret
+from forum_runner.execute.prompts import Renderer, Work, for_program, holds_secret, texts_of
 from forum_runner.execute.unit import Unit
 
 if TYPE_CHECKING:
@@ -51,9 +51,7 @@ def without_secrets(m: Machine, unit: Unit, prompt: Prompt) -> Prompt:
     """The prompt as it is recorded: where the plan puts a secret, its name stands."""
     if not m.context.secrets:
         return prompt
-    form = unit.task.form
-    texts = [form.get("instruction", ()), *form.get("run", ()), *form.get("done_when", ())]
-    return render(m, m.recording, unit) if holds_secret(texts) else prompt
+    return render(m, m.recording, unit) if holds_secret(texts_of(unit.task.form)) else prompt
 
 
 def render_check(m: Machine, renderer: Renderer, unit: Unit) -> Prompt:
