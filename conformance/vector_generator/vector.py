@@ -1,0 +1,28 @@
+"""One vector, before it is a folder: what `case.json` says, and its files."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """`request` and `expected` name files relative to the vector's folder."""
+
+    id: str
+    """Area and name: `ledger/cut-tail`."""
+    title: str
+    """One sentence: what is the case, and why it is as it is."""
+    role: str
+    requirements: tuple[str, ...]
+    request: Mapping[str, Any]
+    expected: Mapping[str, Any]
+    made_sure: str
+    """How the expectation was made sure of, by something else than the program that made it."""
+    level: int | None = None
+    """Of `verify`: the level that the vector is about."""
+    derived_from: str | None = None
+    """The id of the positive vector that a negative one is a mutation of."""
+    mutation: str | None = None
+    """What was changed in it: one thing."""
+    files: Mapping[str, bytes] = field(default_factory=dict)
