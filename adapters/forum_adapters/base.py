@@ -2,14 +2,16 @@
 
 An attempt is a value: it holds all that one call needs, can be pickled, and be carried out in another process or on
 another machine. Credentials are not in it, only the names of the variables that hold them.
+
+What is made for every call is a tuple with names: these are made several times as fast as frozen dataclasses.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 
 class ErrorKind(StrEnum):
@@ -59,8 +61,7 @@ _TRANSIENT = frozenset(
 _ANSWERS = frozenset({ErrorKind.MALFORMED, ErrorKind.SCHEMA_MISMATCH})
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(NamedTuple):
     """What is asked. A model gets `system` and `text`; a program is `argv`, and reads `stdin`.
 
     `output_schema` is the JSON Schema of the answer; without one the answer is text.
@@ -73,8 +74,7 @@ class Prompt:
     output_schema: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """What the call may take at most. Each is enforced while it happens. `max_tokens` is 0 for a plain program.
 
     `is_final`: the time is all that a budget leaves. Whatever it takes to end the call is part of it.
@@ -95,8 +95,10 @@ class Site:
     hosts: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+_HERE = Site()
+
+
+class Attempt(NamedTuple):
     """One call for one task. `check` is the number of the acceptance check that it makes; None: it does the work."""
 
     id: str
@@ -109,11 +111,10 @@ class Attempt:
     limits: Limits
     agent: str | None = None
     check: int | None = None
-    site: Site = field(default_factory=Site)
+    site: Site = _HERE
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(NamedTuple):
     """One shape for all providers: `input_tokens` counts cached ones too, `cached_input_tokens` says how many."""
 
     input_tokens: int = 0
@@ -136,8 +137,7 @@ class Executable:
     digest: str
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     """How a call ended. `content` is what came, whole or, with a failure, as far as it came.
 
     Without `usage` nobody counted, and the call is charged all that was reserved for it. `exit_status` is negative for

@@ -108,6 +108,8 @@ def means(make: MakeAdapter) -> Means:
 
 def run(plan: Path, out: Path, make: MakeAdapter) -> Cost:
     prepared = load(plan)
+    # As the graphs of the others are built before time is taken.
+    assert prepared.plan.tasks
     return cost(lambda: start(prepared, means(make), out=out))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from forum_adapters.anthropic import AnthropicAdapter
@@ -37,7 +36,7 @@ def attempt(prompt: Prompt = PROMPT, limits: Limits = LIMITS, hosts: tuple[str, 
 
 
 def limits(**changed: Any) -> Limits:
-    return replace(LIMITS, **changed)
+    return LIMITS._replace(**changed)
 
 
 def ask(adapter: Adapter, asked: Attempt | None = None) -> Reply:

@@ -51,7 +51,7 @@ class Forecast:
 
 
 def forecast(prepared: Prepared, reuse: Reuse) -> Forecast:
-    plan = RunPlan(prepared.wave_plan)
+    plan = prepared.plan
     fates = _fates(prepared, reuse)
     tasks = tuple(_task(plan, task, fates.get(task.id, ("later", None))) for task in plan.tasks.values())
     counted = [task for task in tasks if task.fate != "reuse"]

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from forum_runner.app.workflows import Compiled, Inputs
 from forum_runner.canonical import canonical
 from forum_runner.compile.narrow import Dependencies, narrow
 from forum_runner.errors import ExitCode, ForumError, UsageError
+from forum_runner.execute.plan import RunPlan
 from forum_runner.execute.scrubbing import LEAST_CHARACTERS, Scrubber
 
 # The fields of adapters that name variables.
@@ -57,7 +59,8 @@ class Given:
     selected: Selected = field(default_factory=Selected)
 
 
-@dataclass(frozen=True, slots=True)
+# Without slots: `plan` is kept once it was made.
+@dataclass(frozen=True)
 class Prepared:
     """A wave plan and what it takes to run it.
 
@@ -78,6 +81,11 @@ class Prepared:
     scrubbed: Mapping[str, str] = field(default_factory=dict, repr=False)
     to_reuse: frozenset[str] = frozenset()
     given: Given = field(default_factory=lambda: Given())
+
+    @cached_property
+    def plan(self) -> RunPlan:
+        """The wave plan as the machine sees it."""
+        return RunPlan(self.wave_plan)
 
     @property
     def stand_in(self) -> Mapping[str, Any] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -62,4 +62,4 @@ class AsRecorded:
             asked.stdin.replace(own.encode(), self._run.encode()),
             asked.output_schema,
         )
-        return replace(attempt, prompt=prompt)
+        return attempt._replace(prompt=prompt)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from forum_adapters.base import Attempt, Limits, Prompt
 from forum_runner.execute import beginning, closing, ending
 from forum_runner.execute.budgets import NO_PRICES, WALL, Ceiling, Shortage, fit, prices_in
-from forum_runner.execute.events import Begin
 from forum_runner.execute.prompts import recorded, size_of
 from forum_runner.execute.rendering import check_without_secrets, edited_for, render, render_check, without_secrets
 from forum_runner.execute.state import DEFAULT_TIMEOUT_MS, body_digest, timeout_of
@@ -85,8 +84,10 @@ def _causes_of_an_attempt(unit: Unit) -> list[int]:
     if unit.attempts:
         return [] if unit.closed is None else [unit.closed]
     decided = None if unit.gate is None else unit.gate.decided_seq
-    seqs = (unit.cause if unit.delivered is None else unit.delivered, decided)
-    return sorted({seq for seq in seqs if seq is not None})
+    ground = unit.cause if unit.delivered is None else unit.delivered
+    if decided is None:
+        return [] if ground is None else [ground]
+    return [decided] if ground is None else sorted({ground, decided})
 
 
 def _check(m: Machine, unit: Unit) -> None:
@@ -132,7 +133,7 @@ def _begin(
         call.id, m.context.run, unit.name, unit.attempts, adapter, settings, prompt, limits, agent, call.check,
         m.context.site,
     )  # fmt: skip
-    m.command(Begin(attempt))
+    m.begin(attempt)
 
 
 def _wanted(settings: Mapping[str, Any], prompt: Prompt) -> Ceiling:

@@ -65,15 +65,16 @@ def make_room(m: Machine) -> None:
 
 def _finish(m: Machine, unit: Unit, call: Call, reply: Reply) -> None:
     usage, is_measured = usage_of(m.plan, call, reply, m.now_us)
-    data: dict[str, Any] = {"task": unit.name, "attempt": call.attempt}
+    data: dict[str, Any] = {
+        "task": unit.name, "attempt": call.attempt, "status": "ok", "usage": usage, "measured": is_measured,
+    }  # fmt: skip
     bodies: dict[str, StoredBytes] = {}
     output: Body | Failure = reply.failure or _read(m, unit, reply.content)
     if isinstance(output, Failure):
         is_cancelled = output.kind is ErrorKind.CANCELLED
         data |= {"status": "cancelled"} if is_cancelled else {"status": "error", "error": str(output.kind)}
-        reply = Reply(**{**_fields(reply), "failure": output})
+        reply = reply._replace(failure=output)
     else:
-        data["status"] = "ok"
         bodies["output"] = output
     is_sensitive = unit.is_sensitive
     if reply.content and (isinstance(output, Failure) or output.data != reply.content):
@@ -87,13 +88,8 @@ def _finish(m: Machine, unit: Unit, call: Call, reply: Reply) -> None:
         data["exit_status"] = reply.exit_status
     if reply.executable is not None:
         data["executable"] = reply.executable.digest
-    data |= {"usage": usage, "measured": is_measured}
     seq = m.tell("task.finished", data, bodies, [call.seq], _actor(call))
     _tell_excess(m, unit, call, usage, seq)
-
-
-def _fields(reply: Reply) -> dict[str, Any]:
-    return {name: getattr(reply, name) for name in reply.__slots__}
 
 
 def _detail(reply: Reply) -> dict[str, Any]:

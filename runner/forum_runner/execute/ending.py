@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from forum_runner.canonical import canonical
 from forum_runner.execute.budgets import WALL, Shortage
-from forum_runner.execute.events import Cancel
 from forum_runner.execute.plan import TaskSpec
 from forum_runner.execute.unit import Unit
 from forum_runner.execute.values import Unmakeable, make_value
@@ -34,7 +33,7 @@ def stop_at_wall(m: Machine) -> None:
     used = m.state.active_ms(m.now_us)
     m.tell("budget.stopped", {"scope": "run", "amount": "wall_ms", "limit": limit, "used": used, "needed": 0})
     for call in m.state.calls:
-        m.command(Cancel(call))
+        m.cancel(call)
     for unit in (*m.begun, *m.short, *m.waiting()):
         if unit.state is None and unit.call is None and unit.has_begun:
             end(m, unit, "stopped", "budget")
@@ -49,10 +48,11 @@ def end(m: Machine, unit: Unit, state: str, reason: str | None, message: str | N
     if reason is not None:
         data["reason"] = reason
     bodies = {} if message is None else {"detail": Body(canonical({"message": message}), JSON, unit.is_sensitive)}
-    seqs = {seq for seq in (unit.closed if unit.closed is not None else unit.cause,) if seq is not None}
+    last = unit.closed if unit.closed is not None else unit.cause
+    causes = [] if last is None else [last]
     if unit.gate is not None and unit.gate.decided_seq is not None and not unit.has_begun:
-        seqs.add(unit.gate.decided_seq)
-    m.tell("task.ended", data, bodies, sorted(seqs))
+        causes = sorted({*causes, unit.gate.decided_seq})
+    m.tell("task.ended", data, bodies, causes)
     if unit.index is not None:
         end_template(m, unit.task)
 

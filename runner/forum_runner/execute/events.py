@@ -10,8 +10,7 @@ from forum_adapters.base import Attempt, Reply
 from forum_runner.execute.values import StoredBytes
 
 
-@dataclass(frozen=True, slots=True)
-class Replied:
+class Replied(NamedTuple):
     """A call ended."""
 
     call: str
@@ -48,8 +47,7 @@ class Told(NamedTuple):
     actor: str
 
 
-@dataclass(frozen=True, slots=True)
-class Begin:
+class Begin(NamedTuple):
     """A call is to be made: its intent is on record."""
 
     attempt: Attempt

@@ -66,7 +66,7 @@ class LiveDriver:
                 if next(self._rounds) % _ROUNDS == 0:
                     await asyncio.sleep(0)
                 commands: list[Command] = []
-                for event in await self._events():
+                for event in self._happened() or await self._events():
                     commands += self._handle(event)
                 await self._perform(commands)
             return self._machine.outcome
@@ -88,7 +88,10 @@ class LiveDriver:
 
     async def _perform(self, commands: list[Command]) -> None:
         """Entries of all that happened together are written together, and before anything is done because of them."""
-        await self._record.commit_together()
+        if self._record.waits_for_disk:
+            await self._record.commit_together()
+        else:
+            self._record.commit()
         for command in commands:
             if isinstance(command, Begin):
                 self._engine.begin(command.attempt)
@@ -96,19 +99,24 @@ class LiveDriver:
                 self._engine.cancel(command.call)
 
     async def _events(self) -> list[Event]:
-        """What happened since, at least one thing."""
-        while True:
-            events: list[Event] = list(self._engine.reports())
-            due_us = self._machine.next_wake_us()
-            if due_us is not None and due_us <= self._now():
-                events.append(TimePassed())
-            if self._is_interrupted and not self._machine.is_pausing:
-                events.append(Interrupted())
-            if events:
-                return events
-            await self._wait(due_us)
+        """What happens next, at least one thing."""
+        events: list[Event] = []
+        while not events:
+            await self._wait()
+            events = self._happened()
+        return events
 
-    async def _wait(self, due_us: int | None) -> None:
+    def _happened(self) -> list[Event]:
+        events: list[Event] = list(self._engine.reports())
+        due_us = self._machine.next_wake_us()
+        if due_us is not None and due_us <= self._now():
+            events.append(TimePassed())
+        if self._is_interrupted and not self._machine.is_pausing:
+            events.append(Interrupted())
+        return events
+
+    async def _wait(self) -> None:
+        due_us = self._machine.next_wake_us()
         timer = None
         if due_us is not None:
             self._tell_wait(due_us)

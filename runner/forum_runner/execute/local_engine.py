@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from heapq import heappop, heappush
 from typing import Any
 
@@ -158,7 +157,7 @@ def _checked(reply: object, limits: Limits) -> Reply:
     if len(reply.content) <= limits.max_output_bytes:
         return reply
     failure = Failure(ErrorKind.OUTPUT_LIMIT, f"the answer has more than {limits.max_output_bytes:,} bytes")
-    return replace(reply, content=reply.content[: limits.max_output_bytes], failure=failure)
+    return reply._replace(content=reply.content[: limits.max_output_bytes], failure=failure)
 
 
 def _problem_with(reply: object) -> str | None:
@@ -176,8 +175,10 @@ def _problem_with(reply: object) -> str | None:
 
 
 def _counts(usage: Usage) -> bool:
-    counts = (usage.input_tokens, usage.cached_input_tokens, usage.output_tokens)
-    return all(type(count) is int and 0 <= count <= MAX_INTEGER for count in counts)
+    sent, cached, made = usage
+    if type(sent) is not int or type(cached) is not int or type(made) is not int:
+        return False
+    return min(sent, cached, made) >= 0 and max(sent, cached, made) <= MAX_INTEGER
 
 
 def _failed(error: BaseException) -> Reply:

@@ -13,7 +13,7 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import Any, NamedTuple
 
-from forum_adapters.base import Site
+from forum_adapters.base import Attempt, Site
 from forum_runner.execute import beginning, calling, closing, ending
 from forum_runner.execute.answers import Schemas
 from forum_runner.execute.events import Begin, Cancel, Command, Event, Interrupted, Lost, Outcome, Replied, Step, Told
@@ -77,6 +77,7 @@ class Machine:
         self._numbers = count()
         self._entries: list[Told] = []
         self._commands: list[Command] = []
+        self._cancels = False
         self._has_swept = False
 
     # Ways in.
@@ -136,7 +137,8 @@ class Machine:
             return Step([], [])
         self.now_us = now_us
         # What was due before goes before, whether or not somebody woke the machine for it.
-        self._look_at_the_clock()
+        if self._timers or self.wall_ms is not None:
+            self._look_at_the_clock()
         if isinstance(event, Replied):
             closing.take_reply(self, event.call, event.reply)
         elif isinstance(event, Lost):
@@ -149,11 +151,11 @@ class Machine:
 
     def next_wake_us(self) -> int | None:
         """When `TimePassed` is to be told, if nothing happens before."""
-        due = [self._timers[0][0]] if self._timers else []
-        deadline = self._deadline_us()
-        if deadline is not None and not self.state.is_out_of_time and not self.is_pausing:
-            due.append(deadline)
-        return min(due) if due else None
+        due_us = self._timers[0][0] if self._timers else None
+        if self.wall_ms is None or self.state.is_out_of_time or self.is_pausing:
+            return due_us
+        deadline_us = self._deadline_us()
+        return min((time for time in (due_us, deadline_us) if time is not None), default=None)
 
     # What the parts of the machine share.
 
@@ -168,8 +170,12 @@ class Machine:
         self._entries.append(Told(kind, data, bodies, causes, actor))
         return self.state.apply(kind, self.now_us, data, bodies)
 
-    def command(self, command: Begin | Cancel) -> None:
-        self._commands.append(command)
+    def begin(self, attempt: Attempt) -> None:
+        self._commands.append(Begin(attempt))
+
+    def cancel(self, call: str) -> None:
+        self._commands.append(Cancel(call))
+        self._cancels = True
 
     def wait(self, unit: Unit, until_us: int) -> None:
         """The unit is looked at again at that time."""
@@ -198,7 +204,8 @@ class Machine:
         self._pump()
         entries, self._entries = self._entries, []
         commands, self._commands = self._commands, []
-        if any(type(command) is Cancel for command in commands):
+        if self._cancels:
+            self._cancels = False
             # A call may have ended in the step that was to cancel it.
             calls = self.state.calls
             commands = [command for command in commands if isinstance(command, Begin) or command.call in calls]
@@ -241,7 +248,7 @@ class Machine:
 
     def _opens_wave(self) -> bool:
         state = self.state
-        if not self.plan.is_in_waves or state.wave_left > 0 or state.waves_opened >= len(self.plan.waves):
+        if state.wave_left > 0 or not self.plan.is_in_waves or state.waves_opened >= len(self.plan.waves):
             return False
         return not self.is_stopping
 
@@ -303,4 +310,4 @@ class Machine:
             return
         self.is_pausing = True
         for call in self.state.calls:
-            self.command(Cancel(call))
+            self.cancel(call)

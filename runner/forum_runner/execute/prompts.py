@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -32,8 +32,7 @@ _JUDGE = (
 SHOWN_OF_AN_ANSWER = 8_000
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(NamedTuple):
     """A value that was handed to a task: how much of it a prompt gets, where it came from, its digest."""
 
     name: str
@@ -65,8 +64,7 @@ class Feedback:
     answer: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(NamedTuple):
     """What a prompt is made of."""
 
     run: str

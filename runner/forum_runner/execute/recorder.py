@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from forum_runner.execute.events import Told
 from forum_runner.execute.scrubbing import Scrubber
@@ -13,7 +13,6 @@ from forum_runner.execute.values import StoredBytes
 from forum_runner.ledger.body import Body
 from forum_runner.ledger.writer import LedgerWriter
 
-_NO_BODIES: Mapping[str, Body] = {}
 # What most entries are of, made by the machine with the same members every time: the laws of its tests hold that they
 # fit their schemas, and a verifier looks at every one.
 _SOUND = frozenset({"task.started", "task.finished", "task.ended", "edge.delivered", "wave.opened"})
@@ -33,7 +32,10 @@ class RunClock:
 
 
 class Record(Protocol):
-    """Where a driver puts entries."""
+    """Where a driver puts entries. `waits_for_disk`: a commit takes so long that others should not have to wait."""
+
+    @property
+    def waits_for_disk(self) -> bool: ...
 
     def write(self, entries: Sequence[Told]) -> None: ...
 
@@ -53,41 +55,43 @@ class Recorder:
     def write(self, entries: Sequence[Told]) -> None:
         """Gives the entries their places. What they tell is shown when they are written."""
         for entry in entries:
-            seq = self._place(entry)
+            kind, data, bodies, causes, actor = entry
+            if kind in _SOUND and not self._scrubber.has_work:
+                # A value that is handed over or put out is made anew: it is never one of the ledger's.
+                seq = self._writer.stage_sound(kind, data, cast(Mapping[str, Body], bodies), causes, actor)
+            else:
+                seq = self._place(entry)
             if self._watch is not None:
-                self._unseen.append((seq, self._state.latest_us, entry.kind, entry.data))
+                self._unseen.append((seq, self._state.latest_us, kind, data))
 
     def _place(self, entry: Told) -> int:
-        bodies = self._scrubbed(entry.bodies) if entry.bodies else _NO_BODIES
-        if entry.kind == "run.sealed":
-            return self._writer.seal(**entry.data)
-        if entry.kind == "answer.given":
-            return self._writer.answer(entry.data["output"], bodies["value"], causes=entry.causes)
-        seq = self._writer.stage(
-            entry.kind, entry.data, bodies=bodies, causes=entry.causes, actor=entry.actor, is_sound=entry.kind in _SOUND
-        )
-        if entry.kind == "gate.opened":
-            gate = self._state.units[entry.data["task"]].gate
+        kind, data, told, causes, actor = entry
+        bodies = {name: self._scrubbed(body) for name, body in told.items()}
+        if kind == "run.sealed":
+            return self._writer.seal(**data)
+        if kind == "answer.given":
+            return self._writer.answer(data["output"], bodies["value"], causes=causes)
+        seq = self._writer.stage(kind, data, bodies=bodies, causes=causes, actor=actor)
+        if kind == "gate.opened":
+            gate = self._state.units[data["task"]].gate
             if gate is not None:
                 gate.shown = self._writer.digests_of_last()["shown"]
         return seq
 
-    def _scrubbed(self, bodies: Mapping[str, StoredBytes]) -> Mapping[str, Body]:
-        return {
-            name: self._scrubber.body(body if isinstance(body, Body) else Body(body.data, body.type, body.is_sensitive))
-            for name, body in bodies.items()
-        }
+    def _scrubbed(self, body: StoredBytes) -> Body:
+        return self._scrubber.body(body if isinstance(body, Body) else Body(body.data, body.type, body.is_sensitive))
 
     def commit(self) -> None:
         self._writer.commit()
         self._show()
 
+    @property
+    def waits_for_disk(self) -> bool:
+        return self._writer.syncs_each
+
     async def commit_together(self) -> None:
         """As `commit`; a sync of the disk does not hold up what runs beside it."""
-        if self._writer.syncs_each:
-            await asyncio.get_running_loop().run_in_executor(None, self._writer.commit)
-        else:
-            self._writer.commit()
+        await asyncio.get_running_loop().run_in_executor(None, self._writer.commit)
         self._show()
 
     def _show(self) -> None:

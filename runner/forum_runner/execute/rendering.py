@@ -34,16 +34,16 @@ def work_of(m: Machine, unit: Unit) -> Work:
     instruction = form.get("instruction", ()) if edited is None else (edited,)
     agent = unit.agent
     return Work(
-        run=m.context.run,
-        task=unit.name,
-        attempt=unit.attempts + 1,
-        persona=m.plan.agents[agent].get("persona", "") if agent is not None else "",
-        instruction=instruction,
-        argv=form.get("run", ()),
-        done_when=form.get("done_when", ()),
-        given=unit.given,
-        output_schema=m.schemas.schema(form["output"]) if "output" in form else None,
-        feedback=unit.told,
+        m.context.run,
+        unit.name,
+        unit.attempts + 1,
+        m.plan.agents[agent].get("persona", "") if agent is not None else "",
+        instruction,
+        form.get("run", ()),
+        form.get("done_when", ()),
+        unit.given,
+        m.schemas.schema(form["output"]) if "output" in form else None,
+        unit.told,
     )
 
 

@@ -6,14 +6,12 @@ import base64
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 
 from forum_adapters.base import Executable, Failure, Reply
 from forum_runner.ledger.body import Body
 
 # Anything shorter would stand in harmless text all the time.
 LEAST_CHARACTERS = 4
-_LINE_ENDS = (b"\r\n", b"\n")
 _WRAP = rb"(?:\r?\n|(?:\\r)?\\n)?"
 _CUT = b"[scrubbed]"
 # Where the middle of what a program wrote to its standard error is left out.
@@ -28,6 +26,11 @@ class Scrubber:
         long_enough.sort(key=lambda item: len(item[1]), reverse=True)
         self._patterns = [(f"[scrubbed: {name}]".encode(), _pattern(value)) for name, value in long_enough]
         self._values = [value.encode(errors="surrogatepass") for _, value in long_enough]
+
+    @property
+    def has_work(self) -> bool:
+        """Whether there is anything to keep out."""
+        return bool(self._patterns)
 
     def data(self, data: bytes) -> bytes:
         for mark, pattern in self._patterns:
@@ -58,18 +61,15 @@ class Scrubber:
     def reply(self, reply: Reply) -> Reply:
         """A reply as the machine gets it: without secrets, and without the line end that programs put last."""
         content = reply.content
-        for end in _LINE_ENDS:
-            if content.endswith(end):
-                content = content[: -len(end)]
-                break
+        if content.endswith(b"\n"):
+            content = content[: -2 if content.endswith(b"\r\n") else -1]
         if not self._patterns:
-            return reply if content is reply.content else replace(reply, content=content)
+            return reply if content is reply.content else reply._replace(content=content)
         failure, executable = reply.failure, reply.executable
         content = self.data(content)
         if failure is not None:
             content = self.cut(content, at_end=True)
-        return replace(
-            reply,
+        return reply._replace(
             content=content,
             stderr=self._errors(self.data(reply.stderr)),
             failure=failure and Failure(failure.kind, self.text(failure.message), failure.retry_after_ms),

@@ -301,7 +301,7 @@ class RunState:
         self.ended += 1
         self.last_ended = seq
         self.wave_left -= unit.task.wave == self.waves_opened - 1
-        if self._blocks_order(unit.task, state, data.get("reason")):
+        if state != "passed" and self._blocks_order(unit.task, state, data.get("reason")):
             self.blocks_order.add(name)
         for source in unit.task.read_from:
             self.readers[source] -= 1

@@ -42,8 +42,9 @@ StoredBody = tuple[bytes, str, bytes, dict[str, Any]]
 
 
 def store_plain(body: Body) -> StoredBody:
-    digest = sha256(body.data).digest()
-    return digest, PLAIN, body.data, {"bytes": len(body.data), "digest": digest.hex(), "type": body.type}
+    data, type_, _ = body
+    digest = sha256(data).digest()
+    return digest, PLAIN, data, {"bytes": len(data), "digest": digest.hex(), "type": type_}
 
 
 def store_salted(body: Body, salt: Salt) -> StoredBody:

@@ -21,24 +21,24 @@ class TimeWriter:
 
     __slots__ = ("_clock", "_latest", "_moment", "_prefix", "_second")
 
-    def __init__(self, clock: Clock | None, latest: bytes = b"") -> None:
+    def __init__(self, clock: Clock | None, latest: str = "") -> None:
         """Without a clock, by the system's. `latest` is the time of the entry before, as it stands there."""
         self._clock = clock
         self._latest = latest
         self._second = -1
         self._moment = -1
-        self._prefix = b""
+        self._prefix = ""
 
-    def now(self) -> bytes:
+    def now(self) -> str:
         moment = time.time_ns() // 1_000 if self._clock is None else self._clock()
         if moment == self._moment:
             return self._latest
         second, micro = divmod(moment, 1_000_000)
         if second != self._second:
-            self._prefix = datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S").encode()
+            self._prefix = datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
             # Last: an interrupt before it must not leave the earlier second's text in place for this one.
             self._second = second
-        written = b"%b.%06dZ" % (self._prefix, micro)
+        written = f"{self._prefix}.{micro:06d}Z"
         if written < self._latest:
             return self._latest
         self._latest = written

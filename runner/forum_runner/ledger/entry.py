@@ -18,7 +18,7 @@ from forum_runner.ledger.layout import FORMAT, MAX_CAUSES, MAX_DEPTH, MAX_LINE_B
 # closed kinds. In a string such text is harmless, and only looked at twice.
 FLOAT = re.compile(rb"\.0[,\]}]")
 _INTEGERS = frozenset({int})
-_LINE = b'{"actor":%b,"at":"%b","bodies":%b,"causes":%b,"data":%b,"kind":"%b","prev":"%b","run":"%b","seq":%d,"v":%d}'
+_SORTED = orjson.OPT_SORT_KEYS
 
 
 class EntryError(ForumError):
@@ -31,7 +31,7 @@ class EntryError(ForumError):
 
 
 # Where an entry stands, which the writer knows without being told: run, seq, prev and at.
-Place = tuple[bytes, int, bytes, bytes]
+Place = tuple[str, int, str, str]
 
 
 def encode_entry(
@@ -41,52 +41,65 @@ def encode_entry(
     causes: Sequence[int],
     data: Mapping[str, Any],
     bodies: Mapping[str, Any],
-    *,
-    is_sound: bool = False,
 ) -> bytes:
-    """The line of an entry, without its LF. The keys of the envelope stand in RFC 8785 order.
-
-    `is_sound`: whoever made the data knows that it fits the schema of its kind, which is then not asked.
-    """
-    run, seq, prev, at = place
+    """The line of an entry, without its LF."""
     try:
-        who, what, is_own = _told_by(actor, kind)
-        if is_sound:
-            written = orjson.dumps(data, option=orjson.OPT_SORT_KEYS)
-        else:
-            written = (_own_data if is_own else _data)(kind, data, bodies)
-        references = orjson.dumps(bodies, option=orjson.OPT_SORT_KEYS) if bodies else b"{}"
-        earlier = b"[]" if causes in ((), []) else _causes(causes, seq, kind)
-        line = _LINE % (who, at, references, earlier, written, what, prev, run, seq, FORMAT)
+        written = _checked(place[1], actor, kind, causes, data, bodies)
     except (orjson.JSONEncodeError, CanonicalError, ValueError) as error:
+        raise EntryError(kind, str(error)) from error
+    return encode_sound_entry(place, actor, kind, sorted(set(causes)), written, bodies)
+
+
+def encode_sound_entry(
+    place: Place,
+    actor: str,
+    kind: str,
+    causes: Sequence[int],
+    data: Mapping[str, Any] | orjson.Fragment,
+    bodies: Mapping[str, Any],
+) -> bytes:
+    """The same, of an entry that is known to fit its kind: neither its schema nor its causes are looked at."""
+    run, seq, prev, at = place
+    entry = {
+        "actor": actor, "at": at, "bodies": bodies, "causes": causes, "data": data, "kind": kind, "prev": prev,
+        "run": run, "seq": seq, "v": FORMAT,
+    }  # fmt: skip
+    try:
+        line = orjson.dumps(entry, option=_SORTED)
+    except orjson.JSONEncodeError as error:
         raise EntryError(kind, str(error)) from error
     if len(line) > MAX_LINE_BYTES:
         raise EntryError(kind, f"its line would have {len(line):,} bytes, and {MAX_LINE_BYTES:,} are allowed")
     return line
 
 
+def _checked(
+    seq: int, actor: str, kind: str, causes: Sequence[int], data: Mapping[str, Any], bodies: Mapping[str, Any]
+) -> orjson.Fragment:
+    """The data, written, of an entry all parts of which were looked at."""
+    is_own = _is_own(actor, kind)
+    _check_causes(causes, seq, kind)
+    return orjson.Fragment((_own_data if is_own else _data)(kind, data, bodies))
+
+
 @lru_cache(maxsize=1024)
-def _told_by(actor: str, kind: str) -> tuple[bytes, bytes, bool]:
-    """The actor and the kind as a line has them, and whether the kind is one's own."""
+def _is_own(actor: str, kind: str) -> bool:
+    """Whether the kind is one of the user's own; the actor and the kind are such as there are."""
     if not fits("actor", actor):
         raise EntryError(kind, f"{actor!r} is no actor: `runner`, or `agent:` or `person:` and a name without spaces")
     is_own = kind.startswith(OWN_PREFIX) and fits("kind", kind)
     if not is_own and kind not in kinds():
         raise EntryError(kind, "there is no such kind; your own begin with 'x-'")
-    return orjson.dumps(actor), kind.encode(), is_own
+    return is_own
 
 
-def _causes(causes: Sequence[int], seq: int, kind: str) -> bytes:
+def _check_causes(causes: Sequence[int], seq: int, kind: str) -> None:
     if not isinstance(causes, list | tuple):
         raise EntryError(kind, "causes is a list of the seqs of earlier entries")
-    if len(causes) == 1 and type(causes[0]) is int and 0 <= causes[0] < seq:
-        return b"[%d]" % causes[0]
     if not _INTEGERS.issuperset(map(type, causes)):
         raise EntryError(kind, "causes are the seqs of earlier entries")
-    ascending = sorted(set(causes)) if len(causes) > 1 else causes
-    if ascending[0] < 0 or ascending[-1] >= seq or len(ascending) > MAX_CAUSES:
+    if causes and (min(causes) < 0 or max(causes) >= seq or len(set(causes)) > MAX_CAUSES):
         raise EntryError(kind, f"causes are not earlier entries, at most {MAX_CAUSES:,}")
-    return orjson.dumps(ascending)
 
 
 def _data(kind: str, data: Mapping[str, Any], bodies: Mapping[str, Any]) -> bytes:
@@ -94,7 +107,7 @@ def _data(kind: str, data: Mapping[str, Any], bodies: Mapping[str, Any]) -> byte
     parts = {"data": data, "bodies": bodies}
     if not validator.is_valid(parts):
         raise EntryError(kind, departure_from(validator, parts) or "it does not fit its schema")
-    written = orjson.dumps(data, option=orjson.OPT_SORT_KEYS)
+    written = orjson.dumps(data, option=_SORTED)
     if FLOAT.search(written):
         _check_values(kind, data)
     return written
@@ -109,7 +122,7 @@ def _own_data(kind: str, data: Mapping[str, Any], bodies: Mapping[str, Any]) -> 
     if len(bodies) > MAX_BODIES:
         raise EntryError(kind, f"it has {len(bodies)} bodies, and {MAX_BODIES} are allowed")
     has_plain_keys = _is_flat(data) or _check_values(kind, data)
-    return orjson.dumps(data, option=orjson.OPT_SORT_KEYS) if has_plain_keys else canonical(data)
+    return orjson.dumps(data, option=_SORTED) if has_plain_keys else canonical(data)
 
 
 @lru_cache(maxsize=1024)

@@ -79,14 +79,14 @@ class _Scan:
                     finding = Finding(code, seq, "it names a body in a way that cannot be")
                     raise DamagedLedgerError(str(self.directory), finding)
                 self._note(seq, entry)
-                state.head = leaf.hex().encode()
+                state.head = leaf.hex()
                 state.tree.add(leaf)
                 state.is_sealed = entry["kind"] == "run.sealed"
                 at = entry["at"]
                 self.ledger_end += len(line) + 1
         if chain.run is None:
             raise UsageError(f"the ledger in '{self.directory}' has no entry: nothing was ever recorded in it")
-        state.run, state.latest = chain.run, at.encode()
+        state.run, state.latest = chain.run, at
         return state
 
     def _note(self, seq: int, entry: dict[str, Any]) -> None:

@@ -22,7 +22,7 @@ from forum_runner.errors import ForumError, UsageError
 from forum_runner.ledger.archive import MAX_BODY_BYTES, SALT_BYTES, member
 from forum_runner.ledger.body import Body, Salt, StoredBody, copy_name, store_plain, store_salted
 from forum_runner.ledger.clock import Clock, TimeWriter, wall_clock
-from forum_runner.ledger.entry import EntryError, encode_entry
+from forum_runner.ledger.entry import EntryError, encode_entry, encode_sound_entry
 from forum_runner.ledger.entry_schema import may_follow_a_seal
 from forum_runner.ledger.files import LedgerFiles
 from forum_runner.ledger.layout import CHECKPOINT, OUTPUTS, ZERO_HASH
@@ -31,6 +31,7 @@ from forum_runner.write_file import sync_directory, write_file
 
 _VERBS = {"run.sealed": "seal", "body.redacted": "redact"}
 _ENDS = frozenset({"run.sealed", "run.paused"})
+_MOST_BYTES = MAX_BODY_BYTES - SALT_BYTES
 IMPLEMENTATION = {"name": "forum-runner", "version": __version__}
 NO_COUNTS = dict.fromkeys(("passed", "failed", "tolerated", "skipped", "stopped", "refused", "cancelled"), 0)
 NO_TOTALS = dict.fromkeys(
@@ -56,11 +57,11 @@ class LedgerState:
 
     def __init__(self, run: str) -> None:
         self.run = run
-        self.head = ZERO_HASH.encode()
+        self.head = ZERO_HASH
         self.tree = MerkleTree()
         self.stored: set[bytes] = set()
         self.redacted: set[bytes] = set()
-        self.latest = b""
+        self.latest = ""
         self.is_sealed = False
         self.answers: set[str] = set()
         self.sealed_as: dict[str, Any] | None = None
@@ -92,7 +93,6 @@ class LedgerWriter:
         self._state = state
         self._now = TimeWriter(None if clock is wall_clock else clock, state.latest).now
         self._salt = salt
-        self._run = state.run.encode()
         self._staging = threading.Lock()
         self._committing = threading.Lock()
         self._lines: list[bytes] = []
@@ -118,7 +118,7 @@ class LedgerWriter:
     @property
     def head(self) -> str:
         """The hash of the last line."""
-        return self._state.head.decode()
+        return self._state.head
 
     @property
     def size(self) -> int:
@@ -162,16 +162,18 @@ class LedgerWriter:
         bodies: Mapping[str, Body] | None = None,
         causes: Sequence[int] = (),
         actor: str = "runner",
-        is_sound: bool = False,
     ) -> int:
-        """Gives an entry its place. It is written, and acknowledged, by the next `commit`.
-
-        `is_sound`: the caller knows that the data fits its kind, and the schema is not asked once more.
-        """
-        if kind in _VERBS:
-            self._refuse_what_has_its_own_verb(kind)
+        """Gives an entry its place. It is written, and acknowledged, by the next `commit`."""
+        self._refuse_what_has_its_own_verb(kind)
         with self._staging:
-            return self._place(kind, data, bodies or {}, causes, actor, is_sound)
+            return self._place(kind, data, bodies or {}, causes, actor)
+
+    def stage_sound(
+        self, kind: str, data: Mapping[str, Any], bodies: Mapping[str, Body], causes: Sequence[int], actor: str
+    ) -> int:
+        """As `stage`, of an entry that the caller knows to fit its kind: the schema is not asked once more."""
+        with self._staging:
+            return self._place(kind, data, bodies, causes, actor, is_sound=True)
 
     def _place(
         self,
@@ -195,20 +197,22 @@ class LedgerWriter:
             body = self._store(bodies[name])
             stored.append(body)
             references[name] = body[3]
-        place = (self._run, seq, state.head, self._now())
-        line = encode_entry(place, actor, kind, causes, {} if data is None else data, references, is_sound=is_sound)
+        place = (state.run, seq, state.head, self._now())
+        encode = encode_sound_entry if is_sound else encode_entry
+        line = encode(place, actor, kind, causes, {} if data is None else data, references)
         self._is_staging = True
         for digest, folder, content, reference in stored:
             if digest not in state.stored:
                 state.stored.add(digest)
                 self._bodies.append(member(folder, reference["digest"], content))
         leaf = sha256(b"\0" + line).digest()
-        state.head = leaf.hex().encode()
+        state.head = leaf.hex()
         state.tree.add(leaf)
-        self._lines.append(line + b"\n")
+        self._lines.append(line)
         self._references = references
         self._seals = state.is_sealed = kind == "run.sealed"
-        self._ends = self._ends or kind in _ENDS
+        if kind in _ENDS:
+            self._ends = True
         self._is_staging = False
         return seq
 
@@ -229,9 +233,10 @@ class LedgerWriter:
     def _store(self, body: Body) -> StoredBody:
         if not isinstance(body, Body):
             raise UsageError(f"a body is made by Body, Body.text or Body.json, and this is a {type(body).__name__}")
-        if len(body.data) > MAX_BODY_BYTES - SALT_BYTES:
-            raise UsageError(f"a body has at most {MAX_BODY_BYTES - SALT_BYTES:,} bytes")
-        if body.is_sensitive:
+        data, _, is_sensitive = body
+        if len(data) > _MOST_BYTES:
+            raise UsageError(f"a body has at most {_MOST_BYTES:,} bytes")
+        if is_sensitive:
             return store_salted(body, self._salt)
         stored = store_plain(body)
         # A digest that was redacted is never named again: the same bytes get a salt, and with it another digest.

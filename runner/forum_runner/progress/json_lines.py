@@ -30,7 +30,7 @@ class JsonProgress:
 
     def entry(self, seq: int, at_us: int, kind: str, data: Mapping[str, Any]) -> None:
         self._at_us = at_us
-        self._write({"seq": seq, "at": self._times.now().decode(), "kind": kind, "data": data})
+        self._write({"seq": seq, "at": self._times.now(), "kind": kind, "data": data})
 
     def waiting(self, until_us: int, why: str) -> None:
         """It is no entry, so it is not told."""

@@ -171,7 +171,9 @@ ANSWERS = st.lists(
 CALLS = st.builds(
     call,
     st.sampled_from(TASKS),
-    st.builds(Prompt, system=st.sampled_from(TEXTS), stdin=st.sampled_from([b"", b"two"])),
+    st.builds(
+        lambda system, stdin: Prompt(system, stdin=stdin), st.sampled_from(TEXTS), st.sampled_from([b"", b"two"])
+    ),
     number=st.integers(1, 2),
     agent=st.sampled_from(["writer", "critic", None]),
     check=st.sampled_from([None, 0]),

@@ -158,6 +158,10 @@ class _Memory:
         for told in entries:
             self._story.take(told, self._clock.now_us, self._scrubber)
 
+    @property
+    def waits_for_disk(self) -> bool:
+        return False
+
     def commit(self) -> None:
         """There is no disk."""
 
