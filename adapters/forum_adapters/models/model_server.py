@@ -59,6 +59,9 @@ class ModelServer:
         except TimeoutError:
             if not draft.is_ended:
                 failure = Failure(ErrorKind.TIMEOUT, f"the answer was not whole after {limits.timeout_ms} ms")
+        except asyncio.CancelledError:
+            # What came until then was paid for, and is told.
+            failure = Failure(ErrorKind.CANCELLED, "it was cancelled")
         return self._reply(draft, secret, failure, limits.max_tokens)
 
     async def probe(self) -> str | None:

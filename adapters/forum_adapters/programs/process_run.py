@@ -95,7 +95,10 @@ class ProgramRun:
                 await asyncio.shield(self._done)
             except asyncio.CancelledError:
                 # However often it is cancelled: whoever comes back from here can rely on it that nothing is left.
-                self.stop(ErrorKind.CANCELLED)
+                if self._stopped is None:
+                    self.stop(ErrorKind.CANCELLED)
+                else:
+                    self._hurry()
         return self._told()
 
     def stop(self, why: ErrorKind) -> None:
@@ -103,9 +106,19 @@ class ProgramRun:
         # Once it is over, the channel belongs to another run.
         if self._stopped is None and not self._is_over:
             self._stopped = why
+            if self._request.is_over:
+                self._hurry()
+                return
+            # A request that is cut short is none.
             self._request.stop()
             with suppress(OSError):
                 self._channel.shutdown(socket.SHUT_WR)
+
+    def _hurry(self) -> None:
+        """The first time asks for an orderly end, the second for one at once."""
+        if not self._is_over:
+            with suppress(OSError):
+                self._channel.send(b"\0")
 
     def _on_output(self, pipe: int, capture: FirstBytes | FirstAndLastBytes) -> None:
         try:
@@ -190,20 +203,20 @@ class _Feed:
         self._left = content
         self._then = then
         self._is_waiting = False
-        self._is_over = False
+        self.is_over = False
         os.set_blocking(file, False)
         if content:
             self._write()
         else:
             self.stop()
-        if not self._is_over:
+        if not self.is_over:
             self._is_waiting = True
             loop.add_writer(file, self._write)
 
     def stop(self) -> None:
-        if self._is_over:
+        if self.is_over:
             return
-        self._is_over = True
+        self.is_over = True
         self._left = memoryview(b"")
         if self._is_waiting:
             self._loop.remove_writer(self._file)

@@ -90,8 +90,9 @@ class ProcessTree:
             if pid == self.root:
                 self.exit_status = os.waitstatus_to_exitcode(status)
 
-    def end(self, wakeup: Wakeup, grace_s: float, patience_s: float) -> None:
-        """Asks all to end, then makes them. After `patience_s` more, `is_gone` says whether that worked."""
+    def end(self, wakeup: Wakeup, grace_s: float, patience_s: float, hurry: int | None = None) -> None:
+        """Asks all to end, then makes them, at once when the file `hurry` is readable. After `patience_s` more,
+        `is_gone` says whether that worked."""
         groups = self._groups()
         for group in groups:
             _signal_group(group, signal.SIGTERM)
@@ -99,7 +100,8 @@ class ProcessTree:
         deadline_s = time.monotonic() + grace_s
         self.reap()
         while not self.is_gone and (left_s := deadline_s - time.monotonic()) > 0:
-            wakeup.wait(None, left_s if self._adopts else min(left_s, _LONGEST_NAP_S))
+            if wakeup.wait(hurry, left_s if self._adopts else min(left_s, _LONGEST_NAP_S)):
+                break
             self.reap()
         deadline_s = time.monotonic() + patience_s
         while not self.is_gone and time.monotonic() < deadline_s:

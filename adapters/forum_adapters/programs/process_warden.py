@@ -1,10 +1,10 @@
 """The small processes that stand between the adapter and its programs.
 
 A warden is the parent of one program at a time. It tells how the program ended, and ends all that the program started:
-when the program is over, and when its channel to the adapter ends, because the adapter wants that or because it died.
-So there is nothing that the adapter could forget to send. A keeper, started once, forks the wardens: the adapter's own
-process may be large and have threads. A warden with nobody left below it takes the next program: a fork for each would
-cost three times as much as the shortest program.
+when the program is over, when the adapter asks for it by a byte, and when its channel to the adapter ends. So there is
+nothing that an adapter that dies could forget to send. A second byte means that there is no time to wait for anybody. A
+keeper, started once, forks the wardens: the adapter's own process may be large and have threads. A warden with nobody
+left below it takes the next program: a fork for each would cost three times as much as the shortest program.
 
 A request is its length in 4 bytes, which come with the program's stdout, stderr and stdin (or none), then the fields of
 `pack`, separated by NUL, which no argument can contain. A report is a line: `ended STATUS`, `refused ERRNO`,
@@ -217,10 +217,21 @@ def _guard(channel: socket.socket, tree: ProcessTree, wakeup: Wakeup, graces_s: 
         is_wanted = (left_s is None or left_s > 0) and not wakeup.wait(channel.fileno(), left_s)
         tree.reap()
     if not tree.is_gone:
-        tree.end(wakeup, term_s, kill_s)
+        tree.end(wakeup, term_s, kill_s, _hurry(channel))
     reports = [f"ended {tree.exit_status}"] if deadline_s is None and tree.exit_status is not None else []
     _report(channel, *reports, "done" if tree.is_gone else "left")
     return tree.is_gone
+
+
+def _hurry(channel: socket.socket) -> int | None:
+    """Where a second word may come from; an adapter that has left has no more to say."""
+    try:
+        asked = channel.recv(1, socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return channel.fileno()  # nobody asked: what the program left behind is ended
+    except OSError:
+        return None
+    return channel.fileno() if asked else None
 
 
 def _report(channel: socket.socket, *lines: str) -> None:

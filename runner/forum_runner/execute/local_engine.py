@@ -97,6 +97,8 @@ class LocalEngine:
             reply = _failed(error)
         else:
             reply = _checked(done.result(), attempt.limits)
+            if call in self._overdue and reply.failure is not None and reply.failure.kind is ErrorKind.CANCELLED:
+                reply = reply._replace(failure=self._why_cancelled(call))
         self._report(call, reply)
 
     def _why_cancelled(self, call: str) -> Failure:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -163,6 +164,28 @@ def test_somebody_else_who_holds_stdout_does_not_hang_the_attempt(tmp_path: Path
     reply = asyncio.run(ask())
 
     assert (reply.failure, reply.content) == (None, b"over\n")
+
+
+def test_who_is_cancelled_a_second_time_is_ended_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "TERM_GRACE_S", 2 * PATIENCE_S)
+    asked = attempt(*python(PRELUDE + DEAF, new_mark()), workspace=tmp_path)
+
+    async def ask() -> Reply:
+        adapter = CommandAdapter("shell", WITH_PATH)
+        task = asyncio.create_task(adapter.answer(asked))
+        await appearance(tmp_path / "ready")
+        task.cancel()
+        await asyncio.sleep(0.1)
+        task.cancel()
+        reply = await asyncio.wait_for(asyncio.shield(task), PATIENCE_S)
+        await adapter.close()
+        return reply
+
+    reply = asyncio.run(ask())
+
+    assert reply.failure is not None and reply.failure.kind is ErrorKind.CANCELLED
+    assert reply.exit_status == -signal.SIGKILL
+    assert running(asked.prompt.argv[-1]) == []
 
 
 def test_being_cancelled_again_and_again_changes_nothing(tmp_path: Path) -> None:

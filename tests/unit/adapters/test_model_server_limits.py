@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import threading
 import time
 import zlib
 from collections.abc import Iterator
@@ -52,6 +53,32 @@ def test_what_came_before_the_time_was_over_is_kept(format_: Format) -> None:
 
     assert reply.content == b"Hello, world."
     assert reply.failure == Failure(ErrorKind.TIMEOUT, "the answer was not whole after 1000 ms")
+    assert reply.usage is None
+
+
+@pytest.mark.parametrize("format_", Format)
+def test_what_came_before_a_call_was_cancelled_is_kept(format_: Format) -> None:
+    *pieces, _, _, _ = streamed_answer(format_, Said())
+    has_come = threading.Event()
+
+    def never_ends(_: Received) -> Iterator[Act]:
+        yield from (stream_head(), *(chunk(piece) for piece in pieces))
+        has_come.set()
+        yield Pause(60)
+
+    with FaultyServer(never_ends) as server:
+        adapter = adapter_for(format_, server.base_url)
+
+        async def cancel() -> Reply:
+            call = asyncio.create_task(adapter.answer(attempt()))
+            await asyncio.to_thread(has_come.wait)
+            await asyncio.sleep(0.5)
+            call.cancel()
+            return await call
+
+        reply = ended(adapter, cancel())
+
+    assert (reply.content, reply.failure) == (b"Hello, world.", Failure(ErrorKind.CANCELLED, "it was cancelled"))
     assert reply.usage is None
 
 
@@ -182,7 +209,8 @@ def test_a_cancelled_call_closes_its_connection(format_: Format, acts: list[Act]
                 await asyncio.sleep(0.01)
             call.cancel()
             await asyncio.wait([call])
-            assert call.cancelled()
+            failure = call.result().failure
+            assert failure is not None and failure.kind is ErrorKind.CANCELLED
             return await asyncio.to_thread(server.wait_until_idle, 20)
 
         # Before the adapter is closed: the call itself must leave nothing behind.

@@ -82,7 +82,8 @@ def test_a_cancelled_call_closes_its_connection(format_: Format, tls: ssl.SSLCon
                 await asyncio.sleep(0.01)
             call.cancel()
             await asyncio.wait([call])
-            assert call.cancelled()
+            failure = call.result().failure
+            assert failure is not None and failure.kind is ErrorKind.CANCELLED
             return await asyncio.to_thread(server.wait_until_idle, 20)
 
         assert ended(adapter, cancel())
