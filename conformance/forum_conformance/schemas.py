@@ -33,11 +33,12 @@ _Validator: type[Draft202012Validator] = _extend(Draft202012Validator, {"pattern
 
 
 def _folder() -> Traversable:
-    """A checkout has no `forum_schemas` package; its own folder is then read, as it stands."""
-    try:
-        return files("forum_schemas") / "v1"
-    except ModuleNotFoundError:
-        return _CHECKOUT / "schemas" / "v1"
+    """The package's own copy; in a checkout it has none, and the folder that all share is read, as it stands.
+
+    Never the runner's copy: a runner of another version must not change what the judge finds.
+    """
+    own = files("forum_conformance") / "schema_files" / "v1"
+    return own if own.is_dir() else _CHECKOUT / "schemas" / "v1"
 
 
 @cache
@@ -48,13 +49,18 @@ def schema(name: str) -> dict[str, Any]:
 
 @cache
 def _registry() -> Registry[Any]:
-    names = ("entry.schema.json", "wave-plan.schema.json", "types.schema.json")
+    names = ("entry.schema.json", "wave-plan.schema.json", "types.schema.json", "proof.schema.json")
     return Registry().with_resources((_BASE + name, DRAFT202012.create_resource(schema(name))) for name in names)
 
 
 @cache
 def wave_plan_validator() -> Draft202012Validator:
     return _Validator({"$ref": f"{_BASE}wave-plan.schema.json"}, registry=_registry())
+
+
+@cache
+def proof_validator() -> Draft202012Validator:
+    return _Validator({"$ref": f"{_BASE}proof.schema.json"}, registry=_registry())
 
 
 @cache

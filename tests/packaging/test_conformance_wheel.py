@@ -1,0 +1,128 @@
+"""The judge and the suite are a distribution of their own, whole without the runner."""
+
+import json
+import sys
+import tarfile
+import tomllib
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from forum_runner import __version__
+from installing import ROOT, build, environment, run, worked_ledger
+
+VALID = "valid: 3 entries, run 01936b2e-4d10-7a3c-9f00-2b8e6c1d4e5f, passed\n"
+
+
+@pytest.fixture(scope="module")
+def alone(conformance_wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs of an environment that has this wheel and what it depends on, and nothing else."""
+    return environment(tmp_path_factory.mktemp("alone") / "venv", conformance_wheel)
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Path:
+    path = tmp_path / "ledger.jsonl"
+    path.write_text(worked_ledger())
+    return path
+
+
+def project(folder: Path) -> dict[str, Any]:
+    table: dict[str, Any] = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return table
+
+
+def files_of(wheel: Path) -> dict[str, bytes]:
+    """All but the list of the others, whose order is that in which they were found."""
+    archive = zipfile.ZipFile(wheel)
+    return {name: archive.read(name) for name in archive.namelist() if not name.endswith(".dist-info/RECORD")}
+
+
+def files_below(folder: Path, prefix: str) -> dict[str, bytes]:
+    return {f"{prefix}/{path.relative_to(folder)}": path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_both_distributions_have_the_version_of_the_program() -> None:
+    assert [project(ROOT)["version"], project(ROOT / "conformance")["version"]] == [__version__, __version__]
+
+
+def test_both_distributions_have_the_same_license() -> None:
+    assert (ROOT / "conformance" / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+
+
+def test_a_wheel_built_from_the_source_distribution_holds_the_same(
+    checkout: Path, conformance_wheel: Path, tmp_path: Path
+) -> None:
+    build(checkout / "conformance", tmp_path)
+
+    (from_source,) = tmp_path.glob("*.whl")
+    assert files_of(from_source) == files_of(conformance_wheel)
+
+
+def test_the_source_distribution_judges_where_it_is_unpacked(checkout: Path, tmp_path: Path, ledger: Path) -> None:
+    build(checkout / "conformance", tmp_path, "--sdist")
+    with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (unpacked,) = tmp_path.glob("forum_conformance-*/")
+
+    said = run(sys.executable, "-m", "forum_conformance", "judge", ledger, cwd=unpacked)
+
+    assert said.startswith(VALID)
+
+
+def test_the_wheel_holds_one_package_and_its_data(checkout: Path, conformance_wheel: Path) -> None:
+    files = files_of(conformance_wheel)
+    data = {
+        **files_below(checkout / "schemas", "forum_conformance/schema_files"),
+        **files_below(checkout / "conformance" / "vectors", "forum_conformance/vectors"),
+        "forum_conformance/PROTOCOL.md": (checkout / "conformance" / "PROTOCOL.md").read_bytes(),
+        "forum_conformance/py.typed": b"",
+    }
+
+    packages = {name.partition("/")[0] for name in files if ".dist-info/" not in name}
+    assert packages == {"forum_conformance"}
+    assert {name: content for name, content in files.items() if name in data} == data
+    others = {name for name in files if name not in data and ".dist-info/" not in name}
+    assert {Path(name).suffix for name in others} == {".py"}
+    assert any(name.endswith("licenses/LICENSE") for name in files)
+
+
+def test_by_itself_it_judges_a_ledger(alone: Path, tmp_path: Path, ledger: Path) -> None:
+    said = run(alone / "forum-conformance", "judge", ledger, cwd=tmp_path)
+
+    assert said.startswith(VALID)
+
+
+def test_by_itself_it_lists_every_vector(alone: Path, tmp_path: Path, checkout: Path) -> None:
+    said = run(alone / "forum-conformance", "test", "--list", cwd=tmp_path)
+
+    vectors = checkout / "conformance" / "vectors" / "v1"
+    ids = {str(path.parent.relative_to(vectors)) for path in vectors.rglob("case.json")}
+    assert {line.split()[0] for line in said.splitlines()} == ids
+
+
+def test_it_brings_nothing_of_the_runner(alone: Path, tmp_path: Path) -> None:
+    program = "from importlib.metadata import distributions\nprint(*(each.name for each in distributions()))"
+
+    names = run(alone / "python", "-c", program, cwd=tmp_path).split()
+
+    assert [name for name in names if name.startswith("forum")] == ["forum-conformance"]
+    assert set(names) & {"click", "cryptography", "httpx", "jsonschema-rs", "orjson", "PyYAML", "rich"} == set()
+
+
+def test_editable_installs_of_both_see_an_edited_schema_at_once(checkout: Path, tmp_path: Path) -> None:
+    bin_ = environment(tmp_path / "venv", "--editable", checkout / "conformance", "--editable", checkout)
+    judges = "from forum_conformance.schemas import schema\nprint(schema('proof.schema.json')['title'])"
+    schema = checkout / "schemas" / "v1" / "proof.schema.json"
+    before = schema.read_text()
+
+    schema.write_text(json.dumps(json.loads(before) | {"title": "Edited"}))
+    seen = [
+        run(bin_ / "python", "-c", judges, cwd=tmp_path).strip(),
+        json.loads(run(bin_ / "forum", "schema", "proof", cwd=tmp_path))["title"],
+    ]
+    schema.write_text(before)  # the copy is shared with tests that compare it with a wheel
+
+    assert seen == ["Edited", "Edited"]
