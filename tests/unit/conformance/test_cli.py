@@ -264,7 +264,7 @@ def test_a_defect_of_ours_is_told_without_a_traceback(
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr(cli, "judge", fail)
+    monkeypatch.setattr("forum_conformance.judge.judge", fail)
 
     code, out, err = command(directory)
 
@@ -278,7 +278,7 @@ def test_an_interrupt_ends_with_130(command: Command, directory: Path, monkeypat
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "judge", interrupt)
+    monkeypatch.setattr("forum_conformance.judge.judge", interrupt)
 
     assert command(directory) == (130, "", "forum-conformance: interrupted\n")
 

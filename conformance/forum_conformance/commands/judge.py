@@ -1,0 +1,163 @@
+"""`forum-conformance judge`: asks the judge whether ledgers hold, and says what else is found in their place."""
+
+import argparse
+import json
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forum_conformance.commands.arguments import level_list
+from forum_conformance.commands.ending import ExitCode, UsageError
+from forum_conformance.commands.screen import say
+
+if TYPE_CHECKING:
+    from forum_conformance.judge import Given
+    from forum_conformance.note import Checkpoint, PublicKey
+    from forum_conformance.report import Report
+    from forum_conformance.targets import Target
+
+_EXIT_CODES = {"valid": ExitCode.OK, "invalid": ExitCode.NOT_VERIFIED, "incomplete": ExitCode.INCOMPLETE}
+# What does not hold comes before what is not finished, and both before what could not be judged at all.
+_WORST_FIRST = (ExitCode.NOT_VERIFIED, ExitCode.INCOMPLETE, ExitCode.USAGE, ExitCode.OK)
+_OF_ONE_LEDGER = ("--expect-head", "--checkpoint", "--pin")
+_DESCRIPTION = """Say whether ledgers hold. A PATH is a run directory, a ledger, a folder of run directories, or - for
+standard input. Exits 0 if all are valid, 3 if one is not, 7 if one is incomplete, 2 if one is not there."""
+
+
+def add_to(commands: Any) -> None:
+    command = commands.add_parser("judge", help="say whether ledgers hold", description=_DESCRIPTION)
+    command.add_argument(
+        "paths", metavar="PATH", nargs="+", help="run directories, ledgers, folders of run directories, or -"
+    )
+    command.add_argument(
+        "--json", action="store_true", help="print one JSON document, or one a line if there are several ledgers"
+    )
+    command.add_argument("--level", metavar="LEVELS", type=level_list, help="levels to check, such as 1,2,5 or 1-3")
+    command.add_argument("--expect-head", metavar="HASH", type=_head, help="the hash that the last line must have")
+    command.add_argument("--checkpoint", metavar="FILE", type=Path, help="a checkpoint that must hold")
+    command.add_argument("--key", metavar="FILE", type=Path, help="the public key that must have signed the checkpoint")
+    command.add_argument("--pin", metavar="FILE", type=Path, help="where to remember what was last called valid")
+    command.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from forum_conformance.targets import target_at, targets_at
+
+    found = {given: targets_at(given) for given in arguments.paths}
+    if len(arguments.paths) == 1 and found[arguments.paths[0]] is None:
+        return _judge_one(arguments, target_at(arguments.paths[0]))
+    for option in _OF_ONE_LEDGER:
+        if _value_of(arguments, option) is not None:
+            raise UsageError(f"{option} speaks of one ledger, and this judges several")
+    if arguments.paths.count("-") > 1:
+        raise UsageError("standard input can be judged only once")
+    targets = [target for given in arguments.paths for target in found[given] or [target_at(given)]]
+    return _judge_several(arguments, targets)
+
+
+def _judge_one(arguments: argparse.Namespace, target: "Target") -> int:
+    from forum_conformance.pin import replace_pin
+    from forum_conformance.report import Verdict, document_of, text_of
+
+    report = _judge(arguments, target, _given(arguments))
+    if arguments.pin and report.verdict is Verdict.VALID:
+        replace_pin(arguments.pin, report.facts)
+    say(json.dumps(document_of(report), indent=2) + "\n" if arguments.json else text_of(report))
+    return _EXIT_CODES[report.verdict]
+
+
+def _judge_several(arguments: argparse.Namespace, targets: "list[Target]") -> int:
+    from forum_conformance.several import Tally, line_of, text_of_one
+
+    given = _given(arguments)
+    tally = Tally()
+    codes = set()
+    for target in targets:
+        report, error = None, None
+        try:
+            report = _judge(arguments, target, given)
+        except UsageError as found:
+            error = str(found)
+        except OSError as found:
+            error = f"cannot read '{found.filename or target.name}': {found.strerror or found}"
+        codes.add(_EXIT_CODES[report.verdict] if report else ExitCode.USAGE)
+        tally.count(report)
+        say(line_of(target.name, report, error) if arguments.json else text_of_one(target.name, report, error))
+    if not arguments.json:
+        say(tally.text())
+    return next(code for code in _WORST_FIRST if code in codes)
+
+
+def _judge(arguments: argparse.Namespace, target: "Target", given: "Given") -> "Report":
+    from forum_conformance.judge import ALL_LEVELS, NoLedger
+    from forum_conformance.targets import judge_target
+
+    levels = _levels(arguments, is_bare=target.is_bare) or ALL_LEVELS
+    if given.key and given.checkpoint is None and not target.has_checkpoint:
+        raise UsageError("there is no checkpoint that the key could have signed; give --checkpoint FILE")
+    try:
+        return judge_target(target, sys.stdin.buffer, levels=levels, given=given)
+    except NoLedger as error:
+        raise UsageError(str(error)) from error
+
+
+def _given(arguments: argparse.Namespace) -> "Given":
+    from forum_conformance.judge import Given
+
+    return Given(
+        expected_head=arguments.expect_head,
+        checkpoint=_read(arguments.checkpoint) if arguments.checkpoint else None,
+        key=_read_key(arguments.key) if arguments.key else None,
+        pin=_read_pin(arguments.pin) if arguments.pin else None,
+    )
+
+
+def _value_of(arguments: argparse.Namespace, option: str) -> Any:
+    return getattr(arguments, option[2:].replace("-", "_"))
+
+
+def _head(text: str) -> str:
+    if not re.fullmatch(r"[0-9a-f]{64}", text):
+        raise argparse.ArgumentTypeError("a head is 64 lower-case hexadecimal digits")
+    return text
+
+
+def _levels(arguments: argparse.Namespace, *, is_bare: bool) -> frozenset[int] | None:
+    asked: frozenset[int] | None = arguments.level
+    if asked is None:
+        return None
+    if is_bare and asked & {3, 4}:
+        raise UsageError("levels 3 and 4 need the run directory, and this is a bare ledger")
+    for option in (*_OF_ONE_LEDGER, "--key"):
+        if 5 not in asked and _value_of(arguments, option) is not None:
+            raise UsageError(f"{option} is a matter of level 5, which --level leaves out")
+    return asked
+
+
+def _read(path: Path) -> bytes:
+    from forum_conformance.note import MAX_BYTES
+
+    with path.open("rb") as stream:
+        return stream.read(MAX_BYTES + 1)
+
+
+def _read_pin(path: Path) -> "Checkpoint | None":
+    from forum_conformance.note import MalformedCheckpoint
+    from forum_conformance.pin import read_pin
+
+    try:
+        return read_pin(path)
+    except MalformedCheckpoint as error:
+        raise UsageError(f"'{path}' is not a pin: {error}") from error
+
+
+def _read_key(path: Path) -> "PublicKey":
+    from forum_conformance.note import MalformedKey, read_public_key
+
+    try:
+        return read_public_key(_read(path).decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise UsageError(f"'{path}' is not a public key: it is not UTF-8") from error
+    except MalformedKey as error:
+        raise UsageError(f"'{path}' is not a public key: {error}") from error

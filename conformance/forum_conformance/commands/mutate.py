@@ -1,0 +1,142 @@
+"""`forum-conformance mutate`: shows a verifier mutants of a valid ledger, and says which it falls for."""
+
+import argparse
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+from forum_conformance.commands.arguments import level_list, seconds, several
+from forum_conformance.commands.ending import ExitCode, UsageError
+from forum_conformance.commands.screen import say
+from forum_conformance.commands.test import words
+
+if TYPE_CHECKING:
+    from forum_conformance.mutation.engine import Mutant
+    from forum_conformance.mutation.scoring import Ask
+    from forum_conformance.report import Report
+
+_DESCRIPTION = """Make mutants of a valid run directory, each with one thing wrong, and ask a verifier about each.
+
+Exits 0 if every mutant was caught that a verifier can catch, 1 if one survived, 2 for wrong usage or a ledger that
+is not valid to begin with."""
+_EACH = 3
+
+
+def add_to(commands: Any) -> None:
+    command = commands.add_parser(
+        "mutate",
+        help="ask a verifier about mutants of a valid ledger",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = command.add_argument
+    add("path", metavar="PATH", type=Path, help="a run directory that is valid")
+    add("--entrypoint", metavar="CMD", help="the verifier, as a shell would split it [default: the judge]")
+    add("--serve", action="store_true", help="keep the verifier running, and ask it one request a line")
+    add("--timeout", metavar="S", type=seconds, default=30.0, help="seconds for an answer [default: 30]")
+    add("--level", metavar="LEVELS", type=level_list, help="ask for these levels, about what can be seen at them")
+    add("--seed", metavar="N", type=int, default=1, help="which mutants are made first [default: 1]")
+    add("--limit", metavar="N", type=several, help="make so many in all")
+    add("--each", metavar="N", type=several, help=f"make so many of each kind [default: {_EACH}, or as many as fit]")
+    add("--kinds", metavar="GLOB", default="*", help="make only mutants of these kinds, such as 'archive-*'")
+    add("--json", action="store_true", help="print one JSON document")
+    add("--keep", metavar="DIR", type=Path, help="write the run directories of those that survived")
+    command.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from forum_conformance.mutation.engine import kinds_like
+    from forum_conformance.suite.process import CannotStart
+
+    if not kinds_like(arguments.kinds):
+        raise UsageError(f"no kind of mutant is like '{arguments.kinds}'")
+    original = _original(arguments.path)
+    # A verifier may compare where files stand with where they really are.
+    with TemporaryDirectory(prefix="forum-conformance-", ignore_cleanup_errors=True) as made:
+        work_dir = Path(os.path.realpath(made))
+        try:
+            with _asking(arguments, work_dir) as ask:
+                return _score(arguments, original, ask, work_dir)
+        except CannotStart as error:
+            raise UsageError(str(error)) from error
+
+
+def _original(path: Path) -> "Report":
+    from forum_conformance.judge import NoLedger, judge
+    from forum_conformance.report import Verdict, text_of
+
+    if path.exists() and not path.is_dir():
+        raise UsageError(f"'{path}' is not a run directory: mutants are made of bodies and copies too")
+    try:
+        report = judge(path)
+    except NoLedger as error:
+        raise UsageError(str(error)) from error
+    if report.verdict is not Verdict.VALID:
+        raise UsageError(f"'{path}' is not valid to begin with\n{text_of(report).rstrip()}")
+    return report
+
+
+def _score(arguments: argparse.Namespace, original: "Report", ask: "Ask", work_dir: Path) -> int:
+    from forum_conformance.mutation.score_report import Score, document_of, text_of
+    from forum_conformance.mutation.scoring import outcomes
+
+    checkpoint = _checkpoint(original, work_dir)
+    said = ask(arguments.path.resolve(), None)
+    if said.verdict != "valid":
+        told = f"calls the ledger itself {said.verdict}" if said.verdict else f"does not answer: {said.problem}"
+        say(f"'{arguments.path}' is valid, and the verifier {told}; what it says of mutants would show nothing\n")
+        return ExitCode.NOT_PASSED
+    score = Score(str(arguments.path), arguments.entrypoint or "the judge", arguments.seed)
+    is_beside = arguments.level is None or 5 in arguments.level
+    for outcome in outcomes(_mutants(arguments, work_dir), ask, checkpoint if is_beside else None, work_dir):
+        score.count(outcome)
+        if arguments.keep and outcome.survived:
+            outcome.mutant.apply(arguments.keep / outcome.mutant.name)
+    say(json.dumps(document_of(score), indent=2) + "\n" if arguments.json else text_of(score))
+    return ExitCode.NOT_PASSED if score.survivors else ExitCode.OK
+
+
+def _checkpoint(original: "Report", work_dir: Path) -> Path:
+    """What somebody keeps elsewhere who saw the ledger before it was changed."""
+    from forum_conformance.note import checkpoint_text
+
+    facts = original.facts
+    path = work_dir / "checkpoint"
+    path.write_bytes(checkpoint_text(facts.run or "", facts.entries, bytes.fromhex(facts.root or "")))
+    return path
+
+
+def _mutants(arguments: argparse.Namespace, work_dir: Path) -> "Iterator[Mutant]":
+    """Where only some levels are asked for, those that the judge objects to at these levels."""
+    from itertools import islice
+
+    from forum_conformance.mutation.engine import mutants
+    from forum_conformance.mutation.verifiers import seen_at
+
+    each = arguments.each or (None if arguments.limit else _EACH)
+    made = mutants(arguments.path, arguments.seed, kinds=arguments.kinds, each=each)
+    if arguments.level:
+        made = seen_at(made, arguments.level, work_dir)
+    return islice(made, arguments.limit)
+
+
+@contextmanager
+def _asking(arguments: argparse.Namespace, work_dir: Path) -> "Iterator[Ask]":
+    from forum_conformance.mutation.verifiers import ALL_LEVELS, by_program, by_the_judge
+    from forum_conformance.suite.asking import OneShot, Program, Served
+
+    levels = arguments.level or ALL_LEVELS
+    if arguments.entrypoint is None:
+        yield by_the_judge(levels)
+        return
+    program = Program(words(arguments.entrypoint), arguments.timeout, Event(), work_dir)
+    asker = Served(program) if arguments.serve else OneShot(program)
+    try:
+        yield by_program(asker, levels)
+    finally:
+        asker.close()

@@ -1,0 +1,59 @@
+"""How far the suite is, while it asks: a line that is rewritten on a terminal, and failures at once elsewhere."""
+
+from collections.abc import Collection
+from typing import TextIO
+
+from forum_conformance.commands.screen import write
+from forum_conformance.results.printable import printable
+from forum_conformance.suite.result import Tried
+
+_WIDTH = 79
+
+
+class Progress:
+    """Told of each vector that was asked. `forgiven` are the ids that are expected to fail."""
+
+    def __init__(self, stream: TextIO, how: str, *, total: int, forgiven: Collection[str]) -> None:
+        self._stream = stream
+        is_terminal = how == "tty" or (how == "auto" and stream.isatty())
+        self._rewrites = is_terminal
+        self._is_silent = how == "none"
+        self._total = total
+        self._forgiven = forgiven
+        self._done = 0
+        self._failed = 0
+
+    def tell(self, tried: Tried) -> None:
+        self._done += 1
+        is_failure = self._is_failure(tried)
+        self._failed += is_failure
+        if self._is_silent:
+            return
+        if is_failure:
+            first = tried.differences[0]
+            text = f"failed {tried.case.id}: {first.place}: expected {first.expected}, came {first.came}"
+            self._write(f"{self._clear()}{_cut(printable(text), 200)}\n")
+        if self._rewrites:
+            failed = f", {self._failed} failed" if self._failed else ""
+            self._write(self._clear() + _cut(f"{self._done} of {self._total}{failed}: {tried.case.id}", _WIDTH))
+
+    def end(self) -> None:
+        if self._rewrites:
+            self._write(self._clear())
+
+    def _is_failure(self, tried: Tried) -> bool:
+        reply = tried.reply
+        # Whether a role is offered is known when all of it was asked.
+        is_certain = reply is not None and not reply.is_unsupported and not reply.is_not_offered
+        return is_certain and bool(tried.differences) and tried.case.id not in self._forgiven
+
+    def _clear(self) -> str:
+        return "\r\x1b[K" if self._rewrites else ""
+
+    def _write(self, text: str) -> None:
+        write(self._stream, text)
+        self._stream.flush()
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 3] + "..."

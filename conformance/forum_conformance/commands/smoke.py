@@ -1,0 +1,105 @@
+"""`forum-conformance smoke`: whether the suite itself works, and whether a program speaks the protocol at all."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forum_conformance.commands.arguments import seconds
+from forum_conformance.commands.ending import ExitCode, UsageError
+from forum_conformance.commands.screen import say
+
+if TYPE_CHECKING:
+    from forum_conformance.suite.result import Tried
+    from forum_conformance.suite.vectors import Vectors
+
+_DESCRIPTION = """Check the suite itself, then ask a program one small request of each role.
+
+Exits 0 if the program offers a role and speaks the protocol in each, and 1 if not."""
+
+_HINTS = {
+    "exit status": "exit with 0 after an answer, whatever it says, and with 33 if the role is not offered",
+    "standard output": "print one JSON object and nothing else; what is meant for people goes to standard error",
+    "answer": 'an answer is an object such as {"protocol": 1, "verdict": "valid"}',
+    "id": "leave `id` out, or repeat that of the request",
+    "time": "read the request from standard input up to its end, answer, and exit; or give --timeout S",
+}
+
+
+class HarnessProblem(Exception):
+    """The suite does not see what it must see; nothing that it says can be trusted."""
+
+
+def add_to(commands: Any) -> None:
+    command = commands.add_parser(
+        "smoke",
+        help="see whether a program speaks the protocol",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = command.add_argument
+    add("--entrypoint", metavar="CMD", required=True, help="the program, as a shell would split it")
+    add("--timeout", metavar="S", type=seconds, default=30.0, help="seconds for an answer [default: 30]")
+    add("--vectors", metavar="DIR", type=Path, help="the folder with MANIFEST.json [default: those of this package]")
+    command.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from forum_conformance.suite.process import CannotStart
+    from forum_conformance.suite.vectors import BrokenVectors, Vectors, default_folder
+
+    try:
+        vectors = Vectors(arguments.vectors or default_folder())
+        say(f"vectors: {len(vectors.cases)}, and all {vectors.check_all()} files have their digests\n")
+        _check_harness()
+        return _ask(arguments, vectors)
+    except (BrokenVectors, CannotStart) as error:
+        raise UsageError(str(error)) from error
+
+
+def _check_harness() -> None:
+    from forum_conformance.suite.self_check import KNOWN, is_seen_through
+
+    for known in KNOWN:
+        if not is_seen_through(known):
+            raise HarnessProblem(f"a program that is known to be {known.name} is not seen through")
+    bad = ", ".join(known.name for known in KNOWN if known.place)
+    say(f"harness: fails programs that are {bad}; passes one that is right\n")
+
+
+def _ask(arguments: argparse.Namespace, vectors: "Vectors") -> int:
+    from forum_conformance.commands.test import words
+    from forum_conformance.suite.case import ROLES
+    from forum_conformance.suite.self_check import ask_first_questions, first_questions
+
+    questions = first_questions(vectors)
+    asked = [questions[role] for role in ROLES if role in questions]
+    is_offered, is_spoken = False, True
+    for tried in ask_first_questions(words(arguments.entrypoint), arguments.timeout, asked, vectors):
+        said, hint = _told(tried)
+        say(f"{tried.case.role:<12}  {said}\n" + (f"{'':<12}  hint: {hint}\n" if hint else ""))
+        is_offered |= said.startswith("offered")
+        is_spoken &= not said.startswith("does not speak")
+    if not is_offered and is_spoken:
+        say("the program offers no role\n")
+    return ExitCode.OK if is_offered and is_spoken else ExitCode.NOT_PASSED
+
+
+def _told(tried: "Tried") -> tuple[str, str | None]:
+    from forum_conformance.results.printable import printable
+
+    reply = tried.reply
+    if reply is None or reply.is_not_offered:
+        return "not offered", None
+    if reply.problem is not None:
+        problem = reply.problem
+        sentence = f"does not speak the protocol: {problem.place}: expected {problem.expected}, came {problem.came}"
+        return printable(sentence), _HINTS.get(problem.place)
+    if reply.is_unsupported:
+        return f"offered, but says that it cannot do {tried.case.id}", _HINTS["exit status"]
+    if tried.differences:
+        first = tried.differences[0]
+        sentence = f"offered, but wrong about {tried.case.id}: {first.place}: expected {first.expected}"
+        return printable(
+            f"{sentence}, came {first.came}"
+        ), f"forum-conformance test --role {tried.case.role} tells more"
+    return f"offered, and right about {tried.case.id}", None

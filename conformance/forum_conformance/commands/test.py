@@ -1,0 +1,202 @@
+"""`forum-conformance test`: asks a program every vector, and says whether it conforms."""
+
+import argparse
+import json
+import os
+import shlex
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forum_conformance.commands.arguments import level_list, seconds, several
+from forum_conformance.commands.ending import ExitCode, UsageError
+from forum_conformance.commands.screen import say, write
+
+if TYPE_CHECKING:
+    from forum_conformance.results.document import Occasion
+    from forum_conformance.suite.case import Case
+    from forum_conformance.suite.result import Result
+    from forum_conformance.suite.session import Settings
+    from forum_conformance.suite.vectors import Vectors
+
+_ROLES = ("canonicalize", "compile", "verify", "prove", "run")
+_DESCRIPTION = """Ask a program every vector of the roles that it offers, and say whether it conforms.
+
+Exits 0 if all passed, 1 if not, 2 for wrong usage, broken vectors or a program that cannot be started."""
+
+
+def add_to(commands: Any) -> None:
+    command = commands.add_parser(
+        "test",
+        help="ask a program every vector",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = command.add_argument
+    add("--entrypoint", metavar="CMD", help="the program, as a shell would split it; it gets the role as an argument")
+    add("--role", metavar="ROLE", action="append", choices=_ROLES, help=f"one of {', '.join(_ROLES)}; may be repeated")
+    add("--level", metavar="LEVELS", type=level_list, help="levels that verify is asked for, such as 1,2,5 or 1-3")
+    add("--filter", metavar="TEXT", action="append", help="an id, a part of one, or a pattern; may be repeated")
+    add("--xfail", metavar="FILE", type=Path, help="vectors that are expected to fail: one line 'id: reason' each")
+    add("--jobs", metavar="N", type=several, help="how many to ask side by side [default: the number of cores]")
+    add("--serve", action="store_true", help="keep the program running, and ask it one request a line")
+    add("--timeout", metavar="S", type=seconds, default=30.0, help="seconds for an answer [default: 30]")
+    add("--vectors", metavar="DIR", type=Path, help="the folder with MANIFEST.json [default: those of this package]")
+    add("--jsonl", metavar="FILE", type=Path, help="write one JSON document for each vector")
+    add("--junit", metavar="FILE", type=Path, help="write JUnit XML")
+    add("--html", metavar="FILE", type=Path, help="write one page for people")
+    add("--badges", metavar="DIR", type=Path, help="write a badge for each role and level")
+    add("--json", action="store_true", help="print one JSON document")
+    add("--progress", choices=("auto", "tty", "plain", "none"), default="auto", help="on standard error")
+    add("--list", action="store_true", help="print the vectors that would be asked, and ask nothing")
+    command.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from forum_conformance.suite.expected_failures import BadExpectation
+    from forum_conformance.suite.process import CannotStart
+    from forum_conformance.suite.selection import NothingSelected
+    from forum_conformance.suite.vectors import BrokenVectors
+
+    try:
+        return _run(arguments)
+    except (BadExpectation, BrokenVectors, CannotStart, NothingSelected) as error:
+        raise UsageError(str(error)) from error
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from forum_conformance.suite.selection import select
+    from forum_conformance.suite.vectors import Vectors, default_folder
+
+    vectors = Vectors(arguments.vectors or default_folder())
+    cases = select(vectors.cases.values(), arguments.role or (), arguments.filter or ())
+    if arguments.list:
+        say("".join(f"{case.id}  {case.role}  {case.title}\n" for case in cases))
+        return ExitCode.OK
+    if arguments.entrypoint is None:
+        raise UsageError("there is no program to ask; give --entrypoint CMD")
+    if arguments.badges and arguments.filter:
+        raise UsageError("a badge speaks of every vector of a role: give --badges without --filter")
+    return _test(arguments, vectors, cases)
+
+
+def _test(arguments: argparse.Namespace, vectors: "Vectors", cases: "list[Case]") -> int:
+    from forum_conformance.commands.progress import Progress
+    from forum_conformance.results.summary import objections
+    from forum_conformance.suite.result import settle
+    from forum_conformance.suite.session import ask_all
+
+    reasons = _reasons(arguments.xfail, vectors)
+    progress = Progress(sys.stderr, arguments.progress, total=len(cases), forgiven=reasons)
+    # Whoever ends the suite politely gets the results so far, and no programs are left behind.
+    before = signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        asked = ask_all(cases, vectors, _settings(arguments), progress.tell)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        progress.end()
+    results = settle(asked.tried, reasons)
+    found = objections(results, arguments.role or ())
+    if asked.lingering:
+        write(sys.stderr, f"did not end when their standard input was closed, and were killed: {asked.lingering}\n")
+    _report(arguments, results, found, total=len(cases), was_interrupted=asked.was_interrupted)
+    if asked.was_interrupted:
+        return ExitCode.INTERRUPTED
+    return ExitCode.NOT_PASSED if found else ExitCode.OK
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def words(entrypoint: str) -> tuple[str, ...]:
+    from forum_conformance.suite.asking import words_of
+
+    try:
+        split = shlex.split(entrypoint)
+    except ValueError as error:
+        raise UsageError(f"cannot split the entrypoint '{entrypoint}' into words: {error}") from error
+    if not split or not split[0]:
+        raise UsageError("the entrypoint is empty")
+    return words_of(split, Path.cwd())
+
+
+def _settings(arguments: argparse.Namespace) -> "Settings":
+    from forum_conformance.suite.session import Settings
+
+    return Settings(
+        words=words(arguments.entrypoint),
+        timeout_s=arguments.timeout,
+        jobs=arguments.jobs or os.cpu_count() or 1,
+        is_served=arguments.serve,
+        levels=arguments.level,
+    )
+
+
+def _reasons(path: Path | None, vectors: "Vectors") -> dict[str, str]:
+    from forum_conformance.suite.expected_failures import read_expected_failures
+
+    if path is None:
+        return {}
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"'{path}' is not UTF-8") from error
+    return read_expected_failures(text, name=str(path), known=vectors.cases)
+
+
+def _report(
+    arguments: argparse.Namespace, results: "list[Result]", found: list[str], *, total: int, was_interrupted: bool
+) -> None:
+    from forum_conformance.results.document import suite_document
+    from forum_conformance.results.text import text_of
+
+    occasion = _occasion(arguments)
+    # On the screen first: a file that cannot be written must not take the results with it.
+    if arguments.json:
+        document = suite_document(results, occasion, found, was_interrupted=was_interrupted)
+        say(json.dumps(document, indent=2) + "\n")
+    else:
+        say(text_of(results, occasion, found, total=total))
+    _write_files(arguments, results, occasion, found, total)
+
+
+def _occasion(arguments: argparse.Namespace) -> "Occasion":
+    from forum_conformance.results.document import Occasion
+
+    options: list[str] = []
+    if arguments.level:
+        options += ["--level", ",".join(map(str, sorted(arguments.level)))]
+    if arguments.serve:
+        options.append("--serve")
+    if arguments.vectors:
+        options += ["--vectors", str(arguments.vectors)]
+    return Occasion(arguments.entrypoint, tuple(options), arguments.level)
+
+
+def _write_files(
+    arguments: argparse.Namespace, results: "list[Result]", occasion: "Occasion", found: list[str], total: int
+) -> None:
+    if arguments.jsonl:
+        from forum_conformance.results.document import json_lines
+
+        _write(arguments.jsonl, json_lines(results, occasion))
+    if arguments.junit:
+        from forum_conformance.results.junit import junit_of
+
+        _write(arguments.junit, junit_of(results, occasion))
+    if arguments.html:
+        from forum_conformance.results.html import html_of
+
+        _write(arguments.html, html_of(results, occasion, found, total=total))
+    if arguments.badges and len(results) == total:
+        from forum_conformance.results.badges import badges_of
+
+        for name, text in badges_of(results, arguments.level).items():
+            _write(arguments.badges / name, text)
+
+
+def _write(path: Path, content: str | bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.encode() if isinstance(content, str) else content)

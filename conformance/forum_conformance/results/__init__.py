@@ -1,0 +1,1 @@
+"""What came of a suite: for people, for CI, and for a badge."""

@@ -1,0 +1,58 @@
+"""Results as JUnit XML, in the form that CI services read."""
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from xml.etree import ElementTree
+
+from forum_conformance.results.document import Occasion
+from forum_conformance.results.printable import printable, printable_lines
+from forum_conformance.results.text import failure_lines
+from forum_conformance.suite.result import Result, State
+
+_NAME = "forum-conformance"
+
+
+def junit_of(results: Sequence[Result], occasion: Occasion) -> bytes:
+    """A suite for each area; what is not offered, and what fails as expected, is skipped with its reason."""
+    top = ElementTree.Element("testsuites", {"name": _NAME, **_counts(results)})
+    for area, of_area in groupby(results, key=lambda result: result.case.area):
+        held = list(of_area)
+        suite = ElementTree.SubElement(top, "testsuite", {"name": area, **_counts(held)})
+        for result in held:
+            _add_case(suite, result, occasion)
+    ElementTree.indent(top)
+    written: bytes = ElementTree.tostring(top, encoding="utf-8", xml_declaration=True)
+    return written + b"\n"
+
+
+def _counts(results: Sequence[Result]) -> dict[str, str]:
+    skipped = (State.NOT_OFFERED, State.EXPECTED_FAILURE)
+    return {
+        "tests": str(len(results)),
+        "failures": str(sum(result.state.is_bad for result in results)),
+        "errors": "0",
+        "skipped": str(sum(result.state in skipped for result in results)),
+        "time": _seconds(results),
+    }
+
+
+def _seconds(results: Iterable[Result]) -> str:
+    spent_ms = sum(result.tried.reply.duration_ms for result in results if result.tried.reply)
+    return f"{spent_ms / 1000:.3f}"
+
+
+def _add_case(suite: ElementTree.Element, result: Result, occasion: Occasion) -> None:
+    area, _, name = result.case.id.partition("/")
+    about = {"classname": f"forum.{area}", "name": name, "time": _seconds([result])}
+    case = ElementTree.SubElement(suite, "testcase", about)
+    if result.state.is_bad:
+        first = result.tried.differences[:1]
+        message = f"{result.state}: " + (f"{first[0].place} is not as expected" if first else str(result.reason))
+        failure = ElementTree.SubElement(case, "failure", {"message": printable(message), "type": result.state.value})
+        failure.text = "\n".join(failure_lines(result, occasion))
+    elif result.state is State.EXPECTED_FAILURE:
+        ElementTree.SubElement(case, "skipped", {"message": printable(f"expected failure: {result.reason}")})
+    elif result.state is State.NOT_OFFERED:
+        ElementTree.SubElement(case, "skipped", {"message": f"the role {result.case.role} is not offered"})
+    if lines := printable_lines(result.tried.reply.stderr if result.tried.reply else ""):
+        ElementTree.SubElement(case, "system-err").text = "\n".join(lines)

@@ -1,0 +1,73 @@
+"""Counts of results: by role and, of `verify`, by level."""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from forum_conformance.report import LEVELS
+from forum_conformance.suite.case import ROLES
+from forum_conformance.suite.request import ALWAYS
+from forum_conformance.suite.result import Result, State
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    role: str
+    level: int | None
+    """None for the whole role."""
+    counts: Counter[State]
+    asked: tuple[int, ...] = ()
+    """Of `verify`: the levels that were asked for, if not all were."""
+
+    @property
+    def name(self) -> str:
+        if self.level is not None:
+            return f"{self.role} level {self.level} {LEVELS[self.level]}"
+        return f"{self.role} levels {','.join(map(str, self.asked))}" if self.asked else self.role
+
+    @property
+    def is_offered(self) -> bool:
+        return self.total > self.counts[State.NOT_OFFERED]
+
+    @property
+    def total(self) -> int:
+        return self.counts.total()
+
+    @property
+    def failed(self) -> int:
+        """With those that should have failed, and did not."""
+        return self.counts[State.FAILED] + self.counts[State.UNEXPECTED_PASS]
+
+
+def tallies(results: Sequence[Result], levels: frozenset[int] | None) -> Iterator[Tally]:
+    """Of each role that has results, in the order of the protocol; the levels of it that were asked for follow it."""
+    for role in ROLES:
+        of_role = [result for result in results if result.case.role == role]
+        if of_role:
+            asked = tuple(sorted(ALWAYS | levels)) if role == "verify" and levels is not None else ()
+            yield Tally(role, None, Counter(result.state for result in of_role), asked)
+        for level in LEVELS if levels is None else sorted(ALWAYS | levels):
+            if of_level := [result.state for result in of_role if result.case.level == level]:
+                yield Tally(role, level, Counter(of_level))
+
+
+def objections(results: Sequence[Result], wanted: Collection[str]) -> list[str]:
+    """Why the program does not pass, one sentence each; none if it does. `wanted` are the roles that were named."""
+    found = []
+    bad = Counter(result.state for result in results if result.state.is_bad)
+    if bad[State.FAILED]:
+        found.append(f"{_vectors(bad[State.FAILED])} failed")
+    if bad[State.UNSUPPORTED]:
+        found.append(f"{_vectors(bad[State.UNSUPPORTED])} unsupported in a role that is offered")
+    if bad[State.UNEXPECTED_PASS]:
+        found.append(f"{_vectors(bad[State.UNEXPECTED_PASS])} passed, and should have failed: take them off the list")
+    missing = [tally.role for tally in tallies(results, None) if tally.level is None and not tally.is_offered]
+    if missing and all(result.state is State.NOT_OFFERED for result in results):
+        found.append("the program offers none of the roles that it was asked for: " + ", ".join(missing))
+    else:
+        found += [f"the role {role} is not offered" for role in missing if role in wanted]
+    return found
+
+
+def _vectors(count: int) -> str:
+    return f"{count} vector{'s' * (count != 1)}"

@@ -1,0 +1,71 @@
+"""Results as text for people."""
+
+from collections.abc import Iterator, Sequence
+
+from forum_conformance.results.document import Occasion
+from forum_conformance.results.printable import printable, printable_lines
+from forum_conformance.results.summary import Tally, tallies
+from forum_conformance.suite.case import page_of
+from forum_conformance.suite.difference import in_json
+from forum_conformance.suite.result import Result, State
+
+_STDERR_LINES = 20
+_ABOUT = 12
+
+
+def text_of(results: Sequence[Result], occasion: Occasion, found: Sequence[str], *, total: int) -> str:
+    """`found` are the objections; `total` is how many vectors there were to ask, had nobody interrupted."""
+    lines = [line for result in results if result.state.is_bad for line in (*failure_lines(result, occasion), "")]
+    lines += list(_table(list(tallies(results, occasion.levels))))
+    lines.append(_conclusion(results, found, total))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def failure_lines(result: Result, occasion: Occasion) -> Iterator[str]:
+    """What was asked, what came, what must come, who says so, and how to ask it again."""
+    case, reply = result.case, result.tried.reply
+    yield f"{result.state} {case.id}: {printable(case.title)}"
+    yield _about("asked", f"{case.role} {in_json(dict(result.tried.members))}")
+    if result.state is State.UNEXPECTED_PASS:
+        yield _about("listed", f"as an expected failure: {result.reason}")
+    for difference in result.tried.differences:
+        yield _about("differs", difference.place)
+        yield _about("", f"expected {difference.expected}")
+        yield _about("", f"came     {difference.came}")
+    if reply and reply.answer is not None and result.tried.differences:
+        yield _about("answer", in_json(dict(reply.answer)))
+    for requirement in case.requirements:
+        yield _about("required by", f"{requirement}, {page_of(requirement)}")
+    for line in printable_lines(reply.stderr if reply else "")[-_STDERR_LINES:]:
+        yield _about("stderr", line)
+    yield _about("ask again", occasion.again(result))
+
+
+def _about(name: str, text: str) -> str:
+    return f"  {name:<{_ABOUT}}{printable(text)}"
+
+
+def _table(counted: Sequence[Tally]) -> Iterator[str]:
+    yield f"{'':<20}  passed  failed  unsupported  expected failures"
+    for tally in counted:
+        name = f"  {tally.name.removeprefix('verify ')}" if tally.level else tally.name
+        if not tally.is_offered:
+            yield f"{name:<20}  not offered"
+            continue
+        counts = (tally.counts[State.UNSUPPORTED], tally.counts[State.EXPECTED_FAILURE])
+        yield f"{name:<20}  {tally.counts[State.PASSED]:>6}  {tally.failed:>6}  {counts[0]:>11}  {counts[1]:>17}"
+
+
+def _conclusion(results: Sequence[Result], found: Sequence[str], total: int) -> str:
+    if len(results) < total:
+        return f"interrupted: {len(results)} of {total} vectors were asked"
+    if found:
+        return "not passed: " + "; ".join(found)
+    passed = sum(result.state is State.PASSED for result in results)
+    return f"passed: {passed} of {len(results)} vectors" + _aside(results)
+
+
+def _aside(results: Sequence[Result]) -> str:
+    told = ((State.EXPECTED_FAILURE, "failed as expected"), (State.NOT_OFFERED, "of roles that are not offered"))
+    counts = ((sum(result.state is state for result in results), words) for state, words in told)
+    return "".join(f", {count} {words}" for count, words in counts if count)

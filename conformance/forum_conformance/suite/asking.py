@@ -1,0 +1,205 @@
+"""Asks a program: one process for each request, or one for all of them."""
+
+import json
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event
+from typing import Any, Protocol
+
+from forum_conformance.suite.answer import BadAnswer, read_answer
+from forum_conformance.suite.difference import Difference
+from forum_conformance.suite.process import MAX_ANSWER, Ending, Process
+
+NOT_OFFERED = 33
+
+_GOODBYE_S = 5.0
+
+
+class Stopped(Exception):
+    """The suite is to end, and does not wait for an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came of one request: an answer, or a problem."""
+
+    answer: Mapping[str, Any] | None
+    problem: Difference | None
+    exit_status: int | None
+    """Negative for a signal; None for a program that was killed by the suite, or that goes on."""
+    duration_ms: int
+    stderr: str
+
+    @property
+    def is_not_offered(self) -> bool:
+        return self.exit_status == NOT_OFFERED and self.answer is None
+
+    @property
+    def is_unsupported(self) -> bool:
+        return self.answer is not None and self.answer["verdict"] == "unsupported"
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """The program under test, and how long it has for an answer."""
+
+    words: tuple[str, ...]
+    timeout_s: float
+    stop: Event
+    scratch: Path
+    """Where working directories are made."""
+
+
+class Asker(Protocol):
+    def ask(self, request: Mapping[str, Any]) -> Reply: ...
+
+    def close(self) -> bool:
+        """Whether the program, if it goes on between requests, ends when its standard input is closed."""
+        ...
+
+
+class OneShot:
+    """A process for each request."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+
+    def ask(self, request: Mapping[str, Any]) -> Reply:
+        program = self._program
+        folder = Path(tempfile.mkdtemp(dir=program.scratch))
+        began = time.monotonic()
+        try:
+            process = Process((*program.words, request["role"]), folder=folder, stop=program.stop)
+            try:
+                ending = process.exchange(_line(request), timeout_s=program.timeout_s, one_line=False)
+            finally:
+                status = process.end()
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        took = _ms_since(began)
+        try:
+            _refuse_ending(ending, program.timeout_s)
+            _refuse_status(status)
+            answer = read_answer(process.stdout, id_=request["id"], repeats_id=False)
+        except BadAnswer as error:
+            return Reply(None, error.difference, status, took, process.stderr)
+        return Reply(answer, None, status, took, process.stderr)
+
+    def close(self) -> bool:
+        return True
+
+
+class Served:
+    """One process for all requests; another takes its place if it fails."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._process: Process | None = None
+        self._folder: Path | None = None
+
+    def ask(self, request: Mapping[str, Any]) -> Reply:
+        began = time.monotonic()
+        process = self._process or self._start()
+        is_kept, status = False, None
+        try:
+            ending = process.exchange(_line(request), timeout_s=self._program.timeout_s, one_line=True)
+            _refuse_ending(ending, self._program.timeout_s)
+            if ending is Ending.ENDED:
+                status = process.end()
+                raise BadAnswer("process", "answers, and goes on", f"ended without an answer, {told_status(status)}")
+            answer = self._answer(process, request)
+            is_kept = True
+        except BadAnswer as error:
+            return Reply(None, error.difference, status, _ms_since(began), self._last_words())
+        finally:
+            if not is_kept:
+                self._drop()
+        return Reply(answer, None, None, _ms_since(began), process.stderr)
+
+    def _answer(self, process: Process, request: Mapping[str, Any]) -> dict[str, Any]:
+        line, _, rest = process.stdout.partition(b"\n")
+        process.stdout = b""
+        if rest:
+            raise BadAnswer("standard output", "one line", f"more: {rest[:200].decode('utf-8', 'backslashreplace')}")
+        return read_answer(line, id_=request["id"], repeats_id=True)
+
+    def _last_words(self) -> str:
+        if self._process is None:
+            return ""
+        self._process.end()
+        return self._process.stderr
+
+    def _start(self) -> Process:
+        self._folder = Path(tempfile.mkdtemp(dir=self._program.scratch))
+        self._process = Process((*self._program.words, "serve"), folder=self._folder, stop=self._program.stop)
+        return self._process
+
+    def _drop(self) -> None:
+        if self._process:
+            self._process.end()
+        if self._folder:
+            shutil.rmtree(self._folder, ignore_errors=True)
+        self._process = self._folder = None
+
+    def close(self) -> bool:
+        ended = True
+        if self._process and not self._program.stop.is_set():
+            ended = self._process.close_input(timeout_s=_GOODBYE_S)
+        self._drop()
+        return ended
+
+
+def _line(request: Mapping[str, Any]) -> bytes:
+    return json.dumps(request).encode() + b"\n"
+
+
+def _ms_since(began: float) -> int:
+    return round((time.monotonic() - began) * 1000)
+
+
+def _refuse_ending(ending: Ending, timeout_s: float) -> None:
+    if ending is Ending.STOPPED:
+        raise Stopped
+    if ending is Ending.TIMEOUT:
+        raise BadAnswer("time", f"an answer within {timeout_s:g} s", "none; the program was killed")
+    if ending is Ending.TOO_MUCH:
+        raise BadAnswer("standard output", f"at most {MAX_ANSWER} bytes", "more; the program was killed")
+
+
+def _refuse_status(status: int | None) -> None:
+    if status != 0:
+        expected = f"0, or {NOT_OFFERED} for a role that is not offered"
+        raise BadAnswer("exit status", expected, told_status(status))
+
+
+def told_status(status: int | None) -> str:
+    if status is None:
+        return "killed by the suite"
+    if status >= 0:
+        return f"exit status {status}"
+    try:
+        return f"killed by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"killed by signal {-status}"
+
+
+def words_of(command: Sequence[str], start: Path) -> tuple[str, ...]:
+    """A program runs in a folder of its own; so a word that is the path of something is made absolute.
+
+    A word with neither a slash nor a dot is taken for a name, even where there is such a file.
+    """
+    return tuple(
+        str(start / word) if ("/" in word or "." in word) and _is_there(start / word) else word for word in command
+    )
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False

@@ -1,0 +1,58 @@
+"""One vector as it was read: what `case.json` says."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+ROLES = ("canonicalize", "compile", "verify", "prove", "run")
+
+PATH_MEMBERS = ("input", "root", "inputs", "checkpoint", "key", "pin", "script", "base", "cache")
+"""Members of a request that name files of the vector."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    id: str
+    title: str
+    role: str
+    requirements: tuple[str, ...]
+    level: int | None
+    request: Mapping[str, Any]
+    expected: Mapping[str, Any]
+    files: Mapping[str, str]
+    """The SHA-256 of each file of the vector's folder, by its path in it."""
+
+    @property
+    def area(self) -> str:
+        return self.id.partition("/")[0]
+
+    @property
+    def before(self) -> str | None:
+        """The run directory that the request starts from."""
+        before: str | None = self.request.get("before")
+        return before
+
+    @property
+    def is_negative(self) -> bool:
+        is_failed_run = self.role == "run" and self.expected.get("status") != "passed"
+        return self.expected["verdict"] != "valid" or is_failed_run
+
+
+def case_of(document: Mapping[str, Any], files: Mapping[str, str]) -> Case:
+    """A document that fits `conformance-case.schema.json`."""
+    return Case(
+        id=document["id"],
+        title=document["title"],
+        role=document["role"],
+        requirements=tuple(document["requirements"]),
+        level=document.get("level"),
+        request=document["request"],
+        expected=document["expected"],
+        files=files,
+    )
+
+
+def page_of(requirement: str) -> str:
+    """The page of the specification that has a requirement."""
+    area = requirement.partition("-")[0].lower()
+    return f"docs/spec/{'manifests' if area == 'manifest' else area}.md"

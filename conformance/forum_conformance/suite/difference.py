@@ -1,0 +1,110 @@
+"""Where what came is not what must come, in words for people."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
+
+from forum_conformance.suite.expectation import LEVELS
+
+_LONGEST_LINE = 2000
+_LONGEST_FILE = 200
+_AROUND = 100
+_LINE = re.compile(rb"[^\n]*\n|[^\n]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    place: str
+    expected: str
+    came: str
+
+
+def answer_differences(expected: Mapping[str, Any], answer: Mapping[str, Any]) -> list[Difference]:
+    """`expected` is that of `expected_answer`; members that are left out stand for nothing found."""
+    told = {"codes": [], "warnings": [], "first_bad_seq": None, "status": None, **answer}
+    plain = {name: value for name, value in expected.items() if name != "levels"}
+    found = [
+        Difference(name, in_json(value), in_json(told[name])) for name, value in plain.items() if told[name] != value
+    ]
+    return [*found, *_level_differences(expected.get("levels", {}), answer.get("levels"))]
+
+
+def _level_differences(expected: Mapping[str, str], told: Mapping[str, str] | None) -> Iterator[Difference]:
+    if told is None:
+        return
+    for number in LEVELS if expected else ():
+        came = told.get(number, "not checked")
+        if came != expected[number]:
+            yield Difference(f"level {number}", expected[number], came)
+
+
+def byte_difference(place: str, expected: bytes, came: bytes) -> Difference | None:
+    """The first byte where two files differ, with what stands around it."""
+    if expected == came:
+        return None
+    shown = _around(expected, came, _LONGEST_FILE)
+    return Difference(f"{place}, byte {_first(expected, came)}", shown.expected, shown.came)
+
+
+def line_difference(place: str, expected: bytes, came: bytes) -> Difference | None:
+    """The first line where two files differ."""
+    ours, theirs = _LINE.findall(expected), _LINE.findall(came)
+    pairs = enumerate(zip_longest(ours, theirs), start=1)
+    number, first, second = next(((n, a, b) for n, (a, b) in pairs if a != b), (0, None, None))
+    if number == 0:
+        return None
+    if first is None or second is None:
+        return Difference(f"{place}, line {number}", _end(first), _end(second))
+    shown = _around(first.removesuffix(b"\n"), second.removesuffix(b"\n"), _LONGEST_LINE)
+    if shown.expected == shown.came:
+        ends = ("ends with LF" if line.endswith(b"\n") else "has no LF" for line in (first, second))
+        return Difference(f"{place}, line {number}", *ends)
+    return Difference(f"{place}, line {number}{shown.place}", shown.expected, shown.came)
+
+
+def _end(line: bytes | None) -> str:
+    return "the end" if line is None else _text(line[:_LONGEST_LINE].removesuffix(b"\n"))
+
+
+def _around(expected: bytes, came: bytes, longest: int) -> Difference:
+    """Whole, if both are short; otherwise what stands around the first byte that differs."""
+    if max(len(expected), len(came)) <= longest:
+        return Difference("", _text(expected), _text(came))
+    at = _first(expected, came)
+    begin = max(0, at - _AROUND)
+    cut = ("..." if begin else "") + "{}"
+    return Difference(f", byte {at}", *(cut.format(_text(data[begin : at + _AROUND])) for data in (expected, came)))
+
+
+def _first(expected: bytes, came: bytes) -> int:
+    pairs = enumerate(zip(expected, came, strict=False))
+    return next((n for n, (a, b) in pairs if a != b), min(len(expected), len(came)))
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "backslashreplace") if data else "nothing"
+
+
+def value_difference(place: str, expected: Any, came: Any) -> Difference | None:
+    """The first place where two JSON values differ, as a JSON Pointer."""
+    if isinstance(expected, dict) and isinstance(came, dict):
+        for key in sorted(expected.keys() | came.keys()):
+            if key not in came or key not in expected:
+                ours, theirs = (in_json(side[key]) if key in side else "not there" for side in (expected, came))
+                return Difference(f"{place}/{key}", ours, theirs)
+            if found := value_difference(f"{place}/{key}", expected[key], came[key]):
+                return found
+        return None
+    if isinstance(expected, list) and isinstance(came, list) and len(expected) == len(came):
+        pairs = enumerate(zip(expected, came, strict=True))
+        return next((found for n, (a, b) in pairs if (found := value_difference(f"{place}/{n}", a, b))), None)
+    # Python takes true for 1.
+    is_same = expected == came and isinstance(expected, bool) == isinstance(came, bool)
+    return None if is_same else Difference(place, in_json(expected), in_json(came))
+
+
+def in_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

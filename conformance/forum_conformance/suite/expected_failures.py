@@ -1,0 +1,27 @@
+"""The vectors that are expected to fail, each with a reason: one line `id: reason`."""
+
+from collections.abc import Container
+
+
+class BadExpectation(Exception):
+    """A line that cannot be taken at its word."""
+
+    def __init__(self, name: str, line: int, problem: str) -> None:
+        super().__init__(f"{name}:{line}: {problem}")
+
+
+def read_expected_failures(text: str, *, name: str, known: Container[str]) -> dict[str, str]:
+    """The reasons by id. `name` is the file's, `known` the ids that there are."""
+    reasons: dict[str, str] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        id_, _, reason = (part.strip() for part in line.partition(":"))
+        if id_ not in known:
+            raise BadExpectation(name, number, f"there is no vector '{id_}'")
+        if not reason:
+            raise BadExpectation(name, number, f"'{id_}' needs a reason: write '{id_}: why it fails'")
+        if id_ in reasons:
+            raise BadExpectation(name, number, f"'{id_}' stands here twice")
+        reasons[id_] = reason
+    return reasons

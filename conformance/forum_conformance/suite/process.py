@@ -1,0 +1,169 @@
+"""A program under test as a process: fed, read within limits, and killed with all that it started."""
+
+import os
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from enum import Enum
+from pathlib import Path
+from threading import Event
+from typing import IO
+
+MAX_ANSWER = 1024 * 1024
+
+_STDERR_TAIL = 4096
+_CHUNK = 65536
+# How long an interrupt, or a program that ended and left others behind, may go unseen.
+_LOOK_S = 0.05
+_LAST_WORDS_S = 1.0
+
+
+class CannotStart(Exception):
+    """There is no such program, or it may not be run."""
+
+    def __init__(self, program: str, error: OSError) -> None:
+        super().__init__(f"cannot start '{program}': {error.strerror or error}")
+
+
+class Ending(Enum):
+    """Why an exchange was over."""
+
+    ENDED = "the program ended, or closed its standard output"
+    LINE = "a line was read"
+    TIMEOUT = "the time was over"
+    TOO_MUCH = "more was written than an answer may have"
+    STOPPED = "the suite was stopped"
+
+
+class Process:
+    def __init__(self, words: Sequence[str], *, folder: Path, stop: Event) -> None:
+        try:
+            # A session of its own makes a group of its own, which can be killed whole.
+            self._popen = subprocess.Popen(  # noqa: S603 - the program that the user named, without a shell
+                words,
+                cwd=folder,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise CannotStart(words[0], error) from error
+        self._stop = stop
+        self._selector = selectors.DefaultSelector()
+        self._to_send = memoryview(b"")
+        self._closes_input = self._is_sending = False
+        self._stderr = b""
+        self._open = {"stdout", "stderr"}
+        self.stdout = b""
+        for name in ("stdin", "stdout", "stderr"):
+            os.set_blocking(self._pipe(name).fileno(), False)
+        for name in self._open:
+            self._selector.register(self._pipe(name), selectors.EVENT_READ, name)
+
+    def exchange(self, data: bytes, *, timeout_s: float, one_line: bool) -> Ending:
+        """Send the data and read until the program ends or, of one line, its LF. Without that, close its input."""
+        deadline = time.monotonic() + timeout_s
+        if not self._is_sending:
+            self._selector.register(self._pipe("stdin"), selectors.EVENT_WRITE, "stdin")
+            self._is_sending = True
+        self._to_send = memoryview(bytes(self._to_send) + data)
+        self._closes_input = not one_line
+        while True:
+            if len(self.stdout) > MAX_ANSWER:
+                return Ending.TOO_MUCH
+            if one_line and b"\n" in self.stdout:
+                return Ending.LINE
+            remaining = deadline - time.monotonic()
+            if self._stop.is_set():
+                return Ending.STOPPED
+            if remaining <= 0:
+                return Ending.TIMEOUT
+            if self._is_over(min(remaining, _LOOK_S), one_line=one_line):
+                return Ending.ENDED
+
+    def _is_over(self, wait_s: float, *, one_line: bool) -> bool:
+        if one_line and "stdout" not in self._open:
+            with suppress(subprocess.TimeoutExpired):
+                self._popen.wait(_LAST_WORDS_S)
+            return True
+        if not self._open:
+            with suppress(subprocess.TimeoutExpired):
+                self._popen.wait(wait_s)
+            return self._popen.returncode is not None
+        events = self._selector.select(wait_s)
+        for key, _ in events:
+            if key.data == "stdin":
+                self._send()
+            else:
+                self._read(key.data)
+        # Others that it started may hold its pipes open for ever.
+        return not events and self._popen.poll() is not None
+
+    def _send(self) -> None:
+        pipe = self._pipe("stdin")
+        try:
+            sent = os.write(pipe.fileno(), self._to_send[:_CHUNK])
+        except BlockingIOError:
+            return
+        except BrokenPipeError:
+            # It may answer without having read.
+            sent = len(self._to_send)
+        self._to_send = self._to_send[sent:]
+        if not self._to_send:
+            self._selector.unregister(pipe)
+            self._is_sending = False
+            if self._closes_input:
+                with suppress(BrokenPipeError):
+                    pipe.close()
+
+    def _read(self, name: str) -> bool:
+        """Whether there was something to read."""
+        pipe = self._pipe(name)
+        try:
+            data = os.read(pipe.fileno(), _CHUNK)
+        except BlockingIOError:
+            return False
+        if not data:
+            self._selector.unregister(pipe)
+            self._open.discard(name)
+        elif name == "stdout":
+            self.stdout += data
+        else:
+            self._stderr = (self._stderr + data)[-_STDERR_TAIL:]
+        return bool(data)
+
+    def end(self) -> int | None:
+        """Kill what is left of it. Its exit status, negative for a signal; None if it had to be killed."""
+        status = self._popen.poll()
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._popen.pid, signal.SIGKILL)
+        self._popen.wait()
+        while "stderr" in self._open and self._read("stderr"):
+            pass
+        self._selector.close()
+        for name in ("stdin", "stdout", "stderr"):
+            with suppress(OSError):
+                self._pipe(name).close()
+        return status
+
+    def close_input(self, *, timeout_s: float) -> bool:
+        """Whether it then ended by itself."""
+        with suppress(OSError):
+            self._pipe("stdin").close()
+        with suppress(subprocess.TimeoutExpired):
+            self._popen.wait(timeout_s)
+        return self._popen.returncode is not None
+
+    @property
+    def stderr(self) -> str:
+        return self._stderr.decode("utf-8", "replace")
+
+    def _pipe(self, name: str) -> IO[bytes]:
+        pipe: IO[bytes] | None = getattr(self._popen, name)
+        if pipe is None:
+            raise ValueError(f"{name} is no pipe")
+        return pipe

@@ -1,0 +1,45 @@
+"""Requests: what a program is asked, made from a vector's own members and the places where things stand."""
+
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import Any
+
+from forum_conformance.suite.case import PATH_MEMBERS, Case
+
+PROTOCOL = 1
+ALWAYS = frozenset({1, 2})
+
+_BARE = ALWAYS | {5}
+_OF_THE_SEAL = ("checkpoint", "key", "pin", "expect_head")
+
+
+def own_members(case: Case, levels: frozenset[int] | None) -> dict[str, Any]:
+    """The members that differ from vector to vector. Without levels, those of the vector or all are asked for."""
+    members = {name: value for name, value in case.request.items() if name != "before"}
+    if case.role != "verify" or levels is None:
+        return members
+    asked = levels_of(case, levels)
+    if 5 not in asked:
+        # To compare something with the seal, and not to look at the seal, is an error of usage.
+        members = {name: value for name, value in members.items() if name not in _OF_THE_SEAL}
+    return {**members, "levels": sorted(asked)}
+
+
+def levels_of(case: Case, levels: frozenset[int]) -> frozenset[int]:
+    """The levels that a vector is asked for, where only some are: a bare ledger has neither bodies nor a plan."""
+    own = frozenset(case.request.get("levels", range(1, 6)))
+    is_bare = case.request["input"] in case.files
+    return ALWAYS | (levels & own & (_BARE if is_bare else own))
+
+
+def request_for(
+    case: Case, members: Mapping[str, Any], *, folder: PurePath, output: PurePath | None = None
+) -> dict[str, Any]:
+    """The whole request. `folder` holds the vector's files, `output` is where the result is to be written."""
+    placed = {name: str(folder / value) if name in PATH_MEMBERS else value for name, value in members.items()}
+    wanted = {"output": str(output)} if writes_output(case) else {}
+    return {"protocol": PROTOCOL, "id": case.id, "role": case.role, **placed, **wanted}
+
+
+def writes_output(case: Case) -> bool:
+    return case.role != "verify" and case.request.get("action") != "check"

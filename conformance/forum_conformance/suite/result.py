@@ -1,0 +1,83 @@
+"""What came of a vector."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from forum_conformance.suite.asking import Reply
+from forum_conformance.suite.case import Case
+from forum_conformance.suite.difference import Difference
+
+
+class State(StrEnum):
+    PASSED = "passed"
+    FAILED = "failed"
+    UNSUPPORTED = "unsupported"
+    """The program said that it cannot do this, in a role that it offers."""
+    EXPECTED_FAILURE = "expected failure"
+    UNEXPECTED_PASS = "unexpected pass"  # noqa: S105 - no password
+    NOT_OFFERED = "not offered"
+
+    @property
+    def is_bad(self) -> bool:
+        return self in (State.FAILED, State.UNSUPPORTED, State.UNEXPECTED_PASS)
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A vector that was asked; what it comes to depends on the others of its role."""
+
+    case: Case
+    members: Mapping[str, Any]
+    """The request's own members."""
+    expected: Mapping[str, Any]
+    reply: Reply | None
+    """None if it was not asked, because its role is not offered."""
+    differences: tuple[Difference, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    tried: Tried
+    state: State
+    reason: str | None
+    """Why it is expected to fail."""
+
+    @property
+    def case(self) -> Case:
+        return self.tried.case
+
+
+def roles_not_offered(tried: Iterable[Tried]) -> set[str]:
+    """A role is offered if one of its requests was met with anything but a refusal of the role."""
+    asked = [each for each in tried if each.reply is not None]
+    return {each.case.role for each in asked} - {each.case.role for each in asked if not _refuses_role(each)}
+
+
+def _refuses_role(tried: Tried) -> bool:
+    reply = tried.reply
+    # Of a process that answers all requests, no exit status can tell.
+    return reply is not None and (reply.is_not_offered or (reply.is_unsupported and reply.exit_status is None))
+
+
+def settle(tried: Iterable[Tried], reasons: Mapping[str, str]) -> list[Result]:
+    """The results, ordered by id. `reasons` tells, by id, why a vector is expected to fail."""
+    tried = sorted(tried, key=lambda each: each.case.id)
+    missing = roles_not_offered(tried)
+    return [_result(each, reasons.get(each.case.id), is_offered=each.case.role not in missing) for each in tried]
+
+
+def _result(tried: Tried, reason: str | None, *, is_offered: bool) -> Result:
+    if not is_offered:
+        return Result(tried, State.NOT_OFFERED, None)
+    if not tried.differences:
+        return Result(tried, State.PASSED if reason is None else State.UNEXPECTED_PASS, reason)
+    if reason is not None:
+        return Result(tried, State.EXPECTED_FAILURE, reason)
+    is_unsupported = tried.reply is not None and (tried.reply.is_unsupported or tried.reply.is_not_offered)
+    return Result(tried, State.UNSUPPORTED if is_unsupported else State.FAILED, None)
+
+
+def refused_late(reply: Reply) -> Difference:
+    return Difference("exit status", "0: the role is offered, other vectors were answered", str(reply.exit_status))

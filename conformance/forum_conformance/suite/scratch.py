@@ -1,0 +1,83 @@
+"""A vector in a folder of its own: a program can neither spoil what others are asked with nor read what is expected."""
+
+import hashlib
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import mkdtemp
+
+from forum_conformance.suite.case import PATH_MEMBERS, Case
+from forum_conformance.suite.output import Written, compared_parts
+from forum_conformance.suite.vectors import CASE, Vectors
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    folder: Path
+    """The copy of the vector's files."""
+    output: Path
+    files: Mapping[str, str]
+    """The SHA-256 of each file in the folder."""
+
+    def changed(self) -> list[str]:
+        """The files that are not what they were."""
+        there = {path.relative_to(self.folder).as_posix(): path for path in self.folder.rglob("*") if _is_file(path)}
+        names = sorted(there.keys() | self.files.keys())
+        return [name for name in names if not _is_same(there.get(name), self.files.get(name))]
+
+
+def _is_file(path: Path) -> bool:
+    return path.is_symlink() or not path.is_dir()
+
+
+def _is_same(path: Path | None, digest: str | None) -> bool:
+    if path is None or path.is_symlink() or not path.is_file():
+        return False
+    return hashlib.sha256(path.read_bytes()).hexdigest() == digest
+
+
+@contextmanager
+def place_for(case: Case, vectors: Vectors, scratch: Path) -> Iterator[Place]:
+    """The vector's files, and what its request starts from at `output`; all of it is removed in the end."""
+    top = Path(mkdtemp(dir=scratch))
+    try:
+        place = Place(top / "vector", top / "result", {name: case.files[name] for name in _shown(case)})
+        place.folder.mkdir()
+        for name in place.files:
+            _write(place.folder / name, vectors.read(case, name))
+        if case.before is not None:
+            for name, data in _files_below(case, vectors, case.before).items():
+                _write(place.output / name, data)
+        yield place
+    finally:
+        shutil.rmtree(top, ignore_errors=True)
+
+
+def expected_output(case: Case, vectors: Vectors) -> Written:
+    """What must stand at `output`: nothing, or what stood there before, where a program must refuse."""
+    path = case.expected.get("output") or case.before
+    if path is None:
+        return None
+    return vectors.read(case, path) if path in case.files else compared_parts(_files_below(case, vectors, path))
+
+
+def _shown(case: Case) -> list[str]:
+    named = [case.request[member] for member in PATH_MEMBERS if member in case.request]
+    hidden = [path for path in (case.expected.get("output"), case.before) if path is not None]
+    return [name for name in case.files if name != CASE and (_is_in(name, named) or not _is_in(name, hidden))]
+
+
+def _is_in(name: str, paths: list[str]) -> bool:
+    return any(path == "." or name == path or name.startswith(f"{path}/") for path in paths)
+
+
+def _files_below(case: Case, vectors: Vectors, folder: str) -> dict[str, bytes]:
+    names = [name for name in case.files if name.startswith(f"{folder}/")]
+    return {name.removeprefix(f"{folder}/"): vectors.read(case, name) for name in names}
+
+
+def _write(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)

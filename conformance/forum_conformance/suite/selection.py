@@ -1,0 +1,33 @@
+"""Which vectors are asked."""
+
+from collections.abc import Collection, Iterable, Sequence
+from fnmatch import fnmatchcase
+
+from forum_conformance.suite.case import Case
+
+
+class NothingSelected(Exception):
+    """A role or a filter that no vector has."""
+
+
+def select(cases: Iterable[Case], roles: Collection[str], filters: Sequence[str]) -> list[Case]:
+    """Those of the roles, or of all, that at least one filter takes; ordered by id."""
+    of_roles = sorted((case for case in cases if not roles or case.role in roles), key=lambda case: case.id)
+    taken = {text: set(taken_by(text, [case.id for case in of_roles])) for text in filters}
+    for text, ids in taken.items():
+        if not ids:
+            raise NothingSelected(f"the filter '{text}' takes no vector")
+    missing = sorted(set(roles) - {case.role for case in of_roles})
+    if missing:
+        raise NothingSelected(f"there is no vector of the role {missing[0]}")
+    wanted = set().union(*taken.values())
+    return [case for case in of_roles if not filters or case.id in wanted]
+
+
+def taken_by(text: str, ids: Collection[str]) -> list[str]:
+    """A whole id takes that vector alone; a text with `*`, `?` or `[` is a pattern; any other is a part of the id."""
+    if text in ids:
+        return [text]
+    if any(char in text for char in "*?["):
+        return [id_ for id_ in ids if fnmatchcase(id_, text)]
+    return [id_ for id_ in ids if text in id_]

@@ -1,0 +1,58 @@
+"""Asks one vector: lays out its files, asks, and compares all that came."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from forum_conformance.suite.asking import Asker, Reply
+from forum_conformance.suite.case import Case
+from forum_conformance.suite.difference import Difference, answer_differences
+from forum_conformance.suite.expectation import expected_answer
+from forum_conformance.suite.output import NotAFile, output_differences, read_written
+from forum_conformance.suite.request import own_members, request_for
+from forum_conformance.suite.result import Tried
+from forum_conformance.suite.scratch import Place, expected_output, place_for
+from forum_conformance.suite.vectors import Vectors
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    vectors: Vectors
+    levels: frozenset[int] | None
+    """The levels that `verify` is asked for; None for all."""
+    scratch: Path
+
+    def ask(self, case: Case, asker: Asker) -> Tried:
+        members = own_members(case, self.levels)
+        expected = expected_answer(case, self.levels)
+        with place_for(case, self.vectors, self.scratch) as place:
+            reply = asker.ask(request_for(case, members, folder=place.folder, output=place.output))
+            differences = tuple(self._differences(case, expected, reply, place))
+        return Tried(case, members, expected, reply, differences)
+
+    def unasked(self, case: Case) -> Tried:
+        return Tried(case, own_members(case, self.levels), expected_answer(case, self.levels), None, ())
+
+    def _differences(self, case: Case, expected: Mapping[str, Any], reply: Reply, place: Place) -> Iterator[Difference]:
+        if reply.problem is not None:
+            yield reply.problem
+        if reply.answer is not None:
+            yield from answer_differences(expected, reply.answer)
+            # Of a program that came to another verdict, nothing can be said about what it wrote.
+            if _output_is_told(case) and reply.answer["verdict"] == expected["verdict"]:
+                yield from self._output_differences(case, place)
+        if changed := place.changed():
+            yield Difference("the vector's files", "as they were", f"changed: {', '.join(changed[:10])}")
+
+    def _output_differences(self, case: Case, place: Place) -> list[Difference]:
+        try:
+            came = read_written(place.output)
+        except NotAFile as error:
+            return [Difference(f"output, {error.place}", "a plain file", "something else")]
+        return output_differences(case, expected_output(case, self.vectors), came)
+
+
+def _output_is_told(case: Case) -> bool:
+    """A plan that does not compile, and a run that is refused, leave nothing behind."""
+    return "output" in case.expected or (case.role in ("compile", "run") and case.expected["verdict"] != "valid")

@@ -1,0 +1,142 @@
+"""Reads the vectors: the manifest with the digest of every file, and the cases."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib.resources import files
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from jsonschema import Draft202012Validator
+
+from forum_conformance.canonical import NotCanonical, read_form
+from forum_conformance.schemas import departure, schema
+from forum_conformance.suite.case import PATH_MEMBERS, Case, case_of
+from forum_conformance.suite.expectation import expected_answer
+from forum_conformance.suite.request import own_members, request_for
+
+MANIFEST = "MANIFEST.json"
+CASE = "case.json"
+
+_CHECKOUT = Path(__file__).resolve().parents[2] / "vectors" / "v1"
+
+
+class BrokenVectors(Exception):
+    """The vectors are not what was published, so nothing can be said with them."""
+
+
+def default_folder() -> Path:
+    """A checkout has the vectors beside the package, an installation has them in it."""
+    installed = Path(str(files("forum_conformance"))) / "vectors" / "v1"
+    return installed if installed.is_dir() else _CHECKOUT
+
+
+class Vectors:
+    """The cases by id, and their files, each of which is checked when it is read."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._digests = _read_manifest(folder / MANIFEST)
+        self.cases = {case.id: case for case in self._read_cases()}
+
+    def read(self, case: Case, name: str) -> bytes:
+        return self._read(f"{case.id}/{name}")
+
+    def size(self, case: Case) -> int:
+        """How many bytes its files have together."""
+        return sum((self.folder / case.id / name).stat().st_size for name in case.files)
+
+    def check_all(self) -> int:
+        """Read every file of the manifest; how many there are."""
+        for path in self._digests:
+            self._read(path)
+        return len(self._digests)
+
+    def _read(self, path: str) -> bytes:
+        try:
+            data = (self.folder / path).read_bytes()
+        except OSError as error:
+            raise BrokenVectors(f"cannot read '{self.folder / path}': {error.strerror or error}") from error
+        if hashlib.sha256(data).hexdigest() != self._digests[path]:
+            raise BrokenVectors(f"'{self.folder / path}' does not have the digest that {MANIFEST} says")
+        return data
+
+    def _read_cases(self) -> Iterator[Case]:
+        folders: dict[str, dict[str, str]] = {}
+        for path, digest in self._digests.items():
+            area, _, rest = path.partition("/")
+            name, _, file = rest.partition("/")
+            folders.setdefault(f"{area}/{name}", {})[file] = digest
+        found = {id_: own for id_, own in sorted(folders.items()) if CASE in own}
+        if not found:
+            raise BrokenVectors(f"'{self.folder / MANIFEST}' names no {CASE}")
+        for id_, own in found.items():
+            yield self._read_case(id_, own)
+
+    def _read_case(self, id_: str, own: Mapping[str, str]) -> Case:
+        place = self.folder / id_ / CASE
+        try:
+            document = json.loads(self._read(f"{id_}/{CASE}").decode("utf-8"))
+        except ValueError as error:
+            raise BrokenVectors(f"'{place}' is not JSON: {error}") from error
+        problem = departure(_validator("case"), document) or _problem(id_, document, own)
+        if problem:
+            raise BrokenVectors(f"'{place}' is broken: {problem}")
+        return case_of(document, own)
+
+
+def _read_manifest(path: Path) -> dict[str, str]:
+    try:
+        manifest = read_form(path.read_bytes().removesuffix(b"\n"))
+    except FileNotFoundError as error:
+        raise BrokenVectors(f"'{path.parent}' is no folder of vectors: it has no {MANIFEST}") from error
+    except OSError as error:
+        raise BrokenVectors(f"cannot read '{path}': {error.strerror or error}") from error
+    except NotCanonical as error:
+        raise BrokenVectors(f"'{path}' is broken: {error}") from error
+    digests = manifest.get("files") if isinstance(manifest, dict) and manifest.get("format") == 1 else None
+    if not isinstance(digests, dict) or not all(_is_plain(name) for name in digests):
+        raise BrokenVectors(f"'{path}' is broken: it is no manifest of format 1")
+    return digests
+
+
+def _is_plain(name: str) -> bool:
+    path = PurePosixPath(name)
+    return not path.is_absolute() and ".." not in path.parts
+
+
+def _problem(id_: str, document: Mapping[str, Any], own: Mapping[str, str]) -> str | None:
+    """What a schema cannot say."""
+    if document["id"] != id_:
+        return f"its id is '{document['id']}'"
+    case = case_of(document, own)
+    output = case.expected.get("output")
+    if output is not None and not _is_among(output, own):
+        return f"'{output}', which must come out, is not among its files"
+    for member in (*PATH_MEMBERS, "before"):
+        path = case.request.get(member)
+        # A workflow that is not there is a case of its own.
+        if path is not None and not (isinstance(path, str) and (member == "input" or _is_among(path, own))):
+            return f"its {member} is not among its files"
+    request = request_for(case, own_members(case, None), folder=PurePosixPath("/vector"), output=PurePosixPath("/out"))
+    if departed := departure(_validator("request"), request):
+        return f"its request does not fit conformance-request.schema.json {departed}"
+    return _disagreement(case) if case.role == "verify" else None
+
+
+def _is_among(path: str, own: Mapping[str, str]) -> bool:
+    return path == "." or any(name == path or name.startswith(f"{path}/") for name in own)
+
+
+def _disagreement(case: Case) -> str | None:
+    """Verdict, codes and first bad seq follow from the levels."""
+    follows = expected_answer(case, None)
+    said = {"codes": [], "first_bad_seq": None, **case.expected}
+    wrong = [name for name in ("verdict", "codes", "first_bad_seq") if said[name] != follows[name]]
+    return f"its expected {wrong[0]} does not follow from its levels" if wrong else None
+
+
+@cache
+def _validator(name: str) -> Draft202012Validator:
+    return Draft202012Validator(schema(f"conformance-{name}.schema.json"))

@@ -1,0 +1,281 @@
+"""The command line of the suite: its options, its reports, its endings."""
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import jsonschema
+import pytest
+
+from forum_conformance.schemas import schema
+from suites.command import RIGHT, Suite
+from suites.parrot import command_with
+from suites.processes import wait_for_number, wait_until_gone
+from suites.tiny_set import verify_case, write_set
+
+WRONG = {"answer": {"verdict": "invalid"}, "stderr": "looked at \x1b[31mnothing\n"}
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Suite:
+    return Suite(tmp_path)
+
+
+def test_the_vectors_can_be_listed_without_a_program(suite: Suite) -> None:
+    done = suite.run("test", "--vectors", "vectors", "--list", "--filter", "ledger/*")
+
+    assert (done.returncode, done.stdout) == (
+        0,
+        "ledger/a  verify  What ledger/a is about.\nledger/b  verify  What ledger/b is about.\n",
+    )
+
+
+def test_the_vectors_of_the_package_are_the_default(suite: Suite) -> None:
+    done = suite.run("test", "--list", "--role", "canonicalize", "--filter", "canonical/french")
+
+    assert (done.returncode, done.stdout.split()[:2]) == (0, ["canonical/french", "canonicalize"])
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ((), "there is no program to ask; give --entrypoint CMD"),
+        (("--entrypoint", "''"), "the entrypoint is empty"),
+        (("--entrypoint", ""), "the entrypoint is empty"),
+        (("--entrypoint", "it's"), "cannot split the entrypoint 'it's' into words: No closing quotation"),
+        (("--entrypoint", "/nowhere/it"), "cannot start '/nowhere/it': No such file or directory"),
+        (("--entrypoint", "/nowhere/it", "--serve"), "cannot start '/nowhere/it': No such file or directory"),
+        (("--entrypoint", "true", "--filter", "cat"), "the filter 'cat' takes no vector"),
+        (("--entrypoint", "true", "--role", "prove"), "there is no vector of the role prove"),
+        (("--entrypoint", "true", "--xfail", "known.txt"), "known.txt:2: there is no vector 'ledger/z'"),
+        (("--entrypoint", "true", "--xfail", "nowhere"), "cannot read or write 'nowhere': No such file or directory"),
+        (("--entrypoint", "true", "--badges", "b", "--filter", "ledger"), "a badge speaks of every vector of a role"),
+    ],
+)
+def test_wrong_usage_exits_2_and_says_why(suite: Suite, options: tuple[str, ...], sentence: str) -> None:
+    (suite.folder / "known.txt").write_text("ledger/a: why\nledger/z: why\n")
+
+    done = suite.run("test", "--vectors", "vectors", *options)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"forum-conformance: {sentence}")
+
+
+@pytest.mark.parametrize("option", [("--jobs", "0"), ("--timeout", "0"), ("--level", "6"), ("--role", "sing")])
+def test_a_value_that_is_none_exits_2(suite: Suite, option: tuple[str, str]) -> None:
+    done = suite.run("test", "--vectors", "vectors", "--entrypoint", "true", *option)
+
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+def test_broken_vectors_exit_2_and_name_the_file(suite: Suite) -> None:
+    (suite.vectors / "ledger/b/run/ledger.jsonl").write_bytes(b"spoiled")
+
+    done = suite.test({"*": RIGHT}, "--role", "verify")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith("/ledger/b/run/ledger.jsonl' does not have the digest that MANIFEST.json says\n")
+
+
+def test_a_failure_is_told_at_once_and_then_in_full(suite: Suite) -> None:
+    done = suite.test({"*": RIGHT, "ledger/b": WRONG}, "--role", "verify")
+
+    assert done.stderr == 'failed ledger/b: verdict: expected "valid", came "invalid"\n'
+    again = next(line for line in done.stdout.splitlines() if "ask again" in line).split(None, 2)[2]
+    assert [line for line in done.stdout.splitlines() if "ask again" not in line] == [
+        "failed ledger/b: What ledger/b is about.",
+        '  asked       verify {"input": "run"}',
+        "  differs     verdict",
+        '              expected "valid"',
+        '              came     "invalid"',
+        '  answer      {"protocol": 1, "id": "ledger/b", "verdict": "invalid"}',
+        "  required by LEDGER-LINE-005, docs/spec/ledger.md",
+        "  stderr      looked at \\x1b[31mnothing",
+        "",
+        "                      passed  failed  unsupported  expected failures",
+        "verify                     1       1            0                  0",
+        "  level 2 chain            1       1            0                  0",
+        "not passed: 1 vector failed",
+    ]
+    alone = suite.run(*shlex.split(again)[1:])
+    assert (alone.returncode, alone.stdout.count("failed ledger/b"), "ledger/a" in alone.stdout) == (1, 1, False)
+
+
+def test_on_a_terminal_a_line_is_rewritten(suite: Suite) -> None:
+    done = suite.test({"*": RIGHT, "ledger/b": WRONG}, "--role", "verify", "--progress", "tty", "--jobs", "1")
+
+    # Read as text, a carriage return is a line feed.
+    assert done.stderr.split("\n\x1b[K") == [
+        "",
+        "1 of 2: ledger/a",
+        'failed ledger/b: verdict: expected "valid", came "invalid"\n',
+        "2 of 2, 1 failed: ledger/b",
+        "",
+    ]
+
+
+def test_progress_can_be_left_out(suite: Suite) -> None:
+    assert suite.test({"*": WRONG}, "--role", "verify", "--progress", "none").stderr == ""
+
+
+def test_expected_failures_are_strict(suite: Suite) -> None:
+    known = suite.folder / "known.txt"
+    known.write_text("ledger/b: chains are not looked at\n")
+
+    failing = suite.test({"*": RIGHT, "ledger/b": WRONG}, "--role", "verify", "--xfail", str(known))
+    passing = suite.test({"*": RIGHT}, "--role", "verify", "--xfail", str(known))
+
+    assert (failing.returncode, failing.stderr) == (0, "")
+    assert failing.stdout.splitlines()[-1] == "passed: 1 of 2 vectors, 1 failed as expected"
+    assert passing.returncode == 1
+    assert "  listed      as an expected failure: chains are not looked at" in passing.stdout.splitlines()
+
+
+def test_reports_are_written(suite: Suite) -> None:
+    outcomes = ("--jsonl", "out/r.jsonl", "--junit", "out/r.xml", "--html", "out/r.html", "--badges", "out/badges")
+
+    done = suite.test({"*": RIGHT, "ledger/b": WRONG, "canonicalize": {"exit": 33}}, *outcomes)
+
+    out = suite.folder / "out"
+    lines = [json.loads(line) for line in (out / "r.jsonl").read_text().splitlines()]
+    assert done.returncode == 1
+    assert [line["state"] for line in lines] == ["not offered", "passed", "failed"]
+    for line in lines:
+        jsonschema.Draft202012Validator(schema("conformance-result.schema.json")).validate(line)
+    assert ElementTree.parse(out / "r.xml").getroot().get("failures") == "1"  # noqa: S314 - our own
+    assert "<h1>" in (out / "r.html").read_text(encoding="utf-8")
+    assert sorted(path.name for path in (out / "badges").iterdir()) == [
+        f"{name}.{kind}" for name in ("canonicalize", "verify-level-2", "verify") for kind in ("json", "svg")
+    ]
+
+
+def test_a_report_that_cannot_be_written_does_not_take_the_results_with_it(suite: Suite) -> None:
+    done = suite.test({"*": RIGHT}, "--role", "verify", "--html", "vectors/MANIFEST.json/page.html")
+
+    assert done.returncode == 2
+    assert done.stdout.splitlines()[-1] == "passed: 2 of 2 vectors"
+    assert done.stderr.startswith("forum-conformance: cannot read or write ")
+
+
+def test_results_are_in_the_order_of_their_ids_whoever_is_first(suite: Suite) -> None:
+    ids = [f"ledger/v-{number}" for number in range(6)]
+    write_set(suite.vectors, *(verify_case(id_) for id_ in ids))
+    slow = {id_: {**RIGHT, "sleep": 0.3 if number % 2 else 0} for number, id_ in enumerate(ids)}
+
+    assert list(suite.results(slow, "--jobs", "6")) == ids
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("mode", [[], ["--serve"]])
+def test_an_interrupt_reports_what_there_is_and_leaves_nothing_running(
+    suite: Suite, sent: signal.Signals, mode: list[str]
+) -> None:
+    child = suite.folder / "child"
+    command = command_with({"*": RIGHT, "ledger/b": {"child": str(child), "sleep": 3600}}, suite.folder)
+    options = ["--role", "verify", "--jobs", "1", "--jsonl", "r.jsonl", "--timeout", "600", *mode]
+    started = subprocess.Popen(
+        [sys.executable, "-m", "forum_conformance", "test", "--entrypoint", command, "--vectors", "vectors", *options],
+        cwd=suite.folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    pid = wait_for_number(child)
+
+    started.send_signal(sent)
+    out, _ = started.communicate()
+
+    assert started.returncode == 130
+    assert out.splitlines()[-1] == "interrupted: 1 of 2 vectors were asked"
+    assert json.loads((suite.folder / "r.jsonl").read_text())["id"] == "ledger/a"
+    wait_until_gone(pid)
+
+
+def test_nothing_is_left_of_what_was_laid_out(suite: Suite) -> None:
+    temporary = suite.folder / "tmp"
+    temporary.mkdir()
+    command = command_with({"*": RIGHT}, suite.folder)
+
+    done = subprocess.run(
+        [sys.executable, "-m", "forum_conformance", "test", "--vectors", "vectors", "--entrypoint", command],
+        cwd=suite.folder,
+        env={**os.environ, "TMPDIR": str(temporary)},
+        capture_output=True,
+        check=False,
+    )
+
+    assert done.returncode == 1
+    assert list(temporary.iterdir()) == []
+
+
+def test_smoke_says_role_by_role_whether_a_program_speaks_the_protocol(suite: Suite) -> None:
+    command = command_with({"verify": RIGHT, "canonicalize": {"exit": 33}}, suite.folder)
+    bad = "silent, crashing, hanging, answering garbage, answering wrongly"
+
+    done = suite.run("smoke", "--entrypoint", command, "--vectors", "vectors")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [
+        "vectors: 3, and all 9 files have their digests",
+        f"harness: fails programs that are {bad}; passes one that is right",
+        "canonicalize  not offered",
+        "verify        offered, and right about ledger/a",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("does", "said", "hint", "code"),
+    [
+        ({"stdout": "hello"}, "does not speak the protocol: standard output: ", "print one JSON object", 1),
+        ({"exit": 1}, "does not speak the protocol: exit status: ", "exit with 0 after an answer", 1),
+        ({"answer": {"verdict": "fine"}}, "does not speak the protocol: answer: ", "an answer is an object", 1),
+        (WRONG, "offered, but wrong about ledger/a: verdict: ", "forum-conformance test --role verify", 0),
+        ({"answer": {"verdict": "unsupported"}}, "offered, but says that it cannot do ledger/a", "exit with 0", 0),
+    ],
+)
+def test_smoke_says_what_to_do(suite: Suite, does: dict[str, object], said: str, hint: str, code: int) -> None:
+    command = command_with({"verify": does, "canonicalize": {"exit": 33}}, suite.folder)
+
+    done = suite.run("smoke", "--entrypoint", command, "--vectors", "vectors")
+
+    *_, sentence, advice = done.stdout.splitlines()
+    assert done.returncode == code
+    assert sentence.startswith(f"verify        {said}")
+    assert advice.startswith(f"              hint: {hint}")
+
+
+def test_smoke_fails_a_program_that_offers_nothing(suite: Suite) -> None:
+    done = suite.run("smoke", "--entrypoint", command_with({"*": {"exit": 33}}, suite.folder), "--vectors", "vectors")
+
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (1, "the program offers no role")
+
+
+def test_smoke_sees_broken_vectors_and_a_program_that_is_not_there(suite: Suite) -> None:
+    missing = suite.run("smoke", "--entrypoint", "/nowhere/it", "--vectors", "vectors")
+    (suite.vectors / "canonical/a/output.json").write_bytes(b"")
+    broken = suite.run("smoke", "--entrypoint", "true", "--vectors", "vectors")
+
+    assert (missing.returncode, missing.stderr.partition(": ")[2]) == (
+        2,
+        "cannot start '/nowhere/it': No such file or directory\n",
+    )
+    assert broken.returncode == 2
+    assert broken.stderr.endswith("output.json' does not have the digest that MANIFEST.json says\n")
+
+
+def test_help_loads_nothing_heavy() -> None:
+    program = (
+        "import sys\nfrom forum_conformance.cli import main\n"
+        "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
+        "assert not {'jsonschema', 'rfc8785', 'concurrent.futures', 'subprocess'} & set(sys.modules)"
+    )
+
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert all(f"    {name} " in done.stdout for name in ("judge", "test", "smoke"))

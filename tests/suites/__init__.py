@@ -1,0 +1,1 @@
+"""Small sets of vectors, and a program that answers them from a table."""

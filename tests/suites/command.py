@@ -1,0 +1,44 @@
+"""The command that asks a program about a small set of vectors."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from suites.parrot import command_with
+from suites.tiny_set import canonicalize_case, verify_case, write_set
+
+RIGHT = {"answer": {"verdict": "valid"}}
+
+
+class Suite:
+    """A set of vectors, and the command that asks a program about it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.vectors = folder / "vectors"
+        write_set(self.vectors, verify_case("ledger/a"), verify_case("ledger/b"), canonicalize_case("canonical/a"))
+
+    def test(
+        self, table: Mapping[str, Any], *options: str, entrypoint: str | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        command = entrypoint or command_with(table, self.folder)
+        return self.run("test", "--entrypoint", command, "--vectors", str(self.vectors), *options)
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "forum_conformance", *arguments],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def results(self, table: Mapping[str, Any], *options: str) -> dict[str, dict[str, Any]]:
+        done = self.test(table, "--json", *options)
+        assert done.returncode in (0, 1), done.stderr
+        document = json.loads(done.stdout)
+        assert document["passed"] is (done.returncode == 0)
+        return {result["id"]: result for result in document["results"]}

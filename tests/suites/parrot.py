@@ -1,0 +1,67 @@
+"""A program under test that does, for each vector, what a table says. Run as a script, with the table's path."""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+
+def command_with(table: Mapping[str, Any], folder: Path) -> str:
+    """The entrypoint. The table has, by a vector's id or by `*`, what is to be done:
+
+    `answer` (an object), `write` (a text, or texts by path), `stdout` and `stderr` (texts), `exit`, `signal`, `sleep`,
+    `spoil` (a file of the vector that is changed), `child` (a file that a process of its own gets its id written to).
+    """
+    path = folder / "table.json"
+    path.write_text(json.dumps(table), encoding="utf-8")
+    return shlex.join([sys.executable, str(Path(__file__)), str(path)])
+
+
+def main() -> int:
+    table = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    role = sys.argv[2]
+    if role != "serve":
+        return respond(table, json.loads(sys.stdin.read()))
+    for line in sys.stdin:
+        if status := respond(table, json.loads(line)):
+            return status
+    return 0
+
+
+def respond(table: Mapping[str, Any], request: Mapping[str, Any]) -> int:
+    todo = table.get(request["id"], table.get(request["role"], table.get("*", {})))
+    if "child" in todo:
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"])
+        Path(todo["child"]).write_text(str(child.pid))
+    if "spoil" in todo:
+        (Path(request["input"]) / todo["spoil"]).write_bytes(b"spoiled")
+    if "write" in todo:
+        write(Path(request["output"]), todo["write"])
+    sys.stderr.write(todo.get("stderr", ""))
+    sys.stderr.flush()
+    time.sleep(todo.get("sleep", 0))
+    if "signal" in todo:
+        os.kill(os.getpid(), todo["signal"])
+    answer = json.dumps({"protocol": 1, "id": request["id"], **todo["answer"]}) + "\n" if "answer" in todo else ""
+    # In one piece: of two, a reader may take the first for all.
+    sys.stdout.write(answer + todo.get("stdout", ""))
+    sys.stdout.flush()
+    status: int = todo.get("exit", 0)
+    return status
+
+
+def write(output: Path, content: Any) -> None:
+    texts = {"": content} if isinstance(content, str) else content
+    for name, text in texts.items():
+        path = output / name if name else output
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,27 @@
+"""Whether a process still runs."""
+
+import time
+from pathlib import Path
+
+
+def wait_until_gone(pid: int, patience_s: float = 60) -> None:
+    """What is left of a process until its parent looks at it does not run."""
+    deadline = time.monotonic() + patience_s
+    while is_running(pid):
+        assert time.monotonic() < deadline, f"process {pid} still runs"
+        time.sleep(0.01)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in ("Z", "X")
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def wait_for_number(path: Path, patience_s: float = 60) -> int:
+    deadline = time.monotonic() + patience_s
+    while not path.exists() or not path.read_text().strip():
+        assert time.monotonic() < deadline, f"'{path}' is not written"
+        time.sleep(0.01)
+    return int(path.read_text())

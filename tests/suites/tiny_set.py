@@ -1,0 +1,73 @@
+"""A set of vectors that a test makes up."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import rfc8785
+
+LEVELS_OK = {str(number): {"status": "ok"} for number in range(1, 6)}
+
+
+def case(id_: str, role: str, request: Mapping[str, Any], expected: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+    return {
+        "id": id_,
+        "title": f"What {id_} is about.",
+        "role": role,
+        "requirements": ["LEDGER-LINE-005"],
+        **({"level": 2} if role == "verify" else {}),
+        "request": dict(request),
+        "expected": dict(expected),
+        "made_sure": "by hand",
+        **more,
+    }
+
+
+def verify_case(id_: str, codes: Mapping[str, int | None] | None = None, **more: Any) -> dict[str, Any]:
+    """A ledger with these findings: the seq of each by its code."""
+    found = codes or {}
+    levels = {number: _level(number, found) for number in LEVELS_OK}
+    seqs = [seq for seq in found.values() if seq is not None]
+    incomplete = {"L310", "L501", "L502", "L503"}
+    verdict = "invalid" if set(found) - incomplete else "incomplete" if found else "valid"
+    expected = {"verdict": verdict, "codes": sorted(found), "first_bad_seq": min(seqs, default=None), "levels": levels}
+    return case(id_, "verify", {"input": "run"}, expected, **more)
+
+
+def _level(number: str, found: Mapping[str, int | None]) -> dict[str, Any]:
+    codes = sorted(code for code in found if code[1] == number)
+    seqs = [seq for code in codes if (seq := found[code]) is not None]
+    status = "fail" if codes else "ok"
+    return {"status": status, "codes": codes, "first_bad_seq": min(seqs, default=None)}
+
+
+def canonicalize_case(id_: str, **more: Any) -> dict[str, Any]:
+    """The text `[1.0]`, which is written as `[1]`."""
+    return case(id_, "canonicalize", {"input": "input.json"}, {"verdict": "valid", "output": "output.json"}, **more)
+
+
+FILES: Mapping[str, Mapping[str, bytes]] = {
+    "canonicalize": {"input.json": b"[1.0]", "output.json": b"[1]"},
+    "verify": {"run/ledger.jsonl": b"{}\n", "run/bodies.tar": b""},
+}
+
+
+def write_set(folder: Path, *cases: Mapping[str, Any], files: Mapping[str, Mapping[str, bytes]] | None = None) -> Path:
+    """`files` tells, by id, the files of a vector; without it, it has those of its role."""
+    written: dict[str, bytes] = {}
+    for each in cases:
+        own = (files or {}).get(each["id"], FILES.get(each["role"], {}))
+        written |= {f"{each['id']}/{name}": data for name, data in own.items()}
+        written[f"{each['id']}/case.json"] = json.dumps(each).encode()
+    for name, data in written.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+    write_manifest(folder, {name: hashlib.sha256(data).hexdigest() for name, data in written.items()})
+    return folder
+
+
+def write_manifest(folder: Path, digests: Mapping[str, str]) -> None:
+    manifest: dict[str, Any] = {"format": 1, "files": dict(digests)}
+    (folder / "MANIFEST.json").write_bytes(rfc8785.dumps(manifest) + b"\n")

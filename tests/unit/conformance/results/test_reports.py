@@ -1,0 +1,298 @@
+"""What is written of results, for each reader."""
+
+import json
+import re
+from collections import Counter
+from html.parser import HTMLParser
+from typing import Any
+from xml.etree import ElementTree
+
+import jsonschema
+import pytest
+
+from forum_conformance.results.badges import badges_of
+from forum_conformance.results.document import Occasion, json_lines, suite_document
+from forum_conformance.results.html import html_of
+from forum_conformance.results.junit import junit_of
+from forum_conformance.results.summary import objections
+from forum_conformance.results.text import text_of
+from forum_conformance.schemas import schema
+from forum_conformance.suite.asking import Reply
+from forum_conformance.suite.case import case_of
+from forum_conformance.suite.difference import Difference
+from forum_conformance.suite.result import Result, State, Tried, settle
+from suites.tiny_set import verify_case
+from unit.conformance.suite.making import DIFFERENCE, reply, tried
+
+NASTY = "\x1b[31m\x00\ud800<script>alert(1)</script>&]]>\ufffe"
+IN_JSON = "\\u001b[31m\\u0000\\ud800<script>alert(1)</script>&]]>\\ufffe"
+AGAIN = "forum-conformance test --entrypoint './verifier --quiet' --serve --role verify --filter ledger/bad"
+OCCASION = Occasion("./verifier --quiet", ("--serve",))
+
+
+def ledger(name: str, level: int, *differences: Difference) -> Tried:
+    case = case_of(verify_case(f"ledger/{name}", level=level), {})
+    answer = {"protocol": 1, "verdict": "valid", "message": NASTY}
+    return Tried(case, {"input": "run"}, {"verdict": "valid"}, Reply(answer, None, 0, 7, NASTY), differences)
+
+
+def results() -> list[Result]:
+    """One of each state."""
+    refused = reply(None, status=33, problem=DIFFERENCE)
+    each = [
+        ledger("good", 1),
+        ledger("bad", 2, Difference("codes", '["L201"]', NASTY)),
+        ledger("known", 3, DIFFERENCE),
+        ledger("better", 4),
+        tried("canonical/no", "canonicalize", reply("unsupported"), DIFFERENCE),
+        tried("proofs/a", "prove", refused, DIFFERENCE),
+        tried("proofs/b", "prove", None),
+    ]
+    return settle(each, {"ledger/known": "bodies are not read", "ledger/better": "seals are not read"})
+
+
+STATES = Counter(
+    ["passed", "failed", "expected failure", "unexpected pass", "unsupported", "not offered", "not offered"]
+)
+
+
+def test_the_results_are_one_of_each_state() -> None:
+    assert Counter(result.state.value for result in results()) == STATES
+
+
+def test_each_line_of_jsonl_fits_its_schema() -> None:
+    validator = jsonschema.Draft202012Validator(schema("conformance-result.schema.json"))
+
+    lines = json_lines(results(), OCCASION).splitlines()
+
+    documents = [json.loads(line) for line in lines]
+    for document in documents:
+        validator.validate(document)
+    assert [document["id"] for document in documents] == sorted(document["id"] for document in documents)
+    assert documents[1] == {
+        "format": 1,
+        "id": "ledger/bad",
+        "title": "What ledger/bad is about.",
+        "role": "verify",
+        "level": 2,
+        "requirements": ["LEDGER-LINE-005"],
+        "state": "failed",
+        "reason": None,
+        "differences": [{"place": "codes", "expected": '["L201"]', "came": NASTY}],
+        "request": {"input": "run"},
+        "expected": {"verdict": "valid"},
+        "answer": {"protocol": 1, "verdict": "valid", "message": NASTY},
+        "exit_status": 0,
+        "duration_ms": 7,
+        "stderr": NASTY,
+        "again": AGAIN,
+    }
+
+
+def test_the_whole_document_counts_by_role_and_level() -> None:
+    found = objections(results(), ())
+
+    document = suite_document(results(), OCCASION, found, was_interrupted=False)
+
+    assert (document["passed"], document["objections"]) == (False, found)
+    tallies = {(each["role"], each["level"]): each["counts"]["passed"] for each in document["tallies"]}
+    assert tallies == {
+        ("canonicalize", None): 0,
+        ("verify", None): 1,
+        ("verify", 1): 1,
+        ("verify", 2): 0,
+        ("verify", 3): 0,
+        ("verify", 4): 0,
+        ("prove", None): 0,
+    }
+
+
+def test_text_says_what_was_asked_what_came_what_is_required_and_how_to_ask_again() -> None:
+    bad = [result for result in results() if result.case.id == "ledger/bad"]
+
+    assert text_of(bad, OCCASION, objections(bad, ()), total=1).splitlines() == [
+        "failed ledger/bad: What ledger/bad is about.",
+        '  asked       verify {"input": "run"}',
+        "  differs     codes",
+        '              expected ["L201"]',
+        "              came     \\x1b[31m\\x00\\ud800<script>alert(1)</script>&]]>\\ufffe",
+        f'  answer      {{"protocol": 1, "verdict": "valid", "message": "{IN_JSON}"}}',
+        "  required by LEDGER-LINE-005, docs/spec/ledger.md",
+        "  stderr      \\x1b[31m\\x00\\ud800<script>alert(1)</script>&]]>\\ufffe",
+        f"  ask again   {AGAIN}",
+        "",
+        "                      passed  failed  unsupported  expected failures",
+        "verify                     0       1            0                  0",
+        "  level 2 chain            0       1            0                  0",
+        "not passed: 1 vector failed",
+    ]
+
+
+def test_text_counts_every_role() -> None:
+    *_, heading, canonicalize, verify, one, two, three, four, prove, conclusion = text_of(
+        results(), OCCASION, objections(results(), ()), total=7
+    ).splitlines()
+
+    assert [re.split(r"  +", line.strip()) for line in (canonicalize, verify, one, two, three, four, prove)] == [
+        ["canonicalize", "0", "0", "1", "0"],
+        ["verify", "1", "2", "0", "1"],
+        ["level 1 bytes", "1", "0", "0", "0"],
+        ["level 2 chain", "0", "1", "0", "0"],
+        ["level 3 bodies", "0", "0", "0", "1"],
+        ["level 4 semantics", "0", "1", "0", "0"],
+        ["prove", "not offered"],
+    ]
+    assert heading.split() == ["passed", "failed", "unsupported", "expected", "failures"]
+    assert conclusion.startswith("not passed: 1 vector failed; 1 vector unsupported in a role that is offered; ")
+
+
+@pytest.mark.parametrize(
+    ("ids", "total", "conclusion"),
+    [
+        (["ledger/good"], 1, "passed: 1 of 1 vectors"),
+        (
+            ["ledger/good", "ledger/known", "proofs/a", "proofs/b"],
+            4,
+            "passed: 1 of 4 vectors, 1 failed as expected, 2 of roles that are not offered",
+        ),
+        (["ledger/good"], 9, "interrupted: 1 of 9 vectors were asked"),
+    ],
+)
+def test_the_last_line_of_text(ids: list[str], total: int, conclusion: str) -> None:
+    chosen = [result for result in results() if result.case.id in ids]
+
+    assert text_of(chosen, OCCASION, objections(chosen, ()), total=total).splitlines()[-1] == conclusion
+
+
+def test_junit_has_a_suite_for_each_area_and_skips_what_was_not_to_pass() -> None:
+    top = ElementTree.fromstring(junit_of(results(), OCCASION))  # noqa: S314 - our own
+
+    suites = {suite.get("name"): suite.attrib for suite in top}
+    assert top.attrib == {
+        "name": "forum-conformance",
+        "tests": "7",
+        "failures": "3",
+        "errors": "0",
+        "skipped": "3",
+        "time": "0.042",
+    }
+    assert {name: (suite["tests"], suite["failures"], suite["skipped"]) for name, suite in suites.items()} == {
+        "canonical": ("1", "1", "0"),
+        "ledger": ("4", "2", "1"),
+        "proofs": ("2", "0", "2"),
+    }
+    cases = {f"{case.get('classname')}.{case.get('name')}": case for case in top.iter("testcase")}
+    assert len(cases) == 7
+    failure = cases["forum.ledger.bad"].find("failure")
+    assert failure is not None and failure.get("message") == "failed: codes is not as expected"
+    assert failure.text and "required by LEDGER-LINE-005, docs/spec/ledger.md" in failure.text
+    skipped = [case.find("skipped") for case in (cases["forum.ledger.known"], cases["forum.proofs.b"])]
+    assert [each.get("message") for each in skipped if each is not None] == [
+        "expected failure: bodies are not read",
+        "the role prove is not offered",
+    ]
+
+
+class Page(HTMLParser):
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.texts: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+    def states(self, tag: str) -> list[str | None]:
+        return [attributes.get("data-state") for name, attributes in self.elements if name == tag]
+
+
+def page(chosen: list[Result], total: int = 7) -> Page:
+    return Page(html_of(chosen, OCCASION, objections(chosen, ()), total=total))
+
+
+def test_the_page_is_well_formed_and_has_every_vector_and_a_filter_for_each_state() -> None:
+    read = page(results())
+
+    assert read.open == []
+    assert Counter(read.states("details")) == STATES
+    assert read.states("button") == ["", *State]
+
+
+def test_the_page_opens_what_failed() -> None:
+    opened = [attributes["data-state"] for tag, attributes in page(results()).elements if "open" in attributes]
+
+    assert sorted(filter(None, opened)) == ["failed", "unexpected pass", "unsupported"]
+
+
+def test_the_page_needs_nothing_else_and_runs_nothing_of_a_program() -> None:
+    text = html_of(results(), OCCASION, [], total=7)
+    read = Page(text)
+
+    assert [tag for tag, _ in read.elements if tag in ("script", "link", "img", "iframe")] == ["script"]
+    assert not {"src", "href"} & {name for _, attributes in read.elements for name in attributes}
+    assert "http://" not in text and "https://" not in text
+    assert "\x1b" not in text and "\x00" not in text
+    text.encode()
+
+
+def test_the_page_says_that_it_is_not_whole() -> None:
+    assert any("Interrupted: 1 of 7 vectors were asked." in text for text in page(results()[1:2]).texts)
+
+
+def badge(files: dict[str, str], name: str) -> Any:
+    return json.loads(files[f"{name}.json"])
+
+
+def test_there_is_a_badge_for_each_role_and_level() -> None:
+    files = badges_of(results(), None)
+
+    assert badge(files, "verify-level-1") == {
+        "schemaVersion": 1,
+        "label": "forum verify level 1 bytes",
+        "message": "1 of 1",
+        "color": "brightgreen",
+    }
+    colours = {name: badge(files, name)["color"] for name in (file.partition(".")[0] for file in files)}
+    assert colours == {
+        "canonicalize": "red",
+        "verify": "red",
+        "verify-level-1": "brightgreen",
+        "verify-level-2": "red",
+        "verify-level-3": "yellow",
+        "verify-level-4": "red",
+        "prove": "lightgrey",
+    }
+    assert badge(files, "prove")["message"] == "not offered"
+
+
+def test_a_badge_is_a_picture_with_its_text() -> None:
+    picture = ElementTree.fromstring(badges_of(results(), None)["verify-level-3.svg"])  # noqa: S314 - our own
+
+    space = "{http://www.w3.org/2000/svg}"
+    assert picture.tag == f"{space}svg"
+    assert [text.text for text in picture.iter(f"{space}text")] == ["forum verify level 3 bodies", "0 of 1"]
+
+
+def test_a_level_that_was_not_asked_for_has_no_badge() -> None:
+    files = badges_of(results(), frozenset({3}))
+
+    assert [name for name in files if name.endswith(".json")] == [
+        "canonicalize.json",
+        "verify.json",
+        "verify-level-1.json",
+        "verify-level-2.json",
+        "verify-level-3.json",
+        "prove.json",
+    ]
+    assert badge(files, "verify")["label"] == "forum verify levels 1,2,3"

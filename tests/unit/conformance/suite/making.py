@@ -1,0 +1,36 @@
+"""Cases without files on a disk."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from forum_conformance.suite.asking import Reply
+from forum_conformance.suite.case import Case, case_of
+from forum_conformance.suite.difference import Difference
+from forum_conformance.suite.result import Tried
+from suites.tiny_set import case, verify_case
+
+DIFFERENCE = Difference("verdict", '"valid"', '"invalid"')
+
+
+def made(
+    role: str, request: Mapping[str, Any], expected: Mapping[str, Any] | None = None, files: Iterable[str] = ()
+) -> Case:
+    document = case("area/name", role, request, expected or {"verdict": "valid"})
+    return case_of(document, dict.fromkeys(files, "0" * 64))
+
+
+def ledger(codes: Mapping[str, int | None] | None = None, *, is_bare: bool = False, **request: Any) -> Case:
+    """A vector of `verify`."""
+    document = verify_case("area/name", codes)
+    document["request"] |= request
+    return case_of(document, {"run" if is_bare else "run/ledger.jsonl": "0" * 64})
+
+
+def reply(verdict: str | None = "valid", *, status: int | None = 0, problem: Difference | None = None) -> Reply:
+    answer = {"protocol": 1, "verdict": verdict} if verdict else None
+    return Reply(answer, problem, status, duration_ms=7, stderr="")
+
+
+def tried(id_: str, role: str, came: Reply | None, *differences: Difference) -> Tried:
+    document = case(id_, role, {"input": "input.json"}, {"verdict": "valid"})
+    return Tried(case_of(document, {}), {"input": "input.json"}, {"verdict": "valid"}, came, differences)

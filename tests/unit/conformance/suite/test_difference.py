@@ -1,0 +1,133 @@
+"""What differs is told with its place."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forum_conformance.suite.difference import (
+    Difference,
+    answer_differences,
+    byte_difference,
+    line_difference,
+    value_difference,
+)
+
+
+def test_an_answer_that_is_as_expected_has_no_difference() -> None:
+    expected: dict[str, Any] = {
+        "verdict": "valid",
+        "codes": [],
+        "first_bad_seq": None,
+        "levels": dict.fromkeys("12345", "ok"),
+    }
+
+    assert answer_differences(expected, {"protocol": 1, "verdict": "valid", "message": "all is well"}) == []
+
+
+def test_each_member_is_compared() -> None:
+    expected = {"verdict": "invalid", "codes": ["L201"], "first_bad_seq": 4, "warnings": ["F031"], "status": "passed"}
+
+    assert answer_differences(expected, {"verdict": "valid"}) == [
+        Difference("verdict", '"invalid"', '"valid"'),
+        Difference("codes", '["L201"]', "[]"),
+        Difference("first_bad_seq", "4", "null"),
+        Difference("warnings", '["F031"]', "[]"),
+        Difference("status", '"passed"', "null"),
+    ]
+
+
+def test_codes_must_be_sorted() -> None:
+    told = {"verdict": "invalid", "codes": ["L301", "L201"]}
+
+    assert [each.place for each in answer_differences({"verdict": "invalid", "codes": ["L201", "L301"]}, told)] == [
+        "codes"
+    ]
+
+
+def test_levels_are_compared_if_they_are_told() -> None:
+    expected = {"verdict": "valid", "levels": dict.fromkeys("1234", "ok") | {"5": "not checked"}}
+
+    assert answer_differences(expected, {"verdict": "valid"}) == []
+    assert answer_differences(expected, {"verdict": "valid", "levels": {"1": "ok", "2": "fail", "4": "ok"}}) == [
+        Difference("level 2", "ok", "fail"),
+        Difference("level 3", "ok", "not checked"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("expected", "came", "difference"),
+    [
+        (b"[1]", b"[1.0]", Difference("output, byte 2", "[1]", "[1.0]")),
+        (b"[1]", b"", Difference("output, byte 0", "[1]", "nothing")),
+        (b"abc", b"abcd", Difference("output, byte 3", "abc", "abcd")),
+        (b"\xff", b"x", Difference("output, byte 0", "\\xff", "x")),
+        (
+            b"a" * 500 + b"b" + b"c" * 500,
+            b"a" * 500 + b"d" + b"c" * 500,
+            Difference("output, byte 500", "..." + "a" * 100 + "b" + "c" * 99, "..." + "a" * 100 + "d" + "c" * 99),
+        ),
+    ],
+)
+def test_the_first_byte_that_differs(expected: bytes, came: bytes, difference: Difference) -> None:
+    assert byte_difference("output", expected, came) == difference
+    assert byte_difference("output", expected, expected) is None
+
+
+@pytest.mark.parametrize(
+    ("came", "difference"),
+    [
+        (b"one\ntwice\nthree\n", Difference("ledger.jsonl, line 2", "two", "twice")),
+        (b"one\ntwo\n", Difference("ledger.jsonl, line 3", "three", "the end")),
+        (b"one\ntwo\nthree\nfour\n", Difference("ledger.jsonl, line 4", "the end", "four")),
+        (b"", Difference("ledger.jsonl, line 1", "one", "the end")),
+        (b"one\ntwo\nthree", Difference("ledger.jsonl, line 3", "ends with LF", "has no LF")),
+    ],
+)
+def test_the_first_line_that_differs(came: bytes, difference: Difference) -> None:
+    assert line_difference("ledger.jsonl", b"one\ntwo\nthree\n", came) == difference
+
+
+def test_of_a_long_line_what_stands_around_the_difference_is_shown() -> None:
+    difference = line_difference("ledger.jsonl", b"a" * 3000 + b"\n", b"a" * 2999 + b"b\n")
+
+    assert difference == Difference("ledger.jsonl, line 1, byte 2999", "..." + "a" * 101, "..." + "a" * 100 + "b")
+
+
+@pytest.mark.parametrize(
+    ("expected", "came", "difference"),
+    [
+        ({"a": [1, 2]}, {"a": [1, 3]}, Difference("output /a/1", "2", "3")),
+        ({"a": 1}, {"a": True}, Difference("output /a", "1", "true")),
+        ({"a": 1}, {}, Difference("output /a", "1", "not there")),
+        ({}, {"b": None}, Difference("output /b", "not there", "null")),
+        ([1], [1, 2], Difference("output ", "[1]", "[1, 2]")),
+        ({"a": 1}, {"a": 1.0}, None),
+        ({"a": [{}], "b": "c"}, {"b": "c", "a": [{}]}, None),
+    ],
+)
+def test_the_first_member_that_differs(expected: Any, came: Any, difference: Difference | None) -> None:
+    assert value_difference("output ", expected, came) == difference
+
+
+BYTES = st.binary(max_size=20) | st.lists(st.sampled_from([b"a", b"b", b"\n"]), max_size=8).map(b"".join)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=2), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(BYTES, BYTES)
+def test_files_have_a_difference_if_they_are_not_the_same(expected: bytes, came: bytes) -> None:
+    assert (byte_difference("output", expected, came) is None) is (expected == came)
+    assert (line_difference("output", expected, came) is None) is (expected == came)
+
+
+@given(VALUES, VALUES)
+def test_values_have_a_difference_if_they_are_written_otherwise(expected: Any, came: Any) -> None:
+    is_same = json.dumps(expected, sort_keys=True) == json.dumps(came, sort_keys=True)
+
+    assert (value_difference("output ", expected, came) is None) is is_same

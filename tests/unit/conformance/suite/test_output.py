@@ -1,0 +1,82 @@
+"""What was written is compared with what must stand there."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from forum_conformance.suite.difference import Difference
+from forum_conformance.suite.output import NotAFile, Written, output_differences, read_written
+from unit.conformance.suite.making import made
+
+RUN = made("run", {"action": "run", "input": "w.yaml"})
+COMPILE = made("compile", {"input": "w.yaml"})
+PROOF = made("prove", {"action": "inclusion", "input": "ledger.jsonl"})
+
+
+@pytest.mark.parametrize(
+    ("expected", "came", "differences"),
+    [
+        (b"{}", b"{}", []),
+        (None, None, []),
+        (b"{}", None, [Difference("output", "a file", "nothing is written")]),
+        (None, b"{}", [Difference("output", "nothing is written", "a file")]),
+        (b"{}", {"outputs/a": b""}, [Difference("output", "a file", "a folder")]),
+        (b"{}", b"[]", [Difference("output, byte 0", "{}", "[]")]),
+    ],
+)
+def test_a_file(expected: Written, came: Written, differences: list[Difference]) -> None:
+    assert output_differences(COMPILE, expected, came) == differences
+
+
+def test_a_proof_is_compared_as_a_value() -> None:
+    assert output_differences(PROOF, b'{"size":7,"seq":3}', b' {"seq": 3, "size": 7}\n') == []
+    assert output_differences(PROOF, b'{"size":7}', b'{"size":8}') == [Difference("output, at /size", "7", "8")]
+    (difference,) = output_differences(PROOF, b"{}", b"\xff")
+    assert (difference.place, difference.expected) == ("output", "a JSON document")
+
+
+def test_of_a_run_directory_the_first_file_that_differs_is_shown() -> None:
+    expected = {"ledger.jsonl": b"a\nb\n", "wave-plan.json": b"{}", "outputs/x": b"1"}
+    came = {"ledger.jsonl": b"a\nc\n", "wave-plan.json": b"{}", "bodies.tar": b""}
+
+    assert output_differences(RUN, expected, came) == [
+        Difference("ledger.jsonl, line 2", "b", "c"),
+        Difference("other files", "as in the vector", "bodies.tar, outputs/x also differ"),
+    ]
+
+
+def test_a_file_of_a_run_directory_may_be_missing() -> None:
+    expected = {"ledger.jsonl": b"a\n", "bodies.tar": b"tar"}
+
+    assert output_differences(RUN, expected, {"ledger.jsonl": b"a\n"}) == [
+        Difference("bodies.tar", "a file of 3 bytes", "no such file")
+    ]
+
+
+def test_of_a_run_directory_only_what_must_be_the_same_is_read(tmp_path: Path) -> None:
+    for name in ("ledger.jsonl", "checkpoint", "lock", "outputs/deep/a.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(name.encode())
+
+    assert read_written(tmp_path) == {"ledger.jsonl": b"ledger.jsonl", "outputs/deep/a.txt": b"outputs/deep/a.txt"}
+
+
+def test_what_is_not_there_is_nothing(tmp_path: Path) -> None:
+    assert read_written(tmp_path / "result") is None
+
+
+def test_a_pipe_is_not_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "result")
+
+    with pytest.raises(NotAFile, match="'result' is neither a file nor a folder"):
+        read_written(tmp_path / "result")
+
+
+def test_a_link_in_a_run_directory_is_no_file(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").write_bytes(b"")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "ledger.jsonl").symlink_to(tmp_path / "elsewhere")
+
+    with pytest.raises(NotAFile, match=r"ledger\.jsonl"):
+        read_written(tmp_path / "run")

@@ -1,0 +1,134 @@
+"""A program as a process: what is read of it, and what is left of it."""
+
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from forum_conformance.suite.asking import told_status, words_of
+from forum_conformance.suite.process import MAX_ANSWER, CannotStart, Ending, Process
+from suites.processes import is_running, wait_until_gone
+
+PATIENCE_S = 120.0
+
+
+def start(code: str, folder: Path, stop: threading.Event | None = None) -> Process:
+    return Process((sys.executable, "-c", code), folder=folder, stop=stop or threading.Event())
+
+
+def test_it_reads_its_input_to_the_end_and_answers(tmp_path: Path) -> None:
+    process = start("import sys; print(len(sys.stdin.read())); sys.stderr.write('said')", tmp_path)
+
+    ending = process.exchange(b"x" * 1_000_000, timeout_s=PATIENCE_S, one_line=False)
+
+    assert (ending, process.end(), process.stdout, process.stderr) == (Ending.ENDED, 0, b"1000000\n", "said")
+
+
+def test_it_may_answer_without_reading(tmp_path: Path) -> None:
+    process = start("import os; os.close(0); print('answer')", tmp_path)
+
+    ending = process.exchange(b"x" * 1_000_000, timeout_s=PATIENCE_S, one_line=False)
+
+    assert (ending, process.end(), process.stdout) == (Ending.ENDED, 0, b"answer\n")
+
+
+def test_it_is_asked_a_line_and_then_another(tmp_path: Path) -> None:
+    process = start("import sys\nfor line in sys.stdin: print(line.upper(), end='', flush=True)", tmp_path)
+
+    for text in (b"one\n", b"two\n"):
+        process.stdout = b""
+        assert process.exchange(text, timeout_s=PATIENCE_S, one_line=True) is Ending.LINE
+        assert process.stdout == text.upper()
+    assert process.close_input(timeout_s=PATIENCE_S)
+    assert process.end() == 0
+
+
+def test_one_that_hangs_is_killed(tmp_path: Path) -> None:
+    process = start("import time; time.sleep(3600)", tmp_path)
+
+    assert process.exchange(b"", timeout_s=0.1, one_line=False) is Ending.TIMEOUT
+    assert process.end() is None
+
+
+def test_one_that_closes_its_output_and_hangs_is_killed(tmp_path: Path) -> None:
+    process = start("import os, time; os.close(1); os.close(2); time.sleep(3600)", tmp_path)
+
+    assert process.exchange(b"", timeout_s=0.5, one_line=False) is Ending.TIMEOUT
+    assert process.end() is None
+
+
+def test_one_that_writes_without_end_is_killed(tmp_path: Path) -> None:
+    process = start("import sys\nwhile True: sys.stdout.write('x' * 65536)", tmp_path)
+
+    assert process.exchange(b"", timeout_s=PATIENCE_S, one_line=False) is Ending.TOO_MUCH
+    assert len(process.stdout) > MAX_ANSWER
+    process.end()
+
+
+def test_of_its_standard_error_the_end_is_kept(tmp_path: Path) -> None:
+    process = start("import sys\nfor n in range(200_000): sys.stderr.write(f'{n}\\n')", tmp_path)
+
+    process.exchange(b"", timeout_s=PATIENCE_S, one_line=False)
+    process.end()
+
+    assert len(process.stderr) == 4096
+    assert process.stderr.endswith("\n199999\n")
+
+
+def test_the_processes_that_it_started_are_killed_with_it(tmp_path: Path) -> None:
+    code = "import subprocess, time; print(subprocess.Popen(['sleep', '3600']).pid, flush=True); time.sleep(3600)"
+    process = start(code, tmp_path)
+    process.exchange(b"", timeout_s=PATIENCE_S, one_line=True)
+    child = int(process.stdout)
+
+    assert is_running(child)
+    process.end()
+    wait_until_gone(child)
+
+
+def test_what_it_left_behind_does_not_keep_it_from_having_ended(tmp_path: Path) -> None:
+    process = start("import subprocess; print(subprocess.Popen(['sleep', '3600']).pid)", tmp_path)
+
+    ending = process.exchange(b"", timeout_s=PATIENCE_S, one_line=False)
+
+    assert (ending, process.end()) == (Ending.ENDED, 0)
+    wait_until_gone(int(process.stdout))
+
+
+def test_nobody_waits_for_it_when_the_suite_is_stopped(tmp_path: Path) -> None:
+    stop = threading.Event()
+    process = start("import time; time.sleep(3600)", tmp_path, stop)
+    stop.set()
+
+    assert process.exchange(b"", timeout_s=PATIENCE_S, one_line=False) is Ending.STOPPED
+    process.end()
+
+
+def test_one_that_is_not_there_cannot_be_started(tmp_path: Path) -> None:
+    with pytest.raises(CannotStart, match="cannot start '/nowhere/program': No such file or directory"):
+        Process(("/nowhere/program",), folder=tmp_path, stop=threading.Event())
+
+
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [(1, "exit status 1"), (-11, "killed by SIGSEGV"), (-99, "killed by signal 99"), (None, "killed by the suite")],
+)
+def test_how_it_ended_is_told(status: int | None, told: str) -> None:
+    assert told_status(status) == told
+
+
+def test_words_that_are_paths_are_made_absolute_and_names_are_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "main.js").touch()
+    (tmp_path / "conform").touch()
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "verifier").touch()
+
+    assert words_of(("node", "main.js", "bin/verifier", "conform", "-x.y", "a/b"), tmp_path) == (
+        "node",
+        f"{tmp_path}/main.js",
+        f"{tmp_path}/bin/verifier",
+        "conform",
+        "-x.y",
+        "a/b",
+    )

@@ -1,0 +1,97 @@
+"""What a vector comes to, once all of its role were asked."""
+
+from forum_conformance.results.summary import objections
+from forum_conformance.suite.result import State, Tried, settle
+from unit.conformance.suite.making import DIFFERENCE, reply, tried
+
+REFUSED = reply(None, status=33, problem=DIFFERENCE)
+SERVED_UNSUPPORTED = reply("unsupported", status=None)
+
+
+def states(*each: Tried, **reasons: str) -> dict[str, str]:
+    settled = settle(each, {name.replace("_", "/"): reason for name, reason in reasons.items()})
+    return {result.case.id: result.state.value for result in settled}
+
+
+def test_results_are_ordered_by_id() -> None:
+    assert list(states(tried("b/b", "prove", reply()), tried("a/z", "run", reply()))) == ["a/z", "b/b"]
+
+
+def test_what_differs_failed_and_what_does_not_passed() -> None:
+    assert states(tried("a/a", "verify", reply()), tried("a/b", "verify", reply(), DIFFERENCE)) == {
+        "a/a": "passed",
+        "a/b": "failed",
+    }
+
+
+def test_an_expected_failure_that_passes_is_not_let_go() -> None:
+    assert states(
+        tried("a/a", "verify", reply()), tried("a/b", "verify", reply(), DIFFERENCE), a_a="why", a_b="why"
+    ) == {"a/a": "unexpected pass", "a/b": "expected failure"}
+
+
+def test_a_role_that_is_refused_is_not_offered() -> None:
+    assert states(tried("a/a", "verify", REFUSED, DIFFERENCE), tried("a/b", "verify", None), a_a="why") == {
+        "a/a": "not offered",
+        "a/b": "not offered",
+    }
+
+
+def test_a_role_of_which_one_request_was_answered_is_offered() -> None:
+    assert states(tried("a/a", "verify", reply()), tried("a/b", "verify", REFUSED, DIFFERENCE)) == {
+        "a/a": "passed",
+        "a/b": "unsupported",
+    }
+
+
+def test_a_crash_is_no_refusal() -> None:
+    crash = reply(None, status=-11, problem=DIFFERENCE)
+
+    assert states(tried("a/a", "verify", crash, DIFFERENCE)) == {"a/a": "failed"}
+
+
+def test_one_process_refuses_a_role_by_supporting_none_of_it() -> None:
+    nothing = (tried(f"a/{name}", "verify", SERVED_UNSUPPORTED, DIFFERENCE) for name in "ab")
+    assert set(states(*nothing).values()) == {"not offered"}
+
+    some = (tried("a/a", "verify", SERVED_UNSUPPORTED, DIFFERENCE), tried("a/b", "verify", reply(status=None)))
+    assert states(*some) == {"a/a": "unsupported", "a/b": "passed"}
+
+
+def test_a_process_of_its_own_refuses_a_role_by_its_exit_status_alone() -> None:
+    assert states(tried("a/a", "verify", reply("unsupported"), DIFFERENCE)) == {"a/a": "unsupported"}
+
+
+def test_nothing_is_objected_to_where_all_that_is_offered_passed() -> None:
+    results = settle([tried("a/a", "verify", reply()), tried("a/b", "prove", REFUSED, DIFFERENCE)], {})
+
+    assert objections(results, ()) == []
+    assert objections(results, ("prove",)) == ["the role prove is not offered"]
+
+
+def test_a_program_that_offers_nothing_does_not_pass() -> None:
+    results = settle([tried("a/a", "verify", REFUSED, DIFFERENCE), tried("a/b", "prove", REFUSED, DIFFERENCE)], {})
+
+    assert objections(results, ()) == ["the program offers none of the roles that it was asked for: verify, prove"]
+
+
+def test_every_kind_of_failure_is_objected_to() -> None:
+    each = [
+        tried("a/a", "verify", reply(), DIFFERENCE),
+        tried("a/b", "verify", reply("unsupported"), DIFFERENCE),
+        tried("a/c", "verify", reply()),
+        tried("a/d", "verify", reply(), DIFFERENCE),
+    ]
+    results = settle(each, {"a/c": "why", "a/d": "why"})
+
+    assert [result.state for result in results] == [
+        State.FAILED,
+        State.UNSUPPORTED,
+        State.UNEXPECTED_PASS,
+        State.EXPECTED_FAILURE,
+    ]
+    assert objections(results, ()) == [
+        "1 vector failed",
+        "1 vector unsupported in a role that is offered",
+        "1 vector passed, and should have failed: take them off the list",
+    ]
