@@ -46,11 +46,21 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
+class Foreign:
+    """What was found instead of a ledger of this format: what it seems to be, by what signs, and what can be said."""
+
+    format: str
+    signs: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     facts: Facts
     levels: tuple[Level, ...]
     findings: Findings
     checkpoints: tuple[Held, ...]
+    foreign: Foreign | None = None
 
     @property
     def verdict(self) -> Verdict:
@@ -72,7 +82,8 @@ def level_of(number: int, findings: Findings, reason: str | None) -> Level:
 
 
 def document_of(report: Report) -> dict[str, Any]:
-    facts, findings = report.facts, report.findings
+    facts, findings, foreign = report.facts, report.findings, report.foreign
+    told = {"format": foreign.format, "signs": list(foreign.signs), "notes": list(foreign.notes)} if foreign else None
     return {
         "format": 1,
         "verdict": report.verdict.value,
@@ -91,6 +102,7 @@ def document_of(report: Report) -> dict[str, Any]:
         ],
         "more_findings": max(0, findings.count - MAX_KEPT),
         "checkpoints": _checkpoint_documents(report.checkpoints),
+        **({"foreign": told} if told else {}),
     }
 
 
@@ -109,18 +121,16 @@ def _checkpoint_documents(checkpoints: Sequence[Held]) -> list[dict[str, Any]]:
 
 
 def text_of(report: Report) -> str:
-    return "".join(f"{_printable(line)}\n" for line in _text_lines(report))
+    return "".join(f"{printable(line)}\n" for line in _text_lines(report))
 
 
-def _printable(line: str) -> str:
+def printable(line: str) -> str:
     """A name in a ledger may hold what a terminal takes for an order."""
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in line)
 
 
 def _text_lines(report: Report) -> Iterator[str]:
-    facts = report.facts
-    about = [f"{facts.entries} entries", f"run {facts.run}" if facts.run else "no run"]
-    yield f"{report.verdict}: {', '.join([*about, facts.status or 'not sealed'])}"
+    yield f"{report.verdict}: {about(report)}"
     for level in report.levels:
         after = f": {level.reason}" if level.reason else ""
         if level.first_bad_seq is not None:
@@ -134,3 +144,25 @@ def _text_lines(report: Report) -> Iterator[str]:
         yield f"{finding.code}{place}: {finding.sentence}"
     if report.findings.count > MAX_KEPT:
         yield f"and {report.findings.count - MAX_KEPT} more findings"
+    if report.foreign:
+        yield from (f"sign: {sign}" for sign in report.foreign.signs)
+        yield from (f"note: {note}" for note in report.foreign.notes)
+
+
+def about(report: Report) -> str:
+    """What was judged, in a few words."""
+    facts = report.facts
+    if report.foreign and report.foreign.format != "empty":
+        return f"not a ledger of this format; {_SEEMS[report.foreign.format]}"
+    words = [f"{facts.entries} entries", f"run {facts.run}" if facts.run else "no run"]
+    return ", ".join([*words, facts.status or "not sealed"])
+
+
+_SEEMS = {
+    "forum-engine": "it seems to be forum-engine's",
+    "symposium": "it seems to be symposium's",
+    "otel": "it seems to be OpenTelemetry's, as OTLP JSON",
+    "json": "it is a JSON document of some other kind",
+    "json-lines": "it is lines of JSON of some other kind",
+    "not-json": "it is not JSON",
+}

@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +19,7 @@ LAYERS = (
     {"model"},
     {"manifest"},
     {"compile", "ledger"},
-    {"execute"},
+    {"execute", "importing"},
     {"report", "graph", "defect"},
     {"progress"},
     {"scaffold"},
@@ -66,6 +67,19 @@ def rank(module: str) -> int:
 @pytest.mark.parametrize("package", ["forum_adapters", "forum_conformance"])
 def test_adapters_and_conformance_import_no_other_package_of_ours(package: str) -> None:
     assert crossings(package) == set()
+
+
+def test_the_judge_and_the_suite_import_what_their_distribution_depends_on_and_nothing_else() -> None:
+    project = tomllib.loads((ROOT / "conformance/pyproject.toml").read_text(encoding="utf-8"))["project"]
+    imported = {
+        whole.partition(".")[0]
+        for name, tree in modules("forum_conformance")
+        if name.partition(".")[0] == "forum_conformance"
+        for whole in imports(tree)
+    }
+
+    outside = imported - sys.stdlib_module_names - {"forum_conformance"}
+    assert outside == {dependency.partition(">=")[0] for dependency in project["dependencies"]}
 
 
 def test_the_runner_imports_only_the_adapters_base_and_registry() -> None:

@@ -8,14 +8,18 @@ from typing import Any
 import orjson
 
 from forum_runner.ledger.read_entry import ReadEntry, amount, part, parts, text
-from forum_runner.report.amounts import money, short, shown, span
+from forum_runner.report import counted
+from forum_runner.report.amounts import moment, money, short, shown, span
 
 _Facts = Callable[[ReadEntry], list[str]]
+# The kinds of entries that `forum import` makes of records.
+_IMPORTED = "x-import-"
+_WHAT = ("kind", "type", "outcome", "name", "session")
 
 
 def facts(entry: ReadEntry) -> str:
     """One line; for a kind that is not known, and for a user's own, the data as they stand."""
-    tell = _TELLERS.get(entry.kind)
+    tell = _imported_record if entry.kind.startswith(_IMPORTED) else _TELLERS.get(entry.kind)
     if tell is None:
         return shown(orjson.dumps(entry.data).decode()) if entry.data else ""
     return shown(" ".join(word for word in tell(entry) if word))
@@ -40,8 +44,30 @@ def body_words(entry: ReadEntry, name: str) -> list[str]:
 
 def _opened(entry: ReadEntry) -> list[str]:
     plan, origin = text(entry.data, "wave_plan"), text(part(entry.data, "from"), "run")
-    words = [_word(entry, "mode"), *_implementation(entry)]
+    words = [_word(entry, "mode"), *_imported(entry), *_implementation(entry)]
     return [*words, f"plan {short(plan)}" if plan else "without a plan", f"from {origin}" if origin else ""]
+
+
+def _imported(entry: ReadEntry) -> list[str]:
+    """Of what an imported ledger was made."""
+    imported = part(entry.data, "imported")
+    if not imported:
+        return []
+    records, check = counted(amount(imported, "records"), "record"), text(imported, "check") or "?"
+    return [f"from {text(imported, 'format') or '?'} ({records}, its own hashes: {check}) by"]
+
+
+def _imported_record(entry: ReadEntry) -> list[str]:
+    """When, who and what, by the names that the sources have for these."""
+    when = text(entry.data, "time")
+    named = [_first(entry, "actor", "speaker", "agent", "service"), _first(entry, *_WHAT)]
+    error = "error" if text(entry.data, "status") == "error" else ""
+    words = [f"at {moment(when)}" if when else "", *named, error]
+    return words + usage_words(entry.data)
+
+
+def _first(entry: ReadEntry, *names: str) -> str:
+    return next((found for name in names if (found := text(entry.data, name))), "")
 
 
 def _implementation(entry: ReadEntry) -> list[str]:

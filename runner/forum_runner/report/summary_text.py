@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from forum_runner.ledger.read_entry import ReadEntry, amount, part, text
+from forum_runner.ledger.read_entry import ReadEntry, amount, part, parts, text
 from forum_runner.ledger.summary import Summary, TaskStory
 from forum_runner.ledger.usage import Usage
 from forum_runner.report import counted
@@ -61,6 +61,7 @@ def _header(summary: Summary, color: bool) -> Iterator[str]:
         yield f"mode      {shown(text(opened.data, 'mode') or '?')}, by {shown(program)}"
         if origin is not None:
             yield f"from      {shown(origin)}"
+        yield from _imported(opened)
     if first is not None and last is not None:
         took = between(first.at, last.at)
         yield f"when      {moment(first.at)} to {moment(last.at)}{f', {span(took)}' if took is not None else ''}"
@@ -74,6 +75,18 @@ def _header(summary: Summary, color: bool) -> Iterator[str]:
         yield f"spent     {_listed(summary.totals)}"
     end = ending(summary)
     yield f"ended     {painted(end, color, fg=STATE_COLORS.get(end.partition(' ')[0], 'yellow'), bold=True)}"
+
+
+def _imported(opened: ReadEntry) -> Iterator[str]:
+    """What an imported ledger was made from; what came before the import nobody vouches for."""
+    imported = part(opened.data, "imported")
+    for file in parts(imported, "files"):
+        name, digest = text(file, "name") or "?", text(file, "digest") or "?"
+        yield f"source    {shown(name, 80)}, {amount(file, 'bytes'):,} bytes, {shown(digest)}"
+    if imported:
+        format_, check = text(imported, "format") or "?", text(imported, "check") or "?"
+        records = counted(amount(imported, "records"), "record")
+        yield f"imported  {records} of {shown(format_)}, its own hashes: {shown(check)}; only as good as its source"
 
 
 def _listed(totals: Usage) -> str:

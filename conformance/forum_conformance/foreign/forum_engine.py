@@ -1,0 +1,107 @@
+"""forum-engine's own hashes, computed anew. Its format is described nowhere; this is what its ledgers show.
+
+An entry's hash is SHA-256 over seq, time with six digits after the point, actor, kind, parent (nothing if there is
+none), the hash of its payload and the hash before it, joined by 0x1F. A payload's is SHA-256 over its JSON as Python
+writes it: keys sorted, no white space, everything beyond ASCII escaped.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+ENTRIES = "entries.jsonl"
+PAYLOADS = "payloads.jsonl"
+MAX_LINE_BYTES = 1 << 26
+_FIRST_PREV = "0" * 64
+_SEPARATOR = "\x1f"
+
+
+class Unreadable(ValueError):
+    """A line that cannot be what forum-engine writes."""
+
+
+@dataclass(slots=True)
+class OwnChain:
+    """What became of its chain: how many entries were looked at, and the first that is wrong, and why."""
+
+    entries: int = 0
+    fault: str | None = None
+    payloads: set[str] = field(default_factory=set)
+    """The hashes that entries name."""
+
+
+def check_chain(stream: BinaryIO) -> OwnChain:
+    chain = OwnChain()
+    prev = _FIRST_PREV
+    for number, line in enumerate(_lines(stream)):
+        try:
+            entry = _object(line)
+            found = _entry_hash(entry)
+        except Unreadable as error:
+            chain.fault = f"line {number + 1} {error}"
+            return chain
+        if entry["seq"] != number or entry["prev_hash"] != prev or entry["entry_hash"] != found:
+            chain.fault = f"entry {number} does not follow from the one before, or was changed"
+            return chain
+        chain.entries += 1
+        chain.payloads.add(entry["payload_hash"])
+        prev = found
+    return chain
+
+
+def check_payloads(path: Path, named: set[str]) -> str:
+    """What is said of the bodies beside the entries."""
+    there: set[str] = set()
+    with path.open("rb") as stream:
+        for number, line in enumerate(_lines(stream)):
+            try:
+                payload = _object(line)
+                digest = payload_hash(payload["body"])
+            except (KeyError, Unreadable) as error:
+                return f"its bodies do not hold: line {number + 1} of {PAYLOADS} {error}"
+            if payload.get("hash") != digest:
+                return f"its bodies do not hold: line {number + 1} of {PAYLOADS} does not have the hash that it gives"
+            there.add(digest)
+    missing = len(named - there)
+    absent = f", {missing} of those that entries name are not there" if missing else ""
+    return f"its bodies have their hashes: {len(there)} in {PAYLOADS}{absent}"
+
+
+def _entry_hash(entry: dict[str, Any]) -> str:
+    try:
+        parent = entry["causal_parent"]
+        parts = (
+            str(entry["seq"]),
+            f"{entry['ts']:.6f}",
+            entry["actor"],
+            entry["kind"],
+            "" if parent is None else str(parent),
+            entry["payload_hash"],
+            entry["prev_hash"],
+        )
+        return hashlib.sha256(_SEPARATOR.join(parts).encode()).hexdigest()
+    except (KeyError, TypeError, ValueError) as error:
+        raise Unreadable("does not have the members of an entry") from error
+
+
+def payload_hash(body: Any) -> str:
+    written = json.dumps(body, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(written.encode()).hexdigest()
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise Unreadable("is not JSON") from error
+    if not isinstance(value, dict):
+        raise Unreadable("is not an object")
+    return value
+
+
+def _lines(stream: BinaryIO) -> Iterator[bytes]:
+    while line := stream.readline(MAX_LINE_BYTES):
+        yield line

@@ -1,0 +1,143 @@
+"""Says whose a record seems to be, by how it begins.
+
+Only what has clear signs of another format, or no sign of ours at all, is called foreign: a ledger of ours that was
+damaged is still judged as one.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from forum_conformance.foreign.members import first_members
+
+HEAD_BYTES = 1 << 20
+_MAX_LINES = 100
+_MAX_NAMED = 6
+
+# What an entry of ours has and records of others do not; three of them are enough, as one may be what was damaged.
+_OURS = ("bodies", "causes", "prev", "run")
+_OURS_AS_WRITTEN = tuple(re.compile(rb'"%b"\s*:' % name.encode()) for name in _OURS)
+_ENOUGH = 3
+
+
+class Format(StrEnum):
+    FORUM_ENGINE = "forum-engine"
+    SYMPOSIUM = "symposium"
+    OTEL = "otel"
+    JSON = "json"
+    JSON_LINES = "json-lines"
+    NOT_JSON = "not-json"
+    EMPTY = "empty"
+
+
+_SIGNS = (
+    (Format.FORUM_ENGINE, ("entry_hash", "payload_hash", "prev_hash")),
+    (Format.SYMPOSIUM, ("canonical_transcript",)),
+    (Format.SYMPOSIUM, ("speaker", "turn_index", "branch_depth")),
+    (Format.OTEL, ("resourceSpans",)),
+    (Format.OTEL, ("resourceLogs",)),
+    (Format.OTEL, ("resourceMetrics",)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Recognised:
+    format: Format
+    sign: str
+
+
+def recognise(head: bytes, *, is_ours_by_name: bool) -> Recognised | None:
+    """What the first bytes are of, if not of a ledger of ours. What has the name of one needs clear signs."""
+    if has_signs_of_ours(head):
+        return None
+    named = _by_members(head)
+    if named is not None or is_ours_by_name:
+        return named
+    return _by_form(head)
+
+
+def has_signs_of_ours(head: bytes) -> bool:
+    return sum(1 for written in _OURS_AS_WRITTEN if written.search(head)) >= _ENOUGH
+
+
+def _by_members(head: bytes) -> Recognised | None:
+    for place, text in _objects(head):
+        members = first_members(text)
+        for format_, signs in _SIGNS:
+            if members.issuperset(signs):
+                noun = "member" if len(signs) == 1 else "members"
+                return Recognised(format_, f"the {noun} {_listed(signs)} {place}")
+    return None
+
+
+def _objects(head: bytes) -> Iterator[tuple[str, str]]:
+    """Texts that may begin with an object: the whole, and each of the first lines. A first line may be damaged."""
+    text = head.decode("utf-8", "replace")
+    for number, line in enumerate(text.split("\n", _MAX_LINES)[:_MAX_LINES], 1):
+        yield f"in line {number}", line
+    yield "at the top of the document", text
+
+
+def _by_form(head: bytes) -> Recognised:
+    if not head:
+        return Recognised(Format.EMPTY, "there is not one byte")
+    is_whole = len(head) < HEAD_BYTES
+    try:
+        text = head.decode("utf-8")
+    except UnicodeDecodeError as error:
+        # A head that was cut may end inside a character.
+        if is_whole or error.start < len(head) - 4:
+            return Recognised(Format.NOT_JSON, f"byte {error.start} is not UTF-8")
+        text = head[: error.start].decode("utf-8")
+    return _by_text(text, is_whole=is_whole)
+
+
+def _by_text(text: str, *, is_whole: bool) -> Recognised:
+    if is_whole and (value := _read(text)) is not None:
+        return Recognised(Format.JSON, f"one JSON document: {_described(value[0])}")
+    lines = [line for line in text.split("\n")[: None if is_whole else -1] if line.strip()]
+    values = [_read(line) for line in lines[:_MAX_LINES]]
+    if values and all(value is not None for value in values) and not (is_whole and len(lines) == 1):
+        return Recognised(Format.JSON_LINES, f"lines of JSON; the first is {_described((values[0] or (None,))[0])}")
+    if not is_whole and text.lstrip()[:1] in "{[":
+        return Recognised(Format.JSON, "it begins as a JSON document does")
+    return Recognised(Format.NOT_JSON, _fault(lines[0] if lines else text))
+
+
+def _read(text: str) -> tuple[object] | None:
+    """The value of a JSON text, in a tuple, as it may be null."""
+    try:
+        return (json.loads(text),)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _described(value: object) -> str:
+    if isinstance(value, dict):
+        return f"an object with the members {_listed(tuple(value))}" if value else "an empty object"
+    if isinstance(value, list):
+        return f"a list of {len(value)}"
+    return f"a {type(value).__name__}" if value is not None else "null"
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    shown = [name if len(name) <= 40 else name[:40] + "..." for name in names[:_MAX_NAMED]]
+    if len(names) > _MAX_NAMED:
+        return f"{', '.join(shown)}, ..."
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+def _fault(text: str) -> str:
+    if not text.strip():
+        return "nothing but white space"
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        return f"the first line is not JSON: {error.msg} at column {error.colno}"
+    except RecursionError:
+        return "the first line is not JSON: it is nested too deep"
+    except ValueError as error:
+        return f"the first line is not JSON: {error}"
+    return "a later line is not JSON"

@@ -1,0 +1,92 @@
+"""What the judge says of a record that is not a ledger of ours: what it is, and what could be looked at."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import BinaryIO
+
+from forum_conformance.entry import read_entry
+from forum_conformance.finding import Finding, Findings
+from forum_conformance.foreign.forum_engine import PAYLOADS, check_chain, check_payloads
+from forum_conformance.foreign.recognition import Format, Recognised
+from forum_conformance.foreign.symposium import check_transcript
+from forum_conformance.lines import Lines
+from forum_conformance.report import LEVELS, Facts, Foreign, Report, level_of
+
+_NOT_OURS = "it is not a ledger of this format"
+_NO_LEVEL = "this is not one of the five levels"
+_IMPORTED = frozenset({Format.FORUM_ENGINE, Format.SYMPOSIUM, Format.OTEL})
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A foreign record: how it begins, the whole of it, where it is a file its path, and how it was called."""
+
+    recognised: Recognised
+    head: bytes
+    stream: BinaryIO
+    path: Path | None = None
+    name: str = "SOURCE"
+
+
+def report_on(found: Found) -> Report:
+    findings = Findings()
+    findings.take(_first_finding(found.head))
+    reasons = dict.fromkeys((2, 3, 4, 5), _NOT_OURS)
+    levels = tuple(level_of(level, findings, reasons.get(level)) for level in LEVELS)
+    facts = Facts(None, None, 0, None, None, 0)
+    return Report(facts, levels, findings, (), told_of(found))
+
+
+def told_of(found: Found) -> Foreign:
+    recognised = found.recognised
+    return Foreign(recognised.format.value, (recognised.sign,), tuple(_notes(found)))
+
+
+def _first_finding(head: bytes) -> Finding:
+    """What level 1 says of the first line. A record without a line end has none, and is no entry either."""
+    for line in Lines(BytesIO(head)):
+        found = read_entry(line)
+        if isinstance(found, Finding):
+            return found
+        break
+    return Finding("L102", 0, "no line is an entry: there is no line end")
+
+
+def _notes(found: Found) -> Iterator[str]:
+    format_ = found.recognised.format
+    if format_ is Format.EMPTY:
+        yield "nothing in it says whose it is: a ledger that was not begun, or not a ledger at all"
+        return
+    yield from _own_hashes(found)
+    if format_ in _IMPORTED:
+        yield f"to make a ledger of this format from it: forum import {found.name}"
+    else:
+        yield "forum import does not know it; its own program can say more"
+
+
+def _own_hashes(found: Found) -> Iterator[str]:
+    format_ = found.recognised.format
+    if format_ is Format.FORUM_ENGINE:
+        yield from _engine_notes(found)
+    elif format_ is Format.SYMPOSIUM and b'"canonical_transcript"' in found.head:
+        yield f"{check_transcript(found.stream)}; {_NO_LEVEL}"
+    elif format_ is Format.SYMPOSIUM:
+        yield "its journal has no digest of its own, so nothing of it was checked"
+    elif format_ is Format.OTEL:
+        yield "traces have no digests of their own, so nothing of it was checked"
+
+
+def _engine_notes(found: Found) -> Iterator[str]:
+    chain = check_chain(found.stream)
+    if chain.fault:
+        yield f"its own chain of hashes does not hold: {chain.fault}; {_NO_LEVEL}"
+    else:
+        yield f"its own chain of hashes holds, {chain.entries} entries, computed anew; {_NO_LEVEL}"
+    payloads = found.path.with_name(PAYLOADS) if found.path else None
+    if payloads and payloads.is_file() and not chain.fault:
+        yield check_payloads(payloads, chain.payloads)
+    else:
+        yield f"its bodies were not checked: {'its chain does not hold' if chain.fault else f'there is no {PAYLOADS}'}"
+    yield "its chain has no seal: an end that was cut off, and a whole that was written anew, would not be seen"

@@ -1,0 +1,23 @@
+"""symposium's own digest, computed anew: SHA-256 over the RFC 8785 form of the transcript."""
+
+import json
+from typing import BinaryIO
+
+from forum_conformance import canonical
+
+ARTIFACT = "artifact.json"
+MAX_BYTES = 1 << 26
+
+
+def check_transcript(stream: BinaryIO) -> str:
+    data = stream.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        return f"its own digest was not checked: it has more than {MAX_BYTES} bytes"
+    try:
+        artifact = json.loads(data)
+        transcript, claimed = artifact["canonical_transcript"], artifact["transcript_digest"]
+        found = canonical.digest(canonical.form(transcript))
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return "its own digest was not checked: it is not an artifact that can be read"
+    held = "is that of its transcript" if claimed == found else "is not that of its transcript"
+    return f"its transcript_digest {held} ({len(transcript)} messages); it covers nothing else of the artifact"

@@ -1,0 +1,41 @@
+"""What the judge says of several ledgers: a line for each that holds, more for each that does not, and a summary."""
+
+import json
+from collections import Counter
+
+from forum_conformance.report import Report, Verdict, about, document_of, printable, text_of
+
+
+def line_of(name: str, report: Report | None, error: str | None) -> str:
+    """One line of JSON, as verify-reports.schema.json has it."""
+    document = {"path": name, "report": document_of(report) if report else None, "error": error}
+    return json.dumps(document, separators=(",", ":")) + "\n"
+
+
+def text_of_one(name: str, report: Report | None, error: str | None) -> str:
+    path = printable(name)
+    if report is None:
+        return f"not judged: {path}: {printable(error or '')}\n"
+    if report.verdict is Verdict.VALID:
+        return f"valid: {path}: {printable(about(report))}\n"
+    first, *rest = text_of(report).splitlines()
+    verdict, _, told = first.partition(": ")
+    return "".join(f"{line}\n" for line in (f"{verdict}: {path}: {told}", *(f"  {line}" for line in rest)))
+
+
+class Tally:
+    """How many were judged, and how."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+
+    def count(self, report: Report | None) -> None:
+        self._counts[report.verdict.value if report else "not judged"] += 1
+
+    def text(self) -> str:
+        told = ", ".join(
+            f"{self._counts[word]} {word}"
+            for word in ("valid", "invalid", "incomplete", "not judged")
+            if self._counts[word]
+        )
+        return f"{self._counts.total()} in all: {told}\n"

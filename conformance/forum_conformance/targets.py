@@ -1,0 +1,129 @@
+"""What there is to judge at a path: a run directory, a bare ledger, standard input, or a folder of run directories."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import BufferedReader, RawIOBase
+from pathlib import Path
+from typing import BinaryIO
+
+from forum_conformance import judge as judging
+from forum_conformance.foreign.forum_engine import ENTRIES
+from forum_conformance.foreign.recognition import HEAD_BYTES, Format, Recognised, recognise
+from forum_conformance.foreign.reporting import Found, report_on, told_of
+from forum_conformance.foreign.symposium import ARTIFACT
+from forum_conformance.judge import Given
+from forum_conformance.report import Report
+
+LEDGER = "ledger.jsonl"
+STANDARD_INPUT = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """`path` is None for standard input."""
+
+    name: str
+    path: Path | None
+
+    @property
+    def is_bare(self) -> bool:
+        return self.path is None or not self.path.is_dir()
+
+    @property
+    def has_checkpoint(self) -> bool:
+        return self.path is not None and not self.is_bare and (self.path / "checkpoint").exists()
+
+
+def targets_at(given: str) -> list[Target] | None:
+    """The run directories in a folder that is none itself, in the order of their names; None for anything else."""
+    path = Path(given)
+    if given == STANDARD_INPUT or not path.is_dir() or (path / LEDGER).exists() or _foreign_file(path):
+        return None
+    return [Target(str(found), found) for found in _run_directories(path)] or None
+
+
+def target_at(given: str) -> Target:
+    return Target(given, None if given == STANDARD_INPUT else Path(given))
+
+
+def _run_directories(folder: Path) -> Iterator[Path]:
+    """Links are not followed: they may lead round in a circle."""
+    for path in sorted(Path(entry.path) for entry in os.scandir(folder) if entry.is_dir(follow_symlinks=False)):
+        if (path / LEDGER).exists():
+            yield path
+        else:
+            yield from _run_directories(path)
+
+
+def judge_target(target: Target, stdin: BinaryIO, *, levels: frozenset[int], given: Given) -> Report:
+    """Asks the judge; of what is not ours, says what it is instead."""
+    if target.path is None:
+        return _judge_stream(stdin, levels, given)
+    directory = target.path if target.path.is_dir() else None
+    file = _file_of(directory) if directory else target.path
+    if not file.is_file():
+        if directory is None and file.exists():
+            with file.open("rb") as stream:
+                return _judge_stream(stream, levels, given)
+        return judging.judge(target.path, levels=levels, given=given)
+    with file.open("rb") as stream:
+        head = stream.read(HEAD_BYTES)
+        stream.seek(0)
+        recognised = recognise(head, is_ours_by_name=directory is not None or file.name == LEDGER)
+        if recognised is None:
+            return judging.judge(target.path, levels=levels, given=given)
+        if recognised.format is not Format.EMPTY:
+            return report_on(Found(recognised, head, stream, file, target.name))
+    return _empty(judging.judge(target.path, levels=levels, given=given), recognised)
+
+
+def _file_of(directory: Path) -> Path:
+    return directory / LEDGER if (directory / LEDGER).exists() else _foreign_file(directory) or directory / LEDGER
+
+
+def _foreign_file(directory: Path) -> Path | None:
+    for name, format_ in ((ENTRIES, Format.FORUM_ENGINE), (ARTIFACT, Format.SYMPOSIUM)):
+        path = directory / name
+        if path.is_file():
+            with path.open("rb") as stream:
+                recognised = recognise(stream.read(HEAD_BYTES), is_ours_by_name=True)
+            if recognised and recognised.format is format_:
+                return path
+    return None
+
+
+def _judge_stream(stream: BinaryIO, levels: frozenset[int], given: Given) -> Report:
+    head = stream.read(HEAD_BYTES)
+    whole = BufferedReader(_Joined(head, stream))
+    recognised = recognise(head, is_ours_by_name=False)
+    if recognised and recognised.format is not Format.EMPTY:
+        return report_on(Found(recognised, head, whole))
+    report = judging.judge_stream(whole, levels=levels, given=given)
+    return _empty(report, recognised) if recognised else report
+
+
+def _empty(report: Report, recognised: Recognised) -> Report:
+    """What has no line is incomplete, whoever began it."""
+    foreign = told_of(Found(recognised, b"", BufferedReader(_Joined(b"", None))))
+    return Report(report.facts, report.levels, report.findings, report.checkpoints, foreign)
+
+
+class _Joined(RawIOBase):
+    """The bytes that were looked at, and then the rest of the stream that they came from."""
+
+    def __init__(self, head: bytes, rest: BinaryIO | None) -> None:
+        self._head = memoryview(head)
+        self._rest = rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "bytearray | memoryview") -> int:  # type: ignore[override]
+        if self._head:
+            data = bytes(self._head[: len(buffer)])
+            self._head = self._head[len(data) :]
+        else:
+            data = self._rest.read(len(buffer)) if self._rest else b""
+        buffer[: len(data)] = data
+        return len(data)

@@ -1,0 +1,68 @@
+"""The application's function that makes a ledger from the records of another program."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from forum_runner.app.runs_folder import keep_out_of_git
+from forum_runner.errors import UsageError
+from forum_runner.importing import forum_engine, otel, symposium
+from forum_runner.importing.gathered import Format, Gathered
+from forum_runner.importing.recognition import file_in, shape_of
+from forum_runner.importing.source import STANDARD_INPUT, SourceFile, open_file
+from forum_runner.importing.spool import Spool
+from forum_runner.importing.writing import write_ledger
+from forum_runner.ledger.clock import wall_clock
+from forum_runner.ledger.run_id import new_run_id
+from forum_runner.ledger.source import RUNS
+
+# A source up to this size is kept in the ledger as a whole.
+MAX_SOURCE_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """A ledger that was made, and what of."""
+
+    run: str
+    directory: Path
+    head: str
+    records: int
+    gathered: Gathered
+
+
+def import_records(given: str, format_: Format | None, out: Path | None) -> Imported:
+    """Reads the source to its end, and only then begins the ledger."""
+    path = None if given == STANDARD_INPUT else Path(given)
+    if path is not None and not path.exists():
+        raise UsageError(f"there is no file or folder '{given}'")
+    run = new_run_id(wall_clock(), os.urandom(10))
+    directory = out if out is not None else RUNS / run
+    with ExitStack() as stack:
+        spool = stack.enter_context(Spool())
+        gathered = _gather(stack, spool, path, format_)
+        if out is None:
+            keep_out_of_git()
+        head = write_ledger(gathered, directory, run)
+        return Imported(run, directory, head, len(spool), gathered)
+
+
+def _gather(stack: ExitStack, spool: Spool, path: Path | None, asked: Format | None) -> Gathered:
+    if path is not None and path.is_dir():
+        path = file_in(path, asked)
+    file = stack.enter_context(open_file(path))
+    shape = shape_of(file.head(), file.name, asked)
+    if shape.format is Format.FORUM_ENGINE:
+        return forum_engine.gather(spool, file, _payloads(stack, path))
+    if shape.format is Format.SYMPOSIUM:
+        return symposium.gather(spool, file, MAX_SOURCE_BYTES)
+    return otel.gather(spool, file, MAX_SOURCE_BYTES, is_lines=shape.is_lines)
+
+
+def _payloads(stack: ExitStack, entries: Path | None) -> SourceFile | None:
+    """The bodies stand beside the entries; entries that come alone are imported without."""
+    beside = entries.with_name(forum_engine.PAYLOADS) if entries is not None else None
+    return stack.enter_context(open_file(beside)) if beside is not None and beside.is_file() else None

@@ -1,0 +1,75 @@
+"""`forum import`"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from forum_runner.commands.output import say, say_aside, write_document
+
+if TYPE_CHECKING:
+    from forum_runner.app.importing import Imported
+
+_FORMATS = ("auto", "forum-engine", "symposium", "otel")
+
+
+@click.command("import", short_help="Make a ledger from the records of another program.")
+@click.argument("source", metavar="SOURCE")
+@click.option("--format", "format_name", type=click.Choice(_FORMATS), default="auto", help="What SOURCE is.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), metavar="DIR", help="The run directory.  [default: .forum/runs/<id>]"
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(source: str, format_name: str, out: Path | None, as_json: bool) -> int:
+    """Make a ledger from the records of another program.
+
+    SOURCE is a folder or file of forum-engine (entries.jsonl and payloads.jsonl) or of symposium (artifact.json),
+    traces of OpenTelemetry as OTLP JSON (one document, or one a line), or `-` for standard input.
+
+    Each record becomes an entry. The first one says what was imported, with the digests of the files: the ledger shows
+    whether anything was changed since, and what came before is only as good as its source.
+
+    Exits 2 if the source cannot be read; nothing is written then.
+    """
+    from forum_runner.app.importing import import_records
+    from forum_runner.importing.gathered import Format
+
+    made = import_records(source, None if format_name == "auto" else Format(format_name), out)
+    if as_json:
+        write_document(json.dumps(_document(made), indent=2) + "\n")
+    else:
+        _tell(made)
+    return 0
+
+
+def _tell(made: Imported) -> None:
+    from forum_runner.report import counted
+
+    gathered = made.gathered
+    files = ", ".join(file.name for file in gathered.files)
+    say(f"{made.directory}: {counted(made.records, 'record')} of {gathered.format} from {files}")
+    if gathered.check == "fail":
+        say_aside(f"forum: the source does not hold: {gathered.ground}; it was imported as it is")
+    else:
+        say(f"{'checked' if gathered.check == 'ok' else 'not checked'}: {gathered.ground}")
+    say("what happened before the import is only as good as its source")
+    say(f"head {made.head}")
+
+
+def _document(made: Imported) -> dict[str, object]:
+    gathered = made.gathered
+    return {
+        "apiVersion": "forum/v1",
+        "kind": "Import",
+        "run": made.run,
+        "directory": str(made.directory),
+        "head": made.head,
+        "format": gathered.format.value,
+        "records": made.records,
+        "files": [{"name": file.name, "bytes": file.bytes, "digest": file.digest} for file in gathered.files],
+        "check": gathered.check.value,
+        "ground": gathered.ground,
+    }

@@ -1,0 +1,16 @@
+"""What is wrong with a source, and where."""
+
+from __future__ import annotations
+
+from forum_runner.errors import UsageError
+
+
+class SourceError(UsageError):
+    """A source that cannot be imported: nothing of it is written."""
+
+    def __init__(self, file: str, place: str, sentence: str) -> None:
+        self.file = file
+        self.place = place
+        self.sentence = sentence
+        where = f"{file}, {place}" if place else file
+        super().__init__(f"cannot import {where}: {sentence}")

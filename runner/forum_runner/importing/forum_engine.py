@@ -1,0 +1,146 @@
+"""Reads a ledger of forum-engine: `entries.jsonl`, and the bodies in `payloads.jsonl` beside it.
+
+Its format is described nowhere; this is what its ledgers show. An entry's hash is SHA-256 over seq, time with six
+digits after the point, actor, kind, parent (nothing if there is none), the hash of its payload and the hash before it,
+joined by 0x1F. A payload's is SHA-256 over its JSON as Python writes it, keys sorted, without white space.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from forum_runner.importing.fault import SourceError
+from forum_runner.importing.gathered import Check, Format, Gathered
+from forum_runner.importing.record import Record, as_found, facts, texts, time_of
+from forum_runner.importing.source import SourceFile
+from forum_runner.importing.spool import Spool
+from forum_runner.importing.strict_json import Text, read_json
+
+ENTRIES = "entries.jsonl"
+PAYLOADS = "payloads.jsonl"
+MEMBERS = frozenset({"seq", "ts", "actor", "kind", "payload_hash", "prev_hash", "entry_hash"})
+_FIRST_PREV = "0" * 64
+# The members of a payload that hold what people read.
+_TEXTS = ("text", "instruction", "output", "answer", "reason")
+_TYPES = {"seq": int, "actor": str, "kind": str, "payload_hash": str, "prev_hash": str, "entry_hash": str}
+
+
+def gather(spool: Spool, entries: SourceFile, payloads: SourceFile | None) -> Gathered:
+    """Every line of the entries becomes a record; its payload goes with it, where it is still there."""
+    store = _Payloads(payloads)
+    chain = _Chain()
+    for number, line in enumerate(entries.lines()):
+        entry = _entry(line)
+        chain.look(number, entry)
+        spool.add(_record(number, line, entry, store))
+    faults = [fault for fault in (chain.fault, store.fault) if fault]
+    files = tuple(file.facts() for file in (entries, payloads) if file)
+    if faults:
+        return Gathered(Format.FORUM_ENGINE, spool, files, Check.FAIL, "; ".join(faults))
+    missing = f"; {store.missing} payloads are not there" if store.missing else ""
+    ground = f"its own chain of hashes holds, and so do its payloads, computed anew{missing}"
+    return Gathered(Format.FORUM_ENGINE, spool, files, Check.OK, ground)
+
+
+def _entry(line: Text) -> dict[str, Any]:
+    entry = read_json(line)
+    if not isinstance(entry, dict) or not set(entry) >= MEMBERS:
+        raise SourceError(line.file, f"line {line.line}", "it does not have the members of a forum-engine entry")
+    for name, type_ in _TYPES.items():
+        if type(entry[name]) is not type_:
+            raise SourceError(line.file, f"line {line.line}", f"its '{name}' is not of the type that it should be")
+    if type(entry["ts"]) not in (int, float) or type(entry.get("causal_parent")) not in (int, type(None)):
+        raise SourceError(line.file, f"line {line.line}", "its 'ts' or 'causal_parent' is not a number")
+    return entry
+
+
+def _record(number: int, line: Text, entry: dict[str, Any], store: _Payloads) -> Record:
+    parent = entry.get("causal_parent")
+    found = store.read(entry["payload_hash"])
+    body = found[1] if found else None
+    members = body if isinstance(body, dict) else {}
+    data = facts(
+        seq=entry["seq"],
+        time=time_of(entry["ts"]),
+        actor=entry["actor"],
+        kind=entry["kind"],
+        parent=parent,
+        hash=entry["entry_hash"],
+        task=members.get("id"),
+        payload="there" if found else "missing",
+    )
+    bodies = {"record": as_found(line.data), **texts({name: members.get(name) for name in _TEXTS})}
+    if found:
+        bodies["payload"] = as_found(found[0])
+    return Record("x-import-entry", data, bodies, _causes(number, entry["seq"], parent))
+
+
+def _causes(number: int, seq: int, parent: int | None) -> tuple[int, ...]:
+    """The parent; a number that does not fit its place leads nowhere that could be trusted."""
+    return (parent,) if parent is not None and seq == number and 0 <= parent < number else ()
+
+
+class _Chain:
+    """Is shown every entry in order; keeps the first thing that is wrong."""
+
+    def __init__(self) -> None:
+        self.fault: str | None = None
+        self._prev = _FIRST_PREV
+
+    def look(self, number: int, entry: dict[str, Any]) -> None:
+        is_next = entry["seq"] == number and entry["prev_hash"] == self._prev
+        if self.fault is None and not (is_next and entry["entry_hash"] == _entry_hash(entry)):
+            self.fault = f"its own chain of hashes does not hold: entry {number} was changed, or does not follow"
+        self._prev = entry["entry_hash"]
+
+
+def _entry_hash(entry: dict[str, Any]) -> str:
+    parent = entry.get("causal_parent")
+    parts = (
+        str(entry["seq"]),
+        f"{entry['ts']:.6f}",
+        entry["actor"],
+        entry["kind"],
+        "" if parent is None else str(parent),
+        entry["payload_hash"],
+        entry["prev_hash"],
+    )
+    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
+
+
+class _Payloads:
+    """Where each payload stands in its file: the hashes are kept, the payloads are not."""
+
+    def __init__(self, file: SourceFile | None) -> None:
+        self.fault: str | None = None
+        self.missing = 0
+        self._file = file
+        self._places: dict[bytes, tuple[int, int]] = {}
+        if file is not None:
+            self._index(file)
+
+    def _index(self, file: SourceFile) -> None:
+        for line, offset in file.lines_and_offsets():
+            payload = read_json(line)
+            if not isinstance(payload, dict) or type(payload.get("hash")) is not str or "body" not in payload:
+                raise SourceError(line.file, f"line {line.line}", "it does not have the members of a payload")
+            digest = _payload_hash(payload["body"])
+            if digest != payload["hash"] and self.fault is None:
+                self.fault = f"line {line.line} of {line.file} does not have the hash that it gives"
+            self._places.setdefault(payload["hash"].encode(), (offset, len(line.data)))
+
+    def read(self, digest: str) -> tuple[bytes, Any] | None:
+        """The line of a payload, and its body."""
+        place = self._places.get(digest.encode())
+        if place is None or self._file is None:
+            self.missing += 1
+            return None
+        line = self._file.read_at(*place)
+        return line, json.loads(line)["body"]
+
+
+def _payload_hash(body: Any) -> str:
+    written = json.dumps(body, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(written.encode()).hexdigest()

@@ -1,0 +1,92 @@
+"""Values of OTLP JSON: attributes, times and ids, as the exporters of today and of yesterday write them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from forum_runner.importing.record import time_of_us
+
+_NANOSECONDS = 1_000
+
+
+class ShapeError(ValueError):
+    """A part of a trace that does not have the form of OTLP."""
+
+
+def attributes_of(holder: dict[str, Any]) -> dict[str, Any]:
+    """The attributes of a resource, a span, an event or a log record, by their keys."""
+    found: dict[str, Any] = {}
+    for item in objects(holder, "attributes"):
+        key = item.get("key")
+        if not isinstance(key, str):
+            raise ShapeError("an attribute has no key")
+        found[key] = value_of(item.get("value"))
+    return found
+
+
+def value_of(value: Any) -> Any:
+    """A value as JSON has it. Integers of 64 bits come as strings, or as numbers."""
+    if value is None or value == {}:
+        return None
+    if not isinstance(value, dict) or len(value) != 1:
+        raise ShapeError("a value is not of the form {type: value}")
+    kind, inner = next(iter(value.items()))
+    if kind == "intValue":
+        return integer(inner)
+    if kind == "arrayValue":
+        return [value_of(item) for item in _values(inner)]
+    if kind == "kvlistValue":
+        return {str(item.get("key")): value_of(item.get("value")) for item in _values(inner)}
+    if kind not in ("stringValue", "boolValue", "doubleValue", "bytesValue"):
+        raise ShapeError(f"'{kind[:40]}' is no type of a value")
+    return inner
+
+
+def _values(inner: Any) -> list[Any]:
+    values = inner.get("values", []) if isinstance(inner, dict) else None
+    if not isinstance(values, list):
+        raise ShapeError("a list of values is none")
+    return values
+
+
+def objects(holder: dict[str, Any], *names: str) -> Iterator[dict[str, Any]]:
+    """The objects of a list that goes by one of these names; none, if there is no such list."""
+    for name in names:
+        items = holder.get(name)
+        if items is None:
+            continue
+        if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+            raise ShapeError(f"'{name}' is not a list of objects")
+        yield from items
+
+
+def integer(value: Any) -> int:
+    """A number of 64 bits: proto3's JSON writes them as strings, and takes both."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str) and len(value) <= 20 and value.removeprefix("-").isdecimal() and value.isascii():
+        return int(value)
+    raise ShapeError(f"{str(value)[:40]!r} is no integer")
+
+
+def nanoseconds(holder: dict[str, Any], *names: str) -> int:
+    """The first of these times that is there and not 0; 0, if none is."""
+    return next((found for name in names if (found := integer(holder.get(name, 0)))), 0)
+
+
+def time_of_ns(moment_ns: int) -> str | None:
+    return time_of_us(moment_ns // _NANOSECONDS) if moment_ns else None
+
+
+def with_wide_as_text(value: Any) -> Any:
+    """The same value with the numbers of 64 bits that OTLP has as strings; others are left alone."""
+    if isinstance(value, dict):
+        return {key: _as_text(key, inner) for key, inner in value.items()}
+    return [with_wide_as_text(item) for item in value] if isinstance(value, list) else value
+
+
+def _as_text(key: str, value: Any) -> Any:
+    if type(value) is int and (key == "intValue" or key.endswith("UnixNano")):
+        return str(value)
+    return with_wide_as_text(value)

@@ -1,0 +1,65 @@
+"""One record of a source, as it will stand in the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from forum_runner.canonical import MAX_INTEGER
+from forum_runner.ledger.body import JSON, TEXT, Body
+from forum_runner.ledger.clock import written_time
+
+_MAX_FACT = 256
+_MICRO = 1_000_000
+# The last microsecond that a year of four digits has.
+_MAX_TIME_US = 253_402_300_799_999_999
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """`causes` are the numbers of earlier records of the same source."""
+
+    kind: str
+    data: Mapping[str, Any]
+    bodies: Mapping[str, Body] = field(default_factory=dict)
+    causes: tuple[int, ...] = ()
+
+
+def facts(**values: Any) -> dict[str, Any]:
+    """What is small enough to be a fact: short texts, integers in range, yes and no. The rest is in the bodies only."""
+    return {name: value for name, value in values.items() if _is_fact(value)}
+
+
+def _is_fact(value: Any) -> bool:
+    if isinstance(value, str):
+        return 0 < len(value) <= _MAX_FACT
+    return isinstance(value, bool) or (isinstance(value, int) and abs(value) <= MAX_INTEGER)
+
+
+def texts(values: Mapping[str, Any]) -> dict[str, Body]:
+    """A body for each text that is not empty."""
+    return {name: Body(value.encode(), TEXT) for name, value in values.items() if isinstance(value, str) and value}
+
+
+def as_found(line: bytes) -> Body:
+    """JSON as it stood in the source, to the byte."""
+    return Body(line, JSON)
+
+
+def time_of(seconds: float) -> str | None:
+    """A moment in seconds since 1970, as entries write times; None for one that they cannot write."""
+    return time_of_us(round(seconds * _MICRO)) if abs(seconds) < _MAX_TIME_US / _MICRO else None
+
+
+def time_of_us(moment_us: int) -> str | None:
+    return written_time(moment_us) if 0 <= moment_us <= _MAX_TIME_US else None
+
+
+def micro_usd(dollars: Any) -> int | None:
+    """An amount of dollars as the millionths that a ledger counts in, if it is a whole number of them."""
+    if isinstance(dollars, bool) or not isinstance(dollars, int | float):
+        return None
+    amount = Decimal(str(dollars)) * _MICRO
+    return int(amount) if amount == amount.to_integral_value() else None

@@ -1,0 +1,105 @@
+"""The files of a source: read once, from the beginning to the end, and digested on the way."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from forum_runner.errors import UsageError
+from forum_runner.importing.fault import SourceError
+from forum_runner.importing.strict_json import Text
+
+STANDARD_INPUT = "-"
+HEAD_BYTES = 1 << 20
+# A line, or a document that is not written in lines, is held as a whole.
+MAX_HELD_BYTES = 1 << 26
+
+
+@dataclass(frozen=True, slots=True)
+class FileFacts:
+    """A file that was read: what the first entry of the ledger says of it."""
+
+    name: str
+    bytes: int
+    digest: str
+
+
+class SourceFile:
+    """A file of a source. What was read of it is counted and hashed; `facts` is asked for when all has been."""
+
+    def __init__(self, name: str, stream: BinaryIO) -> None:
+        self.name = name
+        self._stream = stream
+        self._hash = hashlib.sha256()
+        self._bytes = 0
+
+    def head(self) -> bytes:
+        """How it begins."""
+        found = self._stream.read(HEAD_BYTES)
+        self._stream.seek(0)
+        return found
+
+    def lines(self) -> Iterator[Text]:
+        """Its lines, without their LF; empty ones are left out."""
+        return (line for line, _ in self.lines_and_offsets())
+
+    def lines_and_offsets(self) -> Iterator[tuple[Text, int]]:
+        """Its lines, each with the place where it begins."""
+        number = 0
+        while line := self._stream.readline(MAX_HELD_BYTES + 1):
+            number += 1
+            if len(line) > MAX_HELD_BYTES:
+                raise SourceError(self.name, f"line {number}", f"it has more than {MAX_HELD_BYTES:,} bytes")
+            offset = self._bytes
+            self._take(line)
+            if line.strip():
+                yield Text(self.name, line.removesuffix(b"\n"), number), offset
+
+    def whole(self) -> Text:
+        """All of it, as one document."""
+        data = self._stream.read(MAX_HELD_BYTES + 1)
+        if len(data) > MAX_HELD_BYTES:
+            sentence = f"it is one document of more than {MAX_HELD_BYTES:,} bytes; only lines of JSON may be longer"
+            raise SourceError(self.name, "", sentence)
+        self._take(data)
+        return Text(self.name, data)
+
+    def read_at(self, offset: int, size: int) -> bytes:
+        """Bytes that were read before, once more."""
+        self._stream.seek(offset)
+        return self._stream.read(size)
+
+    def whole_if_small(self, max_bytes: int) -> bytes | None:
+        """All that was read, if it is not more than this."""
+        return self.read_at(0, self._bytes) if self._bytes <= max_bytes else None
+
+    def _take(self, data: bytes) -> None:
+        self._hash.update(data)
+        self._bytes += len(data)
+
+    def facts(self) -> FileFacts:
+        return FileFacts(self.name, self._bytes, self._hash.hexdigest())
+
+
+@contextmanager
+def open_file(path: Path | None) -> Iterator[SourceFile]:
+    """A file, or, for None, standard input; what cannot be read twice is copied to a temporary one."""
+    try:
+        stream = open(0, "rb", closefd=False) if path is None else path.open("rb")  # noqa: SIM115 - closed below
+    except OSError as error:
+        raise UsageError(f"cannot read '{path}': {error.strerror}") from error
+    with stream:
+        name = STANDARD_INPUT if path is None else path.name.encode(errors="replace").decode()[:255]
+        if path is not None and path.is_file():
+            yield SourceFile(name, stream)
+            return
+        with tempfile.TemporaryFile() as copy:
+            shutil.copyfileobj(stream, copy)
+            copy.seek(0)
+            yield SourceFile(name, cast(BinaryIO, copy))

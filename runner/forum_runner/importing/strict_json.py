@@ -1,0 +1,178 @@
+"""Reads JSON as strictly as a ledger is written, and says where a text departs from that.
+
+A key given twice, NaN, a lone surrogate, a number that is not finite: another reader would see another value. The text
+is read by the quick parser; only one that is refused is walked through once more, for the place.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from forum_runner.canonical import MAX_INTEGER
+from forum_runner.importing.fault import SourceError
+
+# Within a signed or an unsigned number of 64 bits; Python itself would read on without an end.
+_MAX_DIGITS = 20
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_PART = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]:,]|[^\s"{}\[\]:,]+', re.DOTALL)
+_INTEGER = re.compile(r"-?[0-9]+")
+
+
+class _RefusedError(Exception):
+    """The text holds something that is not taken; where, the walk will tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A JSON text, with the file that it stands in and the number of its first line there."""
+
+    file: str
+    data: bytes
+    line: int = 1
+
+
+def read_json(text: Text, *, is_wide: bool = False) -> Any:
+    """The value of a text. `is_wide` lets integers of 64 bits pass, which some formats write as numbers."""
+    try:
+        characters = text.data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise SourceError(text.file, f"line {text.line}", f"byte {error.start} of it is not UTF-8") from error
+    try:
+        value = json.loads(
+            characters,
+            object_pairs_hook=_object,
+            parse_int=_wide if is_wide else _integer,
+            parse_float=_finite,
+            parse_constant=_refuse,
+        )
+    except json.JSONDecodeError as error:
+        raise SourceError(text.file, _place(text, characters, error.pos), _told(error, characters)) from error
+    except RecursionError as error:
+        raise SourceError(text.file, f"line {text.line}", "it is nested too deep") from error
+    except (_RefusedError, ValueError) as error:
+        raise _located(text, characters, is_wide=is_wide) from error
+    if _SURROGATE.search(characters) and (fault := _first_fault(characters, is_wide=is_wide)):
+        raise SourceError(text.file, _place(text, characters, fault.offset), fault.sentence)
+    return value
+
+
+def _told(error: json.JSONDecodeError, characters: str) -> str:
+    if error.msg.startswith("Unterminated string"):
+        return "it is cut: a string has no end"
+    if error.pos >= len(characters.rstrip()):
+        return "it is cut: the JSON has no end"
+    return f"it is not JSON: {error.msg[0].lower()}{error.msg[1:]}"
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise _RefusedError
+    return made
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > _MAX_DIGITS or abs(int(digits)) > MAX_INTEGER:
+        raise _RefusedError
+    return int(digits)
+
+
+def _wide(digits: str) -> int:
+    if len(digits) > _MAX_DIGITS:
+        raise _RefusedError
+    return int(digits)
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise _RefusedError
+    return number
+
+
+def _refuse(_: str) -> NoReturn:
+    raise _RefusedError
+
+
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    offset: int
+    sentence: str
+
+
+@dataclass(slots=True)
+class _Level:
+    """An object or an array that is still open, and the keys that the object has so far."""
+
+    is_object: bool
+    keys: set[str] = field(default_factory=set)
+    wants_key: bool = True
+
+
+def _located(text: Text, characters: str, *, is_wide: bool) -> SourceError:
+    fault = _first_fault(characters, is_wide=is_wide)
+    if fault is None:
+        return SourceError(text.file, f"line {text.line}", "it cannot be read as JSON")
+    return SourceError(text.file, _place(text, characters, fault.offset), fault.sentence)
+
+
+def _first_fault(characters: str, *, is_wide: bool) -> _Fault | None:
+    levels: list[_Level] = []
+    for found in _PART.finditer(characters):
+        part = found[0]
+        sentence = _string_fault(part, levels) if part[0] == '"' else _plain_fault(part, is_wide=is_wide)
+        if sentence:
+            return _Fault(found.start(), sentence)
+        _step(part, levels)
+    return None
+
+
+def _step(part: str, levels: list[_Level]) -> None:
+    if part in "{[":
+        levels.append(_Level(part == "{"))
+    elif part in "}]" and levels:
+        levels.pop()
+    elif part in ":," and levels:
+        levels[-1].wants_key = part == ","
+
+
+def _string_fault(part: str, levels: list[_Level]) -> str | None:
+    string = json.loads(part, strict=False)
+    if any("\ud800" <= letter <= "\udfff" for letter in string):
+        return "a string holds a lone surrogate, which is no character"
+    if levels and levels[-1].is_object and levels[-1].wants_key:
+        if string in levels[-1].keys:
+            return f"the key '{_short(string)}' is given twice"
+        levels[-1].keys.add(string)
+    return None
+
+
+def _plain_fault(part: str, *, is_wide: bool) -> str | None:
+    if part in ("NaN", "Infinity", "-Infinity"):
+        return f"{part} is not JSON"
+    if _INTEGER.fullmatch(part):
+        is_out = len(part) > _MAX_DIGITS or (not is_wide and abs(int(part)) > MAX_INTEGER)
+        return f"{_short(part)} is beyond ±(2^53 - 1), so another reader would see another number" if is_out else None
+    if part[0] in "-0123456789" and not _is_finite(part):
+        return f"{_short(part)} is not a finite number"
+    return None
+
+
+def _is_finite(part: str) -> bool:
+    try:
+        return math.isfinite(float(part))
+    except ValueError:
+        return True
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 40 else f"{text[:40]}..."
+
+
+def _place(text: Text, characters: str, offset: int) -> str:
+    line = text.line + characters.count("\n", 0, offset)
+    return f"line {line}, column {offset - characters.rfind(chr(10), 0, offset)}"

@@ -1,0 +1,105 @@
+"""Reads an artifact of symposium: its configuration, each message of its transcript, and how it ended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from forum_runner.canonical import canonical, digest
+from forum_runner.errors import CanonicalError
+from forum_runner.importing.fault import SourceError
+from forum_runner.importing.gathered import Check, Format, Gathered
+from forum_runner.importing.record import Record, facts, micro_usd, texts
+from forum_runner.importing.source import SourceFile
+from forum_runner.importing.spool import Spool
+from forum_runner.importing.strict_json import Text, read_json
+from forum_runner.ledger.body import JSON, Body
+
+ARTIFACT = "artifact.json"
+TRANSCRIPT = "canonical_transcript"
+# Where the types of messages keep what people read.
+_TEXTS = ("text", "integrated_answer", "rationale")
+
+
+def gather(spool: Spool, file: SourceFile, max_source_bytes: int) -> Gathered:
+    text = file.whole()
+    artifact = read_json(text)
+    if not isinstance(artifact, dict) or not isinstance(artifact.get(TRANSCRIPT), list):
+        raise SourceError(text.file, "", f"it has no '{TRANSCRIPT}', so it is no artifact of symposium")
+    spool.add(_session(text, artifact))
+    numbers: dict[str, int] = {}
+    for place, message in enumerate(artifact[TRANSCRIPT]):
+        if not isinstance(message, dict) or not isinstance(message.get("id"), str):
+            raise SourceError(text.file, f"/{TRANSCRIPT}/{place}", "it is no message: it has no id")
+        numbers.setdefault(message["id"], spool.add(_message(text, place, message, numbers)))
+    spool.add(_outcome(text, artifact, numbers))
+    check, ground = _check(artifact)
+    source = file.whole_if_small(max_source_bytes)
+    return Gathered(Format.SYMPOSIUM, spool, (file.facts(),), check, ground, source)
+
+
+def _session(text: Text, artifact: dict[str, Any]) -> Record:
+    data = facts(
+        session=artifact.get("session_id"),
+        schema_version=artifact.get("schema_version"),
+        started=artifact.get("started_at"),
+        messages=len(artifact[TRANSCRIPT]),
+    )
+    return Record("x-import-session", data, {"config": _json(text, "/config", artifact.get("config"))})
+
+
+def _message(text: Text, place: int, message: dict[str, Any], numbers: dict[str, int]) -> Record:
+    content, usage = message.get("content"), message.get("usage")
+    spent = usage if isinstance(usage, dict) else {}
+    data = facts(
+        id=message["id"],
+        type=message.get("type"),
+        speaker=message.get("speaker"),
+        round=message.get("round"),
+        turn=message.get("turn_index"),
+        time=message.get("timestamp"),
+        parent=message.get("parent_id"),
+        input_tokens=spent.get("prompt_tokens"),
+        output_tokens=spent.get("completion_tokens"),
+        micro_usd=micro_usd(spent.get("cost_usd")),
+    )
+    members = content if isinstance(content, dict) else {}
+    told = content if isinstance(content, str) else next((members[name] for name in _TEXTS if name in members), None)
+    bodies = {"record": _json(text, f"/{TRANSCRIPT}/{place}", message), **texts({"text": told})}
+    parent = numbers.get(str(message.get("parent_id")))
+    # The session is the first record: what answers to no message follows from it.
+    return Record("x-import-message", data, bodies, (0,) if parent is None else (parent,))
+
+
+def _outcome(text: Text, artifact: dict[str, Any], numbers: dict[str, int]) -> Record:
+    outcome, usage = artifact.get("outcome"), artifact.get("cumulative_usage")
+    told = outcome if isinstance(outcome, dict) else {}
+    spent = usage if isinstance(usage, dict) else {}
+    data = facts(
+        outcome=told.get("kind"),
+        time=artifact.get("ended_at"),
+        input_tokens=spent.get("prompt_tokens"),
+        output_tokens=spent.get("completion_tokens"),
+        micro_usd=micro_usd(spent.get("cost_usd")),
+        transcript_digest=artifact.get("transcript_digest"),
+    )
+    rest = {name: value for name, value in artifact.items() if name not in (TRANSCRIPT, "config")}
+    answer = numbers.get(str(told.get("synthesis_message_id")))
+    # The last message, if none is named: a session that was ended ended after it.
+    last = max(numbers.values(), default=0)
+    return Record("x-import-outcome", data, {"record": _json(text, "", rest)}, (last,) if answer is None else (answer,))
+
+
+def _check(artifact: dict[str, Any]) -> tuple[Check, str]:
+    claimed = artifact.get("transcript_digest")
+    if not isinstance(claimed, str):
+        return Check.NOT_CHECKED, "it has no transcript_digest"
+    if digest(canonical(artifact[TRANSCRIPT])) != claimed:
+        return Check.FAIL, "its transcript_digest is not that of its transcript"
+    return Check.OK, "its transcript_digest is that of its transcript; it covers nothing else of the artifact"
+
+
+def _json(text: Text, place: str, value: Any) -> Body:
+    try:
+        return Body(canonical(value), JSON)
+    except CanonicalError as error:
+        raise SourceError(text.file, place, str(error)) from error

@@ -1,0 +1,43 @@
+"""Records that other programs wrote (foreign/README.md), and what a test does with them."""
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from acceptance.running import Ended, Folder
+
+FOREIGN = Path(__file__).with_name("foreign")
+SAMPLES = {
+    "forum-engine": FOREIGN / "forum-engine",
+    "symposium": FOREIGN / "symposium",
+    "otel-today": FOREIGN / "otel" / "today.jsonl",
+    "otel-older": FOREIGN / "otel" / "older.json",
+}
+
+
+def imported(folder: Folder, source: Path, out: str = "run") -> Ended:
+    ended = folder.forum("import", source, "--out", out)
+    assert (ended.code, ended.err) == (0, "")
+    return ended
+
+
+def copy_of(name: str, folder: Path) -> Path:
+    """A sample that a test may damage."""
+    source = SAMPLES[name]
+    target = folder / source.name
+    if source.is_dir():
+        shutil.copytree(source, target)
+    else:
+        shutil.copy(source, target)
+    return target
+
+
+def facts_of(path: Path) -> dict[str, Any]:
+    data = path.read_bytes()
+    return {"name": path.name, "bytes": len(data), "digest": hashlib.sha256(data).hexdigest()}
+
+
+def entries_of(directory: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (directory / "ledger.jsonl").read_bytes().split(b"\n")[:-1]]

@@ -1,0 +1,160 @@
+"""`forum import` of what cannot be read, or cannot be written: the place is told, and nothing is left."""
+
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from acceptance.running import Folder
+from acceptance.samples import SAMPLES, copy_of
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(tmp_path)
+
+
+PLAN = b'"dispatch", "kind": "plan"'
+NOT_THE_SAME = "is beyond ±(2^53 - 1), so another reader would see another number"
+SPAN = "/resourceSpans/0/scopeSpans/0/spans/0"
+# Sample, what is replaced (all that follows, if by nothing), and what is said of it: file, place and sentence.
+DAMAGE: dict[str, tuple[str, bytes, bytes | None, str]] = {
+    "a cut line": (
+        "forum-engine",
+        b'047944"}',
+        None,
+        "entries.jsonl, line 6, column 274: it is cut: a string has no end",
+    ),
+    "a line that is not JSON": (
+        "forum-engine",
+        b'{"seq": 2,',
+        b'{"seq" 2,',
+        "entries.jsonl, line 3, column 8: it is not JSON: expecting ':' delimiter",
+    ),
+    "a key given twice": (
+        "forum-engine",
+        b'"seq": 1,',
+        b'"seq": 1, "seq": 1,',
+        "entries.jsonl, line 2, column 12: the key 'seq' is given twice",
+    ),
+    "an integer out of range": (
+        "forum-engine",
+        b'"seq": 1,',
+        b'"seq": 9007199254740993,',
+        f"entries.jsonl, line 2, column 9: 9007199254740993 {NOT_THE_SAME}",
+    ),
+    "a number without end": (
+        "forum-engine",
+        b'"seq": 1,',
+        b'"seq": %b,' % (b"9" * 9_999),
+        f"entries.jsonl, line 2, column 9: {'9' * 40}... {NOT_THE_SAME}",
+    ),
+    "a float that is not finite": (
+        "forum-engine",
+        b"1794733200.25",
+        b"1e999",
+        "entries.jsonl, line 2, column 18: 1e999 is not a finite number",
+    ),
+    "NaN": ("forum-engine", b"1794733200.25", b"NaN", "entries.jsonl, line 2, column 18: NaN is not JSON"),
+    "a lone surrogate": (
+        "forum-engine",
+        PLAN,
+        b'"\\ud800", "kind": "plan"',
+        "entries.jsonl, line 2, column 42: a string holds a lone surrogate, which is no character",
+    ),
+    "bytes that are not UTF-8": (
+        "forum-engine",
+        PLAN,
+        b'"\xff", "kind": "plan"',
+        "entries.jsonl, line 2: byte 42 of it is not UTF-8",
+    ),
+    "a member of another type": (
+        "forum-engine",
+        PLAN,
+        b'7, "kind": "plan"',
+        "entries.jsonl, line 2: its 'actor' is not of the type that it should be",
+    ),
+    "a document that is cut": (
+        "symposium",
+        b'"transcript_digest"',
+        None,
+        "artifact.json, line 232, column 3: it is cut: the JSON has no end",
+    ),
+    "a key given twice in a document": (
+        "symposium",
+        b'"session_id": "rivers",\n  "started_at"',
+        b'"session_id": "rivers", "session_id": "x",\n  "started_at"',
+        "artifact.json, line 230, column 27: the key 'session_id' is given twice",
+    ),
+    "a message without an id": (
+        "symposium",
+        b'"id": "',
+        b'"no": "',
+        "artifact.json, /canonical_transcript/0: it is no message: it has no id",
+    ),
+    "a span without an id": (
+        "otel-today",
+        b'"spanId":"0010030000001003",',
+        b"",
+        f"today.jsonl, line 2, {SPAN}: it has no traceId and spanId",
+    ),
+    "a time that is none": (
+        "otel-today",
+        b'"1794733200910000000"',
+        b'"yesterday"',
+        f"today.jsonl, line 2, {SPAN}: 'yesterday' is no integer",
+    ),
+    "a value of no type": (
+        "otel-today",
+        b'{"stringValue":"atlas"}',
+        b'{"string":"atlas"}',
+        f"today.jsonl, line 2, {SPAN}: 'string' is no type of a value",
+    ),
+    "a line of something else": (
+        "otel-today",
+        b"\n",
+        b'\n{"a":1}\n',
+        "today.jsonl, line 2: it has none of resourceSpans, resourceLogs, resourceMetrics, so it is no OTLP JSON",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", DAMAGE)
+def test_a_source_that_cannot_be_read_is_refused_with_the_place_and_leaves_nothing(case: str, folder: Folder) -> None:
+    name, old, new, told = DAMAGE[case]
+    source = copy_of(name, folder.path)
+    file = {"forum-engine": source / "entries.jsonl", "symposium": source / "artifact.json"}.get(name, source)
+    data = file.read_bytes()
+    assert old in data
+    file.write_bytes(data[: data.index(old)] if new is None else data.replace(old, new, 1))
+    before = folder.files()
+
+    ended = folder.forum("import", source, "--out", "run")
+
+    assert (ended.code, ended.out, ended.err) == (2, "", f"forum: cannot import {told}\n")
+    assert folder.files() == before
+    assert not (folder.path / "run").exists()
+
+
+def test_a_disk_that_is_full_leaves_nothing(tmp_path: Path) -> None:
+    line = SAMPLES["otel-today"].read_bytes().splitlines(keepends=True)[0]
+    spans = [line.replace(b"0010020000001002", b"%016x" % number) for number in range(300)]
+    (tmp_path / "trace.jsonl").write_bytes(b"".join(spans))
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
+
+    ended = subprocess.run(
+        [sys.executable, "-m", "forum_runner", "import", "trace.jsonl", "--out", "run"],
+        cwd=tmp_path,
+        preexec_fn=limit,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr == "forum: cannot write 'run': File too large; nothing of it is left\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["trace.jsonl"]

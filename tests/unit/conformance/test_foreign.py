@@ -1,0 +1,136 @@
+"""What a record that is not ours is recognised by."""
+
+import hashlib
+import json
+import tracemalloc
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+
+from forum_conformance.foreign.forum_engine import check_chain
+from forum_conformance.foreign.members import first_members
+from forum_conformance.foreign.recognition import HEAD_BYTES, recognise
+from forum_conformance.judge import ALL_LEVELS, Given, judge
+from forum_conformance.targets import judge_target, target_at
+from forum_runner.app.verification import Trusted, verify_ledger
+from forum_runner.ledger import find_ledger
+from unit.conformance.raw_ledger import OPENED, SEALED, RawLedger, Stored
+
+MEBIBYTE = 1 << 20
+BIG = json.dumps({"canonical_transcript": ["x" * 100] * 40_000, "schema_version": "1.0.0"}).encode()
+NOTICE = Stored(b"made from elsewhere")
+FILE = {"name": "entries.jsonl", "bytes": 1, "digest": "0" * 64}
+IMPORTED = {"format": "otel", "files": [FILE], "records": 1, "check": "not checked"}
+
+
+@pytest.mark.parametrize(
+    ("text", "members"),
+    [
+        ('{"a": 1, "b": {"c": 2}, "d": [{"e": 3}]}', {"a", "b", "d"}),
+        ('{"a": "b\\": {", "c": 1', {"a", "c"}),
+        ('{"\\u0061": 1}', {"a"}),
+        ('{"a": {"b', {"a"}),
+        ('  {"a":1} {"b":2}', {"a"}),
+        ('["a", {"b": 1}]', set()),
+        ("", set()),
+    ],
+)
+def test_the_members_of_an_object_are_found_in_a_text_that_is_cut(text: str, members: set[str]) -> None:
+    assert first_members(text) == members
+
+
+def test_a_document_that_is_longer_than_what_is_looked_at_is_recognised() -> None:
+    recognised = recognise(BIG[:HEAD_BYTES], is_ours_by_name=False)
+
+    assert recognised is not None
+    assert recognised.format == "symposium"
+
+
+@pytest.mark.parametrize("before", ["", "x"])
+def test_a_head_may_end_inside_a_character(before: str) -> None:
+    head = f'{{"text": "{before}{"é" * HEAD_BYTES}'.encode()[:HEAD_BYTES]
+
+    recognised = recognise(head, is_ours_by_name=False)
+
+    assert recognised is not None
+    assert recognised.format == "json"
+
+
+def test_our_members_inside_a_text_of_another_are_no_sign_of_ours() -> None:
+    line = json.dumps({"run": 1, "prev": 2, "causes": [], "bodies": {}})
+    head = json.dumps({"resourceSpans": [{"log": line}]}).encode()
+
+    recognised = recognise(head, is_ours_by_name=False)
+
+    assert recognised is not None
+    assert recognised.format == "otel"
+
+
+def engine_lines(number: int) -> Iterator[bytes]:
+    """A chain as forum-engine writes it, of entries whose actors have long names."""
+    actor, payload, prev = "x" * 60_000, "1" * 64, "0" * 64
+    for seq in range(number):
+        hashed = "\x1f".join((str(seq), "1.500000", actor, "note", "", payload, prev)).encode()
+        entry = {"seq": seq, "ts": 1.5, "actor": actor, "kind": "note", "causal_parent": None}
+        entry |= {"payload_hash": payload, "prev_hash": prev, "entry_hash": hashlib.sha256(hashed).hexdigest()}
+        prev = str(entry["entry_hash"])
+        yield json.dumps(entry).encode() + b"\n"
+
+
+@pytest.mark.requirement("LEDGER-VERIFY-004")
+def test_a_long_ledger_of_another_is_not_held_in_memory(tmp_path: Path) -> None:
+    path = tmp_path / "entries.jsonl"
+    with path.open("wb") as stream:
+        stream.writelines(engine_lines(300))
+
+    tracemalloc.start()
+    try:
+        with path.open("rb") as stream:
+            chain = check_chain(stream)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert (chain.entries, chain.fault) == (300, None)
+    assert peak < 4 * MEBIBYTE
+
+
+def test_what_is_not_a_file_is_read_once(tmp_path: Path) -> None:
+    ledger = RawLedger()
+    ledger.add("run.opened", OPENED)
+    ledger.add("run.sealed", SEALED)
+    directory = ledger.write(tmp_path / "run")
+
+    report = judge_target(
+        target_at("-"), BytesIO((directory / "ledger.jsonl").read_bytes()), levels=ALL_LEVELS, given=Given()
+    )
+
+    assert (report.verdict, report.foreign) == ("valid", None)
+
+
+@pytest.mark.requirement("LEDGER-KIND-001")
+@pytest.mark.parametrize(
+    ("data", "bodies", "codes"),
+    [
+        ({"mode": "imported", "imported": IMPORTED}, {"notice": NOTICE}, []),
+        ({"mode": "imported", "imported": IMPORTED}, {"notice": NOTICE, "source": Stored(b"{}")}, []),
+        ({"mode": "imported", "imported": IMPORTED}, {}, ["L105"]),
+        ({"mode": "live", "imported": IMPORTED}, {"notice": NOTICE}, ["L105"]),
+        ({"mode": "imported"}, {}, ["L105"]),
+        ({"mode": "live"}, {"notice": NOTICE}, ["L105"]),
+        ({"mode": "imported", "imported": {**IMPORTED, "files": []}}, {"notice": NOTICE}, ["L105"]),
+        ({"mode": "imported", "imported": {**IMPORTED, "format": "mine"}}, {"notice": NOTICE}, ["L105"]),
+    ],
+)
+def test_both_verifiers_hold_an_import_to_its_schema(
+    data: dict[str, object], bodies: dict[str, Stored], codes: list[str], tmp_path: Path
+) -> None:
+    ledger = RawLedger()
+    ledger.add("run.opened", {**OPENED, **data}, bodies=bodies)
+    ledger.add("run.sealed", SEALED)
+    directory = ledger.write(tmp_path / "run")
+
+    assert judge(directory).findings.codes() == codes
+    assert list(verify_ledger(find_ledger(str(directory)), None, Trusted()).codes) == codes

@@ -1,0 +1,177 @@
+"""Traces: in which order spans are set down, what they follow from, and what they tell."""
+
+import json
+from collections.abc import Iterator
+from io import BytesIO
+from typing import Any
+
+import pytest
+
+from forum_runner.importing.fault import SourceError
+from forum_runner.importing.gathered import Gathered
+from forum_runner.importing.otel import gather
+from forum_runner.importing.record import Record
+from forum_runner.importing.source import SourceFile
+from forum_runner.importing.spool import Spool
+
+
+@pytest.fixture
+def spool() -> Iterator[Spool]:
+    with Spool() as made:
+        yield made
+
+
+def attribute(key: str, **value: Any) -> dict[str, Any]:
+    return {"key": key, "value": value}
+
+
+ROLE = attribute("role", stringValue="assistant")
+
+
+def span(id_: str, parent: str | None = None, start: Any = "0", **fields: Any) -> dict[str, Any]:
+    above = {"parentSpanId": parent} if parent else {}
+    return {"traceId": "t", "spanId": id_, **above, "startTimeUnixNano": start, **fields}
+
+
+def spans(*items: dict[str, Any]) -> dict[str, Any]:
+    return {"resourceSpans": [{"scopeSpans": [{"spans": list(items)}]}]}
+
+
+def logs(*items: dict[str, Any]) -> dict[str, Any]:
+    return {"resourceLogs": [{"scopeLogs": [{"logRecords": list(items)}]}]}
+
+
+def read(spool: Spool, *documents: dict[str, Any]) -> Gathered:
+    data = b"".join(json.dumps(document).encode() + b"\n" for document in documents)
+    return gather(spool, SourceFile("trace.jsonl", BytesIO(data)), 0, is_lines=True)
+
+
+def records(spool: Spool, *documents: dict[str, Any]) -> list[Record]:
+    return list(read(spool, *documents).records())
+
+
+def story(found: list[Record]) -> list[tuple[Any, tuple[int, ...]]]:
+    return [(record.data.get("span"), record.causes) for record in found]
+
+
+def test_spans_stand_in_the_order_of_their_beginnings_after_what_called_them(spool: Spool) -> None:
+    found = records(
+        spool, spans(span("c", "b", "30"), span("b", "a", "20")), spans(span("d", "a", "25"), span("a", None, "10"))
+    )
+
+    assert story(found) == [("a", ()), ("b", (0,)), ("d", (0,)), ("c", (1,))]
+
+
+def test_a_child_whose_clock_is_behind_still_follows_its_parent(spool: Spool) -> None:
+    found = records(
+        spool, spans(span("c", "b", "1"), span("b", "a", "2"), span("a", None, "900"), span("z", None, "800"))
+    )
+
+    assert story(found) == [("z", ()), ("a", ()), ("b", (1,)), ("c", (2,))]
+
+
+def test_a_parent_that_is_not_there_is_named_and_not_linked(spool: Spool) -> None:
+    (found,) = records(spool, spans(span("b", "gone", "2")))
+
+    assert (found.data["parent"], found.causes) == ("gone", ())
+
+
+def test_spans_that_are_each_others_parents_have_no_link_that_leads_forwards(spool: Spool) -> None:
+    found = records(spool, spans(span("a", "b", "1"), span("b", "a", "2"), span("s", "s", "3")))
+
+    assert sorted(len(record.causes) for record in found) == [0, 0, 1]
+    assert all(cause < place for place, record in enumerate(found) for cause in record.causes)
+
+
+def test_a_chain_of_many_spans_needs_no_deep_calls(spool: Spool) -> None:
+    many = [span(str(number), str(number - 1), "1") for number in range(5_000, 0, -1)]
+
+    found = records(spool, spans(*many))
+
+    assert [record.causes for record in found] == [(), *((number,) for number in range(4_999))]
+
+
+def test_a_log_record_follows_from_its_span(spool: Spool) -> None:
+    event = {
+        "traceId": "t",
+        "spanId": "a",
+        "timeUnixNano": "5",
+        "eventName": "gen_ai.choice",
+        "body": {"stringValue": "x"},
+    }
+
+    found = records(spool, logs(event), spans(span("a", None, "1")))
+
+    assert [(record.kind, record.causes) for record in found] == [("x-import-span", ()), ("x-import-event", (0,))]
+
+
+def test_numbers_of_64_bits_may_be_numbers_and_are_kept_as_strings(spool: Spool) -> None:
+    (found,) = records(
+        spool, spans(span("a", None, 1_794_733_200_000_000_001, attributes=[attribute("n", intValue=2**60)]))
+    )
+
+    kept = json.loads(found.bodies["record"].data)
+    assert found.data["time"] == "2026-11-15T09:00:00.000000Z"
+    assert (kept["startTimeUnixNano"], kept["attributes"][0]["value"]) == (
+        "1794733200000000001",
+        {"intValue": str(2**60)},
+    )
+
+
+def test_a_number_out_of_range_elsewhere_is_refused_with_its_place(spool: Spool) -> None:
+    with pytest.raises(SourceError, match="line 1, /resourceSpans/0/scopeSpans/0/spans/0: value has no canonical form"):
+        records(spool, spans(span("a", flags=2**60)))
+
+
+@pytest.mark.parametrize(
+    ("fields", "side", "expected"),
+    [
+        (
+            {
+                "attributes": [
+                    attribute(f"gen_ai.prompt.{number}.content", stringValue=text)
+                    for number, text in ((1, "b"), (0, "a"))
+                ]
+            },
+            "input",
+            [{"content": "a"}, {"content": "b"}],
+        ),
+        (
+            {"events": [{"name": "gen_ai.user.message", "attributes": [attribute("content", stringValue="a")]}]},
+            "input",
+            [{"content": "a", "event": "gen_ai.user.message"}],
+        ),
+        (
+            {"events": [{"name": "gen_ai.choice", "attributes": [attribute("index", intValue="0")]}]},
+            "output",
+            [{"event": "gen_ai.choice", "index": 0}],
+        ),
+        (
+            {
+                "attributes": [
+                    attribute("gen_ai.output.messages", arrayValue={"values": [{"kvlistValue": {"values": [ROLE]}}]})
+                ]
+            },
+            "output",
+            [{"role": "assistant"}],
+        ),
+    ],
+)
+def test_messages_are_found_in_every_form_that_they_had(
+    fields: dict[str, Any], side: str, expected: Any, spool: Spool
+) -> None:
+    (found,) = records(spool, spans(span("a", None, "1", **fields)))
+
+    assert json.loads(found.bodies[side].data) == expected
+
+
+def test_a_source_of_metrics_alone_has_nothing_to_import(spool: Spool) -> None:
+    with pytest.raises(SourceError, match="it holds no span and no log record"):
+        read(spool, {"resourceMetrics": []})
+
+
+def test_a_fact_that_is_long_is_in_the_record_only(spool: Spool) -> None:
+    (found,) = records(spool, spans(span("a", None, "1", name="x" * 257)))
+
+    assert "name" not in found.data
+    assert json.loads(found.bodies["record"].data)["name"] == "x" * 257

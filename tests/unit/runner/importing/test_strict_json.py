@@ -1,0 +1,75 @@
+"""JSON of others: read as it stands, or refused with the place."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forum_runner.importing.fault import SourceError
+from forum_runner.importing.strict_json import Text, read_json
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+SCALARS = st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | st.floats(allow_nan=False) | TEXTS
+VALUES = st.recursive(
+    SCALARS.filter(lambda value: value not in (float("inf"), float("-inf"))),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def read(text: str, *, is_wide: bool = False) -> Any:
+    return read_json(Text("source.json", text.encode(), 7), is_wide=is_wide)
+
+
+def refused(text: str, *, is_wide: bool = False) -> tuple[str, str]:
+    with pytest.raises(SourceError) as caught:
+        read(text, is_wide=is_wide)
+    return caught.value.place, caught.value.sentence
+
+
+@given(VALUES, st.booleans(), st.sampled_from([None, 1]))
+def test_what_python_writes_is_read_as_it_was(value: Any, is_ascii: bool, indent: int | None) -> None:
+    assert read(json.dumps(value, ensure_ascii=is_ascii, indent=indent)) == value
+
+
+@given(VALUES, VALUES, TEXTS)
+def test_a_key_given_twice_is_refused_wherever_it_stands(first: Any, second: Any, key: str) -> None:
+    name = json.dumps(key)
+
+    place, sentence = refused(f'[1, {{"x": {{{name}: {json.dumps(first)}, {name}: {json.dumps(second)}}}}}]')
+
+    assert place.startswith("line 7, column ")
+    assert sentence.endswith("is given twice")
+
+
+def test_the_same_key_may_stand_in_two_objects_and_as_a_value() -> None:
+    assert read('[{"a": "a"}, {"a": {"a": 1}}]') == [{"a": "a"}, {"a": {"a": 1}}]
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "sentence"),
+    [
+        ('{"a":\n1,\n"a":2}', "line 9, column 1", "the key 'a' is given twice"),
+        ('{"a":"\\ud83d"}', "line 7, column 6", "a string holds a lone surrogate, which is no character"),
+        ('{"\\udc00":1}', "line 7, column 2", "a string holds a lone surrogate, which is no character"),
+        ("[-1e400]", "line 7, column 2", "-1e400 is not a finite number"),
+        ("[-Infinity]", "line 7, column 2", "-Infinity is not JSON"),
+        ('{"a":1', "line 7, column 7", "it is cut: the JSON has no end"),
+        ('{"a":"1', "line 7, column 6", "it is cut: a string has no end"),
+        ("[" * 5_000, "line 7", "it is nested too deep"),
+        ("[1] 2", "line 7, column 5", "it is not JSON: extra data"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_place(text: str, place: str, sentence: str) -> None:
+    assert refused(text) == (place, sentence)
+
+
+def test_a_pair_of_surrogates_is_one_character() -> None:
+    assert read('["\\ud83d\\ude00"]') == ["😀"]
+
+
+def test_integers_of_64_bits_pass_where_a_format_has_them() -> None:
+    assert read("[18446744073709551615]", is_wide=True) == [2**64 - 1]
+    assert refused("[100000000000000000000]", is_wide=True)[0] == "line 7, column 2"
