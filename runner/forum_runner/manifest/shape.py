@@ -102,7 +102,8 @@ def _unknown_fields(document: Document, value: Any, error: jsonschema_rs.Validat
         hint = f"did you mean '{near}'?" if near else f"fields: {', '.join(known)}; your own begin with 'x-'"
         findings.append(document.origin(*path, name).key_finding("F201", f"unknown field '{name}'", hint))
         content = holder.pop(name)
-        if near is not None and near not in holder:
+        # A value under `api_key` is more likely the key itself than a variable's name, and not to be told again.
+        if near is not None and near not in holder and not near.endswith("_env"):
             holder[near] = content
             document.renames[(*path, near)] = name
     return findings

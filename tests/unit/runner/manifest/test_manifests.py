@@ -115,6 +115,18 @@ def test_a_misspelt_field_is_read_as_what_was_meant() -> None:
     assert [finding.hint for finding in result.findings] == ["did you mean 'agent'?", "did you mean 'operator'?"]
 
 
+@pytest.mark.requirement("MANIFEST-DOC-003")
+def test_a_key_that_is_written_down_is_not_taken_for_the_name_of_a_variable() -> None:
+    adapter = {"type": "openai", "base_url": "http://127.0.0.1/v1", "model": "m", "api_key": "hunter2"}
+    roster = {"adapters": {"m": adapter}, "agents": {"critic": {"adapter": "m"}}}
+    plan = {"tasks": {"work": {"agent": "critic", "instruction": "x"}}}
+
+    result = compiled({"workflow.yaml": workflow(plan, roster=roster)})
+
+    assert [(finding.code, finding.hint) for finding in result.findings] == [("F201", "did you mean 'api_key_env'?")]
+    assert "hunter2" not in "".join(finding.message for finding in result.findings)
+
+
 @pytest.mark.requirement("MANIFEST-DOC-004")
 @pytest.mark.parametrize(
     ("task", "expected"),
