@@ -19,7 +19,8 @@ from forum_runner.canonical import MAX_DEPTH, canonical
 from forum_runner.errors import CanonicalError
 
 VECTORS = Path(__file__).parents[3] / "conformance" / "vectors" / "v1" / "canonical"
-CASES = sorted(path.parent for path in VECTORS.glob("*/input.json"))
+PUBLISHED = ("arrays", "french", "structures", "unicode", "values", "weird")
+CASES = sorted(path.parent for path in VECTORS.glob("*/output.json"))
 DIGESTS = json.loads((VECTORS / "numbers" / "digests.json").read_text(encoding="utf-8"))
 FIRST_NORMAL = 0x0010000000000000
 EXPONENT = 0x7FF0000000000000
@@ -59,14 +60,14 @@ class NoName:
 
 @pytest.mark.parametrize("write", [canonical, rfc8785.dumps], ids=["ours", "reference"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_a_published_input_has_the_published_output(case: Path, write: Write) -> None:
+def test_an_input_has_the_output_that_stands_beside_it(case: Path, write: Write) -> None:
     value = json.loads((case / "input.json").read_bytes())
 
     assert write(value) == (case / "output.json").read_bytes()
 
 
 def test_no_published_case_is_missing() -> None:
-    assert [case.name for case in CASES] == ["arrays", "french", "structures", "unicode", "values", "weird"]
+    assert sorted(set(PUBLISHED) - {case.name for case in CASES}) == []
 
 
 def number_bits() -> Iterator[int]:

@@ -1,0 +1,15 @@
+"""The requirements of `docs/spec`, read from its pages."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SPECIFICATION = ROOT / "docs" / "spec"
+_REQUIREMENT = re.compile(r"^\*\*([A-Z]+-[A-Z]+-[0-9]{3})\*\* ", re.MULTILINE)
+
+
+def requirements() -> dict[str, list[str]]:
+    """The ids of each page that has any, in the page's order."""
+    pages = sorted(SPECIFICATION.glob("*.md"))
+    found = {page.name: _REQUIREMENT.findall(page.read_text(encoding="utf-8")) for page in pages}
+    return {page: ids for page, ids in found.items() if ids}

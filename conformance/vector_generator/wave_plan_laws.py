@@ -1,0 +1,140 @@
+"""What holds of every wave plan by the specification; made sure of, without the runner, before one is expected."""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
+from typing import Any
+
+import rfc8785
+
+from forum_conformance.canonical import NotCanonical, read_form
+from forum_conformance.schemas import wave_plan_validator
+from vector_generator.requirements import ROOT
+
+Json = dict[str, Any]
+
+SHIPPED = {f"forum:default/{name}": ROOT / "manifests" / "default" / name for name in ("roster.yaml", "policy.yaml")}
+
+
+def breaches(data: bytes, bundle: Mapping[str, bytes]) -> Iterator[str]:
+    """What a wave plan breaks, of the bundle that it was made from."""
+    try:
+        plan: Json = read_form(data)
+    except NotCanonical as error:
+        yield f"COMPILE-WRITE-001: {error}"
+        return
+    if errors := [error.message for error in wave_plan_validator().iter_errors(plan)]:
+        yield f"wave-plan.schema.json: {errors[0]}"
+        return
+    yield from _breached_digests(plan, bundle)
+    yield from _breached_names(plan)
+    if plan["waves"] != layered(plan):
+        yield "COMPILE-LAYER-001: the waves are not those that the edges ask for"
+    for id_, task in plan["tasks"].items():
+        yield from (f"{problem} in task '{id_}'" for problem in _breached_orders(task))
+    yield from _unsorted_lists(plan)
+
+
+def layered(plan: Json) -> list[list[str]]:
+    """The waves of COMPILE-LAYER-001 and 002."""
+    tasks: Json = plan["tasks"]
+    needs = {id_: set(needed(task)) for id_, task in tasks.items()}
+    level: dict[str, int] = {}
+    while len(level) < len(tasks):
+        ready = [id_ for id_ in tasks if id_ not in level and needs[id_] <= level.keys()]
+        if not ready:
+            return []
+        level |= {id_: 1 + max((level[other] for other in needs[id_]), default=-1) for id_ in ready}
+    size = plan["policy"]["max_parallel"]
+    layers = (sorted(id_ for id_ in tasks if level[id_] == number) for number in range(max(level.values()) + 1))
+    return [layer[start : start + size] for layer in layers for start in range(0, len(layer), size)]
+
+
+def needed(task: Json) -> Iterator[str]:
+    """The tasks that a task needs by an edge or a foreach."""
+    for edge in task.get("needs", []):
+        yield from [edge["task"]] if edge["edge"] == "order" else sources(edge["from"])
+    if "foreach" in task:
+        yield from sources(task["foreach"]["from"])
+
+
+def sources(value: Json) -> Iterator[str]:
+    """The tasks that a value comes from."""
+    if "task" in value or "each" in value:
+        yield value.get("task") or value["each"]
+    for part in value.get("list", value.get("object", {}).values()):
+        yield from sources(part)
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _breached_digests(plan: Json, bundle: Mapping[str, bytes]) -> Iterator[str]:
+    rest = {name: value for name, value in plan.items() if name not in ("bundle", "digest")}
+    if plan["digest"] != _digest(rfc8785.dumps(rest)):
+        yield "COMPILE-WRITE-002: the digest is not that of the document"
+    if any(name != _digest(rfc8785.dumps(schema)) for name, schema in plan["schemas"].items()):
+        yield "COMPILE-WRITE-003: a schema does not stand under its digest"
+    read = {**bundle, **{name: path.read_bytes() for name, path in SHIPPED.items()}}
+    for file in plan["bundle"]:
+        data = read.get(file["path"])
+        if data is None or (file["digest"], file["bytes"]) != (_digest(data), len(data)):
+            yield f"COMPILE-WRITE-002: '{file['path']}' is not a file of the bundle"
+
+
+def _breached_names(plan: Json) -> Iterator[str]:
+    tasks, adapters, agents = plan["tasks"], plan["adapters"], plan["agents"]
+    values = [*plan["outputs"].values()]
+    for task in tasks.values():
+        values += [condition["from"] for condition in task.get("when", [])]
+    named = {name for task in tasks.values() for name in needed(task)} | {n for value in values for n in sources(value)}
+    if not named <= tasks.keys():
+        yield "COMPILE-LAYER-003: something names a task that is not there"
+    workers = {task["agent"] for task in tasks.values() if "agent" in task}
+    judges = {check["agent"] for task in tasks.values() for check in task.get("accept", []) if "agent" in check}
+    if not workers | judges <= agents.keys():
+        yield "COMPILE-WRITE-004: something names an agent that is not there"
+    steps = {step["adapter"] for task in tasks.values() for step in task.get("ladder", [])}
+    if not steps | {name for agent in agents.values() for name in agent["adapters"].values()} <= adapters.keys():
+        yield "COMPILE-WRITE-004: something names an adapter that is not there"
+
+
+def _breached_orders(task: Json) -> Iterator[str]:
+    edges = task.get("needs", [])
+    order = [edge["task"] for edge in edges if edge["edge"] == "order"]
+    data = [edge["as"] for edge in edges if edge["edge"] == "data"]
+    is_ordered = [edge["edge"] for edge in edges] == ["order"] * len(order) + ["data"] * len(data)
+    if not is_ordered or order != sorted(set(order)) or data != sorted(set(data)):
+        yield "COMPILE-WRITE-006: edges out of order"
+    if any(edge.get("expects", []) != sorted(set(edge.get("expects", []))) for edge in edges):
+        yield "COMPILE-WRITE-006: schemas of an edge out of order"
+    kinds = [("schema", "command", "agent").index(*check) for check in task.get("accept", [])]
+    if kinds != sorted(kinds):
+        yield "COMPILE-WRITE-006: checks out of order"
+    if any(not _is_joined(text) for text in _texts(task)):
+        yield "COMPILE-WRITE-005: a text with an empty part, or with two strings side by side"
+
+
+def _texts(task: Json) -> Iterator[list[Any]]:
+    yield task.get("instruction", [])
+    yield from task.get("run", [])
+    yield from task.get("done_when", [])
+    yield task.get("gate", {}).get("question", [])
+    for check in task.get("accept", []):
+        yield from check.get("command", [])
+
+
+def _is_joined(parts: list[Any]) -> bool:
+    pairs = pairwise(parts)
+    return "" not in parts and not any(isinstance(one, str) and isinstance(two, str) for one, two in pairs)
+
+
+def _unsorted_lists(plan: Json) -> Iterator[str]:
+    policy = plan["policy"]
+    lists: list[Iterable[str]] = [*policy["allow"].values(), policy["privacy"]["scrub_env"]]
+    lists += [adapter.get("env", []) for adapter in plan["adapters"].values()]
+    lists += [agent.get("keywords", []) for agent in plan["agents"].values()]
+    lists.append([file["path"] for file in plan["bundle"]])
+    if any(list(items) != sorted(items) for items in lists):
+        yield "COMPILE-WRITE-006: a list whose order has no meaning is not sorted"

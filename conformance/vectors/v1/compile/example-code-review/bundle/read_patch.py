@@ -1,0 +1,33 @@
+"""Prints a unified diff as JSON, file by file. Usage: read_patch.py PATCH"""
+
+import json
+import sys
+from pathlib import Path
+
+
+def files(patch: str) -> list[dict[str, object]]:
+    found: list[list[str]] = []
+    for line in patch.splitlines():
+        if line.startswith("diff --git "):
+            found.append([])
+        if found:
+            found[-1].append(line)
+    return [summary(lines) for lines in found]
+
+
+def summary(lines: list[str]) -> dict[str, object]:
+    # Of a deleted file the new name is /dev/null; the heading always has both names.
+    path = lines[0].rpartition(" b/")[2]
+    start = next((index for index, line in enumerate(lines) if line.startswith("@@")), len(lines))
+    hunks = lines[start:]
+    return {
+        "path": path,
+        "added": sum(line.startswith("+") for line in hunks),
+        "removed": sum(line.startswith("-") for line in hunks),
+        "diff": "\n".join(hunks),
+    }
+
+
+if __name__ == "__main__":
+    patch = Path(sys.argv[1]).read_text(encoding="utf-8")
+    json.dump({"files": files(patch)}, sys.stdout, indent=2)

@@ -1,0 +1,14 @@
+"""Reads a file of orders."""
+
+import csv
+from pathlib import Path
+
+COLUMNS = ["order_id", "date", "customer", "item", "quantity", "unit_price", "total"]
+
+
+def read(path: str) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """The header, and each row with the line that it ends in. Empty lines are left out."""
+    with Path(path).open(encoding="utf-8", newline="") as stream:
+        reader = csv.reader(stream)
+        rows = [(reader.line_num, row) for row in reader if row]
+    return (rows[0][1], rows[1:]) if rows else ([], [])

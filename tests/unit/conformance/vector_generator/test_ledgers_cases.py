@@ -1,0 +1,70 @@
+"""The cases of the area `ledger`: what follows from findings that are stated, and that no code is left out."""
+
+import io
+import re
+import tarfile
+from pathlib import Path
+
+from vector_generator.ledgers import cases
+from vector_generator.ledgers_bases import notes, worked_example
+from vector_generator.ledgers_case import Case
+from vector_generator.ledgers_writer import archive_of, members_of
+
+LEDGER_PAGE = Path(__file__).parents[4] / "docs" / "spec" / "ledger.md"
+
+
+def a_case(*found: tuple[str, int | None], not_checked: frozenset[int] = frozenset()) -> Case:
+    return Case("case", "a case", ("LEDGER-LINE-001",), 1, {}, found, not_checked)
+
+
+def statuses(case: Case) -> list[str]:
+    return [level["status"] for level in case.expected()["levels"].values()]
+
+
+def test_levels_3_to_5_are_not_checked_where_1_or_2_does_not_hold() -> None:
+    assert statuses(a_case(("L201", 2))) == ["ok", "fail", "not checked", "not checked", "not checked"]
+
+
+def test_only_some_findings_leave_a_ledger_incomplete() -> None:
+    unfinished = a_case(("L310", None), ("L501", None), not_checked=frozenset({4}))
+    untrue = a_case(("L407", 4), ("L501", None))
+
+    assert statuses(unfinished) == ["ok", "ok", "incomplete", "not checked", "incomplete"]
+    assert unfinished.expected()["verdict"] == "incomplete"
+    assert statuses(untrue) == ["ok", "ok", "ok", "fail", "incomplete"]
+    assert untrue.expected()["verdict"] == "invalid"
+
+
+def test_the_first_bad_seq_is_the_smallest_of_all_findings() -> None:
+    case = a_case(("L303", 7), ("L302", 3), ("L308", None))
+
+    assert case.expected()["first_bad_seq"] == 3
+    assert a_case(("L501", None)).expected()["first_bad_seq"] is None
+
+
+def test_every_code_of_the_page_is_the_only_one_of_some_case() -> None:
+    codes = set(re.findall(r"\bL[1-5][0-9]{2}\b", LEDGER_PAGE.read_text(encoding="utf-8")))
+    alone = [{code for code, _ in case.found} for case in cases()]
+
+    assert {code for code in codes if {code} not in alone} == set()
+
+
+def test_names_are_given_once_and_negative_cases_come_from_positive_ones() -> None:
+    found = list(cases())
+    positive = {f"ledger/{case.name}" for case in found if not case.found}
+
+    assert len({case.name for case in found}) == len(found)
+    assert {case.derived_from for case in found if case.found} <= positive
+
+
+def test_the_worked_example_is_what_the_page_shows() -> None:
+    assert [entry["kind"] for entry in worked_example().entries] == ["run.opened", "x-note", "run.sealed"]
+
+
+def test_another_reader_finds_the_members_of_an_archive() -> None:
+    members = members_of(notes())
+
+    with tarfile.open(fileobj=io.BytesIO(archive_of(members))) as archive:
+        found = [(member.name, (archive.extractfile(member) or io.BytesIO()).read()) for member in archive]
+
+    assert found == members

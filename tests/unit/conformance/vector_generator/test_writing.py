@@ -1,0 +1,90 @@
+"""What may not stand in the set of vectors is refused, and what is written is the same every time."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from vector_generator.vector import Vector
+from vector_generator.writing import BadVector, case_of, files_of, manifest_of, read_set, refuse_bad, write_set
+
+POSITIVE = Vector(
+    id="canonical/one",
+    title="One",
+    role="canonicalize",
+    requirements=("LEDGER-LINE-005",),
+    request={"input": "input.json"},
+    expected={"verdict": "valid", "output": "output.json"},
+    made_sure="by hand",
+    files={"input.json": b"1 ", "output.json": b"1"},
+)
+NEGATIVE = replace(
+    POSITIVE,
+    id="canonical/two",
+    expected={"verdict": "invalid"},
+    derived_from="canonical/one",
+    mutation="a digit became a letter",
+    files={"input.json": b"x "},
+)
+STOPPED = {"verdict": "valid", "status": "stopped", "output": "output.json"}
+
+
+def test_a_positive_vector_and_a_mutation_of_it_may_stand_in_the_set() -> None:
+    refuse_bad("canonical", [POSITIVE, NEGATIVE], {})
+
+
+def test_a_mutation_of_a_vector_of_another_area_may_stand_in_the_set() -> None:
+    other = replace(NEGATIVE, id="proofs/two")
+
+    refuse_bad("proofs", [other], {POSITIVE.id: case_of(POSITIVE)})
+
+
+@pytest.mark.parametrize(
+    ("vectors", "problem"),
+    [
+        ([POSITIVE, POSITIVE], "there are two of this id"),
+        ([replace(POSITIVE, id="canonical/One")], "its id is not of the form 'canonical/kebab-name'"),
+        ([replace(POSITIVE, id="proofs/one")], "its id is not of the form 'canonical/kebab-name'"),
+        ([replace(POSITIVE, requirements=())], "it names no requirement"),
+        ([replace(POSITIVE, requirements=("LEDGER-LINE-999",))], "no page of docs/spec has LEDGER-LINE-999"),
+        ([NEGATIVE], "'canonical/one' is not a positive vector of the set"),
+        (
+            [POSITIVE, replace(NEGATIVE, derived_from="canonical/two")],
+            "'canonical/two' is not a positive vector of the set",
+        ),
+        (
+            [replace(NEGATIVE, derived_from=None, mutation=None)],
+            "it is negative, and does not say what it was made from",
+        ),
+        ([replace(POSITIVE, role="run", expected=STOPPED)], "it is negative, and does not say what it was made from"),
+        ([POSITIVE, replace(NEGATIVE, mutation=None)], "'derived_from' and 'mutation' are given together"),
+        ([replace(POSITIVE, request={"input": "text.json"})], "it names 'text.json', which is not among its files"),
+        ([replace(POSITIVE, files={"input.json": b"1"})], "it names 'output.json', which is not among its files"),
+        ([replace(POSITIVE, files={**POSITIVE.files, "../x": b""})], "'../x' is no name for a file of it"),
+        ([replace(POSITIVE, files={**POSITIVE.files, "case.json": b""})], "'case.json' is no name for a file of it"),
+        ([replace(POSITIVE, files={**POSITIVE.files, "INPUT.json": b""})], "two of its files differ only in case"),
+    ],
+)
+def test_a_vector_that_may_not_stand_in_the_set_is_refused(vectors: list[Vector], problem: str) -> None:
+    with pytest.raises(BadVector) as refused:
+        refuse_bad("canonical", vectors, {})
+
+    assert str(refused.value).partition(": ")[2] == problem
+
+
+def test_a_case_leaves_out_what_the_vector_does_not_have() -> None:
+    case = json.loads(files_of([POSITIVE])["canonical/one/case.json"])
+
+    assert list(case) == ["id", "title", "role", "requirements", "request", "expected", "made_sure"]
+
+
+def test_a_vector_that_is_not_made_is_removed_and_other_areas_are_left_alone(tmp_path: Path) -> None:
+    write_set(tmp_path, {"canonical/one/case.json": b"1", "proofs/one/case.json": b"1"}, ["canonical", "proofs"])
+
+    write_set(tmp_path, {"canonical/two/case.json": b"2"}, ["canonical"])
+
+    expected = {"canonical/two/case.json": b"2", "proofs/one/case.json": b"1"}
+    assert read_set(tmp_path) == expected
+    assert (tmp_path / "MANIFEST.json").read_bytes() == manifest_of(expected)
+    assert not (tmp_path / "canonical" / "one").exists()
