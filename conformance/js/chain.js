@@ -1,0 +1,59 @@
+// @ts-check
+/** Level 2: whether each entry follows the one before. */
+
+import { hexOf } from "./bytes.js";
+
+const FIRST_PREV = "0".repeat(64);
+const AFTER_A_SEAL = new Set(["body.redacted", "run.repaired", "run.sealed"]);
+
+/**
+ * @param {number[]} causes
+ * @param {number} number
+ */
+function areEarlier(causes, number) {
+  return causes.every((cause, i) => cause < number && (i === 0 || causes[i - 1] < cause));
+}
+
+export class Chain {
+  /** @param {import("./findings.js").Findings} findings */
+  constructor(findings) {
+    this.findings = findings;
+    this.head = FIRST_PREV;
+    /** @type {string | null} */
+    this.run = null;
+    this.at = "";
+    this.isSealed = false;
+  }
+
+  /**
+   * @param {number} number the line's number in the file
+   * @param {any} entry null for a line with a finding of level 1
+   * @param {Uint8Array} hash the line's
+   */
+  take(number, entry, hash) {
+    if (entry !== null) this.#look(number, entry);
+    this.head = hexOf(hash);
+  }
+
+  /**
+   * @param {number} number
+   * @param {any} entry
+   */
+  #look(number, entry) {
+    const add = (/** @type {string} */ code, /** @type {string} */ sentence) => {
+      this.findings.add(code, number, sentence);
+    };
+    if (entry.prev !== this.head) add("L201", "prev is not the hash of the line before");
+    if (entry.seq !== number) add("L202", "seq is not the line's number");
+    this.run ??= entry.run;
+    if (entry.run !== this.run) add("L203", "run is not that of the first entry");
+    if (!areEarlier(entry.causes, number)) add("L204", "causes are not ascending seqs of earlier entries");
+    if (entry.at < this.at) add("L205", "at is earlier than in the entry before");
+    if ((entry.kind === "run.opened") !== (number === 0)) add("L206", "the first entry, and no other, is run.opened");
+    if (this.isSealed && !AFTER_A_SEAL.has(entry.kind) && !entry.kind.startsWith("x-")) {
+      add("L207", `${entry.kind} may not follow a seal`);
+    }
+    this.at = entry.at;
+    if (entry.kind === "run.sealed") this.isSealed = true;
+  }
+}

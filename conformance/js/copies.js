@@ -1,0 +1,104 @@
+// @ts-check
+/** The copies of bodies in a run directory: the wave plan and the answers (LEDGER-DIR-002). */
+
+import { hexOf } from "./bytes.js";
+import { Findings } from "./findings.js";
+import { chunksOf } from "./sources.js";
+
+const WAVE_PLAN = "wave-plan.json";
+const OUTPUTS = "outputs";
+/** @type {Record<string, string>} */
+const SUFFIXES = { "application/json": ".json", "text/plain": ".txt" };
+
+/** @typedef {{seq: number, naming: import("./bodies.js").Naming & {type: string}}} Original */
+
+/** Remembers which bodies have copies, while entries are read. */
+export class Originals {
+  constructor() {
+    /** @type {Original | null} */
+    this.wavePlan = null;
+    /** @type {Map<string, Original>} the last answer of each name */
+    this.answers = new Map();
+  }
+
+  /**
+   * @param {number} number
+   * @param {any} entry
+   */
+  take(number, entry) {
+    if (entry.kind === "run.opened" && entry.bodies.wave_plan !== undefined) {
+      this.wavePlan = { seq: number, naming: entry.bodies.wave_plan };
+    }
+    if (entry.kind === "answer.given") this.answers.set(entry.data.output, { seq: number, naming: entry.bodies.value });
+  }
+
+  /** @returns {Map<string, Original>} by path */
+  byPath() {
+    const paths = new Map();
+    if (this.wavePlan !== null) paths.set(WAVE_PLAN, this.wavePlan);
+    for (const [name, original] of this.answers) {
+      const suffix = SUFFIXES[original.naming.type] ?? ".bin";
+      paths.set(`${OUTPUTS}/${name}${suffix}`, original);
+    }
+    return paths;
+  }
+}
+
+export class CopyCheck {
+  /**
+   * @param {import("./sources.js").Directory} directory
+   * @param {import("./bodies.js").BodyStore} store
+   * @param {boolean} isSealed whether the ledger's last line is a seal
+   */
+  constructor(directory, store, isSealed) {
+    this.directory = directory;
+    this.store = store;
+    this.isSealed = isSealed;
+    this.findings = new Findings();
+  }
+
+  /**
+   * @param {Originals} originals
+   * @returns {Promise<Findings>}
+   */
+  async look(originals) {
+    const expected = originals.byPath();
+    for (const [path, original] of expected) await this.#copy(path, original);
+    for (const name of (await this.directory.list(OUTPUTS)) ?? []) {
+      if (!name.startsWith(".") && !expected.has(`${OUTPUTS}/${name}`)) {
+        this.findings.add("L308", null, `${OUTPUTS}/${name} copies nothing`);
+      }
+    }
+    return this.findings;
+  }
+
+  /**
+   * @param {string} path
+   * @param {Original} original
+   */
+  async #copy(path, { seq, naming }) {
+    const file = await this.directory.openCopy(path);
+    const index = this.store.index;
+    if (index.redacted.has(naming.digest)) {
+      const first = index.bodies.get(naming.digest)?.seq ?? seq;
+      if (file !== "absent") this.findings.add("L306", first, `${path} is a copy of a body that is redacted`);
+    } else if (file === "absent") {
+      if (this.isSealed) this.findings.add("L308", seq, `${path} is missing`);
+    } else if (file === "irregular" || !(await this.#isCopy(file, naming))) {
+      this.findings.add("L308", seq, `${path} is not what it copies`);
+    }
+  }
+
+  /**
+   * @param {import("./sources.js").ByteSource} file
+   * @param {import("./bodies.js").Naming} naming
+   */
+  async #isCopy(file, naming) {
+    const hasher = await this.store.hasherFor(naming);
+    // Without the salt there is nothing to compare it with.
+    if (hasher === null) return true;
+    if (file.size !== naming.bytes) return false;
+    for await (const chunk of chunksOf(file, 0, file.size)) hasher.update(chunk);
+    return hexOf(hasher.digest()) === naming.digest;
+  }
+}

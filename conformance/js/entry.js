@@ -1,0 +1,63 @@
+// @ts-check
+/** Level 1: whether the bytes of a line are an entry. */
+
+import { textOf } from "./bytes.js";
+import { canonicalText } from "./canonical.js";
+import { JsonSyntaxError, readJson } from "./json_text.js";
+
+const MAX_DEPTH = 64;
+
+/** @typedef {{entry: any} | {code: string, sentence: string}} ReadEntry */
+
+/**
+ * @param {string} code
+ * @param {string} sentence
+ */
+const bad = (code, sentence) => ({ code, sentence });
+
+/**
+ * @param {string} text
+ * @returns {import("./json_text.js").JsonText | null}
+ */
+function readOrNull(text) {
+  try {
+    return readJson(text);
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) return null;
+    throw error;
+  }
+}
+
+export class EntryReader {
+  /** @param {import("./schema.js").Schemas} schemas */
+  constructor(schemas) {
+    this.fits = schemas.check("entry.schema.json");
+    this.kinds = schemas.kinds;
+  }
+
+  /**
+   * The entry of a line, or the first finding that applies to it.
+   * @param {Uint8Array | null} bytes null for a line that is too long
+   * @returns {ReadEntry}
+   */
+  read(bytes) {
+    if (bytes === null) return bad("L101", "the line is too long");
+    const text = textOf(bytes);
+    if (text === null) return bad("L102", "the line is not UTF-8");
+    const read = readOrNull(text);
+    if (read === null) return bad("L102", "the line is not JSON");
+    const entry = read.value;
+    if (entry === null || typeof entry !== "object" || Array.isArray(entry)) {
+      return bad("L102", "the line is not a JSON object");
+    }
+    if (read.hasLoneSurrogate) return bad("L102", "a string holds a lone surrogate");
+    if (read.depth > MAX_DEPTH) return bad("L102", "the line is nested too deep");
+    if (read.hasFraction || read.hasUnsafeInteger) return bad("L103", "a number is not an integer in range");
+    if (canonicalText(entry) !== text) return bad("L104", "the line is not in RFC 8785 form");
+    if (!this.fits(entry)) return bad("L105", "the entry does not fit its schema");
+    if (!entry.kind.startsWith("x-") && !this.kinds.has(entry.kind)) {
+      return bad("L106", `the kind '${entry.kind}' is not known`);
+    }
+    return { entry };
+  }
+}

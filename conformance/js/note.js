@@ -1,0 +1,98 @@
+// @ts-check
+/** Checkpoints and keys as texts: C2SP tlog-checkpoint and signed note (LEDGER-CHECKPOINT-001 and 002). */
+
+import { base64Of, bytesOfBase64, bytesOfHex, hexOf, joined, sameBytes, textOf, utf8 } from "./bytes.js";
+import { isSignedBy } from "./ed25519.js";
+import { sha256 } from "./sha256.js";
+
+const MAX_BYTES = 1 << 20;
+const RUN_ID = "[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}";
+const TEXT = new RegExp(`^forum/(${RUN_ID})\n(0|[1-9][0-9]{0,15})\n([A-Za-z0-9+/]{43}=)\n`);
+const SIGNATURE = /^— ([^ ]+) ([A-Za-z0-9+/=]+)$/u;
+// The white space of Unicode, the control characters that a note may not hold, and the sign between a key's parts.
+const NOT_IN_A_NAME = /[\p{White_Space}\u0000-\u001f+]/u;
+const ED25519 = Uint8Array.of(1);
+
+/** @typedef {{name: string, id: Uint8Array, publicKey: Uint8Array}} Key */
+/** @typedef {{name: string, id: Uint8Array, signature: Uint8Array}} Signature */
+/** @typedef {{run: string, size: number, root: string, text: string, signatures: Signature[]}} Checkpoint */
+
+/**
+ * @param {string} run
+ * @param {number} size
+ * @param {Uint8Array} root
+ */
+export function checkpointText(run, size, root) {
+  return `forum/${run}\n${size}\n${base64Of(root)}\n`;
+}
+
+/**
+ * @param {Uint8Array} bytes
+ * @returns {Checkpoint | null} null if it is malformed
+ */
+export function readCheckpoint(bytes) {
+  const text = bytes.length > MAX_BYTES ? null : textOf(bytes);
+  const match = text === null ? null : TEXT.exec(text);
+  if (text === null || match === null) return null;
+  const size = Number(match[2]);
+  const root = bytesOfBase64(match[3]);
+  const signatures = readSignatures(text.slice(match[0].length));
+  if (!Number.isSafeInteger(size) || root === null || signatures === null) return null;
+  return { run: match[1], size, root: hexOf(root), text: match[0], signatures };
+}
+
+/**
+ * @param {string} text what follows the three lines
+ * @returns {Signature[] | null}
+ */
+function readSignatures(text) {
+  if (text === "") return [];
+  if (!text.startsWith("\n") || !text.endsWith("\n") || text.length < 2) return null;
+  const signatures = text.slice(1, -1).split("\n").map(readSignature);
+  return signatures.includes(null) ? null : /** @type {Signature[]} */ (signatures);
+}
+
+/**
+ * @param {string} line
+ * @returns {Signature | null}
+ */
+function readSignature(line) {
+  const match = SIGNATURE.exec(line);
+  const bytes = match === null ? null : bytesOfBase64(match[2]);
+  if (match === null || bytes === null || bytes.length < 5 || NOT_IN_A_NAME.test(match[1])) return null;
+  return { name: match[1], id: bytes.subarray(0, 4), signature: bytes.subarray(4) };
+}
+
+/**
+ * @param {Uint8Array} bytes the file of a public key
+ * @returns {Key | null} null if it is none
+ */
+export function readKey(bytes) {
+  const text = textOf(bytes);
+  const match = text === null ? null : /^([^+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)$/u.exec(text.trim());
+  const material = match === null ? null : bytesOfBase64(match[3]);
+  if (match === null || material === null || material.length !== 33 || material[0] !== 1) return null;
+  const publicKey = material.subarray(1);
+  const id = keyId(match[1], publicKey);
+  if (NOT_IN_A_NAME.test(match[1]) || !sameBytes(id, bytesOfHex(match[2]))) return null;
+  return { name: match[1], id, publicKey };
+}
+
+/**
+ * @param {string} name
+ * @param {Uint8Array} publicKey
+ */
+function keyId(name, publicKey) {
+  return sha256(joined([utf8(`${name}\n`), ED25519, publicKey])).subarray(0, 4);
+}
+
+/**
+ * Whether the key signed the checkpoint: it did at least once, and every signature under its name and id is right.
+ * @param {Checkpoint} checkpoint
+ * @param {Key} key
+ */
+export function isSigned(checkpoint, key) {
+  const own = checkpoint.signatures.filter(({ name, id }) => name === key.name && sameBytes(id, key.id));
+  const text = utf8(checkpoint.text);
+  return own.length > 0 && own.every(({ signature }) => isSignedBy(key.publicKey, text, signature));
+}

@@ -1,0 +1,155 @@
+// @ts-check
+/** The protocol between the suite and a program: a request in, an answer out (conformance/PROTOCOL.md). */
+
+import { canonicalBytes, canonicalText, readCanonicalizable } from "./canonical.js";
+import { readKey } from "./note.js";
+import { checkProof, Prover } from "./proof.js";
+import { UsageError, verify } from "./verify.js";
+
+export const ROLES = new Set(["canonicalize", "verify", "prove"]);
+
+/**
+ * @typedef {Object} Host
+ * @property {import("./schema.js").Schemas} schemas
+ * @property {(path: string) => Promise<import("./sources.js").Run>} openRun
+ * @property {(path: string) => Promise<Uint8Array | null>} read null if there is no such file
+ * @property {(path: string, bytes: Uint8Array) => Promise<void>} write
+ */
+
+/** @typedef {Record<string, any>} Answer */
+
+/**
+ * @param {any} request
+ * @param {Host} host
+ * @returns {Promise<Answer>}
+ */
+export async function answer(request, host) {
+  const id = request.id === undefined ? {} : { id: request.id };
+  try {
+    return { protocol: 1, ...id, ...(await answerRole(request, host)) };
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    return { protocol: 1, ...id, ...unsupported(error.message) };
+  }
+}
+
+/** @param {string} message */
+function unsupported(message) {
+  return { verdict: "unsupported", message };
+}
+
+/**
+ * @param {any} request
+ * @param {Host} host
+ * @returns {Promise<Answer>}
+ */
+async function answerRole(request, host) {
+  if (request.role === "canonicalize") return answerCanonicalize(request, host);
+  if (request.role === "verify") return answerVerify(request, host);
+  if (request.role === "prove") return answerProve(request, host);
+  return unsupported(`the role '${request.role}' is not offered`);
+}
+
+/**
+ * @param {Host} host
+ * @param {string} path
+ */
+async function readNeeded(host, path) {
+  const bytes = await host.read(path);
+  if (bytes === null) throw new UsageError(`there is no file ${path}`);
+  return bytes;
+}
+
+/**
+ * @param {any} request
+ * @param {Host} host
+ */
+async function answerCanonicalize(request, host) {
+  const read = readCanonicalizable(await readNeeded(host, request.input));
+  if (read === null) return { verdict: "invalid", codes: [] };
+  await host.write(request.output, canonicalBytes(read.value));
+  return { verdict: "valid", codes: [] };
+}
+
+/**
+ * Checkpoint, key and pin, as far as they are given. A pin that is not there yet pins nothing.
+ * @param {any} request
+ * @param {Host} host
+ */
+async function readGiven(request, host) {
+  /** @type {{checkpoint?: Uint8Array, key?: import("./note.js").Key, pin?: Uint8Array}} */
+  const given = {};
+  if (request.checkpoint !== undefined) given.checkpoint = await readNeeded(host, request.checkpoint);
+  if (request.pin !== undefined) given.pin = (await host.read(request.pin)) ?? undefined;
+  if (request.key !== undefined) {
+    const key = readKey(await readNeeded(host, request.key));
+    if (key === null) throw new UsageError(`${request.key} is no public key`);
+    given.key = key;
+  }
+  return given;
+}
+
+/**
+ * @param {any} request
+ * @param {Host} host
+ */
+async function answerVerify(request, host) {
+  // A vector about level 5 may be asked without it: what it is compared with is then left aside.
+  const isSealAsked = request.levels === undefined || request.levels.includes(5);
+  const given = isSealAsked ? { ...(await readGiven(request, host)), expectHead: request.expect_head } : {};
+  const run = await host.openRun(request.input);
+  const options = { ...given, levels: request.levels };
+  const report = await verify(run, host.schemas, options);
+  return {
+    verdict: report.verdict,
+    codes: report.codes,
+    first_bad_seq: report.first_bad_seq,
+    levels: Object.fromEntries(report.levels.map(({ level, status }) => [level, status])),
+    message: report.findings.slice(0, 5).map(({ code, seq, sentence }) => `${code} at ${seq}: ${sentence}`).join("; "),
+  };
+}
+
+/**
+ * @param {any} request
+ * @param {Host} host
+ */
+async function answerProve(request, host) {
+  if (request.action === "check") return answerCheck(request, host);
+  const document = await made(request, (await host.openRun(request.input)).ledger, host);
+  if (document === null) return { verdict: "invalid", codes: [] };
+  const text = typeof document === "string" ? document : canonicalText(document);
+  await host.write(request.output, new TextEncoder().encode(text));
+  return { verdict: "valid", codes: [] };
+}
+
+/**
+ * @param {any} request
+ * @param {import("./sources.js").ByteSource} ledger
+ * @param {Host} host
+ * @returns {Promise<string | object | null>}
+ */
+async function made(request, ledger, host) {
+  const prover = await Prover.of(ledger, host.schemas, request.seq);
+  if (prover === null) return null;
+  const size = request.size ?? prover.leaves.length;
+  if (request.action === "checkpoint") return prover.checkpoint(size);
+  if (request.action === "inclusion") return prover.inclusion(request.seq, size);
+  if (request.action === "consistency") return prover.consistency(request.from_size, size);
+  throw new UsageError(`the action '${request.action}' is not known`);
+}
+
+/**
+ * @param {any} request
+ * @param {Host} host
+ */
+async function answerCheck(request, host) {
+  const given = await readGiven(request, host);
+  if (request.pin !== undefined && given.pin === undefined) throw new UsageError(`there is no file ${request.pin}`);
+  const findings = checkProof(await readNeeded(host, request.input), host.schemas, given);
+  return {
+    verdict: findings.verdict(),
+    codes: findings.codes(),
+    first_bad_seq: findings.firstBadSeq(),
+    message: findings.kept.map(({ code, sentence }) => `${code}: ${sentence}`).join("; "),
+  };
+}

@@ -1,0 +1,193 @@
+// @ts-check
+/** What is known of a run while its entries are read: tasks, their units, and the calls that are open. */
+
+import { Budgets } from "./budgets.js";
+import { dataEdges, dependenciesOf, feedersOf, wavesOf } from "./plan.js";
+
+/** @typedef {import("../bodies.js").Naming & {type: string}} BodyNaming */
+/** @typedef {{state: string, seq: number}} Ended */
+
+/**
+ * @typedef {Object} Attempt
+ * @property {number} number
+ * @property {string} status `open`, `lost`, or that of its `task.finished`
+ * @property {number} closedSeq the entry that closed it; -1 while it is open
+ * @property {number} passed how many of its checks did
+ * @property {boolean} hasFailed whether one of them failed
+ */
+
+/**
+ * @typedef {Object} Call
+ * @property {Unit} unit
+ * @property {number} seq the entry that began it
+ * @property {number | null} check null for an attempt
+ * @property {string} by
+ * @property {import("./budgets.js").Reservation} reservation
+ * @property {boolean} isOrphan whether the process that made it is gone
+ */
+
+/**
+ * @typedef {Object} Gate
+ * @property {number} seq the entry that opened it
+ * @property {string} shown
+ * @property {string | undefined} deadline
+ * @property {{seq: number, decision: string} | null} decided
+ */
+
+export class Task {
+  /**
+   * @param {string} id
+   * @param {any} spec the task of the wave plan
+   * @param {number} wave
+   */
+  constructor(id, spec, wave) {
+    this.id = id;
+    this.spec = spec;
+    this.wave = wave;
+    this.dependencies = dependenciesOf(spec);
+    this.feeders = feedersOf(spec);
+    this.isTemplate = spec.foreach !== undefined;
+    /** @type {Ended | null} */
+    this.ended = null;
+    /** @type {{seq: number, items: BodyNaming} | null} */
+    this.expanded = null;
+    /** @type {Unit[]} the task itself, or its instances */
+    this.units = [];
+  }
+
+  /** What is said of a unit's result, of a template: it was expanded, and every instance is passed or tolerated. */
+  holds() {
+    if (!this.isTemplate) return this.units[0].holds();
+    const areGood = this.units.every((unit) => ["passed", "tolerated"].includes(unit.ended?.state ?? ""));
+    return this.expanded !== null && areGood;
+  }
+}
+
+export class Unit {
+  /**
+   * @param {string} id
+   * @param {Task} task
+   * @param {number | null} index of an instance
+   */
+  constructor(id, task, index) {
+    this.id = id;
+    this.task = task;
+    this.index = index;
+    this.isReused = false;
+    /** @type {Attempt | null} the last one */
+    this.attempt = null;
+    /** @type {Call | null} */
+    this.call = null;
+    /** @type {Map<string, number>} the seq of each delivery, by the name of its edge */
+    this.delivered = new Map();
+    /** @type {Gate | null} */
+    this.gate = null;
+    /** @type {string | null} */
+    this.agent = task.spec.agent ?? null;
+    /** @type {{tier: string, adapter: string}[]} */
+    this.ladder = task.spec.ladder ?? [];
+    this.step = 0;
+    this.attemptsAtStep = 0;
+    /** @type {BodyNaming | null} */
+    this.output = null;
+    /** @type {Ended | null} */
+    this.ended = null;
+  }
+
+  get attempts() {
+    return this.attempt?.number ?? 0;
+  }
+
+  get hasBegun() {
+    return this.attempt !== null || this.isReused;
+  }
+
+  holds() {
+    if (this.isReused) return true;
+    const checks = this.task.spec.accept ?? [];
+    return this.attempt?.status === "ok" && this.attempt.passed === checks.length;
+  }
+
+  /** The seq of the entry that closed the last attempt. */
+  get closedSeq() {
+    return this.attempt === null ? null : this.attempt.closedSeq;
+  }
+
+  /** @returns {Map<string, any>} what is handed to it, by name: a value of the plan, or null for its item */
+  edges() {
+    const edges = new Map(dataEdges(this.task.spec).map((/** @type {any} */ edge) => [edge.as, edge.from]));
+    if (this.index !== null) edges.set(this.task.spec.foreach.as, null);
+    return edges;
+  }
+}
+
+export class RunState {
+  /**
+   * @param {any} plan
+   * @param {(state: RunState) => import("./values.js").Values} makeValues
+   */
+  constructor(plan, makeValues) {
+    this.plan = plan;
+    this.budgets = new Budgets(plan);
+    this.values = makeValues(this);
+    /** @type {Map<string, Task>} */
+    this.tasks = new Map();
+    /** @type {Map<string, Unit>} */
+    this.units = new Map();
+    this.wavesOpened = 0;
+    this.isPaused = false;
+    /** @type {Set<Call>} */
+    this.calls = new Set();
+    this.orphans = 0;
+    /** @type {Set<string>} outputs that were given */
+    this.answers = new Set();
+    for (const [id, wave] of wavesOf(plan)) this.#addTask(new Task(id, plan.tasks[id], wave));
+  }
+
+  /** @param {Task} task */
+  #addTask(task) {
+    this.tasks.set(task.id, task);
+    if (!task.isTemplate) this.addUnit(new Unit(task.id, task, null));
+  }
+
+  /** @param {Unit} unit */
+  addUnit(unit) {
+    this.units.set(unit.id, unit);
+    unit.task.units.push(unit);
+  }
+
+  /**
+   * A task of the plan, which is known to be there.
+   * @param {string} id
+   */
+  task(id) {
+    return /** @type {Task} */ (this.tasks.get(id));
+  }
+
+  /** @param {Omit<Call, "isOrphan">} begun */
+  open(begun) {
+    const call = { ...begun, isOrphan: false };
+    begun.unit.call = call;
+    this.calls.add(call);
+  }
+
+  /**
+   * @param {Call} call
+   * @param {Record<string, number> | null} usage null if it was lost
+   */
+  close(call, usage) {
+    this.budgets.settle(call.reservation, usage);
+    this.calls.delete(call);
+    call.unit.call = null;
+    if (call.isOrphan) this.orphans--;
+  }
+
+  /**
+   * The seq of the `task.ended` of that one of some tasks that ended last; null if there is none.
+   * @param {string[]} ids
+   */
+  lastEnding(ids) {
+    const seqs = ids.map((id) => this.task(id).ended?.seq ?? -1);
+    return seqs.length === 0 ? null : seqs.reduce((last, seq) => Math.max(last, seq));
+  }
+}

@@ -1,0 +1,246 @@
+// @ts-check
+/**
+ * A validator of JSON Schema 2020-12, as far as `schemas/v1` uses it. A keyword that it does not know is an error: a
+ * schema that is half understood would accept too much.
+ */
+
+/** @typedef {(value: any) => boolean} Check */
+/** @typedef {(argument: any, schema: any, compile: (schema: any) => Check) => Check | null} Keyword */
+
+/** @param {any} value */
+const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+
+/** @type {Record<string, Check>} */
+const TYPES = {
+  null: (value) => value === null,
+  boolean: (value) => typeof value === "boolean",
+  string: (value) => typeof value === "string",
+  number: (value) => typeof value === "number",
+  integer: (value) => Number.isInteger(value),
+  array: Array.isArray,
+  object: isObject,
+};
+
+/**
+ * @param {any} a
+ * @param {any} b
+ * @returns {boolean}
+ */
+function isEqual(a, b) {
+  if (a === b) return true;
+  if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((item, i) => isEqual(item, b[i]));
+  if (!isObject(a) || !isObject(b)) return false;
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && isEqual(a[key], b[key]));
+}
+
+/**
+ * Whether a string has at most so many characters. Code points count, not UTF-16 units, of which there are never fewer.
+ * @param {string} text
+ * @param {number} limit
+ */
+function hasAtMost(text, limit) {
+  return text.length <= limit || (text.length <= 2 * limit && [...text].length <= limit);
+}
+
+const NOTHING = () => null;
+
+/** @type {Record<string, Keyword>} */
+const KEYWORDS = {
+  $schema: NOTHING,
+  $defs: NOTHING,
+  title: NOTHING,
+  description: NOTHING,
+  examples: NOTHING,
+  default: NOTHING,
+  then: NOTHING,
+  else: NOTHING,
+
+  type: (names) => {
+    const checks = [names].flat().map((name) => TYPES[name]);
+    return (value) => checks.some((check) => check(value));
+  },
+  const: (expected) => (value) => isEqual(value, expected),
+  enum: (expected) => (value) => expected.some((/** @type {any} */ item) => isEqual(value, item)),
+  minimum: (limit) => (value) => typeof value !== "number" || value >= limit,
+  maximum: (limit) => (value) => typeof value !== "number" || value <= limit,
+  exclusiveMinimum: (limit) => (value) => typeof value !== "number" || value > limit,
+  minLength: (limit) => (value) => typeof value !== "string" || limit === 0 || !hasAtMost(value, limit - 1),
+  maxLength: (limit) => (value) => typeof value !== "string" || hasAtMost(value, limit),
+  pattern: (source) => {
+    const pattern = new RegExp(source, "u");
+    return (value) => typeof value !== "string" || pattern.test(value);
+  },
+
+  items: (schema, _, compile) => {
+    const check = compile(schema);
+    return (value) => !Array.isArray(value) || value.every(check);
+  },
+  minItems: (limit) => (value) => !Array.isArray(value) || value.length >= limit,
+  maxItems: (limit) => (value) => !Array.isArray(value) || value.length <= limit,
+  uniqueItems: (isAsked) => (value) =>
+    !isAsked ||
+    !Array.isArray(value) ||
+    value.every((item, i) => !value.slice(0, i).some((other) => isEqual(item, other))),
+  contains: (schema, _, compile) => {
+    const check = compile(schema);
+    return (value) => !Array.isArray(value) || value.some(check);
+  },
+
+  properties: (schemas, _, compile) => {
+    const checks = Object.keys(schemas).map((key) => /** @type {const} */ ([key, compile(schemas[key])]));
+    return (value) =>
+      !isObject(value) || checks.every(([key, check]) => !Object.hasOwn(value, key) || check(value[key]));
+  },
+  patternProperties: (schemas, _, compile) => {
+    const checks = patterned(schemas, compile);
+    return (value) =>
+      !isObject(value) ||
+      Object.keys(value).every((key) => checks.every(([pattern, check]) => !pattern.test(key) || check(value[key])));
+  },
+  additionalProperties: (schema, whole, compile) => {
+    const check = compile(schema);
+    const listed = new Set(Object.keys(whole.properties ?? {}));
+    const patterns = Object.keys(whole.patternProperties ?? {}).map((source) => new RegExp(source, "u"));
+    const isListed = (/** @type {string} */ key) => listed.has(key) || patterns.some((pattern) => pattern.test(key));
+    return (value) => !isObject(value) || Object.keys(value).every((key) => isListed(key) || check(value[key]));
+  },
+  propertyNames: (schema, _, compile) => {
+    const check = compile(schema);
+    return (value) => !isObject(value) || Object.keys(value).every(check);
+  },
+  required: (keys) => (value) =>
+    !isObject(value) || keys.every((/** @type {string} */ key) => Object.hasOwn(value, key)),
+  dependentRequired: (needs) => (value) => {
+    const has = (/** @type {string} */ key) => Object.hasOwn(value, key);
+    return !isObject(value) || Object.keys(needs).every((key) => !has(key) || needs[key].every(has));
+  },
+  minProperties: (limit) => (value) => !isObject(value) || Object.keys(value).length >= limit,
+  maxProperties: (limit) => (value) => !isObject(value) || Object.keys(value).length <= limit,
+
+  allOf: (schemas, _, compile) => {
+    const checks = schemas.map(compile);
+    return (value) => checks.every((/** @type {Check} */ check) => check(value));
+  },
+  anyOf: (schemas, _, compile) => {
+    const checks = schemas.map(compile);
+    return (value) => checks.some((/** @type {Check} */ check) => check(value));
+  },
+  oneOf: (schemas, _, compile) => {
+    const checks = schemas.map(compile);
+    return (value) => checks.filter((/** @type {Check} */ check) => check(value)).length === 1;
+  },
+  not: (schema, _, compile) => {
+    const check = compile(schema);
+    return (value) => !check(value);
+  },
+  if: (schema, whole, compile) => {
+    const condition = compile(schema);
+    const holds = compile(whole.then ?? true);
+    const fails = compile(whole.else ?? true);
+    return (value) => (condition(value) ? holds(value) : fails(value));
+  },
+};
+
+/**
+ * @param {Record<string, any>} schemas
+ * @param {(schema: any) => Check} compile
+ * @returns {[RegExp, Check][]}
+ */
+function patterned(schemas, compile) {
+  return Object.keys(schemas).map((source) => [new RegExp(source, "u"), compile(schemas[source])]);
+}
+
+/** Schema documents that may refer to each other by their names. */
+export class Schemas {
+  /** @param {Record<string, any>} documents by file name, such as `entry.schema.json` */
+  constructor(documents) {
+    this.documents = documents;
+    /** @type {Map<string, Check>} */
+    this.referred = new Map();
+    /** @type {Set<string>} */
+    this.kinds = knownKinds(documents["entry.schema.json"]);
+  }
+
+  /**
+   * @param {string} name the file name of a document
+   * @returns {Check}
+   */
+  check(name) {
+    return this.#reference(`${name}#`, name);
+  }
+
+  /**
+   * @param {string} reference
+   * @param {string} base the document that it stands in
+   * @returns {Check}
+   */
+  #reference(reference, base) {
+    const [file, pointer] = reference.split("#");
+    const name = file === "" ? base : file;
+    const id = `${name}#${pointer}`;
+    // Compiled when it is first used: a schema may refer to itself.
+    /** @type {Check | undefined} */
+    let check;
+    return (value) => {
+      check ??= this.#referred(id, name, pointer);
+      return check(value);
+    };
+  }
+
+  /**
+   * @param {string} id
+   * @param {string} name
+   * @param {string} pointer
+   * @returns {Check}
+   */
+  #referred(id, name, pointer) {
+    let check = this.referred.get(id);
+    if (check === undefined) {
+      check = this.#compiled(this.#at(name, pointer), name);
+      this.referred.set(id, check);
+    }
+    return check;
+  }
+
+  /**
+   * @param {string} name
+   * @param {string} pointer
+   */
+  #at(name, pointer) {
+    let schema = this.documents[name];
+    for (const token of pointer.split("/").slice(1)) schema = schema?.[token];
+    if (schema === undefined) throw new Error(`no schema at ${name}#${pointer}`);
+    return schema;
+  }
+
+  /**
+   * @param {any} schema
+   * @param {string} base
+   * @returns {Check}
+   */
+  #compiled(schema, base) {
+    if (typeof schema === "boolean") return () => schema;
+    /** @type {Check[]} */
+    const checks = [];
+    for (const keyword of Object.keys(schema)) {
+      if (keyword === "$ref") {
+        checks.push(this.#reference(schema.$ref, base));
+        continue;
+      }
+      if (!Object.hasOwn(KEYWORDS, keyword)) throw new Error(`unknown keyword '${keyword}' in ${base}`);
+      const check = KEYWORDS[keyword](schema[keyword], schema, (part) => this.#compiled(part, base));
+      if (check !== null) checks.push(check);
+    }
+    return (value) => checks.every((check) => check(value));
+  }
+}
+
+/**
+ * The kinds that the schema of an entry lists: those that a condition of its `allOf` picks out.
+ * @param {any} schema
+ * @returns {Set<string>}
+ */
+function knownKinds(schema) {
+  return new Set((schema?.allOf ?? []).map((/** @type {any} */ branch) => branch.if.properties.kind.const));
+}

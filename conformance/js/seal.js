@@ -1,0 +1,65 @@
+// @ts-check
+/** Seals, and the Merkle roots that they and checkpoints are compared with (LEDGER-SEAL-001, LEDGER-SEAL-002). */
+
+import { hexOf } from "./bytes.js";
+import { canonicalText } from "./canonical.js";
+import { GrowingTree } from "./merkle.js";
+
+export class Seals {
+  /**
+   * @param {import("./findings.js").Findings} findings
+   * @param {Set<number>} sizes the numbers of entries whose roots will be asked for
+   */
+  constructor(findings, sizes) {
+    this.findings = findings;
+    this.tree = new GrowingTree();
+    /** @type {Map<number, string>} */
+    this.roots = new Map();
+    this.sizes = sizes;
+    /** @type {any} the data of the last seal */
+    this.last = null;
+    this.isLastLine = false;
+    this.#keepRoot();
+  }
+
+  /**
+   * @param {number} number
+   * @param {any} entry null for a line with a finding of level 1
+   * @param {Uint8Array} hash the line's
+   */
+  take(number, entry, hash) {
+    this.isLastLine = entry?.kind === "run.sealed";
+    if (this.isLastLine) this.#look(number, entry.data);
+    this.tree.append(hash);
+    this.#keepRoot();
+  }
+
+  /**
+   * @param {number} number
+   * @param {any} data
+   */
+  #look(number, data) {
+    const isSame = (/** @type {string} */ member) => canonicalText(data[member]) === canonicalText(this.last[member]);
+    if (this.last !== null && !["status", "counts", "totals"].every(isSame)) {
+      this.findings.add("L504", number, "the seal does not say what the seal before it says");
+    }
+    if (data.root !== hexOf(this.tree.root())) {
+      this.findings.add("L505", number, "the seal's root is not that of the entries before it");
+    }
+    this.last = data;
+  }
+
+  #keepRoot() {
+    if (this.sizes.has(this.tree.size)) this.roots.set(this.tree.size, hexOf(this.tree.root()));
+  }
+
+  /**
+   * What the end of the file says.
+   * @param {boolean} hasTornTail
+   */
+  end(hasTornTail) {
+    if (this.tree.size === 0) this.findings.add("L502", null, "there is no line");
+    else if (!this.isLastLine) this.findings.add("L501", null, "the last line is not a seal");
+    if (hasTornTail) this.findings.add("L503", this.tree.size, "bytes follow the last line feed");
+  }
+}

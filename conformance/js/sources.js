@@ -1,0 +1,83 @@
+// @ts-check
+/** Where bytes come from. A host gives its files in this form; these are the forms that every host has. */
+
+/**
+ * @typedef {Object} ByteSource
+ * @property {number} size
+ * @property {(offset: number, length: number) => Promise<Uint8Array>} read all that was asked for, or up to the end
+ */
+
+/**
+ * @typedef {Object} Directory a run directory
+ * @property {(path: string) => Promise<ByteSource | "absent" | "irregular">} open a link is followed
+ * @property {(path: string) => Promise<ByteSource | "absent" | "irregular">} openCopy a link is irregular
+ * @property {(path: string) => Promise<string[] | null>} list the names in a folder, or null if there is none
+ */
+
+/**
+ * @typedef {Object} Run what is to be verified
+ * @property {ByteSource} ledger
+ * @property {Directory | null} directory null for a bare ledger
+ */
+
+const CHUNK = 1 << 20;
+
+/**
+ * @param {Uint8Array} bytes
+ * @returns {ByteSource}
+ */
+export function bytesSource(bytes) {
+  return { size: bytes.length, read: async (offset, length) => bytes.subarray(offset, offset + length) };
+}
+
+/**
+ * @param {Blob} blob
+ * @returns {ByteSource}
+ */
+export function blobSource(blob) {
+  return {
+    size: blob.size,
+    read: async (offset, length) => new Uint8Array(await blob.slice(offset, offset + length).arrayBuffer()),
+  };
+}
+
+/**
+ * A run directory that is held in memory: bytes or blobs by path, such as `ledger.jsonl` and `outputs/notes.txt`.
+ * @param {Map<string, Uint8Array | Blob>} files
+ * @returns {Run}
+ */
+export function runOfFiles(files) {
+  const source = (/** @type {Uint8Array | Blob} */ file) =>
+    file instanceof Uint8Array ? bytesSource(file) : blobSource(file);
+  const ledger = files.get("ledger.jsonl");
+  if (ledger === undefined) throw new Error("there is no ledger.jsonl");
+  const open = async (/** @type {string} */ path) => {
+    const file = files.get(path);
+    return file === undefined ? "absent" : source(file);
+  };
+  /** @type {Directory} */
+  const directory = {
+    open,
+    openCopy: open,
+    list: async (path) => {
+      const inside = [...files.keys()].filter((name) => name.startsWith(`${path}/`));
+      return inside.length === 0 ? null : [...new Set(inside.map((name) => name.slice(path.length + 1).split("/")[0]))];
+    },
+  };
+  return { ledger: source(ledger), directory };
+}
+
+/**
+ * The bytes of a part of a source, a chunk at a time.
+ * @param {ByteSource} source
+ * @param {number} from
+ * @param {number} to
+ */
+export async function* chunksOf(source, from, to) {
+  while (from < to) {
+    const chunk = await source.read(from, Math.min(CHUNK, to - from));
+    if (chunk.length === 0) return;
+    yield chunk;
+    from += chunk.length;
+  }
+}

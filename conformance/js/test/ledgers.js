@@ -1,0 +1,116 @@
+/** Ledgers and archives for tests, written with as little as possible of the code that is tested. */
+
+import { createHash } from "node:crypto";
+import { headerOf } from "../archive.js";
+import { canonicalText } from "../canonical.js";
+import { GrowingTree } from "../merkle.js";
+
+export const RUN = "01936b2e-4d10-7a3c-9f00-2b8e6c1d4e5f";
+const FIRST_PREV = "0".repeat(64);
+const COUNTS = { cancelled: 0, failed: 0, passed: 0, refused: 0, skipped: 0, stopped: 0, tolerated: 0 };
+const NOTHING = { input_tokens: 0, output_tokens: 0, micro_usd: 0, output_bytes: 0 };
+const USAGE = { ...NOTHING, cached_input_tokens: 0, wall_ms: 0 };
+const IMPLEMENTATION = { name: "by-hand", version: "1" };
+
+export function sha256Hex(...parts) {
+  return parts.reduce((hash, part) => hash.update(part), createHash("sha256")).digest("hex");
+}
+
+export const OPENED = { kind: "run.opened", data: { format: 1, implementation: IMPLEMENTATION, mode: "live" } };
+export const NOTE = { kind: "x-note", data: { count: 3 } };
+
+export function sealed({ passed = 0, calls = 0, status = "passed" } = {}) {
+  const data = { status, counts: { ...COUNTS, passed }, totals: { ...USAGE, calls }, root: null };
+  return { kind: "run.sealed", data };
+}
+
+export function body(text, type = "text/plain") {
+  return { digest: sha256Hex(text), bytes: Buffer.byteLength(text), type };
+}
+
+/** The bytes of a ledger: entries chained, seals with their roots. `edit` changes a line before it is hashed. */
+export function ledgerOf(entries, edit = (line) => line) {
+  const tree = new GrowingTree();
+  let prev = FIRST_PREV;
+  const lines = entries.map((entry, seq) => {
+    const base = { v: 1, run: RUN, seq, at: "2026-11-15T09:00:00.000000Z", actor: "runner", prev };
+    const whole = { ...base, causes: [], bodies: {}, ...structuredClone(entry) };
+    if (whole.kind === "run.sealed") whole.data.root = Buffer.from(tree.root()).toString("hex");
+    const line = Buffer.from(edit(canonicalText(whole), seq));
+    prev = sha256Hex(Buffer.of(0), line);
+    tree.append(Buffer.from(prev, "hex"));
+    return Buffer.concat([line, Buffer.from("\n")]);
+  });
+  return new Uint8Array(Buffer.concat(lines));
+}
+
+/** The bytes of an archive of members, each a name and a text. */
+export function archiveOf(members, hasEnd = true) {
+  const parts = members.flatMap(([name, text]) => {
+    const content = Buffer.from(text);
+    return [headerOf(Buffer.from(name), content.length), content, Buffer.alloc((512 - (content.length % 512)) % 512)];
+  });
+  return new Uint8Array(Buffer.concat([...parts, Buffer.alloc(hasEnd ? 1024 : 0)]));
+}
+
+export const plainMember = (text) => [`sha256/${sha256Hex(text)}`, text];
+
+/** The entries, bodies and wave plan of a run of two tasks, the second of which is handed the first's output. */
+export function handOver({ from = { task: "first" }, value = "hello", policy = {}, output = "hello" } = {}) {
+  const worker = { agent: "worker", ladder: [{ tier: "cheap", adapter: "script" }] };
+  const plan = planOf({ first: worker, second: { ...worker, needs: [{ edge: "data", as: "word", from }] } }, policy);
+  const text = canonicalText(plan);
+  const data = { ...OPENED.data, wave_plan: plan.digest, bundle: sha256Hex("[]") };
+  const entries = [
+    { ...OPENED, data, bodies: { wave_plan: body(text, "application/json") } },
+    { kind: "wave.opened", data: { wave: 0 } },
+    ...attempt("first", output, 2, []),
+    { kind: "wave.opened", data: { wave: 1 } },
+    { kind: "edge.delivered", data: { task: "second", as: "word" }, bodies: { value: body(value) }, causes: [4] },
+    ...attempt("second", "done", 7, [6]),
+    sealed({ passed: 2, calls: 2 }),
+  ];
+  const texts = [...new Set([text, output, value, "done"])];
+  return { entries, plan: text, archive: archiveOf(texts.map(plainMember)) };
+}
+
+function attempt(task, output, seq, causes) {
+  const worker = { agent: "worker", tier: "cheap", adapter: "script", fingerprint: FIRST_PREV };
+  const started = { task, attempt: 1, ...worker, reserved: NOTHING };
+  const finished = { task, attempt: 1, status: "ok", usage: USAGE, measured: true };
+  return [
+    { kind: "task.started", data: started, causes },
+    { kind: "task.finished", data: finished, bodies: { output: body(output) }, causes: [seq] },
+    { kind: "task.ended", data: { task, state: "passed" }, causes: [seq + 1] },
+  ];
+}
+
+function planOf(tasks, policy) {
+  const retry = { attempts: 1, backoff_ms: 0, max_backoff_ms: 0 };
+  const allow = { agents: [], adapters: [], commands: [], hosts: [], env: [] };
+  const plan = {
+    apiVersion: "forum/v1",
+    kind: "WavePlan",
+    metadata: { name: "hand-over" },
+    policy: {
+      max_parallel: 1,
+      dispatch: "waves",
+      budget: {},
+      allow,
+      retry,
+      rates: {},
+      on_failure: "stop",
+      privacy: { sensitive: false, scrub_env: [] },
+      durability: "none",
+      ...policy,
+    },
+    adapters: { script: { type: "scripted" } },
+    agents: { worker: { tier: "cheap", adapters: { cheap: "script" } } },
+    inputs: {},
+    schemas: {},
+    tasks,
+    waves: Object.keys(tasks).map((id) => [id]),
+    outputs: {},
+  };
+  return { ...plan, bundle: [], digest: sha256Hex(canonicalText(plan)) };
+}

@@ -1,0 +1,205 @@
+// @ts-check
+/** Verifying a ledger: which level is looked at when, and the report (LEDGER-VERIFY-001 to 005). */
+
+import { hexOf } from "./bytes.js";
+import { ArchiveScan, BodyIndex, BodyStore } from "./bodies.js";
+import { Chain } from "./chain.js";
+import { Comparison } from "./checkpoints.js";
+import { CopyCheck, Originals } from "./copies.js";
+import { EntryReader } from "./entry.js";
+import { Findings } from "./findings.js";
+import { LineReader } from "./lines.js";
+import { replay } from "./replay/replay.js";
+import { Seals } from "./seal.js";
+
+/**
+ * @typedef {Object} Options
+ * @property {number[]} [levels] 1 and 2 are always looked at; all if left out
+ * @property {string} [expectHead]
+ * @property {Uint8Array} [checkpoint] a checkpoint from elsewhere
+ * @property {import("./note.js").Key} [key] the key that must have signed a checkpoint
+ * @property {Uint8Array} [pin] the checkpoint of what was last called valid
+ */
+
+/** A request that makes no sense, whatever the ledger holds. */
+export class UsageError extends Error {}
+
+const NAMES = ["bytes", "chain", "bodies", "semantics", "seal"];
+
+class Verification {
+  /**
+   * @param {import("./sources.js").Run} run
+   * @param {import("./schema.js").Schemas} schemas
+   * @param {Options} options
+   */
+  constructor(run, schemas, options) {
+    this.run = run;
+    this.schemas = schemas;
+    this.options = options;
+    this.asked = new Set([1, 2, ...(options.levels ?? [3, 4, 5])]);
+    this.findings = new Findings();
+    this.chain = new Chain(this.findings);
+    this.index = new BodyIndex();
+    this.originals = new Originals();
+    /** @type {Map<number, string>} why a level was not checked */
+    this.reasons = new Map();
+    /** @type {any} */
+    this.opened = null;
+    this.held = /** @type {Comparison[]} */ ([]);
+  }
+
+  async report() {
+    const comparisons = await this.#comparisons();
+    const seal = new Findings();
+    this.seals = new Seals(seal, new Set(comparisons.map(({ checkpoint }) => checkpoint?.size ?? 0)));
+    const lines = await this.#readLines();
+    this.#leaveOut();
+    if (this.findings.count === 0) {
+      await this.#bodiesAndSemantics();
+      if (!this.reasons.has(5)) this.#seal(seal, lines.hasTornTail, comparisons);
+    } else {
+      for (const level of [3, 4, 5]) this.reasons.set(level, "levels 1 and 2 do not hold");
+    }
+    return this.#written();
+  }
+
+  async #comparisons() {
+    const { checkpoint, key = null, pin } = this.options;
+    const own = await this.run.directory?.open("checkpoint");
+    const comparisons = [];
+    if (own !== undefined && own !== "absent") {
+      const bytes = own === "irregular" ? new Uint8Array(0) : await own.read(0, (1 << 20) + 1);
+      comparisons.push(new Comparison("directory", bytes, checkpoint === undefined ? key : null));
+    }
+    if (checkpoint !== undefined) comparisons.push(new Comparison("given", checkpoint, key));
+    if (key !== null && comparisons.length === 0) {
+      throw new UsageError("there is no checkpoint that the key could have signed");
+    }
+    if (pin !== undefined) comparisons.push(new Comparison("pin", pin, null));
+    const last = comparisons.at(-1);
+    if (last?.source === "pin" && last.checkpoint === null) throw new UsageError("the pin is malformed");
+    return comparisons;
+  }
+
+  async #readLines() {
+    const reader = new EntryReader(this.schemas);
+    const lines = new LineReader(this.run.ledger);
+    for await (const batch of lines.batches()) {
+      for (const line of batch) this.#line(line, reader.read(line.bytes));
+    }
+    return lines;
+  }
+
+  /**
+   * @param {import("./lines.js").Line} line
+   * @param {import("./entry.js").ReadEntry} read
+   */
+  #line({ number, hash }, read) {
+    const entry = "entry" in read ? read.entry : null;
+    if ("code" in read) this.findings.add(read.code, number, read.sentence);
+    this.chain.take(number, entry, hash);
+    /** @type {Seals} */ (this.seals).take(number, entry, hash);
+    if (entry === null) return;
+    if (number === 0) this.opened = entry;
+    this.index.take(number, entry);
+    this.originals.take(number, entry);
+  }
+
+  #leaveOut() {
+    for (const level of [3, 4, 5]) if (!this.asked.has(level)) this.reasons.set(level, "not asked for");
+    if (this.run.directory === null) {
+      for (const level of [3, 4]) this.reasons.set(level, "there is no run directory");
+    }
+  }
+
+  async #bodiesAndSemantics() {
+    if (this.run.directory === null || (this.reasons.has(3) && this.reasons.has(4))) return;
+    const archive = await this.run.directory.open("bodies.tar");
+    const source = typeof archive === "string" ? null : archive;
+    const scan = source === null ? null : new ArchiveScan(this.index, source);
+    await scan?.read();
+    const store = new BodyStore(this.index, source);
+    if (!this.reasons.has(3)) await this.#bodies(scan, store);
+    if (!this.reasons.has(4)) {
+      const reason = await replay(this.run.ledger, this.opened, store, this.schemas, this.findings);
+      if (reason !== null) this.reasons.set(4, reason);
+    }
+  }
+
+  /**
+   * @param {ArchiveScan | null} scan
+   * @param {BodyStore} store
+   */
+  async #bodies(scan, store) {
+    if (scan === null || scan.isCutShort()) {
+      this.findings.add("L301", null, "bodies.tar is not there, or cannot be read up to the last body");
+      return;
+    }
+    const directory = /** @type {import("./sources.js").Directory} */ (this.run.directory);
+    const isSealed = /** @type {Seals} */ (this.seals).isLastLine;
+    const copies = await new CopyCheck(directory, store, isSealed).look(this.originals);
+    this.findings.merge(scan.conclude(isSealed, copies));
+  }
+
+  /**
+   * @param {Findings} found what was found while lines were read
+   * @param {boolean} hasTornTail
+   * @param {Comparison[]} comparisons
+   */
+  #seal(found, hasTornTail, comparisons) {
+    const seals = /** @type {Seals} */ (this.seals);
+    seals.end(hasTornTail);
+    const { expectHead } = this.options;
+    if (expectHead !== undefined && (seals.tree.size === 0 || this.chain.head !== expectHead)) {
+      found.add("L511", null, "the head is not the expected one");
+    }
+    const known = { run: this.chain.run, size: seals.tree.size, roots: seals.roots };
+    this.held = comparisons.filter((comparison) => comparison.look(known, found));
+    this.findings.merge(found);
+  }
+
+  #written() {
+    const seals = /** @type {Seals} */ (this.seals);
+    const { size } = seals.tree;
+    return {
+      format: 1,
+      verdict: this.findings.verdict(),
+      run: this.chain.run,
+      status: seals.isLastLine ? seals.last.status : null,
+      entries: size,
+      head: size === 0 ? null : this.chain.head,
+      root: size === 0 ? null : hexOf(seals.tree.root()),
+      redacted: this.index.redacted.size,
+      first_bad_seq: this.findings.firstBadSeq(),
+      codes: this.findings.codes(),
+      levels: NAMES.map((name, i) => this.#level(i + 1, name)),
+      findings: this.findings.kept,
+      more_findings: this.findings.count - this.findings.kept.length,
+      checkpoints: this.held.map((comparison) => comparison.report()),
+    };
+  }
+
+  /**
+   * @param {number} level
+   * @param {string} name
+   */
+  #level(level, name) {
+    const reason = this.reasons.get(level) ?? null;
+    const status = reason === null ? this.findings.status(level) : "not checked";
+    return { level, name, status, first_bad_seq: this.findings.firstBadSeq(level), reason };
+  }
+}
+
+/**
+ * Verifies a ledger. The result fits `verify-report.schema.json`.
+ * @param {import("./sources.js").Run} run
+ * @param {import("./schema.js").Schemas} schemas
+ * @param {Options} [options]
+ * @throws {UsageError}
+ */
+export async function verify(run, schemas, options = {}) {
+  const { levels, expectHead, checkpoint, key, pin } = options;
+  const isForSeal = [expectHead, checkpoint, key, pin].some((given) => given !== undefined);
+  if (isForSeal && levels !== undefined && !levels.includes(5)) throw new UsageError("level 5 is not asked for");
+  return new Verification(run, schemas, options).report();
+}
