@@ -143,10 +143,12 @@ def _reply(written: Mapping[str, Any], is_structured: bool, is_program: bool) ->
         failure = Failure(kind, error.get("message", ""), retry_after_ms)
         exit_status = error.get("exit_status", 1 if kind is ErrorKind.EXIT_STATUS else None)
         return Reply(failure=failure, usage=usage, exit_status=exit_status)
-    output = written["output"]
-    is_text = isinstance(output, str) and not is_structured
-    content = output.encode() if is_text else _canonical(output)
+    content = written["reply"].encode() if "reply" in written else _content(written["output"], is_structured)
     return Reply(content=content, usage=usage, exit_status=0 if is_program else None)
+
+
+def _content(output: Any, is_structured: bool) -> bytes:
+    return output.encode() if isinstance(output, str) and not is_structured else _canonical(output)
 
 
 def _canonical(value: Any) -> bytes:

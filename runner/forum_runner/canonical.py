@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from forum_runner.errors import CanonicalError
+from forum_runner.errors import CanonicalError, DepthError
 
 MAX_INTEGER = 2**53 - 1
 # As deep as orjson goes: whether a value can be written must not depend on which of the two writes it.
@@ -54,7 +54,7 @@ def _is_plain(value: Any, room: int = MAX_DEPTH) -> bool:
     else:
         return False
     if not room:
-        raise CanonicalError(f"value has no canonical form: it is nested more than {MAX_DEPTH} deep")
+        raise DepthError(f"value has no canonical form: it is nested more than {MAX_DEPTH} deep")
     for item in items:
         if type(item) is not str and not _is_plain(item, room - 1):
             plain = False

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import keyword
 import os
 import sys
 from typing import NoReturn
@@ -38,6 +39,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "prove": "Prove something about a ledger to somebody who does not have it.",
         "keygen": "Make a key that signs checkpoints.",
         "redact": "Take a body out of a ledger, and leave a record of it.",
+        "import": "Make a ledger from the records of another program.",
     },
     "Read a ledger": {
         "show": "Tell what happened in a run.",
@@ -49,6 +51,9 @@ COMMANDS: dict[str, dict[str, str]] = {
         "explain": "Tell more about the code of a finding.",
         "schema": "Print a JSON Schema, or write all of them for an editor.",
     },
+    "Test": {
+        "conform": "Answer the conformance suite, as a program under test.",
+    },
 }
 
 
@@ -59,7 +64,9 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.list_commands(ctx):
             return None
-        module = importlib.import_module(f"forum_runner.commands.{cmd_name}")
+        # A word of Python's own cannot be the name of a module that is imported by it.
+        name = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
+        module = importlib.import_module(f"forum_runner.commands.{name}")
         command: click.Command = module.command
         return command
 

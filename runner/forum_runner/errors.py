@@ -3,8 +3,10 @@
 ForumError
 ├── UsageError          wrong usage, or a file of the user's that stands in the way
 ├── CanonicalError      a value that RFC 8785 cannot write
+│   └── DepthError      one that is nested too deep
 ├── MisplacedTaskError  a wave plan whose tasks and waves do not match (graph/model.py)
 ├── MalformedKeyError, MalformedNoteError, MalformedCheckpointError, MalformedProofError  (ledger/)
+├── SourceError         a record of somebody else's that cannot be imported (importing/fault.py)
 ├── EntryError          an entry that cannot be stored (ledger/entry.py)
 ├── UnfinishedRunError  a run that stopped before it could say so (app/running.py)
 ├── NoCredentialError   a variable that the roster names is not set (app/preparing.py)
@@ -44,3 +46,7 @@ class UsageError(ForumError):
 
 class CanonicalError(ForumError):
     """A value that has no RFC 8785 form: not JSON, out of range, or not Unicode."""
+
+
+class DepthError(CanonicalError):
+    """A value that is nested deeper than anything that is written."""

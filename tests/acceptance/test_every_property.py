@@ -161,6 +161,7 @@ FILES: dict[str, list[dict[str, Any]]] = {
                     "check": "command",
                     "error": {"kind": "exit_status", "message": "no", "retry_after": "1s", "exit_status": 1},
                 },
+                {"task": "routed", "reply": "```\n1\n```"},
             ],
         },
     ],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,13 +10,13 @@ from typing import Any
 
 import orjson
 
+from forum_runner.app.opening import DETERMINISTIC, open_run
 from forum_runner.app.preparing import secret_variables
 from forum_runner.errors import UsageError
 from forum_runner.execute.restore import RecordedBodies, read_entries
 from forum_runner.execute.scrubbing import Scrubber
-from forum_runner.ledger.begin import open_ledger
 from forum_runner.ledger.body import Body
-from forum_runner.ledger.clock import read_time
+from forum_runner.ledger.clock import read_time, wall_clock
 from forum_runner.ledger.files import LedgerBusyError
 from forum_runner.ledger.layout import BODIES
 from forum_runner.ledger.read_entry import ReadEntry
@@ -30,7 +29,10 @@ _NOT_IN_NAMES = re.compile(r"[^!-~]+")
 
 @dataclass(frozen=True, slots=True)
 class WaitingGate:
-    """`shown` is what a person decides on, None where it is redacted; a decision names its digest."""
+    """`shown` is what a person decides on, None where it is redacted; a decision names its digest.
+
+    `is_over` says that its deadline has passed: a deterministic run stands at its last entry.
+    """
 
     task: str
     seq: int
@@ -38,10 +40,7 @@ class WaitingGate:
     deadline: str | None
     is_sensitive: bool
     shown: dict[str, Any] | None
-
-    @property
-    def is_over(self) -> bool:
-        return self.deadline is not None and read_time(self.deadline) <= time.time_ns() // 1_000
+    is_over: bool
 
 
 def waiting_gates(run: str) -> list[WaitingGate]:
@@ -57,7 +56,7 @@ def decide(
     directory = _directory(run)
     try:
         # The lock first: of two who decide at once, the second one finds that it is decided.
-        with open_ledger(directory) as ledger:
+        with open_run(directory) as ledger:
             gate = _gate(waiting_gates(run), task)
             data, bodies = _decision(directory, gate, decision, reason, shown, instruction)
             ledger.append("gate.decided", data, bodies=bodies, causes=[gate.seq], actor=f"person:{person_name(by)}")
@@ -136,11 +135,15 @@ def _gate(gates: list[WaitingGate], task: str) -> WaitingGate:
 
 def _open_gates(directory: Path, bodies: RecordedBodies) -> Iterator[WaitingGate]:
     opened: dict[str, ReadEntry] = {}
+    mode, now_us = "live", 0
     for entry in read_entries(directory):
+        mode, now_us = entry.data.get("mode", mode), read_time(entry.at)
         if entry.kind == "gate.opened":
             opened[entry.data["task"]] = entry
         elif entry.kind in ("gate.decided", "task.ended"):
             opened.pop(entry.data["task"], None)
+    if mode != DETERMINISTIC:
+        now_us = wall_clock()
     for task, entry in opened.items():
         reference = entry.bodies["shown"]
         try:
@@ -148,4 +151,5 @@ def _open_gates(directory: Path, bodies: RecordedBodies) -> Iterator[WaitingGate
         except (UsageError, ValueError):
             shown = None
         deadline = entry.data.get("deadline")
-        yield WaitingGate(task, entry.seq, reference["digest"], deadline, "salted" in reference, shown)
+        is_over = deadline is not None and read_time(deadline) <= now_us
+        yield WaitingGate(task, entry.seq, reference["digest"], deadline, "salted" in reference, shown, is_over)

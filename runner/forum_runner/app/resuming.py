@@ -9,49 +9,68 @@ from typing import Any
 
 import orjson
 
-from forum_runner.app.invocation import read_invocation
+from forum_runner.app.invocation import Invocation, read_invocation
 from forum_runner.app.preparing import Given, Prepared, Selected, with_secrets
 from forum_runner.app.recorded_answers import recorded_run
 from forum_runner.app.running import Finished, Means, go_on
 from forum_runner.compile.inputs import misfit
 from forum_runner.errors import UsageError
-from forum_runner.execute.restore import RecordedBodies, read_entries
+from forum_runner.execute.restore import Beginning, ends_with_a_seal, read_beginning
 from forum_runner.execute.verified_run import verified_run
-from forum_runner.ledger.layout import BODIES
-from forum_runner.ledger.source import find_ledger
+from forum_runner.ledger.layout import BODIES, CHECKPOINT
+from forum_runner.ledger.source import LedgerSource, find_ledger
 from forum_runner.model import Schema
 
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """A run that was found, verified, and is to be gone on with. `base` is where it reuses results from, those of
-    the tasks `among`, or all."""
+    """A run that was found, and is to be gone on with. `status` is that of its seal, if it has one.
+
+    `base` is where it reuses results from, those of the tasks `among`, or all.
+    """
 
     directory: Path
-    mode: str
+    beginning: Beginning
     status: str | None
     prepared: Prepared
     base: Path | None
     among: frozenset[str] | None
 
+    @property
+    def mode(self) -> str:
+        return str(self.beginning.entry["data"]["mode"])
 
-def find_stopped(run: str, root: Path | None) -> Stopped:
-    """Verifies first: a ledger that does not hold is not gone on with."""
-    directory, report = verified_run(find_ledger(run), "going on needs the run directory")
-    opened = next(read_entries(directory), None)
-    if opened is None or "wave_plan" not in opened.bodies:
-        raise UsageError(f"'{directory}' is not the run of a plan")
-    known = read_invocation(directory)
-    # Not the copy beside the ledger: a process that was killed may not have come to write it.
-    with (directory / BODIES).open("rb") as stream:
-        data = RecordedBodies(stream).body(opened.bodies["wave_plan"]).data
+
+def find_stopped(run: str, root: Path | None, known: Invocation | None = None) -> Stopped:
+    """A ledger that does not hold is not gone on with. One that nothing but its own entries speaks for is verified
+    when it is opened, in the same pass; what has a seal or a checkpoint is verified here.
+
+    `known` is what the run was begun with, where that does not stand beside its record.
+    """
+    directory, status = _looked_at(find_ledger(run))
+    beginning = read_beginning(directory)
+    data = beginning.wave_plan
+    known = read_invocation(directory) if known is None else known
     recorded = None if known.answers_from is None else recorded_run(str(known.answers_from))
     place = _root(known.root, root)
     selected = Selected(**{name: tuple(tasks) for name, tasks in known.selected.items()})
     given = Given(known.inputs, known.inputs_file, selected)
     document = orjson.loads(data)
     prepared = Prepared(document, data, place, known.workflow, known.answers, known.script, recorded, given=given)
-    return Stopped(directory, opened.data["mode"], report.status, prepared, known.base, known.among)
+    return Stopped(directory, beginning, status, prepared, known.base, known.among)
+
+
+def _looked_at(source: LedgerSource) -> tuple[Path, str | None]:
+    """The run directory, and the status of the run's seal."""
+    directory = source.directory
+    if directory is not None and (directory / BODIES).is_file() and not _is_vouched_for(directory):
+        return directory, None
+    directory, report = verified_run(source, "going on needs the run directory")
+    return directory, report.status
+
+
+def _is_vouched_for(directory: Path) -> bool:
+    return (directory / CHECKPOINT).exists() or ends_with_a_seal(directory)
 
 
 def _root(known: Path, given: Path | None) -> Path:
@@ -68,7 +87,7 @@ def resume(stopped: Stopped, texts: Mapping[str, str], means: Means) -> Finished
         hint = "`forum resume --failed` begins a new one that reuses what passed"
         raise UsageError(f"the run is finished, with the status '{stopped.status}'; {hint}")
     prepared = with_secrets(stopped.prepared, _secrets(stopped.prepared.wave_plan, texts))
-    return go_on(stopped.directory, prepared, means, mode_name=stopped.mode)
+    return go_on(stopped.directory, prepared, means, stopped.beginning)
 
 
 def _secrets(wave_plan: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:

@@ -11,10 +11,9 @@ from forum_runner.app.preparing import Prepared
 from forum_runner.app.running import ReuseSource
 from forum_runner.errors import UsageError
 from forum_runner.execute.machine import Reusable
-from forum_runner.execute.plan import RunPlan
 from forum_runner.execute.prompts import holds_secret, texts_of
 from forum_runner.execute.restore import mode_of, workflow_of
-from forum_runner.execute.reusing import Cache, Comparison, EarlierRun
+from forum_runner.execute.reusing import Cache, Comparison, EarlierRun, ResultCache
 from forum_runner.execute.unit import Unit
 from forum_runner.ledger.source import RUNS, find_ledger
 
@@ -23,14 +22,23 @@ class Reuse:
     """For the time of one command: an earlier run, if there is one to go on from, and the cache.
 
     `base` names the earlier run, empty for the last one of the same workflow. `among` are the tasks whose results may
-    be taken from there, None for all. `told` says for each unit that was looked at why it was reused or not.
+    be taken from there, None for all. `cache` takes the place of the one that all runs share, which runs with a script
+    have no part in. `told` says for each unit that was looked at why it was reused or not.
     """
 
     def __init__(
-        self, prepared: Prepared, base: str | None, *, among: frozenset[str] | None = None, uses_cache: bool = True
+        self,
+        prepared: Prepared,
+        base: str | None,
+        *,
+        among: frozenset[str] | None = None,
+        uses_cache: bool = True,
+        cache: ResultCache | None = None,
     ) -> None:
-        self._plan = RunPlan(prepared.wave_plan)
-        self._cache = Cache() if uses_cache and prepared.stand_in is None else None
+        self._plan = prepared.plan
+        self._cache: ResultCache | None = cache
+        if cache is None and uses_cache and prepared.stand_in is None:
+            self._cache = Cache()
         self._fingerprints: dict[str, str] = {}
         self._among = among
         self.told: list[str] = []

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import signal
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import partial
 from itertools import count, islice
@@ -16,17 +15,18 @@ from typing import Any
 from forum_adapters.base import Adapter, Foreseen, Site
 from forum_adapters.registry import make_adapter
 from forum_runner.app.invocation import Invocation, KeptInvocation
+from forum_runner.app.opening import DETERMINISTIC, open_virtually, virtual_salt
 from forum_runner.app.preparing import Prepared
 from forum_runner.app.recorded_answers import AsRecorded
+from forum_runner.app.runs_folder import keep_out_of_git
 from forum_runner.errors import ExitCode, ForumError, UsageError
 from forum_runner.execute.engine import Engine
 from forum_runner.execute.events import Outcome
 from forum_runner.execute.live import LiveDriver, SteadyClock
 from forum_runner.execute.local_engine import LocalEngine
 from forum_runner.execute.machine import Context, Machine, Reusable
-from forum_runner.execute.plan import RunPlan
 from forum_runner.execute.recorder import Recorder, RunClock
-from forum_runner.execute.restore import restore
+from forum_runner.execute.restore import Beginning, Restoring
 from forum_runner.execute.scrubbing import Scrubber
 from forum_runner.execute.taking_up import taken_up
 from forum_runner.execute.unit import Unit
@@ -98,14 +98,14 @@ class Means:
 
 @dataclass(frozen=True, slots=True)
 class _Mode:
-    """Live, scripted or deterministic: clock, ids and salts."""
+    """Live, scripted or deterministic: clock, ids and, of a run that begins, salts."""
 
     name: str
     clock: RunClock
     now: Callable[[], int]
     implementation: Mapping[str, str]
     run: str
-    salt: Callable[[], bytes]
+    salt: Callable[[], bytes] = random_salt
 
 
 def start(
@@ -135,36 +135,37 @@ def start(
         ) as writer,
     ):
         invocation.confirm()
-        machine = Machine(RunPlan(prepared.wave_plan), _context(prepared, mode, means))
+        machine = Machine(prepared.plan, _context(prepared, mode, means))
         machine.state.apply("run.opened", mode.clock.now_us, {}, {})
         means.progress.opened(mode.run, directory, prepared.wave_plan)
         outcome = _drive(machine, writer, prepared, mode, means, is_new=True)
     return Finished(directory, mode.run, outcome)
 
 
-def go_on(directory: Path, prepared: Prepared, means: Means, *, mode_name: str) -> Finished:
-    """A run that was paused, or cut off. The ledger was verified by whoever opened it."""
+def go_on(directory: Path, prepared: Prepared, means: Means, beginning: Beginning) -> Finished:
+    """A run that was paused, or cut off. In one pass its ledger is verified, and its state made from the entries."""
     durability = Durability(prepared.wave_plan["policy"]["durability"])
     clock = RunClock(0)
+    run, mode_name = beginning.entry["run"], beginning.entry["data"]["mode"]
+    is_deterministic = mode_name == DETERMINISTIC
+    implementation = _DETERMINISTIC if is_deterministic else IMPLEMENTATION
+    mode = _Mode(mode_name, clock, clock, implementation, run)
+    machine = Machine(prepared.plan, _context(prepared, mode, means))
     with ExitStack() as held:
-        is_deterministic = mode_name == "deterministic"
-        salts = count()
-        salt = random_salt
-        if is_deterministic:
-            salt = lambda: _salt(writer.run, f"resumed/{writer.size}/{next(salts)}")  # noqa: E731 - needs the writer
-        writer: LedgerWriter = held.enter_context(
-            open_ledger(directory, durability=durability, clock=clock, salt=lambda: salt())
+        means.progress.opened(run, directory, prepared.wave_plan)
+        held.callback(means.progress.close)
+        restoring = held.enter_context(
+            closing(Restoring(machine.state, directory, beginning.plan, means.progress.recall))
         )
-        plan = RunPlan(prepared.wave_plan)
-        now: Callable[[], int] = clock if is_deterministic else SteadyClock()
-        implementation = _DETERMINISTIC if is_deterministic else IMPLEMENTATION
-        mode = _Mode(mode_name, clock, now, implementation, writer.run, salt)
-        machine = Machine(plan, _context(prepared, mode, means))
-        means.progress.opened(writer.run, directory, prepared.wave_plan)
-        held.enter_context(restore(machine.state, directory, means.progress.recall))
+        opening = open_virtually if is_deterministic else open_ledger
+        writer: LedgerWriter = held.enter_context(
+            opening(directory, durability=durability, clock=clock, look=restoring.look)
+        )
+        # Opening may have added that it set torn tails aside, which tells nothing of the run.
+        machine.state.seq = writer.size
         clock.now_us = machine.state.latest_us
         if not is_deterministic:
-            mode = _Mode(mode_name, clock, SteadyClock(clock.now_us), implementation, writer.run, salt)
+            mode = _Mode(mode_name, clock, SteadyClock(clock.now_us), implementation, run)
             clock.now_us = mode.now()
         if machine.state.is_sealed:
             raise UsageError(f"the run {writer.run} is finished; `--failed` begins a new one from it")
@@ -186,24 +187,12 @@ def _mode(prepared: Prepared, is_deterministic: bool) -> _Mode:
     clock = RunClock(EPOCH_US)
     run = new_run_id(EPOCH_US, bytes.fromhex(prepared.wave_plan["digest"])[:10])
     salts = count()
-    return _Mode("deterministic", clock, clock, _DETERMINISTIC, run, lambda: _salt(run, str(next(salts))))
-
-
-def _salt(run: str, number: str) -> bytes:
-    return hashlib.sha256(f"forum:salt:{run}/{number}".encode()).digest()
-
-
-def _keep_out_of_git() -> None:
-    """Runs hold prompts and outputs: whoever wants them in a repository says so."""
-    folder = RUNS.parent
-    if not folder.exists():
-        folder.mkdir(parents=True)
-        (folder / ".gitignore").write_text("runs/\ncache/\n")
+    return _Mode(DETERMINISTIC, clock, clock, _DETERMINISTIC, run, lambda: virtual_salt(run, str(next(salts))))
 
 
 def _free_directory(run: str) -> Path:
     """A deterministic run has the same id every time: the second one does not take the first one's place."""
-    _keep_out_of_git()
+    keep_out_of_git()
     directory = RUNS / run
     for number in count(2):
         if not directory.exists():
@@ -240,7 +229,7 @@ def _drive(
     watch = None if isinstance(means.progress, Silence) else means.progress.entry
     recorder = Recorder(writer, machine.state, scrubber, watch)
     try:
-        if mode.name == "deterministic":
+        if mode.name == DETERMINISTIC:
             virtual = VirtualDriver(machine, recorder, _foreseen, scrubber, mode.clock)
             return virtual.run(is_new=is_new)
         return asyncio.run(_drive_live(machine, recorder, prepared, scrubber, mode, means, is_new=is_new))

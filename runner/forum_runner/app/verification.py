@@ -107,12 +107,12 @@ class VerifiedProof:
 
 def redact_body(source: LedgerSource, seq: int, body: str, reason: str, actor: str) -> int:
     """Redacts a body in a run directory; the seq of the entry that says so comes back."""
-    from forum_runner.ledger.begin import open_ledger
+    from forum_runner.app.opening import open_run
 
     if source.directory is None:
         raise UsageError(f"'{source.name}' is only a ledger: bodies are redacted in a run directory")
     for folder in (source.directory, source.directory / OUTPUTS):
         if folder.exists() and not os.access(folder, os.W_OK):
             raise UsageError(f"'{folder}' cannot be written, and what is redacted must go from there")
-    with open_ledger(source.directory) as ledger:
+    with open_run(source.directory) as ledger:
         return ledger.redact(seq, body, reason, actor=actor)

@@ -12,7 +12,7 @@ import jsonschema_rs
 
 from forum_adapters.base import ErrorKind, Failure
 from forum_runner.canonical import canonical
-from forum_runner.errors import CanonicalError
+from forum_runner.errors import CanonicalError, DepthError
 from forum_runner.ledger.body import JSON, TEXT, Body
 from forum_runner.manifest.pointer import join, look_up
 
@@ -110,10 +110,10 @@ def parse(content: bytes) -> tuple[Any, bytes] | Failure:
         return value, canonical(value)
     except UnicodeDecodeError as error:
         return Failure(ErrorKind.MALFORMED, f"the answer is not UTF-8: byte {error.start} cannot be read")
+    except (DepthError, RecursionError):
+        return Failure(ErrorKind.MALFORMED, "the answer is nested too deep")
     except CanonicalError:
         return Failure(ErrorKind.MALFORMED, "the answer holds what JSON cannot carry unchanged")
-    except RecursionError:
-        return Failure(ErrorKind.MALFORMED, "the answer is nested too deep")
     except ValueError:
         return Failure(ErrorKind.MALFORMED, "the answer is not one JSON value, or gives a key twice")
 

@@ -208,7 +208,11 @@ def recorded(prompt: Prompt) -> bytes:
 def size_of(prompt: Prompt) -> int:
     """The bytes that a model reads. A token has at least one of them, so there cannot be more tokens."""
     schema = 0 if prompt.output_schema is None else len(canonical(prompt.output_schema))
-    return len(prompt.system.encode()) + len(prompt.text.encode()) + len(prompt.stdin) + schema
+    return _bytes_of(prompt.system) + _bytes_of(prompt.text) + len(prompt.stdin) + schema
+
+
+def _bytes_of(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
 
 
 def _value(item: Given) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 from forum_runner.execute.events import Told
 from forum_runner.execute.scrubbing import Scrubber
@@ -50,15 +50,16 @@ class Recorder:
         self._state = state
         self._scrubber = scrubber
         self._watch = watch
+        # Whose bodies were made here, and need no scrubbing.
+        self._as_they_are = frozenset() if scrubber.has_work else _SOUND
         self._unseen: list[tuple[int, int, str, Mapping[str, Any]]] = []
 
     def write(self, entries: Sequence[Told]) -> None:
         """Gives the entries their places. What they tell is shown when they are written."""
         for entry in entries:
             kind, data, bodies, causes, actor = entry
-            if kind in _SOUND and not self._scrubber.has_work:
-                # A value that is handed over or put out is made anew: it is never one of the ledger's.
-                seq = self._writer.stage_sound(kind, data, cast(Mapping[str, Body], bodies), causes, actor)
+            if kind in self._as_they_are:
+                seq = self._writer.stage_sound(kind, data, bodies, causes, actor)
             else:
                 seq = self._place(entry)
             if self._watch is not None:

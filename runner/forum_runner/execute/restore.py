@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import orjson
 
@@ -14,9 +15,14 @@ from forum_runner.execute.state import RunState
 from forum_runner.execute.values import RecordedBody
 from forum_runner.ledger.body_reader import BodyReader
 from forum_runner.ledger.clock import read_time
-from forum_runner.ledger.layout import BODIES, LEDGER, WAVE_PLAN
+from forum_runner.ledger.layout import BODIES, LEDGER, MAX_LINE_BYTES, WAVE_PLAN
 from forum_runner.ledger.lines import Lines
-from forum_runner.ledger.read_entry import ReadEntry, read_entry
+from forum_runner.ledger.read_entry import SEAL, ReadEntry, read_entry
+from forum_runner.ledger.replay.plan import Plan, read_plan
+from forum_runner.ledger.replay.replay import Replay
+from forum_runner.ledger.replay.unlawful import Unlawful
+from forum_runner.ledger.verification.bytes_level import LineFault, LineReader
+from forum_runner.ledger.verification.report import DamagedLedgerError, Finding
 
 
 class RecordedBodies:
@@ -47,16 +53,64 @@ def read_entries(directory: Path) -> Iterator[ReadEntry]:
                 yield entry
 
 
-def restore(state: RunState, directory: Path, watch: Watcher | None = None) -> BinaryIO:
-    """Brings a state to where the ledger ends. The archive stays open: bodies are read when they are needed."""
-    stream = (directory / BODIES).open("rb")
-    bodies = RecordedBodies(stream)
-    for entry in read_entries(directory):
-        at_us = read_time(entry.at)
-        state.apply(entry.kind, at_us, entry.data, bodies.of(entry))
-        if watch is not None:
-            watch(entry.seq, at_us, entry.kind, entry.data)
-    return stream
+def ends_with_a_seal(directory: Path) -> bool:
+    """Whether the last line, by its own word, is a seal."""
+    with (directory / LEDGER).open("rb") as stream:
+        stream.seek(max(stream.seek(0, os.SEEK_END) - 2 * MAX_LINE_BYTES, 0))
+        lines = stream.read().split(b"\n")
+    last = read_entry(lines[-2]) if len(lines) > 1 else None
+    return last is not None and last.kind == SEAL
+
+
+class Beginning(NamedTuple):
+    """The first entry of a run, and the wave plan that it names: as bytes, and as a verifier reads it."""
+
+    entry: dict[str, Any]
+    wave_plan: bytes
+    plan: Plan
+
+
+def read_beginning(directory: Path) -> Beginning:
+    """Of a run of a plan. A DamagedLedgerError if the first entry or the plan does not hold."""
+    with (directory / LEDGER).open("rb") as lines, (directory / BODIES).open("rb") as archive:
+        try:
+            entry = LineReader().read(next(iter(Lines(lines)), b""))
+            reference = entry["bodies"].get("wave_plan")
+            if reference is None:
+                raise UsageError(f"'{directory}' is not the run of a plan")
+            data = RecordedBodies(archive).body(reference).data
+            return Beginning(entry, data, read_plan(data, entry["data"]))
+        except (LineFault, Unlawful) as fault:
+            raise DamagedLedgerError(str(directory), Finding(fault.code, 0, str(fault))) from fault
+
+
+class Restoring:
+    """Brings a state to where a ledger ends, entry by entry, as long as they tell a lawful run (level 4).
+
+    The archive stays open: bodies are read when they are needed.
+    """
+
+    def __init__(self, state: RunState, directory: Path, plan: Plan, watch: Watcher | None = None) -> None:
+        self._state = state
+        self._name = str(directory)
+        self._stream = (directory / BODIES).open("rb")
+        self._bodies = RecordedBodies(self._stream)
+        self._replay = Replay(plan, BodyReader(self._stream))
+        self._watch = watch
+
+    def look(self, seq: int, entry: dict[str, Any]) -> None:
+        try:
+            self._replay.look(seq, entry)
+        except Unlawful as unlawful:
+            raise DamagedLedgerError(self._name, Finding(unlawful.code, seq, str(unlawful))) from unlawful
+        at_us = read_time(entry["at"])
+        kind, data, bodies = entry["kind"], entry["data"], entry["bodies"]
+        self._state.apply(kind, at_us, data, {name: self._bodies.body(body) for name, body in bodies.items()})
+        if self._watch is not None:
+            self._watch(seq, at_us, kind, data)
+
+    def close(self) -> None:
+        self._stream.close()
 
 
 def workflow_of(directory: Path) -> str | None:

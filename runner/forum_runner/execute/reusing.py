@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 import orjson
 
@@ -162,6 +162,44 @@ class Comparison:
         now = self._fingerprints.of(task, task.agent, task.ladder, {})
         then = self._fingerprints_before.of(before, before.agent, before.ladder, {})
         return None if now == then else "agent or adapter"
+
+
+class ResultCache(Protocol):
+    """Where a result is looked for by its fingerprint alone."""
+
+    def find(self, fingerprint: str) -> Reusable | None: ...
+
+    def keep(self, fingerprint: str, run: str, task: str, directory: Path) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class GivenRun:
+    """One run that is given as a cache, to a run with a script. Of several results the earliest is taken."""
+
+    def __init__(self, directory: Path) -> None:
+        self._earlier = EarlierRun(LedgerSource(str(directory), directory / LEDGER, directory))
+        self._known: dict[str, Reusable] = {}
+        if not self._earlier.is_live:
+            self._take(self._earlier)
+
+    def _take(self, earlier: EarlierRun) -> None:
+        tasks = earlier.wave_plan["tasks"]
+        results = [(found.seq, unit, found) for unit, found in earlier.results.items() if found.seq is not None]
+        for seq, unit, found in sorted(results, key=lambda item: item[:2]):
+            form = tasks[unit] if unit in tasks else tasks[unit.rpartition("[")[0]]
+            is_kept = "cache" in form and found.state == "passed"
+            if is_kept and found.output is not None and not found.output.is_sensitive:
+                self._known.setdefault(found.fingerprint, Reusable("cache", earlier.run, seq, found.output))
+
+    def find(self, fingerprint: str) -> Reusable | None:
+        return self._known.get(fingerprint)
+
+    def keep(self, fingerprint: str, run: str, task: str, directory: Path) -> None:
+        """Leaves it as it is."""
+
+    def close(self) -> None:
+        self._earlier.close()
 
 
 class Cache:

@@ -35,8 +35,12 @@ class VirtualDriver:
         self._numbers = count()
 
     def run(self, *, is_new: bool) -> Outcome:
-        begin = self._machine.open if is_new else self._machine.resume
-        self._perform(begin(self._clock.now_us))
+        if is_new:
+            self._perform(self._machine.open(self._clock.now_us))
+        elif not self._machine.is_waiting(self._clock.now_us):
+            self._perform(self._machine.resume(self._clock.now_us))
+        elif not self._pass_a_deadline():
+            return Outcome("paused", "gate")
         while True:
             outcome = self._machine.outcome
             if outcome is None:

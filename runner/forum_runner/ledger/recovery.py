@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +32,12 @@ _MAX_TORN = 16
 _SET_ASIDE = re.compile(rf"({LEDGER}|{BODIES})[.]([0-9a-f]{{64}})")
 
 
-def recover(files: LedgerFiles, clock: Clock, salt: Salt) -> LedgerWriter:
-    found = _Scan(files.directory)
+# Is shown each entry whose line holds levels 1 and 2; whatever it raises keeps the ledger as it is.
+Look = Callable[[int, dict[str, Any]], None]
+
+
+def recover(files: LedgerFiles, clock: Clock, salt: Salt, look: Look | None = None) -> LedgerWriter:
+    found = _Scan(files.directory, look)
     torn = list(_set_aside(files, found))
     files.ledger_end, files.bodies_end = found.ledger_end, found.bodies_end
     if found.state.is_sealed:
@@ -54,8 +58,9 @@ def recover(files: LedgerFiles, clock: Clock, salt: Salt) -> LedgerWriter:
 class _Scan:
     """One pass over each file: everything that the next entry depends on, and where the sound part of each ends."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, look: Look | None) -> None:
         self.directory = directory
+        self._look = look
         self.index = BodyIndex()
         self.copies = Copies()
         self.sealed_as: dict[str, Any] | None = None
@@ -79,6 +84,8 @@ class _Scan:
                     finding = Finding(code, seq, "it names a body in a way that cannot be")
                     raise DamagedLedgerError(str(self.directory), finding)
                 self._note(seq, entry)
+                if self._look is not None:
+                    self._look(seq, entry)
                 state.head = leaf.hex()
                 state.tree.add(leaf)
                 state.is_sealed = entry["kind"] == "run.sealed"

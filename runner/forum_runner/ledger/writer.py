@@ -169,7 +169,7 @@ class LedgerWriter:
             return self._place(kind, data, bodies or {}, causes, actor)
 
     def stage_sound(
-        self, kind: str, data: Mapping[str, Any], bodies: Mapping[str, Body], causes: Sequence[int], actor: str
+        self, kind: str, data: Mapping[str, Any], bodies: Mapping[str, Any], causes: Sequence[int], actor: str
     ) -> int:
         """As `stage`, of an entry that the caller knows to fit its kind: the schema is not asked once more."""
         with self._staging:

@@ -94,6 +94,16 @@ def test_contains_does_not_look_across_two_arguments() -> None:
     assert "what contains 'ab'" in message(attempt, {"contains": "ab", "output": "x"})
 
 
+@pytest.mark.requirement("RUN-VIRTUAL-006")
+@pytest.mark.parametrize("schema", [None, {"type": "object"}])
+def test_a_reply_comes_back_as_it_is_written(schema: Any) -> None:
+    prompt = Prompt(text="Write.", output_schema=schema)
+
+    found = reply(call(prompt=prompt), {"reply": '```json\n{"a": 1.0}\n```\n'})
+
+    assert (found.content, found.failure) == (b'```json\n{"a": 1.0}\n```\n', None)
+
+
 @pytest.mark.requirement("MANIFEST-SCRIPT-002")
 def test_checks_by_a_command_have_answers_of_their_own() -> None:
     answers = ({"output": "work"}, {"check": "command", "output": "checked"})

@@ -16,7 +16,7 @@ from forum_runner.execute.events import Begin, Event, Interrupted, Lost, Outcome
 from forum_runner.execute.machine import Context, Machine, Reusable
 from forum_runner.execute.plan import RunPlan
 from forum_runner.execute.recorder import Recorder, RunClock
-from forum_runner.execute.restore import restore
+from forum_runner.execute.restore import Restoring, read_beginning
 from forum_runner.execute.scrubbing import Scrubber
 from forum_runner.execute.state import RunState
 from forum_runner.execute.unit import Unit
@@ -74,14 +74,18 @@ class Process:
                 directory, run=RUN, wave_plan=canonical(document), durability=Durability.NONE, clock=clock, salt=Salts()
             )
         else:
-            ledger = open_ledger(directory, durability=Durability.NONE, clock=clock, salt=lambda: next_salt())
+            restoring = Restoring(self.machine.state, directory, read_beginning(directory).plan)
+            self._held.callback(restoring.close)
+            ledger = open_ledger(
+                directory, durability=Durability.NONE, clock=clock, salt=lambda: next_salt(), look=restoring.look
+            )
         next_salt = Salts(ledger.size << 32)
         self.ledger = self._held.enter_context(ledger)
         self._recorder = Recorder(ledger, self.machine.state, self._scrubber)
         if is_new:
             self.machine.state.apply("run.opened", clock.now_us, {}, {})
         else:
-            self._held.enter_context(restore(self.machine.state, directory))
+            self.machine.state.seq = ledger.size
             clock.now_us = max(clock.now_us, self.machine.state.latest_us)
         self.is_new = is_new
 

@@ -146,6 +146,7 @@ def test_formats_are_not_checked() -> None:
         ('{"a": 1, "a": 2}', "the answer is not one JSON value, or gives a key twice"),
         ("9007199254740992", "the answer holds what JSON cannot carry unchanged"),
         ("[" * 100_000, "the answer is nested too deep"),
+        ("[" * 255 + "]" * 255, "the answer is nested too deep"),
     ],
 )
 def test_the_words_about_an_answer_are_the_same_everywhere(content: str, words: str) -> None:

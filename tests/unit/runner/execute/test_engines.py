@@ -21,7 +21,7 @@ from forum_runner.execute.live import LiveDriver, SteadyClock
 from forum_runner.execute.machine import Context, Machine
 from forum_runner.execute.plan import RunPlan
 from forum_runner.execute.recorder import Recorder, RunClock
-from forum_runner.execute.restore import restore
+from forum_runner.execute.restore import Restoring, read_beginning
 from forum_runner.execute.scrubbing import Scrubber
 from forum_runner.ledger.begin import create_ledger, open_ledger
 from forum_runner.ledger.files import Durability
@@ -87,8 +87,9 @@ class Runs:
                 )
                 machine.state.apply("run.opened", clock.now_us, {}, {})
             else:
-                ledger = open_ledger(self._directory, clock=clock)
-                held.enter_context(restore(machine.state, self._directory))
+                restoring = Restoring(machine.state, self._directory, read_beginning(self._directory).plan)
+                held.callback(restoring.close)
+                ledger = open_ledger(self._directory, clock=clock, look=restoring.look)
             recorder = Recorder(held.enter_context(ledger), machine.state, scrubber)
 
             def interrupt(reports: int) -> None:

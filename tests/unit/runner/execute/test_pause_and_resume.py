@@ -12,6 +12,7 @@ from forum_runner.app.running import Means, go_on
 from forum_runner.canonical import canonical
 from forum_runner.errors import ForumError
 from forum_runner.execute.events import Outcome
+from forum_runner.execute.restore import read_beginning
 from forum_runner.progress.silence import Silence
 from unit.runner.execute.small_runs import RUN, WORK, ByHand, outputs, plan_of, run, run_in
 
@@ -143,7 +144,7 @@ def test_a_sealed_run_is_not_gone_on_with(tmp_path: Path) -> None:
     run_in(tmp_path / "run", {"a": WORK}, outputs(a="x"))
 
     with pytest.raises(ForumError, match="is finished"):
-        go_on(tmp_path / "run", prepared(tmp_path, {"a": WORK}), Means(Silence()), mode_name="deterministic")
+        go_on(tmp_path / "run", prepared(tmp_path, {"a": WORK}), Means(Silence()), read_beginning(tmp_path / "run"))
 
 
 @pytest.mark.requirement("RUN-RESUME-001")
@@ -154,4 +155,4 @@ def test_a_ledger_that_does_not_hold_is_not_gone_on_with(tmp_path: Path) -> None
     ledger.write_bytes(ledger.read_bytes().replace(b'"kind":"run.paused"', b'"kind":"run.pausee"'))
 
     with pytest.raises(ForumError):
-        go_on(tmp_path / "run", prepared(tmp_path, tasks), Means(Silence()), mode_name="deterministic")
+        go_on(tmp_path / "run", prepared(tmp_path, tasks), Means(Silence()), read_beginning(tmp_path / "run"))

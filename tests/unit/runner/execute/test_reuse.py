@@ -13,7 +13,7 @@ from forum_runner.canonical import canonical, digest
 from forum_runner.execute.events import Outcome
 from forum_runner.execute.machine import Reusable
 from forum_runner.execute.plan import RunPlan
-from forum_runner.execute.reusing import Cache, Comparison, EarlierRun
+from forum_runner.execute.reusing import Cache, Comparison, EarlierRun, GivenRun
 from forum_runner.ledger.body import JSON, TEXT, Body
 from forum_runner.ledger.source import find_ledger
 from forum_runner.report import Report
@@ -97,6 +97,24 @@ def test_the_cache_gives_no_salted_output(tmp_path: Path, task: dict[str, Any], 
         found = cache.find(fingerprint)
         assert (found is not None and (found.ground, found.output.data) == ("cache", b"one")) is is_found
         assert cache.find("0" * 64) is None
+
+
+@pytest.mark.requirement("RUN-REUSE-003")
+def test_a_run_that_is_given_as_a_cache_gives_the_earliest_of_its_results_that_may_be_cached(tmp_path: Path) -> None:
+    cached = {**WORK, "cache": True}
+    salted = {**cached, "instruction": "Keep a secret.", "sensitive": True}
+    tasks = {"a": cached, "b": cached, "c": {**WORK, "instruction": "Not kept."}, "d": salted}
+    finished = run_in(tmp_path / "run", tasks, [{"output": "one"}])
+    with closing(EarlierRun(find_ledger(str(tmp_path / "run")))) as earlier:
+        results = earlier.results
+
+    with closing(GivenRun(tmp_path / "run")) as cache:
+        found = cache.find(results["a"].fingerprint)
+        others = [cache.find(results[name].fingerprint) for name in "cd"]
+        assert found is not None
+        assert (found.ground, found.run, found.seq) == ("cache", finished.run, results["a"].seq)
+        assert found.output.data == b"one"
+        assert others == [None, None]
 
 
 def part(tasks: dict[str, Any], selected: Selected, **parts: Any) -> Prepared:

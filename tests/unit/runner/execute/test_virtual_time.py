@@ -13,6 +13,7 @@ from forum_adapters.scripted import ScriptedAdapter
 from forum_runner.app.preparing import Prepared
 from forum_runner.app.running import Means, go_on
 from forum_runner.canonical import canonical
+from forum_runner.execute.restore import read_beginning
 from forum_runner.execute.virtual import EPOCH_US
 from forum_runner.ledger.begin import open_ledger
 from forum_runner.ledger.run_id import new_run_id
@@ -67,7 +68,7 @@ def test_salts_of_a_run_that_is_gone_on_with_are_others(tmp_path: Path) -> None:
     plan = plan_of(tasks)
     prepared = Prepared(plan, canonical(plan), tmp_path, "workflow.yaml", outputs(a="x"))
 
-    go_on(tmp_path / "run", prepared, Means(Silence()), mode_name="deterministic")
+    go_on(tmp_path / "run", prepared, Means(Silence()), read_beginning(tmp_path / "run"))
 
     started = next(entry for entry in lines(tmp_path / "run") if entry["kind"] == "task.started")
     salt = hashlib.sha256(f"forum:salt:{started['run']}/resumed/{started['seq']}/0".encode()).digest()

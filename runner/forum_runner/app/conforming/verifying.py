@@ -1,0 +1,37 @@
+"""The role `verify`: whether a ledger holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from forum_runner.app.conforming.request import Request
+from forum_runner.app.verification import Trusted, verify_ledger
+from forum_runner.ledger.source import find_ledger
+from forum_runner.ledger.verification.verifier import ALL_LEVELS
+
+
+def verify(request: Request) -> dict[str, Any]:
+    source = find_ledger(request.text("input"))
+    levels = request.levels() or ALL_LEVELS
+    if source.directory is None:
+        # They need the run directory: what is asked for is to look at them where that can be done.
+        levels -= {3, 4}
+    trusted = Trusted(
+        request.optional_text("expect_head"),
+        request.optional_path("checkpoint"),
+        request.optional_path("key"),
+        request.optional_path("pin"),
+    )
+    report = verify_ledger(source, levels, trusted if 5 in levels else Trusted())
+    told: dict[str, Any] = {
+        "verdict": str(report.verdict),
+        "codes": list(report.codes),
+        "first_bad_seq": report.first_bad_seq,
+        "levels": {str(item.level): item.status for item in report.levels},
+    }
+    if report.findings:
+        told["message"] = "; ".join(f"{item.code} {item.sentence}" for item in report.findings[:_MAX_TOLD])
+    return told
+
+
+_MAX_TOLD = 10

@@ -1,0 +1,89 @@
+"""What people do in a deterministic run takes no time, and leaves the same bytes every time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acceptance.running import MODEL, Folder, ask, check_holds
+
+ANSWERS = [{"output": "done", "latency": "1s"}]
+
+
+def paused(path: Path, **gate: Any) -> Folder:
+    folder = Folder(path)
+    asked = {"question": "Publish?", **gate}
+    tasks = {"draft": ask("Write."), "publish": ask("Publish it.", needs=["draft"], gate=asked, sensitive=True)}
+    folder.write(tasks, roster=MODEL, answers=ANSWERS)
+    assert folder.run("--deterministic").code == 5
+    return folder
+
+
+def ledger(folder: Folder) -> bytes:
+    return (folder.path / "run" / "ledger.jsonl").read_bytes()
+
+
+@pytest.mark.requirement("RUN-VIRTUAL-007", "RUN-VIRTUAL-002")
+def test_a_decision_is_the_same_to_the_byte(tmp_path: Path) -> None:
+    folders = [paused(tmp_path / name) for name in ("one", "two")]
+
+    for folder in folders:
+        decided = folder.forum("gate", "approve", "run", "publish", "--by", "ann", "--reason", "it is good")
+        assert decided.code == 0
+        assert folder.forum("resume", "run", "--progress", "none").code == 0
+
+    assert ledger(folders[0]) == ledger(folders[1])
+    times = {entry["kind"]: entry["at"] for entry in folders[0].entries()}
+    assert (times["run.paused"], times["gate.decided"], times["run.resumed"]) == ("2000-01-01T00:00:01.000000Z",) * 3
+    assert times["run.sealed"] == "2000-01-01T00:00:02.000000Z"
+    check_holds(folders[0].path / "run")
+
+
+@pytest.mark.requirement("RUN-VIRTUAL-007")
+def test_a_redaction_has_the_time_of_the_last_entry(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    folder.write({"draft": ask("Write.")}, roster=MODEL, answers=ANSWERS)
+    assert folder.run("--deterministic").code == 0
+    (finished,) = folder.entries("run", "task.finished")
+
+    ended = folder.forum(
+        "redact", "run", "--seq", str(finished["seq"]), "--body", "output", "--reason", "why", "--by", "ann"
+    )
+
+    assert ended.code == 0
+    assert {entry["at"] for entry in folder.entries("run", "body.redacted", "run.sealed")} == {
+        "2000-01-01T00:00:01.000000Z"
+    }
+
+
+@pytest.mark.requirement("RUN-VIRTUAL-007", "RUN-RESUME-003")
+def test_a_run_that_nobody_decided_in_is_left_as_it_is(tmp_path: Path) -> None:
+    folder = paused(tmp_path)
+    before = ledger(folder)
+
+    ended = folder.forum("resume", "run", "--progress", "none")
+
+    assert ended.code == 5
+    assert ledger(folder) == before
+
+
+@pytest.mark.requirement("RUN-VIRTUAL-007")
+def test_no_deadline_of_a_deterministic_run_is_over_while_it_is_paused(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    gates = {
+        "soon": ask("Soon.", gate={"question": "Soon?", "deadline": "1h", "on_deadline": "approve"}),
+        "never": ask("Never.", gate={"question": "Never?"}),
+    }
+    folder.write(gates, roster=MODEL, answers=ANSWERS)
+    assert folder.run("--deterministic").code == 5
+    lines = ledger(folder).splitlines(keepends=True)
+    paused_at = next(number for number, line in enumerate(lines) if b'"kind":"run.paused"' in line)
+    (folder.path / "run" / "ledger.jsonl").write_bytes(b"".join(lines[: paused_at + 1]))
+
+    ended = folder.forum("gate", "approve", "run", "soon", "--by", "ann")
+
+    assert ended.code == 0
+    (decided,) = folder.entries("run", "gate.decided")
+    assert (decided["at"], decided["data"]["by"]) == ("2000-01-01T00:00:00.000000Z", "person")
