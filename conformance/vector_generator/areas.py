@@ -6,7 +6,7 @@ from importlib import import_module
 from vector_generator.forum_program import ForumProgram
 from vector_generator.vector import Vector
 
-MODULES: Mapping[str, str] = {
+PACKAGES: Mapping[str, str] = {
     "canonical": "canonical",
     "manifests": "manifests",
     "compile": "compiling",
@@ -14,11 +14,11 @@ MODULES: Mapping[str, str] = {
     "proofs": "proofs",
     "runs": "runs",
 }
-"""Each module has `vectors(forum)`, and is imported when its area is made."""
+"""The `area` of each has `vectors(forum)`, and is imported when it is made."""
 
-AREAS = tuple(MODULES)
+AREAS = tuple(PACKAGES)
 
 
 def vectors_of(area: str, forum: ForumProgram) -> list[Vector]:
-    make: Callable[[ForumProgram], Iterable[Vector]] = import_module(f"vector_generator.{MODULES[area]}").vectors
+    make: Callable[[ForumProgram], Iterable[Vector]] = import_module(f"vector_generator.{PACKAGES[area]}.area").vectors
     return list(make(forum))

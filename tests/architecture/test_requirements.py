@@ -1,9 +1,13 @@
-"""Every requirement of the specification has a test that names it, and no test names one that is not there."""
+"""Every requirement of the specification has a test that names it, and vectors, or a reason why it has none."""
 
 import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
+
+from vector_generator import tracing
+from vector_generator.beyond import BEYOND
+from vector_generator.writing import VECTORS, read_cases, read_set
 
 ROOT = Path(__file__).parents[2]
 REQUIREMENT = re.compile(r"^\*\*([A-Z]+-[A-Z]+-[0-9]{3})\*\* ", re.MULTILINE)
@@ -34,3 +38,24 @@ def test_every_requirement_is_named_by_a_test() -> None:
 
 def test_every_test_names_a_requirement_that_is_there() -> None:
     assert sorted(set(named()) - set(specified())) == []
+
+
+def reasons() -> list[tuple[str, str]]:
+    return sorted((id_, entry.lacks) for entry in BEYOND for id_ in entry.requirements.split())
+
+
+def test_every_requirement_has_vectors_or_a_reason_why_not() -> None:
+    lacking = sorted(tracing.gaps(read_cases(read_set(VECTORS))))
+
+    assert [gap for gap in lacking if gap not in reasons()] == []
+
+
+def test_no_reason_is_given_for_what_is_not_lacking() -> None:
+    lacking = sorted(tracing.gaps(read_cases(read_set(VECTORS))))
+
+    assert [reason for reason in reasons() if reason not in lacking] == []
+    assert len(reasons()) == len(set(reasons()))
+
+
+def test_the_page_of_vectors_is_the_one_that_is_generated() -> None:
+    assert tracing.PAGE.read_text(encoding="utf-8") == tracing.page(read_cases(read_set(VECTORS)))

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from vector_generator.ledgers_edits import again, cut, drop, facts, insert, move, plan
-from vector_generator.ledgers_story import Story, task, wave_plan
-from vector_generator.ledgers_writer import Telling
+from vector_generator.ledgers.edits import again, cut, drop, facts, insert, move, plan
+from vector_generator.ledgers.story import Story, task, wave_plan
+from vector_generator.ledgers.writer import Telling
 
 
 def a_story() -> Telling:

@@ -4,7 +4,7 @@ import pytest
 
 from forum_conformance.ed25519 import verify
 from forum_conformance.note import PublicKey, read_checkpoint, read_public_key
-from vector_generator.proofs_signing import KEY, SigningKey
+from vector_generator.proofs.signing import KEY, SigningKey
 
 
 # RFC 8032, section 7.1, tests 1 and 2.

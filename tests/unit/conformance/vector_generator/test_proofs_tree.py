@@ -4,8 +4,8 @@ import hashlib
 
 import pytest
 
-from vector_generator.ledgers_writer import root
-from vector_generator.proofs_tree import BrokenPath, consistency, inclusion, root_along, roots_along
+from vector_generator.ledgers.writer import root
+from vector_generator.proofs.tree import BrokenPath, consistency, inclusion, root_along, roots_along
 
 # Leaves and paths of the reference implementation's own tests (certificate-transparency, merkle_tree_test).
 LEAVES = [

@@ -1,0 +1,182 @@
+"""The area `canonical`: texts and their RFC 8785 form, or that they have none."""
+
+import hashlib
+import json
+import struct
+from collections.abc import Iterator
+from math import isinf
+from typing import Any
+
+import rfc8785
+
+from forum_conformance.canonical import MAX_INTEGER, NotCanonical, read_form, refuse_constant
+from vector_generator.canonical.forms import FORMS, Form
+from vector_generator.canonical.refusals import REFUSALS, Refusal
+from vector_generator.forum_program import ForumProgram
+from vector_generator.vector import Vector
+from vector_generator.writing import VECTORS, BadVector
+
+AREA = "canonical"
+FORM = "LEDGER-LINE-005"
+INPUT, OUTPUT = "input.json", "output.json"
+PUBLISHED = {
+    "arrays": "An object in an array",
+    "french": "Keys are not sorted as a language would sort them",
+    "structures": "Objects and arrays in each other, and keys of many forms",
+    "unicode": "Characters are not normalized",
+    "values": "Numbers, strings and literals",
+    "weird": "Keys that are sorted by UTF-16 code units",
+}
+"""Published cases; ATTRIBUTION.md beside them says where they come from. Their bytes are written as they are read."""
+COUNT = 1_000
+"""How many numbers of the published sequence stand in a vector: as many as the first published digest covers."""
+
+_ALSO = {
+    "number-largest-integers": ("LEDGER-LINE-004",),
+    "money-and-time": ("LEDGER-LINE-004",),
+    "string-surrogate-pair": ("LEDGER-LINE-003",),
+    "white-space": ("LEDGER-LINE-003",),
+    "nested-64-deep": ("LEDGER-LINE-003",),
+}
+"""What a text holds beside its form."""
+_FIRST_NORMAL = 0x0010000000000000
+_FORMS_WITH_LARGE_INTEGERS = (
+    "number-floats-beyond-integers",
+    "number-large-notation",
+    "number-round-to-even",
+    "published-numbers",
+)
+_AND_THE_JUDGE = ", and the judge's reader finds it in RFC 8785 form"
+_BY_HAND = f"written by hand; rfc8785 writes the same{_AND_THE_JUDGE}"
+_AS_PUBLISHED = f"published with the reference implementation of RFC 8785; rfc8785 writes the same{_AND_THE_JUDGE}"
+_SEQUENCE = "rfc8785, and the SHA-256 of the published table of numbers"
+_REFUSED = "written by hand; a strict reader made of Python's json and rfc8785 refuses it"
+
+
+def vectors(_forum: ForumProgram) -> Iterator[Vector]:
+    texts: dict[str, bytes] = {}
+    for form, made_sure in [*_published(), (_numbers(), _SEQUENCE), *((_encoded(form), _BY_HAND) for form in FORMS)]:
+        name, title, text, output = form
+        texts[name] = text
+        yield _positive(name, title, text, output, made_sure)
+    for requirement, refusals in REFUSALS.items():
+        yield from (_negative(refusal, requirement, texts[refusal.base]) for refusal in refusals)
+
+
+Encoded = tuple[str, str, bytes, bytes]
+
+
+def _encoded(form: Form) -> Encoded:
+    return form.name, form.title, form.text.encode(), form.form.encode()
+
+
+def _published() -> Iterator[tuple[Encoded, str]]:
+    for name, title in PUBLISHED.items():
+        folder = VECTORS / AREA / name
+        yield (name, title, (folder / INPUT).read_bytes(), (folder / OUTPUT).read_bytes()), _AS_PUBLISHED
+
+
+def _numbers() -> Encoded:
+    """The published sequence, each double given with seventeen digits."""
+    folder = VECTORS / AREA / "numbers"
+    bits = [int(line, 16) for line in (folder / "static.txt").read_text(encoding="ascii").split()]
+    bits = [*bits, *range(_FIRST_NORMAL, _FIRST_NORMAL + COUNT)][:COUNT]
+    values = [struct.unpack(">d", number.to_bytes(8, "big"))[0] for number in bits]
+    forms = [rfc8785.dumps(value) for value in values]
+    table = b"".join(b"%x,%s\n" % pair for pair in zip(bits, forms, strict=True))
+    digests = json.loads((folder / "digests.json").read_text(encoding="utf-8"))
+    if hashlib.sha256(table).hexdigest() != digests[str(COUNT)]:
+        raise BadVector(f"{AREA}/published-numbers", "the numbers are not those of the published table")
+    text = "[" + ",\n".join(f"{value:.16e}" for value in values) + "]\n"
+    title = "The first thousand numbers of the published sequence"
+    return "published-numbers", title, text.encode(), b"[" + b",".join(forms) + b"]"
+
+
+def _positive(name: str, title: str, text: bytes, output: bytes, made_sure: str) -> Vector:
+    vector = f"{AREA}/{name}"
+    if rfc8785.dumps(strictly_read(text)) != output:
+        raise BadVector(vector, "rfc8785 writes it otherwise")
+    try:
+        read_form(output)
+    except NotCanonical as error:
+        # A large double is written with all its digits, which a reader takes for an integer that is out of range.
+        if name not in _FORMS_WITH_LARGE_INTEGERS:
+            raise BadVector(vector, f"the judge does not read it: {error}") from error
+        made_sure = made_sure.removesuffix(_AND_THE_JUDGE)
+    return Vector(
+        id=vector,
+        title=title,
+        role="canonicalize",
+        requirements=(FORM, *_ALSO.get(name, ())),
+        request={"input": INPUT},
+        expected={"verdict": "valid", "output": OUTPUT},
+        made_sure=made_sure,
+        files={INPUT: text, OUTPUT: output},
+    )
+
+
+def _negative(refusal: Refusal, requirement: str, base: bytes) -> Vector:
+    vector = f"{AREA}/{refusal.name}"
+    if refusal.old not in base:
+        raise BadVector(vector, f"'{refusal.base}' does not hold {refusal.old!r}")
+    text = base.replace(refusal.old, refusal.new, 1) if refusal.old else base + refusal.new
+    try:
+        rfc8785.dumps(strictly_read(text))
+    except ValueError:
+        pass
+    else:
+        raise BadVector(vector, "it has a form")
+    return Vector(
+        id=vector,
+        title=refusal.title,
+        role="canonicalize",
+        requirements=(requirement,),
+        request={"input": INPUT},
+        expected={"verdict": "invalid"},
+        made_sure=_REFUSED,
+        derived_from=f"{AREA}/{refusal.base}",
+        mutation=_told(refusal),
+        files={INPUT: text},
+    )
+
+
+def _told(refusal: Refusal) -> str:
+    new = _shown(refusal.new) or "nothing"
+    return f"{_shown(refusal.old)} became {new}" if refusal.old else f"{new} was added at the end"
+
+
+def _shown(data: bytes) -> str:
+    """Bytes as text that says which bytes they are."""
+    return "".join(chr(byte) if 0x20 <= byte < 0x7F else f"<{byte:02x}>" for byte in data)
+
+
+def strictly_read(text: bytes) -> Any:
+    """The value of a text as PROTOCOL.md takes it; ValueError if it is refused."""
+    value = json.loads(
+        text.decode("utf-8"),
+        parse_int=_integer,
+        parse_float=_finite,
+        parse_constant=refuse_constant,
+        object_pairs_hook=_each_key_once,
+    )
+    # A lone surrogate has no UTF-8, which is found here: escaped in the text, it passes all of the above.
+    json.dumps(value, ensure_ascii=False).encode()
+    return value
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > 17 or abs(int(digits)) > MAX_INTEGER:
+        raise ValueError("an integer is out of range")
+    return int(digits)
+
+
+def _finite(digits: str) -> float:
+    if isinf(value := float(digits)):
+        raise ValueError("a number is not finite")
+    return value
+
+
+def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError("a key is given twice")
+    return dict(pairs)

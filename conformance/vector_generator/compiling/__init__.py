@@ -1,0 +1,1 @@
+"""Vectors of compiling: bundle in, wave plan out."""

@@ -1,0 +1,1 @@
+"""Vectors of ledgers: valid, incomplete, and one mutation each."""

@@ -1,0 +1,36 @@
+"""The area `ledger`: run directories and bare ledgers that hold, that are not finished, and with one thing wrong."""
+
+from collections.abc import Iterator
+
+from vector_generator.forum_program import ForumProgram
+from vector_generator.ledgers import (
+    bases,
+    deterministic,
+    level1,
+    level2,
+    level3,
+    level4_plan,
+    level4_work,
+    level5,
+    runs,
+)
+from vector_generator.ledgers.case import Case
+from vector_generator.ledgers.checking import vectors_of
+from vector_generator.ledgers.row import cases_of
+from vector_generator.vector import Vector
+
+AREA = "ledger"
+
+
+def vectors(forum: ForumProgram) -> Iterator[Vector]:
+    yield from vectors_of(AREA, [*cases(), *deterministic.cases(forum)], forum)
+
+
+def cases() -> Iterator[Case]:
+    """All that are written by hand, those that hold first."""
+    known = {base.name: base for base in [*bases.bases(), *runs.bases()]}
+    yield from (base.case() for base in known.values())
+    for level in (level1, level2, level3):
+        yield from level.cases(known)
+    yield from cases_of((*level4_plan.ROWS, *level4_work.ROWS), known)
+    yield from level5.cases(known)

@@ -1,0 +1,279 @@
+"""Ledgers of no plan that hold: what lines, chains, bodies, seals and redactions may look like."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from vector_generator.ledgers.case import Base
+from vector_generator.ledgers.edits import body, facts
+from vector_generator.ledgers.story import Story
+from vector_generator.ledgers.writer import (
+    SALT,
+    Body,
+    Telling,
+    archive_of,
+    checkpoint_of,
+    ledger_of,
+    lines_of,
+    members_of,
+)
+from vector_generator.requirements import SPECIFICATION
+
+ONE, TWO = Body(b"one"), Body(b"two")
+THREE = Body(b"three", salt=SALT)
+TORN = b'{"actor":"run'
+EXAMPLE_ARCHIVE = "1cb67c37c007fdc298f436eb416e170ea8f5c5a1946af02bc00ca697307bed55"
+MAX_LINE = 65_535
+
+
+def worked_example() -> Telling:
+    """That of docs/spec/ledger.md; what this writer makes of it must be what the page shows."""
+    page = (SPECIFICATION / "ledger.md").read_text(encoding="utf-8")
+    found = re.search(r"```jsonl\n(.*?)```", page, re.DOTALL)
+    shown = found.group(1).encode() if found else b""
+    entries = [json.loads(line) for line in shown.splitlines()]
+    three = Body(b"three\n")
+    telling = Telling(tuple(_unchained(entry) for entry in entries), {three.digest: three})
+    archive = archive_of(members_of(telling))
+    if ledger_of(lines_of(telling)) != shown or hashlib.sha256(archive).hexdigest() != EXAMPLE_ARCHIVE:
+        raise ValueError("the worked example of ledger.md is not what it says")
+    return telling
+
+
+def _unchained(entry: dict[str, Any]) -> dict[str, Any]:
+    data = {key: value for key, value in entry["data"].items() if key != "root"}
+    return {key: value for key, value in {**entry, "data": data}.items() if key != "prev"}
+
+
+def notes() -> Telling:
+    """0 run.opened, 1 x-note with two bodies, 2 x-note with a salted one, 3 run.sealed."""
+    story = Story()
+    first = story.add("x-note", {"count": 2}, [0], {"first": ONE, "second": TWO})
+    story.add("x-note", {"count": 3}, [0, first], {"third": THREE})
+    return story.seal()
+
+
+def named_twice() -> Telling:
+    """0 run.opened, 1 x-note, 2 x-note with the same bodies, 3 run.sealed."""
+    story = Story()
+    story.add("x-note", bodies={"plain": ONE, "salted": THREE})
+    story.add("x-note", bodies={"plain": ONE, "salted": THREE})
+    return story.seal()
+
+
+def redacted_later() -> Telling:
+    """0 run.opened, 1 x-note with two bodies, 2 run.sealed, 3 body.redacted, 4 run.sealed."""
+    story = Story()
+    story.add("x-note", bodies={"first": ONE, "second": TWO})
+    story.seal()
+    story.redact(ONE.digest, "first", 1)
+    return story.seal()
+
+
+def redacted_salted() -> Telling:
+    """0 run.opened, 1 x-note with a salted body, 2 body.redacted, 3 run.sealed."""
+    story = Story()
+    story.add("x-note", bodies={"third": THREE})
+    story.redact(THREE.digest, "third", 1)
+    return story.seal()
+
+
+def sealed_again() -> Telling:
+    """0 run.opened, 1 run.sealed, 2 x-note, 3 run.sealed."""
+    story = Story()
+    story.seal()
+    story.add("x-note")
+    return story.seal()
+
+
+def repaired() -> Telling:
+    """0 run.opened, 1 x-note, 2 run.repaired, 3 run.sealed."""
+    story = Story()
+    story.add("x-note", bodies={"first": ONE})
+    digest = hashlib.sha256(TORN).hexdigest()
+    story.add("run.repaired", {"torn": [{"file": "ledger.jsonl", "bytes": len(TORN), "digest": digest}]})
+    return story.seal()
+
+
+def imported() -> Telling:
+    """0 run.opened, with where its entries come from, 1 x-note, 2 run.sealed."""
+    read = {"name": "entries.jsonl", "bytes": len(TORN), "digest": hashlib.sha256(TORN).hexdigest()}
+    source = {"format": "forum-engine", "files": [read], "records": 1, "check": "ok"}
+    telling = facts(0, mode="imported", imported=source).make(_noted({"record": 0}))
+    return body(0, "notice", Body(b"from records of another program")).make(telling)
+
+
+def _noted(data: dict[str, Any], **members: Any) -> Telling:
+    story = Story()
+    story.add("x-note", data, **members)
+    return story.seal()
+
+
+def longest_line() -> Telling:
+    """The line of entry 1 has 65,535 bytes."""
+    short = len(lines_of(_noted({"text": ""}))[1])
+    return _noted({"text": "x" * (MAX_LINE - short)})
+
+
+def deepest_line() -> Telling:
+    """The entry, its data, and 62 lists."""
+    nested: Any = []
+    for _ in range(61):
+        nested = [nested]
+    return _noted({"nested": nested})
+
+
+def paddings() -> Telling:
+    story = Story()
+    for size in (0, 1, 511, 512, 513):
+        story.add("x-note", {"size": size}, bodies={"kept": Body(b"k" * size, "application/octet-stream")})
+    return story.seal()
+
+
+def of_the_lines() -> Iterator[Base]:
+    lines = ("LEDGER-LINE-001", "LEDGER-LINE-003", "LEDGER-LINE-005", "LEDGER-ENTRY-001")
+    yield Base(
+        "worked-example",
+        "the worked example of ledger.md: three entries of no plan, one body, a seal",
+        (*lines, "LEDGER-LINE-006", "LEDGER-CHAIN-001", "LEDGER-TREE-001", "LEDGER-TAR-001", "LEDGER-DIR-001",
+         "LEDGER-BODY-001", "LEDGER-SEAL-001", "LEDGER-KIND-001", "LEDGER-VERIFY-001"),
+        worked_example(),
+        level=1,
+    )  # fmt: skip
+    text = '\u2028\u2029\u0085\r\n\u0000"\\/\x7f\u20ac\U0001f600'
+    yield Base(
+        "characters-that-end-no-line",
+        "line separators, CR, NUL and characters beyond the BMP stand in strings and keys, in their one form",
+        lines,
+        _noted({"text": text, "\u20ac": 1, "\U0001f600": 2, "\ufb33": 3}),
+        level=1,
+    )
+    yield Base(
+        "integers-at-the-limits",
+        "the largest and the smallest integer, and zero",
+        ("LEDGER-LINE-004", "LEDGER-LINE-005"),
+        _noted({"largest": 2**53 - 1, "smallest": -(2**53) + 1, "zero": 0}),
+        level=1,
+    )
+
+
+def of_entries() -> Iterator[Base]:
+    yield Base(
+        "imported",
+        "a ledger that was made from records of another program says so, and is of no plan",
+        ("LEDGER-KIND-001",),
+        imported(),
+        level=1,
+    )
+    yield Base(
+        "longest-line", "a line of 65,535 bytes, its LF not counted", ("LEDGER-LINE-002",), longest_line(), level=1
+    )
+    yield Base(
+        "deepest-line", "lists nested as deep as a line may be: 64, the entry counted", ("LEDGER-LINE-003",),
+        deepest_line(), level=1,
+    )  # fmt: skip
+    yield Base(
+        "any-data-in-an-own-entry",
+        "an x- entry by a person, with data and bodies of its own, and the same time as the entry before",
+        ("LEDGER-ENTRY-002", "LEDGER-ENTRY-003", "LEDGER-ENTRY-005"),
+        _noted(
+            {"flag": True, "none": None, "list": [1, "two", {}]}, causes=[0], bodies={"own_name_1": ONE},
+            actor="person:ada", at="2026-11-15T09:00:00.000000Z",
+        ),
+        level=1,
+    )  # fmt: skip
+
+
+def of_bodies() -> Iterator[Base]:
+    yield Base(
+        "notes",
+        "two entries of no plan with three bodies, one of them salted, and a seal",
+        ("LEDGER-CHAIN-001", "LEDGER-CHAIN-002", "LEDGER-ENTRY-003", "LEDGER-ENTRY-004", "LEDGER-ENTRY-005",
+         "LEDGER-TAR-001", "LEDGER-TAR-002", "LEDGER-BODY-001", "LEDGER-BODY-002", "LEDGER-VERIFY-002",
+         "LEDGER-VERIFY-003"),
+        notes(),
+        level=2,
+    )  # fmt: skip
+    yield Base(
+        "named-twice",
+        "two entries name the same bodies: each has one member, with the same size and salt",
+        ("LEDGER-BODY-003", "LEDGER-TAR-002"),
+        named_twice(),
+        level=3,
+    )
+    yield Base(
+        "bodies-of-all-paddings",
+        "bodies of 0, 1, 511, 512 and 513 bytes: the padding goes up to the next multiple of 512",
+        ("LEDGER-TAR-001", "LEDGER-BODY-001"),
+        paddings(),
+        level=3,
+    )
+    yield Base(
+        "other-files-beside",
+        "what else stands in a run directory is not looked at, nor names in outputs/ that begin with a dot",
+        ("LEDGER-DIR-001", "LEDGER-DIR-002"),
+        notes(),
+        {"notes.md": b"# Notes\n", "outputs/.keep": b""},
+        level=3,
+    )
+
+
+def of_redactions() -> Iterator[Base]:
+    yield Base(
+        "redacted-after-the-seal",
+        "a body is redacted, its member holds zeros, and the ledger is sealed again",
+        ("LEDGER-REDACT-001", "LEDGER-REDACT-002", "LEDGER-TAR-002", "LEDGER-CHAIN-003", "LEDGER-SEAL-002"),
+        redacted_later(),
+        level=3,
+    )
+    yield Base(
+        "redacted-salted-body",
+        "a salted body is redacted before the seal: as many zeros as it had bytes with its salt",
+        ("LEDGER-REDACT-001", "LEDGER-REDACT-002", "LEDGER-BODY-002"),
+        redacted_salted(),
+        level=3,
+    )
+
+
+def of_seals() -> Iterator[Base]:
+    yield Base(
+        "note-after-the-seal",
+        "an x- entry follows the seal, and then a further seal with a root of its own",
+        ("LEDGER-CHAIN-003", "LEDGER-SEAL-001", "LEDGER-SEAL-002"),
+        sealed_again(),
+        level=5,
+    )
+    yield Base(
+        "repaired",
+        "a torn tail was set aside, and an entry says so",
+        ("LEDGER-TORN-001", "LEDGER-TORN-002", "LEDGER-DIR-001"),
+        repaired(),
+        {f"torn/ledger.jsonl.{hashlib.sha256(TORN).hexdigest()}": TORN},
+        level=5,
+    )
+    yield Base(
+        "with-its-checkpoint",
+        "the directory has the checkpoint of all its entries",
+        ("LEDGER-CHECKPOINT-001", "LEDGER-CHECKPOINT-003"),
+        notes(),
+        {"checkpoint": checkpoint_of(lines_of(notes()))},
+        level=5,
+    )
+    yield Base(
+        "with-an-earlier-checkpoint",
+        "the directory has the checkpoint of its first two entries: the ledger has only grown since",
+        ("LEDGER-CHECKPOINT-003",),
+        notes(),
+        {"checkpoint": checkpoint_of(lines_of(notes()), 2)},
+        level=5,
+    )
+
+
+def bases() -> Iterator[Base]:
+    yield from of_the_lines()
+    yield from of_entries()
+    yield from of_bodies()
+    yield from of_redactions()
+    yield from of_seals()

@@ -1,0 +1,106 @@
+"""A case of the area `ledger` before it is a vector: the files, and what is said of them by hand."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from vector_generator.ledgers.writer import Files, Telling, directory_of
+
+LEVELS = (1, 2, 3, 4, 5)
+INCOMPLETE = frozenset({"L310", "L501", "L502", "L503"})
+
+Found = tuple[tuple[str, int | None], ...]
+"""Findings: code and seq of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """`files` are those of the vector's folder. `given` are further members of the request."""
+
+    name: str
+    title: str
+    requirements: tuple[str, ...]
+    level: int
+    files: Files
+    found: Found = ()
+    not_checked: frozenset[int] = frozenset()
+    """Levels that cannot be checked, though levels 1 and 2 hold."""
+    given: Mapping[str, Any] = field(default_factory=dict)
+    derived_from: str | None = None
+    mutation: str | None = None
+
+    @property
+    def is_bare(self) -> bool:
+        return "ledger.jsonl" in self.files
+
+    @property
+    def request(self) -> dict[str, Any]:
+        """A bare ledger is not asked for the levels that need a run directory: that would be an error of usage."""
+        levels = [level for level in LEVELS if not (self.is_bare and level in (3, 4))]
+        return {"input": "ledger.jsonl" if self.is_bare else "run", "levels": levels, **self.given}
+
+    def expected(self) -> dict[str, Any]:
+        """The answer that follows from the findings (LEDGER-VERIFY-001 to 003)."""
+        codes = sorted({code for code, _ in self.found})
+        return {
+            "verdict": verdict_of(codes),
+            "codes": codes,
+            "first_bad_seq": first_of(self.found),
+            "levels": {str(level): self._level(level) for level in LEVELS},
+        }
+
+    def _level(self, level: int) -> dict[str, Any]:
+        found = [finding for finding in self.found if int(finding[0][1]) == level]
+        codes = sorted({code for code, _ in found})
+        return {"status": self._status(level, codes), "codes": codes, "first_bad_seq": first_of(found)}
+
+    def _status(self, level: int, codes: Sequence[str]) -> str:
+        is_held_up = level > 2 and any(code[1] in "12" for code, _ in self.found)
+        if is_held_up or level in self.not_checked:
+            return "not checked"
+        if set(codes) - INCOMPLETE:
+            return "fail"
+        return "incomplete" if codes else "ok"
+
+
+def verdict_of(codes: Sequence[str]) -> str:
+    if set(codes) - INCOMPLETE:
+        return "invalid"
+    return "incomplete" if codes else "valid"
+
+
+def first_of(found: Sequence[tuple[str, int | None]]) -> int | None:
+    return min((seq for _, seq in found if seq is not None), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """A ledger that holds, and what stands beside it in its run directory."""
+
+    name: str
+    title: str
+    requirements: tuple[str, ...]
+    telling: Telling
+    beside: Files = field(default_factory=dict)
+    level: int = 4
+
+    @property
+    def not_checked(self) -> frozenset[int]:
+        """Level 4 needs a wave plan that can be read."""
+        opened = self.telling.entries[0] if self.telling.entries else {"bodies": {}}
+        plan = opened["bodies"].get("wave_plan")
+        return frozenset() if plan and plan["digest"] not in self.telling.redacted else frozenset({4})
+
+    def files(self) -> Files:
+        """The run directory."""
+        return {**directory_of(self.telling), **self.beside}
+
+    def case(self) -> Case:
+        return Case(
+            self.name, self.title, self.requirements, self.level, in_run(self.files()), not_checked=self.not_checked
+        )
+
+
+def in_run(files: Files) -> Files:
+    """The files of a run directory as those of a vector's folder."""
+    return {f"run/{name}": content for name, content in files.items()}

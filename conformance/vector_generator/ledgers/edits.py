@@ -1,0 +1,230 @@
+"""Single changes to what a ledger tells; chain, seals, archive and copies are made anew from the result."""
+
+import copy
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from vector_generator.ledgers.story import Plan, digest_of, finished
+from vector_generator.ledgers.writer import RUN, Body, Entry, Telling, as_json, canonical
+
+_INSERTED = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """`words` say of a telling what is changed in it."""
+
+    words: Callable[[Telling], str]
+    make: Callable[[Telling], Telling]
+
+
+def _named(telling: Telling, seq: int) -> str:
+    return f"entry {seq} (`{telling.entries[seq]['kind']}`)"
+
+
+def _with(telling: Telling, entries: Sequence[Entry], *bodies: Body) -> Telling:
+    return replace(telling, entries=tuple(entries), bodies={**telling.bodies, **{body.digest: body for body in bodies}})
+
+
+def _replaced(telling: Telling, seq: int, entry: Entry, *bodies: Body) -> Telling:
+    return _with(telling, [*telling.entries[:seq], entry, *telling.entries[seq + 1 :]], *bodies)
+
+
+def members(seq: int, /, **values: Any) -> Edit:
+    """Members of the entry itself are others."""
+
+    def words(telling: Telling) -> str:
+        return f"of {_named(telling, seq)}: {_told(values)}"
+
+    return Edit(words, lambda telling: _replaced(telling, seq, {**telling.entries[seq], **values}))
+
+
+def facts(seq: int, /, **values: Any) -> Edit:
+    """Members of the entry's data are others; None takes one away."""
+
+    def words(telling: Telling) -> str:
+        return f"in the data of {_named(telling, seq)}: {_told(values)}"
+
+    def make(telling: Telling) -> Telling:
+        entry = telling.entries[seq]
+        data = {name: value for name, value in {**entry["data"], **values}.items() if value is not None}
+        return _replaced(telling, seq, {**entry, "data": data})
+
+    return Edit(words, make)
+
+
+def _told(values: Mapping[str, Any]) -> str:
+    return ", ".join(
+        f"`{name}` is gone" if value is None else f"`{name}` is {json.dumps(value)}" for name, value in values.items()
+    )
+
+
+def body(seq: int, name: str, given: Body | None) -> Edit:
+    """A body of an entry is another, or gone."""
+
+    def words(telling: Telling) -> str:
+        return f"the body `{name}` of {_named(telling, seq)} is {'gone' if given is None else _shown(given)}"
+
+    def make(telling: Telling) -> Telling:
+        entry = telling.entries[seq]
+        rest = {key: value for key, value in entry["bodies"].items() if key != name}
+        if given is None:
+            return _replaced(telling, seq, {**entry, "bodies": rest})
+        return _replaced(telling, seq, {**entry, "bodies": {**rest, name: given.named}}, given)
+
+    return Edit(words, make)
+
+
+def _shown(given: Body) -> str:
+    text = given.content.decode("ascii", "backslashreplace")
+    return f"`{text if len(text) <= 40 else text[:37] + '...'}`" + (", salted" if given.salt else "")
+
+
+def naming(seq: int, name: str, **values: Any) -> Edit:
+    """What an entry says of a body is another; the body stays. None takes a member away."""
+
+    def words(telling: Telling) -> str:
+        return f"of the body `{name}` of {_named(telling, seq)}: {_told(values)}"
+
+    def make(telling: Telling) -> Telling:
+        entry = telling.entries[seq]
+        named = {**entry["bodies"][name], **values}
+        kept = {key: value for key, value in named.items() if value is not None}
+        return _replaced(telling, seq, {**entry, "bodies": {**entry["bodies"], name: kept}})
+
+    return Edit(words, make)
+
+
+def drop(seq: int) -> Edit:
+    def make(telling: Telling) -> Telling:
+        entries = [
+            {**entry, "causes": [cause for cause in entry["causes"] if cause != seq]}
+            for place, entry in enumerate(telling.entries)
+            if place != seq
+        ]
+        return renumbered(_with(telling, entries))
+
+    return Edit(lambda telling: f"{_named(telling, seq)} is gone", make)
+
+
+def cut(size: int) -> Edit:
+    """Only the first entries, as a writer would have left them that came no further."""
+    return Edit(
+        lambda telling: f"the entries from {_named(telling, size)} on were never written",
+        lambda telling: replace(telling, entries=telling.entries[:size]),
+    )
+
+
+def insert(
+    before: int,
+    kind: str,
+    data: Mapping[str, Any],
+    causes: Sequence[int] = (),
+    bodies: Mapping[str, Body] | None = None,
+) -> Edit:
+    """A further entry; its causes are numbered as they were before."""
+
+    def words(telling: Telling) -> str:
+        about = ", ".join(f"`{name}` {json.dumps(data[name])}" for name in data if name in _TELLING)
+        place = f"before {_named(telling, before)}" if before < len(telling.entries) else "at the end"
+        return f"a further `{kind}`{' with ' + about if about else ''} stands {place}"
+
+    def make(telling: Telling) -> Telling:
+        given = bodies or {}
+        entry = {
+            "v": 1, "run": RUN, "seq": _INSERTED, "at": telling.entries[before - 1]["at"], "actor": "runner",
+            "kind": kind, "causes": list(causes), "data": dict(data),
+            "bodies": {name: of.named for name, of in given.items()},
+        }  # fmt: skip
+        entries = [*telling.entries[:before], entry, *telling.entries[before:]]
+        return renumbered(_with(telling, entries, *given.values()))
+
+    return Edit(words, make)
+
+
+_TELLING = ("task", "attempt", "check", "verdict", "state", "reason", "as", "wave", "output", "from", "to", "agent")
+
+
+def again(seq: int, before: int, **values: Any) -> Edit:
+    """An entry stands a second time, with other facts if they are given."""
+
+    def words(telling: Telling) -> str:
+        after = f", with {_told(values)}" if values else ""
+        return f"{_named(telling, seq)} stands a second time, before {_named(telling, before)}{after}"
+
+    def make(telling: Telling) -> Telling:
+        entry = telling.entries[seq]
+        data = {**entry["data"], **values}
+        entry = {**entry, "seq": _INSERTED, "at": telling.entries[before - 1]["at"], "data": data}
+        return renumbered(_with(telling, [*telling.entries[:before], entry, *telling.entries[before:]]))
+
+    return Edit(words, make)
+
+
+def move(seq: int, before: int) -> Edit:
+    """To an earlier place; a cause that is then later is left out."""
+
+    def make(telling: Telling) -> Telling:
+        entry = telling.entries[seq]
+        causes = [cause for cause in entry["causes"] if cause < before]
+        moved = {**entry, "at": telling.entries[before - 1]["at"], "causes": causes}
+        rest = [other for place, other in enumerate(telling.entries) if place != seq]
+        return renumbered(_with(telling, [*rest[:before], moved, *rest[before:]]))
+
+    return Edit(lambda telling: f"{_named(telling, seq)} stands before {_named(telling, before)}", make)
+
+
+def renumbered(telling: Telling) -> Telling:
+    """With the seqs of their places, and causes that follow them."""
+    places = {entry["seq"]: place for place, entry in enumerate(telling.entries)}
+    entries = [
+        {**entry, "seq": place, "causes": sorted({places.get(cause, cause) for cause in entry["causes"]})}
+        for place, entry in enumerate(telling.entries)
+    ]
+    return replace(telling, entries=tuple(entries))
+
+
+def plan(words: str, change: Callable[[Plan], object]) -> Edit:
+    """The wave plan is another, with a digest of its own, which the first entry names."""
+
+    def make(telling: Telling) -> Telling:
+        opened = telling.entries[0]
+        document = copy.deepcopy(json.loads(telling.bodies[opened["bodies"]["wave_plan"]["digest"]].content))
+        change(document)
+        document = finished(document)
+        data = {**opened["data"], "wave_plan": document["digest"], "bundle": digest_of(document["bundle"])}
+        whole = as_json(document)
+        return _replaced(telling, 0, {**opened, "data": data, "bodies": {"wave_plan": whole.named}}, whole)
+
+    return Edit(lambda _: f"in the wave plan {words}", make)
+
+
+def plan_bytes(words: str, change: Callable[[bytes], bytes]) -> Edit:
+    """The wave plan's body is another, and the first entry names the plan's digest as before."""
+
+    def make(telling: Telling) -> Telling:
+        opened = telling.entries[0]
+        whole = Body(change(telling.bodies[opened["bodies"]["wave_plan"]["digest"]].content), "application/json")
+        return _replaced(telling, 0, {**opened, "bodies": {"wave_plan": whole.named}}, whole)
+
+    return Edit(lambda _: words, make)
+
+
+def both(first: Edit, *further: Edit) -> Edit:
+    """Changes that are one: neither could stand without the other."""
+
+    def make(telling: Telling) -> Telling:
+        for edit in (first, *further):
+            telling = edit.make(telling)
+        return telling
+
+    return Edit(first.words, make)
+
+
+def renamed(document: bytes) -> bytes:
+    """The wave plan under another name, its digest kept."""
+    found = json.loads(document)
+    found["metadata"]["name"] = "other"
+    return canonical(found)

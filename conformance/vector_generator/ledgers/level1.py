@@ -1,0 +1,203 @@
+"""Lines that are not what LEDGER-LINE and LEDGER-ENTRY ask for, in a chain that is right: only level 1 objects."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from vector_generator.ledgers.bases import MAX_LINE
+from vector_generator.ledgers.case import Base, Case, in_run
+from vector_generator.ledgers.edits import body, both, facts, members, naming
+from vector_generator.ledgers.row import Row, cases_of
+from vector_generator.ledgers.writer import Body, Entry, Form, canonical, directory_of
+
+CHANGED = 1
+"""The entry of `notes` whose line is written in another way: an `x-note`."""
+
+
+def _after(text: bytes) -> Form:
+    return lambda entry: canonical(entry) + text
+
+
+def _before(text: bytes) -> Form:
+    return lambda entry: text + canonical(entry)
+
+
+def _always(text: bytes) -> Form:
+    return lambda _: text
+
+
+def _count(text: bytes) -> Form:
+    """The fact `count` of the note, which is 2, written in another way."""
+    return lambda entry: canonical(entry).replace(b'"count":2', b'"count":' + text, 1)
+
+
+def _actor(text: bytes) -> Form:
+    return lambda entry: canonical(entry).replace(b'"runner"', b'"person:' + text + b'"', 1)
+
+
+def _data(text: bytes) -> Form:
+    return lambda entry: canonical(entry).replace(b'"data":{"count":2}', b'"data":' + text, 1)
+
+
+def _spaced(entry: Entry) -> bytes:
+    return json.dumps(entry, sort_keys=True).encode()
+
+
+def _turned(entry: Entry) -> bytes:
+    written = (canonical(key) + b":" + canonical(value) for key, value in sorted(entry.items(), reverse=True))
+    return b"{" + b",".join(written) + b"}"
+
+
+def _key_twice(entry: Entry) -> bytes:
+    return b'{"actor":"runner",' + canonical(entry)[1:]
+
+
+def _surrogate_hidden(entry: Entry) -> bytes:
+    """The key is given twice, and the value that is overridden holds what no string may hold."""
+    return b'{"actor":"\\ud800",' + canonical(entry)[1:]
+
+
+def _too_long(entry: Entry) -> bytes:
+    short = {**entry, "data": {"text": ""}}
+    return canonical({**entry, "data": {"text": "x" * (MAX_LINE + 1 - len(canonical(short)))}})
+
+
+def _too_deep(entry: Entry) -> bytes:
+    return _data(b'{"nested":' + b"[" * 63 + b"]" * 63 + b"}")(entry)
+
+
+FORMS: Mapping[str, tuple[str, str, str, str, Form]] = {
+    "line-too-long": ("002", "L101", "a line of 65,536 bytes", "the line has one byte more than it may", _too_long),
+    "line-of-nothing": ("003", "L102", "an empty line", "the line is empty", _always(b"")),
+    "line-of-null": ("003", "L102", "a line that holds no object", "the line is `null`", _always(b"null")),
+    "line-in-a-list": ("003", "L102", "a line that holds a list", "the line is in brackets",
+                       lambda entry: b"[" + canonical(entry) + b"]"),
+    "line-with-two-objects": ("003", "L102", "a line with two objects", "the line stands twice, without a line feed",
+                              lambda entry: canonical(entry) * 2),
+    "line-with-a-comma-at-its-end": ("003", "L102", "a line with more than an object", "a comma follows", _after(b",")),
+    "line-with-a-nul": ("003", "L102", "a line with a NUL after its object", "a NUL follows", _after(b"\0")),
+    "line-with-a-byte-order-mark": ("003", "L102", "a line with a byte order mark", "a byte order mark stands before",
+                                    _before(b"\xef\xbb\xbf")),
+    "line-with-a-no-break-space": ("003", "L102", "a line with white space that JSON does not have",
+                                   "a no-break space follows", _after("\u00a0".encode())),
+    "line-with-a-line-separator": ("003 001", "L102", "a line with U+2028 after its object, which ends no line",
+                                   "U+2028 follows", _after("\u2028".encode())),
+    "line-with-bad-bytes": ("003", "L102", "a line that is not UTF-8", "the byte 0xff stands in the actor",
+                            _actor(b"\xff")),
+    "line-with-an-overlong-character": ("003", "L102", "a line with a character in more bytes than it needs",
+                                        "an `a` in two bytes stands in the actor", _actor(b"\xc1\xa1")),
+    "line-with-a-raw-surrogate": ("003", "L102", "a line with the bytes of a surrogate",
+                                  "U+D800 in three bytes stands in the actor", _actor(b"\xed\xa0\x80")),
+    "line-with-an-escaped-surrogate": ("003", "L102", "a line with an escaped lone surrogate",
+                                       "`\\ud800` stands in the actor", _actor(b"\\ud800")),
+    "line-with-a-surrogate-in-a-key": ("003", "L102", "a line with a lone surrogate in a key",
+                                       "a key of the data is `\\udc00`", _data(b'{"\\udc00":2}')),
+    "line-with-a-hidden-surrogate": ("003", "L102", "a lone surrogate under a key that is given again",
+                                     "`actor` is given twice, first with a lone surrogate", _surrogate_hidden),
+    "line-with-a-raw-control-character": ("003", "L102", "a line with a control character in a string",
+                                          "0x01 stands in the actor", _actor(b"\x01")),
+    "line-too-deep": ("003", "L102", "lists nested 65 deep, the entry counted", "the data holds 63 nested lists",
+                      _too_deep),
+    "line-with-a-leading-zero": ("003", "L102", "a number with a leading zero is no JSON", "`count` is 02",
+                                 _count(b"02")),
+    "line-with-not-a-number": ("003", "L102", "NaN is no JSON", "`count` is NaN", _count(b"NaN")),
+    "line-with-a-fraction": ("004", "L103", "a number with a fraction", "`count` is 2.0", _count(b"2.0")),
+    "line-with-an-exponent": ("004", "L103", "a number with an exponent", "`count` is 2e0", _count(b"2e0")),
+    "line-with-too-large-an-integer": ("004", "L103", "an integer beyond the largest", "`count` is 2^53",
+                                       _count(b"9007199254740992")),
+    "line-with-too-small-an-integer": ("004", "L103", "an integer beyond the smallest", "`count` is -2^53",
+                                       _count(b"-9007199254740992")),
+    "line-with-a-number-beyond-doubles": ("004", "L103", "a number beyond all doubles", "`count` is 1e400",
+                                          _count(b"1e400")),
+    "line-with-spaces": ("005", "L104", "a line with spaces", "spaces follow commas and colons", _spaced),
+    "line-with-a-tab-before": ("005", "L104", "a line with white space before it", "a tab stands before",
+                               _before(b"\t")),
+    "line-with-a-carriage-return": ("005 001", "L104", "a line with CR before its LF", "a CR follows", _after(b"\r")),
+    "line-with-keys-in-another-order": ("005", "L104", "a line with its keys in another order",
+                                        "the keys are turned round", _turned),
+    "line-with-keys-in-order-of-code-points": (
+        "005", "L104", "keys are ordered by UTF-16 code units, not by code points",
+        "the data has the keys U+FB33 and U+1F600 in that order", _data('{"\ufb33":1,"\U0001f600":2}'.encode())),
+    "line-with-needless-escapes": ("005", "L104", "a line with an escape that is not needed",
+                                   "the actor begins with `\\u0072`",
+                                   lambda entry: canonical(entry).replace(b'"runner"', b'"\\u0072unner"', 1)),
+    "line-with-an-escaped-slash": ("005", "L104", "a line with an escaped slash", "the actor holds `\\/`",
+                                   _actor(b"\\/")),
+    "line-with-a-negative-zero": ("005", "L104", "a negative zero", "`count` is -0", _count(b"-0")),
+    "line-with-a-key-given-twice": ("005", "L104", "a key that is given twice", "`actor` is given twice", _key_twice),
+}  # fmt: skip
+
+
+def _schema(name: str, title: str, edit: Any, rules: str = "ENTRY-001", code: str = "L105", seq: int = 1) -> Row:
+    return Row(name, "one-task" if rules == "KIND-001" else "notes", rules, code, seq, title, edit)
+
+
+ENTRIES = (
+    _schema("entry-of-another-version", "the version is 2", members(1, v=2)),
+    _schema("entry-with-a-further-member", "an entry has a member that it may not have", members(1, note="x")),
+    _schema("entry-with-a-malformed-run", "the run's id is not a UUID of version 7",
+            members(1, run="01936b2e-4d10-4a3c-9f00-2b8e6c1d4e5f")),
+    _schema("entry-with-a-run-in-upper-case", "the run's id is in upper case",
+            members(1, run="01936B2E-4D10-7A3C-9F00-2B8E6C1D4E5F")),
+    _schema("entry-with-a-negative-seq", "a seq is negative", members(1, seq=-1)),
+    _schema("entry-with-a-time-to-the-second", "a time without microseconds", members(1, at="2026-11-15T09:00:01Z")),
+    _schema("entry-with-a-leap-second", "a time with 60 seconds", members(1, at="2026-11-15T09:00:60.000000Z")),
+    _schema("entry-with-an-offset", "a time that is not in UTC", members(1, at="2026-11-15T09:00:01.000000+01:00")),
+    _schema("entry-by-somebody", "an actor of a form that there is not", members(1, actor="somebody")),
+    _schema("entry-of-a-malformed-kind", "a kind in upper case", members(1, kind="X-note")),
+    _schema("entry-with-causes-in-a-string", "causes that are no list", members(1, causes="0")),
+    _schema("entry-with-a-list-of-data", "data that is no object", members(1, data=[])),
+    _schema("entry-with-a-malformed-body-name", "a body's name in upper case",
+            members(1, bodies={"First": Body(b"one").named})),
+    _schema("body-without-a-type", "a body without a type", naming(1, "first", type=None), "ENTRY-001 ENTRY-005"),
+    _schema("body-with-a-digest-in-upper-case", "a digest in upper case",
+            naming(1, "first", digest=Body(b"one").digest.upper()), "ENTRY-001 ENTRY-005"),
+    _schema("body-with-salted-false", "`salted` is there, and not true", naming(1, "first", salted=False),
+            "ENTRY-001 ENTRY-005"),
+    _schema("seal-without-its-totals", "a seal does not fit its kind", facts(3, totals=None), seq=3),
+    _schema("fact-that-its-kind-does-not-have", "a fact that its kind does not have", facts(0, mood="good"), seq=0),
+    _schema("body-that-its-kind-does-not-have", "a body that its kind does not have",
+            body(0, "other", Body(b"one")), seq=0),
+    _schema("opened-without-its-bundle", "a wave plan is named, and no bundle", facts(0, bundle=None), "KIND-001",
+            seq=0),
+    _schema("opened-without-its-wave-plan", "a wave plan is named, and its body is not there",
+            body(0, "wave_plan", None), "KIND-001", seq=0),
+    _schema("wave-plan-of-no-plan", "a wave plan's body is there, and no plan is named",
+            facts(0, wave_plan=None, bundle=None), "KIND-001", seq=0),
+    Row("finished-with-an-error-and-a-result", "one-task", "ENTRY-001", "L105", 2,
+        "an attempt ends with an error and an output",
+        facts(2, status="error", error="internal")),
+    Row("question-without-its-agent", "checked", "ENTRY-001", "L105", 6, "a check by an agent does not name it",
+        facts(6, agent=None)),
+    Row("imported-without-its-notice", "imported", "KIND-001", "L105", 0, "an imported ledger does not say so in words",
+        body(0, "notice", None)),
+    Row("imported-from-nothing", "imported", "KIND-001", "L105", 0, "an imported ledger does not say from what",
+        facts(0, imported=None)),
+    Row("imported-and-called-live", "imported", "KIND-001", "L105", 0, "an imported ledger is called live",
+        facts(0, mode="live")),
+    Row("fact-that-is-prose", "gated", "ENTRY-004", "L105", 2, "prose stands where a small fact belongs",
+        facts(2, reason="we wait for somebody to have a look at it")),
+    Row("passed-with-a-reason", "one-task", "ENTRY-001", "L105", 3, "a task that passed has a reason",
+        facts(3, reason="error")),
+    _schema("kind-that-is-not-known", "a kind that is not in the list", members(1, kind="task.paused"), "ENTRY-002",
+            "L106"),
+    _schema("kind-of-a-known-family", "a kind that is only like a known one",
+            both(members(2, kind="run.ended"), facts(2, count=None)), "ENTRY-002", "L106", 2),
+)  # fmt: skip
+
+
+def cases(bases: Mapping[str, Base]) -> Iterator[Case]:
+    notes = bases["notes"]
+    for name, (rules, code, title, words, form) in FORMS.items():
+        yield Case(
+            name=name,
+            title=title,
+            requirements=tuple(f"LEDGER-LINE-{rule}" for rule in rules.split()),
+            level=1,
+            files=in_run(directory_of(notes.telling, {CHANGED: form})),
+            found=((code, CHANGED),),
+            not_checked=notes.not_checked,
+            derived_from="ledger/notes",
+            mutation=f"of the line of entry {CHANGED}: {words}; the chain is written anew over the lines as found",
+        )
+    yield from cases_of(ENTRIES, bases)

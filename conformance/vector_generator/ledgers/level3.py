@@ -1,0 +1,297 @@
+"""What can be wrong with bodies (level 3): the archive, its members, redactions and copies."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from vector_generator.ledgers.bases import ONE, THREE
+from vector_generator.ledgers.case import Base, Case, Found, in_run
+from vector_generator.ledgers.edits import again, insert, move, naming
+from vector_generator.ledgers.row import Row, cases_of
+from vector_generator.ledgers.writer import (
+    END_OF_ARCHIVE,
+    OTHER_DIGEST,
+    Body,
+    Files,
+    Member,
+    archive_of,
+    header_of,
+    ledger_of,
+    lines_of,
+    members_of,
+    with_checksum,
+)
+
+EXTRA = Body(b"nobody asked for this")
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A change to the files of a run directory whose ledger stays as it is."""
+
+    name: str
+    base: str
+    rules: str
+    title: str
+    mutation: str
+    found: Found
+    change: Callable[[Base], Files]
+    not_checked: tuple[int, ...] = ()
+
+
+def _members(change: Callable[[Sequence[Member]], Sequence[Member]]) -> Callable[[Base], Files]:
+    return lambda base: {**base.files(), "bodies.tar": archive_of(change(members_of(base.telling)))}
+
+
+def _archive(change: Callable[[bytes], bytes]) -> Callable[[Base], Files]:
+    return lambda base: {**base.files(), "bodies.tar": change(base.files()["bodies.tar"])}
+
+
+def _file(name: str, content: bytes | None) -> Callable[[Base], Files]:
+    """Another file, or none."""
+
+    def change(base: Base) -> Files:
+        rest = {key: value for key, value in base.files().items() if key != name}
+        return rest if content is None else {**rest, name: content}
+
+    return change
+
+
+def _header(offset: int, text: bytes, *, is_summed: bool = True) -> Callable[[Base], Files]:
+    """Other bytes in the header of the first member, with a checksum that is right again."""
+
+    def change(archive: bytes) -> bytes:
+        block = archive[:offset] + text + archive[offset + len(text) : 512]
+        return (with_checksum(block) if is_summed else block) + archive[512:]
+
+    return _archive(change)
+
+
+def _field(name: str, title: str, offset: int, text: bytes) -> Changed:
+    return Changed(
+        f"archive-with-{name}", "notes", "TAR-001", title, f"in the header of the first member: {title}",
+        (("L301", None),), _header(offset, text),
+    )  # fmt: skip
+
+
+HEADERS = (
+    _field("another-mode", "the mode is 0600", 100, b"0000600\0"),
+    _field("another-owner", "the owner is 1000", 108, b"0001750\0"),
+    _field("another-group", "the group is 1000", 116, b"0001750\0"),
+    _field("a-size-in-spaces", "the size begins with spaces", 124, b"          3\0"),
+    _field("another-time", "the time is 1", 136, b"00000000001\0"),
+    _field("another-type", "the type is that of a link", 156, b"1"),
+    _field("a-type-of-old", "the type is a NUL, as before ustar", 156, b"\0"),
+    _field("a-link-name", "there is a link name", 157, b"x"),
+    _field("a-gnu-magic", "magic and version are those of GNU tar", 257, b"ustar  \0"),
+    _field("a-user-name", "there is a user name", 265, b"root\0"),
+    _field("a-group-name", "there is a group name", 297, b"root\0"),
+    _field("another-device", "the device numbers are empty", 329, bytes(16)),
+    _field("a-prefix", "there is a prefix", 345, b"x"),
+    _field("bytes-after-its-header", "the last of the header's bytes is not NUL", 511, b"\x01"),
+    Changed("archive-with-a-wrong-checksum", "notes", "TAR-001", "a header's checksum is not that of its bytes",
+            "the checksum of the first member is 0", (("L301", None),),
+            _header(148, b"000000\0 ", is_summed=False)),
+    Changed("archive-with-bytes-after-a-name", "notes", "TAR-001", "bytes stand after the NUL that ends a name",
+            "in the header of the first member the last byte of the name's field is `x`", (("L301", None),),
+            _header(99, b"x")),
+)  # fmt: skip
+
+
+def _zeroed(place: int) -> Callable[[Sequence[Member]], Sequence[Member]]:
+    def change(members: Sequence[Member]) -> Sequence[Member]:
+        name, content = members[place]
+        gone = (f"redacted/{name.partition('/')[2]}", bytes(len(content)))
+        return [*members[:place], gone, *members[place + 1 :]]
+
+    return change
+
+
+def _renamed(place: int, folder: str) -> Callable[[Sequence[Member]], Sequence[Member]]:
+    def change(members: Sequence[Member]) -> Sequence[Member]:
+        name, content = members[place]
+        return [*members[:place], (f"{folder}/{name.partition('/')[2]}", content), *members[place + 1 :]]
+
+    return change
+
+
+def _content(place: int, content: bytes) -> Callable[[Sequence[Member]], Sequence[Member]]:
+    return lambda members: [*members[:place], (members[place][0], content), *members[place + 1 :]]
+
+
+def _added(place: int, *extra: Member) -> Callable[[Sequence[Member]], Sequence[Member]]:
+    return lambda members: [*members[:place], *extra, *members[place:]]
+
+
+MEMBERS = (
+    Changed("archive-gone", "notes", "TAR-001 DIR-001", "there is no bodies.tar", "bodies.tar is gone",
+            (("L301", None),), _file("bodies.tar", None)),
+    Changed("archive-empty", "notes", "TAR-002", "bodies.tar is empty", "bodies.tar has no bytes",
+            (("L302", 1), ("L302", 2), ("L310", None)), _file("bodies.tar", b"")),
+    Changed("archive-cut-inside-a-member", "notes", "TAR-001", "bodies.tar ends inside a member that an entry names",
+            "bodies.tar is cut after 1,540 bytes", (("L301", None),), _archive(lambda archive: archive[:1540])),
+    Changed("archive-with-padding-that-is-not-zero", "notes", "TAR-001", "a member's padding is not all zeros",
+            "the last byte of the first member's padding is 1", (("L301", None),),
+            _archive(lambda archive: archive[:1023] + b"\x01" + archive[1024:])),
+    Changed("archive-with-an-extended-header", "notes", "TAR-001", "a member of pax stands before the first",
+            "a member of the type `x` stands before the first", (("L301", None),),
+            _archive(lambda archive: with_checksum(header_of("pax", 0)[:156] + b"x" + header_of("pax",
+                0)[157:]) + archive)),
+    Changed("member-missing", "notes", "TAR-002", "a digest that an entry names has no member",
+            "the second member is gone", (("L302", 1),), _members(lambda members: [members[0], members[2]])),
+    Changed("wave-plan-missing", "one-task", "TAR-002 VERIFY-001",
+            "the wave plan has no member, so level 4 is not checked",
+            "the first member is gone", (("L302", 0),), _members(lambda members: members[1:]), (4,)),
+    Changed("content-changed", "notes", "BODY-001", "a member's content does not have the digest of its name",
+            "the content of the first member is `One`", (("L303", 1),), _members(_content(0, b"One"))),
+    Changed("salt-changed", "notes", "BODY-002", "a salted member's salt is another",
+            "the first byte of the third member is 255", (("L303", 2),),
+            _members(_content(2, b"\xff" + (THREE.salt + THREE.content)[1:]))),
+    Changed("salt-missing", "notes", "BODY-002", "a salted member holds the bytes without the salt",
+            "the third member holds the body's bytes alone", (("L303", 2),), _members(_content(2, THREE.content))),
+    Changed("plain-body-in-salted", "notes", "TAR-002", "a plain body's member stands in salted/",
+            "the first member stands in salted/", (("L303", 1),), _members(_renamed(0, "salted"))),
+    Changed("salted-body-in-sha256", "notes", "TAR-002 BODY-002", "a salted body's member stands in sha256/",
+            "the third member stands in sha256/", (("L303", 2),), _members(_renamed(2, "sha256"))),
+    Changed("member-that-none-names", "notes", "TAR-002", "before a named member stands one that no entry names",
+            "a further member stands before the second", (("L304", None),), _members(_added(1, EXTRA.member))),
+    Changed("member-without-a-folder", "notes", "TAR-002", "before a named member stands one without a folder",
+            "a member `readme.txt` stands before the second", (("L304", None),),
+            _members(_added(1, ("readme.txt", b"x")))),
+    Changed("member-with-a-digest-in-upper-case", "notes", "TAR-002", "before a named member stands one in upper case",
+            "a second member of the first body, its digest in upper case, stands before the second", (("L304", None),),
+            _members(_added(1, (f"sha256/{ONE.digest.upper()}", ONE.content)))),
+    Changed("member-twice", "notes", "TAR-002", "a digest has two members", "the first member stands twice",
+            (("L305", None),), _members(_added(1, ONE.member))),
+    Changed("members-of-an-entry-swapped", "notes", "TAR-002",
+            "the bodies of one entry are not in the order of their names",
+            "the first and the second member have changed places", (("L305", 1),),
+            _members(lambda members: [members[1], members[0], members[2]])),
+    Changed("members-of-entries-swapped", "notes", "TAR-002", "members are not in the order in which entries name them",
+            "the third member stands first", (("L305", 2),),
+            _members(lambda members: [members[2], members[0], members[1]])),
+)  # fmt: skip
+
+REDACTIONS = (
+    Changed("redacted-and-still-there", "redacted-after-the-seal", "REDACT-001 REDACT-002",
+            "a body is recorded as redacted, and its member is whole", "the first member holds the body",
+            (("L306", 1),), lambda base: {**base.files(), "bodies.tar": archive_of(
+                [ONE.member, *members_of(base.telling)[1:]])}),
+    Changed("redacted-and-gone", "redacted-after-the-seal", "REDACT-002",
+            "a redacted body has no member: it is missing",
+            "the first member is gone", (("L302", 1),), _members(lambda members: members[1:])),
+    Changed("redacted-copy-still-there", "redacted-value", "REDACT-001 REDACT-002 DIR-002",
+            "a body is recorded as redacted, and a copy of it is still there", "outputs/notes.txt is there",
+            (("L306", 6),), _file("outputs/notes.txt", b"notes")),
+    Changed("redacted-without-an-entry", "notes", "REDACT-002", "a member is redacted, and no entry says so",
+            "the second member is zeros, in redacted/", (("L307", 1),), _members(_zeroed(1))),
+    Changed("redacted-in-name-alone", "redacted-after-the-seal", "REDACT-001 REDACT-002",
+            "a member is called redacted, and holds the body", "the first member holds the body, in redacted/",
+            (("L303", 1),), _members(_content(0, ONE.content))),
+    Changed("redacted-to-another-size", "redacted-after-the-seal", "REDACT-002",
+            "a redacted member has another size than its body had", "the first member has one zero more",
+            (("L303", 1),), _members(_content(0, bytes(4)))),
+    Changed("redacted-without-its-salt", "redacted-salted-body", "REDACT-002",
+            "a redacted salted body has as many zeros as the body had bytes without its salt",
+            "the first member has the size of the body alone", (("L303", 1),), _members(_content(0, bytes(5)))),
+    Changed("wave-plan-redacted-without-an-entry", "one-task", "REDACT-002 VERIFY-001",
+            "the wave plan is redacted, and no entry says so: level 4 is not checked",
+            "the first member is zeros, in redacted/", (("L307", 0),), _members(_zeroed(0)), (4,)),
+)  # fmt: skip
+
+COPIES = (
+    Changed("copy-of-another-answer", "answered", "DIR-002", "the copy of an answer has other bytes",
+            "a space follows in outputs/text.txt", (("L308", 8),), _file("outputs/text.txt", b"text ")),
+    Changed("copy-missing", "answered", "DIR-002", "the copy of an answer is missing", "outputs/json.json is gone",
+            (("L308", 4),), _file("outputs/json.json", None)),
+    Changed("copy-in-pretty-print", "answered", "DIR-002 KIND-004",
+            "the copy of an answer is the same value in another form",
+            "outputs/json.json has spaces", (("L308", 4),), _file("outputs/json.json", b'{"a": 1, "b": []}')),
+    Changed("copy-of-nothing", "answered", "DIR-002", "outputs/ holds a file that copies nothing",
+            "there is a file outputs/other.json", (("L308", None),), _file("outputs/other.json", b"0")),
+    Changed("copy-under-another-ending", "answered", "DIR-002", "the copy of an answer has the ending of another type",
+            "there is a file outputs/image.png beside outputs/image.bin", (("L308", None),),
+            _file("outputs/image.png", b"\x89PNG")),
+    Changed("copy-in-a-folder", "answered", "DIR-002", "outputs/ holds a folder",
+            "there is a file outputs/more/notes.txt",
+            (("L308", None),), _file("outputs/more/notes.txt", b"0")),
+    Changed("copy-of-another-wave-plan", "one-task", "DIR-002", "wave-plan.json is not the wave plan's body",
+            "wave-plan.json is `{}`", (("L308", 0),), _file("wave-plan.json", b"{}")),
+    Changed("wave-plan-copy-missing", "one-task", "DIR-002", "wave-plan.json is missing", "wave-plan.json is gone",
+            (("L308", 0),), _file("wave-plan.json", None)),
+)  # fmt: skip
+
+TAILS = (
+    Changed("archive-without-its-end", "notes", "TORN-001 TAR-001",
+            "a ledger is sealed, and the end of its archive is missing",
+            "the last 1,024 bytes of bodies.tar are gone", (("L310", None),),
+            _archive(lambda archive: archive[:-1024])),
+    Changed("archive-with-half-its-end", "notes", "TORN-001 TAR-001",
+            "the end of the archive is one block, and not two",
+            "the last 512 bytes of bodies.tar are gone", (("L310", None),), _archive(lambda archive: archive[:-512])),
+    Changed("archive-with-a-longer-end", "notes", "TORN-001 TAR-001", "zeros follow the end of the archive",
+            "512 zeros follow", (("L310", None),), _archive(lambda archive: archive + bytes(512))),
+    Changed("archive-followed-by-garbage", "notes", "TORN-001", "bytes follow the end of the archive",
+            "the byte 1 follows", (("L310", None),), _archive(lambda archive: archive + b"\x01")),
+    Changed("archive-with-a-body-of-no-entry", "notes", "TORN-001 TAR-002",
+            "a body was written for an entry that never came",
+            "a further member stands before the end", (("L310", None),), _members(_added(3, EXTRA.member))),
+    Changed("archive-with-a-torn-member", "notes", "TORN-001",
+            "half a member stands in place of the end of the archive",
+            "half a header stands in place of the end", (("L310", None),),
+            _archive(lambda archive: archive[: -len(END_OF_ARCHIVE)] + header_of(*_sized(EXTRA))[:300])),
+)  # fmt: skip
+
+
+def _sized(given: Body) -> tuple[str, int]:
+    return given.member[0], len(given.member[1])
+
+
+NAMINGS = (
+    Row("entry-gives-another-size", "notes", "ENTRY-005", "L303", 1, "an entry gives a body another size",
+        naming(1, "first", bytes=4)),
+    Row("salt-counted", "notes", "ENTRY-005 BODY-002", "L303", 2, "an entry counts the salt among the body's bytes",
+        naming(2, "third", bytes=37)),
+    Row("later-entry-gives-another-size", "named-twice", "BODY-003", "L303", 2,
+        "a later entry gives a body another size than the first", naming(2, "plain", bytes=4)),
+    Row("later-entry-denies-the-salt", "named-twice", "BODY-003", "L303", 2,
+        "a later entry does not say that a body is salted", naming(2, "salted", salted=None)),
+    Row("redaction-of-nothing", "redacted-after-the-seal", "REDACT-002", "L309", 4,
+        "a redaction of a digest that no entry names",
+        insert(4, "body.redacted", {"body": "first", "digest": OTHER_DIGEST}, [1], {"reason": Body(b"asked for")})),
+    Row("redacted-twice", "redacted-after-the-seal", "REDACT-002", "L309", 4, "a body is redacted twice", again(3, 4)),
+    Row("redacted-and-named-again", "redacted-after-the-seal", "REDACT-002", "L309", 4,
+        "an entry names a body that was redacted before", insert(4, "x-note", {}, [], {"again": ONE})),
+    Row("redaction-before-its-body", "redacted-salted-body", "REDACT-002", "L309", 1,
+        "a body is redacted before an entry names it", move(2, 1), (("L309", 2),)),
+)  # fmt: skip
+
+
+def _salt_denied(base: Base) -> Files:
+    """The entry that alone names a salted body does not say so; the archive stays."""
+    changed = naming(2, "third", salted=None).make(base.telling)
+    return {**base.files(), "ledger.jsonl": ledger_of(lines_of(changed))}
+
+
+DENIED = Changed(
+    "entry-denies-the-salt", "notes", "BODY-002 ENTRY-005", "an entry does not say that its body is salted",
+    "the body `third` of entry 2 has no `salted`; chain and seal are written anew", (("L303", 2),), _salt_denied,
+)  # fmt: skip
+
+CHANGES = (*HEADERS, *MEMBERS, *REDACTIONS, *COPIES, *TAILS, DENIED)
+
+
+def cases(bases: Mapping[str, Base]) -> Iterator[Case]:
+    for changed in CHANGES:
+        base = bases[changed.base]
+        yield Case(
+            name=changed.name,
+            title=changed.title,
+            requirements=tuple(f"LEDGER-{rule}" for rule in changed.rules.split()),
+            level=3,
+            files=in_run(changed.change(base)),
+            found=changed.found,
+            not_checked=base.not_checked | set(changed.not_checked),
+            derived_from=f"ledger/{base.name}",
+            mutation=changed.mutation,
+        )
+    yield from cases_of(NAMINGS, bases)

@@ -1,0 +1,359 @@
+"""What a ledger can break of LEDGER-REPLAY-010 to 018: attempts, checks, escalations, budgets, ends and values."""
+
+from typing import Any
+
+from vector_generator.ledgers.edits import Edit, again, body, both, drop, facts, insert, members, move, plan
+from vector_generator.ledgers.level4_plan import REUSED, started
+from vector_generator.ledgers.row import Row
+from vector_generator.ledgers.runs import RESERVED, TEXT
+from vector_generator.ledgers.story import (
+    CAPABLE,
+    CHEAP,
+    DONE,
+    NOTHING_RESERVED,
+    NOTHING_USED,
+    STATES,
+    data_edge,
+    retry,
+)
+from vector_generator.ledgers.writer import SALT, Body, as_json
+
+ERROR = {"status": "error", "error": "internal"}
+
+
+def _reuse(before: int, unit: str) -> Edit:
+    return insert(before, "task.reused", {"task": unit, **REUSED}, bodies={"output": DONE})
+
+
+def _escalation(before: int, causes: tuple[int, ...] = (), tier: str = "cheap", to: str = "capable") -> Edit:
+    return insert(before, "escalation.raised", {"task": "a", "from": tier, "to": to}, causes)
+
+
+def _limit(amount: str, value: int) -> Edit:
+    return plan(
+        f"the run's budget has {value} `{amount}`", lambda found: found["policy"]["budget"].update({amount: value})
+    )
+
+
+ATTEMPTS = (
+    Row("attempt-after-the-end", "one-task", "010", "L409", 4, "an attempt begins after the task has ended",
+        insert(4, "task.started", started("a", attempt=2), [2])),
+    Row("attempt-after-a-reuse", "reused", "010", "L409", 2, "an attempt begins, and a result was reused",
+        insert(2, "task.started", started("a"))),
+    Row("attempt-beside-an-open-one", "one-task", "010", "L409", 2, "an attempt begins while another is open",
+        insert(2, "task.started", started("a", attempt=2), [1])),
+    Row("attempt-after-a-result", "one-task", "010", "L409", 3, "an attempt begins, and the result holds already",
+        insert(3, "task.started", started("a", attempt=2), [2])),
+    Row("attempt-numbered-two", "one-task", "010 001 KIND-002", "L409", 1, "the first attempt has the number 2",
+        facts(1, attempt=2)),
+    Row("attempt-left-out", "tried-again", "010", "L409", 3, "the second attempt has the number 3",
+        facts(3, attempt=3)),
+    Row("nothing-was-delivered", "handed-over", "010", "L406", 4, "a task begins, and its value was not handed over",
+        drop(4)),
+    Row("no-item-was-delivered", "expanded", "010", "L406", 5, "an instance begins, and its item was not handed over",
+        drop(5)),
+    Row("gate-not-opened", "gated-in-time", "010", "L414", 1, "a task with a gate begins, and nobody was asked",
+        insert(1, "task.started", started("a"))),
+    Row("gate-not-decided", "gated", "010", "L414", 4, "a task begins before its gate was decided", drop(3)),
+    Row("gate-rejected", "gated", "010", "L414", 5, "a task begins, and its gate was rejected",
+        facts(3, decision="rejected")),
+    Row("attempt-by-another-agent", "one-task", "010", "L411", 1, "an attempt by another agent than the plan's",
+        facts(1, agent="critic")),
+    Row("attempt-by-another-tier", "one-task", "010", "L411", 1, "an attempt by another tier than the ladder's first",
+        facts(1, tier="capable")),
+    Row("attempt-by-another-adapter", "one-task", "010", "L411", 1, "an attempt by another adapter than the ladder's",
+        facts(1, adapter="large")),
+    Row("attempt-by-the-tier-before", "escalated", "010 013", "L411", 5,
+        "an attempt after an escalation is by the tier before", facts(5, **CHEAP)),
+    Row("attempt-without-a-route", "routed", "010 008", "L411", 1, "a task with a lane begins before it is routed",
+        drop(1)),
+    Row("attempt-by-another-than-routed", "routed", "010 008", "L411", 2,
+        "an attempt by another agent than the one routed",
+        facts(2, agent="critic")),
+    Row("one-attempt-too-many", "tried-again", "010", "L410", 3, "more attempts than the policy allows",
+        plan("the policy allows one attempt", lambda found: found["policy"].update(retry=retry(1)))),
+    Row("one-attempt-too-many-of-a-task", "tried-again", "010", "L410", 3, "more attempts than the task allows",
+        plan("the task allows one attempt", lambda found: found["tasks"]["a"].update(retry=retry(1)))),
+    Row("one-attempt-too-many-at-a-step", "gone-on-with", "010", "L410", 6,
+        "more attempts than allowed, of which one was lost and none cancelled",
+        facts(5, **ERROR)),
+    Row("calls-side-by-side", "side-by-side", "010", "L413", 2, "more calls are open than may be side by side",
+        plan("`max_parallel` is 1", lambda found: found["policy"].update(max_parallel=1))),
+    Row("attempt-without-its-delivery", "handed-over", "010", "L426", 5, "an attempt does not name the last delivery",
+        members(5, causes=[3])),
+    Row("attempt-without-its-decision", "gated", "010", "L426", 5, "an attempt does not name the decision at its gate",
+        members(5, causes=[1])),
+    Row("attempt-without-the-one-before", "tried-again", "010", "L426", 3,
+        "a second attempt does not name the entry that closed the first", members(3, causes=[1])),
+    Row("finished-without-a-start", "one-task", "011 KIND-002", "L408", 1, "an attempt is finished that did not begin",
+        drop(1)),
+    Row("another-attempt-finished", "one-task", "011", "L408", 2, "another attempt is finished than the open one",
+        facts(2, attempt=2)),
+    Row("finished-twice", "tried-again", "011", "L408", 3, "an attempt is finished twice", again(2, 3)),
+    Row("lost-after-it-finished", "tried-again", "011", "L408", 3, "an attempt is lost that was finished",
+        insert(3, "task.lost", {"task": "a", "attempt": 1}, [1])),
+    Row("finished-without-its-cause", "one-task", "011", "L426", 2, "the end of an attempt does not name its start",
+        members(2, causes=[0])),
+    Row("lost-without-its-cause", "gone-on-with", "011", "L426", 3, "the loss of an attempt does not name its start",
+        members(3, causes=[0])),
+    Row("reused-twice", "reused", "011", "L409", 2, "a result is reused twice for one task", again(1, 2)),
+    Row("reused-after-an-attempt", "tried-again", "011", "L409", 3, "a result is reused after an attempt",
+        _reuse(3, "a")),
+    Row("reused-after-the-end", "reused", "011", "L409", 3, "a result is reused for a task that has ended",
+        again(1, 3)),
+    Row("reused-without-its-value", "handed-over", "011", "L406", 4,
+        "a result is reused, and its value was not handed over",
+        _reuse(4, "b")),
+    Row("reused-before-its-source", "handed-over", "011 005", "L403", 3,
+        "a result is reused before the task that it takes a value from has ended", _reuse(3, "b")),
+    Row("reused-before-its-gate", "gated", "011", "L414", 1, "a result is reused, and nobody was asked at the gate",
+        _reuse(1, "a")),
+)  # fmt: skip
+
+CHECKS = (
+    Row("check-of-an-open-attempt", "escalated", "012", "L415", 2, "a result is checked while the attempt is open",
+        move(3, 2)),
+    Row("check-of-another-attempt", "checked", "012", "L415", 3, "a check is of another attempt than the last",
+        facts(3, attempt=2)),
+    Row("check-of-a-failed-attempt", "escalated", "012", "L415", 3, "a check of an attempt that ended with an error",
+        both(facts(2, **ERROR), body(2, "output", None))),
+    Row("check-left-out", "checked", "012", "L415", 3, "a check is asked before the one before it has passed", drop(3)),
+    Row("check-passed-twice", "checked", "012", "L415", 4, "a check that has passed is made again", again(3, 4)),
+    Row("check-after-a-failure", "escalated", "012", "L415", 4, "a check is made after one that failed",
+        again(3, 4, verdict="pass")),
+    Row("check-by-another-sort", "checked", "012", "L415", 4, "a check by a command is asked of an agent",
+        facts(4, by="agent", agent="critic", **CHEAP)),
+    Row("check-of-a-schema-by-a-command", "checked", "012", "L415", 3, "a check by a schema is asked of a command",
+        both(members(3, kind="verdict.asked"),
+             facts(3, by="command", verdict=None, reserved=NOTHING_RESERVED))),
+    Row("check-after-the-end", "checked", "012", "L415", 9, "a check is asked after the task has ended", again(6, 9)),
+    Row("check-beside-an-open-one", "checked", "012", "L415", 5, "a check is asked while it is open", again(4, 5)),
+    Row("check-by-another-agent", "checked", "012", "L411", 6, "a check by another agent than the plan's",
+        facts(6, agent="worker")),
+    Row("check-by-another-tier", "checked", "012", "L411", 6, "a check by another tier than the agent's own",
+        facts(6, **CAPABLE)),
+    Row("check-side-by-side", "checked", "012", "L413", 5, "a check is asked while as many calls are open as may be",
+        move(9, 4)),
+    Row("check-without-its-cause", "checked", "012", "L426", 4, "a question does not name the end of the attempt",
+        members(4, causes=[1])),
+    Row("schema-verdict-without-its-cause", "checked", "012", "L426", 3,
+        "a verdict by a schema does not name the end of the attempt", members(3, causes=[1])),
+    Row("verdict-without-a-question", "checked", "012 KIND-002", "L408", 4,
+        "a command gives a verdict that nobody asked for",
+        drop(4)),
+    Row("verdict-on-another-attempt", "checked", "012", "L408", 5, "a verdict is on another attempt than was asked",
+        facts(5, attempt=2)),
+    Row("verdict-of-another-check", "checked", "012", "L408", 5, "a verdict is of another check than was asked",
+        facts(5, check=2, by="agent")),
+    Row("verdict-by-another", "checked", "012", "L408", 5, "a verdict is by another sort than was asked",
+        facts(5, by="agent")),
+    Row("verdict-lost-twice", "asked-again", "012", "L408", 7, "a check is lost twice", again(6, 7)),
+    Row("finished-while-a-check-is-open", "checked", "011 012", "L408", 5,
+        "an attempt is finished while its check is open",
+        again(2, 5)),
+    Row("verdict-without-its-cause", "checked", "012", "L426", 5, "a verdict does not name its question",
+        members(5, causes=[2])),
+    Row("verdict-lost-without-its-cause", "asked-again", "012", "L426", 6,
+        "the loss of a check does not name its question",
+        members(6, causes=[2])),
+)  # fmt: skip
+
+ESCALATIONS = (
+    Row("escalation-before-an-attempt", "one-task", "013", "L418", 1, "an escalation before any attempt",
+        _escalation(1)),
+    Row("escalation-while-open", "one-task", "013", "L418", 2, "an escalation while the attempt is open",
+        _escalation(2, (1,))),
+    Row("escalation-of-a-result", "one-task", "013", "L418", 3, "an escalation of a result that holds",
+        _escalation(3, (2,))),
+    Row("escalation-after-the-end", "failed", "013", "L418", 4, "an escalation after the task has ended",
+        _escalation(4, (2,))),
+    Row("escalation-from-another-tier", "escalated", "013", "L418", 4,
+        "an escalation from another tier than the current",
+        facts(4, **{"from": "frontier"})),
+    Row("escalation-past-a-step", "escalated", "013", "L418", 4, "an escalation to another tier than the next",
+        facts(4, to="frontier")),
+    Row("escalation-beyond-the-last-step", "tolerated", "013", "L418", 3,
+        "an escalation, and the ladder has no next step",
+        _escalation(3, (2,))),
+    Row("escalation-without-its-cause", "escalated", "013", "L426", 4,
+        "an escalation does not name the entry that closed the attempt", members(4, causes=[1])),
+)  # fmt: skip
+
+
+def _end(seq: int, state: str, reason: str | None = "error") -> Edit:
+    return facts(seq, state=state, reason=reason)
+
+
+ENDS = (
+    Row("ended-twice", "one-task", "014", "L417", 4, "a task ends twice", again(3, 4)),
+    Row("ended-while-open", "one-task", "014", "L417", 2, "a task ends while its attempt is open", drop(2)),
+    Row("passed-without-an-attempt", "skipped", "014", "L417", 4, "a task passes without an attempt",
+        _end(4, "passed", None)),
+    Row("passed-with-an-error", "tolerated", "014", "L417", 3, "a task passes, and its attempt ended with an error",
+        _end(3, "passed", None)),
+    Row("passed-without-its-check", "escalated", "014", "L417", 7, "a task passes, and its check was not made",
+        drop(7)),
+    Row("failed-with-a-result", "one-task", "014", "L417", 3, "a task fails, and its result holds", _end(3, "failed")),
+    Row("failed-where-it-may", "tolerated", "014", "L417", 3, "a task that may fail ends failed, and not tolerated",
+        _end(3, "failed")),
+    Row("tolerated-where-it-may-not", "failed", "014", "L417", 3, "a task that may not fail ends tolerated",
+        _end(3, "tolerated")),
+    Row("tolerated-with-a-result", "reused", "014", "L417", 2, "a task ends tolerated, and its result holds",
+        _end(2, "tolerated")),
+    Row("skipped-after-an-attempt", "failed", "014", "L417", 3, "a task is skipped after an attempt",
+        _end(3, "skipped", "upstream")),
+    Row("skipped-after-a-reuse", "reused", "014", "L417", 2, "a task is skipped, and a result was reused",
+        _end(2, "skipped", "upstream")),
+    Row("skipped-by-no-condition", "failed", "014", "L417", 4, "a task is skipped by a condition that it does not have",
+        _end(4, "skipped", "condition")),
+    Row("stopped-with-a-result", "one-task", "014", "L417", 3, "a task is stopped, and its result holds",
+        _end(3, "stopped", "budget")),
+    Row("refused-with-a-result", "one-task", "014", "L417", 3, "a task is refused, and its result holds",
+        _end(3, "refused", "policy")),
+    Row("cancelled-with-a-result", "one-task", "014", "L417", 3, "a task is cancelled, and its result holds",
+        _end(3, "cancelled", "interrupted")),
+    Row("ended-before-an-instance", "expanded", "014", "L417", 12, "a task with foreach ends before an instance",
+        drop(12)),
+    Row("passed-without-an-expansion", "failed", "014", "L417", 5, "a task with foreach passes, and was not expanded",
+        _end(5, "passed", None)),
+    Row("failed-with-all-instances", "expanded", "014", "L417", 13,
+        "a task with foreach fails, and every instance passed",
+        _end(13, "failed")),
+    Row("skipped-after-an-instance", "expanded", "014", "L417", 13, "a task with foreach is skipped after an instance",
+        _end(13, "skipped", "upstream")),
+    Row("ended-without-its-cause", "one-task", "014", "L426", 3,
+        "an end does not name the entry that closed the attempt",
+        members(3, causes=[1])),
+)  # fmt: skip
+
+BUDGETS = (
+    Row("over-the-calls", "side-by-side", "015", "L412", 2, "more calls than the run's budget", _limit("calls", 1)),
+    Row("over-the-input-tokens", "side-by-side", "015", "L412", 2, "more input tokens than the run's budget",
+        _limit("input_tokens", 11)),
+    Row("over-the-output-tokens", "side-by-side", "015", "L412", 2, "more output tokens than the run's budget",
+        _limit("output_tokens", 7)),
+    Row("over-the-tokens", "side-by-side", "015", "L412", 2, "more tokens, input and output, than the run's budget",
+        _limit("tokens", 19)),
+    Row("over-the-money", "side-by-side", "015", "L412", 2, "more money than the run's budget", _limit("micro_usd", 9)),
+    Row("over-the-bytes", "side-by-side", "015", "L412", 2, "more bytes than the run's budget",
+        _limit("output_bytes", 17)),
+    Row("over-the-budget-by-usage", "side-by-side", "015", "L412", 7, "what was used leaves no room for a third call",
+        facts(3, usage={**NOTHING_USED, "input_tokens": 20})),
+    Row("over-the-limit-of-an-agent", "side-by-side", "015", "L412", 7, "more calls than the agent's limit",
+        plan("`worker` has a limit of 2 calls", lambda found: found["agents"]["worker"].update(limits={"calls": 2}))),
+    Row("over-the-budget-of-a-task", "side-by-side", "015", "L412", 2, "more tokens than the task's budget",
+        plan("`b` has a budget of 9 tokens", lambda found: found["tasks"]["b"].update(budget={"tokens": 9}))),
+    Row("lost-and-not-charged", "gone-on-with", "015", "L412", 4,
+        "a lost call keeps what it reserved, and leaves no room",
+        _limit("tokens", 19)),
+    Row("check-over-the-budget-of-its-task", "asked-again", "015", "L412", 3,
+        "a check by a command does not fit the task's",
+        facts(3, reserved={**RESERVED, "output_bytes": 19})),
+)  # fmt: skip
+
+ANSWERS = (
+    Row("answered-twice", "handed-over", "016", "L425", 9, "an answer is given twice", again(8, 9)),
+    Row("answered-too-early", "handed-over", "016", "L425", 7, "an answer is given before its task has ended",
+        move(8, 7)),
+    Row("answered-by-a-failed-task", "failed", "016", "L425", 4, "an answer is given of a task that failed",
+        insert(4, "answer.given", {"output": "o"}, [3], {"value": TEXT})),
+    Row("other-answer", "handed-over", "016 018", "L425", 8, "another answer is given than the output's value",
+        body(8, "value", Body(b"other"))),
+    Row("answer-without-its-cause", "handed-over", "016", "L426", 8, "an answer does not name the end of its task",
+        members(8, causes=[6])),
+    Row("answer-in-another-order", "expanded", "016 018", "L425", 14,
+        "a list of outputs is not in the order of the instances",
+        body(14, "value", as_json(["n1", "n0"]))),
+)  # fmt: skip
+
+
+def _counts(**found: int) -> dict[str, int]:
+    return {**dict.fromkeys(STATES, 0), **found}
+
+
+def _totals(seq: int, amount: str, value: int) -> Edit:
+    totals = {"calls": 3, **NOTHING_USED, "input_tokens": 7, "cached_input_tokens": 2, "output_tokens": 2,
+              "micro_usd": 3, "output_bytes": 4, "wall_ms": 100}  # fmt: skip
+    return facts(seq, totals={**totals, amount: value})
+
+
+SEALS = (
+    Row("sealed-before-the-end", "one-task", "017 001", "L423", 3, "a run is sealed, and a task has not ended",
+        drop(3)),
+    Row("other-counts", "tolerated", "017", "L420", 4, "the counts call a tolerated task passed",
+        facts(4, counts=_counts(passed=1))),
+    Row("instances-counted", "expanded", "017", "L420", 15, "the counts hold instances as well as tasks",
+        facts(15, counts=_counts(passed=4))),
+    Row("calls-not-counted", "side-by-side", "017", "L421", 10, "the totals have one call too few",
+        _totals(10, "calls", 2)),
+    Row("other-total-of-tokens", "side-by-side", "017", "L421", 10,
+        "the totals sum what was reserved, not what was used",
+        _totals(10, "input_tokens", 18)),
+    Row("cached-tokens-not-summed", "side-by-side", "017", "L421", 10, "the totals leave cached tokens out",
+        _totals(10, "cached_input_tokens", 0)),
+    Row("other-total-of-time", "side-by-side", "017", "L421", 10, "the totals have one millisecond too many",
+        _totals(10, "wall_ms", 101)),
+    Row("failed-without-a-failure", "one-task", "017", "L422", 4, "a run is called failed, and no task is",
+        facts(4, status="failed")),
+    Row("passed-with-a-failure", "failed", "017", "L422", 6, "a run is called passed, and a task failed",
+        facts(6, status="passed")),
+    Row("stopped-with-a-failure", "failed", "017", "L422", 6, "a run is called stopped, and no task is",
+        facts(6, status="stopped")),
+    Row("passed-with-a-cancelled-task", "cancelled", "017", "L422", 2,
+        "a run is called passed, and a task was cancelled",
+        facts(2, status="passed")),
+    Row("answer-owed", "handed-over", "017", "L425", 8, "a run passes, and an answer was not given", drop(8)),
+)  # fmt: skip
+
+
+def _edge(words: str, source: dict[str, Any]) -> Edit:
+    """The plan's second task takes its value in another way."""
+    return plan(f"`b` takes {words}", lambda found: found["tasks"]["b"].update(needs=[data_edge(source, "x")]))
+
+
+def _nested(depth: int) -> Body:
+    return Body(b"[" * depth + b"]" * depth, "application/json")
+
+
+VALUES = (
+    Row("value-in-another-form", "with-values", "018 KIND-004", "L407", 7,
+        "a value that is made is not in RFC 8785 form",
+        body(7, "value", Body(b'[{"y":null},{"none":[],"text":"plain"}, true]', "application/json"))),
+    Row("text-unlike-a-salted-body", "with-values", "018", "L407", 8,
+        "a plain body differs from the salted one that it is",
+        body(8, "value", Body(b"other"))),
+    Row("salted-unlike-a-salted-body", "with-values", "018", "L407", 8,
+        "a salted body holds other bytes than the output",
+        body(8, "value", Body(b"other", salt=SALT))),
+    Row("number-in-another-form", "with-values", "018", "L407", 9, "a number is written in another form",
+        body(9, "value", Body(b"1.50", "application/json"))),
+    Row("value-that-leads-nowhere", "handed-over", "018", "L407", 4, "a pointer leads nowhere, so no body is the value",
+        _edge("the part `/x` of a text", {"task": "a", "select": "/x"})),
+    Row("text-taken-whole-by-a-pointer", "handed-over", "018", "L407", 4,
+        "the whole of a text by a pointer is a JSON string",
+        _edge("the part `` of a text", {"task": "a", "select": ""})),
+    Row("text-in-a-list", "handed-over", "018", "L407", 4, "a text in a list is a JSON string",
+        _edge("a list of the text", {"list": [{"task": "a"}]})),
+    Row("index-with-a-leading-zero", "with-values", "018", "L407", 9, "an index with a leading zero leads nowhere",
+        plan("the third value of `c` is `/0/x/00`",
+             lambda found: found["tasks"]["c"]["needs"][2]["from"].update(select="/0/x/00"))),
+    Row("index-beyond-the-last", "with-values", "018", "L407", 9, "an index beyond the last item leads nowhere",
+        plan("the third value of `c` is `/0/x/2`",
+             lambda found: found["tasks"]["c"]["needs"][2]["from"].update(select="/0/x/2"))),
+    Row("output-not-canonical", "with-values", "018 KIND-004", "L407", 7,
+        "an output that is not in RFC 8785 form has no parts",
+        body(2, "output", Body(b'{"a/b":{"~":true}, "x":[1.5,{"y":null}]}', "application/json"))),
+    Row("output-beyond-the-integers", "with-values", "018 KIND-004", "L407", 7,
+        "an output with too large an integer has no parts",
+        body(2, "output", Body(b'{"a/b":{"~":true},"x":[1.5,{"y":null}],"z":9007199254740992}', "application/json"))),
+    Row("output-that-is-no-text", "with-values", "018 KIND-004", "L407", 7,
+        "an output of type text/plain that is not UTF-8 has no parts",
+        body(5, "output", Body(b"plain\xff", salt=SALT))),
+    Row("output-nested-too-deep", "with-values", "018", "L407", 7, "an output that is nested 255 deep has no parts",
+        body(2, "output", _nested(255))),
+    Row("digest-of-a-redacted-body", "redacted-value", "018", "L425", 8,
+        "two plain bodies are compared by their digests, and one of them is redacted",
+        plan("the output `notes` is the output of `a`", lambda found: found["outputs"].update(notes={"task": "a"}))),
+)  # fmt: skip
+
+ROWS = (*ATTEMPTS, *CHECKS, *ESCALATIONS, *ENDS, *BUDGETS, *ANSWERS, *SEALS, *VALUES)

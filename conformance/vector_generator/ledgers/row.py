@@ -1,0 +1,45 @@
+"""A row of a table of mutations: a ledger that holds, one change, and the finding that it must give."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from vector_generator.ledgers.case import Base, Case, Found, in_run
+from vector_generator.ledgers.edits import Edit
+from vector_generator.ledgers.writer import directory_of
+
+ANEW = "; chain and seal, and what else follows from the entries, are written anew"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """`rules` are the last parts of the requirements: `002` is LEDGER-REPLAY-002, `KIND-003` is LEDGER-KIND-003."""
+
+    name: str
+    base: str
+    rules: str
+    code: str
+    seq: int | None
+    title: str
+    edit: Edit
+    further: Found = ()
+    """What else follows, of the same level."""
+
+    @property
+    def requirements(self) -> tuple[str, ...]:
+        return tuple(f"LEDGER-{rule if '-' in rule else 'REPLAY-' + rule}" for rule in self.rules.split())
+
+
+def cases_of(rows: Iterable[Row], bases: Mapping[str, Base]) -> Iterator[Case]:
+    for row in rows:
+        base = bases[row.base]
+        yield Case(
+            name=row.name,
+            title=row.title,
+            requirements=row.requirements,
+            level=int(row.code[1]),
+            files=in_run({**base.beside, **directory_of(row.edit.make(base.telling))}),
+            found=((row.code, row.seq), *row.further),
+            not_checked=base.not_checked,
+            derived_from=f"ledger/{base.name}",
+            mutation=row.edit.words(base.telling) + ANEW,
+        )

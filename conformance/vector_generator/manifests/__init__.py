@@ -1,0 +1,1 @@
+"""Vectors of manifests: sound ones, and one fault each."""

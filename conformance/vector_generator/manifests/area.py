@@ -1,0 +1,20 @@
+"""The area `manifests`: bundles that are valid, and for each code of a compiler edits that bring it."""
+
+from collections.abc import Iterator
+
+from vector_generator.bundle_vectors import vectors_of
+from vector_generator.forum_program import ForumProgram
+from vector_generator.manifests import documents, plans, reading, rules
+from vector_generator.manifests.sound import SOUND
+from vector_generator.vector import Vector
+
+EDITS = (
+    *reading.EDITS,
+    *documents.EDITS,
+    *plans.EDITS,
+    *rules.EDITS,
+)
+
+
+def vectors(forum: ForumProgram) -> Iterator[Vector]:
+    yield from vectors_of("manifests", SOUND, EDITS, forum)

@@ -1,0 +1,239 @@
+"""Checkpoints beside a ledger: what is malformed, of another run, too large, of another root, or signed by another."""
+
+import base64
+from collections.abc import Iterator, Mapping
+
+from vector_generator.ledgers.bases import worked_example
+from vector_generator.ledgers.case import Case
+from vector_generator.ledgers.writer import (
+    OTHER_RUN,
+    RUN,
+    Files,
+    checkpoint_of,
+    checkpoint_text,
+    leaf,
+    ledger_of,
+    lines_of,
+    root,
+)
+from vector_generator.proofs.signing import KEY, ORDER, OTHER_KEY, SigningKey, signature_line
+
+BARE = frozenset({3, 4})
+LINES = tuple(lines_of(worked_example()))
+TEXT = checkpoint_of(LINES)
+ORIGIN, SIZE, ROOT = TEXT.split(b"\n")[:3]
+HASH = root([leaf(line) for line in LINES])
+
+
+def _text(origin: bytes = ORIGIN, size: bytes = SIZE, encoded: bytes = ROOT) -> bytes:
+    return b"\n".join([origin, size, encoded, b""])
+
+
+def _loose_bits(encoded: bytes) -> bytes:
+    """Base64 of 32 bytes has two bits to spare in its last character: an encoder leaves them zero."""
+    alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+    last = alphabet.index(encoded[-2:-1])
+    return encoded[:-2] + alphabet[last + 1 : last + 2] + b"="
+
+
+def _url_safe() -> bytes:
+    return base64.urlsafe_b64encode(b"\xff" * 32)
+
+
+UNSIGNED: Mapping[str, tuple[str, str, bytes]] = {
+    "checkpoint-empty": ("a checkpoint of no bytes", "the checkpoint is empty", b""),
+    "checkpoint-without-its-last-line-feed": ("the last line does not end", "the last LF is gone", TEXT[:-1]),
+    "checkpoint-with-carriage-returns": ("lines end with CR and LF", "each LF is CR and LF",
+                                         TEXT.replace(b"\n", b"\r\n")),
+    "checkpoint-with-a-byte-order-mark": ("a byte order mark stands before the origin",
+                                          "a byte order mark stands first",
+                                          b"\xef\xbb\xbf" + TEXT),
+    "checkpoint-without-a-root": ("the root's line is missing", "the third line is gone",
+                                  b"\n".join([ORIGIN, SIZE, b""])),
+    "checkpoint-with-a-further-line": ("a checkpoint has no further lines", "a fourth line follows", TEXT + b"more\n"),
+    "checkpoint-with-an-empty-line-alone": ("an empty line is followed by no signature", "an empty line follows",
+                                            TEXT + b"\n"),
+    "checkpoint-with-a-leading-zero": ("the number has a leading zero", "the number is 03", _text(size=b"03")),
+    "checkpoint-with-a-sign": ("the number has a sign", "the number is +3", _text(size=b"+3")),
+    "checkpoint-with-a-negative-number": ("the number is negative", "the number is -3", _text(size=b"-3")),
+    "checkpoint-with-a-space-after-its-number": ("a space follows the number", "the number is `3 `", _text(size=b"3 ")),
+    "checkpoint-with-a-number-in-words": ("the number is no number", "the number is `three`", _text(size=b"three")),
+    "checkpoint-with-too-large-a-number": ("the number is beyond 2^53 - 1", "the number is 2^53",
+                                           _text(size=b"9007199254740992")),
+    "checkpoint-with-an-arabic-digit": ("the number is in other digits", "the number is U+0663",
+                                        _text(size="\u0663".encode())),
+    "checkpoint-without-padding": ("base64 without padding", "the last `=` is gone", _text(encoded=ROOT[:-1])),
+    "checkpoint-in-another-alphabet": ("base64 in the alphabet for addresses",
+                                       "the root is 32 bytes 255 in that alphabet",
+                                       _text(encoded=_url_safe())),
+    "checkpoint-with-loose-bits": ("base64 with bits that no encoder writes", "the last bits are not zero",
+                                   _text(encoded=_loose_bits(ROOT))),
+    "checkpoint-with-a-short-root": ("a root of 31 bytes", "the root has 31 bytes",
+                                     _text(encoded=base64.b64encode(HASH[:31]))),
+    "checkpoint-with-a-long-root": ("a root of 33 bytes", "the root has 33 bytes",
+                                    _text(encoded=base64.b64encode(HASH + b"\0"))),
+    "checkpoint-with-a-root-in-hexadecimal": ("a root in hexadecimal", "the root is in hexadecimal",
+                                              _text(encoded=HASH.hex().encode())),
+    "checkpoint-without-a-run": ("an origin without a run", "the origin is `forum/`", _text(origin=b"forum/")),
+    "checkpoint-of-another-origin": ("an origin that is not a run of forum", "the origin begins with `other/`",
+                                     _text(origin=b"other/" + RUN.encode())),
+    "checkpoint-of-a-malformed-run": ("an origin whose id is not of version 7", "the id is of version 4",
+                                      _text(origin=b"forum/" + RUN.replace("-7a3c-", "-4a3c-").encode())),
+    "checkpoint-of-a-run-in-upper-case": ("an origin in upper case", "the id is in upper case",
+                                          _text(origin=b"forum/" + RUN.upper().encode())),
+    "checkpoint-that-is-not-text": ("a checkpoint that is not UTF-8", "the origin ends with 0xff",
+                                    _text(origin=ORIGIN + b"\xff")),
+}  # fmt: skip
+
+LINE = KEY.line(TEXT)
+OTHER_LINE = OTHER_KEY.line(TEXT)
+IDENTITY = KEY.key_id + KEY.signature(TEXT)
+
+
+def _starred() -> bytes:
+    encoded = base64.b64encode(IDENTITY)
+    return LINE.replace(encoded, b"*" + encoded[1:])
+
+
+MALFORMED: Mapping[str, tuple[str, str, bytes]] = {
+    "note-without-its-empty-line": ("no empty line stands before the signature", "the empty line is gone", TEXT + LINE),
+    "note-with-two-empty-lines": ("two empty lines stand before the signature", "a second empty line stands there",
+                                  TEXT + b"\n\n" + LINE),
+    "note-without-its-last-line-feed": ("the last signature line does not end", "the last LF is gone",
+                                        TEXT + b"\n" + LINE[:-1]),
+    "note-with-a-hyphen": ("a signature line begins with a hyphen", "the dash is a hyphen",
+                           TEXT + b"\n" + LINE.replace("\u2014".encode(), b"-")),
+    "note-without-a-name": ("a signature line has no name", "the name is gone",
+                            TEXT + b"\n" + f"\u2014 {base64.b64encode(IDENTITY).decode()}\n".encode()),
+    "note-with-a-plus-in-a-name": ("a key's name has no `+`", "the name is `a+b`",
+                                   TEXT + b"\n" + signature_line("a+b", IDENTITY)),
+    "note-with-two-spaces": ("two spaces stand before the signature", "a second space stands there",
+                             TEXT + b"\n" + LINE.replace(KEY.name.encode() + b" ", KEY.name.encode() + b"  ")),
+    "note-with-bad-base64": ("a signature is not base64", "the first character of the signature is `*`",
+                             TEXT + b"\n" + _starred()),
+    "note-with-an-id-alone": ("a signature has no byte after the key's id", "the signature is the key's id alone",
+                              TEXT + b"\n" + signature_line(KEY.name, KEY.key_id)),
+    "note-with-an-empty-line-between": ("an empty line stands between signatures", "an empty line stands between two",
+                                        TEXT + b"\n" + LINE + b"\n" + OTHER_LINE),
+    "note-with-text-after-it": ("something else follows the signatures", "a line `more` follows",
+                                TEXT + b"\n" + LINE + b"more\n"),
+    "note-with-carriage-returns": ("a signature line ends with CR and LF", "the last LF is CR and LF",
+                                   TEXT + b"\n" + LINE[:-1] + b"\r\n"),
+}  # fmt: skip
+
+
+def _malleable(text: bytes) -> bytes:
+    """The signature with the order of the group added to its second half: RFC 8032 has it refused."""
+    signature = KEY.signature(text)
+    scalar = int.from_bytes(signature[32:], "little") + ORDER
+    return KEY.key_id + signature[:32] + scalar.to_bytes(32, "little")
+
+
+def _flipped(data: bytes) -> bytes:
+    return data[:-1] + bytes([data[-1] ^ 1])
+
+
+FEWER = checkpoint_of(LINES, 2)
+NAMESAKE = SigningKey(KEY.name, OTHER_KEY.seed)
+
+SIGNED_BY_ANOTHER: Mapping[str, tuple[str, str, bytes]] = {
+    "note-not-signed": ("nobody signed the checkpoint", "the signature is gone", TEXT),
+    "note-signed-by-another": ("another key signed the checkpoint", "another key signed it", OTHER_KEY.signed(TEXT)),
+    "note-signed-by-a-namesake": ("another key of the same name signed the checkpoint",
+                                  "another key of that name signed it",
+                                  NAMESAKE.signed(TEXT)),
+    "note-with-a-false-id": ("the key's signature stands under another id", "the id is that of another key",
+                             TEXT + b"\n" + signature_line(KEY.name, OTHER_KEY.key_id + KEY.signature(TEXT))),
+    "note-with-a-changed-signature": ("a signature was changed", "the last bit of the signature is another",
+                                      TEXT + b"\n" + signature_line(KEY.name, _flipped(IDENTITY))),
+    "note-with-the-signature-of-another-text": ("the signature is of another checkpoint",
+                                                "the signature is of two entries",
+                                                TEXT + b"\n" + KEY.line(FEWER)),
+    "note-with-a-malleable-signature": ("a signature whose second half is not below the order of the group",
+                                        "the order is added to the signature's second half",
+                                        TEXT + b"\n" + signature_line(KEY.name, _malleable(TEXT))),
+    "note-with-a-short-signature": ("a signature of 63 bytes", "the signature's last byte is gone",
+                                    TEXT + b"\n" + signature_line(KEY.name, IDENTITY[:-1])),
+    "note-signed-twice-once-wrong": ("of two signatures by the key one is wrong",
+                                     "a second signature of the key is wrong",
+                                     TEXT + b"\n" + LINE + signature_line(KEY.name, _flipped(IDENTITY))),
+    "note-of-another-run-by-another": ("of two faults the signature is told first",
+                                       "another key signed it, of another run",
+                                       OTHER_KEY.signed(checkpoint_text(3, HASH, OTHER_RUN))),
+}  # fmt: skip
+
+OTHERS: Mapping[str, tuple[str, str, str, bytes]] = {
+    "checkpoint-of-another-run": ("L507", "the checkpoint is of another run", "the origin has another run",
+                                  checkpoint_text(3, HASH, OTHER_RUN)),
+    "checkpoint-of-more-entries": ("L508", "the checkpoint has more entries than the ledger", "the number is 4",
+                                   checkpoint_text(4, HASH)),
+    "checkpoint-of-the-most-entries": ("L508", "the largest number is well-formed", "the number is 2^53 - 1",
+                                       checkpoint_text(2**53 - 1, HASH)),
+    "checkpoint-of-another-root": ("L509", "the checkpoint has another root", "the root's last bit is another",
+                                   checkpoint_text(3, _flipped(HASH))),
+    "checkpoint-of-fewer-entries-with-this-root": ("L509", "the root is that of another number of entries",
+                                                   "the number is 2",
+                                                   checkpoint_text(2, HASH)),
+    "checkpoint-of-nothing-with-a-root": ("L509", "no entries have the root that no leaves have", "the number is 0",
+                                          checkpoint_text(0, HASH)),
+}  # fmt: skip
+
+VALID: Mapping[str, tuple[str, bytes]] = {
+    "checkpoint": ("the checkpoint of all three entries", TEXT),
+    "checkpoint-of-two-entries": ("the checkpoint of the first two entries", FEWER),
+    "checkpoint-of-one-entry": (
+        "the checkpoint of the first entry: its root is the line's hash",
+        checkpoint_of(LINES, 1),
+    ),
+    "checkpoint-of-no-entries": (
+        "the checkpoint of no entries: its root is the hash of nothing",
+        checkpoint_of(LINES, 0),
+    ),
+    "note": ("a signed checkpoint, and no key is given", KEY.signed(TEXT)),
+}
+
+SIGNED: Mapping[str, tuple[str, bytes]] = {
+    "note-signed": ("a checkpoint that the key signed", KEY.signed(TEXT)),
+    "note-signed-by-two": ("a checkpoint that two keys signed, the other one first", TEXT + b"\n" + OTHER_LINE + LINE),
+    "note-signed-twice": ("a checkpoint that the key signed twice, rightly", TEXT + b"\n" + LINE + LINE),
+    "note-with-an-unknown-signature": ("a line of another sort of key, of another length, is not looked at",
+                                       TEXT + b"\n" + LINE + signature_line("witness.example", b"\1\2\3\4\5")),
+}  # fmt: skip
+
+CHECKPOINT = ("LEDGER-CHECKPOINT-001", "LEDGER-CHECKPOINT-003")
+NOTE = ("LEDGER-CHECKPOINT-002", "LEDGER-CHECKPOINT-003")
+
+
+def _case(
+    name: str, title: str, content: bytes, *, code: str | None = None, mutation: str | None = None,
+    origin: str | None = None, is_keyed: bool = False, requirements: tuple[str, ...] = CHECKPOINT,
+) -> Case:  # fmt: skip
+    files: Files = {"ledger.jsonl": ledger_of(LINES), "checkpoint": content}
+    given = {"checkpoint": "checkpoint"}
+    if is_keyed:
+        files["key.pub"] = KEY.public_text
+        given["key"] = "key.pub"
+    return Case(
+        name=name, title=title, requirements=requirements, level=5, files=files,
+        found=((code, None),) if code else (), not_checked=BARE, given=given,
+        derived_from=origin, mutation=mutation,
+    )  # fmt: skip
+
+
+def cases() -> Iterator[Case]:
+    """Beside the bare ledger of the worked example; each with a checkpoint that is given, and with a key or without."""
+    for name, (title, content) in VALID.items():
+        yield _case(name, title, content, requirements=NOTE if name == "note" else CHECKPOINT)
+    for name, (title, content) in SIGNED.items():
+        yield _case(name, title, content, is_keyed=True, requirements=NOTE)
+    for name, (title, mutation, content) in UNSIGNED.items():
+        yield _case(name, title, content, code="L506", mutation=mutation, origin="proofs/checkpoint")
+    for name, (title, mutation, content) in MALFORMED.items():
+        yield _case(name, title, content, code="L506", mutation=mutation, origin="proofs/note", requirements=NOTE)
+    for name, (code, title, mutation, content) in OTHERS.items():
+        yield _case(name, title, content, code=code, mutation=mutation, origin="proofs/checkpoint")
+    for name, (title, mutation, content) in SIGNED_BY_ANOTHER.items():
+        yield _case(
+            name, title, content, code="L510", mutation=mutation, origin="proofs/note-signed",
+            is_keyed=True, requirements=NOTE,
+        )  # fmt: skip

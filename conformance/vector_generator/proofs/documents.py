@@ -1,0 +1,144 @@
+"""Proofs as documents, of a ledger of many tiny entries: made by the definitions, and read by LEDGER-PROOF-001."""
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from forum_conformance.note import Checkpoint, MalformedCheckpoint, PublicKey, is_signed, read_checkpoint
+from forum_conformance.schemas import proof_validator
+from vector_generator.ledgers.story import Story
+from vector_generator.ledgers.writer import RUN, checkpoint_of, leaf, lines_of, root
+from vector_generator.proofs import tree
+
+LARGEST = 70
+EMPTY_ROOT = root([])
+
+Proof = dict[str, Any]
+
+
+@cache
+def lines() -> tuple[bytes, ...]:
+    """A ledger of 70 entries, which is not sealed: `run.opened`, and then one fact each."""
+    story = Story()
+    for number in range(1, LARGEST):
+        story.add("x-n", {"n": number})
+    return tuple(lines_of(story.telling()))
+
+
+@cache
+def leaves() -> tuple[bytes, ...]:
+    return tuple(leaf(line) for line in lines())
+
+
+def root_of(size: int) -> bytes:
+    return root(leaves()[:size])
+
+
+def text_of(size: int) -> bytes:
+    return checkpoint_of(lines(), size)
+
+
+def _shared(kind: str, size: int, path: Sequence[bytes]) -> Proof:
+    return {
+        "format": 1,
+        "proof": kind,
+        "run": RUN,
+        "size": size,
+        "root": root_of(size).hex(),
+        "path": [found.hex() for found in path],
+        "checkpoint": text_of(size).decode(),
+    }
+
+
+def inclusion(seq: int, size: int) -> Proof:
+    path = tree.inclusion(seq, leaves()[:size])
+    return {**_shared("inclusion", size, path), "seq": seq, "entry": lines()[seq].decode()}
+
+
+def consistency(from_size: int, size: int) -> Proof:
+    path = tree.consistency(from_size, leaves()[:size])
+    older = {"from_size": from_size, "from_root": root_of(from_size).hex()}
+    return {**_shared("consistency", size, path), **older}
+
+
+def chosen(size: int) -> Proof:
+    """One proof for each size: of even ones an entry, of odd ones an older size. Which, wanders through the tree."""
+    place = size * size * 5 // 7 % size
+    return consistency(max(place, 1), size) if size % 2 else inclusion(place, size)
+
+
+def written(proof: Mapping[str, Any]) -> bytes:
+    return json.dumps(proof, indent=1, sort_keys=True, ensure_ascii=False).encode() + b"\n"
+
+
+def codes_of(
+    data: bytes, checkpoint: bytes | None = None, key: PublicKey | None = None, pin: bytes | None = None
+) -> list[str]:
+    """What there is to say of a proof, and of what the verifier was given beside it."""
+    try:
+        proof, own = _read(data)
+    except (ValueError, KeyError):
+        return ["L601"]
+    found = [] if _leads_to_its_root(proof) else ["L602"]
+    if key and checkpoint is None and not is_signed(own.text, own.signatures, key):
+        found.append("L510")
+    if checkpoint is not None:
+        found += _disagreement(proof, checkpoint, key, ("L508", "L509"))
+    if pin is not None:
+        found += _disagreement(proof, pin, None, ("L512", "L513"))
+    return sorted(set(found))
+
+
+def _read(data: bytes) -> tuple[Proof, Checkpoint]:
+    """A proof that fits its schema and does not contradict itself; otherwise ValueError."""
+    proof: Proof = json.loads(data)
+    own = read_checkpoint(str(proof["checkpoint"]).encode()) if isinstance(proof, dict) else None
+    if own is None or not proof_validator().is_valid(proof):
+        raise ValueError
+    agrees = (own.run, own.size, own.root.hex()) == (proof["run"], proof["size"], proof["root"])
+    if not agrees or not _is_in_range(proof):
+        raise ValueError
+    return proof, own
+
+
+def _is_in_range(proof: Proof) -> bool:
+    if proof["proof"] == "consistency":
+        return bool(proof["from_size"] <= proof["size"])
+    entry = json.loads(proof["entry"])
+    is_line = isinstance(entry, dict) and "\n" not in proof["entry"]
+    is_same = is_line and (entry.get("run"), entry.get("seq")) == (proof["run"], proof["seq"])
+    return bool(is_same and proof["seq"] < proof["size"])
+
+
+def _leads_to_its_root(proof: Proof) -> bool:
+    path = [bytes.fromhex(found) for found in proof["path"]]
+    wanted = bytes.fromhex(proof["root"])
+    try:
+        if proof["proof"] == "inclusion":
+            line = leaf(proof["entry"].encode())
+            return tree.root_along(line, proof["seq"], proof["size"], path) == wanted
+        older = bytes.fromhex(proof["from_root"])
+        if proof["from_size"] == 0:
+            return older == EMPTY_ROOT and not path
+        return tree.roots_along(proof["from_size"], older, proof["size"], path) == (older, wanted)
+    except tree.BrokenPath:
+        return False
+
+
+def _disagreement(proof: Proof, given: bytes, key: PublicKey | None, codes: tuple[str, str]) -> list[str]:
+    """The first of L506, L510, L507, and of `codes` (too many entries, another root), that applies."""
+    try:
+        other = read_checkpoint(given)
+    except MalformedCheckpoint:
+        return ["L506"]
+    if key and not other.is_signed_by(key):
+        return ["L510"]
+    if other.run != proof["run"]:
+        return ["L507"]
+    if other.size > proof["size"]:
+        return [codes[0]]
+    roots = {proof["size"]: proof["root"]}
+    if proof["proof"] == "consistency":
+        roots = {proof["from_size"]: proof["from_root"], **roots}
+    return [] if roots.get(other.size) == other.root.hex() else [codes[1]]

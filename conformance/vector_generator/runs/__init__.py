@@ -1,0 +1,1 @@
+"""Vectors of deterministic runs: bundle and script in, ledger out."""

@@ -1,0 +1,247 @@
+"""Vectors of runs: conditions and instances."""
+
+from vector_generator.runs.case import (
+    Case,
+    Count,
+    Fact,
+    changed,
+    fact,
+    workflow,
+)
+
+_EACH = workflow(
+    {
+        "find": {"agent": "operator", "run": ["make", "find"], "output": {"type": "object"}},
+        "each": {
+            "agent": "operator",
+            "run": ["make", "each", "${{ needs.item }}"],
+            "foreach": {"task": "find", "select": "/items", "as": "item", "max": 2},
+        },
+        "after": {"agent": "operator", "run": ["make", "after"], "needs": [{"task": "each", "edge": "order"}]},
+    },
+    [
+        {"task": "find", "output": {"items": ["x", {"n": 1}]}},
+        {"task": "each[0]", "output": "first", "latency": "30ms"},
+        {"task": "each[1]", "output": "second", "latency": "20ms"},
+        {"output": "done"},
+    ],
+    policy={"on_failure": "continue"},
+)
+
+
+_FIND = ("script", "answers", 0, "output", "items")
+
+
+_TOLERANT = changed(_EACH, "plan", "tasks", "each", "allow_failure", to=True)
+
+
+_SECOND_FAILS = ("script", "answers", 2)
+
+
+_ERROR = {"task": "each[1]", "error": {"kind": "exit_status"}, "latency": "20ms"}
+
+
+def _expects(message: str) -> Fact:
+    data = {"task": "each", "state": "failed", "reason": "expects"}
+    return Fact("task.ended", data, 0, bodies={"detail": {"message": message}})
+
+
+_WHEN = workflow(
+    {
+        "look": {"agent": "operator", "run": ["make", "look"], "output": {"type": "object"}},
+        "act": {
+            "agent": "operator",
+            "run": ["make", "act"],
+            "needs": [{"task": "look", "edge": "order"}],
+            "when": {"task": "look", "select": "/state", "output": {"const": "dirty"}},
+        },
+        "rest": {"agent": "operator", "run": ["make", "rest"], "needs": [{"task": "act", "edge": "order"}]},
+    },
+    [{"task": "look", "output": {"state": "dirty"}}, {"output": "done"}],
+    policy={"on_failure": "continue"},
+)
+
+
+_BESIDE = workflow(
+    {
+        "find": {"agent": "operator", "run": ["make", "find"], "output": {"type": "array"}},
+        "each": {"agent": "operator", "run": ["make", "each"], "foreach": {"task": "find", "as": "i", "max": 9}},
+        "bad": {"agent": "operator", "run": ["make", "bad"], "needs": [{"task": "find", "edge": "order"}]},
+    },
+    [
+        {"task": "find", "output": [1, 2, 3]},
+        {"task": "bad", "output": "fine", "latency": "10ms"},
+        {"output": "ok", "latency": "30ms"},
+    ],
+    policy={"max_parallel": 2},
+)
+
+
+CASES: tuple[Case, ...] = (
+    Case(
+        "when-holds",
+        "A condition looks at a part of an output, and holds",
+        ("RUN-WHEN-001",),
+        _WHEN,
+        (fact("task.ended", task="act", state="passed"), fact("run.sealed", counts={"passed": 3})),
+    ),
+    Case(
+        "when-does-not-hold",
+        "A condition that does not hold skips its task, which blocks nobody",
+        ("RUN-WHEN-001", "RUN-ARRIVE-001", "RUN-FAIL-002"),
+        changed(_WHEN, "script", "answers", 0, "output", "state", to="clean"),
+        (
+            fact("task.ended", task="act", state="skipped", reason="condition"),
+            fact("task.ended", task="rest", state="passed"),
+            fact("run.sealed", status="passed", counts={"passed": 2, "skipped": 1}),
+        ),
+    ),
+    Case(
+        "when-nothing-is-there",
+        "A condition whose value cannot be made does not hold",
+        ("RUN-WHEN-001",),
+        changed(_WHEN, "script", "answers", 0, "output", to={}),
+        (fact("task.ended", task="act", state="skipped", reason="condition"), fact("run.sealed", status="passed")),
+    ),
+    Case(
+        "when-its-task-failed",
+        "The output of a task that failed cannot be made, so the condition does not hold",
+        ("RUN-WHEN-001", "RUN-ARRIVE-001"),
+        changed(_WHEN, "script", "answers", 0, to={"task": "look", "error": {"kind": "exit_status"}}),
+        (
+            fact("task.ended", task="look", state="failed", reason="error"),
+            fact("task.ended", task="act", state="skipped", reason="condition"),
+            fact("task.ended", task="rest", state="passed"),
+            fact("run.sealed", status="failed"),
+        ),
+        "failed",
+        of="when-holds",
+        change="`look` fails",
+    ),
+    Case(
+        "each",
+        "Each item has an instance, and the task ends with the last of them",
+        ("RUN-EXPAND-001", "RUN-EXPAND-002", "RUN-HAND-001", "RUN-TEXT-001"),
+        _EACH,
+        (
+            Fact("task.expanded", {"task": "each", "instances": 2}, 0, bodies={"items": ["x", {"n": 1}]}),
+            Fact("edge.delivered", {"task": "each[0]", "as": "item"}, bodies={"value": b'"x"'}),
+            Fact("task.started", {"task": "each[0]"}, bodies={"prompt": {"argv": ["make", "each", "x"]}}),
+            Fact("task.started", {"task": "each[1]"}, bodies={"prompt": {"argv": ["make", "each", '{"n":1}']}}),
+            fact("task.ended", 20, task="each[1]", state="passed"),
+            fact("task.ended", 30, task="each[0]", state="passed"),
+            fact("task.ended", 30, task="each", state="passed"),
+            fact("task.started", 30, task="after"),
+        ),
+    ),
+    Case(
+        "each-of-nothing",
+        "A task without items ends at once, passed",
+        ("RUN-EXPAND-001", "RUN-EXPAND-002"),
+        changed(_EACH, *_FIND, to=[]),
+        (
+            fact("task.expanded", 0, task="each", instances=0),
+            fact("task.ended", 0, task="each", state="passed"),
+            fact("task.started", 0, task="after"),
+        ),
+    ),
+    Case(
+        "each-with-a-tolerated-instance",
+        "Instances that are tolerated do not keep the task from passing",
+        ("RUN-EXPAND-002", "RUN-STATE-001"),
+        changed(_TOLERANT, *_SECOND_FAILS, to=_ERROR),
+        (
+            fact("task.ended", task="each[1]", state="tolerated", reason="error"),
+            fact("task.ended", task="each", state="passed"),
+            fact("run.sealed", status="passed"),
+        ),
+    ),
+    Case(
+        "each-with-a-failed-instance",
+        "A task with an instance that failed has failed; the other instances go on with `continue`",
+        ("RUN-EXPAND-002", "RUN-STATE-001"),
+        changed(_EACH, *_SECOND_FAILS, to=_ERROR),
+        (
+            fact("task.ended", 20, task="each[1]", state="failed", reason="error"),
+            fact("task.ended", 30, task="each[0]", state="passed"),
+            fact("task.ended", 30, task="each", state="failed", reason="error"),
+            fact("task.ended", task="after", state="passed"),
+        ),
+        "failed",
+        of="each",
+        change="the second instance fails",
+    ),
+    Case(
+        "each-of-too-many",
+        "More items than the plan allows fail the task before it has an instance",
+        ("RUN-EXPAND-001", "RUN-HAND-001"),
+        changed(_EACH, *_FIND, to=["x", "y", "z"]),
+        (_expects("there are 3 items, and at most 2 are allowed"), Count(0, "task.expanded")),
+        "failed",
+        of="each",
+        change="there are three items",
+    ),
+    Case(
+        "each-of-no-list",
+        "Items that are no list fail the task",
+        ("RUN-EXPAND-001", "RUN-HAND-001"),
+        changed(_EACH, *_FIND, to={"x": 1}),
+        (_expects("the items are no list"),),
+        "failed",
+        of="each",
+        change="the items are an object",
+    ),
+    Case(
+        "each-of-what-is-not-there",
+        "Items that cannot be made fail the task",
+        ("RUN-EXPAND-001", "RUN-HAND-001"),
+        changed(_EACH, "script", "answers", 0, "output", to={"other": []}),
+        (_expects("the items cannot be made: nothing is found at '/items'"),),
+        "failed",
+        of="each",
+        change="the output has no `/items`",
+    ),
+    Case(
+        "each-side-by-side",
+        "Instances queue with other tasks: no more calls are open than `max_parallel` allows",
+        ("RUN-EXPAND-001", "RUN-ORDER-002", "RUN-FAIL-001"),
+        _BESIDE,
+        (
+            fact("task.started", 0, task="bad"),
+            fact("task.started", 0, task="each[0]"),
+            fact("task.finished", 10, task="bad"),
+            fact("task.started", 10, task="each[1]"),
+            fact("task.started", 30, task="each[2]"),
+            fact("task.ended", 60, task="each", state="passed"),
+        ),
+    ),
+    Case(
+        "each-cut-short-by-a-failure",
+        "In a run that is to stop, instances that have not begun are skipped; a task with such and others is cancelled",
+        ("RUN-EXPAND-002", "RUN-FAIL-001", "RUN-STATE-001", "RUN-SEAL-002"),
+        changed(
+            _BESIDE,
+            "script",
+            "answers",
+            1,
+            to={
+                "task": "bad",
+                "error": {"kind": "exit_status"},
+                "latency": "10ms",
+            },
+        ),
+        (
+            fact("task.started", 0, task="bad"),
+            fact("task.started", 0, task="each[0]"),
+            fact("task.ended", 10, task="bad", state="failed"),
+            fact("task.ended", 10, task="each[1]", state="skipped", reason="failure"),
+            fact("task.ended", 10, task="each[2]", state="skipped", reason="failure"),
+            fact("task.ended", 30, task="each[0]", state="passed"),
+            fact("task.ended", 30, task="each", state="cancelled", reason="failure"),
+            fact("run.sealed", 30, status="failed", counts={"failed": 1, "cancelled": 1, "passed": 1}),
+        ),
+        "failed",
+        of="each-side-by-side",
+        change="`bad` fails while the first instance is under way",
+    ),
+)

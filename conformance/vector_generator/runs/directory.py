@@ -1,0 +1,66 @@
+"""Run directories as files by name: what is compared of one, and how one is cut short."""
+
+import io
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from forum_conformance.archive import SALT_BYTES, scan
+
+LEDGER, BODIES, PLAN, OUTPUTS = "ledger.jsonl", "bodies.tar", "wave-plan.json", "outputs"
+BEGUN = datetime(2000, 1, 1, tzinfo=UTC)
+
+Files = Mapping[str, bytes]
+
+
+def read_directory(folder: Path) -> dict[str, bytes]:
+    """What a suite compares: the record, the wave plan and the outputs."""
+    named = [folder / name for name in (LEDGER, BODIES, PLAN)]
+    outputs = sorted((folder / OUTPUTS).iterdir()) if (folder / OUTPUTS).is_dir() else []
+    found = [path for path in [*named, *outputs] if path.is_file()]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
+
+
+def write_directory(folder: Path, files: Files) -> None:
+    for name, data in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """The entries of a run directory, and its bodies by their digests."""
+
+    entries: tuple[Mapping[str, Any], ...]
+    bodies: Mapping[str, bytes]
+
+    def at_ms(self, seq: int) -> int:
+        """When an entry was made, in milliseconds since the run began."""
+        span = datetime.fromisoformat(self.entries[seq]["at"]) - BEGUN
+        return (span.days * 86_400 + span.seconds) * 1_000 + span.microseconds // 1_000
+
+
+def recorded(files: Files) -> Recorded:
+    lines = files[LEDGER].split(b"\n")[:-1]
+    bodies: dict[str, bytes] = {}
+    for member in scan(io.BytesIO(files[BODIES])).members:
+        content = files[BODIES][member.offset : member.offset + member.size]
+        folder, digest = member.place or ("", "")
+        bodies[digest] = content[SALT_BYTES:] if folder == "salted" else content
+    return Recorded(tuple(json.loads(line) for line in lines), bodies)
+
+
+def cut(files: Files, entries: int, torn: bytes = b"", torn_bodies: bytes = b"") -> dict[str, bytes]:
+    """What a process leaves behind that is killed when it has written so many entries; the tails are half-written."""
+    lines = files[LEDGER].split(b"\n")[:entries]
+    named = {body["digest"] for line in lines for body in json.loads(line)["bodies"].values()}
+    ends = [member.end for member in scan(io.BytesIO(files[BODIES])).members if (member.place or ("", ""))[1] in named]
+    ledger = b"".join(line + b"\n" for line in lines) + torn
+    kept = {LEDGER: ledger, BODIES: files[BODIES][: max(ends)] + torn_bodies, PLAN: files[PLAN]}
+    answers = {json.loads(line)["data"]["output"] for line in lines if b'"kind":"answer.given"' in line}
+    outputs = {name: data for name, data in files.items() if name.startswith(f"{OUTPUTS}/")}
+    return kept | {name: data for name, data in outputs.items() if Path(name).stem in answers}

@@ -1,0 +1,64 @@
+"""The fingerprints of a run, worked out from its wave plan and its entries as RUN-REUSE-002 says."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from forum_conformance.canonical import form
+from vector_generator.runs.directory import PLAN, Files, Recorded, recorded
+
+_WORK = ("instruction", "run", "output", "done_when", "accept")
+_NOT_ITS_SETTINGS = {"api_key_env", "connect_timeout_ms", "prices", "proxy_env", "stream", "timeout_ms"}
+
+
+def wrong_fingerprints(files: Files) -> list[str]:
+    """The units that began with another fingerprint than they should have."""
+    plan, run = json.loads(files[PLAN]), recorded(files)
+    begun = (entry for entry in run.entries if entry["kind"] in ("task.started", "task.reused"))
+    return [entry["data"]["task"] for entry in begun if entry["data"]["fingerprint"] != _of(plan, run, entry)]
+
+
+def _of(plan: Mapping[str, Any], run: Recorded, begun: Mapping[str, Any]) -> str:
+    unit = begun["data"]["task"]
+    task = plan["tasks"].get(unit) or plan["tasks"][unit.rpartition("[")[0]]
+    before = [entry for entry in run.entries[: begun["seq"]] if entry["data"].get("task") == unit]
+    work = {name: task[name] for name in _WORK if name in task}
+    agent = task.get("agent")
+    for entry in before:
+        if entry["kind"] == "gate.decided" and "edited" in entry["bodies"]:
+            work["instruction"] = [run.bodies[entry["bodies"]["edited"]["digest"]].decode()]
+        elif entry["kind"] == "route.decided":
+            agent = entry["data"]["agent"]
+    lines = [form(work), _worker(plan, agent, _tiers(plan, task, agent))]
+    judges = (check["agent"] for check in task.get("accept", ()) if "agent" in check)
+    lines += [_worker(plan, judge, [plan["agents"][judge]["tier"]]) for judge in judges]
+    lines += [form(value) for value in sorted(_values(before))]
+    return hashlib.sha256(b"\n".join(lines)).hexdigest()
+
+
+def _tiers(plan: Mapping[str, Any], task: Mapping[str, Any], agent: str) -> list[str]:
+    if "ladder" in task:
+        return [step["tier"] for step in task["ladder"]]
+    return [plan["agents"][agent]["tier"], *task.get("escalate", ())]
+
+
+def _worker(plan: Mapping[str, Any], agent: str, tiers: list[str]) -> bytes:
+    known = plan["agents"][agent]
+    adapters = []
+    for tier in tiers:
+        settings = plan["adapters"][known["adapters"][tier]]
+        kept = {name: value for name, value in settings.items() if name not in _NOT_ITS_SETTINGS}
+        adapters.append([tier, kept])
+    told = {"agent": agent, "persona": known.get("persona", ""), "adapters": adapters}
+    return hashlib.sha256(form(told)).hexdigest().encode()
+
+
+def _values(before: list[Mapping[str, Any]]) -> Iterator[list[Any]]:
+    """Name, digest, type, and how many bytes were kept, of each value that was handed over."""
+    cuts = {entry["data"]["as"]: entry["data"]["kept_bytes"] for entry in before if entry["kind"] == "context.cut"}
+    for entry in before:
+        if entry["kind"] == "edge.delivered":
+            name, body = entry["data"]["as"], entry["bodies"]["value"]
+            digest = f"{entry['run']}/{entry['seq']}" if "salted" in body else body["digest"]
+            yield [name, digest, body["type"], cuts.get(name)]

@@ -1,0 +1,347 @@
+"""Vectors of runs: routing, texts, and what a model, a program or a judge is given."""
+
+from typing import Any
+
+from vector_generator.runs.case import (
+    ADAPTERS,
+    AGENTS,
+    MATERIAL,
+    RUN_ID,
+    Case,
+    Count,
+    Fact,
+    Form,
+    answer_with,
+    block,
+    changed,
+    fact,
+    prompt_text,
+    workflow,
+)
+
+BETTER = "An earlier answer was not accepted. Here are the reason and the answer; do better."
+VERDICT = (
+    '{"additionalProperties":false,"properties":{"ground":{"type":"string"},"verdict":{"enum":["pass","fail"]}},'
+    '"required":["verdict","ground"],"type":"object"}'
+)
+JUDGE = (
+    "Judge whether a result meets its criteria. Look at each criterion by itself. The verdict is `pass` only if every "
+    "one is met, and `fail` otherwise; the ground says in a few sentences why, and where."
+)
+
+_TEAM: Form = {
+    "cook": {"adapter": "model", "domain": "food", "keywords": ["Soup", "bread"]},
+    "baker": {"adapter": "model", "domain": "bread"},
+    "operator": {"adapter": "shell"},
+}
+_LANE = workflow(
+    {"do": {"lane": "auto", "instruction": "Make SOUP, and bread_rolls with bread, for ${{ inputs.food }}."}},
+    [{"agent": "cook", "output": "soup"}, {"output": "bread"}],
+    agents=_TEAM,
+    inputs={"food": {"type": "string"}},
+    given={"food": "two"},
+)
+_ONE_CANDIDATE = changed(_LANE, "roster", "agents", "baker", "adapter", to="shell")
+
+
+def _prompt(task: str, attempt: int = 1, **prompt: Any) -> Fact:
+    return Fact("task.started", {"task": task, "attempt": attempt}, bodies={"prompt": prompt})
+
+
+_PERSONA = {"adapter": "model", "persona": "You write plainly."}
+_FULL = workflow(
+    {
+        "facts": {"agent": "operator", "run": ["make", "facts"], "output": {"type": "object"}},
+        "draft": {
+            "agent": "writer",
+            "instruction": "Draft it from ${{ needs.facts }}, in run ${{ run.id }}.",
+            "needs": ["facts"],
+            "output": {"type": "object", "required": ["title"]},
+            "done_when": ["it has a title", "${{ needs.facts }} is used"],
+            "retry": {"attempts": 2},
+        },
+    },
+    [
+        {"task": "facts", "output": {"b": 1, "a": [True, None]}},
+        {"task": "draft", "attempt": 1, "output": {"name": "x"}},
+        {"task": "draft", "output": {"title": "y"}},
+    ],
+    agents={**AGENTS, "writer": _PERSONA},
+    outputs={"title": {"task": "draft", "select": "/title"}},
+)
+_FACTS = '{"a":[true,null],"b":1}'
+_REASON = "the answer does not fit its type: it does not meet 'required': [\"title\"]"
+
+_FULL_TEXT = prompt_text(
+    f"Draft it from [data: facts], in run {RUN_ID}.",
+    MATERIAL,
+    block("facts", "facts", _FACTS),
+    answer_with('{"required":["title"],"type":"object"}'),
+    "The result is accepted if:\n- it has a title\n- [data: facts] is used",
+)
+_FULL_FEEDBACK = prompt_text(
+    _FULL_TEXT, BETTER, block("reason", "the check", _REASON), block("answer", "the attempt before", '{"name":"x"}')
+)
+
+
+def _program(stdin: str, task: Form) -> Form:
+    adapters = {**ADAPTERS, "shell": {"type": "command", "stdin": stdin}}
+    adapters["cli"] = {"type": "command", "argv": ["check", "--model"], "stdin": stdin}
+    agents = {**AGENTS, "cli": {"adapter": "cli", "persona": "You are terse."}}
+    tasks = {"log": {"agent": "operator", "run": ["make", "log"]}, "use": {**task, "needs": ["log"]}}
+    answers: list[Form] = [{"task": "log", "output": "a <b>\nc"}, {"output": "used"}]
+    return workflow(tasks, answers, adapters=adapters, agents=agents)
+
+
+_BLOCK = block("log", "log", "a <b>\nc")
+_NAMED: Form = {"agent": "operator", "run": ["make", "use", "${{ needs.log }}"], "instruction": "Use ${{ needs.log }}."}
+_BARE: Form = {"agent": "operator", "run": ["make", "use"]}
+_FIXED: Form = {"agent": "cli", "instruction": "Use ${{ needs.log }}.", "done_when": ["it is used"]}
+_FIXED_TEXT = prompt_text(
+    "You are terse.", "Use [data: log].", MATERIAL, _BLOCK, "The result is accepted if:\n- it is used"
+)
+
+
+_NAMED_JSON = (
+    '{"attempt":1,"instruction":"Use [data: log].","needs":{"log":"a <b>\\nc"},"run":"' + RUN_ID + '","task":"use"}'
+)
+_FIXED_JSON = (
+    '{"attempt":1,"done_when":["it is used"],"instruction":"Use [data: log].","needs":{"log":"a <b>\\nc"},'
+    '"persona":"You are terse.","run":"' + RUN_ID + '","task":"use"}'
+)
+
+
+def _stdin_cases() -> list[Case]:
+    wanted: dict[tuple[str, str], str] = {
+        ("named", "none"): "",
+        ("named", "text"): prompt_text("Use a <b>\nc.", _BLOCK),
+        ("named", "json"): _NAMED_JSON,
+        ("bare", "text"): "a <b>\nc",
+        ("fixed", "none"): "",
+        ("fixed", "text"): _FIXED_TEXT,
+        ("fixed", "json"): _FIXED_JSON,
+    }
+    tasks = {"named": _NAMED, "bare": _BARE, "fixed": _FIXED}
+    argv = {"named": ["make", "use", "a <b>\nc"], "bare": ["make", "use"], "fixed": ["check", "--model"]}
+    sort = {"named": "a program with an instruction", "bare": "a program without one", "fixed": "a program with `argv`"}
+    cases = []
+    for (name, stdin), text in wanted.items():
+        flow = _program(stdin, tasks[name])
+        prompt = {"argv": argv[name], "stdin": text}
+        requirements = ["RUN-PROMPT-009", "RUN-PROMPT-006" if name == "fixed" else "RUN-PROMPT-004", "RUN-TEXT-001"]
+        cases.append(
+            Case(
+                f"stdin-{stdin}-of-{name}",
+                f"`stdin: {stdin}`: what {sort[name]} is given",
+                (*requirements, *(("RUN-PROMPT-005",) if stdin == "json" else ())),
+                flow,
+                (Fact("task.started", {"task": "use"}, bodies={"prompt": prompt}),),
+            )
+        )
+        if (name, stdin) in (("named", "text"), ("fixed", "text"), ("named", "json")):
+            cases.append(
+                Case(
+                    f"stdin-{stdin}-of-{name}-and-failed",
+                    f"`stdin: {stdin}`: {sort[name]} fails, after it was given the same",
+                    (*requirements, *(("RUN-PROMPT-005",) if stdin == "json" else ())),
+                    changed(flow, "script", "answers", 1, to={"error": {"kind": "exit_status"}}),
+                    (
+                        Fact("task.started", {"task": "use"}, bodies={"prompt": prompt}),
+                        fact("task.ended", task="use", state="failed", reason="error"),
+                    ),
+                    "failed",
+                    of=f"stdin-{stdin}-of-{name}",
+                    change="the program ends with status 1",
+                )
+            )
+    return cases
+
+
+_JUDGED = workflow(
+    {
+        "draft": {
+            "agent": "writer",
+            "instruction": "Write a title.",
+            "done_when": ["it is short"],
+            "accept": [{"command": ["check", "${{ inputs.mode }}"]}, {"agent": "critic"}],
+        }
+    },
+    [
+        {"task": "draft", "agent": "critic", "output": {"verdict": "pass", "ground": "it is short"}},
+        {"task": "draft", "check": "command", "output": "fine"},
+        {"task": "draft", "output": "Title"},
+    ],
+    agents={**AGENTS, "critic": {"adapter": "model", "persona": "You are strict."}},
+    inputs={"mode": {"type": "string", "default": "all"}},
+)
+_JUDGE_TEXT = prompt_text(
+    JUDGE,
+    "The criteria:\n- it is short",
+    MATERIAL,
+    block("instruction", "the plan", "Write a title."),
+    block("result", "draft", "Title"),
+    answer_with(VERDICT),
+)
+
+CASES: tuple[Case, ...] = (
+    Case(
+        "route-by-keywords",
+        "The agent with the most keywords among the instruction's words is taken; what an input says has no say",
+        ("RUN-ROUTE-001", "RUN-ROUTE-002", "RUN-ORDER-004"),
+        _LANE,
+        (
+            Fact(
+                "route.decided",
+                {"task": "do", "agent": "cook", "by": "keywords"},
+                bodies={
+                    "ground": b'{"baker":["bread"],"cook":["bread","soup"]}',
+                },
+            ),
+            fact("task.started", task="do", agent="cook"),
+            fact("task.ended", task="do", state="passed"),
+        ),
+    ),
+    Case(
+        "route-by-name",
+        "Of agents with as many keywords among the words, the first by name is taken",
+        ("RUN-ROUTE-001", "RUN-ROUTE-002"),
+        changed(_LANE, "plan", "tasks", "do", "instruction", to="Make bread."),
+        (
+            Fact(
+                "route.decided",
+                {"task": "do", "agent": "baker", "by": "keywords"},
+                bodies={
+                    "ground": b'{"baker":["bread"],"cook":["bread"]}',
+                },
+            ),
+            fact("task.started", task="do", agent="baker"),
+        ),
+    ),
+    Case(
+        "route-to-the-only-one",
+        "Where only one agent takes an instruction, it is taken",
+        ("RUN-ROUTE-002",),
+        changed(_ONE_CANDIDATE, "plan", "tasks", "do", "instruction", to="Do what you like."),
+        (Fact("route.decided", {"agent": "cook", "by": "only"}, bodies={"ground": b'{"cook":[]}'}),),
+    ),
+    Case(
+        "route-to-one-that-fails",
+        "Who fails was routed to all the same: nobody else is asked",
+        ("RUN-ROUTE-001", "RUN-ROUTE-002"),
+        changed(_LANE, "script", "answers", 0, to={"agent": "cook", "error": {"kind": "auth"}}),
+        (
+            fact("route.decided", task="do", agent="cook", by="keywords"),
+            fact("task.finished", task="do", error="auth"),
+            fact("task.ended", task="do", state="failed", reason="error"),
+            Count(1, "task.started"),
+        ),
+        "failed",
+        of="route-by-keywords",
+        change="the cook is not let in",
+    ),
+    Case(
+        "route-nobody-takes-it",
+        "A lane that no agent could take is refused before anything runs",
+        ("RUN-ROUTE-002",),
+        changed(_ONE_CANDIDATE, "roster", "agents", "cook", "adapter", to="shell"),
+        (),
+        None,
+        ("F316",),
+        of="route-to-the-only-one",
+        change="the only agent that took an instruction works through a command adapter",
+    ),
+    Case(
+        "prompt-of-a-model",
+        "A model's text has the instruction, the data, the schema and the criteria; then the feedback",
+        ("RUN-PROMPT-001", "RUN-PROMPT-002", "RUN-PROMPT-003", "RUN-PROMPT-009", "RUN-TEXT-001"),
+        _FULL,
+        (
+            _prompt("draft", system="You write plainly.", text=_FULL_TEXT),
+            fact("task.finished", task="draft", attempt=1, error="schema_mismatch"),
+            _prompt("draft", 2, system="You write plainly.", text=_FULL_FEEDBACK),
+            fact("task.ended", task="draft", state="passed"),
+        ),
+    ),
+    Case(
+        "prompt-of-a-model-that-does-no-better",
+        "After the last attempt nothing is fed back to anybody: the task fails",
+        ("RUN-PROMPT-001", "RUN-PROMPT-003", "RUN-PROMPT-009", "RUN-TEXT-001"),
+        changed(_FULL, "script", "answers", 2, "output", to={"name": "y"}),
+        (
+            _prompt("draft", 2, system="You write plainly.", text=_FULL_FEEDBACK),
+            fact("task.finished", task="draft", attempt=2, error="schema_mismatch"),
+            fact("task.ended", task="draft", state="failed", reason="error"),
+            Count(0, "answer.given"),
+        ),
+        "failed",
+        of="prompt-of-a-model",
+        change="the second answer has no title either",
+    ),
+    *_stdin_cases(),
+    Case(
+        "prompts-of-checks",
+        "A judge gets the criteria, the instruction and the result; a command gets the result on its standard input",
+        ("RUN-PROMPT-007", "RUN-PROMPT-008", "RUN-VERDICT-001", "RUN-VERDICT-002", "RUN-VERDICT-003"),
+        _JUDGED,
+        (
+            Fact(
+                "verdict.asked",
+                {"check": 0, "by": "command"},
+                bodies={
+                    "prompt": {"argv": ["check", "all"], "stdin": "Title"},
+                },
+            ),
+            Fact("verdict.given", {"check": 0, "verdict": "pass"}, actor="runner", bodies={"ground": "fine"}),
+            Fact(
+                "verdict.asked",
+                {"check": 1, "by": "agent", "agent": "critic"},
+                bodies={
+                    "prompt": {"system": "You are strict.", "text": _JUDGE_TEXT},
+                },
+            ),
+            Fact(
+                "verdict.given", {"check": 1, "verdict": "pass"}, actor="agent:critic", bodies={"ground": "it is short"}
+            ),
+            fact("task.ended", task="draft", state="passed"),
+        ),
+    ),
+    Case(
+        "prompts-of-checks-and-the-judge-says-no",
+        "A result that its judge does not accept has failed",
+        ("RUN-PROMPT-007", "RUN-PROMPT-008", "RUN-VERDICT-003"),
+        changed(_JUDGED, "script", "answers", 0, "output", "verdict", to="fail"),
+        (
+            Fact("verdict.asked", {"check": 1}, bodies={"prompt": {"text": _JUDGE_TEXT}}),
+            fact("verdict.given", check=1, verdict="fail"),
+            fact("task.ended", task="draft", state="failed", reason="verdict"),
+        ),
+        "failed",
+        of="prompts-of-checks",
+        change="the judge says no",
+    ),
+    Case(
+        "prompts-of-checks-and-the-command-says-no",
+        "A check that fails is the last one that is asked",
+        ("RUN-PROMPT-008", "RUN-VERDICT-001", "RUN-VERDICT-002"),
+        changed(
+            _JUDGED,
+            "script",
+            "answers",
+            1,
+            to={
+                "task": "draft",
+                "check": "command",
+                "error": {"kind": "exit_status", "message": "too long"},
+            },
+        ),
+        (
+            Fact("verdict.asked", {"check": 0}, bodies={"prompt": {"argv": ["check", "all"], "stdin": "Title"}}),
+            Fact("verdict.given", {"check": 0, "verdict": "fail"}, bodies={"ground": "too long"}),
+            fact("task.ended", task="draft", state="failed", reason="verdict"),
+            Count(1, "verdict.asked"),
+        ),
+        "failed",
+        of="prompts-of-checks",
+        change="the command ends with status 1",
+    ),
+)

@@ -1,0 +1,279 @@
+"""Vectors of runs: from a reply to an output."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from vector_generator.runs.case import Case, Claim, Count, Fact, Form, Output, changed, fact, workflow
+
+_TEXT = workflow({"say": {"agent": "operator", "run": ["make", "say"]}}, [{"output": "said"}], outputs={"said": "say"})
+_VALUE = workflow(
+    {"give": {"agent": "operator", "run": ["make", "give"], "output": {"type": "object"}}},
+    [{"reply": ' {"b": 1.0, "a": "\\u00e9 \\/"}\t'}],
+    outputs={"given": "give"},
+)
+_PLACED = workflow(
+    {"give": {"agent": "operator", "run": ["make", "give"], "output": {"type": "object"}}},
+    [{"output": {"title": "T", "more": 1}}],
+    outputs={"title": {"task": "give", "select": "/title"}},
+)
+_TYPED = workflow(
+    {
+        "give": {
+            "agent": "operator",
+            "run": ["make", "give"],
+            "output": {
+                "type": "object",
+                "properties": {
+                    "a": {"type": "object", "properties": {"x": {"type": "integer"}, "y": {"maximum": 3}}},
+                    "b": {"type": "integer"},
+                    "c": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+                    "d": {"enum": ["x" * 100, "y" * 100]},
+                },
+            },
+        }
+    },
+    [{"output": {"a": {"x": 1, "y": 2}, "b": 3, "c": 4}}],
+)
+
+
+def _read(reply: str, output: bytes, bytes_: int) -> tuple[Claim, ...]:
+    """A reply that was read: it is kept beside the output, and counted without its line end."""
+    return (
+        Fact(
+            "task.finished",
+            {"status": "ok", "usage": {"output_bytes": bytes_}},
+            bodies={
+                "output": output,
+                "reply": reply.encode(),
+            },
+        ),
+        Output("given.json", output),
+    )
+
+
+def _malformed(message: str) -> tuple[Claim, ...]:
+    finished = Fact("task.finished", {"status": "error", "error": "malformed"}, bodies={"detail": {"message": message}})
+    return (finished, fact("task.ended", state="failed", reason="error"), Count(0, "answer.given"))
+
+
+_NOT_ONE = "the answer is not one JSON value, or gives a key twice"
+_UNCHANGED = "the answer holds what JSON cannot carry unchanged"
+_DEEP = "the answer is nested too deep"
+_BAD: dict[str, tuple[str, str, str]] = {
+    "prose": ("prose around the value", 'Here: {"a": 1}', _NOT_ONE),
+    "two-values": ("two values", '{"a": 1} {"b": 2}', _NOT_ONE),
+    "key-twice": ("a key that is given twice", '{"a": 1, "a": 1}', _NOT_ONE),
+    "nan": ("NaN", '{"a": NaN}', _NOT_ONE),
+    "infinity": ("Infinity", '{"a": -Infinity}', _NOT_ONE),
+    "large-integer": ("an integer beyond 2^53 - 1", '{"a": 9007199254740992}', _UNCHANGED),
+    "endless-float": ("a number that is not finite", '{"a": 1e400}', _UNCHANGED),
+    "lone-surrogate": ("a lone surrogate", '{"a": "\\ud800"}', _UNCHANGED),
+    "too-deep": ("255 levels", '{"a":' + "[" * 254 + "]" * 254 + "}", _DEEP),
+    "empty": ("nothing at all", "", _NOT_ONE),
+    "fence-and-prose": ("prose before the fence", 'Here:\n```json\n{"a": 1}\n```', _NOT_ONE),
+    "two-fences": ("two fences", "```\n{}\n```\n```\n{}\n```", _NOT_ONE),
+    "fence-left-open": ("a fence that does not end", '```json\n{"a": 1}', _NOT_ONE),
+    "cut-short": ("a value that is cut short", '{"a": 1', _NOT_ONE),
+}
+
+
+def _bad_cases() -> Iterator[Case]:
+    for name, (what, reply, message) in _BAD.items():
+        is_fence = "fence" in name
+        yield Case(
+            f"reply-malformed-{name}",
+            f"A reply with {what} is malformed" if reply else "An empty reply is malformed where JSON is asked for",
+            ("RUN-READ-003", "RUN-READ-006", "RUN-READ-007", *(("RUN-READ-004",) if is_fence else ())),
+            changed(_VALUE, "script", "answers", 0, "reply", to=reply),
+            _malformed(message),
+            "failed",
+            of="reply-in-another-form",
+            change=f"the reply has {what}" if reply else "the reply is empty",
+        )
+
+
+_FENCES = {
+    "json": "```json\n{}\n```",
+    "plain": "```\r\n{}\r\n```",
+    "in-white-space": " \n```JSON \t\n{ }  ```\n\n",
+    "empty-line": "```\n\n{}\n\n```",
+}
+_MISFITS: dict[str, tuple[str, Any, str]] = {
+    "root": ("the value itself does not fit", [], "it does not meet 'type': \"object\""),
+    "least-pointer": (
+        "two parts do not fit, the one with the lesser pointer is told",
+        {"a": {"x": "no", "y": 9}, "b": "no"},
+        "the value at '/a/x' does not meet 'type': \"integer\"",
+    ),
+    "any-of": (
+        "none of several schemas fits, only the keyword that holds them is told",
+        {"c": "no"},
+        'the value at \'/c\' does not meet \'anyOf\': [{"type":"integer"},{"type":"null"}]',
+    ),
+    "long-keyword": (
+        "the keyword's value is long, it is left out",
+        {"d": "z"},
+        "the value at '/d' does not meet 'enum'",
+    ),
+}
+
+
+def _misfit_cases() -> Iterator[Case]:
+    for name, (what, value, misfit) in _MISFITS.items():
+        message = f"the answer does not fit its type: {misfit}"
+        yield Case(
+            f"reply-misfit-{name}",
+            f"Where {what}",
+            ("RUN-READ-005", "RUN-READ-006", "RUN-READ-007"),
+            changed(_TYPED, "script", "answers", 0, "output", to=value),
+            (
+                Fact("task.finished", {"error": "schema_mismatch"}, bodies={"detail": {"message": message}}),
+                fact("task.ended", state="failed", reason="error"),
+            ),
+            "failed",
+            of="reply-of-its-type",
+            change="a value that does not fit is answered",
+        )
+
+
+def _with_reply(flow: Form, reply: str) -> Form:
+    return changed(flow, "script", "answers", 0, to={"reply": reply})
+
+
+CASES: tuple[Case, ...] = (
+    Case(
+        "reply-as-text",
+        "Without a type, what came back is the output, and there is no other body of it",
+        ("RUN-READ-001", "RUN-READ-002", "RUN-READ-006"),
+        _TEXT,
+        (
+            Fact(
+                "task.finished",
+                {"exit_status": 0, "measured": True},
+                bodies={"output": "said"},
+                absent=("reply", "detail"),
+            ),
+            Output("said.txt", b"said"),
+        ),
+    ),
+    Case(
+        "reply-with-a-line-end",
+        "One line end at the end is dropped: it is in no body and in no count",
+        ("RUN-READ-001", "RUN-READ-002"),
+        _with_reply(_TEXT, "said\n\n"),
+        (
+            Fact("task.finished", {"usage": {"output_bytes": 5}}, bodies={"output": "said\n"}, absent=("reply",)),
+            Output("said.txt", b"said\n"),
+        ),
+    ),
+    Case(
+        "reply-with-a-windows-line-end",
+        "CR LF is one line end",
+        ("RUN-READ-001",),
+        _with_reply(_TEXT, "said\r\n"),
+        (Fact("task.finished", {"usage": {"output_bytes": 4}}, bodies={"output": "said"}),),
+    ),
+    Case(
+        "reply-of-a-line-end",
+        "A line end alone is an empty output",
+        ("RUN-READ-001", "RUN-READ-002"),
+        _with_reply(_TEXT, "\n"),
+        (
+            Fact(
+                "task.finished",
+                {"status": "ok", "usage": {"output_bytes": 0}},
+                bodies={"output": ""},
+                absent=("reply",),
+            ),
+            Output("said.txt", b""),
+        ),
+    ),
+    Case(
+        "reply-as-text-and-failed",
+        "A program that ends with another status than 0 gives no output",
+        ("RUN-READ-002", "RUN-READ-001", "RUN-READ-006"),
+        changed(
+            _TEXT,
+            "script",
+            "answers",
+            0,
+            to={
+                "error": {"kind": "exit_status", "exit_status": 7, "message": "no such rule", "retry_after": "2s"},
+            },
+        ),
+        (
+            Fact(
+                "task.finished",
+                {"error": "exit_status", "exit_status": 7},
+                absent=("output", "reply"),
+                bodies={
+                    "detail": b'{"message":"no such rule","retry_after_ms":2000}',
+                },
+            ),
+        ),
+        "failed",
+        of="reply-as-text",
+        change="the program ends with status 7",
+    ),
+    Case(
+        "reply-in-another-form",
+        "With a type, the output is the RFC 8785 form of what came back, which is kept beside it",
+        ("RUN-READ-003", "RUN-READ-006", "RUN-READ-001"),
+        _VALUE,
+        _read(' {"b": 1.0, "a": "\\u00e9 \\/"}\t', '{"a":"\u00e9 /","b":1}'.encode(), 30),
+    ),
+    Case(
+        "reply-as-deep-as-can-be",
+        "254 levels can be read",
+        ("RUN-READ-003",),
+        _with_reply(_VALUE, '{"a":' + "[" * 253 + "]" * 253 + "}"),
+        (fact("task.ended", state="passed"),),
+    ),
+    *(
+        Case(
+            f"reply-in-a-fence-{name}",
+            f"A whole answer in one fence is mended ({name.replace('-', ' ')})",
+            ("RUN-READ-004", "RUN-READ-003"),
+            _with_reply(_VALUE, reply),
+            (Fact("task.finished", {"status": "ok"}, bodies={"output": b"{}"}), fact("task.ended", state="passed")),
+        )
+        for name, reply in _FENCES.items()
+    ),
+    *_bad_cases(),
+    Case(
+        "reply-of-its-type",
+        "A value that fits its type is an output",
+        ("RUN-READ-005", "RUN-READ-007"),
+        _TYPED,
+        (fact("task.ended", state="passed"),),
+    ),
+    *_misfit_cases(),
+    Case(
+        "reply-with-what-the-plan-gives-back",
+        "An answer that has what one of the plan's outputs takes from it",
+        ("RUN-READ-005", "RUN-SEAL-001"),
+        _PLACED,
+        (Output("title.json", b'"T"'),),
+    ),
+    Case(
+        "reply-without-what-the-plan-gives-back",
+        "An answer that lacks what one of the plan's outputs takes from it is a mismatch",
+        ("RUN-READ-005", "RUN-READ-007", "RUN-SEAL-001"),
+        changed(_PLACED, "script", "answers", 0, "output", to={"more": 1}),
+        (
+            Fact(
+                "task.finished",
+                {"error": "schema_mismatch"},
+                bodies={
+                    "detail": {
+                        "message": "the answer has nothing at '/title', and the plan gives that back",
+                    }
+                },
+            ),
+            Count(0, "answer.given"),
+        ),
+        "failed",
+        of="reply-with-what-the-plan-gives-back",
+        change="the answer has no title",
+    ),
+)
