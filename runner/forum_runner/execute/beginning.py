@@ -77,7 +77,7 @@ def _take_up_unit(m: Machine, unit: Unit) -> None:
 def is_cut_off(m: Machine, task: TaskSpec) -> bool:
     """Whether something that it depends on ended in a way after which it cannot or must not begin."""
     state = m.state
-    if any(state.state_of(name) not in (None, "passed") for name in task.sources):
+    if task.sources and any(state.state_of(name) not in (None, "passed") for name in task.sources):
         return True
     return not state.blocks_order.isdisjoint(task.depends_on)
 

@@ -37,19 +37,19 @@ def take_reply(m: Machine, call_id: str, reply: Reply) -> None:
         _finish(m, unit, call, reply)
     else:
         _give_verdict(m, unit, call, reply)
-    if reply.failure is not None and reply.failure.kind is ErrorKind.CANCELLED and not m.is_pausing:
-        unit.losses += 1
+    failure, shortage = reply.failure, None
+    if failure is not None:
+        unit.losses += failure.kind is ErrorKind.CANCELLED and not m.is_pausing
+        shortage = _shortage_behind(call, failure.kind)
     make_room(m)
-    shortage = _shortage_behind(call, reply)
     if shortage is not None:
         ending.stop(m, unit, shortage)
     elif not m.is_pausing:
         go_on(m, unit)
 
 
-def _shortage_behind(call: Call, reply: Reply) -> Shortage | None:
+def _shortage_behind(call: Call, kind: ErrorKind) -> Shortage | None:
     """The budget that cut a call short, if one did: its own limits would have let it go on."""
-    kind = reply.failure.kind if reply.failure is not None else None
     if kind is ErrorKind.TIMEOUT:
         return call.short_time
     return call.short_output if kind is ErrorKind.OUTPUT_LIMIT else None
@@ -130,7 +130,9 @@ def _read(m: Machine, unit: Unit, content: bytes) -> Body | Failure:
         output = read_text(content, is_sensitive=is_sensitive)
     else:
         output = read_structured(content, m.schemas, form["output"], is_sensitive=is_sensitive)
-    missing = None if isinstance(output, Failure) else missing_for_outputs(m, unit, Output(output))
+    if unit.task.id not in m.plan.selected or isinstance(output, Failure):
+        return output
+    missing = missing_for_outputs(m, unit, Output(output))
     if missing is not None:
         message = f"the answer has nothing at '{missing}', and the plan gives that back"
         return Failure(ErrorKind.SCHEMA_MISMATCH, message)

@@ -60,16 +60,23 @@ class LiveDriver:
             begin = self._machine.open if is_new else self._machine.resume
             step = begin(self._tick())
             self._record.write(step.entries)
-            await self._perform(step.commands)
-            while self._machine.outcome is None:
+            commands = step.commands
+            while True:
+                # Entries of all that happened together are written together, and before anything is done because of
+                # them. A disk that is waited for must not hold up what runs.
+                if self._record.waits_for_disk:
+                    await self._record.commit_together()
+                else:
+                    self._record.commit()
+                self._perform(commands)
+                if self._machine.outcome is not None:
+                    return self._machine.outcome
                 # Answers that are there at once must not keep signals and other calls from being heard.
                 if next(self._rounds) % _ROUNDS == 0:
                     await asyncio.sleep(0)
-                commands: list[Command] = []
+                commands = []
                 for event in self._happened() or await self._events():
                     commands += self._handle(event)
-                await self._perform(commands)
-            return self._machine.outcome
         finally:
             await self._engine.close()
 
@@ -86,12 +93,7 @@ class LiveDriver:
         self._record.write(step.entries)
         return step.commands
 
-    async def _perform(self, commands: list[Command]) -> None:
-        """Entries of all that happened together are written together, and before anything is done because of them."""
-        if self._record.waits_for_disk:
-            await self._record.commit_together()
-        else:
-            self._record.commit()
+    def _perform(self, commands: list[Command]) -> None:
         for command in commands:
             if isinstance(command, Begin):
                 self._engine.begin(command.attempt)

@@ -60,6 +60,7 @@ class Machine:
         self.plan = plan
         self.context = context
         self.state = RunState(plan, context.run)
+        self._apply = self.state.apply
         self.schemas = Schemas(plan.document["schemas"])
         self.fingerprints = Fingerprints(plan)
         self.renderer = Renderer(context.run, context.secrets)
@@ -168,7 +169,7 @@ class Machine:
         actor: str = "runner",
     ) -> int:
         self._entries.append(Told(kind, data, bodies, causes, actor))
-        return self.state.apply(kind, self.now_us, data, bodies)
+        return self._apply(kind, self.now_us, data, bodies)
 
     def begin(self, attempt: Attempt) -> None:
         self._commands.append(Begin(attempt))

@@ -34,8 +34,7 @@ class RunClock:
 class Record(Protocol):
     """Where a driver puts entries. `waits_for_disk`: a commit takes so long that others should not have to wait."""
 
-    @property
-    def waits_for_disk(self) -> bool: ...
+    waits_for_disk: bool
 
     def write(self, entries: Sequence[Told]) -> None: ...
 
@@ -47,6 +46,7 @@ class Record(Protocol):
 class Recorder:
     def __init__(self, writer: LedgerWriter, state: RunState, scrubber: Scrubber, watch: Watcher | None = None) -> None:
         self._writer = writer
+        self.waits_for_disk = writer.syncs_each
         self._state = state
         self._scrubber = scrubber
         self._watch = watch
@@ -85,10 +85,6 @@ class Recorder:
     def commit(self) -> None:
         self._writer.commit()
         self._show()
-
-    @property
-    def waits_for_disk(self) -> bool:
-        return self._writer.syncs_each
 
     async def commit_together(self) -> None:
         """As `commit`; a sync of the disk does not hold up what runs beside it."""

@@ -141,7 +141,7 @@ class RunState:
     def _wave_opened(self, _seq: int, _at_us: int, _data: Data, _bodies: Bodies) -> None:
         wave = self.plan.waves[self.waves_opened]
         self.waves_opened += 1
-        self.wave_left = sum(self.state_of(name) is None for name in wave)
+        self.wave_left = sum([self.unit(name).state is None for name in wave])
 
     def _routed(self, _seq: int, _at_us: int, data: Data, _bodies: Bodies) -> None:
         unit = self.units[data["task"]]
@@ -325,11 +325,15 @@ class RunState:
 
     def _release(self, task: str) -> None:
         """An output that nobody will read any more is not kept; until its task has ended, the task itself reads it."""
-        if self.readers[task] > 0 or self.state_of(task) is None:
+        if self.readers[task] > 0:
             return
-        expansion = self.expansions.get(task)
-        for unit in expansion.units if expansion else (self.unit(task),):
-            unit.output = None
+        unit = self.unit(task)
+        if unit.state is None:
+            return
+        unit.output = None
+        if task in self.expansions:
+            for instance in self.expansions[task].units:
+                instance.output = None
 
     def _budget_stopped(self, _seq: int, _at_us: int, data: Data, _bodies: Bodies) -> None:
         if data["scope"] == "run":

@@ -101,7 +101,9 @@ class LedgerFiles:
 
         Lines are given without their LFs. At the end of a run, or of a part of it, nothing waits for a later sync.
         """
-        wants_sync = self.syncs_each or self._is_due(is_end=is_end)
+        wants_sync = self.syncs_each or is_end or time.monotonic() - self._synced_at >= _BATCH_S
+        if wants_sync:
+            wants_sync = self._may_sync()
         if bodies or is_sealed:
             data = b"".join(bodies)
             _write(self._bodies, data + END if is_sealed else data, self.bodies_end)
@@ -119,15 +121,10 @@ class LedgerFiles:
         if wants_sync:
             os.fdatasync(self._ledger)
 
-    def _is_due(self, *, is_end: bool) -> bool:
-        """Whether the syncs of `batch` are due."""
-        if self.durability is Durability.NONE:
-            return False
-        now = time.monotonic()
-        if not is_end and now - self._synced_at < _BATCH_S:
-            return False
-        self._synced_at = now
-        return True
+    def _may_sync(self) -> bool:
+        """Not so where the system decides when something is durable."""
+        self._synced_at = time.monotonic()
+        return self.durability is not Durability.NONE
 
     def sync(self, *, always: bool = False) -> None:
         """Whatever was written so far; where nothing is to be synced, only if it must `always` be."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -173,7 +173,7 @@ class LedgerWriter:
     ) -> int:
         """As `stage`, of an entry that the caller knows to fit its kind: the schema is not asked once more."""
         with self._staging:
-            return self._place(kind, data, bodies, causes, actor, is_sound=True)
+            return self._place(kind, data, bodies, causes, actor, encode_sound_entry)
 
     def _place(
         self,
@@ -182,7 +182,7 @@ class LedgerWriter:
         bodies: Mapping[str, Body],
         causes: Sequence[int] = (),
         actor: str = "runner",
-        is_sound: bool = False,
+        encode: Callable[..., bytes] = encode_entry,
     ) -> int:
         """With the lock held: between the number of an entry and its hash no other entry may come."""
         if self._broken is not None or self._is_staging:
@@ -193,12 +193,12 @@ class LedgerWriter:
             self._check_place(kind, seq)
         stored: list[StoredBody] = []
         references: dict[str, Any] = {}
-        for name in sorted(bodies) if len(bodies) > 1 else bodies:
-            body = self._store(bodies[name])
-            stored.append(body)
-            references[name] = body[3]
+        if bodies:
+            for name in sorted(bodies) if len(bodies) > 1 else bodies:
+                body = self._store(bodies[name])
+                stored.append(body)
+                references[name] = body[3]
         place = (state.run, seq, state.head, self._now())
-        encode = encode_sound_entry if is_sound else encode_entry
         line = encode(place, actor, kind, causes, {} if data is None else data, references)
         self._is_staging = True
         for digest, folder, content, reference in stored:

@@ -158,9 +158,7 @@ class _Memory:
         for told in entries:
             self._story.take(told, self._clock.now_us, self._scrubber)
 
-    @property
-    def waits_for_disk(self) -> bool:
-        return False
+    waits_for_disk = False
 
     def commit(self) -> None:
         """There is no disk."""
