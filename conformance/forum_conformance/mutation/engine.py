@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from itertools import islice
 from pathlib import Path
 from random import Random
 
@@ -45,9 +47,15 @@ class Mutant:
     """`verdicts` are those that a verifier may give which knows nothing but the directory."""
 
     kind: str
+    number: int
+    """Among those of its kind, from 1: with the seed it says which mutant this is, whatever else is made."""
     description: str
     in_reach: bool
     files: Files = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        return f"{self.kind}-{self.number}"
 
     @property
     def verdicts(self) -> frozenset[str]:
@@ -62,37 +70,51 @@ class Mutant:
         return target_dir
 
 
-def mutants(run_dir: Path, seed: int, limit: int) -> Iterator[Mutant]:
-    """At most `limit` mutants, one of each kind in turn; the seed decides which kinds and places come first."""
+def mutants(
+    run_dir: Path, seed: int, limit: int | None = None, *, kinds: str = "*", each: int | None = None
+) -> Iterator[Mutant]:
+    """One of each kind in turn, at most `limit` in all and `each` of a kind; the seed decides which come first.
+
+    `kinds` is a pattern such as `archive-*`.
+    """
     original = read(run_dir)
-    kinds = sorted(KINDS)
-    _random(str(seed)).shuffle(kinds)
-    waiting = {kind: _places(original, KINDS[kind], _random(f"{seed} {kind}")) for kind in kinds}
-    made = 0
-    while waiting and made < limit:
-        for kind, places in list(waiting.items()):
-            mutant = _next(original, kind, places)
-            if mutant is None:
-                del waiting[kind]
-            elif made < limit:
-                made += 1
-                yield mutant
+    chosen = kinds_like(kinds)
+    _random(str(seed)).shuffle(chosen)
+    waiting = [_of_kind(original, kind, seed, each) for kind in chosen]
+    return islice(_in_turn(waiting), limit)
+
+
+def kinds_like(pattern: str) -> list[str]:
+    return [kind for kind in sorted(KINDS) if fnmatchcase(kind, pattern)]
 
 
 def _random(seed: str) -> Random:
     return Random(seed)  # noqa: S311 - a mutant has to be made again, not to be kept secret
 
 
-def _places(original: Original, maker: Maker, random: Random) -> Iterator[Change]:
-    changes = list(maker(original, random))
+def _in_turn(waiting: list[Iterator[Mutant]]) -> Iterator[Mutant]:
+    while waiting:
+        left = []
+        for of_kind in waiting:
+            mutant = next(of_kind, None)
+            if mutant is not None:
+                yield mutant
+                left.append(of_kind)
+        waiting = left
+
+
+def _of_kind(original: Original, kind: str, seed: int, each: int | None) -> Iterator[Mutant]:
+    random = _random(f"{seed} {kind}")
+    changes = list(KINDS[kind](original, random))
     random.shuffle(changes)
-    return iter(changes)
+    return islice(_numbered(original, kind, changes), each)
 
 
-def _next(original: Original, kind: str, places: Iterator[Change]) -> Mutant | None:
-    """The next change that changes something."""
-    for change in places:
+def _numbered(original: Original, kind: str, changes: list[Change]) -> Iterator[Mutant]:
+    """Those that change something."""
+    number = 0
+    for change in changes:
         files = change.make()
         if files != original.files:
-            return Mutant(kind, change.place, change.in_reach, files)
-    return None
+            number += 1
+            yield Mutant(kind, number, change.place, change.in_reach, files)

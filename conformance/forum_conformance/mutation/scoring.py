@@ -1,0 +1,90 @@
+"""Shows mutants to a verifier, and counts those that it does not fall for."""
+
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from forum_conformance.mutation.engine import CAUGHT, Mutant
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a verifier said of a run directory: a verdict, or what came in its place."""
+
+    verdict: str | None
+    problem: str | None = None
+
+
+Ask: TypeAlias = Callable[[Path, Path | None], Said]
+"""Of a run directory, alone or beside a checkpoint."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    mutant: Mutant
+    said: Said
+    beside: Said | None
+    """Beside the checkpoint of the original; only of what is out of reach."""
+
+    @property
+    def is_caught(self) -> bool:
+        return self.mutant.in_reach and self.said.verdict in CAUGHT
+
+    @property
+    def is_found_beside(self) -> bool:
+        return self.beside is not None and self.beside.verdict in CAUGHT
+
+    @property
+    def survived(self) -> bool:
+        """What is out of reach may be called valid alone, and must not be beside the checkpoint."""
+        if self.mutant.in_reach:
+            return not self.is_caught
+        return self.said.verdict is None or (self.beside is not None and not self.is_found_beside)
+
+    @property
+    def objection(self) -> str:
+        """Why it survived."""
+        if self.mutant.in_reach or self.said.verdict is None or self.beside is None:
+            return _told(self.said)
+        return f"beside the original's checkpoint: {_told(self.beside)}"
+
+
+def _told(said: Said) -> str:
+    return f"called {said.verdict}" if said.verdict else f"no answer: {said.problem}"
+
+
+def outcomes(made: Iterable[Mutant], ask: Ask, checkpoint: Path | None, work_dir: Path) -> Iterator[Outcome]:
+    """Each mutant stands in the working directory while it is asked for, and no longer."""
+    for mutant in made:
+        run_dir = mutant.apply(work_dir / mutant.name)
+        try:
+            said = ask(run_dir, None)
+            beside = ask(run_dir, checkpoint) if checkpoint and not mutant.in_reach else None
+        finally:
+            shutil.rmtree(run_dir)
+        yield Outcome(mutant, said, beside)
+
+
+@dataclass(slots=True)
+class Tally:
+    mutants: int = 0
+    caught: int = 0
+    survived: int = 0
+    out_of_reach: int = 0
+    shown_beside: int = 0
+    """Of those out of reach, beside the checkpoint of the original."""
+    found_beside: int = 0
+
+    def count(self, outcome: Outcome) -> None:
+        self.mutants += 1
+        self.caught += outcome.is_caught
+        self.survived += outcome.survived
+        self.out_of_reach += not outcome.mutant.in_reach
+        self.shown_beside += outcome.beside is not None
+        self.found_beside += outcome.is_found_beside
+
+    @property
+    def in_reach(self) -> int:
+        return self.mutants - self.out_of_reach

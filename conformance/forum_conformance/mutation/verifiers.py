@@ -1,0 +1,58 @@
+"""Who is asked about mutants: the judge, or a program that speaks the protocol."""
+
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from forum_conformance.judge import ALL_LEVELS, Given, NoLedger, judge
+from forum_conformance.mutation.engine import CAUGHT, Mutant
+from forum_conformance.mutation.scoring import Ask, Said
+from forum_conformance.suite.asking import Asker
+from forum_conformance.suite.request import ALWAYS, PROTOCOL
+
+__all__ = ["ALL_LEVELS", "by_program", "by_the_judge", "seen_at"]
+
+
+def by_the_judge(levels: frozenset[int]) -> Ask:
+    def ask(run_dir: Path, checkpoint: Path | None) -> Said:
+        given = Given(checkpoint=checkpoint.read_bytes() if checkpoint else None)
+        try:
+            return Said(judge(run_dir, levels=levels, given=given).verdict.value)
+        except NoLedger as error:
+            return Said(None, str(error))
+
+    return ask
+
+
+def by_program(asker: Asker, levels: frozenset[int]) -> Ask:
+    def ask(run_dir: Path, checkpoint: Path | None) -> Said:
+        request: dict[str, Any] = {
+            "protocol": PROTOCOL,
+            "id": "mutants/one",
+            "role": "verify",
+            "input": str(run_dir),
+            "levels": sorted(levels | ALWAYS),
+        }
+        if checkpoint:
+            request["checkpoint"] = str(checkpoint)
+        reply = asker.ask(request)
+        if reply.problem or reply.answer is None:
+            return Said(None, f"{reply.problem.place}: {reply.problem.came}" if reply.problem else "nothing came")
+        verdict = reply.answer["verdict"]
+        return Said(None, "unsupported") if verdict == "unsupported" else Said(verdict)
+
+    return ask
+
+
+def seen_at(made: Iterable[Mutant], levels: frozenset[int], work_dir: Path) -> Iterator[Mutant]:
+    """The mutants that the judge objects to at these levels."""
+    ask = by_the_judge(levels)
+    for mutant in made:
+        run_dir = mutant.apply(work_dir / f"seen-{mutant.name}")
+        try:
+            is_seen = ask(run_dir, None).verdict in CAUGHT
+        finally:
+            shutil.rmtree(run_dir)
+        if is_seen:
+            yield mutant

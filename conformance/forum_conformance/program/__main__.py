@@ -1,0 +1,7 @@
+"""`python -m forum_conformance.program ROLE`, or `serve`."""
+
+import sys
+
+from forum_conformance.program.serving import JUDGE, main
+
+sys.exit(main(JUDGE))

@@ -1,0 +1,39 @@
+"""Requests as they come, and the answers to them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+PROTOCOL = 1
+
+Request: TypeAlias = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    verdict: str
+    codes: tuple[str, ...] = ()
+    first_bad_seq: int | None = None
+    levels: Mapping[str, str] = field(default_factory=dict)
+    message: str | None = None
+
+    def document(self, request: Request) -> dict[str, Any]:
+        document: dict[str, Any] = {
+            "protocol": PROTOCOL,
+            "id": request.get("id"),
+            "verdict": self.verdict,
+            "codes": list(self.codes),
+            "first_bad_seq": self.first_bad_seq,
+        }
+        if self.levels:
+            document["levels"] = dict(self.levels)
+        if self.message is not None:
+            document["message"] = self.message
+        return {name: value for name, value in document.items() if name != "id" or value is not None}
+
+
+Role: TypeAlias = Callable[[Request], Answer]
+
+
+class NotAsked(ValueError):
+    """A request that cannot be met as it stands: a member of it is missing, or names what is not there."""

@@ -1,0 +1,53 @@
+"""The role `canonicalize`: the RFC 8785 form of a JSON text."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from forum_conformance import canonical
+from forum_conformance.program.answer import Answer, Request
+from forum_conformance.schemas import room_for_nesting
+
+
+def canonicalize(request: Request) -> Answer:
+    data = Path(request["input"]).read_bytes()
+    try:
+        with room_for_nesting():
+            written = canonical.form(read_value(data.decode("utf-8")))
+    except (ValueError, RecursionError) as error:
+        return Answer("invalid", message=str(error))
+    Path(request["output"]).write_bytes(written)
+    return Answer("valid")
+
+
+def read_value(text: str) -> Any:
+    """The one value that a JSON text holds, if it has a canonical form."""
+    return json.loads(
+        text,
+        parse_int=read_integer,
+        parse_float=read_float,
+        parse_constant=canonical.refuse_constant,
+        object_pairs_hook=read_members,
+    )
+
+
+def read_integer(digits: str) -> int:
+    # The length first: Python refuses to read an endless integer, and says so in other words.
+    if len(digits) > 17 or abs(int(digits)) > canonical.MAX_INTEGER:
+        raise ValueError("an integer is not within ±(2^53 - 1)")
+    return int(digits)
+
+
+def read_float(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(f"{digits[:40]} is not finite as a double")
+    return number
+
+
+def read_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise ValueError("a key is given twice")
+    return members

@@ -1,0 +1,37 @@
+"""The RFC 8785 form of a value, put together from parts: how keys are ordered, how numbers and strings are written."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import rfc8785
+
+Part = Callable[[Any], bytes]
+
+
+def _utf_16(key: str) -> bytes:
+    """RFC 8785, section 3.2.3: keys are ordered by their UTF-16 code units."""
+    return key.encode("utf-16-be", "surrogatepass")
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Called with a value, gives its form."""
+
+    order: Callable[[str], Any] = _utf_16
+    number: Part = rfc8785.dumps
+    string: Part = rfc8785.dumps
+
+    def __call__(self, value: Any) -> bytes:
+        match value:
+            case dict():
+                members = (self.string(key) + b":" + self(value[key]) for key in sorted(value, key=self.order))
+                return b"{" + b",".join(members) + b"}"
+            case list():
+                return b"[" + b",".join(self(item) for item in value) + b"]"
+            case bool() | None:
+                return rfc8785.dumps(value)
+            case str():
+                return self.string(value)
+            case _:
+                return self.number(value)

@@ -1,0 +1,142 @@
+"""Checks a proof: its form, its path, and whether what the reader knows from elsewhere agrees (LEDGER-PROOF-001)."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from forum_conformance import canonical, schemas
+from forum_conformance.entry import read_object
+from forum_conformance.merkle import EMPTY_ROOT
+from forum_conformance.note import Checkpoint, MalformedCheckpoint, PublicKey, read_checkpoint
+from forum_conformance.program.answer import Answer, Request
+from forum_conformance.program.canonicalizing import read_members
+from forum_conformance.program.merkle_path import WrongPath, consistent_roots, included_root
+from forum_conformance.program.verifying import given_with
+
+Proof: TypeAlias = dict[str, Any]
+
+
+class Malformed(ValueError):
+    """A proof that does not fit its schema, or contradicts itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """What a proof says of a run: the roots of one size or two."""
+
+    run: str
+    roots: dict[int, bytes]
+
+    @property
+    def size(self) -> int:
+        return max(self.roots)
+
+
+def check(request: Request) -> Answer:
+    given = given_with(request)
+    try:
+        proof = read_proof(Path(request["input"]).read_bytes())
+        own = own_checkpoint(proof)
+        require_agreement(proof, own)
+    except Malformed as error:
+        return Answer("invalid", ("L601",), message=str(error))
+    codes = set(_codes(claims_of(proof), own, given.checkpoint, given.pin, given.key))
+    if not leads_to_root(proof):
+        codes.add("L602")
+    return Answer("invalid" if codes else "valid", tuple(sorted(codes)))
+
+
+def read_proof(data: bytes) -> Proof:
+    try:
+        proof = json.loads(
+            data.decode("utf-8"), parse_constant=canonical.refuse_constant, object_pairs_hook=read_members
+        )
+    except (ValueError, RecursionError) as error:
+        raise Malformed(f"it is not JSON: {error}") from error
+    departure = schemas.departure(schemas.proof_validator(), proof)
+    if departure:
+        raise Malformed(f"it does not fit its schema {departure}")
+    # A schema takes 7.0 for an integer.
+    return {name: int(value) if isinstance(value, float) else value for name, value in proof.items()}
+
+
+def own_checkpoint(proof: Proof) -> Checkpoint:
+    try:
+        return read_checkpoint(proof["checkpoint"].encode("utf-8"))
+    except ValueError as error:
+        raise Malformed(f"its checkpoint is malformed: {error}") from error
+
+
+def require_agreement(proof: Proof, own: Checkpoint) -> None:
+    if (own.run, own.size, own.root.hex()) != (proof["run"], proof["size"], proof["root"]):
+        raise Malformed("its run, size and root are not those of its checkpoint")
+    if proof["proof"] == "inclusion":
+        _require_entry(proof)
+    elif proof["from_size"] > proof["size"]:
+        raise Malformed(f"{proof['from_size']} entries are not the beginning of {proof['size']}")
+
+
+def _require_entry(proof: Proof) -> None:
+    if proof["seq"] >= proof["size"]:
+        raise Malformed(f"entry {proof['seq']} is not among the first {proof['size']}")
+    if "\n" in proof["entry"]:
+        raise Malformed("its entry is more than a line")
+    try:
+        entry, _ = read_object(proof["entry"].encode("utf-8"))
+    except ValueError as error:
+        raise Malformed(f"its entry is not one JSON object: {error}") from error
+    run, seq = entry.get("run"), entry.get("seq")
+    # To Python, true is 1.
+    if isinstance(seq, bool) or (run, seq) != (proof["run"], proof["seq"]):
+        raise Malformed("its entry is of another run or seq")
+
+
+def leads_to_root(proof: Proof) -> bool:
+    path = [bytes.fromhex(text) for text in proof["path"]]
+    root = bytes.fromhex(proof["root"])
+    try:
+        if proof["proof"] == "inclusion":
+            leaf = hashlib.sha256(b"\0" + proof["entry"].encode("utf-8")).digest()
+            return included_root(proof["seq"], proof["size"], leaf, path) == root
+        from_root = bytes.fromhex(proof["from_root"])
+        if proof["from_size"] == 0:
+            return not path and from_root == EMPTY_ROOT and (proof["size"] > 0 or root == EMPTY_ROOT)
+        return consistent_roots(proof["from_size"], proof["size"], from_root, path) == (from_root, root)
+    except WrongPath:
+        return False
+
+
+def claims_of(proof: Proof) -> Claims:
+    roots = {proof["size"]: bytes.fromhex(proof["root"])}
+    if proof["proof"] == "consistency":
+        roots[proof["from_size"]] = bytes.fromhex(proof["from_root"])
+    return Claims(proof["run"], roots)
+
+
+def _codes(
+    claims: Claims, own: Checkpoint, given: bytes | None, pin: Checkpoint | None, key: PublicKey | None
+) -> Iterator[str]:
+    """A key is for the checkpoint that is given with it or, without one, for the proof's own."""
+    if given is not None:
+        try:
+            yield from _compare(claims, read_checkpoint(given), key, "L508", "L509")
+        except MalformedCheckpoint:
+            yield "L506"
+    elif key and not own.is_signed_by(key):
+        yield "L510"
+    if pin is not None:
+        yield from _compare(claims, pin, None, "L512", "L513")
+
+
+def _compare(claims: Claims, known: Checkpoint, key: PublicKey | None, more: str, other: str) -> Iterator[str]:
+    if key and not known.is_signed_by(key):
+        yield "L510"
+    elif known.run != claims.run:
+        yield "L507"
+    elif known.size > claims.size:
+        yield more
+    elif claims.roots.get(known.size) != known.root:
+        yield other

@@ -1,0 +1,108 @@
+"""The role `prove`: checkpoints and proofs, made from a ledger's lines as they are found."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from forum_conformance.judge import judge
+from forum_conformance.lines import Lines
+from forum_conformance.note import checkpoint_text
+from forum_conformance.program.answer import Answer, NotAsked, Request
+from forum_conformance.program.merkle_path import consistency_path, inclusion_path, root_of
+from forum_conformance.program.proof_check import check
+
+
+class NoSuchEntries(ValueError):
+    """The ledger does not have the entries that something is to be proved of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    run: str
+    lines: tuple[bytes, ...]
+    leaves: tuple[bytes, ...]
+
+    def checkpoint(self) -> bytes:
+        return checkpoint_text(self.run, len(self.leaves), root_of(self.leaves))
+
+
+def prove(request: Request) -> Answer:
+    if request["action"] == "check":
+        return check(request)
+    maker = _MAKERS.get(request["action"])
+    if maker is None:
+        raise NotAsked(f"there is no action '{request['action']}'")
+    try:
+        written = maker(request)
+    except NoSuchEntries as error:
+        return Answer("invalid", message=str(error))
+    Path(request["output"]).write_bytes(written)
+    return Answer("valid")
+
+
+def first_entries(request: Request) -> Log:
+    """The first `size` entries of the ledger."""
+    path = Path(request["input"])
+    if judge(path, levels=frozenset({1, 2})).findings.count:
+        raise NoSuchEntries("the ledger's bytes or chain do not hold")
+    with (path / "ledger.jsonl" if path.is_dir() else path).open("rb") as stream:
+        lines = list(Lines(stream))
+    size = request["size"]
+    if not lines or size > len(lines):
+        raise NoSuchEntries(f"the ledger has {len(lines)} entries")
+    contents = tuple(line.content or b"" for line in lines)
+    return Log(_run_of(contents[0]), contents[:size], tuple(line.hash for line in lines[:size]))
+
+
+def _run_of(line: bytes) -> str:
+    try:
+        run: str = json.loads(line)["run"]
+    except (ValueError, TypeError, KeyError) as error:
+        raise NoSuchEntries("the first line is no entry") from error
+    return run
+
+
+def make_checkpoint(request: Request) -> bytes:
+    return first_entries(request).checkpoint()
+
+
+def make_inclusion(request: Request) -> bytes:
+    log = first_entries(request)
+    seq = request["seq"]
+    if seq >= len(log.leaves):
+        raise NoSuchEntries(f"entry {seq} is not among the first {len(log.leaves)}")
+    path = inclusion_path(seq, log.leaves)
+    return _document(log, "inclusion", path, {"seq": seq, "entry": log.lines[seq].decode("utf-8")})
+
+
+def make_consistency(request: Request) -> bytes:
+    log = first_entries(request)
+    size = request["from_size"]
+    if size > len(log.leaves):
+        raise NoSuchEntries(f"the first {size} entries are not the beginning of the first {len(log.leaves)}")
+    # RFC 6962 has no path from an empty tree: it is the beginning of every other.
+    path = consistency_path(size, log.leaves) if size else []
+    return _document(log, "consistency", path, {"from_size": size, "from_root": root_of(log.leaves[:size]).hex()})
+
+
+def _document(log: Log, proof: str, path: list[bytes], about: Mapping[str, Any]) -> bytes:
+    document = {
+        "format": 1,
+        "proof": proof,
+        "run": log.run,
+        **about,
+        "size": len(log.leaves),
+        "root": root_of(log.leaves).hex(),
+        "path": [hash_.hex() for hash_ in path],
+        "checkpoint": log.checkpoint().decode(),
+    }
+    return json.dumps(document, indent=2).encode() + b"\n"
+
+
+_MAKERS: dict[str, Callable[[Request], bytes]] = {
+    "checkpoint": make_checkpoint,
+    "inclusion": make_inclusion,
+    "consistency": make_consistency,
+}

@@ -1,0 +1,59 @@
+"""The role `verify`: the judge's verdict on a ledger."""
+
+from pathlib import Path
+
+from forum_conformance.judge import ALL_LEVELS, Given, NoLedger, judge
+from forum_conformance.note import MAX_BYTES, Checkpoint, MalformedCheckpoint, MalformedKey, PublicKey, read_public_key
+from forum_conformance.pin import read_pin
+from forum_conformance.program.answer import Answer, NotAsked, Request
+from forum_conformance.report import Report
+
+
+def verify(request: Request) -> Answer:
+    path, given = Path(request["input"]), given_with(request)
+    levels = frozenset(request["levels"]) if "levels" in request else ALL_LEVELS
+    if given.key and given.checkpoint is None and not (path / "checkpoint").exists():
+        raise NotAsked("there is no checkpoint that the key could have signed")
+    try:
+        return answer_of(judge(path, levels=levels, given=given))
+    except NoLedger as error:
+        raise NotAsked(str(error)) from error
+
+
+def answer_of(report: Report) -> Answer:
+    return Answer(
+        report.verdict.value,
+        tuple(report.findings.codes()),
+        report.findings.first_bad_seq(),
+        {str(level.number): level.status.value for level in report.levels},
+        "; ".join(f"{finding.code}: {finding.sentence}" for finding in report.findings.kept[:5]) or None,
+    )
+
+
+def given_with(request: Request) -> Given:
+    return Given(
+        expected_head=request.get("expect_head"),
+        checkpoint=read_some(request["checkpoint"]) if "checkpoint" in request else None,
+        key=key_at(request["key"]) if "key" in request else None,
+        pin=pin_at(request["pin"]) if "pin" in request else None,
+    )
+
+
+def read_some(path: str) -> bytes:
+    """As much as a checkpoint may have, and one byte more."""
+    with Path(path).open("rb") as stream:
+        return stream.read(MAX_BYTES + 1)
+
+
+def key_at(path: str) -> PublicKey:
+    try:
+        return read_public_key(read_some(path).decode("utf-8"))
+    except (UnicodeDecodeError, MalformedKey) as error:
+        raise NotAsked(f"'{path}' is not a public key: {error}") from error
+
+
+def pin_at(path: str) -> Checkpoint | None:
+    try:
+        return read_pin(Path(path))
+    except MalformedCheckpoint as error:
+        raise NotAsked(f"'{path}' is not a pin: {error}") from error

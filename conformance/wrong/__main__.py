@@ -1,0 +1,8 @@
+"""`PYTHONPATH=conformance python -m wrong`: writes down which vectors catch which wrong implementation."""
+
+import json
+
+from wrong.catching import RECORD, caught_by, wrong_implementations
+
+record = {wrong.name: caught_by(wrong) for wrong in wrong_implementations()}
+RECORD.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")

@@ -1,0 +1,44 @@
+"""Takes the last of two members of one name, as most parsers do, and says nothing.
+
+Breaks LEDGER-LINE-005 in canonicalize, verify.
+"""
+
+import json
+import sys
+from dataclasses import replace as with_
+from typing import Any
+
+from forum_conformance import canonical, reading
+from forum_conformance.entry import Entry
+from forum_conformance.entry import read_entry as read_rightly
+from forum_conformance.finding import Finding
+from forum_conformance.lines import Line
+from forum_conformance.program import canonicalizing
+from forum_conformance.program.parts import replace
+from forum_conformance.program.serving import JUDGE, main
+
+members_rightly = canonicalizing.read_members
+
+
+def read_entry(line: Line) -> Entry | Finding:
+    found = read_rightly(line)
+    if isinstance(found, Finding) and found.code == "L104" and has_duplicates(line.content or b""):
+        return read_rightly(with_(line, content=canonical.form(json.loads(line.content or b""))))
+    return found
+
+
+def has_duplicates(content: bytes) -> bool:
+    try:
+        json.loads(content, object_pairs_hook=members_rightly)
+    except ValueError:
+        return True
+    return False
+
+
+def read_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    return dict(pairs)
+
+
+replace(reading, "read_entry", read_entry)
+replace(canonicalizing, "read_members", read_members)
+sys.exit(main(JUDGE))

@@ -1,0 +1,37 @@
+"""Follows the path of a proof as far as it needs it, and does not mind what is left.
+
+Breaks LEDGER-PROOF-001 in prove.
+"""
+
+import sys
+from collections.abc import Sequence
+
+from forum_conformance.program import proof_check
+from forum_conformance.program.merkle_path import WrongPath
+from forum_conformance.program.merkle_path import consistent_roots as consistent_rightly
+from forum_conformance.program.merkle_path import included_root as included_rightly
+from forum_conformance.program.parts import replace
+from forum_conformance.program.serving import JUDGE, main
+
+
+def included_root(seq: int, size: int, leaf: bytes, path: Sequence[bytes]) -> bytes:
+    try:
+        return included_rightly(seq, size, leaf, path)
+    except WrongPath:
+        if not path:
+            raise
+        return included_root(seq, size, leaf, path[:-1])
+
+
+def consistent_roots(from_size: int, size: int, known: bytes | None, path: Sequence[bytes]) -> tuple[bytes, bytes]:
+    try:
+        return consistent_rightly(from_size, size, known, path)
+    except WrongPath:
+        if not path:
+            raise
+        return consistent_roots(from_size, size, known, path[:-1])
+
+
+replace(proof_check, "included_root", included_root)
+replace(proof_check, "consistent_roots", consistent_roots)
+sys.exit(main(JUDGE))

@@ -1,0 +1,87 @@
+"""Which vectors catch which wrong implementation, by the suite's own asking."""
+
+import ast
+import os
+import re
+import sys
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from forum_conformance.suite.case import Case
+from forum_conformance.suite.result import settle
+from forum_conformance.suite.selection import select
+from forum_conformance.suite.session import Settings, ask_all
+from forum_conformance.suite.vectors import Vectors, default_folder
+
+FOLDER = Path(__file__).parent
+RECORD = FOLDER / "caught.json"
+# These fail before they look at what they are asked: one vector of each role shows it, and all would take long.
+NEVER_ANSWER = ("crashes", "hangs")
+_NOT_PROGRAMS = ("__main__", "catching")
+_BREAKS = re.compile(r"(?P<fault>.+)\n\nBreaks (?P<breaks>.+) in (?P<roles>[a-z, ]+)\.", re.DOTALL)
+_TIMEOUT_S = 60.0
+_SHORT_TIMEOUT_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    name: str
+    fault: str
+    """What is wrong, in one sentence."""
+    breaks: str
+    """The requirement that it breaks, or `the protocol`."""
+    roles: tuple[str, ...]
+    """Those that it is asked for."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        return sys.executable, str(FOLDER / f"{self.name}.py")
+
+
+def wrong_implementations() -> list[Wrong]:
+    names = sorted(path.stem for path in FOLDER.glob("*.py"))
+    return [_described(name) for name in names if name not in _NOT_PROGRAMS]
+
+
+def _described(name: str) -> Wrong:
+    told = ast.get_docstring(ast.parse((FOLDER / f"{name}.py").read_text(encoding="utf-8"))) or ""
+    found = _BREAKS.fullmatch(told)
+    if found is None:
+        raise ValueError(f"the docstring of {name}.py does not say what it breaks, and in which roles")
+    return Wrong(name, " ".join(found["fault"].split()), found["breaks"], tuple(found["roles"].split(", ")))
+
+
+def caught_by(wrong: Wrong) -> Any:
+    """The ids of the vectors that it fails, or, of one that never answers, the roles of which it fails all."""
+    cases = cases_of(wrong.roles)
+    if wrong.name not in NEVER_ANSWER:
+        return failed(wrong.words, cases)
+    sample = {case.role: case for case in cases}
+    ids = failed(wrong.words, sample.values(), timeout_s=_SHORT_TIMEOUT_S)
+    return {"all": sorted(role for role, case in sample.items() if case.id in ids)}
+
+
+def cases_of(roles: Collection[str]) -> list[Case]:
+    return select(_vectors().cases.values(), roles, ())
+
+
+@cache
+def _vectors() -> Vectors:
+    return Vectors(default_folder())
+
+
+def failed(words: tuple[str, ...], cases: Collection[Case], *, timeout_s: float = _TIMEOUT_S) -> list[str]:
+    settings = Settings(words=words, timeout_s=timeout_s, jobs=os.cpu_count() or 1, is_served=True, levels=None)
+    asked = ask_all(list(cases), _vectors(), settings, lambda _: None)
+    return [result.case.id for result in settle(asked.tried, {}) if result.state.is_bad]
+
+
+def table() -> str:
+    """The rows of the README's table."""
+    return "".join(
+        f"| `{wrong.name}` | {wrong.fault} | {wrong.breaks} | {', '.join(wrong.roles)} |\n"
+        for wrong in wrong_implementations()
+    )

@@ -1,0 +1,19 @@
+"""Tells the number of a bad line as an editor does, from 1.
+
+Breaks LEDGER-VERIFY-002 in verify.
+"""
+
+import sys
+from dataclasses import replace as with_
+
+from forum_conformance.program.answer import Answer, Request
+from forum_conformance.program.serving import JUDGE, main
+
+
+def verify(request: Request) -> Answer:
+    answer = JUDGE["verify"](request)
+    seq = answer.first_bad_seq
+    return with_(answer, first_bad_seq=None if seq is None else seq + 1)
+
+
+sys.exit(main({**JUDGE, "verify": verify}))

@@ -1,0 +1,16 @@
+"""Ends with an error before it has answered.
+
+Breaks the protocol in canonicalize, prove, verify.
+"""
+
+import sys
+
+from forum_conformance.program.answer import Answer, Request
+from forum_conformance.program.serving import JUDGE, main
+
+
+def crash(_: Request) -> Answer:
+    raise RuntimeError("this program crashes")
+
+
+sys.exit(main(dict.fromkeys(JUDGE, crash)))

@@ -1,0 +1,21 @@
+r"""Writes every character beyond ASCII as an escape (\u20ac).
+
+Breaks LEDGER-LINE-005 in canonicalize, verify.
+"""
+
+import json
+import sys
+from typing import Any
+
+from forum_conformance import canonical
+from forum_conformance.program.json_form import Form
+from forum_conformance.program.parts import replace
+from forum_conformance.program.serving import JUDGE, main
+
+
+def string(value: Any) -> bytes:
+    return json.dumps(value).encode()
+
+
+replace(canonical, "form", Form(string=string))
+sys.exit(main(JUDGE))

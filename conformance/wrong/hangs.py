@@ -1,0 +1,18 @@
+"""Takes a request, and never answers.
+
+Breaks the protocol in canonicalize, prove, verify.
+"""
+
+import sys
+import time
+
+from forum_conformance.program.answer import Answer, Request
+from forum_conformance.program.serving import JUDGE, main
+
+
+def hang(_: Request) -> Answer:
+    while True:
+        time.sleep(60)
+
+
+sys.exit(main(dict.fromkeys(JUDGE, hang)))

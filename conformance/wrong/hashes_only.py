@@ -1,0 +1,17 @@
+"""Looks at bytes and chain, and takes the other levels as read.
+
+Breaks LEDGER-VERIFY-001 in verify.
+"""
+
+import sys
+from dataclasses import replace as with_
+
+from forum_conformance.program.answer import Answer, Request
+from forum_conformance.program.serving import JUDGE, main
+
+
+def verify(request: Request) -> Answer:
+    return with_(JUDGE["verify"]({**request, "levels": [1, 2]}), levels={})
+
+
+sys.exit(main({**JUDGE, "verify": verify}))

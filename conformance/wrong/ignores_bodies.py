@@ -1,0 +1,18 @@
+"""Looks at every level but the bodies.
+
+Breaks LEDGER-BODY-001 in verify.
+"""
+
+import sys
+from dataclasses import replace as with_
+
+from forum_conformance.program.answer import Answer, Request
+from forum_conformance.program.serving import JUDGE, main
+
+
+def verify(request: Request) -> Answer:
+    levels = [level for level in request.get("levels", range(1, 6)) if level != 3]
+    return with_(JUDGE["verify"]({**request, "levels": levels}), levels={})
+
+
+sys.exit(main({**JUDGE, "verify": verify}))

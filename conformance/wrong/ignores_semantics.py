@@ -1,0 +1,18 @@
+"""Does not ask whether the entries tell a lawful run of the wave plan.
+
+Breaks LEDGER-REPLAY-001 in verify.
+"""
+
+import sys
+from dataclasses import replace as with_
+
+from forum_conformance.program.answer import Answer, Request
+from forum_conformance.program.serving import JUDGE, main
+
+
+def verify(request: Request) -> Answer:
+    levels = [level for level in request.get("levels", range(1, 6)) if level != 4]
+    return with_(JUDGE["verify"]({**request, "levels": levels}), levels={})
+
+
+sys.exit(main({**JUDGE, "verify": verify}))

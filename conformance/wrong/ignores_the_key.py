@@ -1,0 +1,19 @@
+"""Takes a checkpoint as it is, whoever signed it.
+
+Breaks LEDGER-CHECKPOINT-003 in prove, verify.
+"""
+
+import sys
+
+from forum_conformance import note
+from forum_conformance.note import PublicKey, Signature
+from forum_conformance.program.parts import replace
+from forum_conformance.program.serving import JUDGE, main
+
+
+def is_signed(_: bytes, __: tuple[Signature, ...], ___: PublicKey) -> bool:
+    return True
+
+
+replace(note, "is_signed", is_signed)
+sys.exit(main(JUDGE))

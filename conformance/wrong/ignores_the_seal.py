@@ -1,0 +1,26 @@
+"""Takes a seal for an entry like any other: whether there is one, and what it says, is not looked at.
+
+Breaks LEDGER-SEAL-001 in verify.
+"""
+
+import sys
+
+from forum_conformance.entry import Entry
+from forum_conformance.program.parts import replace
+from forum_conformance.program.serving import JUDGE, main
+from forum_conformance.seal import Seals
+
+look_rightly, finish_rightly = Seals.look, Seals.finish
+
+
+def look(seals: Seals, number: int, line_hash: bytes, _: Entry | None) -> None:
+    look_rightly(seals, number, line_hash, None)
+
+
+def finish(seals: Seals, *, is_last_a_seal: bool, torn_bytes: int) -> None:
+    finish_rightly(seals, is_last_a_seal=is_last_a_seal or seals.tree.size > 0, torn_bytes=torn_bytes)
+
+
+replace(Seals, "look", look)
+replace(Seals, "finish", finish)
+sys.exit(main(JUDGE))

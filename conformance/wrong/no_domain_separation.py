@@ -1,0 +1,19 @@
+"""Hashes the nodes of the Merkle tree without the byte that tells them from leaves.
+
+Breaks LEDGER-TREE-001 in prove, verify.
+"""
+
+import hashlib
+import sys
+
+from forum_conformance import merkle
+from forum_conformance.program.parts import replace
+from forum_conformance.program.serving import JUDGE, main
+
+
+def node(left: bytes, right: bytes) -> bytes:
+    return hashlib.sha256(left + right).digest()
+
+
+replace(merkle, "node", node)
+sys.exit(main(JUDGE))

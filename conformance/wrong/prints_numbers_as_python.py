@@ -1,0 +1,20 @@
+"""Writes a number as Python does: 1e-7 as 1e-07, 1e16 as 1e+16, 1 as 1.0 if it came with a fraction.
+
+Breaks LEDGER-LINE-005 in canonicalize.
+"""
+
+import sys
+from typing import Any
+
+from forum_conformance import canonical
+from forum_conformance.program.json_form import Form
+from forum_conformance.program.parts import replace
+from forum_conformance.program.serving import JUDGE, main
+
+
+def number(value: Any) -> bytes:
+    return repr(value).encode()
+
+
+replace(canonical, "form", Form(number=number))
+sys.exit(main(JUDGE))

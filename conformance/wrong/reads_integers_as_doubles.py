@@ -1,0 +1,13 @@
+"""Reads an integer as a double, as JavaScript does: beyond 2^53 it comes out as another, and nothing is said.
+
+Breaks LEDGER-LINE-004 in canonicalize.
+"""
+
+import sys
+
+from forum_conformance.program import canonicalizing
+from forum_conformance.program.parts import replace
+from forum_conformance.program.serving import JUDGE, main
+
+replace(canonicalizing, "read_integer", float)
+sys.exit(main(JUDGE))

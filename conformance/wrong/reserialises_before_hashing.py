@@ -1,0 +1,31 @@
+"""Hashes what it would have written in place of a line, and not the bytes of the line.
+
+Breaks LEDGER-LINE-006 in prove, verify.
+"""
+
+import hashlib
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import replace as with_
+
+from forum_conformance import canonical
+from forum_conformance.lines import Line, Lines
+from forum_conformance.program.parts import replace
+from forum_conformance.program.serving import JUDGE, main
+
+iterate_rightly = Lines.__iter__
+
+
+def iterate(lines: Lines) -> Iterator[Line]:
+    for line in iterate_rightly(lines):
+        try:
+            written = canonical.form(json.loads(line.content or b""))
+        except (ValueError, RecursionError):
+            yield line
+        else:
+            yield with_(line, hash=hashlib.sha256(b"\0" + written).digest())
+
+
+replace(Lines, "__iter__", iterate)
+sys.exit(main(JUDGE))

@@ -1,0 +1,14 @@
+"""Orders the keys of an object by code points, and not by UTF-16 code units.
+
+Breaks LEDGER-LINE-005 in canonicalize, verify.
+"""
+
+import sys
+
+from forum_conformance import canonical
+from forum_conformance.program.json_form import Form
+from forum_conformance.program.parts import replace
+from forum_conformance.program.serving import JUDGE, main
+
+replace(canonical, "form", Form(order=str))
+sys.exit(main(JUDGE))

@@ -1,0 +1,25 @@
+"""Ends a line at every character that Unicode calls a line's end, and not at LF alone.
+
+Breaks LEDGER-LINE-001 in prove, verify.
+"""
+
+import hashlib
+import re
+import sys
+from collections.abc import Iterator
+
+from forum_conformance.lines import MAX_LINE_BYTES, Line, Lines
+from forum_conformance.program.parts import replace
+from forum_conformance.program.serving import JUDGE, main
+
+
+def iterate(lines: Lines) -> Iterator[Line]:
+    *contents, rest = re.split("\n|\u2028|\u2029|\u0085".encode(), lines._stream.read())
+    lines.torn_bytes = len(rest)
+    for number, content in enumerate(contents):
+        kept = content if len(content) <= MAX_LINE_BYTES else None
+        yield Line(number, kept, hashlib.sha256(b"\0" + content).digest())
+
+
+replace(Lines, "__iter__", iterate)
+sys.exit(main(JUDGE))

@@ -1,0 +1,18 @@
+"""Tells the first thing that is wrong with a ledger, and stops.
+
+Breaks LEDGER-VERIFY-002 in verify.
+"""
+
+import sys
+from dataclasses import replace as with_
+
+from forum_conformance.program.answer import Answer, Request
+from forum_conformance.program.serving import JUDGE, main
+
+
+def verify(request: Request) -> Answer:
+    answer = JUDGE["verify"](request)
+    return with_(answer, codes=answer.codes[:1])
+
+
+sys.exit(main({**JUDGE, "verify": verify}))

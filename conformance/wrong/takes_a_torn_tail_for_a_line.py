@@ -1,0 +1,24 @@
+"""Takes what follows the last LF for one more line.
+
+Breaks LEDGER-TORN-001 in prove, verify.
+"""
+
+import io
+import sys
+from typing import BinaryIO
+
+from forum_conformance.lines import Lines
+from forum_conformance.program.parts import replace
+from forum_conformance.program.serving import JUDGE, main
+
+begin_rightly = Lines.__init__
+
+
+def begin(lines: Lines, stream: BinaryIO) -> None:
+    content = stream.read()
+    ended = content if not content or content.endswith(b"\n") else content + b"\n"
+    begin_rightly(lines, io.BytesIO(ended))
+
+
+replace(Lines, "__init__", begin)
+sys.exit(main(JUDGE))

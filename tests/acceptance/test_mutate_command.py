@@ -1,0 +1,148 @@
+"""`forum-conformance mutate`: a verifier is shown mutants, and what survives is told."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from forum_conformance.judge import judge
+from ledgers import LEDGERS
+
+ROOT = Path(__file__).parents[2]
+COMMAND = [sys.executable, "-m", "forum_conformance", "mutate"]
+VERIFIERS = {
+    "the judge": [],
+    "the judge as a program": ["--entrypoint", f"{sys.executable} -m forum_conformance.program", "--serve"],
+    "forum": ["--entrypoint", f"{sys.executable} -m forum_runner conform", "--serve"],
+    "javascript": ["--entrypoint", f"node {ROOT / 'conformance/js/main.js'}", "--serve"],
+}
+
+
+@pytest.fixture
+def run_dir(tmp_path: Path) -> Path:
+    return LEDGERS["two_waves"](tmp_path / "run")
+
+
+def mutate(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True, check=False)
+
+
+def wrong(name: str) -> list[str]:
+    return ["--entrypoint", f"{sys.executable} {ROOT / 'conformance/wrong' / name}.py", "--serve"]
+
+
+def files(directory: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
+@pytest.mark.requirement("LEDGER-REACH-001")
+@pytest.mark.parametrize("verifier", VERIFIERS)
+@pytest.mark.parametrize("name", ["two_waves", "redacted"])
+def test_a_right_verifier_catches_all_but_what_is_out_of_reach(verifier: str, name: str, tmp_path: Path) -> None:
+    if verifier == "javascript" and not shutil.which("node"):
+        pytest.skip("there is no node")
+
+    result = mutate(LEDGERS[name](tmp_path), *VERIFIERS[verifier], "--each", "1", "--json")
+
+    score: dict[str, Any] = json.loads(result.stdout)
+    assert (result.returncode, score["survivors"], score["survived"]) == (0, [], 0)
+    assert score["caught"] == score["mutants"] - score["out_of_reach"] > 150
+    assert score["found_beside"] == score["shown_beside"] == score["out_of_reach"] > 5
+    assert {kind for kind, tally in score["kinds"].items() if tally["out_of_reach"]} <= {
+        kind for kind in score["kinds"] if kind.startswith("rewrite-") or kind == "told-cut-and-sealed"
+    }
+
+
+def test_what_a_wrong_verifier_falls_for_is_listed_and_kept(run_dir: Path, tmp_path: Path) -> None:
+    result = mutate(run_dir, *wrong("hashes_only"), "--kinds", "archive-g*", "--seed", "5", "--keep", tmp_path / "kept")
+
+    assert result.returncode == 1
+    assert result.stdout.splitlines()[1:] == [
+        "  archive-gone  0 of 1 caught",
+        "survived: archive-gone 1, the file: called valid",
+        f"to make one again: forum-conformance mutate {run_dir} --seed 5 --kinds KIND --each NUMBER --keep DIR",
+        "1 mutants: 0 of 1 caught (0 %)",
+        "1 survived",
+    ]
+    assert [path.name for path in (tmp_path / "kept").iterdir()] == ["archive-gone-1"]
+    assert judge(tmp_path / "kept" / "archive-gone-1").findings.codes() == ["L301"]
+
+
+def test_a_survivor_can_be_made_again_from_seed_kind_and_number(run_dir: Path, tmp_path: Path) -> None:
+    options = [str(run_dir), *wrong("hashes_only"), "--seed", "9"]
+    many = mutate(*options, "--kinds", "[ct]*", "--limit", "90", "--json", "--keep", tmp_path / "kept")
+    survivor = json.loads(many.stdout)["survivors"][-1]
+
+    again = ["--kinds", survivor["kind"], "--each", str(survivor["number"]), "--keep", tmp_path / "again"]
+    mutate(*options, *again)
+
+    name = f"{survivor['kind']}-{survivor['number']}"
+    assert survivor["seed"] == 9
+    assert files(tmp_path / "again" / name) == files(tmp_path / "kept" / name) != files(run_dir)
+
+
+def test_what_is_out_of_reach_must_be_found_beside_the_checkpoint_of_the_original(run_dir: Path) -> None:
+    result = mutate(run_dir, *wrong("hashes_only"), "--kinds", "rewrite-of-another-run")
+
+    assert result.returncode == 1
+    assert "survived: rewrite-of-another-run 1, every entry: beside the original's checkpoint: called valid\n" in (
+        result.stdout
+    )
+
+
+def test_some_levels_are_asked_about_what_can_be_seen_at_them(run_dir: Path) -> None:
+    options = [str(run_dir), "--kinds", "[cd]*", "--each", "1", "--json"]
+    of_all = json.loads(mutate(*options).stdout)
+
+    result = mutate(*options, *wrong("hashes_only"), "--level", "1-2")
+
+    of_two = json.loads(result.stdout)
+    assert (result.returncode, of_two["survived"]) == (0, 0)
+    assert 15 < of_two["mutants"] == of_two["caught"] < of_all["mutants"]
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("always_invalid", "the verifier calls the ledger itself invalid"),
+        ("crashes", "the verifier does not answer: process: ended without an answer, exit status 1"),
+    ],
+)
+def test_a_verifier_that_does_not_call_the_ledger_itself_valid_gets_no_score(
+    name: str, told: str, run_dir: Path
+) -> None:
+    result = mutate(run_dir, *wrong(name))
+
+    assert result.returncode == 1
+    assert result.stdout == f"'{run_dir}' is valid, and {told}; what it says of mutants would show nothing\n"
+
+
+def test_a_ledger_that_is_not_valid_is_refused_with_its_findings(run_dir: Path) -> None:
+    (run_dir / "bodies.tar").unlink()
+
+    result = mutate(run_dir)
+
+    assert (result.returncode, result.stdout) == (2, "")
+    first, *rest = result.stderr.splitlines()
+    assert first == f"forum-conformance: '{run_dir}' is not valid to begin with"
+    assert rest[-1] == "L301: bodies.tar is not there, or is no regular file"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["missing"], "there is no ledger 'missing'"),
+        (["ledger.jsonl"], "'ledger.jsonl' is not a run directory: mutants are made of bodies and copies too"),
+        ([".", "--kinds", "nothing*"], "no kind of mutant is like 'nothing*'"),
+        ([".", "--entrypoint", "no-such-program"], "cannot start 'no-such-program': No such file or directory"),
+        ([".", "--entrypoint", ""], "the entrypoint is empty"),
+    ],
+)
+def test_wrong_usage_is_told(arguments: list[str], message: str, run_dir: Path) -> None:
+    result = subprocess.run([*COMMAND, *arguments], cwd=run_dir, capture_output=True, text=True, check=False)
+
+    assert (result.returncode, result.stderr) == (2, f"forum-conformance: {message}\n")

@@ -1,0 +1,141 @@
+"""The judge as a program under test: requests in, answers out."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from forum_conformance.program import canonicalizing
+from forum_conformance.program.parts import replace
+from forum_conformance.program.serving import JUDGE
+from ledgers import LEDGERS
+
+PROGRAM = [sys.executable, "-m", "forum_conformance.program"]
+
+
+@pytest.fixture
+def run_dir(tmp_path: Path) -> Path:
+    return LEDGERS["two_waves"](tmp_path / "run")
+
+
+def ask(role: str, **members: Any) -> dict[str, Any]:
+    request = {"protocol": 1, "id": "tests/one", "role": role, **members}
+    return JUDGE[role](request).document(request)
+
+
+def proved(run_dir: Path, tmp_path: Path, action: str, **members: Any) -> Path:
+    output = tmp_path / f"{action}.out"
+    answer = ask("prove", action=action, input=str(run_dir), output=str(output), **members)
+    assert answer["verdict"] == "valid"
+    return output
+
+
+def changed(proof: Path, **members: Any) -> str:
+    path = proof.with_suffix(".changed")
+    path.write_text(json.dumps({**json.loads(proof.read_text()), **members}))
+    return str(path)
+
+
+def test_one_process_answers_one_request(run_dir: Path) -> None:
+    request = {"protocol": 1, "id": "tests/one", "role": "verify", "input": str(run_dir), "levels": [1, 2]}
+
+    result = subprocess.run([*PROGRAM, "verify"], input=json.dumps(request), capture_output=True, text=True, check=True)
+
+    assert json.loads(result.stdout) == {
+        "protocol": 1,
+        "id": "tests/one",
+        "verdict": "valid",
+        "codes": [],
+        "first_bad_seq": None,
+        "levels": {"1": "ok", "2": "ok", "3": "not checked", "4": "not checked", "5": "not checked"},
+    }
+
+
+def test_one_process_answers_all_requests_and_refuses_what_it_does_not_offer(run_dir: Path) -> None:
+    requests = [
+        {"protocol": 1, "id": "tests/one", "role": "run", "input": "x"},
+        {"protocol": 1, "id": "tests/two", "role": "verify", "input": str(run_dir)},
+        {"protocol": 1, "id": "tests/three", "role": "verify", "input": str(run_dir / "nothing")},
+    ]
+    lines = "".join(json.dumps(request) + "\n" for request in requests)
+
+    result = subprocess.run([*PROGRAM, "serve"], input=lines, capture_output=True, text=True, check=True)
+
+    answers = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [(answer["id"], answer["verdict"]) for answer in answers] == [
+        ("tests/one", "unsupported"),
+        ("tests/two", "valid"),
+        ("tests/three", "unsupported"),
+    ]
+
+
+def test_a_key_without_a_checkpoint_is_no_request_that_can_be_met(run_dir: Path, tmp_path: Path) -> None:
+    (run_dir / "checkpoint").unlink()
+    key = tmp_path / "key.pub"
+    key.write_text("PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW\n")
+    request = {"protocol": 1, "id": "tests/one", "role": "verify", "input": str(run_dir), "key": str(key)}
+
+    result = subprocess.run([*PROGRAM, "verify"], input=json.dumps(request), capture_output=True, text=True, check=True)
+
+    assert json.loads(result.stdout)["verdict"] == "unsupported"
+
+
+@pytest.mark.requirement("LEDGER-CHECKPOINT-001")
+def test_the_checkpoint_of_all_entries_is_that_of_the_run_directory(run_dir: Path, tmp_path: Path) -> None:
+    size = (run_dir / "ledger.jsonl").read_bytes().count(b"\n")
+
+    assert proved(run_dir, tmp_path, "checkpoint", size=size).read_bytes() == (run_dir / "checkpoint").read_bytes()
+
+
+@pytest.mark.requirement("LEDGER-PROOF-001")
+@pytest.mark.parametrize(
+    ("action", "members"), [("inclusion", {"seq": 3, "size": 9}), ("consistency", {"from_size": 3, "size": 9})]
+)
+def test_a_proof_holds_beside_the_checkpoint_of_its_size_and_of_no_other(
+    action: str, members: dict[str, int], run_dir: Path, tmp_path: Path
+) -> None:
+    proof = str(proved(run_dir, tmp_path, action, **members))
+    own = str(proved(run_dir, tmp_path, "checkpoint", size=9))
+
+    assert ask("prove", action="check", input=proof, checkpoint=own)["codes"] == []
+    assert ask("prove", action="check", input=proof, pin=own)["codes"] == []
+    larger = str(run_dir / "checkpoint")
+    assert ask("prove", action="check", input=proof, checkpoint=larger)["codes"] == ["L508"]
+    assert ask("prove", action="check", input=proof, pin=larger)["codes"] == ["L512"]
+
+
+@pytest.mark.requirement("LEDGER-PROOF-001")
+@pytest.mark.parametrize(
+    ("members", "code"),
+    [
+        ({"seq": 9}, "L601"),
+        ({"size": 10}, "L601"),
+        ({"path": ["0" * 64]}, "L602"),
+        ({"path": []}, "L602"),
+        ({"entry": "{}"}, "L601"),
+        ({"note": 1}, "L601"),
+    ],
+)
+def test_a_proof_that_was_changed_is_malformed_or_leads_nowhere(
+    members: dict[str, Any], code: str, run_dir: Path, tmp_path: Path
+) -> None:
+    proof = proved(run_dir, tmp_path, "inclusion", seq=3, size=9)
+
+    assert ask("prove", action="check", input=changed(proof, **members))["codes"] == [code]
+
+
+def test_what_is_not_in_the_ledger_cannot_be_proved(run_dir: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out"
+
+    for members in ({"seq": 9, "size": 9}, {"seq": 0, "size": 10**6}):
+        answer = ask("prove", action="inclusion", input=str(run_dir), output=str(output), **members)
+
+        assert (answer["verdict"], output.exists()) == ("invalid", False)
+
+
+def test_a_part_that_is_not_there_is_not_replaced() -> None:
+    with pytest.raises(AttributeError, match="has no part 'read_membres'"):
+        replace(canonicalizing, "read_membres", dict)
