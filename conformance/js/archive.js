@@ -16,6 +16,7 @@ export class Window {
     this.source = source;
     this.size = source.size;
     this.start = 0;
+    /** @type {Uint8Array} */
     this.held = new Uint8Array(0);
   }
 

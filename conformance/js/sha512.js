@@ -47,6 +47,7 @@ function rotated(word, by) {
  * @param {number} at
  */
 function compressed(state, view, at) {
+  /** @type {bigint[]} */
   const w = [];
   for (let i = 0; i < 16; i++) w.push(view.getBigUint64(at + 8 * i));
   for (let i = 16; i < 80; i++) {

@@ -199,6 +199,8 @@ class Verification {
  */
 export async function verify(run, schemas, options = {}) {
   const { levels, expectHead, checkpoint, key, pin } = options;
+  // What `readKey` could not read must not pass for a key that was not given.
+  if (key === null) throw new UsageError("the key is no public key");
   const isForSeal = [expectHead, checkpoint, key, pin].some((given) => given !== undefined);
   if (isForSeal && levels !== undefined && !levels.includes(5)) throw new UsageError("level 5 is not asked for");
   return new Verification(run, schemas, options).report();

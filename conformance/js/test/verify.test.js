@@ -3,6 +3,7 @@ import { createHash, generateKeyPairSync, sign } from "node:crypto";
 import { test } from "node:test";
 import { checkpointText, readKey } from "../note.js";
 import { readSchemas } from "../node_files.js";
+import { checkProof } from "../proof.js";
 import { runOfFiles } from "../sources.js";
 import { UsageError, verify } from "../verify.js";
 import { archiveOf, body, handOver, ledgerOf, NOTE, OPENED, plainMember, RUN, sealed, sha256Hex } from "./ledgers.js";
@@ -175,6 +176,15 @@ test("a checkpoint holds with its key, and not with another", async () => {
   const other = keyOf("witness", generateKeyPairSync("ed25519").publicKey);
   const refused = { verdict: "invalid", codes: ["L510"], first_bad_seq: null };
   assert.deepEqual(await outcomeOf(example(), { checkpoint, key: other }), refused);
+});
+
+test("a key that could not be read is an error of usage, and not left aside", async () => {
+  const checkpoint = Buffer.from(checkpointText(RUN, 2, Buffer.from(ROOT, "hex")));
+  const key = readKey(Buffer.from("witness+00000000+\n"));
+
+  assert.equal(key, null);
+  await assert.rejects(outcomeOf(example(), { checkpoint, key }), UsageError);
+  assert.throws(() => checkProof(Buffer.from("{}"), schemas, { key }), UsageError);
 });
 
 function keyOf(name, publicKey) {

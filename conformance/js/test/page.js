@@ -1,0 +1,66 @@
+// @ts-check
+/** The program under test as a page: it is handed the suite's requests by its server, and tells it the answers. */
+
+import { answer, blobSource, runOfFiles, Schemas } from "../index.js";
+
+const SCHEMAS = ["entry.schema.json", "wave-plan.schema.json", "types.schema.json", "proof.schema.json"];
+
+/** @param {string} path */
+function addressOf(path) {
+  return path.split("/").map(encodeURIComponent).join("/");
+}
+
+/**
+ * @param {string} path
+ * @returns {Promise<Response | null>} null if there is no such file
+ */
+async function get(path) {
+  const response = await fetch(addressOf(path));
+  if (response.status === 404) return null;
+  if (!response.ok) throw new Error(`${path}: ${response.status}`);
+  return response;
+}
+
+/** @param {string} path */
+async function getNeeded(path) {
+  const response = await get(path);
+  if (response === null) throw new Error(`there is no file ${path}`);
+  return response;
+}
+
+async function fetchSchemas() {
+  const documents = SCHEMAS.map(async (name) => [name, await (await getNeeded(`/schemas/v1/${name}`)).json()]);
+  return new Schemas(Object.fromEntries(await Promise.all(documents)));
+}
+
+/**
+ * A folder is told by the slash that its server adds to the address, and answered with the paths of all files in it.
+ * @param {string} path
+ */
+async function openRun(path) {
+  const found = await getNeeded(path);
+  if (!found.url.endsWith("/")) return { ledger: blobSource(await found.blob()), directory: null };
+  /** @type {string[]} */
+  const names = await found.json();
+  const files = names.map(async (name) => /** @type {const} */ ([name, await (await getNeeded(`${path}/${name}`)).blob()]));
+  return runOfFiles(new Map(await Promise.all(files)));
+}
+
+const host = {
+  schemas: await fetchSchemas(),
+  openRun,
+  read: async (/** @type {string} */ path) => {
+    const found = await get(path);
+    return found && new Uint8Array(await found.arrayBuffer());
+  },
+  write: async (/** @type {string} */ path, /** @type {Uint8Array} */ bytes) => {
+    const body = new Blob([Uint8Array.from(bytes)]);
+    await fetch(addressOf(path), { method: "PUT", body });
+  },
+};
+
+let asked = await fetch("/asked", { method: "POST" });
+while (asked.status !== 204) {
+  const told = JSON.stringify(await answer(await asked.json(), host));
+  asked = await fetch("/told", { method: "POST", body: told });
+}

@@ -1,0 +1,168 @@
+"""A real browser without a window, and the site on this machine that its pages come from and report to."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from queue import Empty, Queue
+from threading import Thread
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+# Long enough for a busy machine: a page that says nothing for longer hangs.
+PATIENCE_S = 120
+
+# A listener that captures hears of modules that cannot be loaded too: those events do not bubble.
+PAGE = """<!doctype html>
+<meta charset="utf-8">
+<title>forum-ledger</title>
+<body>
+<script>
+const fail = (what) => fetch("/failed", { method: "POST", body: String(what) });
+addEventListener("error", (event) => fail(event.message ?? "cannot load a module"), true);
+addEventListener("unhandledrejection", (event) => fail(event.reason?.stack ?? event.reason));
+</script>
+<script type="module">
+%s
+</script>
+"""
+
+
+class PageFailed(AssertionError):
+    """A page threw an error, could not be loaded, or said nothing."""
+
+
+class Site(ThreadingHTTPServer):
+    """Serves a folder. A page is answered with the next request when it asks for one, and when it tells something."""
+
+    daemon_threads = True
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.folder = folder
+        self.asked: Queue[bytes | None] = Queue()
+        self.told: Queue[bytes | PageFailed] = Queue()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        # A browser that is killed in the middle of its work is what every test ends with.
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+    def ask(self, request: dict[str, Any]) -> bytes:
+        """Hands a request to the page; its answer."""
+        self.asked.put(json.dumps(request).encode())
+        return self.hear()
+
+    def hear(self) -> bytes:
+        try:
+            said = self.told.get(timeout=PATIENCE_S)
+        except Empty:
+            raise PageFailed(f"the page said nothing for {PATIENCE_S} s") from None
+        if isinstance(said, PageFailed):
+            raise said
+        return said
+
+
+class _Handler(SimpleHTTPRequestHandler):
+    server: Site
+    protocol_version = "HTTP/1.1"
+    # Head and body are two writes: the second would wait for the first to be acknowledged.
+    disable_nagle_algorithm = True
+
+    def __init__(self, request: Any, client_address: Any, server: Site) -> None:
+        # The machine's own table may say otherwise, and a browser takes no module of another type.
+        self.extensions_map = {**SimpleHTTPRequestHandler.extensions_map, ".js": "text/javascript"}
+        super().__init__(request, client_address, server, directory=str(server.folder))
+
+    def do_POST(self) -> None:
+        body = self._body()
+        if self.path == "/failed":
+            self.server.told.put(PageFailed(body.decode()))
+            self._answer()
+            return
+        if self.path == "/told":
+            self.server.told.put(body)
+        self._answer(self.server.asked.get())
+
+    def do_PUT(self) -> None:
+        Path(self.translate_path(self.path)).write_bytes(self._body())
+        self._answer()
+
+    def list_directory(self, path: str | os.PathLike[str]) -> None:
+        """The paths of all files below it."""
+        top = Path(path)
+        names = sorted(found.relative_to(top).as_posix() for found in top.rglob("*") if found.is_file())
+        self._answer(json.dumps(names).encode())
+
+    def _body(self) -> bytes:
+        return self.rfile.read(int(self.headers["Content-Length"]))
+
+    def _answer(self, body: bytes | None = None) -> None:
+        self.send_response(HTTPStatus.NO_CONTENT if body is None else HTTPStatus.OK)
+        if body is not None:
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body or b"")
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """A test's output is not the place for it."""
+
+
+def find_browser() -> str | None:
+    return next(filter(None, map(shutil.which, NAMES)), None)
+
+
+@contextmanager
+def site_in(folder: Path) -> Iterator[Site]:
+    """A site with the code and the schemas of the checkout, and with whatever else is put into the folder."""
+    folder.mkdir()
+    for name in ("conformance/js", "schemas/v1"):
+        (folder / name).parent.mkdir()
+        (folder / name).symlink_to(ROOT / name)
+    with Site(folder) as site:
+        serving = Thread(target=site.serve_forever)
+        serving.start()
+        try:
+            yield site
+        finally:
+            site.asked.put(None)
+            site.shutdown()
+            serving.join()
+
+
+@contextmanager
+def page_of(site: Site, browser: str, module: str) -> Iterator[None]:
+    """A page that runs a module, open in a browser of its own."""
+    (site.folder / "page.html").write_text(PAGE % module, encoding="utf-8")
+    profile = site.folder.with_name(f"{site.folder.name}-profile")
+    # It has no sandbox where it is root, and little shared memory in a container.
+    options = ["--headless", "--no-sandbox", "--disable-dev-shm-usage", "--no-proxy-server", "--no-first-run"]
+    with profile.with_suffix(".log").open("wb") as log:
+        process = subprocess.Popen(
+            [browser, *options, f"--user-data-dir={profile}", f"{site.address}/page.html"],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    try:
+        yield
+    finally:
+        # What is installed may be a script that starts the browser, and the browser is several processes.
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()

@@ -1,0 +1,163 @@
+"""The second implementation in a real browser: every vector of its roles, and the page of its README."""
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acceptance.browser import ROOT, PageFailed, Site, find_browser, page_of, site_in
+from acceptance.running import MODEL, Folder, ask
+from forum_conformance.suite.answer import read_answer
+from forum_conformance.suite.asking import Reply
+from forum_conformance.suite.trial import Trial
+from forum_conformance.suite.vectors import Vectors, default_folder
+
+Change = Callable[[Path], None]
+ROLES = ("canonicalize", "verify", "prove")
+ANSWERS = [{"task": "draft", "output": "Notes: añade"}, {"task": "polish", "output": "# Notes\n"}]
+TASKS = {"draft": ask("Write."), "polish": ask("Polish.", needs=["draft"])}
+
+
+@pytest.fixture
+def browser() -> str:
+    """The path of a browser."""
+    path = find_browser()
+    if path is None:
+        if "CI" in os.environ:
+            pytest.fail("no browser is installed")
+        pytest.skip("no browser is installed")
+    return path
+
+
+class Asker:
+    """Asks a page instead of a process. Paths are those of its site."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    def ask(self, request: Mapping[str, Any]) -> Reply:
+        top = str(self._site.folder)
+        placed = {name: value.removeprefix(top) if isinstance(value, str) else value for name, value in request.items()}
+        answer = read_answer(self._site.ask(placed), id_=request["id"], repeats_id=True)
+        return Reply(answer, None, None, 0, "")
+
+    def close(self) -> bool:
+        return True
+
+
+def test_every_vector_of_the_roles_that_it_offers_passes_in_a_browser(browser: str, tmp_path: Path) -> None:
+    vectors = Vectors(default_folder())
+    cases = [case for case in vectors.cases.values() if case.role in ROLES]
+
+    with site_in(tmp_path / "site") as site, page_of(site, browser, 'import "./conformance/js/test/page.js";'):
+        scratch = site.folder / "scratch"
+        scratch.mkdir()
+        tried = [Trial(vectors, None, scratch).ask(case, Asker(site)) for case in cases]
+
+    assert {each.case.id: each.differences for each in tried if each.differences} == {}
+    assert {case.area for case in cases} == {"canonical", "ledger", "proofs"}
+    assert len(tried) >= 900
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Folder:
+    """What the page of the README stands beside: a run, and a checkpoint and a proof that are signed."""
+    folder = Folder(tmp_path_factory.mktemp("made"))
+    folder.write(TASKS, roster=MODEL, answers=ANSWERS, outputs={"notes": "polish"})
+    assert folder.run("--deterministic").code == 0
+    for name in ("key", "other"):
+        assert folder.forum("keygen", f"example.org/{name}", "-o", name).code == 0
+    assert folder.forum("checkpoint", "run", "--key", "key", "-o", "checkpoint.signed").code == 0
+    assert folder.forum("prove", "inclusion", "run", "--seq", "3", "--key", "key", "-o", "proof.json").code == 0
+    return folder
+
+
+def module_of_the_readme() -> str:
+    readme = (ROOT / "conformance" / "js" / "README.md").read_text(encoding="utf-8")
+    (module,) = re.findall(r"^```js\n(.*?)^```$", readme, re.DOTALL | re.MULTILINE)
+    assert isinstance(module, str)
+    return module
+
+
+def in_the_browser(browser: str, site: Site) -> dict[str, Any]:
+    """What the page of the README shows."""
+    tell = 'await fetch("/told", { method: "POST", body: document.body.textContent });'
+    with page_of(site, browser, module_of_the_readme() + tell):
+        shown: dict[str, Any] = json.loads(site.hear())
+    return shown
+
+
+def by_forum(folder: Folder) -> dict[str, Any]:
+    report = folder.forum("verify", "run", "--checkpoint", "checkpoint.signed", "--key", "key.pub", "--json")
+    proof = folder.forum("verify", "--proof", "proof.json", "--key", "key.pub", "--json").document()
+    codes = sorted({finding["code"] for finding in proof["findings"]})
+    return {"report": report.document(), "proof": {"verdict": proof["verdict"], "codes": codes}}
+
+
+def without_sentences(shown: dict[str, Any]) -> dict[str, Any]:
+    for finding in shown["report"]["findings"]:
+        del finding["sentence"]
+    for level in shown["report"]["levels"]:
+        del level["reason"]
+    return shown
+
+
+def replaced(name: str, old: bytes, new: bytes) -> Change:
+    def change(folder: Path) -> None:
+        data = (folder / name).read_bytes()
+        assert old in data
+        (folder / name).write_bytes(data.replace(old, new, 1))
+
+    return change
+
+
+def cut(folder: Path) -> None:
+    ledger = folder / "run" / "ledger.jsonl"
+    ledger.write_bytes(b"".join(ledger.read_bytes().splitlines(keepends=True)[:-1]))
+
+
+def give_the_other_key(folder: Path) -> None:
+    (folder / "other.pub").replace(folder / "key.pub")
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        pytest.param(lambda _: None, ("valid", [], None, []), id="nothing"),
+        pytest.param(
+            replaced("run/ledger.jsonl", b'"attempt":1', b'"attempt":2'), ("invalid", ["L201"], 3, []), id="entry"
+        ),
+        pytest.param(cut, ("invalid", ["L501", "L508"], None, []), id="tail"),
+        pytest.param(replaced("run/bodies.tar", b"Notes: ", b"Nodes: "), ("invalid", ["L303"], 3, []), id="body"),
+        pytest.param(replaced("run/outputs/notes.txt", b"#", b"="), ("invalid", ["L308"], 10, []), id="output"),
+        pytest.param(replaced("proof.json", b"wall_ms", b"wall_us"), ("valid", [], None, ["L602"]), id="proof"),
+        pytest.param(give_the_other_key, ("invalid", ["L510"], None, ["L510"]), id="key"),
+    ],
+)
+def test_the_page_of_the_readme_finds_what_forum_finds(
+    browser: str, tmp_path: Path, made: Folder, change: Change, found: tuple[str, list[str], int | None, list[str]]
+) -> None:
+    with site_in(tmp_path / "site") as site:
+        folder = Folder(site.folder)
+        shutil.copytree(made.path, folder.path, dirs_exist_ok=True)
+        change(folder.path)
+
+        shown = in_the_browser(browser, site)
+
+    report, proof = shown["report"], shown["proof"]
+    assert without_sentences(shown) == without_sentences(by_forum(folder))
+    assert (report["verdict"], report["codes"], report["first_bad_seq"], proof["codes"]) == found
+
+
+def test_a_page_whose_module_is_not_there_is_told_of(browser: str, tmp_path: Path) -> None:
+    with (
+        site_in(tmp_path / "site") as site,
+        page_of(site, browser, 'import "./conformance/js/missing.js";'),
+        pytest.raises(PageFailed, match="cannot load"),
+    ):
+        site.hear()
