@@ -239,6 +239,18 @@ def test_a_proof_is_signed_and_written_to_a_file(folder: Path) -> None:
     assert check_proof((folder / "proof.json").read_bytes(), key=key).findings == ()
 
 
+@pytest.mark.requirement("LEDGER-PROOF-001", "LEDGER-CHECKPOINT-003")
+def test_a_key_that_did_not_sign_vouches_for_nothing(folder: Path) -> None:
+    key_in(folder)
+    forum("prove", "inclusion", "run", "--seq", "2", "-o", "proof.json", cwd=folder)
+
+    result = forum("verify", "--proof", "proof.json", "--key", "key.pub", "--json", cwd=folder)
+
+    told = json.loads(result.stdout)
+    assert (result.returncode, told["verdict"], told["vouched"]) == (3, "invalid", False)
+    assert [finding["code"] for finding in told["findings"]] == ["L510"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -90,7 +90,7 @@ def verify_proof(path: Path, trusted: Trusted) -> VerifiedProof:
     if trusted.pin is not None and pin is None:
         raise UsageError(f"there is no pin '{trusted.pin}' to hold the proof against")
     report = check_proof(_read(path), checkpoint=checkpoint, key=key, pin=pin)
-    is_vouched = key is not None or checkpoint is not None or pin is not None
+    is_vouched = not report.findings and (key is not None or checkpoint is not None or pin is not None)
     claim = report.proof.claim() if report.proof is not None else None
     return VerifiedProof(report.verdict, claim, is_vouched, report.findings)
 
