@@ -6,32 +6,10 @@ from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from typing import Any
 
-import orjson
-
 from forum_runner.canonical import canonical
-from forum_runner.execute.plan import RunPlan, Step, TaskSpec
+from forum_runner.execute.plan import RunPlan, Step, TaskSpec, work_in
 from forum_runner.execute.prompts import Given
 
-# What changes how often or when a task is done, and not what it does.
-_NOT_THE_WORK = frozenset(
-    {
-        "agent",
-        "allow_failure",
-        "budget",
-        "cache",
-        "escalate",
-        "foreach",
-        "gate",
-        "idempotent",
-        "ladder",
-        "lane",
-        "matrix",
-        "needs",
-        "retry",
-        "sensitive",
-        "when",
-    }
-)
 # What changes how an adapter is reached, or for how long, and not who answers.
 _NOT_THE_ADAPTER = frozenset(("api_key_env", "connect_timeout_ms", "prices", "proxy_env", "stream", "timeout_ms"))
 
@@ -53,13 +31,11 @@ class Fingerprints:
 
         `edited` is what a person put in the place of the instruction.
         """
-        work = {name: value for name, value in task.form.items() if name not in _NOT_THE_WORK}
-        if edited is not None:
-            work["instruction"] = [edited]
-        # A task of a wave plan holds what orjson writes as RFC 8785 asks: no floats, and keys in ASCII.
-        parts = [orjson.dumps(work, option=orjson.OPT_SORT_KEYS), self._worker(agent, ladder)]
+        parts = [task.work if edited is None else work_in({**task.form, "instruction": [edited]})]
+        parts.append(self._worker(agent, ladder))
         parts += [self._worker(check["agent"], ()) for check in task.accept if "agent" in check]
-        parts += [_hand_over(item) for _, item in sorted(given.items())]
+        if given:
+            parts += [_hand_over(item) for _, item in sorted(given.items())]
         return sha256(b"\n".join(parts)).hexdigest()
 
     def _worker(self, agent: str, ladder: tuple[Step, ...]) -> bytes:

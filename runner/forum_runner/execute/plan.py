@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import orjson
+
 from forum_runner.execute.budgets import Prices, prices_in
 from forum_runner.ledger.replay.plan import tasks_of
 
@@ -29,7 +31,34 @@ class Edge(NamedTuple):
     origin: str
 
 
+# What changes how often or when a task is done, and not what it does.
+_NOT_THE_WORK = frozenset(
+    {
+        "agent",
+        "allow_failure",
+        "budget",
+        "cache",
+        "escalate",
+        "foreach",
+        "gate",
+        "idempotent",
+        "ladder",
+        "lane",
+        "matrix",
+        "needs",
+        "retry",
+        "sensitive",
+        "when",
+    }
+)
 _NOTHING: frozenset[str] = frozenset()
+
+
+def work_in(form: Mapping[str, Any]) -> bytes:
+    """What a task is to do, as its fingerprint takes it."""
+    work = {name: value for name, value in form.items() if name not in _NOT_THE_WORK}
+    # A task of a wave plan holds what orjson writes as RFC 8785 asks: no floats, and keys in ASCII.
+    return orjson.dumps(work, option=orjson.OPT_SORT_KEYS)
 
 
 class TaskSpec:
@@ -54,6 +83,7 @@ class TaskSpec:
         "retry",
         "sources",
         "wave",
+        "work",
     )  # fmt: skip
 
     def __init__(self, id_: str, form: Mapping[str, Any], wave: int, order: int, policy: Mapping[str, Any]) -> None:
@@ -82,6 +112,7 @@ class TaskSpec:
             self._find_dependencies(needs)
         self.dependents: list[TaskSpec] = []
         self.readers = 0
+        self.work = work_in(form)
 
     def _find_dependencies(self, needs: Sequence[Mapping[str, Any]]) -> None:
         """`sources` give data, `read_from` are looked at as well, `depends_on` are all that come before."""
