@@ -15,13 +15,12 @@ MAX_DEPTH = 64
 def read_entry(line: Line) -> Entry | Finding:
     if line.content is None:
         return Finding("L101", line.number, f"the line has more than {MAX_LINE_BYTES} bytes")
-    numbers = _Numbers()
     try:
-        entry = _parse(line.content, numbers)
+        entry, refused = read_object(line.content)
     except ValueError as error:
         return Finding("L102", line.number, f"the line is not one JSON object in UTF-8: {error}")
-    if numbers.refused:
-        return Finding("L103", line.number, f"{numbers.refused[0]} is not an integer within ±(2^53 - 1)")
+    if refused:
+        return Finding("L103", line.number, f"{refused[0]} is not an integer within ±(2^53 - 1)")
     if canonical.form(entry) != line.content:
         return Finding("L104", line.number, "the line is not the RFC 8785 form of what it holds")
     return _in_form(line.number, entry)
@@ -33,17 +32,19 @@ class _Numbers:
     def __init__(self) -> None:
         self.refused: list[str] = []
 
-    def integer(self, digits: str) -> int:
+    def integer(self, digits: str) -> float:
         if len(digits) > 17 or abs(int(digits)) > canonical.MAX_INTEGER:
             return self.other(digits)
         return int(digits)
 
-    def other(self, digits: str) -> int:
+    def other(self, digits: str) -> float:
         self.refused.append(digits if len(digits) <= 40 else digits[:40] + "...")
-        return 0
+        return float(digits)
 
 
-def _parse(content: bytes, numbers: _Numbers) -> Entry:
+def read_object(content: bytes) -> tuple[dict[str, Any], list[str]]:
+    """What a line holds, and the numbers in it that no line may have; a ValueError if LEDGER-LINE-003 is not kept."""
+    numbers = _Numbers()
     text = content.decode("utf-8")
     if canonical.depth(text) > MAX_DEPTH:
         raise ValueError(f"it is nested more than {MAX_DEPTH} deep")
@@ -54,7 +55,7 @@ def _parse(content: bytes, numbers: _Numbers) -> Entry:
         raise ValueError("it is not an object")
     if "\\u" in text:
         _refuse_lone_surrogates(text)
-    return value
+    return value, numbers.refused
 
 
 def _refuse_lone_surrogates(text: str) -> None:

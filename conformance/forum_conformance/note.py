@@ -12,8 +12,9 @@ from forum_conformance.canonical import MAX_INTEGER
 MAX_BYTES = 1 << 20
 _RUN_ID = r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
 _TEXT = re.compile(rf"forum/({_RUN_ID})\n(0|[1-9][0-9]*)\n([A-Za-z0-9+/]{{43}}=)\n")
-_SIGNATURE_LINE = re.compile(r"— ([^\s+]+) ([A-Za-z0-9+/]+={0,2})")
-_KEY = re.compile(r"([^\s+]+)\+([0-9a-fA-F]{8})\+([A-Za-z0-9+/]+={0,2})\n?")
+_NAME = r"[^\s\x00-\x1f+]+"
+_SIGNATURE_LINE = re.compile(rf"— ({_NAME}) ([A-Za-z0-9+/]+={{0,2}})")
+_KEY = re.compile(rf"({_NAME})\+([0-9a-f]{{8}})\+([A-Za-z0-9+/]+={{0,2}})")
 _ED25519 = b"\x01"
 _KEY_ID_BYTES = 4
 
@@ -111,7 +112,7 @@ def _strict_base64(text: str) -> bytes:
 
 
 def read_public_key(text: str) -> PublicKey:
-    found = _KEY.fullmatch(text)
+    found = _KEY.fullmatch(text.strip())
     if not found:
         raise MalformedKey("it is not a name, an id and a public key, with '+' between them")
     try:
@@ -121,7 +122,7 @@ def read_public_key(text: str) -> PublicKey:
     key = PublicKey(found.group(1), data[1:])
     if data[:1] != _ED25519 or len(key.data) != 32:
         raise MalformedKey("it is not an Ed25519 key")
-    if key.key_id.hex() != found.group(2).lower():
+    if key.key_id.hex() != found.group(2):
         raise MalformedKey("its id is not that of its name and its bytes")
     return key
 

@@ -5,7 +5,7 @@ import { textOf } from "./bytes.js";
 import { canonicalText } from "./canonical.js";
 import { JsonSyntaxError, readJson } from "./json_text.js";
 
-const MAX_DEPTH = 64;
+export const MAX_LINE_DEPTH = 64;
 
 /** @typedef {{entry: any} | {code: string, sentence: string}} ReadEntry */
 
@@ -51,7 +51,7 @@ export class EntryReader {
       return bad("L102", "the line is not a JSON object");
     }
     if (read.hasLoneSurrogate) return bad("L102", "a string holds a lone surrogate");
-    if (read.depth > MAX_DEPTH) return bad("L102", "the line is nested too deep");
+    if (read.depth > MAX_LINE_DEPTH) return bad("L102", "the line is nested too deep");
     if (read.hasFraction || read.hasUnsafeInteger) return bad("L103", "a number is not an integer in range");
     if (canonicalText(entry) !== text) return bad("L104", "the line is not in RFC 8785 form");
     if (!this.fits(entry)) return bad("L105", "the entry does not fit its schema");

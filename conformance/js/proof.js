@@ -4,6 +4,7 @@
 import { bytesOfHex, hexOf, textOf, utf8 } from "./bytes.js";
 import { readCanonicalizable } from "./canonical.js";
 import { Comparison } from "./checkpoints.js";
+import { MAX_LINE_DEPTH } from "./entry.js";
 import { Findings } from "./findings.js";
 import { JsonSyntaxError, readJson } from "./json_text.js";
 import { LineReader } from "./lines.js";
@@ -117,13 +118,14 @@ function isOfItsEntry(proof) {
 }
 
 /**
- * What a line says of itself, whether or not it is an entry otherwise.
+ * What a line says of itself, if it holds LEDGER-LINE-003; whether it is an entry otherwise is not looked at.
  * @param {string} line
  * @returns {any}
  */
 function entryOf(line) {
   try {
-    return readJson(line).value;
+    const { value, depth, hasLoneSurrogate } = readJson(line);
+    return depth > MAX_LINE_DEPTH || hasLoneSurrogate ? null : value;
   } catch (error) {
     if (error instanceof JsonSyntaxError) return null;
     throw error;
@@ -151,9 +153,12 @@ function leadsToRoot(proof) {
  * @param {import("./schema.js").Schemas} schemas
  * @param {Given} given
  * @returns {Findings}
+ * @throws {UsageError}
  */
 export function checkProof(bytes, schemas, { checkpoint, key, pin }) {
   const findings = new Findings();
+  // What `readKey` could not read must not pass for a key that was not given.
+  if (key === null) throw new UsageError("the key is no public key");
   const pinned = pin === undefined ? null : new Comparison("pin", pin, null);
   if (pinned !== null && pinned.checkpoint === null) throw new UsageError("the pin is malformed");
   const proof = readProof(bytes, schemas);

@@ -52,9 +52,9 @@ def _key_twice(entry: Entry) -> bytes:
     return b'{"actor":"runner",' + canonical(entry)[1:]
 
 
-def _surrogate_hidden(entry: Entry) -> bytes:
-    """The key is given twice, and the value that is overridden holds what no string may hold."""
-    return b'{"actor":"\\ud800",' + canonical(entry)[1:]
+def _hidden(text: bytes) -> Form:
+    """The key is given twice, and the value that is overridden is what no line may hold."""
+    return lambda entry: b'{"actor":' + text + b"," + canonical(entry)[1:]
 
 
 def _too_long(entry: Entry) -> bytes:
@@ -93,7 +93,12 @@ FORMS: Mapping[str, tuple[str, str, str, str, Form]] = {
     "line-with-a-surrogate-in-a-key": ("003", "L102", "a line with a lone surrogate in a key",
                                        "a key of the data is `\\udc00`", _data(b'{"\\udc00":2}')),
     "line-with-a-hidden-surrogate": ("003", "L102", "a lone surrogate under a key that is given again",
-                                     "`actor` is given twice, first with a lone surrogate", _surrogate_hidden),
+                                     "`actor` is given twice, first with a lone surrogate", _hidden(b'"\\ud800"')),
+    "line-with-a-hidden-surrogate-in-a-key": (
+        "003", "L102", "a lone surrogate in a key under a key that is given again",
+        "`actor` is given twice, first with an object whose key is a lone surrogate", _hidden(b'{"\\udc00":1}')),
+    "line-with-hidden-depth": ("003", "L102", "lists nested 65 deep, the entry counted, under a key given again",
+                               "`actor` is given twice, first with 64 nested lists", _hidden(b"[" * 64 + b"]" * 64)),
     "line-with-a-raw-control-character": ("003", "L102", "a line with a control character in a string",
                                           "0x01 stands in the actor", _actor(b"\x01")),
     "line-too-deep": ("003", "L102", "lists nested 65 deep, the entry counted", "the data holds 63 nested lists",
@@ -109,6 +114,10 @@ FORMS: Mapping[str, tuple[str, str, str, str, Form]] = {
                                        _count(b"-9007199254740992")),
     "line-with-a-number-beyond-doubles": ("004", "L103", "a number beyond all doubles", "`count` is 1e400",
                                           _count(b"1e400")),
+    "line-with-a-hidden-fraction": ("004", "L103", "a number with a fraction under a key that is given again",
+                                    "`actor` is given twice, first with 2.5", _hidden(b"2.5")),
+    "line-with-hidden-lists": ("005 003", "L104", "lists nested 64 deep, the entry counted, under a key given again",
+                               "`actor` is given twice, first with 63 nested lists", _hidden(b"[" * 63 + b"]" * 63)),
     "line-with-spaces": ("005", "L104", "a line with spaces", "spaces follow commas and colons", _spaced),
     "line-with-a-tab-before": ("005", "L104", "a line with white space before it", "a tab stands before",
                                _before(b"\t")),

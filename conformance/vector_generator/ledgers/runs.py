@@ -165,6 +165,18 @@ def expanded() -> Telling:
     return story.seal()
 
 
+def expanded_from_text() -> Telling:
+    """0 run.opened, 1-3 a, 4 expanded, 5-8 each[0], 9 each ended, 10 sealed."""
+    foreach = {"from": {"task": "a"}, "as": "item", "max": 1}
+    story = Story(wave_plan({"a": task(), "each": task(foreach=foreach)}))
+    items = Body(b'["one"]')
+    story.run("a", items)
+    story.deliver("each[0]", "item", as_json("one"), story.expand("each", items, 1))
+    story.run("each[0]")
+    story.end("each")
+    return story.seal()
+
+
 def routed() -> Telling:
     """0 run.opened, 1 routed, 2 started, 3 finished (error), 4 escalation, 5 started, 6 finished, 7 ended, 8 sealed."""
     story = Story(wave_plan({"a": {"lane": "auto", "escalate": ["capable", "frontier"]}}))
@@ -341,6 +353,8 @@ RUNS: dict[str, tuple[Callable[[], Telling], str, str]] = {
     "gated-in-time": (gated_in_time, "at its deadline a gate is decided as the plan says", "009"),
     "expanded": (expanded, "a task with a foreach is expanded, and each instance is handed its item",
                  "006 007 014 018"),
+    "expanded-from-text": (expanded_from_text,
+                           "the items of a foreach are a list in RFC 8785 form, whatever type the body has", "006"),
     "routed": (routed, "a task with a lane is routed, and climbs to the tier that its agent has an adapter for",
                "008 013"),
     "reused": (reused, "results of another run stand in for attempts", "011 014"),

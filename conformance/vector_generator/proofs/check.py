@@ -57,6 +57,8 @@ def _further() -> Iterator[Shown]:
     compact = json.dumps(documents.inclusion(5, 7), ensure_ascii=True, separators=(",", ":")).encode()
     yield Shown("inclusion-in-another-form", "a proof is a JSON value: spaces and escapes do not matter",
                 compact.replace(b"\\n", b"\\u000a"))  # fmt: skip
+    yield Shown("inclusion-with-numbers-in-another-form", "a proof is a JSON value: 7.0 is 7, and 50e-1 is 5",
+                compact.replace(b'"size":7', b'"size":7.0').replace(b'"seq":5,', b'"seq":50e-1,'))  # fmt: skip
 
 
 def _broken() -> Iterator[Shown]:

@@ -46,6 +46,14 @@ def _entry(name: str, title: str, change: Callable[[dict[str, Any]], object]) ->
     )  # fmt: skip
 
 
+def _line(name: str, title: str, text: bytes) -> Broken:
+    """The fact `n` of the entry, which is 5, is something that no line holds."""
+    return _set(
+        f"of-an-entry-with-{name}", INCLUDED, "entry", INCLUDED["entry"].replace('"n":5', f'"n":{text.decode()}'),
+        f"the entry holds {title}", f"`n` of the entry is {title}",
+    )  # fmt: skip
+
+
 MISSING = (
     *(_without(INCLUDED, member) for member in ("format", "proof", "run", "size", "root", "path", "checkpoint")),
     *(_without(INCLUDED, member) for member in ("seq", "entry")),
@@ -55,6 +63,9 @@ MISSING = (
 FORMS = (
     _bytes("that-is-not-json", "a document that is not JSON", lambda data: data[:-3]),
     _bytes("in-a-list", "a document that is a list", lambda data: b"[" + data + b"]"),
+    _bytes("with-a-key-given-twice", "a document that gives a key twice, with one value",
+           lambda data: data.replace(b"{", b'{"format":1,', 1)),
+    _bytes("with-a-byte-order-mark", "a document with a byte order mark", lambda data: b"\xef\xbb\xbf" + data),
     _set("with-a-further-member", INCLUDED, "note", "x", "a proof has a member that it may not have",
          "there is a `note`"),
     _set("of-another-format", INCLUDED, "format", 2, "a proof of another format", "`format` is 2"),
@@ -101,6 +112,12 @@ CONTRADICTIONS = (
     _entry("of-an-entry-in-a-list", "the entry is a list", lambda entry: [entry]),
     _set("of-an-entry-that-is-not-json", INCLUDED, "entry", INCLUDED["entry"][:-1], "the entry is not JSON",
          "the entry's last character is gone"),
+    _line("not-a-number", "NaN, which is no JSON", b"NaN"),
+    _line("a-lone-surrogate", "an escaped lone surrogate", b'"\\ud800"'),
+    _line("too-much-depth", "lists nested 65 deep, the entry counted", b"[" * 63 + b"]" * 63),
+    Broken("proof-of-an-entry-with-a-truth-value", documents.inclusion(0, 1), "L601",
+           "the entry's seq is false, which is not 0", "`seq` of the entry is false",
+           lambda proof: {**proof, "entry": proof["entry"].replace('"seq":0', '"seq":false')}),
     _set("of-an-entry-with-a-line-feed", INCLUDED, "entry", INCLUDED["entry"] + "\n", "the entry's line has its LF",
          "an LF follows in the entry"),
 )  # fmt: skip

@@ -98,6 +98,8 @@ ROWS = (
           "the path has the root", lambda _: [root_of(5).hex()]),
     Broken("consistency-from-nothing-with-a-root", documents.consistency(0, 5), "L602", "no entries have another root",
            "`from_root` is zeros", lambda proof: {**proof, "from_root": "0" * 64}),
+    Broken("consistency-of-nothing-to-a-root", documents.consistency(0, 0), "L602",
+           "both sizes are 0, and the root another", "root and checkpoint have the root of six entries", _other_root),
     Broken("consistency-of-nothing-with-a-root", documents.consistency(0, 0), "L602",
            "both sizes are 0, and the older root another",
            "`from_root` is that of one entry", lambda proof: {**proof, "from_root": root_of(1).hex()}),

@@ -107,6 +107,8 @@ MALFORMED: Mapping[str, tuple[str, str, bytes]] = {
                             TEXT + b"\n" + f"\u2014 {base64.b64encode(IDENTITY).decode()}\n".encode()),
     "note-with-a-plus-in-a-name": ("a key's name has no `+`", "the name is `a+b`",
                                    TEXT + b"\n" + signature_line("a+b", IDENTITY)),
+    "note-with-a-control-character-in-a-name": ("a key's name has no character below U+0020", "the name holds U+0001",
+                                                TEXT + b"\n" + signature_line("a\x01b", IDENTITY)),
     "note-with-two-spaces": ("two spaces stand before the signature", "a second space stands there",
                              TEXT + b"\n" + LINE.replace(KEY.name.encode() + b" ", KEY.name.encode() + b"  ")),
     "note-with-bad-base64": ("a signature is not base64", "the first character of the signature is `*`",

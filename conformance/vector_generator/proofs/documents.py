@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from forum_conformance.entry import read_object
 from forum_conformance.note import Checkpoint, MalformedCheckpoint, PublicKey, is_signed, read_checkpoint
 from forum_conformance.schemas import proof_validator
 from vector_generator.ledgers.story import Story
@@ -92,21 +93,29 @@ def codes_of(
 
 def _read(data: bytes) -> tuple[Proof, Checkpoint]:
     """A proof that fits its schema and does not contradict itself; otherwise ValueError."""
-    proof: Proof = json.loads(data)
+    proof: Proof = json.loads(data.decode(), object_pairs_hook=_members)
     own = read_checkpoint(str(proof["checkpoint"]).encode()) if isinstance(proof, dict) else None
     if own is None or not proof_validator().is_valid(proof):
         raise ValueError
+    proof |= {name: int(proof[name]) for name in ("seq", "size", "from_size") if name in proof}
     agrees = (own.run, own.size, own.root.hex()) == (proof["run"], proof["size"], proof["root"])
     if not agrees or not _is_in_range(proof):
         raise ValueError
     return proof, own
 
 
+def _members(pairs: list[tuple[str, Any]]) -> Proof:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise ValueError
+    return members
+
+
 def _is_in_range(proof: Proof) -> bool:
     if proof["proof"] == "consistency":
         return bool(proof["from_size"] <= proof["size"])
-    entry = json.loads(proof["entry"])
-    is_line = isinstance(entry, dict) and "\n" not in proof["entry"]
+    entry, _ = read_object(proof["entry"].encode())
+    is_line = "\n" not in proof["entry"] and not isinstance(entry.get("seq"), bool)
     is_same = is_line and (entry.get("run"), entry.get("seq")) == (proof["run"], proof["seq"])
     return bool(is_same and proof["seq"] < proof["size"])
 
@@ -120,7 +129,7 @@ def _leads_to_its_root(proof: Proof) -> bool:
             return tree.root_along(line, proof["seq"], proof["size"], path) == wanted
         older = bytes.fromhex(proof["from_root"])
         if proof["from_size"] == 0:
-            return older == EMPTY_ROOT and not path
+            return older == EMPTY_ROOT and not path and (proof["size"] > 0 or wanted == EMPTY_ROOT)
         return tree.roots_along(proof["from_size"], older, proof["size"], path) == (older, wanted)
     except tree.BrokenPath:
         return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from forum_runner.ledger.archive import BLOCK, PLAIN, SALT_BYTES, SALTED, commitment, padding, parse_header
@@ -13,28 +14,33 @@ class BodyReader:
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
         self._places: dict[str, tuple[int, int]] = {}
+        # Only an archive that does not hold has two members of one name.
+        self._further: dict[str, list[tuple[int, int]]] = {}
         self._reached = 0
 
     def read(self, reference: dict[str, Any]) -> bytes | None:
-        """The bytes of a body that an entry names; None if they are not there, or not what the entry says."""
+        """The bytes of a body that an entry names; None if they are not there, or not what the entry says.
+
+        Of several members of one name, one that is right is enough.
+        """
         digest, is_salted = reference["digest"], "salted" in reference
-        name = f"{SALTED if is_salted else PLAIN}/{digest}"
-        place = self.place(name)
-        # A header may claim any size: what is not the size that the entry gives is not read.
-        if place is None or place[1] != reference["bytes"] + (SALT_BYTES if is_salted else 0):
-            return None
-        content = self.content(name)
-        if content is None:
-            return None
-        found = commitment(content) if is_salted else hashlib.sha256(content).hexdigest()
-        body = content[SALT_BYTES:] if is_salted else content
-        return body if found == digest else None
+        size = reference["bytes"] + (SALT_BYTES if is_salted else 0)
+        for place in self._places_of(f"{SALTED if is_salted else PLAIN}/{digest}"):
+            # A header may claim any size: what is not the size that the entry gives is not read.
+            content = self._content(place) if place[1] == size else None
+            if content is None:
+                continue
+            found = commitment(content) if is_salted else hashlib.sha256(content).hexdigest()
+            if found == digest:
+                return content[SALT_BYTES:] if is_salted else content
+        return None
 
     def content(self, name: str) -> bytes | None:
         """A member's content as it stands there, by the member's name."""
         place = self.place(name)
-        if place is None:
-            return None
+        return self._content(place) if place is not None else None
+
+    def _content(self, place: tuple[int, int]) -> bytes | None:
         offset, size = place
         self._stream.seek(offset)
         content = self._stream.read(size)
@@ -47,16 +53,27 @@ class BodyReader:
                 return None
         return self._places[name]
 
+    def _places_of(self, name: str) -> Iterator[tuple[int, int]]:
+        first = self.place(name)
+        if first is None:
+            return
+        yield first
+        while self._go_on():
+            pass
+        yield from self._further.get(name, ())
+
     def _go_on(self) -> bool:
         self._stream.seek(self._reached)
         parsed = parse_header(self._stream.read(BLOCK))
         if parsed is None:
             return False
-        name, size = parsed
+        size = parsed[1]
         # A member whose padding is not what it should be is not well-formed, and nothing after it can be read.
         self._stream.seek(size, os.SEEK_CUR)
         if self._stream.read(padding(size)) != bytes(padding(size)):
             return False
-        self._places.setdefault(name.decode("latin-1"), (self._reached + BLOCK, size))
+        name, place = parsed[0].decode("latin-1"), (self._reached + BLOCK, size)
+        if self._places.setdefault(name, place) is not place:
+            self._further.setdefault(name, []).append(place)
         self._reached += BLOCK + size + padding(size)
         return True

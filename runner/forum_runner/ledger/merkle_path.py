@@ -94,10 +94,10 @@ def is_included(leaf: bytes, index: int, size: int, root: bytes, path: Sequence[
 
 def is_consistent(from_size: int, from_root: bytes, size: int, root: bytes, path: Sequence[bytes]) -> bool:
     """RFC 9162, section 2.1.4.2. An empty tree, and an equal one, need no path."""
+    if from_size == size:
+        return from_root == root and not path and (size > 0 or root == EMPTY_ROOT)
     if from_size == 0:
         return from_root == EMPTY_ROOT and not path
-    if from_size == size:
-        return from_root == root and not path
     if from_size > size or not path:
         return False
     start, *siblings = [from_root, *path] if _is_power_of_two(from_size) else path

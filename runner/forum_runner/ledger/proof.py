@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +17,7 @@ from forum_runner.ledger.checkpoint import Checkpoint, MalformedCheckpointError,
 from forum_runner.ledger.layout import FORMAT, leaf_hash
 from forum_runner.ledger.merkle_path import is_consistent, is_included
 from forum_runner.ledger.note import Note
+from forum_runner.ledger.verification.bytes_level import LineFault, read_object
 from forum_runner.manifest.shape import validator
 
 _MAX_REASON = 200
@@ -111,7 +114,9 @@ def _refuse_if(is_wrong: bool, reason: str) -> None:
 def _fitting(data: bytes) -> dict[str, Any]:
     try:
         document = orjson.loads(data)
-    except orjson.JSONDecodeError as error:
+        # orjson takes the last of several values, and says nothing.
+        json.loads(data.decode(), object_pairs_hook=_refuse_repeats)
+    except (ValueError, RecursionError) as error:
         raise MalformedProofError(f"it is not JSON: {error}") from error
     for departure in validator("proof").iter_errors(document):
         place = "".join(f"/{step}" for step in departure.instance_path)
@@ -119,6 +124,11 @@ def _fitting(data: bytes) -> dict[str, Any]:
         raise MalformedProofError(f"it does not fit its schema: {reason[:_MAX_REASON]}")
     fitting: dict[str, Any] = document
     return fitting
+
+
+def _refuse_repeats(pairs: list[tuple[str, Any]]) -> None:
+    for name, times in Counter(name for name, _ in pairs).items():
+        _refuse_if(times > 1, visible(f"the key '{name[:_MAX_REASON]}' is given twice"))
 
 
 def _checkpoint(document: Mapping[str, Any]) -> tuple[Checkpoint, Note]:
@@ -133,11 +143,11 @@ def _checkpoint(document: Mapping[str, Any]) -> tuple[Checkpoint, Note]:
 
 def _line(document: Mapping[str, Any]) -> bytes:
     line: bytes = document["entry"].encode()
+    _refuse_if(b"\n" in line, "its entry is more than a line")
     try:
-        entry = orjson.loads(line)
-    except orjson.JSONDecodeError as error:
-        raise MalformedProofError(f"its entry is not JSON: {error}") from error
-    _refuse_if(b"\n" in line or not isinstance(entry, dict), "its entry is not the line of an entry")
+        entry, _ = read_object(line)
+    except LineFault as fault:
+        raise MalformedProofError(f"its entry is malformed: {fault}") from fault
     run, seq = entry.get("run"), entry.get("seq")
     # To Python, true is 1.
     is_other = isinstance(seq, bool) or (run, seq) != (document["run"], document["seq"])

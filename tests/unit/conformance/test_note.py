@@ -67,6 +67,8 @@ def test_a_checkpoint_is_an_origin_a_size_and_a_root() -> None:
         TEXT + b"\n" + SIGNED.replace("—", "-").encode(),
         TEXT + b"\n" + SIGNED.replace("Peter", "Peter ").encode(),
         TEXT + b"\n" + SIGNED.replace("Peter", "Peter+").encode(),
+        TEXT + b"\n" + SIGNED.replace("Peter", "Peter\x01").encode(),
+        TEXT + b"\n" + SIGNED.replace("Peter", "Peter\u00a0").encode(),
         TEXT + b"\n" + SIGNED.replace("=", "").encode(),
         TEXT + "\n— name AAAA\n".encode(),
         TEXT + b"\n" + SIGNED.encode() * 10_000,
@@ -123,8 +125,10 @@ def test_a_signature_is_of_this_text() -> None:
         NEUMANN.replace("c74f20a3", "c74f20a4"),
         NEUMANN.replace("PeterNeumann", "Peter Neumann"),
         NEUMANN.replace("+ARpc", "+BRpc"),
+        NEUMANN.replace("c74f20a3", "C74F20A3"),
+        NEUMANN.replace("PeterNeumann", "Peter\x01Neumann"),
         NEUMANN[:-4],
-        NEUMANN + "\n\n",
+        NEUMANN + "\n" + NEUMANN,
     ],
 )
 def test_what_is_no_public_key_is_refused(text: str) -> None:
@@ -132,5 +136,7 @@ def test_what_is_no_public_key_is_refused(text: str) -> None:
         read_public_key(text)
 
 
-def test_a_public_key_may_end_with_a_line_feed() -> None:
-    assert read_public_key(NEUMANN + "\n") == read_public_key(NEUMANN)
+@pytest.mark.requirement("LEDGER-CHECKPOINT-002")
+@pytest.mark.parametrize("text", [f"{NEUMANN}\n", f" \t{NEUMANN} \r\n\n"])
+def test_white_space_around_a_public_key_is_not_looked_at(text: str) -> None:
+    assert read_public_key(text) == read_public_key(NEUMANN)

@@ -49,7 +49,7 @@ def can_be_made(state: RunState, value: Mapping[str, Any]) -> bool:
 def read_items(state: RunState, body: Reference) -> list[Any] | None:
     """The list that a foreach was expanded from, or None if it cannot be read; a ValueError if it is no list."""
     try:
-        items = _json(state, body)
+        items = _in_form(_read(state, body))
     except _Unknown:
         return None
     except _Impossible as error:
@@ -129,9 +129,16 @@ def _read(state: RunState, body: Reference) -> bytes:
 
 def _json(state: RunState, body: Reference) -> Any:
     data = _read(state, body)
+    if body["type"] == JSON:
+        return _in_form(data)
     try:
-        if body["type"] != JSON:
-            return data.decode()
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise _Impossible from error
+
+
+def _in_form(data: bytes) -> Any:
+    try:
         return read_json(data)
     except (ValueError, RecursionError, CanonicalError) as error:
         raise _Impossible from error

@@ -64,7 +64,10 @@ def _read_step_by_step(line: bytes) -> dict[str, Any]:
     """The rules in the order of the specification; the first that does not hold is the finding."""
     if length_of(line) > MAX_LINE_BYTES:
         raise LineFault("L101", f"the line has {length_of(line):,} bytes, and {MAX_LINE_BYTES:,} are allowed")
-    entry = _parse(line)
+    entry, refused = read_object(line)
+    if refused:
+        shown = refused[0] if len(refused[0]) <= 40 else f"{refused[0][:40]}..."
+        raise LineFault("L103", f"{shown} is not an integer within ±(2^53 - 1)")
     try:
         is_canonical = canonical(entry) == line
     except CanonicalError as error:
@@ -81,14 +84,15 @@ def _read_step_by_step(line: bytes) -> dict[str, Any]:
     return entry
 
 
-def _parse(line: bytes) -> dict[str, Any]:
+def read_object(line: bytes) -> tuple[dict[str, Any], list[str]]:
+    """The JSON object that a line is, and the numbers that no line may have; an L102 if it is none."""
     numbers: list[str] = []
 
-    def fraction(text: str) -> int:
+    def fraction(text: str) -> float:
         numbers.append(text)
-        return 0
+        return float(text)
 
-    def integer(text: str) -> int:
+    def integer(text: str) -> float:
         # Beyond 17 digits it is out of range, and a thousand of them would be slow to read.
         if len(text) > 17 or not -MAX_INTEGER <= int(text) <= MAX_INTEGER:
             return fraction(text)
@@ -97,6 +101,7 @@ def _parse(line: bytes) -> dict[str, Any]:
     try:
         text = line.decode()
         value = json.loads(text, parse_float=fraction, parse_int=integer, parse_constant=_refuse_constant)
+        _check_all_that_stands_in(text)
     except UnicodeDecodeError as error:
         raise LineFault("L102", f"the line is not UTF-8: {error.reason} at byte {error.start}") from error
     except ValueError as error:
@@ -105,12 +110,7 @@ def _parse(line: bytes) -> dict[str, Any]:
         raise LineFault("L102", f"the line is nested more than {MAX_DEPTH} deep") from error
     if not isinstance(value, dict):
         raise LineFault("L102", "the line is JSON, but not an object")
-    _check_depth(value)
-    _check_text(text)
-    if numbers:
-        shown = numbers[0] if len(numbers[0]) <= 40 else f"{numbers[0][:40]}..."
-        raise LineFault("L103", f"{shown} is not an integer within ±(2^53 - 1)")
-    return value
+    return value, numbers
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -140,14 +140,19 @@ def _check_numbers(value: Any) -> None:
             raise ValueError(item)
 
 
-def _check_text(text: str) -> None:
-    """A lone surrogate can only stand there as an escape."""
-    if "\\u" not in text:
+def _check_all_that_stands_in(text: str) -> None:
+    """Depth and lone surrogates, also of what the value does not show: what stands under a key that is given twice."""
+    # Too deep it can only be with so many brackets, and a lone surrogate can only stand there as an escape.
+    if text.count("[") + text.count("{") <= MAX_DEPTH and "\\u" not in text:
         return
+    everything = json.loads(text, object_pairs_hook=_keys_and_values, parse_int=str, parse_float=str)
+    if isinstance(everything, list):
+        _check_depth(everything)
     try:
-        # As pairs, so that no value is lost under a key that is given twice.
-        json.dumps(
-            json.loads(text, object_pairs_hook=list, parse_int=str, parse_float=str), ensure_ascii=False
-        ).encode()
+        json.dumps(everything, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
         raise LineFault("L102", "the line has a lone surrogate, which is no character") from error
+
+
+def _keys_and_values(pairs: list[tuple[str, Any]]) -> list[Any]:
+    return [part for pair in pairs for part in pair]

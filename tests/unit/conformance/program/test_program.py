@@ -116,6 +116,8 @@ def test_a_proof_holds_beside_the_checkpoint_of_its_size_and_of_no_other(
         ({"path": ["0" * 64]}, "L602"),
         ({"path": []}, "L602"),
         ({"entry": "{}"}, "L601"),
+        ({"entry": "\ud800"}, "L601"),
+        ({"size": 9.0, "seq": 3.0, "path": []}, "L602"),
         ({"note": 1}, "L601"),
     ],
 )
@@ -125,6 +127,27 @@ def test_a_proof_that_was_changed_is_malformed_or_leads_nowhere(
     proof = proved(run_dir, tmp_path, "inclusion", seq=3, size=9)
 
     assert ask("prove", action="check", input=changed(proof, **members))["codes"] == [code]
+
+
+@pytest.mark.requirement("LEDGER-PROOF-001")
+@pytest.mark.parametrize(
+    ("old", "put"),
+    [
+        ("{", '{"format":1,'),
+        ('"seq\\":0', '"seq\\":false'),
+        ('"v\\":1', '"v\\":NaN'),
+        ('"v\\":1', '"v\\":' + "[" * 64 + "]" * 64),
+        ('"v\\":1', '"v\\":\\"\\\\udc00\\"'),
+    ],
+)
+def test_a_proof_is_read_strictly(old: str, put: str, run_dir: Path, tmp_path: Path) -> None:
+    proof = proved(run_dir, tmp_path, "inclusion", seq=0, size=1)
+    text = proof.read_text()
+    assert text.count(old) >= 1
+
+    proof.write_text(text.replace(old, put, 1))
+
+    assert ask("prove", action="check", input=str(proof))["codes"] == ["L601"]
 
 
 def test_what_is_not_in_the_ledger_cannot_be_proved(run_dir: Path, tmp_path: Path) -> None:

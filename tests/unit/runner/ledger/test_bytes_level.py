@@ -45,3 +45,32 @@ def test_kinds_that_nobody_knows_leave_nothing_behind() -> None:
 
     assert codes == {"L106"}
     assert entry_validator.cache_info().currsize <= before + 1
+
+
+def hiding(text: bytes) -> bytes:
+    """A line that gives a key twice: a parser keeps the last value, and forgets this one."""
+    return b'{"actor":' + text + b"," + line_with()[1:]
+
+
+@pytest.mark.requirement("LEDGER-LINE-003")
+@pytest.mark.requirement("LEDGER-LINE-004")
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (b"[" * 63 + b"]" * 63, "L104"),
+        (b"[" * 64 + b"]" * 64, "L102"),
+        (b'{"a":' * 63 + b"1" + b"}" * 63, "L104"),
+        (b'{"a":' * 64 + b"1" + b"}" * 64, "L102"),
+        (b"[" * 980 + b"]" * 980, "L102"),
+        (b"[" * 20_000 + b"]" * 20_000, "L102"),
+        (b'"' + b"[" * 100 + b'"', "L104"),
+        (b'"\\udc00"', "L102"),
+        (b'{"\\ud800":1}', "L102"),
+        (b'"\\ud83d\\ude00"', "L104"),
+        (b"2.5", "L103"),
+        (b"9007199254740992", "L103"),
+        (b"-0", "L104"),
+    ],
+)
+def test_what_stands_under_a_key_that_is_given_again_is_looked_at(text: bytes, code: str) -> None:
+    assert code_of(hiding(text)) == code

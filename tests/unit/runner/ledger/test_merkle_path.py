@@ -121,6 +121,13 @@ def test_a_changed_consistency_proof_does_not_hold(data: st.DataObject, size: in
     assert is_consistent(from_size, old, size, bytes(32), path) == (from_size == 0)
 
 
+def test_no_leaves_have_one_root() -> None:
+    assert is_consistent(0, EMPTY_ROOT, 0, EMPTY_ROOT, ())
+    assert not is_consistent(0, EMPTY_ROOT, 0, LEAVES[0], ())
+    assert not is_consistent(0, LEAVES[0], 0, LEAVES[0], ())
+    assert not is_consistent(0, EMPTY_ROOT, 0, EMPTY_ROOT, (LEAVES[0],))
+
+
 def test_a_larger_tree_is_not_consistent_with_a_smaller_one() -> None:
     old, new = root(LEAVES[:5]), root(LEAVES[:3])
 

@@ -118,6 +118,13 @@ def set_to(name: str, value: Any) -> Change:
     return lambda document: document.update({name: value})
 
 
+def nested(depth: int) -> Any:
+    value: Any = []
+    for _ in range(depth - 1):
+        value = [value]
+    return value
+
+
 def entry_with(**members: Any) -> Change:
     return set_to("entry", json.dumps({**json.loads(LINES[3]), **members}))
 
@@ -141,9 +148,12 @@ def entry_with(**members: Any) -> Change:
         (set_to("checkpoint", checkpoint_of(6).note().text), "its run, size or root is not that of its checkpoint"),
         (set_to("seq", 7), "it is of entry 7, and its checkpoint of 7 entries"),
         (set_to("seq", 4), "its run or seq is not that of its entry"),
-        (set_to("entry", "x"), "its entry is not JSON"),
-        (set_to("entry", "[]"), "its entry is not the line of an entry"),
-        (set_to("entry", LINES[3].decode() + "\n"), "its entry is not the line of an entry"),
+        (set_to("entry", "x"), "its entry is malformed: the line is not JSON"),
+        (set_to("entry", "[]"), "its entry is malformed: the line is JSON, but not an object"),
+        (set_to("entry", LINES[3].decode() + "\n"), "its entry is more than a line"),
+        (entry_with(data=float("nan")), "its entry is malformed: the line is not JSON"),
+        (entry_with(data="\ud800"), "its entry is malformed: the line has a lone surrogate"),
+        (entry_with(data=nested(64)), "its entry is malformed: the line is nested more than 64 deep"),
         (entry_with(run=OTHER_RUN), "its run or seq is not that of its entry"),
         (entry_with(seq=4), "its run or seq is not that of its entry"),
     ],
@@ -170,6 +180,22 @@ def test_a_consistency_proof_that_contradicts_itself_is_malformed(change: Change
 
     assert finding.code == "L601"
     assert finding.sentence.startswith(f"the proof is malformed: {sentence}")
+
+
+def test_the_entry_of_a_proof_need_not_be_one_to_be_looked_for() -> None:
+    deep, long = "[" * 62 + "]" * 62, "9" * 5_000
+    odd = f'{{"seq":30e-1,"run":"{RUN}","data":[{deep},1e400,{long}]}}'
+
+    assert codes(changed(inclusion(3, 7), set_to("entry", odd))) == ["L602"]
+
+
+@pytest.mark.parametrize("key", ["format", "\\u0066ormat"])
+def test_a_key_that_is_given_twice_is_malformed(key: str) -> None:
+    data = written(inclusion(3, 7)).replace(b"{", b'{"%b":1,' % key.encode(), 1)
+
+    (finding,) = check_proof(data).findings
+
+    assert (finding.code, finding.sentence) == ("L601", "the proof is malformed: the key 'format' is given twice")
 
 
 @pytest.mark.parametrize("value", [False, True])
@@ -200,6 +226,11 @@ def test_a_truth_value_is_not_a_seq(value: bool) -> None:
             consistency(0, 7),
             set_to("from_root", "0" * 64),
             f"the ledger of the run {RUN} only grew from 0 to 7 entries",
+        ),
+        (
+            ConsistencyProof(Checkpoint(RUN, 0, bytes(32)), 0, checkpoint_of(0).root, ()),
+            lambda _: None,
+            f"the ledger of the run {RUN} only grew from 0 to 0 entries",
         ),
     ],
 )
