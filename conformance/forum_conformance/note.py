@@ -112,7 +112,7 @@ def _strict_base64(text: str) -> bytes:
 
 
 def read_public_key(text: str) -> PublicKey:
-    found = _KEY.fullmatch(text.strip())
+    found = _KEY.fullmatch(text.strip(" \t\r\n"))
     if not found:
         raise MalformedKey("it is not a name, an id and a public key, with '+' between them")
     try:

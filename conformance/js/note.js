@@ -69,7 +69,7 @@ function readSignature(line) {
  */
 export function readKey(bytes) {
   const text = textOf(bytes);
-  const match = text === null ? null : /^([^+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)$/u.exec(text.trim());
+  const match = text === null ? null : /^([^+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)$/u.exec(text.replace(/^[ \t\r\n]+|[ \t\r\n]+$/gu, ""));
   const material = match === null ? null : bytesOfBase64(match[3]);
   if (match === null || material === null || material.length !== 33 || material[0] !== 1) return null;
   const publicKey = material.subarray(1);

@@ -253,6 +253,17 @@ def test_a_file_that_is_not_there_is_not_answered_for(tmp_path: Path) -> None:
         assert b"missing" in ended.stderr
 
 
+def test_an_error_of_usage_is_answered_and_the_next_request_too(tmp_path: Path) -> None:
+    for name in ("ledger.jsonl", "key"):
+        (tmp_path / name).write_text("no key\n")
+    request = {"protocol": 1, "id": "some/id", "role": "verify", "input": tmp_path / "ledger.jsonl"}
+
+    served = conform("serve", line({**request, "key": tmp_path / "key"}) + line(request), tmp_path)
+
+    verdicts = [json.loads(answer)["verdict"] for answer in served.stdout.splitlines()]
+    assert (served.returncode, verdicts) == (0, ["unsupported", "invalid"]), served.stderr
+
+
 def test_a_role_that_there_is_not_is_not_offered(tmp_path: Path) -> None:
     ended = conform("translate", b"", tmp_path)
     served = conform("serve", line({"protocol": 1, "id": "some/id", "role": "translate"}), tmp_path)

@@ -153,7 +153,7 @@ def read_verifier_key(path: Path) -> VerifierKey:
 def _key_text(path: Path) -> str:
     try:
         with path.open("rb") as stream:
-            return stream.read(_MAX_KEY_FILE_BYTES).decode().strip()
+            return stream.read(_MAX_KEY_FILE_BYTES).decode().strip(" \t\r\n")
     except OSError as error:
         raise UsageError(f"cannot read '{path}': {error.strerror}") from error
     except UnicodeDecodeError as error:

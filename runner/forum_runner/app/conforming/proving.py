@@ -7,7 +7,7 @@ from typing import Any
 from forum_runner.app.conforming.request import Request
 from forum_runner.app.proofs import EmptyLedgerError, cover, prove_consistency, prove_inclusion
 from forum_runner.app.verification import Trusted, verify_proof
-from forum_runner.errors import UsageError
+from forum_runner.errors import ForumError, UsageError
 from forum_runner.ledger.proof import write_proof
 from forum_runner.ledger.source import LedgerSource, find_ledger
 from forum_runner.ledger.verification.report import DamagedLedgerError
@@ -40,7 +40,13 @@ def _document(request: Request, source: LedgerSource) -> bytes:
 
 def _check(request: Request) -> dict[str, Any]:
     paths = (request.optional_path(name) for name in ("checkpoint", "key", "pin"))
-    report = verify_proof(request.path("input"), Trusted(None, *paths))
+    path = request.path("input")
+    if not path.is_file():
+        raise UsageError(f"there is no file '{path}'")
+    try:
+        report = verify_proof(path, Trusted(None, *paths))
+    except ForumError as error:
+        return {"verdict": "unsupported", "message": str(error)}
     told: dict[str, Any] = {
         "verdict": str(report.verdict),
         "codes": sorted({finding.code for finding in report.findings}),

@@ -6,6 +6,7 @@ from typing import Any
 
 from forum_runner.app.conforming.request import Request
 from forum_runner.app.verification import Trusted, verify_ledger
+from forum_runner.errors import ForumError
 from forum_runner.ledger.source import find_ledger
 from forum_runner.ledger.verification.verifier import ALL_LEVELS
 
@@ -22,7 +23,10 @@ def verify(request: Request) -> dict[str, Any]:
         request.optional_path("key"),
         request.optional_path("pin"),
     )
-    report = verify_ledger(source, levels, trusted if 5 in levels else Trusted())
+    try:
+        report = verify_ledger(source, levels, trusted if 5 in levels else Trusted())
+    except ForumError as error:
+        return {"verdict": "unsupported", "message": str(error)}
     told: dict[str, Any] = {
         "verdict": str(report.verdict),
         "codes": list(report.codes),

@@ -29,7 +29,7 @@ SHAPES = [
     ("prove", "consistency", "input output from_size size", ""),
     ("prove", "check", "input", "checkpoint key pin"),
     ("run", "run", "input output root", "inputs script base cache from only until"),
-    ("run", "resume", "input output root", "inputs script"),
+    ("run", "resume", "input output root", "inputs script base cache from only until"),
     ("run", "decide", "input output root task decision by", "inputs script reason edited"),
     ("run", "redact", "input output root entry body reason by", "inputs script"),
 ]
