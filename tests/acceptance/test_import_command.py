@@ -157,7 +157,7 @@ def test_json_tells_what_was_made(folder: Folder) -> None:
         "records": 6,
         "files": entries[0]["data"]["imported"]["files"],
         "check": "ok",
-        "ground": "its own chain of hashes holds, and so do its payloads, computed anew",
+        "ground": "its own chain of hashes holds, computed anew; its payloads have their hashes",
     }
 
 
@@ -198,12 +198,16 @@ def test_a_payload_that_was_changed_and_one_that_is_gone_are_told_apart(folder: 
     gone = folder.forum("import", source, "--out", "gone", "--json").document()
     payloads.write_bytes(b"".join(lines).replace(b"Oder", b"Elbe"))
     changed = folder.forum("import", source, "--out", "changed", "--json").document()
+    payloads.unlink()
+    none = folder.forum("import", source, "--out", "none", "--json").document()
 
-    assert (gone["check"], gone["ground"].partition("; ")[2]) == ("ok", "1 payloads are not there")
+    but_for = "its payloads have their hashes, but for 1 that entries name and that are not there"
+    assert (gone["check"], gone["ground"].partition("; ")[2]) == ("ok", but_for)
     assert (changed["check"], changed["ground"]) == (
         "fail",
         "line 4 of payloads.jsonl does not have the hash that it gives",
     )
+    assert none["ground"].partition("; ")[2] == "its payloads are not there, and were not checked"
     assert folder.entries("gone")[1]["data"]["payload"] == "missing"
 
 

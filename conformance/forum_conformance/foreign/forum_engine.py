@@ -59,8 +59,10 @@ def check_payloads(path: Path, named: set[str]) -> str:
         for number, line in enumerate(_lines(stream)):
             try:
                 payload = _object(line)
+                if "body" not in payload:
+                    raise Unreadable("has no body")
                 digest = payload_hash(payload["body"])
-            except (KeyError, Unreadable) as error:
+            except Unreadable as error:
                 return f"its bodies do not hold: line {number + 1} of {PAYLOADS} {error}"
             if payload.get("hash") != digest:
                 return f"its bodies do not hold: line {number + 1} of {PAYLOADS} does not have the hash that it gives"
@@ -72,7 +74,7 @@ def check_payloads(path: Path, named: set[str]) -> str:
 
 def _entry_hash(entry: dict[str, Any]) -> str:
     try:
-        parent = entry["causal_parent"]
+        parent = entry.get("causal_parent")
         parts = (
             str(entry["seq"]),
             f"{entry['ts']:.6f}",
@@ -83,7 +85,7 @@ def _entry_hash(entry: dict[str, Any]) -> str:
             entry["prev_hash"],
         )
         return hashlib.sha256(_SEPARATOR.join(parts).encode()).hexdigest()
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise Unreadable("does not have the members of an entry") from error
 
 

@@ -16,8 +16,9 @@ def check_transcript(stream: BinaryIO) -> str:
     try:
         artifact = json.loads(data)
         transcript, claimed = artifact["canonical_transcript"], artifact["transcript_digest"]
+        messages = len(transcript)
         found = canonical.digest(canonical.form(transcript))
     except (ValueError, KeyError, TypeError, RecursionError):
         return "its own digest was not checked: it is not an artifact that can be read"
     held = "is that of its transcript" if claimed == found else "is not that of its transcript"
-    return f"its transcript_digest {held} ({len(transcript)} messages); it covers nothing else of the artifact"
+    return f"its transcript_digest {held} ({messages} messages); it covers nothing else of the artifact"

@@ -39,8 +39,7 @@ def gather(spool: Spool, entries: SourceFile, payloads: SourceFile | None) -> Ga
     files = tuple(file.facts() for file in (entries, payloads) if file)
     if faults:
         return Gathered(Format.FORUM_ENGINE, spool, files, Check.FAIL, "; ".join(faults))
-    missing = f"; {store.missing} payloads are not there" if store.missing else ""
-    ground = f"its own chain of hashes holds, and so do its payloads, computed anew{missing}"
+    ground = f"its own chain of hashes holds, computed anew; {store.told()}"
     return Gathered(Format.FORUM_ENGINE, spool, files, Check.OK, ground)
 
 
@@ -115,7 +114,7 @@ class _Payloads:
 
     def __init__(self, file: SourceFile | None) -> None:
         self.fault: str | None = None
-        self.missing = 0
+        self._missing = 0
         self._file = file
         self._places: dict[bytes, tuple[int, int]] = {}
         if file is not None:
@@ -131,11 +130,18 @@ class _Payloads:
                 self.fault = f"line {line.line} of {line.file} does not have the hash that it gives"
             self._places.setdefault(payload["hash"].encode(), (offset, len(line.data)))
 
+    def told(self) -> str:
+        """What is to be said of payloads none of which is wrong."""
+        if not self._places:
+            return "its payloads are not there, and were not checked" if self._missing else "it names no payload"
+        absent = f", but for {self._missing} that entries name and that are not there" if self._missing else ""
+        return f"its payloads have their hashes{absent}"
+
     def read(self, digest: str) -> tuple[bytes, Any] | None:
         """The line of a payload, and its body."""
         place = self._places.get(digest.encode())
         if place is None or self._file is None:
-            self.missing += 1
+            self._missing += 1
             return None
         line = self._file.read_at(*place)
         return line, json.loads(line)["body"]

@@ -12,6 +12,7 @@ import pytest
 from forum_conformance.foreign.forum_engine import check_chain
 from forum_conformance.foreign.members import first_members
 from forum_conformance.foreign.recognition import HEAD_BYTES, recognise
+from forum_conformance.foreign.symposium import check_transcript
 from forum_conformance.judge import ALL_LEVELS, Given, judge
 from forum_conformance.targets import judge_target, target_at
 from forum_runner.app.verification import Trusted, verify_ledger
@@ -134,3 +135,21 @@ def test_both_verifiers_hold_an_import_to_its_schema(
 
     assert judge(directory).findings.codes() == codes
     assert list(verify_ledger(find_ledger(str(directory)), None, Trusted()).codes) == codes
+
+
+@pytest.mark.parametrize("transcript", [5, None, True])
+def test_a_transcript_that_is_none_is_told_and_not_tripped_over(transcript: object) -> None:
+    artifact = json.dumps({"canonical_transcript": transcript, "transcript_digest": "x"}).encode()
+
+    told = check_transcript(BytesIO(artifact))
+
+    assert told == "its own digest was not checked: it is not an artifact that can be read"
+
+
+def test_a_time_beyond_all_numbers_is_told_and_not_tripped_over() -> None:
+    entry = {"seq": 0, "actor": "a", "kind": "k", "payload_hash": "p", "prev_hash": "0" * 64, "entry_hash": "e"}
+    line = json.dumps(entry)[:-1].encode() + b', "ts": 1' + b"0" * 400 + b"}\n"
+
+    chain = check_chain(BytesIO(line))
+
+    assert (chain.entries, chain.fault) == (0, "line 1 does not have the members of an entry")
