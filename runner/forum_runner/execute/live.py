@@ -57,10 +57,7 @@ class LiveDriver:
     async def run(self, *, is_new: bool) -> Outcome:
         try:
             self._engine.attach(self._woken.set)
-            begin = self._machine.open if is_new else self._machine.resume
-            step = begin(self._tick())
-            self._record.write(step.entries)
-            commands = step.commands
+            commands = self._begin(is_new=is_new)
             while True:
                 # Entries of all that happened together are written together, and before anything is done because of
                 # them. A disk that is waited for must not hold up what runs.
@@ -79,6 +76,12 @@ class LiveDriver:
                     commands += self._handle(event)
         finally:
             await self._engine.close()
+
+    def _begin(self, *, is_new: bool) -> list[Command]:
+        begin = self._machine.open if is_new else self._machine.resume
+        step = begin(self._tick())
+        self._record.write(step.entries)
+        return step.commands
 
     def _tick(self) -> int:
         self._clock.now_us = self._now()

@@ -99,7 +99,7 @@ class LedgerFiles:
     def write(self, bodies: Sequence[bytes], lines: Sequence[bytes], *, is_sealed: bool, is_end: bool) -> None:
         """Bodies first, and on disk first. A seal has the end of the archive before it.
 
-        Lines are given without their LFs. At the end of a run, or of a part of it, nothing waits for a later sync.
+        At the end of a run, or of a part of it, nothing waits for a later sync.
         """
         wants_sync = self.syncs_each or is_end or time.monotonic() - self._synced_at >= _BATCH_S
         if wants_sync:
@@ -115,7 +115,7 @@ class LedgerFiles:
         if wants_sync and self._has_unsynced_bodies:
             os.fdatasync(self._bodies)
             self._has_unsynced_bodies = False
-        data = b"\n".join((*lines, b""))
+        data = b"".join(lines)
         _write(self._ledger, data, self.ledger_end)
         self.ledger_end += len(data)
         if wants_sync:

@@ -208,7 +208,8 @@ class LedgerWriter:
         leaf = sha256(b"\0" + line).digest()
         state.head = leaf.hex()
         state.tree.add(leaf)
-        self._lines.append(line)
+        # Another object than orjson's, which has room for 4 KiB whatever it holds.
+        self._lines.append(line + b"\n")
         self._references = references
         self._seals = state.is_sealed = kind == "run.sealed"
         if kind in _ENDS:
