@@ -61,6 +61,10 @@ class Report:
     findings: Findings
     checkpoints: tuple[Held, ...]
     foreign: Foreign | None = None
+    notes: tuple[str, ...] = ()
+    """Sentences for people about what the findings have in common."""
+    is_import: bool = False
+    """Made from records of another program: the seal's status says that the import was done, and no more."""
 
     @property
     def verdict(self) -> Verdict:
@@ -147,21 +151,26 @@ def _text_lines(report: Report) -> Iterator[str]:
     if report.foreign:
         yield from (f"sign: {sign}" for sign in report.foreign.signs)
         yield from (f"note: {note}" for note in report.foreign.notes)
+    yield from (f"note: {note}" for note in report.notes)
 
 
 def about(report: Report) -> str:
     """What was judged, in a few words."""
     facts = report.facts
     if report.foreign and report.foreign.format != "empty":
-        return f"not a ledger of this format; {_SEEMS[report.foreign.format]}"
+        return f"not a ledger of ours: {_SEEMS[report.foreign.format]}"
     words = [f"{facts.entries} entries", f"run {facts.run}" if facts.run else "no run"]
-    return ", ".join([*words, facts.status or "not sealed"])
+    sealed = "imported" if report.is_import and facts.status else facts.status
+    return ", ".join([*words, sealed or "not sealed"])
 
 
 _SEEMS = {
     "forum-engine": "it seems to be forum-engine's",
     "symposium": "it seems to be symposium's",
     "otel": "it seems to be OpenTelemetry's, as OTLP JSON",
+    "run-part": "it is a part of a run directory",
+    "packed": "it is an archive or a packed file",
+    "utf-16": "it is text in UTF-16",
     "json": "it is a JSON document of some other kind",
     "json-lines": "it is lines of JSON of some other kind",
     "not-json": "it is not JSON",

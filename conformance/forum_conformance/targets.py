@@ -2,14 +2,22 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BufferedReader, RawIOBase
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
 from forum_conformance import judge as judging
 from forum_conformance.foreign.forum_engine import ENTRIES
-from forum_conformance.foreign.recognition import HEAD_BYTES, Format, Recognised, recognise
+from forum_conformance.foreign.recognition import (
+    HEAD_BYTES,
+    Format,
+    Recognised,
+    has_lines_with_cr,
+    is_import,
+    recognise,
+)
 from forum_conformance.foreign.reporting import Found, report_on, told_of
 from forum_conformance.foreign.symposium import ARTIFACT
 from forum_conformance.judge import Given
@@ -17,14 +25,19 @@ from forum_conformance.report import Report
 
 LEDGER = "ledger.jsonl"
 STANDARD_INPUT = "-"
+_LINES_WITH_CR = (
+    "its lines end with CR LF, a ledger's with LF alone: the CR was put there after it was written, as editors, mail "
+    "programs and git (core.autocrlf) do, and with it no line is canonical"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """`path` is None for standard input."""
+    """`path` is None for standard input; `fault` says why what a folder holds cannot be looked at."""
 
     name: str
     path: Path | None
+    fault: str | None = None
 
     @property
     def is_bare(self) -> bool:
@@ -35,25 +48,39 @@ class Target:
         return self.path is not None and not self.is_bare and (self.path / "checkpoint").exists()
 
 
-def targets_at(given: str) -> list[Target] | None:
-    """The run directories in a folder that is none itself, in the order of their names; None for anything else."""
+def targets_at(given: str) -> Iterator[Target] | None:
+    """The run directories in a folder that is none itself, found while they are asked for; None for anything else."""
     path = Path(given)
-    if given == STANDARD_INPUT or not path.is_dir() or (path / LEDGER).exists() or _foreign_file(path):
+    try:
+        if given == STANDARD_INPUT or not path.is_dir() or (path / LEDGER).exists() or _foreign_file(path):
+            return None
+    except OSError:
+        # Whoever judges it meets the same error, and tells it.
         return None
-    return [Target(str(found), found) for found in _run_directories(path)] or None
+    found = _run_directories(path)
+    first = next(found, None)
+    return None if first is None else chain([first], found)
 
 
 def target_at(given: str) -> Target:
     return Target(given, None if given == STANDARD_INPUT else Path(given))
 
 
-def _run_directories(folder: Path) -> Iterator[Path]:
-    """Links are not followed: they may lead round in a circle."""
-    for path in sorted(Path(entry.path) for entry in os.scandir(folder) if entry.is_dir(follow_symlinks=False)):
-        if (path / LEDGER).exists():
-            yield path
+def _run_directories(folder: Path) -> Iterator[Target]:
+    """In the order of their names. Links are not followed: they may lead out of the folder, or round in a circle."""
+    waiting = [folder]
+    while waiting:
+        path = waiting.pop()
+        try:
+            with os.scandir(path) as entries:
+                there = {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries}
+        except OSError as error:
+            yield Target(str(path), path, f"cannot read '{path}': {error.strerror or error}")
+            continue
+        if LEDGER in there:
+            yield Target(str(path), path)
         else:
-            yield from _run_directories(path)
+            waiting.extend(path / name for name in sorted(there, reverse=True) if there[name])
 
 
 def judge_target(target: Target, stdin: BinaryIO, *, levels: frozenset[int], given: Given) -> Report:
@@ -71,11 +98,9 @@ def judge_target(target: Target, stdin: BinaryIO, *, levels: frozenset[int], giv
         head = stream.read(HEAD_BYTES)
         stream.seek(0)
         recognised = recognise(head, is_ours_by_name=directory is not None or file.name == LEDGER)
-        if recognised is None:
-            return judging.judge(target.path, levels=levels, given=given)
-        if recognised.format is not Format.EMPTY:
+        if recognised and recognised.format is not Format.EMPTY:
             return report_on(Found(recognised, head, stream, file, target.name))
-    return _empty(judging.judge(target.path, levels=levels, given=given), recognised)
+    return _noted(judging.judge(target.path, levels=levels, given=given), head, recognised)
 
 
 def _file_of(directory: Path) -> Path:
@@ -99,14 +124,14 @@ def _judge_stream(stream: BinaryIO, levels: frozenset[int], given: Given) -> Rep
     recognised = recognise(head, is_ours_by_name=False)
     if recognised and recognised.format is not Format.EMPTY:
         return report_on(Found(recognised, head, whole))
-    report = judging.judge_stream(whole, levels=levels, given=given)
-    return _empty(report, recognised) if recognised else report
+    return _noted(judging.judge_stream(whole, levels=levels, given=given), head, recognised)
 
 
-def _empty(report: Report, recognised: Recognised) -> Report:
-    """What has no line is incomplete, whoever began it."""
-    foreign = told_of(Found(recognised, b"", BufferedReader(_Joined(b"", None))))
-    return Report(report.facts, report.levels, report.findings, report.checkpoints, foreign)
+def _noted(report: Report, head: bytes, empty: Recognised | None) -> Report:
+    """What people want to know beside the findings. What has no line is incomplete, whoever began it."""
+    foreign = told_of(Found(empty, b"", BufferedReader(_Joined(b"", None)))) if empty else None
+    notes = (_LINES_WITH_CR,) if has_lines_with_cr(head) else ()
+    return replace(report, foreign=foreign, notes=notes, is_import=is_import(head))
 
 
 class _Joined(RawIOBase):

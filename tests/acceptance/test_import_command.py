@@ -158,7 +158,24 @@ def test_json_tells_what_was_made(folder: Folder) -> None:
         "files": entries[0]["data"]["imported"]["files"],
         "check": "ok",
         "ground": "its own chain of hashes holds, computed anew; its payloads have their hashes",
+        "remarks": [],
     }
+
+
+def test_a_trace_with_an_error_is_nowhere_called_passed(folder: Folder) -> None:
+    span = {"traceId": "5b8efff798038103d269b633813fc60c", "spanId": "eee19b7ec3c1b174", "status": {"code": 2}}
+    trace = {"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}
+    (folder.path / "trace.json").write_text(json.dumps(trace), encoding="utf-8")
+
+    said = folder.forum("import", "trace.json", "--out", "run").out
+    shown, log = folder.forum("show", "run").out, folder.forum("log", "run").out.splitlines()
+
+    assert "noted: 1 with the status error\n" in said
+    assert b"Noted: 1 with the status error.\n" in folder.body("run", folder.entries()[0], "notice")
+    assert folder.entries()[1]["data"]["status"] == "error"
+    assert "ended     imported\n" in shown
+    assert (log[1].endswith(" error"), log[2].endswith(" imported")) == (True, True)
+    assert "passed" not in shown + "".join(log)
 
 
 def test_reading_commands_tell_what_the_source_told(folder: Folder) -> None:
@@ -228,12 +245,14 @@ def test_a_line_separator_in_a_text_ends_no_line(folder: Folder) -> None:
         ("run", "'run' is a run directory of forum already"),
         ("run/ledger.jsonl", "'ledger.jsonl' is a ledger of forum already"),
         ("notes.json", "'notes.json' is none of the formats that can be imported"),
+        ("nothing.json", "there is nothing in 'nothing.json'"),
     ],
 )
 def test_what_cannot_be_imported_is_said(source: str, told: str, folder: Folder) -> None:
     imported(folder, SAMPLES["otel-older"])
     (folder.path / "empty").mkdir()
     (folder.path / "notes.json").write_text(json.dumps({"notes": []}))
+    (folder.path / "nothing.json").write_text("\n")
 
     ended = folder.forum("import", source, "--out", "new")
 

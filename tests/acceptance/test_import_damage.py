@@ -1,5 +1,6 @@
 """`forum import` of what cannot be read, or cannot be written: the place is told, and nothing is left."""
 
+import hashlib
 import resource
 import subprocess
 import sys
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from acceptance.running import Folder
-from acceptance.samples import SAMPLES, copy_of
+from acceptance.samples import SAMPLES, copy_of, entries_of
 
 
 @pytest.fixture
@@ -158,3 +159,37 @@ def test_a_disk_that_is_full_leaves_nothing(tmp_path: Path) -> None:
     assert (ended.returncode, ended.stdout) == (2, "")
     assert ended.stderr == "forum: cannot write 'run': File too large; nothing of it is left\n"
     assert [path.name for path in tmp_path.iterdir()] == ["trace.jsonl"]
+
+
+@pytest.mark.parametrize("source", ["/dev/zero", "/dev/urandom"])
+def test_something_endless_of_no_known_format_is_refused_by_how_it_begins(source: str, folder: Folder) -> None:
+    ended = folder.forum("import", source, "--out", "run")
+
+    assert (ended.code, "is none of the formats that can be imported" in ended.err) == (2, True)
+    assert not (folder.path / "run").exists()
+
+
+def test_a_long_source_from_standard_input_is_imported_to_its_end(tmp_path: Path) -> None:
+    line = SAMPLES["otel-today"].read_bytes().splitlines(keepends=True)[0]
+    spans = b"".join(line.replace(b"0010020000001002", b"%016x" % number) for number in range(1, 1_500))
+    assert len(spans) > 1 << 20
+
+    ended = subprocess.run(
+        [sys.executable, "-m", "forum_runner", "import", "-", "--out", "run"],
+        cwd=tmp_path,
+        input=spans,
+        capture_output=True,
+        check=False,
+    )
+
+    (source,) = entries_of(tmp_path / "run")[0]["data"]["imported"]["files"]
+    assert (ended.returncode, source["bytes"]) == (0, len(spans))
+    assert source["digest"] == hashlib.sha256(spans).hexdigest()
+
+
+def test_a_directory_that_cannot_be_made_is_named(folder: Folder) -> None:
+    (folder.path / "file").write_text("x")
+
+    ended = folder.forum("import", SAMPLES["otel-older"], "--out", "file/run")
+
+    assert (ended.code, ended.err) == (2, "forum: cannot begin a ledger in 'file/run': Not a directory\n")

@@ -1,46 +1,17 @@
-"""`forum-conformance judge`: many ledgers at once, and records that are not ours."""
+"""`forum-conformance judge`: one ledger, many at once, and folders of them."""
 
 import json
-import subprocess
-import sys
+import os
 from pathlib import Path
-from typing import Any
 
-import jsonschema
 import pytest
-from referencing import Registry
-from referencing.jsonschema import DRAFT202012
 
+from acceptance.judging import SEVERAL, judge
 from acceptance.running import Folder
-from acceptance.samples import FOREIGN, SAMPLES, copy_of
+from acceptance.samples import SAMPLES
 from ledgers import LEDGERS
 
-SCHEMAS = Path(__file__).parents[2] / "schemas" / "v1"
-JUDGE = [sys.executable, "-m", "forum_conformance", "judge"]
 RUN = "01936b2e-4d10-7a3c-9f00-2b8e6c1d4e5f"
-
-
-def schema(name: str) -> dict[str, Any]:
-    loaded: dict[str, Any] = json.loads((SCHEMAS / name).read_text(encoding="utf-8"))
-    return loaded
-
-
-REGISTRY: Registry[Any] = Registry().with_resource(
-    "verify-report.schema.json", DRAFT202012.create_resource(schema("verify-report.schema.json"))
-)
-ONE = jsonschema.Draft202012Validator(schema("verify-report.schema.json"))
-SEVERAL = jsonschema.Draft202012Validator(schema("verify-reports.schema.json"), registry=REGISTRY)
-
-
-def judge(*arguments: str | Path, stdin: bytes = b"", cwd: Path | None = None) -> tuple[int, str, str]:
-    ended = subprocess.run([*JUDGE, *map(str, arguments)], input=stdin, capture_output=True, cwd=cwd, check=False)
-    return ended.returncode, ended.stdout.decode(), ended.stderr.decode()
-
-
-def report_on(*arguments: str | Path, stdin: bytes = b"") -> dict[str, Any]:
-    report: dict[str, Any] = json.loads(judge("--json", *arguments, stdin=stdin)[1])
-    ONE.validate(report)
-    return report
 
 
 @pytest.fixture
@@ -128,150 +99,84 @@ def test_one_key_may_have_signed_the_checkpoints_of_several(tmp_path: Path) -> N
     assert [line.partition(":")[0] for line in out.splitlines()] == ["valid", "not judged", "2 in all"]
 
 
+def beyond_reach(folder: Path) -> Path:
+    """Folders in folders until their path is longer than a path may be: not even root can read the last."""
+    name = "d" * 200
+    at = os.open(folder, os.O_RDONLY)
+    for _ in range(25):
+        os.mkdir(name, dir_fd=at)
+        inner = os.open(name, os.O_RDONLY, dir_fd=at)
+        os.close(at)
+        at = inner
+    os.close(at)
+    return folder / name
+
+
+def test_a_folder_that_cannot_be_read_is_told_of_and_the_others_are_judged(runs: Path) -> None:
+    beyond_reach(runs)
+
+    code, out, err = judge("runs", cwd=runs.parent)
+
+    heads = [line.partition(": ")[0] for line in out.splitlines() if not line.startswith(" ")]
+    (told,) = (line for line in out.splitlines() if line.startswith("not judged"))
+    assert (code, err) == (3, "")
+    assert heads == ["valid", "not judged", "invalid", "incomplete", "4 in all"]
+    assert told.endswith("File name too long")
+
+
+def test_a_folder_of_which_nothing_can_be_read_exits_2(tmp_path: Path) -> None:
+    beyond_reach(tmp_path)
+
+    code, out, _ = judge(tmp_path, "--jsonl")
+
+    (line,) = map(json.loads, out.splitlines())
+    SEVERAL.validate(line)
+    assert (code, line["report"], line["error"].endswith("File name too long")) == (2, None, True)
+
+
+def test_links_in_a_folder_lead_neither_out_nor_round(runs: Path) -> None:
+    outside = LEDGERS["two_waves"](runs.parent / "outside")
+    (runs / "notes" / "out").symlink_to(outside)
+    (runs / "notes" / "round").symlink_to(runs)
+
+    lines = judge(runs, "--jsonl")[1].splitlines()
+
+    assert [json.loads(line)["path"] for line in lines] == [str(runs / name) for name in ("a", "deep/b", "deep/c")]
+
+
+def test_a_file_that_breaks_off_in_reading_is_named() -> None:
+    mapped = Path("/proc/self/mem")
+
+    assert judge(mapped) == (2, "", f"forum-conformance: cannot read '{mapped}': Input/output error\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "verdict"),
+    [("a", 0, "valid"), ("deep/b", 3, "invalid"), ("deep/c", 7, "incomplete"), ("gone", 2, None), ("notes", 2, None)],
+)
+def test_jsonl_has_one_shape_for_one_path_too(name: str, code: int, verdict: str | None, runs: Path) -> None:
+    ended, out, err = judge(runs / name, "--jsonl")
+
+    (line,) = map(json.loads, out.splitlines())
+    SEVERAL.validate(line)
+    assert (ended, err, line["path"]) == (code, "", str(runs / name))
+    assert (line["report"] and line["report"]["verdict"], line["error"] is None) == (verdict, verdict is not None)
+
+
+def test_jsonl_of_one_ledger_takes_what_speaks_of_one_ledger(runs: Path) -> None:
+    code, out, _ = judge(runs / "a", "--jsonl", "--expect-head", "0" * 64, "--pin", runs / "pin")
+
+    assert (code, json.loads(out)["report"]["codes"]) == (3, ["L511"])
+    assert judge(runs / "a", "--jsonl", "--pin", runs / "pin")[0] == 0
+    assert (runs / "pin").exists()
+
+
+def test_json_and_jsonl_are_not_asked_for_at_once(runs: Path) -> None:
+    code, out, err = judge(runs / "a", "--jsonl", "--json")
+
+    assert (code, out) == (2, "")
+    assert "not allowed with argument" in err
+
+
 def test_a_folder_without_any_ledger_is_an_error(tmp_path: Path) -> None:
     assert judge(tmp_path) == (2, "", f"forum-conformance: there is no ledger '{tmp_path}/ledger.jsonl'\n")
-
-
-ONLY_THAT = "it covers nothing else of the artifact; this is not one of the five levels"
-BROKEN = "its own chain of hashes does not hold"
-FORMATS = {"forum-engine": "forum-engine", "symposium": "symposium", "otel-today": "otel", "otel-older": "otel"}
-
-
-@pytest.mark.parametrize("name", SAMPLES)
-def test_a_record_of_another_program_is_called_by_its_name(name: str) -> None:
-    report = report_on(SAMPLES[name])
-
-    reasons = [(level["status"], level["reason"]) for level in report["levels"]]
-    assert (report["verdict"], report["foreign"]["format"]) == ("invalid", FORMATS[name])
-    assert reasons == [("fail", None), *[("not checked", "it is not a ledger of this format")] * 4]
-    assert report["foreign"]["notes"][-1] == f"to make a ledger of this format from it: forum import {SAMPLES[name]}"
-    assert judge(SAMPLES[name])[0] == 3
-
-
-def test_the_hashes_of_others_are_computed_anew_where_they_can_be() -> None:
-    told = {name: report_on(SAMPLES[name])["foreign"]["notes"][:2] for name in SAMPLES}
-
-    assert told == {
-        "forum-engine": [
-            "its own chain of hashes holds, 6 entries, computed anew; this is not one of the five levels",
-            "its bodies have their hashes: 6 in payloads.jsonl",
-        ],
-        "symposium": [
-            f"its transcript_digest is that of its transcript (6 messages); {ONLY_THAT}",
-            f"to make a ledger of this format from it: forum import {SAMPLES['symposium']}",
-        ],
-        "otel-today": [
-            "traces have no digests of their own, so nothing of it was checked",
-            f"to make a ledger of this format from it: forum import {SAMPLES['otel-today']}",
-        ],
-        "otel-older": [
-            "traces have no digests of their own, so nothing of it was checked",
-            f"to make a ledger of this format from it: forum import {SAMPLES['otel-older']}",
-        ],
-    }
-
-
-@pytest.mark.parametrize(
-    ("name", "file", "old", "new", "note"),
-    [
-        (
-            "forum-engine",
-            "entries.jsonl",
-            b'"geographer"',
-            b'"astronomer"',
-            f"{BROKEN}: entry 3 does not follow from the one before, or was changed",
-        ),
-        (
-            "forum-engine",
-            "entries.jsonl",
-            b'"seq": 4, ',
-            b"",
-            f"{BROKEN}: line 5 does not have the members of an entry",
-        ),
-        ("forum-engine", "payloads.jsonl", b"Oder", b"Elbe", "its bodies do not hold: line 4 of payloads.jsonl"),
-        ("symposium", "artifact.json", b"Vistula", b"Elbe", "its transcript_digest is not that of its transcript"),
-    ],
-)
-def test_damage_to_records_of_others_is_seen(
-    name: str, file: str, old: bytes, new: bytes, note: str, tmp_path: Path
-) -> None:
-    source = copy_of(name, tmp_path)
-    path = source / file
-    path.write_bytes(path.read_bytes().replace(old, new))
-
-    assert any(told.startswith(note) for told in report_on(source)["foreign"]["notes"])
-
-
-@pytest.mark.parametrize(
-    ("content", "format_", "sign"),
-    [
-        (b"hello\n", "not-json", "the first line is not JSON: Expecting value at column 1"),
-        (b"\xff\xfe\x00", "not-json", "byte 0 is not UTF-8"),
-        (b" \n\n", "not-json", "nothing but white space"),
-        (b'{"a": 1}\nhello\n', "not-json", "a later line is not JSON"),
-        (b'{"a": 1, "b": 2}\n', "json", "one JSON document: an object with the members a and b"),
-        (b"[\n  1,\n  2\n]", "json", "one JSON document: a list of 2"),
-        (b'{"a": 1}\n{"a": 2}\n', "json-lines", "lines of JSON; the first is an object with the members a"),
-        (b"[" * 5_000, "not-json", "the first line is not JSON: it is nested too deep"),
-    ],
-)
-def test_what_is_nobodys_ledger_is_told_by_its_form(content: bytes, format_: str, sign: str) -> None:
-    report = report_on("-", stdin=content)
-
-    assert (report["verdict"], report["foreign"]["format"]) == ("invalid", format_)
-    assert report["foreign"]["signs"] == [sign]
-    assert judge("-", stdin=content)[0] == 3
-
-
-@pytest.mark.requirement("LEDGER-SEAL-001")
-def test_nothing_at_all_is_incomplete_and_called_empty() -> None:
-    report = report_on("-")
-
-    assert (report["verdict"], report["codes"], report["foreign"]["format"]) == ("incomplete", ["L502"], "empty")
-    assert judge("-")[0] == 7
-
-
-def damaged(lines: list[bytes]) -> dict[str, bytes]:
-    """A ledger of ours, damaged in ways that leave little of its first line."""
-    rest = b"".join(lines[1:])
-    return {
-        "the first line is torn": lines[0][:40] + b"\n" + rest,
-        "the first line is noise": b"\x00\xff\x00\n" + rest,
-        "the first line is gone": rest,
-        "one line is left": lines[1],
-        "one line without its end is left": lines[1][:-1],
-        "it is written as people write JSON": b"".join(
-            json.dumps(json.loads(line), indent=1).encode() + b"\n" for line in lines
-        ),
-        "every line has another member": b"".join(line.replace(b'"seq":', b'"sequence":') for line in lines),
-    }
-
-
-@pytest.mark.parametrize("case", damaged([b"{}\n", b"{}\n"]))
-def test_a_damaged_ledger_of_ours_is_judged_as_ours(case: str, tmp_path: Path) -> None:
-    lines = (LEDGERS["two_waves"](tmp_path / "run") / "ledger.jsonl").read_bytes().splitlines(keepends=True)
-    content = damaged(lines)[case]
-    (tmp_path / "copy").write_bytes(content)
-
-    report = report_on(tmp_path / "copy")
-
-    assert "foreign" not in report
-    assert report == report_on("-", stdin=content)
-    assert report["verdict"] == ("incomplete" if case == "one line without its end is left" else "invalid")
-
-
-def test_a_run_directory_whose_ledger_is_noise_is_still_one(tmp_path: Path) -> None:
-    directory = LEDGERS["two_waves"](tmp_path / "run")
-    (directory / "ledger.jsonl").write_bytes(b"noise\n")
-
-    report = report_on(directory)
-
-    assert ("foreign" in report, report["codes"]) == (False, ["L102"])
-
-
-def test_a_run_directory_with_the_entries_of_another_program_is_theirs(tmp_path: Path) -> None:
-    directory = tmp_path / "run"
-    directory.mkdir()
-    (directory / "ledger.jsonl").write_bytes((FOREIGN / "forum-engine" / "entries.jsonl").read_bytes())
-
-    assert report_on(directory)["foreign"]["format"] == "forum-engine"

@@ -12,6 +12,8 @@ from forum_conformance.commands.ending import ExitCode, UsageError
 from forum_conformance.commands.screen import say
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from forum_conformance.judge import Given
     from forum_conformance.note import Checkpoint, PublicKey
     from forum_conformance.report import Report
@@ -22,7 +24,8 @@ _EXIT_CODES = {"valid": ExitCode.OK, "invalid": ExitCode.NOT_VERIFIED, "incomple
 _WORST_FIRST = (ExitCode.NOT_VERIFIED, ExitCode.INCOMPLETE, ExitCode.USAGE, ExitCode.OK)
 _OF_ONE_LEDGER = ("--expect-head", "--checkpoint", "--pin")
 _DESCRIPTION = """Say whether ledgers hold. A PATH is a run directory, a ledger, a folder of run directories, or - for
-standard input. Exits 0 if all are valid, 3 if one is not, 7 if one is incomplete, 2 if one is not there."""
+standard input. Links in a folder are not followed. Exits 0 if all are valid, 3 if one is not, 7 if one is
+incomplete, 2 if one is not there or cannot be read; of several the first of 3, 7, 2."""
 
 
 def add_to(commands: Any) -> None:
@@ -30,8 +33,12 @@ def add_to(commands: Any) -> None:
     command.add_argument(
         "paths", metavar="PATH", nargs="+", help="run directories, ledgers, folders of run directories, or -"
     )
-    command.add_argument(
-        "--json", action="store_true", help="print one JSON document, or one a line if there are several ledgers"
+    form = command.add_mutually_exclusive_group()
+    form.add_argument(
+        "--json", action="store_true", help="print the report of one ledger as JSON; of several, what --jsonl prints"
+    )
+    form.add_argument(
+        "--jsonl", action="store_true", help="print {path, report, error} a line, for one ledger, several and errors"
     )
     command.add_argument("--level", metavar="LEVELS", type=level_list, help="levels to check, such as 1,2,5 or 1-3")
     command.add_argument("--expect-head", metavar="HASH", type=_head, help="the hash that the last line must have")
@@ -44,62 +51,69 @@ def add_to(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from forum_conformance.targets import target_at, targets_at
 
-    found = {given: targets_at(given) for given in arguments.paths}
-    if len(arguments.paths) == 1 and found[arguments.paths[0]] is None:
-        return _judge_one(arguments, target_at(arguments.paths[0]))
-    for option in _OF_ONE_LEDGER:
+    found = [targets_at(given) for given in arguments.paths]
+    is_one = found == [None]
+    for option in () if is_one else _OF_ONE_LEDGER:
         if _value_of(arguments, option) is not None:
             raise UsageError(f"{option} speaks of one ledger, and this judges several")
     if arguments.paths.count("-") > 1:
         raise UsageError("standard input can be judged only once")
-    targets = [target for given in arguments.paths for target in found[given] or [target_at(given)]]
-    return _judge_several(arguments, targets)
+    given = _given(arguments)
+    if is_one and not arguments.jsonl:
+        return _judge_one(arguments, target_at(arguments.paths[0]), given)
+    return _judge_several(
+        arguments,
+        (target for path, inner in zip(arguments.paths, found, strict=True) for target in inner or [target_at(path)]),
+        given,
+    )
 
 
-def _judge_one(arguments: argparse.Namespace, target: "Target") -> int:
-    from forum_conformance.pin import replace_pin
-    from forum_conformance.report import Verdict, document_of, text_of
+def _judge_one(arguments: argparse.Namespace, target: "Target", given: "Given") -> int:
+    from forum_conformance.report import document_of, text_of
 
-    report = _judge(arguments, target, _given(arguments))
-    if arguments.pin and report.verdict is Verdict.VALID:
-        replace_pin(arguments.pin, report.facts)
+    report = _judge(arguments, target, given)
     say(json.dumps(document_of(report), indent=2) + "\n" if arguments.json else text_of(report))
     return _EXIT_CODES[report.verdict]
 
 
-def _judge_several(arguments: argparse.Namespace, targets: "list[Target]") -> int:
+def _judge_several(arguments: argparse.Namespace, targets: "Iterator[Target]", given: "Given") -> int:
     from forum_conformance.several import Tally, line_of, text_of_one
 
-    given = _given(arguments)
+    is_json = arguments.json or arguments.jsonl
     tally = Tally()
     codes = set()
     for target in targets:
-        report, error = None, None
+        report, error = None, target.fault
         try:
-            report = _judge(arguments, target, given)
+            report = None if error else _judge(arguments, target, given)
         except UsageError as found:
             error = str(found)
-        except OSError as found:
-            error = f"cannot read '{found.filename or target.name}': {found.strerror or found}"
         codes.add(_EXIT_CODES[report.verdict] if report else ExitCode.USAGE)
         tally.count(report)
-        say(line_of(target.name, report, error) if arguments.json else text_of_one(target.name, report, error))
-    if not arguments.json:
+        say(line_of(target.name, report, error) if is_json else text_of_one(target.name, report, error))
+    if not is_json:
         say(tally.text())
     return next(code for code in _WORST_FIRST if code in codes)
 
 
 def _judge(arguments: argparse.Namespace, target: "Target", given: "Given") -> "Report":
     from forum_conformance.judge import ALL_LEVELS, NoLedger
+    from forum_conformance.pin import replace_pin
+    from forum_conformance.report import Verdict
     from forum_conformance.targets import judge_target
 
     levels = _levels(arguments, is_bare=target.is_bare) or ALL_LEVELS
     if given.key and given.checkpoint is None and not target.has_checkpoint:
         raise UsageError("there is no checkpoint that the key could have signed; give --checkpoint FILE")
     try:
-        return judge_target(target, sys.stdin.buffer, levels=levels, given=given)
+        report = judge_target(target, sys.stdin.buffer, levels=levels, given=given)
     except NoLedger as error:
         raise UsageError(str(error)) from error
+    except OSError as error:
+        raise UsageError(f"cannot read '{error.filename or target.name}': {error.strerror or error}") from error
+    if arguments.pin and report.verdict is Verdict.VALID:
+        replace_pin(arguments.pin, report.facts)
+    return report
 
 
 def _given(arguments: argparse.Namespace) -> "Given":

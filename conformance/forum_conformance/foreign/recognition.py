@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from forum_conformance.foreign.members import first_members
+from forum_conformance.foreign.packed import is_of_bodies, packing_of, tar_members, utf16_text
 
 HEAD_BYTES = 1 << 20
 _MAX_LINES = 100
@@ -26,6 +27,9 @@ class Format(StrEnum):
     FORUM_ENGINE = "forum-engine"
     SYMPOSIUM = "symposium"
     OTEL = "otel"
+    RUN_PART = "run-part"
+    PACKED = "packed"
+    UTF_16 = "utf-16"
     JSON = "json"
     JSON_LINES = "json-lines"
     NOT_JSON = "not-json"
@@ -40,6 +44,8 @@ _SIGNS = (
     (Format.OTEL, ("resourceLogs",)),
     (Format.OTEL, ("resourceMetrics",)),
 )
+_CHECKPOINT = re.compile(rb"[^\n]{1,1000}\n(?:0|[1-9][0-9]{0,19})\n[A-Za-z0-9+/]{43}=\n")
+_WAVE_PLAN = re.compile(rb'"kind"\s*:\s*"WavePlan"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +56,8 @@ class Recognised:
 
 def recognise(head: bytes, *, is_ours_by_name: bool) -> Recognised | None:
     """What the first bytes are of, if not of a ledger of ours. What has the name of one needs clear signs."""
+    if found := _by_bytes(head) or _by_part(head):
+        return found
     if has_signs_of_ours(head):
         return None
     named = _by_members(head)
@@ -60,6 +68,40 @@ def recognise(head: bytes, *, is_ours_by_name: bool) -> Recognised | None:
 
 def has_signs_of_ours(head: bytes) -> bool:
     return sum(1 for written in _OURS_AS_WRITTEN if written.search(head)) >= _ENOUGH
+
+
+def has_lines_with_cr(head: bytes) -> bool:
+    """Whether the first line of what has our signs ends with CR LF."""
+    return head.partition(b"\n")[0].endswith(b"\r") and has_signs_of_ours(head)
+
+
+def is_import(head: bytes) -> bool:
+    """Whether the first entry says that the ledger was made from records of another program."""
+    first = _read(head.partition(b"\n")[0].decode("utf-8", "replace"))
+    entry = first[0] if first else None
+    data = entry.get("data") if isinstance(entry, dict) else None
+    return isinstance(data, dict) and data.get("mode") == "imported"
+
+
+def _by_bytes(head: bytes) -> Recognised | None:
+    if members := tar_members(head):
+        if is_of_bodies(members):
+            return Recognised(Format.RUN_PART, "a tar of bodies, as bodies.tar is")
+        return Recognised(Format.PACKED, f"a tar with the members {_listed(tuple(members))}")
+    if packing := packing_of(head):
+        return Recognised(Format.PACKED, f"the first bytes are those of {packing}")
+    if (text := utf16_text(head)) is None:
+        return None
+    ours = "; in UTF-8 it would have the members of a ledger of ours" if has_signs_of_ours(text.encode()) else ""
+    return Recognised(Format.UTF_16, f"every character has two bytes{ours}")
+
+
+def _by_part(head: bytes) -> Recognised | None:
+    if _CHECKPOINT.match(head):
+        return Recognised(Format.RUN_PART, "an origin, a size and a root, as a checkpoint has them")
+    if _WAVE_PLAN.search(head) and {"adapters", "digest", "kind"} <= first_members(head.decode("utf-8", "replace")):
+        return Recognised(Format.RUN_PART, "a document of the kind WavePlan, as wave-plan.json is")
+    return None
 
 
 def _by_members(head: bytes) -> Recognised | None:

@@ -16,6 +16,12 @@ from forum_conformance.report import LEVELS, Facts, Foreign, Report, level_of
 
 _NOT_OURS = "it is not a ledger of this format"
 _NO_LEVEL = "this is not one of the five levels"
+_LEDGER = "ledger.jsonl"
+_ADVICE = {
+    Format.RUN_PART: "it is part of a run directory, and proves nothing alone: the directory is what can be judged",
+    Format.PACKED: "unpack it, and judge the run directory or the ledger that is in it",
+    Format.UTF_16: "a ledger is UTF-8: judge it as its writer left it, or change it back with what changed it",
+}
 _IMPORTED = frozenset({Format.FORUM_ENGINE, Format.SYMPOSIUM, Format.OTEL})
 
 
@@ -59,11 +65,23 @@ def _notes(found: Found) -> Iterator[str]:
     if format_ is Format.EMPTY:
         yield "nothing in it says whose it is: a ledger that was not begun, or not a ledger at all"
         return
+    if format_ in _ADVICE:
+        yield _ADVICE[format_]
+        yield from _beside(found)
+        return
     yield from _own_hashes(found)
     if format_ in _IMPORTED:
         yield f"to make a ledger of this format from it: forum import {found.name}"
     else:
         yield "forum import does not know it; its own program can say more"
+        yield from _beside(found)
+
+
+def _beside(found: Found) -> Iterator[str]:
+    """Where the run directory is, if what was given stands in one."""
+    if found.path and found.path.name != _LEDGER and (found.path.parent / _LEDGER).is_file():
+        folder = found.path.parent
+        yield f"it stands in a run directory; to judge that: forum-conformance judge {folder}"
 
 
 def _own_hashes(found: Found) -> Iterator[str]:

@@ -40,6 +40,7 @@ class Log:
     first_unreadable: int | None = None
     torn_bytes: int = 0
     is_sealed: bool = False
+    is_import: bool = False
 
     def items(self) -> Iterator[LogItem]:
         with self.source.lines() as lines:
@@ -60,6 +61,7 @@ class Log:
                     yield LogItem(number, line, None)
                 continue
             self.is_sealed = entry.kind == SEAL
+            self.is_import = self.is_import or (number == 0 and entry.data.get("mode") == "imported")
             if self.selection.takes(entry):
                 yield LogItem(number, line, entry)
 

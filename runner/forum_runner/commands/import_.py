@@ -55,6 +55,8 @@ def _tell(made: Imported) -> None:
         say_aside(f"forum: the source does not hold: {gathered.ground}; it was imported as it is")
     else:
         say(f"{'checked' if gathered.check == 'ok' else 'not checked'}: {gathered.ground}")
+    for remark in gathered.remarks:
+        say(f"noted: {remark}")
     say("what happened before the import is only as good as its source")
     say(f"head {made.head}")
 
@@ -72,4 +74,5 @@ def _document(made: Imported) -> dict[str, object]:
         "files": [{"name": file.name, "bytes": file.bytes, "digest": file.digest} for file in gathered.files],
         "check": gathered.check.value,
         "ground": gathered.ground,
+        "remarks": list(gathered.remarks),
     }

@@ -50,12 +50,12 @@ def command(
     log = open_log(run, selection)
     items = log.items_as_they_come(lambda: has_reader(sys.stdout)) if follow else log.items()
     is_live = follow or log.source.path is None
-    write_parts(_raw(items) if as_json else _told(items), is_live=is_live)
+    write_parts(_raw(items) if as_json else _told(items, log), is_live=is_live)
     _say_what_is_wrong(log, run)
     return 0
 
 
-def _told(items: Iterable[LogItem]) -> Iterator[str]:
+def _told(items: Iterable[LogItem], log: Log) -> Iterator[str]:
     from forum_runner.ledger.lines import length_of
     from forum_runner.report.log_line import damaged_line, log_line
 
@@ -64,7 +64,7 @@ def _told(items: Iterable[LogItem]) -> Iterator[str]:
         if item.entry is None:
             yield damaged_line(item.number, length_of(item.line), color=color) + "\n"
         else:
-            yield log_line(item.entry, color=color) + "\n"
+            yield log_line(item.entry, color=color, is_import=log.is_import) + "\n"
 
 
 def _raw(items: Iterable[LogItem]) -> Iterator[str | bytes]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -27,15 +27,22 @@ class Check(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """In which order records stand in the ledger, if not in their own; `causes` of each, by numbers in that order."""
+    """In which order records stand in the ledger, if not in their own; `causes` of each, by numbers in that order.
+
+    `faults` says what is wrong with a record, by its own number, where only the whole of the source shows it.
+    """
 
     numbers: Sequence[int]
     causes: Sequence[tuple[int, ...]]
+    faults: Mapping[int, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """`ground` says in words what the check found. `source` is the only file, if it is small enough to be kept."""
+    """`ground` says in words what the check found. `source` is the only file, if it is small enough to be kept.
+
+    `remarks` are what a reader should know of the records as a whole.
+    """
 
     format: Format
     spool: Spool
@@ -44,10 +51,12 @@ class Gathered:
     ground: str
     source: bytes | None = None
     order: Order | None = None
+    remarks: tuple[str, ...] = ()
 
     def records(self) -> Iterator[Record]:
         if self.order is None:
             yield from map(self.spool.read, range(len(self.spool)))
             return
         for number, causes in zip(self.order.numbers, self.order.causes, strict=True):
-            yield replace(self.spool.read(number), causes=causes)
+            record, fault = self.spool.read(number), self.order.faults.get(number)
+            yield replace(record, causes=causes, data={**record.data, "fault": fault} if fault else record.data)

@@ -6,16 +6,23 @@ their beginnings, and each after its parent, so that what was called follows fro
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from typing import Any
 
 from forum_runner.canonical import canonical
 from forum_runner.errors import CanonicalError
 from forum_runner.importing.fault import SourceError
-from forum_runner.importing.gathered import Check, Format, Gathered, Order
+from forum_runner.importing.gathered import Check, Format, Gathered
 from forum_runner.importing.otel_span import event_facts, span_facts, text_bodies
-from forum_runner.importing.otel_values import ShapeError, attributes_of, nanoseconds, objects, with_wide_as_text
+from forum_runner.importing.otel_tree import Tree, is_malformed, key_above, own_key
+from forum_runner.importing.otel_values import (
+    ShapeError,
+    attributes_of,
+    first_too_wide,
+    nanoseconds,
+    objects,
+    with_wide_as_text,
+)
 from forum_runner.importing.record import Record
 from forum_runner.importing.source import SourceFile
 from forum_runner.importing.spool import Spool
@@ -24,68 +31,25 @@ from forum_runner.ledger.body import JSON, Body
 
 SIGNALS = ("resourceSpans", "resourceLogs", "resourceMetrics")
 _GROUND = "traces have no hashes of their own"
-Key = tuple[str, str]
 
 
 def gather(spool: Spool, file: SourceFile, max_source_bytes: int, *, is_lines: bool) -> Gathered:
-    tree = _Tree()
+    tree = Tree()
     texts = file.lines() if is_lines else iter([file.whole()])
     for text in texts:
         _Reader(text, spool, tree).read()
     if not len(spool):
         raise SourceError(file.name, "", "it holds no span and no log record")
-    source = file.whole_if_small(max_source_bytes)
-    return Gathered(Format.OTEL, spool, (file.facts(),), Check.NOT_CHECKED, _GROUND, source, tree.order())
-
-
-@dataclass(slots=True)
-class _Tree:
-    """Which record is which span, what it began under, and when: what the order needs, and nothing else of it."""
-
-    starts: list[int] = field(default_factory=list)
-    parents: list[Key | None] = field(default_factory=list)
-    spans: dict[Key, int] = field(default_factory=dict)
-
-    def add(self, start: int, parent: Key | None) -> int:
-        self.starts.append(start)
-        self.parents.append(parent)
-        return len(self.starts) - 1
-
-    def order(self) -> Order:
-        above = [self.spans.get(parent) if parent else None for parent in self.parents]
-        ranks = _ranks(self.starts, above)
-        numbers = sorted(range(len(ranks)), key=lambda number: (*ranks[number], number))
-        places = {number: place for place, number in enumerate(numbers)}
-        causes = [self._cause(above[number], place, places) for place, number in enumerate(numbers)]
-        return Order(numbers, causes)
-
-    def _cause(self, parent: int | None, place: int, places: Mapping[int, int]) -> tuple[int, ...]:
-        # Spans that are each other's parents have no first among them: the link that leads forwards is left out.
-        return (places[parent],) if parent is not None and places[parent] < place else ()
-
-
-def _ranks(starts: Sequence[int], above: Sequence[int | None]) -> list[tuple[int, int]]:
-    """For each record when it began, not before its parent did by the parent's clock, and how deep it lies."""
-    ranks: list[tuple[int, int] | None] = [None] * len(starts)
-    for number in range(len(starts)):
-        path: list[int] = []
-        on_path: set[int] = set()
-        at: int | None = number
-        while at is not None and ranks[at] is None and at not in on_path:
-            path.append(at)
-            on_path.add(at)
-            at = above[at]
-        start, depth = (ranks[at] or (0, -1)) if at is not None else (0, -1)
-        for item in reversed(path):
-            start, depth = max(start, starts[item]), depth + 1
-            ranks[item] = (start, depth)
-    return [rank or (0, 0) for rank in ranks]
+    source, order = file.whole_if_small(max_source_bytes), tree.order()
+    return Gathered(
+        Format.OTEL, spool, (file.facts(),), Check.NOT_CHECKED, _GROUND, source, order, tuple(tree.remarks())
+    )
 
 
 class _Reader:
     """One text of a source: its resources, their scopes, and the spans and log records in these."""
 
-    def __init__(self, text: Text, spool: Spool, tree: _Tree) -> None:
+    def __init__(self, text: Text, spool: Spool, tree: Tree) -> None:
         self._text = text
         self._spool = spool
         self._tree = tree
@@ -121,25 +85,25 @@ class _Reader:
                     yield item, attributes, {**bodies, "record": _json(item), **text_bodies(item)}
 
     def _add_span(self, span: dict[str, Any], resource: dict[str, Any], bodies: dict[str, Body]) -> None:
-        key = _key(span, "spanId")
+        key = own_key(span)
         if key is None:
             raise ShapeError("it has no traceId and spanId")
-        number = self._tree.add(nanoseconds(span, "startTimeUnixNano"), _key(span, "parentSpanId"))
-        self._tree.spans.setdefault(key, number)
-        self._spool.add(Record("x-import-span", span_facts(span, resource), bodies))
+        start = nanoseconds(span, "startTimeUnixNano")
+        data = span_facts(span, resource)
+        self._tree.errors += data.get("status") == "error"
+        self._tree.add_span(
+            key, start, key_above(span, "parentSpanId"), is_malformed=is_malformed(span, "spanId", "parentSpanId")
+        )
+        self._spool.add(Record("x-import-span", data, bodies))
 
     def _add_event(self, event: dict[str, Any], resource: dict[str, Any], bodies: dict[str, Body]) -> None:
         start = nanoseconds(event, "timeUnixNano", "observedTimeUnixNano")
-        self._tree.add(start, _key(event, "spanId"))
+        self._tree.add(start, key_above(event, "spanId"), is_malformed=is_malformed(event, "spanId"))
         self._spool.add(Record("x-import-event", event_facts(event, resource), bodies))
 
 
-def _key(item: dict[str, Any], name: str) -> Key | None:
-    trace, span = item.get("traceId"), item.get(name)
-    if not isinstance(trace, str) or not isinstance(span, str) or not trace or not span:
-        return None
-    return trace, span
-
-
 def _json(value: Any) -> Body:
-    return Body(canonical(with_wide_as_text(value)), JSON)
+    plain = with_wide_as_text(value)
+    if (number := first_too_wide(plain)) is not None:
+        raise ShapeError(f"{number} is beyond ±(2^53 - 1), so another reader would see another number")
+    return Body(canonical(plain), JSON)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from forum_runner.canonical import MAX_INTEGER
 from forum_runner.importing.record import time_of_us
 
 _NANOSECONDS = 1_000
@@ -90,3 +91,11 @@ def _as_text(key: str, value: Any) -> Any:
     if type(value) is int and (key == "intValue" or key.endswith("UnixNano")):
         return str(value)
     return with_wide_as_text(value)
+
+
+def first_too_wide(value: Any) -> int | None:
+    """The first integer in a value that JSON's readers do not all see as the same."""
+    if type(value) is int:
+        return value if abs(value) > MAX_INTEGER else None
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return next((found for item in inner if (found := first_too_wide(item)) is not None), None)

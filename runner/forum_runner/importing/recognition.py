@@ -40,6 +40,8 @@ def file_in(folder: Path, format_: Format | None) -> Path:
 
 def shape_of(head: bytes, name: str, asked: Format | None) -> Shape:
     """What a file is, by its first object; `asked` is believed, and the file then held to it when it is read."""
+    if not head.strip():
+        raise UsageError(f"there is nothing in '{name}'")
     text = head.decode("utf-8", "replace")
     first, line_end, _ = text.lstrip().partition("\n")
     # A document on one line is a line of JSON too; one whose first line goes on beyond the head can only be that.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -33,9 +34,11 @@ class FileFacts:
 class SourceFile:
     """A file of a source. What was read of it is counted and hashed; `facts` is asked for when all has been."""
 
-    def __init__(self, name: str, stream: BinaryIO) -> None:
+    def __init__(self, name: str, stream: BinaryIO, rest: BinaryIO | None = None) -> None:
+        """`rest` is where the bytes after the head come from, if the stream is a copy that has only that."""
         self.name = name
         self._stream = stream
+        self._rest = rest
         self._hash = hashlib.sha256()
         self._bytes = 0
 
@@ -51,6 +54,7 @@ class SourceFile:
 
     def lines_and_offsets(self) -> Iterator[tuple[Text, int]]:
         """Its lines, each with the place where it begins."""
+        self._copy_rest()
         number = 0
         while line := self._stream.readline(MAX_HELD_BYTES + 1):
             number += 1
@@ -63,6 +67,7 @@ class SourceFile:
 
     def whole(self) -> Text:
         """All of it, as one document."""
+        self._copy_rest()
         data = self._stream.read(MAX_HELD_BYTES + 1)
         if len(data) > MAX_HELD_BYTES:
             sentence = f"it is one document of more than {MAX_HELD_BYTES:,} bytes; only lines of JSON may be longer"
@@ -78,6 +83,14 @@ class SourceFile:
     def whole_if_small(self, max_bytes: int) -> bytes | None:
         """All that was read, if it is not more than this."""
         return self.read_at(0, self._bytes) if self._bytes <= max_bytes else None
+
+    def _copy_rest(self) -> None:
+        # Only what was recognised is copied: something endless of no known format must not fill the disk.
+        if self._rest is not None:
+            self._stream.seek(0, os.SEEK_END)
+            shutil.copyfileobj(self._rest, self._stream)
+            self._stream.seek(0)
+            self._rest = None
 
     def _take(self, data: bytes) -> None:
         self._hash.update(data)
@@ -100,6 +113,6 @@ def open_file(path: Path | None) -> Iterator[SourceFile]:
             yield SourceFile(name, stream)
             return
         with tempfile.TemporaryFile() as copy:
-            shutil.copyfileobj(stream, copy)
+            copy.write(stream.read(HEAD_BYTES))
             copy.seek(0)
-            yield SourceFile(name, cast(BinaryIO, copy))
+            yield SourceFile(name, cast(BinaryIO, copy), stream)

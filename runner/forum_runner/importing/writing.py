@@ -33,6 +33,7 @@ def write_ledger(gathered: Gathered, directory: Path, run: str, clock: Clock = w
             opened = {"format": FORMAT, "implementation": IMPLEMENTATION, "mode": "imported"}
             writer.append("run.opened", {**opened, "imported": _imported(gathered)}, bodies=_bodies(gathered))
             _write_records(writer, gathered)
+            # The format has no status for what was not run here; `mode` in the first entry tells readers which it is.
             writer.seal("passed")
     except BaseException as error:
         _take_away(directory, is_ours=not was_there)
@@ -66,8 +67,9 @@ def notice(gathered: Gathered) -> str:
         f"This ledger was made from records of another program, of the format {gathered.format}.\n"
         "It shows whether anything was changed since the import. What the records tell of the time before\n"
         "is only as good as their source, and times are those that the source gives.\n"
+        "The seal's status says that the import was done, and nothing of how the work ended.\n"
         f"{held}: {gathered.ground}.\n"
-    )
+    ) + "".join(f"Noted: {remark}.\n" for remark in gathered.remarks)
 
 
 def _write_records(writer: LedgerWriter, gathered: Gathered) -> None:

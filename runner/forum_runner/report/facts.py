@@ -62,7 +62,8 @@ def _imported_record(entry: ReadEntry) -> list[str]:
     when = text(entry.data, "time")
     named = [_first(entry, "actor", "speaker", "agent", "service"), _first(entry, *_WHAT)]
     error = "error" if text(entry.data, "status") == "error" else ""
-    words = [f"at {moment(when)}" if when else "", *named, error]
+    fault = _word(entry, "fault")
+    words = [f"at {moment(when)}" if when else "", *named, error, f"({fault})" if fault else ""]
     return words + usage_words(entry.data)
 
 

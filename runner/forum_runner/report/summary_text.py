@@ -41,6 +41,9 @@ def ending(summary: Summary) -> str:
         return "nothing: the ledger has no entries"
     if summary.is_sealed:
         status = text(summary.last.data, "status") or "sealed"
+        if summary.opened is not None and text(summary.opened.data, "mode") == "imported":
+            # The seal's status is that of the import: how the work ended is for its records to say.
+            status = "imported"
         again = summary.kinds["run.sealed"] - 1
         return shown(status) + (f" (sealed again {counted(again, 'time')})" if again else "")
     if summary.seal is not None:

@@ -83,6 +83,59 @@ def test_spans_that_are_each_others_parents_have_no_link_that_leads_forwards(spo
     assert all(cause < place for place, record in enumerate(found) for cause in record.causes)
 
 
+TRACE, A, B, C = "5b8efff798038103d269b633813fc60c", "00000000000000aa", "00000000000000bb", "00000000000000cc"
+
+
+def real(id_: str, parent: str | None = None, **fields: Any) -> dict[str, Any]:
+    return {**span(id_, parent), "traceId": TRACE, **fields}
+
+
+FAULTS: dict[str, tuple[list[dict[str, Any]], list[str | None], list[str]]] = {
+    "nothing is wrong": ([real(A), real(B, A), real(C, "00000000000000ff")], [None, None, None], []),
+    "its own parent": ([real(A, A)], ["own parent"], ["1 named as the parent of itself"]),
+    "a loop, and what hangs from it": (
+        [real(A, B), real(B, A), real(C, A)],
+        ["parent loop", "parent loop", None],
+        ["2 in a loop of parents, which has no beginning"],
+    ),
+    "an id given twice, in either case": (
+        [real(A), real(A.upper()), real(B, A)],
+        [None, "duplicate id", None],
+        ["1 with the id of another span; what names that id follows from the first"],
+    ),
+    "ids in base64, cut, and of another alphabet": (
+        [real("7uGbfsPBsXM="), real(A, A[1:]), real(B, traceId="x" * 32)],
+        ["malformed id"] * 3,
+        ["3 with an id that is not of 32 (trace) or 16 (span) hexadecimal digits"],
+    ),
+    "a parent of zeros is none": ([real(A, "0" * 16)], [None], []),
+    "an error of the source": ([real(A, status={"code": 2})], [None], ["1 with the status error"]),
+}
+
+
+@pytest.mark.parametrize("case", FAULTS)
+def test_what_cannot_be_right_about_a_span_is_a_fact_of_it_and_noted(case: str, spool: Spool) -> None:
+    given, faults, remarks = FAULTS[case]
+
+    gathered = read(spool, spans(*given))
+
+    found = {(record.data["span"], record.data["trace"]): record.data.get("fault") for record in gathered.records()}
+    assert found == {(item["spanId"], item["traceId"]): fault for item, fault in zip(given, faults, strict=True)}
+    assert list(gathered.remarks) == remarks
+
+
+def test_the_status_of_a_span_is_a_fact(spool: Spool) -> None:
+    found = records(spool, spans(real(A, status={"code": 2}), real(B, status={"code": "STATUS_CODE_OK"}), real(C)))
+
+    assert [record.data["status"] for record in found] == ["error", "ok", "unset"]
+
+
+@pytest.mark.parametrize("name", ["traceId", "spanId", "parentSpanId"])
+def test_an_id_that_is_no_string_is_refused(name: str, spool: Spool) -> None:
+    with pytest.raises(SourceError, match=f"its {name} is no string"):
+        records(spool, spans({**real(A), name: 7}))
+
+
 def test_a_chain_of_many_spans_needs_no_deep_calls(spool: Spool) -> None:
     many = [span(str(number), str(number - 1), "1") for number in range(5_000, 0, -1)]
 
@@ -119,8 +172,13 @@ def test_numbers_of_64_bits_may_be_numbers_and_are_kept_as_strings(spool: Spool)
 
 
 def test_a_number_out_of_range_elsewhere_is_refused_with_its_place(spool: Spool) -> None:
-    with pytest.raises(SourceError, match="line 1, /resourceSpans/0/scopeSpans/0/spans/0: value has no canonical form"):
+    with pytest.raises(SourceError) as raised:
         records(spool, spans(span("a", flags=2**60)))
+
+    assert (raised.value.place, raised.value.sentence) == (
+        "line 1, /resourceSpans/0/scopeSpans/0/spans/0",
+        f"{2**60} is beyond ±(2^53 - 1), so another reader would see another number",
+    )
 
 
 @pytest.mark.parametrize(

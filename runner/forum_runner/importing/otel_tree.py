@@ -1,0 +1,150 @@
+"""Which span began under which: the order in which they are set down, and what cannot be right about them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from forum_runner.importing.gathered import Order
+from forum_runner.importing.otel_values import ShapeError
+
+# A key for each span is held in memory: bytes where the ids have their form, as they take the least room.
+Key = bytes | tuple[str, str]
+# OTLP's JSON writes ids as hexadecimal digits, in either case.
+_TRACE, _SPAN = re.compile(r"[0-9a-fA-F]{32}"), re.compile(r"[0-9a-fA-F]{16}")
+
+
+class Fault(StrEnum):
+    """What is wrong with a span or a log record, as its fact `fault` says; it is imported all the same."""
+
+    MALFORMED = "malformed id"
+    DUPLICATE = "duplicate id"
+    OWN_PARENT = "own parent"
+    LOOP = "parent loop"
+
+
+_TOLD = {
+    Fault.MALFORMED: "with an id that is not of 32 (trace) or 16 (span) hexadecimal digits",
+    Fault.DUPLICATE: "with the id of another span; what names that id follows from the first",
+    Fault.OWN_PARENT: "named as the parent of itself",
+    Fault.LOOP: "in a loop of parents, which has no beginning",
+}
+
+
+def own_key(span: Mapping[str, Any]) -> Key | None:
+    return _key(_text(span, "traceId"), _text(span, "spanId"))
+
+
+def key_above(item: Mapping[str, Any], name: str) -> Key | None:
+    """The span that a span began under, or that a log record belongs to."""
+    span = _text(item, name)
+    # An id of zeros alone stands for none.
+    return _key(_text(item, "traceId"), span) if span.strip("0") else None
+
+
+def is_malformed(item: Mapping[str, Any], *names: str) -> bool:
+    """Whether one of the ids that are given does not have the form of one."""
+    spans = [_text(item, name) for name in names]
+    trace = _text(item, "traceId")
+    return bool(trace and not _TRACE.fullmatch(trace)) or any(span and not _SPAN.fullmatch(span) for span in spans)
+
+
+def _text(item: Mapping[str, Any], name: str) -> str:
+    value = item.get(name)
+    if value is not None and not isinstance(value, str):
+        raise ShapeError(f"its {name} is no string")
+    return value or ""
+
+
+def _key(trace: str, span: str) -> Key | None:
+    if not trace or not span:
+        return None
+    # Other forms than digits, such as base64, tell the cases apart.
+    is_plain = _TRACE.fullmatch(trace) and _SPAN.fullmatch(span)
+    return bytes.fromhex(trace + span) if is_plain else (trace, span)
+
+
+@dataclass(slots=True)
+class Tree:
+    """What the order needs of each record, and nothing else of it."""
+
+    starts: list[int] = field(default_factory=list)
+    parents: list[Key | None] = field(default_factory=list)
+    spans: dict[Key, int] = field(default_factory=dict)
+    errors: int = 0
+    _faults: dict[int, list[Fault]] = field(default_factory=dict)
+
+    def add(self, start: int, parent: Key | None, *, is_malformed: bool) -> int:
+        number = len(self.starts)
+        self.starts.append(start)
+        self.parents.append(parent)
+        if is_malformed:
+            self._blame(number, Fault.MALFORMED)
+        return number
+
+    def add_span(self, key: Key, start: int, parent: Key | None, *, is_malformed: bool) -> None:
+        number = self.add(start, parent, is_malformed=is_malformed)
+        if self.spans.setdefault(key, number) != number:
+            self._blame(number, Fault.DUPLICATE)
+
+    def order(self) -> Order:
+        above = [self.spans.get(parent) if parent else None for parent in self.parents]
+        for loop in _loops(above):
+            for number in loop:
+                self._blame(number, Fault.LOOP if len(loop) > 1 else Fault.OWN_PARENT)
+        ranks = _ranks(self.starts, above)
+        numbers = sorted(range(len(ranks)), key=lambda number: (*ranks[number], number))
+        places = {number: place for place, number in enumerate(numbers)}
+        causes = [_cause(above[number], place, places) for place, number in enumerate(numbers)]
+        return Order(numbers, causes, {number: ", ".join(faults) for number, faults in self._faults.items()})
+
+    def remarks(self) -> Iterator[str]:
+        """What a reader of the ledger should know; asked for when the order is made."""
+        if self.errors:
+            yield f"{self.errors:,} with the status error"
+        counts = Counter(fault for faults in self._faults.values() for fault in faults)
+        yield from (f"{counts[fault]:,} {_TOLD[fault]}" for fault in Fault if counts[fault])
+
+    def _blame(self, number: int, fault: Fault) -> None:
+        self._faults.setdefault(number, []).append(fault)
+
+
+def _cause(parent: int | None, place: int, places: Mapping[int, int]) -> tuple[int, ...]:
+    # Spans that are each other's parents have no first among them: the link that leads forwards is left out.
+    return (places[parent],) if parent is not None and places[parent] < place else ()
+
+
+def _loops(above: Sequence[int | None]) -> Iterator[list[int]]:
+    """Each loop of parents, once."""
+    seen: set[int] = set()
+    for number in range(len(above)):
+        path: dict[int, int] = {}
+        at: int | None = number
+        while at is not None and at not in seen:
+            seen.add(at)
+            path[at] = len(path)
+            at = above[at]
+        if at is not None and at in path:
+            yield list(path)[path[at] :]
+
+
+def _ranks(starts: Sequence[int], above: Sequence[int | None]) -> list[tuple[int, int]]:
+    """For each record when it began, not before its parent did by the parent's clock, and how deep it lies."""
+    ranks: list[tuple[int, int] | None] = [None] * len(starts)
+    for number in range(len(starts)):
+        path: list[int] = []
+        on_path: set[int] = set()
+        at: int | None = number
+        while at is not None and ranks[at] is None and at not in on_path:
+            path.append(at)
+            on_path.add(at)
+            at = above[at]
+        start, depth = (ranks[at] or (0, -1)) if at is not None else (0, -1)
+        for item in reversed(path):
+            start, depth = max(start, starts[item]), depth + 1
+            ranks[item] = (start, depth)
+    return [rank or (0, 0) for rank in ranks]

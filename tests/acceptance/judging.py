@@ -1,0 +1,37 @@
+"""Asks `forum-conformance judge`, and holds what it answers to its schemas."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+from referencing import Registry
+from referencing.jsonschema import DRAFT202012
+
+SCHEMAS = Path(__file__).parents[2] / "schemas" / "v1"
+JUDGE = [sys.executable, "-m", "forum_conformance", "judge"]
+
+
+def schema(name: str) -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads((SCHEMAS / name).read_text(encoding="utf-8"))
+    return loaded
+
+
+REGISTRY: Registry[Any] = Registry().with_resource(
+    "verify-report.schema.json", DRAFT202012.create_resource(schema("verify-report.schema.json"))
+)
+ONE = jsonschema.Draft202012Validator(schema("verify-report.schema.json"))
+SEVERAL = jsonschema.Draft202012Validator(schema("verify-reports.schema.json"), registry=REGISTRY)
+
+
+def judge(*arguments: str | Path, stdin: bytes = b"", cwd: Path | None = None) -> tuple[int, str, str]:
+    ended = subprocess.run([*JUDGE, *map(str, arguments)], input=stdin, capture_output=True, cwd=cwd, check=False)
+    return ended.returncode, ended.stdout.decode(), ended.stderr.decode()
+
+
+def report_on(*arguments: str | Path, stdin: bytes = b"") -> dict[str, Any]:
+    report: dict[str, Any] = json.loads(judge("--json", *arguments, stdin=stdin)[1])
+    ONE.validate(report)
+    return report
