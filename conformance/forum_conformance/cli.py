@@ -1,11 +1,16 @@
 """The command `forum-conformance`: reads arguments, runs a subcommand, and turns every ending into an exit code."""
 
 import argparse
+import os
+import signal
 import sys
+import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from forum_conformance import __version__
 from forum_conformance.commands import judge, mutate, smoke, test
 from forum_conformance.commands.ending import ExitCode, UsageError
 from forum_conformance.commands.screen import write
@@ -20,8 +25,10 @@ _COMMANDS = (
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    _open_closed_streams()
     try:
-        return _run(argv)
+        with _ended_politely():
+            return _run(argv)
     except UsageError as error:
         return _fail(ExitCode.USAGE, str(error))
     except OSError as error:
@@ -32,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{Path(place.filename).name}, line {place.lineno}"
-        sentence = f"this is a defect of forum itself: {type(error).__name__} in {where}: {error}"
+        sentence = f"this is a defect of {_PROGRAM} itself: {type(error).__name__} in {where}: {error}"
         return _fail(ExitCode.DEFECT, f"{sentence}\nPlease report it to the project's issue tracker.")
 
 
@@ -43,14 +50,43 @@ def _run(argv: Sequence[str] | None) -> int:
 
 
 def _fail(code: ExitCode, message: str) -> int:
-    write(sys.stderr, f"{_PROGRAM}: {message}\n")
+    # Nobody who could read it is no reason for another exit code.
+    with suppress(OSError):
+        write(sys.stderr, f"{_PROGRAM}: {message}\n")
     return code
+
+
+def _open_closed_streams() -> None:
+    """Whoever closes a standard stream wants nothing from it; and no file of ours may come to have its number."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            number = os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, os.fdopen(number, "r" if name == "stdin" else "w", encoding="utf-8", closefd=False))
+
+
+@contextmanager
+def _ended_politely() -> Iterator[None]:
+    """A command that is ended from outside ends as with Ctrl-C: it leaves neither programs nor folders behind."""
+    # Elsewhere than in the main thread no handler can be set; and what was ignored on purpose (nohup) stays so.
+    is_main = threading.current_thread() is threading.main_thread()
+    wanted = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, _interrupt) for number in wanted if is_main}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=_PROGRAM, description="Judges ledgers and implementations, whoever wrote them."
     )
+    parser.add_argument("--version", action="version", version=f"{_PROGRAM} {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for command in _COMMANDS:
         command.add_to(commands)

@@ -50,7 +50,12 @@ def schema(name: str) -> dict[str, Any]:
 @cache
 def _registry() -> Registry[Any]:
     names = ("entry.schema.json", "wave-plan.schema.json", "types.schema.json", "proof.schema.json")
-    return Registry().with_resources((_BASE + name, DRAFT202012.create_resource(schema(name))) for name in names)
+    return Registry().with_resources((_BASE + name, DRAFT202012.create_resource(_undeclared(name))) for name in names)
+
+
+def _undeclared(name: str) -> dict[str, Any]:
+    """Without `$schema`: a reference to what declares it is followed with the validator of that name, and not ours."""
+    return {keyword: value for keyword, value in schema(name).items() if keyword != "$schema"}
 
 
 @cache

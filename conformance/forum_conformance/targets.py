@@ -1,7 +1,7 @@
 """What there is to judge at a path: a run directory, a bare ledger, standard input, or a folder of run directories."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from io import BufferedReader, RawIOBase
 from itertools import chain
@@ -24,6 +24,7 @@ from forum_conformance.judge import Given
 from forum_conformance.report import Report
 
 LEDGER = "ledger.jsonl"
+BODIES = "bodies.tar"
 STANDARD_INPUT = "-"
 _LINES_WITH_CR = (
     "its lines end with CR LF, a ledger's with LF alone: the CR was put there after it was written, as editors, mail "
@@ -73,14 +74,38 @@ def _run_directories(folder: Path) -> Iterator[Target]:
         path = waiting.pop()
         try:
             with os.scandir(path) as entries:
-                there = {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries}
+                there = {entry.name: entry for entry in entries}
+            is_record = LEDGER in there or _foreign_file(path) is not None
         except OSError as error:
             yield Target(str(path), path, f"cannot read '{path}': {error.strerror or error}")
             continue
-        if LEDGER in there:
+        if is_record:
             yield Target(str(path), path)
-        else:
-            waiting.extend(path / name for name in sorted(there, reverse=True) if there[name])
+            continue
+        if BODIES in there:
+            yield Target(str(path), path, f"'{path}' has {BODIES}, and its {LEDGER} is gone")
+        yield from _beside(path, there)
+        folders = (name for name, entry in there.items() if entry.is_dir(follow_symlinks=False))
+        waiting.extend(path / name for name in sorted(folders, reverse=True))
+
+
+def _beside(folder: Path, there: Mapping[str, os.DirEntry[str]]) -> Iterator[Target]:
+    """What a folder has beside run directories: links to some, and ledgers under other names."""
+    for name in sorted(there):
+        path = folder / name
+        if there[name].is_symlink():
+            if (path / LEDGER).exists():
+                yield Target(str(path), path, f"'{path}' is a link, and is not followed")
+        elif name.endswith(".jsonl") and path.is_file() and _looks_like_ours(path):
+            yield Target(str(path), path)
+
+
+def _looks_like_ours(path: Path) -> bool:
+    try:
+        with path.open("rb") as stream:
+            return recognise(stream.read(HEAD_BYTES), is_ours_by_name=False) is None
+    except OSError:
+        return True
 
 
 def judge_target(target: Target, stdin: BinaryIO, *, levels: frozenset[int], given: Given) -> Report:

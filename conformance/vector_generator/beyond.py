@@ -38,11 +38,15 @@ BEYOND: Iterable[Beyond] = (
         "LEDGER-WRITE-005",
         "it says what a writer refuses to be given; the protocol hands a program no values to write",
     ),
-    Beyond("any", "LEDGER-VERIFY-004", "how much memory a verifier takes is not seen from outside"),
+    Beyond(
+        "any",
+        "LEDGER-VERIFY-004",
+        "the suite does not measure how much memory a program takes, though who starts a process could see its peak",
+    ),
     Beyond(
         "negative",
         "LEDGER-VERIFY-005",
-        "its refusals are errors of usage, of which the protocol knows none",
+        "no answer of the protocol is a report, and its refusals are errors of usage, which the protocol does not ask",
     ),
     Beyond(
         "any",

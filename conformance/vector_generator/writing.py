@@ -9,6 +9,7 @@ from typing import Any
 
 import rfc8785
 
+from forum_conformance.suite.case import is_negative as is_negative_case
 from vector_generator.requirements import ROOT, requirements
 from vector_generator.vector import Vector
 
@@ -31,8 +32,7 @@ class BadVector(Exception):
 
 def is_negative(case: Mapping[str, Any]) -> bool:
     """As vectors/README.md says."""
-    expected = case["expected"]
-    return bool(expected["verdict"] != "valid" or (case["role"] == "run" and expected.get("status") != "passed"))
+    return is_negative_case(case["role"], case["request"], case["expected"])
 
 
 def case_of(vector: Vector) -> dict[str, Any]:

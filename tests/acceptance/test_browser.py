@@ -46,8 +46,8 @@ class Asker:
         answer = read_answer(self._site.ask(placed), id_=request["id"], repeats_id=True)
         return Reply(answer, None, None, 0, "")
 
-    def close(self) -> bool:
-        return True
+    def close(self) -> str | None:
+        return None
 
 
 def test_every_vector_of_the_roles_that_it_offers_passes_in_a_browser(browser: str, tmp_path: Path) -> None:

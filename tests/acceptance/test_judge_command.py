@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -139,9 +140,32 @@ def test_links_in_a_folder_lead_neither_out_nor_round(runs: Path) -> None:
     (runs / "notes" / "out").symlink_to(outside)
     (runs / "notes" / "round").symlink_to(runs)
 
-    lines = judge(runs, "--jsonl")[1].splitlines()
+    lines = [json.loads(line) for line in judge(runs, "--jsonl")[1].splitlines()]
 
-    assert [json.loads(line)["path"] for line in lines] == [str(runs / name) for name in ("a", "deep/b", "deep/c")]
+    link = runs / "notes" / "out"
+    assert [line["path"] for line in lines] == [str(runs / name) for name in ("a", "deep/b", "deep/c", "notes/out")]
+    assert (lines[-1]["report"], lines[-1]["error"]) == (None, f"'{link}' is a link, and is not followed")
+
+
+def test_a_folder_hides_nothing_that_is_or_was_a_record(runs: Path) -> None:
+    notes = runs / "notes"
+    shutil.copytree(SAMPLES["forum-engine"], notes / "engine")
+    (runs / "a" / "ledger.jsonl").rename(notes / "bare.jsonl")
+    (notes / "data.jsonl").write_text('{"some": "data"}\n')
+
+    lines = [json.loads(line) for line in judge(runs, "--jsonl")[1].splitlines()]
+
+    told = {
+        Path(line["path"]).relative_to(runs).as_posix(): line["report"] and line["report"]["verdict"] for line in lines
+    }
+    assert told == {
+        "a": None,
+        "deep/b": "invalid",
+        "deep/c": "incomplete",
+        "notes/bare.jsonl": "valid",
+        "notes/engine": "invalid",
+    }
+    assert lines[0]["error"] == f"'{runs / 'a'}' has bodies.tar, and its ledger.jsonl is gone"
 
 
 def test_a_file_that_breaks_off_in_reading_is_named() -> None:

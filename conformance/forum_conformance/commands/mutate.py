@@ -17,7 +17,7 @@ from forum_conformance.commands.test import words
 
 if TYPE_CHECKING:
     from forum_conformance.mutation.engine import Mutant
-    from forum_conformance.mutation.scoring import Ask
+    from forum_conformance.mutation.scoring import Ask, Said
     from forum_conformance.report import Report
 
 _DESCRIPTION = """Make mutants of a valid run directory, each with one thing wrong, and ask a verifier about each.
@@ -35,15 +35,17 @@ def add_to(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = command.add_argument
-    add("path", metavar="PATH", type=Path, help="a run directory that is valid")
+    add("path", metavar="PATH", type=Path, nargs="?", help="a run directory that is valid")
     add("--entrypoint", metavar="CMD", help="the verifier, as a shell would split it [default: the judge]")
     add("--serve", action="store_true", help="keep the verifier running, and ask it one request a line")
+    add("--jobs", metavar="N", type=several, help="how many to ask a program side by side [default: as many as cores]")
     add("--timeout", metavar="S", type=seconds, default=30.0, help="seconds for an answer [default: 30]")
     add("--level", metavar="LEVELS", type=level_list, help="ask for these levels, about what can be seen at them")
     add("--seed", metavar="N", type=int, default=1, help="which mutants are made first [default: 1]")
     add("--limit", metavar="N", type=several, help="make so many in all")
     add("--each", metavar="N", type=several, help=f"make so many of each kind [default: {_EACH}, or as many as fit]")
     add("--kinds", metavar="GLOB", default="*", help="make only mutants of these kinds, such as 'archive-*'")
+    add("--list", action="store_true", help="print the kinds, and ask nothing")
     add("--json", action="store_true", help="print one JSON document")
     add("--keep", metavar="DIR", type=Path, help="write the run directories of those that survived")
     command.set_defaults(run=run)
@@ -53,15 +55,22 @@ def run(arguments: argparse.Namespace) -> int:
     from forum_conformance.mutation.engine import kinds_like
     from forum_conformance.suite.process import CannotStart
 
-    if not kinds_like(arguments.kinds):
-        raise UsageError(f"no kind of mutant is like '{arguments.kinds}'")
+    kinds = kinds_like(arguments.kinds)
+    if not kinds:
+        raise UsageError(f"no kind of mutant is like '{arguments.kinds}'; there are {', '.join(kinds_like('*'))}")
+    if arguments.list:
+        say("".join(f"{kind}\n" for kind in kinds))
+        return ExitCode.OK
+    if arguments.path is None:
+        raise UsageError("there is nothing to make mutants of; give PATH, a run directory that is valid")
     original = _original(arguments.path)
     # A verifier may compare where files stand with where they really are.
     with TemporaryDirectory(prefix="forum-conformance-", ignore_cleanup_errors=True) as made:
         work_dir = Path(os.path.realpath(made))
         try:
-            with _asking(arguments, work_dir) as ask:
-                return _score(arguments, original, ask, work_dir)
+            stop = Event()
+            with _asking(arguments, work_dir, stop) as ask:
+                return _score(arguments, original, ask, work_dir, stop)
         except CannotStart as error:
             raise UsageError(str(error)) from error
 
@@ -81,24 +90,42 @@ def _original(path: Path) -> "Report":
     return report
 
 
-def _score(arguments: argparse.Namespace, original: "Report", ask: "Ask", work_dir: Path) -> int:
+def _score(arguments: argparse.Namespace, original: "Report", ask: "Ask", work_dir: Path, stop: Event) -> int:
     from forum_conformance.mutation.score_report import Score, document_of, text_of
     from forum_conformance.mutation.scoring import outcomes
 
     checkpoint = _checkpoint(original, work_dir)
     said = ask(arguments.path.resolve(), None)
     if said.verdict != "valid":
-        told = f"calls the ledger itself {said.verdict}" if said.verdict else f"does not answer: {said.problem}"
-        say(f"'{arguments.path}' is valid, and the verifier {told}; what it says of mutants would show nothing\n")
+        say(_told_of_the_ledger_itself(arguments, said))
         return ExitCode.NOT_PASSED
     score = Score(str(arguments.path), arguments.entrypoint or "the judge", arguments.seed)
     is_beside = arguments.level is None or 5 in arguments.level
-    for outcome in outcomes(_mutants(arguments, work_dir), ask, checkpoint if is_beside else None, work_dir):
+    made, beside = _mutants(arguments, work_dir), checkpoint if is_beside else None
+    for outcome in outcomes(made, ask, beside, work_dir, jobs=_jobs(arguments), stop=stop):
         score.count(outcome)
         if arguments.keep and outcome.survived:
             outcome.mutant.apply(arguments.keep / outcome.mutant.name)
     say(json.dumps(document_of(score), indent=2) + "\n" if arguments.json else text_of(score))
     return ExitCode.NOT_PASSED if score.survivors else ExitCode.OK
+
+
+def _told_of_the_ledger_itself(arguments: argparse.Namespace, said: "Said") -> str:
+    from forum_conformance.mutation.verifiers import UNSUPPORTED
+    from forum_conformance.results.printable import printable_lines
+
+    if said.problem == UNSUPPORTED:
+        told = "answers 'unsupported'"
+        told += "" if arguments.level else " (if it looks at some levels only, give --level, such as --level 1-2)"
+    else:
+        told = f"calls the ledger itself {said.verdict}" if said.verdict else f"does not answer: {said.problem}"
+    first = f"'{arguments.path}' is valid, and the verifier {told}; what it says of mutants would show nothing\n"
+    return first + "".join(f"  stderr    {line}\n" for line in printable_lines(said.stderr)[-20:])
+
+
+def _jobs(arguments: argparse.Namespace) -> int:
+    """The judge is in this process, and no quicker side by side."""
+    return (arguments.jobs or os.cpu_count() or 1) if arguments.entrypoint is not None else 1
 
 
 def _checkpoint(original: "Report", work_dir: Path) -> Path:
@@ -126,7 +153,7 @@ def _mutants(arguments: argparse.Namespace, work_dir: Path) -> "Iterator[Mutant]
 
 
 @contextmanager
-def _asking(arguments: argparse.Namespace, work_dir: Path) -> "Iterator[Ask]":
+def _asking(arguments: argparse.Namespace, work_dir: Path, stop: Event) -> "Iterator[Ask]":
     from forum_conformance.mutation.verifiers import ALL_LEVELS, by_program, by_the_judge
     from forum_conformance.suite.asking import OneShot, Program, Served
 
@@ -134,9 +161,11 @@ def _asking(arguments: argparse.Namespace, work_dir: Path) -> "Iterator[Ask]":
     if arguments.entrypoint is None:
         yield by_the_judge(levels)
         return
-    program = Program(words(arguments.entrypoint), arguments.timeout, Event(), work_dir)
-    asker = Served(program) if arguments.serve else OneShot(program)
+    program = Program(words(arguments.entrypoint), arguments.timeout, stop, work_dir)
+    kind = Served if arguments.serve else OneShot
+    askers = [kind(program) for _ in range(_jobs(arguments))]
     try:
-        yield by_program(asker, levels)
+        yield by_program(askers, levels)
     finally:
-        asker.close()
+        for asker in askers:
+            asker.close()

@@ -1,5 +1,6 @@
 """How far the suite is, while it asks: a line that is rewritten on a terminal, and failures at once elsewhere."""
 
+import os
 from collections.abc import Collection
 from typing import TextIO
 
@@ -11,13 +12,20 @@ _WIDTH = 79
 
 
 class Progress:
-    """Told of each vector that was asked. `forgiven` are the ids that are expected to fail."""
+    """Told of each vector that was asked.
 
-    def __init__(self, stream: TextIO, how: str, *, total: int, forgiven: Collection[str]) -> None:
+    `forgiven` are the ids that are expected to fail, `results` is where the results are told in the end.
+    """
+
+    def __init__(
+        self, stream: TextIO, how: str, *, total: int, forgiven: Collection[str], results: TextIO | None = None
+    ) -> None:
         self._stream = stream
         is_terminal = how == "tty" or (how == "auto" and stream.isatty())
         self._rewrites = is_terminal
         self._is_silent = how == "none"
+        # Where the results come to the same place, each failure stands there in full.
+        self._tells_failures = how != "auto" or results is None or not _is_same(stream, results)
         self._total = total
         self._forgiven = forgiven
         self._done = 0
@@ -29,7 +37,7 @@ class Progress:
         self._failed += is_failure
         if self._is_silent:
             return
-        if is_failure:
+        if is_failure and self._tells_failures:
             first = tried.differences[0]
             text = f"failed {tried.case.id}: {first.place}: expected {first.expected}, came {first.came}"
             self._write(f"{self._clear()}{_cut(printable(text), 200)}\n")
@@ -53,6 +61,13 @@ class Progress:
     def _write(self, text: str) -> None:
         write(self._stream, text)
         self._stream.flush()
+
+
+def _is_same(one: TextIO, other: TextIO) -> bool:
+    try:
+        return os.path.sameopenfile(one.fileno(), other.fileno())
+    except (OSError, ValueError):
+        return False
 
 
 def _cut(text: str, width: int) -> str:

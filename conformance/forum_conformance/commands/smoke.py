@@ -4,12 +4,13 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forum_conformance.commands.arguments import seconds
+from forum_conformance.commands.arguments import level_list, seconds
 from forum_conformance.commands.ending import ExitCode, UsageError
 from forum_conformance.commands.screen import say
 
 if TYPE_CHECKING:
     from forum_conformance.suite.result import Tried
+    from forum_conformance.suite.session import Settings
     from forum_conformance.suite.vectors import Vectors
 
 _DESCRIPTION = """Check the suite itself, then ask a program one small request of each role.
@@ -22,7 +23,11 @@ _HINTS = {
     "answer": 'an answer is an object such as {"protocol": 1, "verdict": "valid"}',
     "id": "leave `id` out, or repeat that of the request",
     "time": "read the request from standard input up to its end, answer, and exit; or give --timeout S",
+    "process": "with --serve, answer each line with one line, and go on until standard input is closed",
 }
+_HINT_SERVE_TIME = "with --serve, answer each line as soon as it is read, and flush the answer; or give --timeout S"
+_HINT_LEVELS = "if it looks at some levels only, give --level, such as --level 1-2"
+_HINT_UNSUPPORTED = "a role that is not offered at all is refused with exit status 33"
 
 
 class HarnessProblem(Exception):
@@ -38,6 +43,8 @@ def add_to(commands: Any) -> None:
     )
     add = command.add_argument
     add("--entrypoint", metavar="CMD", required=True, help="the program, as a shell would split it")
+    add("--serve", action="store_true", help="keep the program running, and ask it one request a line")
+    add("--level", metavar="LEVELS", type=level_list, help="levels that verify is asked for, such as 1,2,5 or 1-3")
     add("--timeout", metavar="S", type=seconds, default=30.0, help="seconds for an answer [default: 30]")
     add("--vectors", metavar="DIR", type=Path, help="the folder with MANIFEST.json [default: those of this package]")
     command.set_defaults(run=run)
@@ -70,12 +77,15 @@ def _ask(arguments: argparse.Namespace, vectors: "Vectors") -> int:
     from forum_conformance.commands.test import words
     from forum_conformance.suite.case import ROLES
     from forum_conformance.suite.self_check import ask_first_questions, first_questions
+    from forum_conformance.suite.session import Settings
 
     questions = first_questions(vectors)
     asked = [questions[role] for role in ROLES if role in questions]
+    program = words(arguments.entrypoint)
+    settings = Settings(program, arguments.timeout, jobs=1, is_served=arguments.serve, levels=arguments.level)
     is_offered, is_spoken = False, True
-    for tried in ask_first_questions(words(arguments.entrypoint), arguments.timeout, asked, vectors):
-        said, hint = _told(tried)
+    for tried in ask_first_questions(settings, asked, vectors):
+        said, hint = _told(tried, settings)
         say(f"{tried.case.role:<12}  {said}\n" + (f"{'':<12}  hint: {hint}\n" if hint else ""))
         is_offered |= said.startswith("offered")
         is_spoken &= not said.startswith("does not speak")
@@ -84,7 +94,7 @@ def _ask(arguments: argparse.Namespace, vectors: "Vectors") -> int:
     return ExitCode.OK if is_offered and is_spoken else ExitCode.NOT_PASSED
 
 
-def _told(tried: "Tried") -> tuple[str, str | None]:
+def _told(tried: "Tried", settings: "Settings") -> tuple[str, str | None]:
     from forum_conformance.results.printable import printable
 
     reply = tried.reply
@@ -93,9 +103,10 @@ def _told(tried: "Tried") -> tuple[str, str | None]:
     if reply.problem is not None:
         problem = reply.problem
         sentence = f"does not speak the protocol: {problem.place}: expected {problem.expected}, came {problem.came}"
-        return printable(sentence), _HINTS.get(problem.place)
+        is_late = problem.place == "time" and settings.is_served
+        return printable(sentence), _HINT_SERVE_TIME if is_late else _HINTS.get(problem.place)
     if reply.is_unsupported:
-        return f"offered, but says that it cannot do {tried.case.id}", _HINTS["exit status"]
+        return _told_unsupported(tried, settings)
     if tried.differences:
         first = tried.differences[0]
         sentence = f"offered, but wrong about {tried.case.id}: {first.place}: expected {first.expected}"
@@ -103,3 +114,12 @@ def _told(tried: "Tried") -> tuple[str, str | None]:
             f"{sentence}, came {first.came}"
         ), f"forum-conformance test --role {tried.case.role} tells more"
     return f"offered, and right about {tried.case.id}", None
+
+
+def _told_unsupported(tried: "Tried", settings: "Settings") -> tuple[str, str | None]:
+    """In the long-lived mode this is also how a role is refused."""
+    hint = _HINT_LEVELS if tried.case.role == "verify" and settings.levels is None else None
+    if settings.is_served:
+        return f"not offered: answers {tried.case.id} with 'unsupported'", hint
+    hints = [each for each in (hint, _HINT_UNSUPPORTED) if each]
+    return f"offered, but answers {tried.case.id} with 'unsupported'", "; ".join(hints)

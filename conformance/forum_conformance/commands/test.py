@@ -4,14 +4,22 @@ import argparse
 import json
 import os
 import shlex
-import signal
 import sys
+from collections import Counter
+from collections.abc import Collection
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from forum_conformance import __version__
 from forum_conformance.commands.arguments import level_list, seconds, several
 from forum_conformance.commands.ending import ExitCode, UsageError
-from forum_conformance.commands.screen import say, write
+from forum_conformance.commands.reporting import (
+    refuse_what_cannot_be_written,
+    write_expected_failures,
+    write_reports,
+)
+from forum_conformance.commands.screen import say
 
 if TYPE_CHECKING:
     from forum_conformance.results.document import Occasion
@@ -21,6 +29,8 @@ if TYPE_CHECKING:
     from forum_conformance.suite.vectors import Vectors
 
 _ROLES = ("canonicalize", "compile", "verify", "prove", "run")
+# A program that is not there, or does not speak the protocol, need not be started thousands of times.
+_ENOUGH = 20
 _DESCRIPTION = """Ask a program every vector of the roles that it offers, and say whether it conforms.
 
 Exits 0 if all passed, 1 if not, 2 for wrong usage, broken vectors or a program that cannot be started."""
@@ -43,11 +53,12 @@ def add_to(commands: Any) -> None:
     add("--serve", action="store_true", help="keep the program running, and ask it one request a line")
     add("--timeout", metavar="S", type=seconds, default=30.0, help="seconds for an answer [default: 30]")
     add("--vectors", metavar="DIR", type=Path, help="the folder with MANIFEST.json [default: those of this package]")
+    add("--write-xfail", metavar="FILE", type=Path, help="write what failed as such a list, with a reason each")
     add("--jsonl", metavar="FILE", type=Path, help="write one JSON document for each vector")
     add("--junit", metavar="FILE", type=Path, help="write JUnit XML")
     add("--html", metavar="FILE", type=Path, help="write one page for people")
     add("--badges", metavar="DIR", type=Path, help="write a badge for each role and level")
-    add("--json", action="store_true", help="print one JSON document")
+    add("--json", action="store_true", help="print one JSON document, also of --list")
     add("--progress", choices=("auto", "tty", "plain", "none"), default="auto", help="on standard error")
     add("--list", action="store_true", help="print the vectors that would be asked, and ask nothing")
     command.set_defaults(run=run)
@@ -72,13 +83,30 @@ def _run(arguments: argparse.Namespace) -> int:
     vectors = Vectors(arguments.vectors or default_folder())
     cases = select(vectors.cases.values(), arguments.role or (), arguments.filter or ())
     if arguments.list:
-        say("".join(f"{case.id}  {case.role}  {case.title}\n" for case in cases))
+        say(_listed(cases, in_json=arguments.json))
         return ExitCode.OK
     if arguments.entrypoint is None:
         raise UsageError("there is no program to ask; give --entrypoint CMD")
     if arguments.badges and arguments.filter:
         raise UsageError("a badge speaks of every vector of a role: give --badges without --filter")
+    refuse_what_cannot_be_written(arguments)
     return _test(arguments, vectors, cases)
+
+
+def _listed(cases: "list[Case]", *, in_json: bool) -> str:
+    if not in_json:
+        return "".join(f"{case.id}  {case.role}  {case.title}\n" for case in cases)
+    listed = [
+        {
+            "id": case.id,
+            "role": case.role,
+            "level": case.level,
+            "title": case.title,
+            "requirements": list(case.requirements),
+        }
+        for case in cases
+    ]
+    return json.dumps({"format": 1, "vectors": listed}, indent=2) + "\n"
 
 
 def _test(arguments: argparse.Namespace, vectors: "Vectors", cases: "list[Case]") -> int:
@@ -88,26 +116,20 @@ def _test(arguments: argparse.Namespace, vectors: "Vectors", cases: "list[Case]"
     from forum_conformance.suite.session import ask_all
 
     reasons = _reasons(arguments.xfail, vectors)
-    progress = Progress(sys.stderr, arguments.progress, total=len(cases), forgiven=reasons)
-    # Whoever ends the suite politely gets the results so far, and no programs are left behind.
-    before = signal.signal(signal.SIGTERM, _interrupt)
+    occasion = _occasion(arguments, vectors)
+    progress = Progress(sys.stderr, arguments.progress, total=len(cases), forgiven=reasons, results=sys.stdout)
     try:
-        asked = ask_all(cases, vectors, _settings(arguments), progress.tell)
+        asked = ask_all(cases, vectors, _settings(arguments, reasons), progress.tell)
     finally:
-        signal.signal(signal.SIGTERM, before)
         progress.end()
-    results = settle(asked.tried, reasons)
-    found = objections(results, arguments.role or ())
-    if asked.lingering:
-        write(sys.stderr, f"did not end when their standard input was closed, and were killed: {asked.lingering}\n")
-    _report(arguments, results, found, total=len(cases), was_interrupted=asked.was_interrupted)
+    results = settle(asked.tried, reasons, Counter(case.role for case in vectors.cases.values()))
+    found = [*objections(results, arguments.role or ()), *asked.bad_ends]
+    _report(arguments, occasion, results, found, total=len(cases), was_interrupted=asked.was_interrupted)
+    if arguments.write_xfail:
+        write_expected_failures(arguments.write_xfail, results, reasons)
     if asked.was_interrupted:
         return ExitCode.INTERRUPTED
     return ExitCode.NOT_PASSED if found else ExitCode.OK
-
-
-def _interrupt(*_: object) -> None:
-    raise KeyboardInterrupt
 
 
 def words(entrypoint: str) -> tuple[str, ...]:
@@ -122,7 +144,7 @@ def words(entrypoint: str) -> tuple[str, ...]:
     return words_of(split, Path.cwd())
 
 
-def _settings(arguments: argparse.Namespace) -> "Settings":
+def _settings(arguments: argparse.Namespace, forgiven: Collection[str]) -> "Settings":
     from forum_conformance.suite.session import Settings
 
     return Settings(
@@ -131,6 +153,8 @@ def _settings(arguments: argparse.Namespace) -> "Settings":
         jobs=arguments.jobs or os.cpu_count() or 1,
         is_served=arguments.serve,
         levels=arguments.level,
+        gives_up_after=_ENOUGH,
+        forgiven=frozenset(forgiven),
     )
 
 
@@ -147,23 +171,28 @@ def _reasons(path: Path | None, vectors: "Vectors") -> dict[str, str]:
 
 
 def _report(
-    arguments: argparse.Namespace, results: "list[Result]", found: list[str], *, total: int, was_interrupted: bool
+    arguments: argparse.Namespace,
+    occasion: "Occasion",
+    results: "list[Result]",
+    found: list[str],
+    *,
+    total: int,
+    was_interrupted: bool,
 ) -> None:
     from forum_conformance.results.document import suite_document
     from forum_conformance.results.text import text_of
 
-    occasion = _occasion(arguments)
     # On the screen first: a file that cannot be written must not take the results with it.
     if arguments.json:
         document = suite_document(results, occasion, found, was_interrupted=was_interrupted)
         say(json.dumps(document, indent=2) + "\n")
     else:
         say(text_of(results, occasion, found, total=total))
-    _write_files(arguments, results, occasion, found, total)
+    write_reports(arguments, results, occasion, found, total)
 
 
-def _occasion(arguments: argparse.Namespace) -> "Occasion":
-    from forum_conformance.results.document import Occasion
+def _occasion(arguments: argparse.Namespace, vectors: "Vectors") -> "Occasion":
+    from forum_conformance.results.document import Edition, Occasion
 
     options: list[str] = []
     if arguments.level:
@@ -172,31 +201,5 @@ def _occasion(arguments: argparse.Namespace) -> "Occasion":
         options.append("--serve")
     if arguments.vectors:
         options += ["--vectors", str(arguments.vectors)]
-    return Occasion(arguments.entrypoint, tuple(options), arguments.level)
-
-
-def _write_files(
-    arguments: argparse.Namespace, results: "list[Result]", occasion: "Occasion", found: list[str], total: int
-) -> None:
-    if arguments.jsonl:
-        from forum_conformance.results.document import json_lines
-
-        _write(arguments.jsonl, json_lines(results, occasion))
-    if arguments.junit:
-        from forum_conformance.results.junit import junit_of
-
-        _write(arguments.junit, junit_of(results, occasion))
-    if arguments.html:
-        from forum_conformance.results.html import html_of
-
-        _write(arguments.html, html_of(results, occasion, found, total=total))
-    if arguments.badges and len(results) == total:
-        from forum_conformance.results.badges import badges_of
-
-        for name, text in badges_of(results, arguments.level).items():
-            _write(arguments.badges / name, text)
-
-
-def _write(path: Path, content: str | bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    edition = Edition(__version__, vectors.manifest_digest, f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}")
+    return Occasion(arguments.entrypoint, tuple(options), edition, arguments.level)

@@ -6,6 +6,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from forum_conformance.mutation.scoring import Outcome, Tally
+from forum_conformance.results.printable import printable_lines
+
+_STDERR_LINES = 5
 
 
 @dataclass(slots=True)
@@ -47,6 +50,7 @@ def _survivor(outcome: Outcome, seed: int) -> dict[str, Any]:
         "change": mutant.description,
         "in_reach": mutant.in_reach,
         "objection": outcome.objection,
+        "stderr": outcome.last_words,
     }
 
 
@@ -62,6 +66,7 @@ def _lines(score: Score) -> Iterator[str]:
     for outcome in _in_order(score.survivors):
         mutant = outcome.mutant
         yield f"survived: {mutant.kind} {mutant.number}, {mutant.description}: {outcome.objection}"
+        yield from (f"  stderr    {line}" for line in printable_lines(outcome.last_words)[-_STDERR_LINES:])
     if score.survivors:
         again = f"forum-conformance mutate {shlex.quote(score.path)} --seed {score.seed}"
         yield f"to make one again: {again} --kinds KIND --each NUMBER --keep DIR"

@@ -1,9 +1,12 @@
 """Shows mutants to a verifier, and counts those that it does not fall for."""
 
 import shutil
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 from typing import TypeAlias
 
 from forum_conformance.mutation.engine import CAUGHT, Mutant
@@ -15,6 +18,8 @@ class Said:
 
     verdict: str | None
     problem: str | None = None
+    stderr: str = ""
+    """The end of what it wrote there, if it did not answer."""
 
 
 Ask: TypeAlias = Callable[[Path, Path | None], Said]
@@ -50,21 +55,49 @@ class Outcome:
             return _told(self.said)
         return f"beside the original's checkpoint: {_told(self.beside)}"
 
+    @property
+    def last_words(self) -> str:
+        """What the verifier wrote to its standard error, if it did not answer."""
+        return self.said.stderr or (self.beside.stderr if self.beside else "")
+
 
 def _told(said: Said) -> str:
-    return f"called {said.verdict}" if said.verdict else f"no answer: {said.problem}"
+    return f"called {said.verdict}" if said.verdict else f"no verdict: {said.problem}"
 
 
-def outcomes(made: Iterable[Mutant], ask: Ask, checkpoint: Path | None, work_dir: Path) -> Iterator[Outcome]:
-    """Each mutant stands in the working directory while it is asked for, and no longer."""
-    for mutant in made:
+def outcomes(
+    made: Iterable[Mutant], ask: Ask, checkpoint: Path | None, work_dir: Path, *, jobs: int, stop: Event
+) -> Iterator[Outcome]:
+    """In the order of the mutants. Each stands in the working directory while it is asked for, and no longer.
+
+    If this ends early, `stop` is set, so that nobody waits for answers that are not wanted.
+    """
+
+    def outcome(mutant: Mutant) -> Outcome:
         run_dir = mutant.apply(work_dir / mutant.name)
         try:
             said = ask(run_dir, None)
             beside = ask(run_dir, checkpoint) if checkpoint and not mutant.in_reach else None
         finally:
             shutil.rmtree(run_dir)
-        yield Outcome(mutant, said, beside)
+        return Outcome(mutant, said, beside)
+
+    if jobs == 1:
+        yield from map(outcome, made)
+        return
+    with ThreadPoolExecutor(jobs) as pool:
+        waiting: deque[Future[Outcome]] = deque()
+        try:
+            for mutant in made:
+                waiting.append(pool.submit(outcome, mutant))
+                # Not all at once: each holds the files of a run directory.
+                if len(waiting) >= 2 * jobs:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        except BaseException:
+            stop.set()
+            raise
 
 
 @dataclass(slots=True)

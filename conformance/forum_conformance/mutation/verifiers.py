@@ -1,17 +1,20 @@
 """Who is asked about mutants: the judge, or a program that speaks the protocol."""
 
+import queue
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from forum_conformance.judge import ALL_LEVELS, Given, NoLedger, judge
 from forum_conformance.mutation.engine import CAUGHT, Mutant
 from forum_conformance.mutation.scoring import Ask, Said
-from forum_conformance.suite.asking import Asker
+from forum_conformance.suite.asking import Asker, Reply
 from forum_conformance.suite.request import ALWAYS, PROTOCOL
 
-__all__ = ["ALL_LEVELS", "by_program", "by_the_judge", "seen_at"]
+__all__ = ["ALL_LEVELS", "UNSUPPORTED", "by_program", "by_the_judge", "seen_at"]
+
+UNSUPPORTED = "it answers 'unsupported'"
 
 
 def by_the_judge(levels: frozenset[int]) -> Ask:
@@ -25,7 +28,12 @@ def by_the_judge(levels: frozenset[int]) -> Ask:
     return ask
 
 
-def by_program(asker: Asker, levels: frozenset[int]) -> Ask:
+def by_program(askers: Sequence[Asker], levels: frozenset[int]) -> Ask:
+    """Each of the askers is asked one thing at a time."""
+    idle: queue.SimpleQueue[Asker] = queue.SimpleQueue()
+    for each in askers:
+        idle.put(each)
+
     def ask(run_dir: Path, checkpoint: Path | None) -> Said:
         request: dict[str, Any] = {
             "protocol": PROTOCOL,
@@ -36,13 +44,21 @@ def by_program(asker: Asker, levels: frozenset[int]) -> Ask:
         }
         if checkpoint:
             request["checkpoint"] = str(checkpoint)
-        reply = asker.ask(request)
-        if reply.problem or reply.answer is None:
-            return Said(None, f"{reply.problem.place}: {reply.problem.came}" if reply.problem else "nothing came")
-        verdict = reply.answer["verdict"]
-        return Said(None, "unsupported") if verdict == "unsupported" else Said(verdict)
+        asker = idle.get()
+        try:
+            return _said(asker.ask(request))
+        finally:
+            idle.put(asker)
 
     return ask
+
+
+def _said(reply: Reply) -> Said:
+    if reply.problem or reply.answer is None:
+        told = f"{reply.problem.place}: {reply.problem.came}" if reply.problem else "nothing came"
+        return Said(None, told, reply.stderr)
+    verdict = reply.answer["verdict"]
+    return Said(None, UNSUPPORTED, reply.stderr) if verdict == "unsupported" else Said(verdict)
 
 
 def seen_at(made: Iterable[Mutant], levels: frozenset[int], work_dir: Path) -> Iterator[Mutant]:

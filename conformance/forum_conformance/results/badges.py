@@ -15,24 +15,32 @@ _PADDING = 10
 def badges_of(results: Sequence[Result], levels: frozenset[int] | None) -> dict[str, str]:
     """The files, by name. `levels` are those that `verify` was asked for; None for all."""
     files = {}
-    for tally in tallies(results, levels):
+    counted = list(tallies(results, levels))
+    spoilt = {tally.role for tally in counted if tally.is_of_other_levels and tally.counts[State.PASSED] < tally.total}
+    for tally in counted:
+        if tally.is_of_other_levels:
+            continue
         name = tally.role if tally.level is None else f"{tally.role}-level-{tally.level}"
-        label, (message, colour) = f"forum {tally.name}", _said(tally)
+        is_spoilt = tally.level is None and tally.role in spoilt
+        label, (message, colour) = f"forum {tally.name}", _said(tally, is_spoilt=is_spoilt)
         endpoint = {"schemaVersion": 1, "label": label, "message": message, "color": colour}
         files[f"{name}.json"] = json.dumps(endpoint) + "\n"
         files[f"{name}.svg"] = _svg(label, message, _COLOURS[colour])
     return files
 
 
-def _said(tally: Tally) -> tuple[str, str]:
-    """Only what passes whole is green: an expected failure is a failure that is known."""
+def _said(tally: Tally, *, is_spoilt: bool) -> tuple[str, str]:
+    """Only what passes whole is green: an expected failure is a failure that is known.
+
+    It is spoilt if vectors failed that were asked beside it, and are about other levels.
+    """
     passed = tally.counts[State.PASSED]
     if not tally.is_offered:
         return "not offered", "lightgrey"
-    if passed == tally.total:
+    if passed == tally.total and not is_spoilt:
         return f"{passed} of {tally.total}", "brightgreen"
     is_known = passed + tally.counts[State.EXPECTED_FAILURE] == tally.total
-    return f"{passed} of {tally.total}", "yellow" if is_known else "red"
+    return f"{passed} of {tally.total}", "yellow" if is_known and not is_spoilt else "red"
 
 
 def _svg(label: str, message: str, colour: str) -> str:

@@ -3,7 +3,7 @@
 import json
 import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from forum_conformance.results.summary import Tally, tallies
@@ -13,12 +13,24 @@ FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True)
+class Edition:
+    """What was asked with, and when: a third party that has the same gets the same results."""
+
+    version: str
+    manifest_sha256: str
+    """Of MANIFEST.json, which has the digest of every file of the vectors."""
+    at: str
+    """When the asking began, in UTC."""
+
+
+@dataclass(frozen=True, slots=True)
 class Occasion:
     """What was asked of whom, so that it can be asked again."""
 
     entrypoint: str
     options: tuple[str, ...]
     """The options that change what is asked, but for the choice of vectors."""
+    edition: Edition
     levels: frozenset[int] | None = None
     """The levels that `verify` was asked for; None for all."""
 
@@ -64,6 +76,7 @@ def suite_document(
     """`found` are the objections."""
     return {
         "format": FORMAT,
+        "suite": asdict(occasion.edition),
         "entrypoint": occasion.entrypoint,
         "passed": not found and not was_interrupted,
         "interrupted": was_interrupted,
@@ -75,4 +88,5 @@ def suite_document(
 
 def _tally_document(tally: Tally) -> dict[str, Any]:
     counts = {state.value: tally.counts[state] for state in State}
-    return {"role": tally.role, "level": tally.level, "offered": tally.is_offered, "counts": counts}
+    about = {"role": tally.role, "level": tally.level, "other_levels": tally.is_of_other_levels}
+    return {**about, "offered": tally.is_offered, "counts": counts}

@@ -8,8 +8,8 @@ from forum_conformance.results.page_parts import SCRIPT, STYLE
 from forum_conformance.results.printable import printable, printable_lines
 from forum_conformance.results.summary import Tally, tallies
 from forum_conformance.suite.case import page_of
-from forum_conformance.suite.difference import in_json
 from forum_conformance.suite.result import Result, State
+from forum_conformance.suite.showing import in_json
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
@@ -26,6 +26,9 @@ def _page(results: Sequence[Result], occasion: Occasion, found: Sequence[str], t
     yield f"<title>Conformance of {_text(occasion.entrypoint)}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>"
     yield f"<h1>Conformance of <code>{_text(occasion.entrypoint)}</code></h1>"
     yield f"<p>{_text(' '.join(_heading(results, found, total)))}</p>"
+    edition = occasion.edition
+    yield f"<p>Asked at {_text(edition.at)} by forum-conformance {_text(edition.version)}, with the vectors whose"
+    yield f"MANIFEST.json has the SHA-256 <code>{_text(edition.manifest_sha256)}</code>.</p>"
     yield from _table(list(tallies(results, occasion.levels)))
     yield from _filters(results)
     yield '<div id="results">'
@@ -37,14 +40,17 @@ def _page(results: Sequence[Result], occasion: Occasion, found: Sequence[str], t
 def _heading(results: Sequence[Result], found: Sequence[str], total: int) -> Iterator[str]:
     if len(results) < total:
         yield f"Interrupted: {len(results)} of {total} vectors were asked."
-    yield f"Not passed: {'; '.join(found)}." if found else "Passed."
+    if found:
+        yield f"Not passed: {'; '.join(found)}."
+    elif len(results) == total:
+        yield "Passed."
 
 
 def _table(counted: Sequence[Tally]) -> Iterator[str]:
     yield "<table>\n<thead><tr><th>Role</th>" + "".join(f"<th>{_text(state)}</th>" for state in State)
     yield "</tr></thead>\n<tbody>"
     for tally in counted:
-        indent = "" if tally.level is None else ' class="level"'
+        indent = ' class="level"' if tally.level or tally.is_of_other_levels else ""
         cells = "".join(f"<td>{tally.counts[state]}</td>" for state in State)
         yield f"<tr><th{indent}>{_text(tally.name)}</th>{cells}</tr>"
     yield "</tbody>\n</table>"
@@ -57,6 +63,7 @@ def _filters(results: Sequence[Result]) -> Iterator[str]:
         if count := sum(result.state is state for result in results):
             yield f'<button type="button" data-state="{state}" aria-pressed="false">{state} {count}</button>'
     yield "</p>"
+    yield '<p><input id="search" type="search" placeholder="part of an id or a title" aria-label="Search"></p>'
 
 
 def _details(result: Result, occasion: Occasion) -> Iterator[str]:
@@ -82,7 +89,7 @@ def _details(result: Result, occasion: Occasion) -> Iterator[str]:
 def _came(result: Result) -> str:
     reply = result.tried.reply
     if reply is None:
-        return "not asked: the role is not offered"
+        return "not asked" if result.tried.is_given_up else "not asked: the role is not offered"
     if reply.answer is not None:
         return in_json(dict(reply.answer))
     return f"no answer: {reply.problem.came}" if reply.problem else "no answer"

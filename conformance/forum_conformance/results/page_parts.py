@@ -13,6 +13,7 @@ table { border-collapse: collapse; margin: 1rem 0; }
 th, td { border-bottom: 1px solid var(--line); padding: 0.25rem 0.75rem; text-align: right; font-weight: normal; }
 th:first-child { text-align: left; }
 th.level { padding-left: 2rem; color: var(--faint); }
+input { font: inherit; padding: 0.2rem 0.8rem; width: 100%; max-width: 24rem; box-sizing: border-box; }
 button { font: inherit; padding: 0.2rem 0.8rem; border: 1px solid var(--line); border-radius: 1rem; background: none; }
 button[aria-pressed="true"] { border-color: currentColor; font-weight: bold; }
 details { border-bottom: 1px solid var(--line); padding: 0.4rem 0; }
@@ -31,14 +32,23 @@ dd { margin: 0; min-width: 0; }
 
 SCRIPT = """\
 const buttons = document.querySelectorAll("#filters button");
+const search = document.querySelector("#search");
+let state = "";
+const show = () => {
+  const text = search.value.toLowerCase();
+  for (const each of document.querySelectorAll("#results > details")) {
+    const isOfState = state === "" || each.dataset.state === state;
+    each.hidden = !isOfState || !each.querySelector("summary").textContent.toLowerCase().includes(text);
+  }
+};
 for (const button of buttons) {
   button.addEventListener("click", () => {
     for (const each of buttons) each.setAttribute("aria-pressed", String(each === button));
-    for (const each of document.querySelectorAll("#results > details")) {
-      each.hidden = button.dataset.state !== "" && each.dataset.state !== button.dataset.state;
-    }
+    state = button.dataset.state;
+    show();
   });
 }
+search.addEventListener("input", show);
 // Whoever opens the page wants to know what failed.
 document.querySelector('#filters [data-state="failed"]')?.click();
 """

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from forum_conformance.report import LEVELS
+from forum_conformance.results.printable import printable
 from forum_conformance.suite.case import ROLES
 from forum_conformance.suite.request import ALWAYS
 from forum_conformance.suite.result import Result, State
@@ -18,9 +19,13 @@ class Tally:
     counts: Counter[State]
     asked: tuple[int, ...] = ()
     """Of `verify`: the levels that were asked for, if not all were."""
+    is_of_other_levels: bool = False
+    """Of vectors that are about a level that was not asked for: they were asked, and say little of those that were."""
 
     @property
     def name(self) -> str:
+        if self.is_of_other_levels:
+            return f"{self.role} other levels"
         if self.level is not None:
             return f"{self.role} level {self.level} {LEVELS[self.level]}"
         return f"{self.role} levels {','.join(map(str, self.asked))}" if self.asked else self.role
@@ -43,22 +48,36 @@ def tallies(results: Sequence[Result], levels: frozenset[int] | None) -> Iterato
     """Of each role that has results, in the order of the protocol; the levels of it that were asked for follow it."""
     for role in ROLES:
         of_role = [result for result in results if result.case.role == role]
+        others = [result.state for result in of_role if is_of_other_levels(result, levels)]
+        of_role = [result for result in of_role if not is_of_other_levels(result, levels)]
         if of_role:
             asked = tuple(sorted(ALWAYS | levels)) if role == "verify" and levels is not None else ()
             yield Tally(role, None, Counter(result.state for result in of_role), asked)
         for level in LEVELS if levels is None else sorted(ALWAYS | levels):
             if of_level := [result.state for result in of_role if result.case.level == level]:
                 yield Tally(role, level, Counter(of_level))
+        if others:
+            yield Tally(role, None, Counter(others), is_of_other_levels=True)
+
+
+def is_of_other_levels(result: Result, levels: frozenset[int] | None) -> bool:
+    """Whether it is about a level that `verify` was not asked for."""
+    return levels is not None and result.case.level is not None and result.case.level not in ALWAYS | levels
 
 
 def objections(results: Sequence[Result], wanted: Collection[str]) -> list[str]:
     """Why the program does not pass, one sentence each; none if it does. `wanted` are the roles that were named."""
     found = []
     bad = Counter(result.state for result in results if result.state.is_bad)
-    if bad[State.FAILED]:
-        found.append(f"{_vectors(bad[State.FAILED])} failed")
+    given_up = [result for result in results if result.tried.is_given_up]
+    if failed := bad[State.FAILED] - sum(result.state is State.FAILED for result in given_up):
+        found.append(f"{_vectors(failed)} failed")
     if bad[State.UNSUPPORTED]:
-        found.append(f"{_vectors(bad[State.UNSUPPORTED])} unsupported in a role that is offered")
+        found.append(f"{_vectors(bad[State.UNSUPPORTED])} unsupported")
+    for why in sorted({result.tried.differences[0].came for result in given_up}):
+        counts = Counter(result.case.role for result in given_up if result.tried.differences[0].came == why)
+        told = ", ".join(f"{counts[role]} of {role}" for role in ROLES if counts[role])
+        found.append(f"not asked are {told}: {printable(why)}")
     if bad[State.UNEXPECTED_PASS]:
         found.append(f"{_vectors(bad[State.UNEXPECTED_PASS])} passed, and should have failed: take them off the list")
     missing = [tally.role for tally in tallies(results, None) if tally.level is None and not tally.is_offered]

@@ -4,21 +4,37 @@ from collections.abc import Iterator, Sequence
 
 from forum_conformance.results.document import Occasion
 from forum_conformance.results.printable import printable, printable_lines
-from forum_conformance.results.summary import Tally, tallies
+from forum_conformance.results.summary import Tally, is_of_other_levels, tallies
 from forum_conformance.suite.case import page_of
-from forum_conformance.suite.difference import in_json
 from forum_conformance.suite.result import Result, State
+from forum_conformance.suite.showing import in_json
 
 _STDERR_LINES = 20
 _ABOUT = 12
+_IN_FULL = 20
+_TOLD = 220
 
 
 def text_of(results: Sequence[Result], occasion: Occasion, found: Sequence[str], *, total: int) -> str:
     """`found` are the objections; `total` is how many vectors there were to ask, had nobody interrupted."""
-    lines = [line for result in results if result.state.is_bad for line in (*failure_lines(result, occasion), "")]
+    lines = list(_failures(results, occasion))
     lines += list(_table(list(tallies(results, occasion.levels))))
-    lines.append(_conclusion(results, found, total))
+    lines.append(_conclusion(results, occasion, found, total))
     return "".join(f"{line}\n" for line in lines)
+
+
+def _failures(results: Sequence[Result], occasion: Occasion) -> Iterator[str]:
+    """Some in full, more with a line each: nobody reads thousands on a screen."""
+    bad = [result for result in results if result.state.is_bad and not result.tried.is_given_up]
+    for result in bad[:_IN_FULL]:
+        yield from (*failure_lines(result, occasion), "")
+    for result in bad[_IN_FULL:_TOLD]:
+        first = result.tried.differences[:1]
+        yield f"{result.state} {result.case.id}" + (f": {printable(first[0].place)}" if first else "")
+    if more := len(bad[_TOLD:]):
+        yield f"and {more} more; --jsonl FILE and --html FILE write all of them in full"
+    if len(bad) > _IN_FULL:
+        yield ""
 
 
 def failure_lines(result: Result, occasion: Occasion) -> Iterator[str]:
@@ -48,7 +64,8 @@ def _about(name: str, text: str) -> str:
 def _table(counted: Sequence[Tally]) -> Iterator[str]:
     yield f"{'':<20}  passed  failed  unsupported  expected failures"
     for tally in counted:
-        name = f"  {tally.name.removeprefix('verify ')}" if tally.level else tally.name
+        is_part = tally.level or tally.is_of_other_levels
+        name = f"  {tally.name.removeprefix('verify ')}" if is_part else tally.name
         if not tally.is_offered:
             yield f"{name:<20}  not offered"
             continue
@@ -56,13 +73,15 @@ def _table(counted: Sequence[Tally]) -> Iterator[str]:
         yield f"{name:<20}  {tally.counts[State.PASSED]:>6}  {tally.failed:>6}  {counts[0]:>11}  {counts[1]:>17}"
 
 
-def _conclusion(results: Sequence[Result], found: Sequence[str], total: int) -> str:
+def _conclusion(results: Sequence[Result], occasion: Occasion, found: Sequence[str], total: int) -> str:
     if len(results) < total:
         return f"interrupted: {len(results)} of {total} vectors were asked"
     if found:
         return "not passed: " + "; ".join(found)
-    passed = sum(result.state is State.PASSED for result in results)
-    return f"passed: {passed} of {len(results)} vectors" + _aside(results)
+    own = [result for result in results if not is_of_other_levels(result, occasion.levels)]
+    passed = sum(result.state is State.PASSED for result in own)
+    others = f", and {len(results) - len(own)} of other levels" if len(own) < len(results) else ""
+    return f"passed: {passed} of {len(own)} vectors{_aside(own)}{others}"
 
 
 def _aside(results: Sequence[Result]) -> str:

@@ -1,16 +1,17 @@
 """Reads what a program wrote on its standard output."""
 
-import json
 from functools import cache
 from typing import Any
 
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, ValidationError
 
-from forum_conformance.canonical import refuse_constant
-from forum_conformance.schemas import departure, schema
-from forum_conformance.suite.difference import Difference, in_json
+from forum_conformance.schemas import schema
+from forum_conformance.suite.difference import Difference
+from forum_conformance.suite.showing import cut_json, in_json, shown, why_not_json
+from forum_conformance.suite.strict_json import read_json
 
-_SHOWN = 200
+_REQUIRED = ("protocol", "verdict")
+_TYPES = {"string": "a string", "integer": "an integer", "null": "null", "object": "an object", "array": "a list"}
 
 
 class BadAnswer(Exception):
@@ -24,11 +25,11 @@ class BadAnswer(Exception):
 def read_answer(data: bytes, *, id_: str, repeats_id: bool) -> dict[str, Any]:
     """The one JSON object, if it fits its schema and belongs to the request."""
     answer = _read(data)
-    if problem := departure(_validator(), answer):
-        raise BadAnswer("answer", "fits conformance-answer.schema.json", f"{problem}")
+    if error := next(_validator().iter_errors(answer), None):
+        raise BadAnswer("answer", *_departure(error))
     told = answer.get("id")
     if told != id_ and (told is not None or repeats_id):
-        raise BadAnswer("id", in_json(id_), in_json(told))
+        raise BadAnswer("id", in_json(id_), cut_json(told))
     return answer
 
 
@@ -36,21 +37,45 @@ def _read(data: bytes) -> dict[str, Any]:
     expected = "one JSON object in UTF-8"
     if not data.strip():
         raise BadAnswer("standard output", expected, "nothing")
-    shown = data[:_SHOWN].decode("utf-8", "backslashreplace") + ("..." if len(data) > _SHOWN else "")
     try:
-        read = json.loads(data.decode("utf-8"), object_pairs_hook=_each_once, parse_constant=refuse_constant)
-    except (ValueError, RecursionError) as error:
-        raise BadAnswer("standard output", expected, f"{shown} ({error})") from error
+        read = read_json(data)
+    except ValueError as error:
+        raise BadAnswer("standard output", expected, f"{shown(data)} ({why_not_json(error)})") from error
     if not isinstance(read, dict):
-        raise BadAnswer("standard output", expected, shown)
+        raise BadAnswer("standard output", expected, shown(data))
     return read
 
 
-def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    read = dict(pairs)
-    if len(read) < len(pairs):
-        raise ValueError("a key is given twice")
-    return read
+def _departure(error: ValidationError) -> tuple[str, str]:
+    """What the schema asks for, and what came in its place."""
+    if error.validator == "required":
+        answer: Any = error.instance
+        missing = next(name for name in _REQUIRED if name not in answer)
+        return f"a member '{missing}'", f"none: {cut_json(answer)}"
+    name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path).lstrip(".")
+    if "propertyNames" in error.absolute_schema_path:
+        name = f"a key of {name}"
+    return f"{name}: {_asked_for(error)}", f"{name}: {cut_json(error.instance)}"
+
+
+def _asked_for(error: ValidationError) -> str:
+    asked: Any = error.validator_value
+    match error.validator:
+        case "const":
+            return in_json(asked)
+        case "enum":
+            return "one of " + ", ".join(map(in_json, asked))
+        case "type":
+            return " or ".join(_TYPES.get(name, name) for name in ([asked] if isinstance(asked, str) else asked))
+        case "pattern":
+            return f"a text like {asked}"
+        case "uniqueItems":
+            return "each item once"
+        case "minimum" | "maximum":
+            return f"a number of at {'least' if error.validator == 'minimum' else 'most'} {asked}"
+        case "maxLength":
+            return f"at most {asked} characters"
+    return f"as conformance-answer.schema.json says ({error.validator})"
 
 
 @cache

@@ -6,14 +6,15 @@ import signal
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
 from typing import Any, Protocol
 
 from forum_conformance.suite.answer import BadAnswer, read_answer
 from forum_conformance.suite.difference import Difference
-from forum_conformance.suite.process import MAX_ANSWER, Ending, Process
+from forum_conformance.suite.process import MAX_ANSWER, Ending, Process, ServeNotOffered
+from forum_conformance.suite.showing import shown
 
 NOT_OFFERED = 33
 
@@ -34,10 +35,12 @@ class Reply:
     """Negative for a signal; None for a program that was killed by the suite, or that goes on."""
     duration_ms: int
     stderr: str
+    is_served: bool = False
+    """Whether the process was to go on: then its exit status says nothing of a role."""
 
     @property
     def is_not_offered(self) -> bool:
-        return self.exit_status == NOT_OFFERED and self.answer is None
+        return self.exit_status == NOT_OFFERED and self.answer is None and not self.is_served
 
     @property
     def is_unsupported(self) -> bool:
@@ -53,13 +56,15 @@ class Program:
     stop: Event
     scratch: Path
     """Where working directories are made."""
+    has_served: Event = field(default_factory=Event)
+    """Whether one of its processes has answered in the long-lived mode."""
 
 
 class Asker(Protocol):
     def ask(self, request: Mapping[str, Any]) -> Reply: ...
 
-    def close(self) -> bool:
-        """Whether the program, if it goes on between requests, ends when its standard input is closed."""
+    def close(self) -> str | None:
+        """What is wrong with how the program, if it goes on between requests, ends when its input is closed."""
         ...
 
 
@@ -90,8 +95,8 @@ class OneShot:
             return Reply(None, error.difference, status, took, process.stderr)
         return Reply(answer, None, status, took, process.stderr)
 
-    def close(self) -> bool:
-        return True
+    def close(self) -> str | None:
+        return None
 
 
 class Served:
@@ -108,24 +113,27 @@ class Served:
         is_kept, status = False, None
         try:
             ending = process.exchange(_line(request), timeout_s=self._program.timeout_s, one_line=True)
-            _refuse_ending(ending, self._program.timeout_s)
+            _refuse_ending(ending, self._program.timeout_s, hint="; did it flush its output?")
             if ending is Ending.ENDED:
                 status = process.end()
+                if status == NOT_OFFERED and not self._program.has_served.is_set():
+                    raise ServeNotOffered
                 raise BadAnswer("process", "answers, and goes on", f"ended without an answer, {told_status(status)}")
             answer = self._answer(process, request)
             is_kept = True
+            self._program.has_served.set()
         except BadAnswer as error:
-            return Reply(None, error.difference, status, _ms_since(began), self._last_words())
+            return Reply(None, error.difference, status, _ms_since(began), self._last_words(), is_served=True)
         finally:
             if not is_kept:
                 self._drop()
-        return Reply(answer, None, None, _ms_since(began), process.stderr)
+        return Reply(answer, None, None, _ms_since(began), process.stderr, is_served=True)
 
     def _answer(self, process: Process, request: Mapping[str, Any]) -> dict[str, Any]:
         line, _, rest = process.stdout.partition(b"\n")
         process.stdout = b""
         if rest:
-            raise BadAnswer("standard output", "one line", f"more: {rest[:200].decode('utf-8', 'backslashreplace')}")
+            raise BadAnswer("standard output", "one line", f"more: {shown(rest)}")
         return read_answer(line, id_=request["id"], repeats_id=True)
 
     def _last_words(self) -> str:
@@ -146,12 +154,21 @@ class Served:
             shutil.rmtree(self._folder, ignore_errors=True)
         self._process = self._folder = None
 
-    def close(self) -> bool:
-        ended = True
+    def close(self) -> str | None:
+        problem = None
         if self._process and not self._program.stop.is_set():
-            ended = self._process.close_input(timeout_s=_GOODBYE_S)
+            problem = _bad_end(self._process)
         self._drop()
-        return ended
+        return problem
+
+
+def _bad_end(process: Process) -> str | None:
+    status = process.close_input(timeout_s=_GOODBYE_S)
+    if status is None:
+        return "it did not end when its standard input was closed, and was killed"
+    if status != 0:
+        return f"when its standard input was closed: {told_status(status)}"
+    return f"after its last answer it wrote {shown(process.stdout.strip())}" if process.stdout else None
 
 
 def _line(request: Mapping[str, Any]) -> bytes:
@@ -162,11 +179,11 @@ def _ms_since(began: float) -> int:
     return round((time.monotonic() - began) * 1000)
 
 
-def _refuse_ending(ending: Ending, timeout_s: float) -> None:
+def _refuse_ending(ending: Ending, timeout_s: float, *, hint: str = "") -> None:
     if ending is Ending.STOPPED:
         raise Stopped
     if ending is Ending.TIMEOUT:
-        raise BadAnswer("time", f"an answer within {timeout_s:g} s", "none; the program was killed")
+        raise BadAnswer("time", f"an answer within {timeout_s:g} s", f"none; the program was killed{hint}")
     if ending is Ending.TOO_MUCH:
         raise BadAnswer("standard output", f"at most {MAX_ANSWER} bytes", "more; the program was killed")
 

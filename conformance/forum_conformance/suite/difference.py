@@ -1,6 +1,5 @@
 """Where what came is not what must come, in words for people."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -8,10 +7,13 @@ from itertools import zip_longest
 from typing import Any
 
 from forum_conformance.suite.expectation import LEVELS
+from forum_conformance.suite.showing import in_json, text_of
 
 _LONGEST_LINE = 2000
 _LONGEST_FILE = 200
 _AROUND = 100
+_HEX_BEFORE = 4
+_HEX_AFTER = 8
 _LINE = re.compile(rb"[^\n]*\n|[^\n]+")
 
 
@@ -45,8 +47,10 @@ def byte_difference(place: str, expected: bytes, came: bytes) -> Difference | No
     """The first byte where two files differ, with what stands around it."""
     if expected == came:
         return None
+    at = _first(expected, came)
     shown = _around(expected, came, _LONGEST_FILE)
-    return Difference(f"{place}, byte {_first(expected, came)}", shown.expected, shown.came)
+    # Two texts may look the same, and one be no text at all: the bytes leave no doubt.
+    return Difference(f"{place}, byte {at}", shown.expected + _hex(expected, at), shown.came + _hex(came, at))
 
 
 def line_difference(place: str, expected: bytes, came: bytes) -> Difference | None:
@@ -85,11 +89,17 @@ def _first(expected: bytes, came: bytes) -> int:
 
 
 def _text(data: bytes) -> str:
-    return data.decode("utf-8", "backslashreplace") if data else "nothing"
+    return text_of(data) if data else "nothing"
+
+
+def _hex(data: bytes, at: int) -> str:
+    begin = max(0, at - _HEX_BEFORE)
+    part = data[begin : at + _HEX_AFTER]
+    return f" (from byte {begin} in hex: {part.hex(' ')})" if part else ""
 
 
 def value_difference(place: str, expected: Any, came: Any) -> Difference | None:
-    """The first place where two JSON values differ, as a JSON Pointer."""
+    """The first place where two JSON values differ, as a JSON Pointer. An integer is one that is written as one."""
     if isinstance(expected, dict) and isinstance(came, dict):
         for key in sorted(expected.keys() | came.keys()):
             if key not in came or key not in expected:
@@ -101,10 +111,6 @@ def value_difference(place: str, expected: Any, came: Any) -> Difference | None:
     if isinstance(expected, list) and isinstance(came, list) and len(expected) == len(came):
         pairs = enumerate(zip(expected, came, strict=True))
         return next((found for n, (a, b) in pairs if (found := value_difference(f"{place}/{n}", a, b))), None)
-    # Python takes true for 1.
-    is_same = expected == came and isinstance(expected, bool) == isinstance(came, bool)
+    # Python takes true and 1.0 for 1.
+    is_same = expected == came and type(expected) is type(came)
     return None if is_same else Difference(place, in_json(expected), in_json(came))
-
-
-def in_json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)

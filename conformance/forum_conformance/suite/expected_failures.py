@@ -11,9 +11,13 @@ class BadExpectation(Exception):
 
 
 def read_expected_failures(text: str, *, name: str, known: Container[str]) -> dict[str, str]:
-    """The reasons by id. `name` is the file's, `known` the ids that there are."""
+    """The reasons by id. `name` is the file's, `known` the ids that there are.
+
+    A vector that exists and is not asked may stand here: one file serves every `--role` and `--filter`, and a line
+    about a vector that is left out has no effect. A byte order mark, as some editors write it, is no part of an id.
+    """
     reasons: dict[str, str] = {}
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), start=1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         id_, _, reason = (part.strip() for part in line.partition(":"))

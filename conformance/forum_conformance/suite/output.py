@@ -1,6 +1,5 @@
 """What a program wrote to `output`, compared with what must stand there."""
 
-import json
 import stat
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,6 +7,8 @@ from typing import TypeAlias, TypeVar
 
 from forum_conformance.suite.case import Case
 from forum_conformance.suite.difference import Difference, byte_difference, line_difference, value_difference
+from forum_conformance.suite.showing import shown, why_not_json
+from forum_conformance.suite.strict_json import read_json
 
 Written: TypeAlias = bytes | Mapping[str, bytes] | None
 """The bytes of a file, the files of a folder by their paths, or nothing."""
@@ -18,24 +19,37 @@ _MAX_BYTES = 64 * 1024 * 1024
 
 
 class NotAFile(Exception):
-    """What stands there is neither a file nor a folder of files."""
+    """What stands there is neither a file nor a folder of files, or cannot be looked at."""
 
-    def __init__(self, place: str) -> None:
+    def __init__(self, place: str, error: OSError | None = None) -> None:
         self.place = place
-        super().__init__(f"'{place}' is neither a file nor a folder")
+        self.came = f"cannot be read: {error.strerror or error}" if error else "something else"
+        told = self.came if error else "is neither a file nor a folder"
+        super().__init__(f"'{place}' {told}")
 
 
 def read_written(path: Path) -> Written:
     """Only plain files are opened: a pipe that a program left there would never end."""
     try:
-        mode = path.lstat().st_mode
+        if not stat.S_ISDIR(path.lstat().st_mode):
+            return _read_file(path, path.name, _MAX_BYTES)
+        files = (found for found in sorted(path.rglob("*")) if not stat.S_ISDIR(found.lstat().st_mode))
+        names = {found.relative_to(path).as_posix(): found for found in files}
+        return _read_files(compared_parts(names))
     except FileNotFoundError:
         return None
-    if not stat.S_ISDIR(mode):
-        return _read_file(path, path.name)
-    files = (found for found in sorted(path.rglob("*")) if not stat.S_ISDIR(found.lstat().st_mode))
-    names = {found.relative_to(path).as_posix(): found for found in files}
-    return {name: _read_file(found, name) for name, found in compared_parts(names).items()}
+    except OSError as error:
+        raise NotAFile(path.name, error) from error
+
+
+def _read_files(files: Mapping[str, Path]) -> dict[str, bytes]:
+    """No vector expects as much as the limit; so what is cut off at it differs from what must stand there."""
+    read: dict[str, bytes] = {}
+    left = _MAX_BYTES
+    for name, path in files.items():
+        read[name] = _read_file(path, name, left)
+        left -= len(read[name])
+    return read
 
 
 def compared_parts(files: Mapping[str, _T]) -> dict[str, _T]:
@@ -43,11 +57,14 @@ def compared_parts(files: Mapping[str, _T]) -> dict[str, _T]:
     return {name: file for name, file in files.items() if name in _PARTS_OF_A_RUN or name.startswith("outputs/")}
 
 
-def _read_file(path: Path, name: str) -> bytes:
-    if not stat.S_ISREG(path.lstat().st_mode):
-        raise NotAFile(name)
-    with path.open("rb") as stream:
-        return stream.read(_MAX_BYTES)
+def _read_file(path: Path, name: str, limit: int) -> bytes:
+    try:
+        if not stat.S_ISREG(path.lstat().st_mode):
+            raise NotAFile(name)
+        with path.open("rb") as stream:
+            return stream.read(limit)
+    except PermissionError as error:
+        raise NotAFile(name, error) from error
 
 
 def output_differences(case: Case, expected: Written, came: Written) -> list[Difference]:
@@ -71,9 +88,10 @@ def _is_proof(case: Case) -> bool:
 
 def _proof_difference(expected: bytes, came: bytes) -> Difference | None:
     try:
-        return value_difference("output, at ", json.loads(expected), json.loads(came.decode("utf-8")))
-    except (ValueError, RecursionError) as error:
-        return Difference("output", "a JSON document", f"{came[:200].decode('utf-8', 'backslashreplace')} ({error})")
+        read = read_json(came)
+    except ValueError as error:
+        return Difference("output", "a JSON document", f"{shown(came)} ({why_not_json(error)})")
+    return value_difference("output, at ", read_json(expected), read)
 
 
 def _run_differences(expected: Mapping[str, bytes], came: Mapping[str, bytes]) -> list[Difference]:

@@ -28,6 +28,13 @@ class CannotStart(Exception):
         super().__init__(f"cannot start '{program}': {error.strerror or error}")
 
 
+class ServeNotOffered(CannotStart):
+    """The program has no long-lived mode, and says so."""
+
+    def __init__(self) -> None:
+        Exception.__init__(self, "the program does not offer 'serve' (exit status 33); leave --serve out")
+
+
 class Ending(Enum):
     """Why an exchange was over."""
 
@@ -51,6 +58,9 @@ class Process:
                 start_new_session=True,
             )
         except OSError as error:
+            # Not the program's fault as a program: somebody took its working directory away.
+            if not folder.is_dir():
+                raise
             raise CannotStart(words[0], error) from error
         self._stop = stop
         self._selector = selectors.DefaultSelector()
@@ -94,6 +104,9 @@ class Process:
             with suppress(subprocess.TimeoutExpired):
                 self._popen.wait(wait_s)
             return self._popen.returncode is not None
+        # Before the look, not after it: what an ended program wrote is in its pipes, and one that ends between the two
+        # may have written after the look.
+        has_ended = self._popen.poll() is not None
         events = self._selector.select(wait_s)
         for key, _ in events:
             if key.data == "stdin":
@@ -101,7 +114,7 @@ class Process:
             else:
                 self._read(key.data)
         # Others that it started may hold its pipes open for ever.
-        return not events and self._popen.poll() is not None
+        return not events and has_ended
 
     def _send(self) -> None:
         pipe = self._pipe("stdin")
@@ -150,13 +163,15 @@ class Process:
                 self._pipe(name).close()
         return status
 
-    def close_input(self, *, timeout_s: float) -> bool:
-        """Whether it then ended by itself."""
+    def close_input(self, *, timeout_s: float) -> int | None:
+        """How it then ended; None if it did not."""
         with suppress(OSError):
             self._pipe("stdin").close()
         with suppress(subprocess.TimeoutExpired):
             self._popen.wait(timeout_s)
-        return self._popen.returncode is not None
+        while "stdout" in self._open and self._read("stdout"):
+            pass
+        return self._popen.returncode
 
     @property
     def stderr(self) -> str:

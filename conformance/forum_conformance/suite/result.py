@@ -1,5 +1,6 @@
 """What came of a vector."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -33,8 +34,12 @@ class Tried:
     """The request's own members."""
     expected: Mapping[str, Any]
     reply: Reply | None
-    """None if it was not asked, because its role is not offered."""
+    """None if it was not asked: its role is not offered or, where there is a difference, was given up."""
     differences: tuple[Difference, ...]
+
+    @property
+    def is_given_up(self) -> bool:
+        return self.reply is None and bool(self.differences)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +54,18 @@ class Result:
         return self.tried.case
 
 
-def roles_not_offered(tried: Iterable[Tried]) -> set[str]:
-    """A role is offered if one of its requests was met with anything but a refusal of the role."""
+def roles_not_offered(tried: Iterable[Tried], whole: Mapping[str, int] | None = None) -> set[str]:
+    """The roles of which every request that was asked was met with a refusal of the role.
+
+    An `unsupported` refuses a role only if all of its vectors get it: `whole` says how many there are of each role,
+    where not all of them may have been asked.
+    """
     asked = [each for each in tried if each.reply is not None]
-    return {each.case.role for each in asked} - {each.case.role for each in asked if not _refuses_role(each)}
+    counts = Counter(each.case.role for each in asked)
+    refusals = Counter(each.case.role for each in asked if _refuses_role(each))
+    by_status = {each.case.role for each in asked if each.reply is not None and each.reply.is_not_offered}
+    all_refused = {role for role, count in counts.items() if refusals[role] == count}
+    return {role for role in all_refused if role in by_status or whole is None or counts[role] == whole[role]}
 
 
 def _refuses_role(tried: Tried) -> bool:
@@ -61,10 +74,10 @@ def _refuses_role(tried: Tried) -> bool:
     return reply is not None and (reply.is_not_offered or (reply.is_unsupported and reply.exit_status is None))
 
 
-def settle(tried: Iterable[Tried], reasons: Mapping[str, str]) -> list[Result]:
+def settle(tried: Iterable[Tried], reasons: Mapping[str, str], whole: Mapping[str, int] | None = None) -> list[Result]:
     """The results, ordered by id. `reasons` tells, by id, why a vector is expected to fail."""
     tried = sorted(tried, key=lambda each: each.case.id)
-    missing = roles_not_offered(tried)
+    missing = roles_not_offered(tried, whole)
     return [_result(each, reasons.get(each.case.id), is_offered=each.case.role not in missing) for each in tried]
 
 
@@ -81,3 +94,8 @@ def _result(tried: Tried, reason: str | None, *, is_offered: bool) -> Result:
 
 def refused_late(reply: Reply) -> Difference:
     return Difference("exit status", "0: the role is offered, other vectors were answered", str(reply.exit_status))
+
+
+def given_up(problem: Difference, count: int) -> Difference:
+    told = f"the first {count} vectors of the role all failed in the same way: {problem.place}: {problem.came}"
+    return Difference("not asked", "an answer", told)

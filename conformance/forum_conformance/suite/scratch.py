@@ -2,6 +2,7 @@
 
 import hashlib
 import shutil
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,39 +15,70 @@ from forum_conformance.suite.vectors import CASE, Vectors
 
 
 @dataclass(frozen=True, slots=True)
+class Laid:
+    """A file as the program found it."""
+
+    size: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
     folder: Path
     """The copy of the vector's files."""
     output: Path
-    files: Mapping[str, str]
-    """The SHA-256 of each file in the folder."""
+    files: Mapping[str, Laid]
+    """Those in the folder, by their paths in it."""
 
     def changed(self) -> list[str]:
-        """The files that are not what they were."""
-        there = {path.relative_to(self.folder).as_posix(): path for path in self.folder.rglob("*") if _is_file(path)}
+        """The files that are not what they were: all of them, where the folder itself cannot be looked at."""
+        # A link in its place leads to a tree of any size, and is not followed.
+        if not _is_folder(self.folder.parent) or not _is_folder(self.folder):
+            return sorted(self.files)
+        try:
+            paths = [path for path in self.folder.rglob("*") if not _is_folder(path)]
+        except OSError:
+            return sorted(self.files)
+        there = {path.relative_to(self.folder).as_posix(): path for path in paths}
         names = sorted(there.keys() | self.files.keys())
         return [name for name in names if not _is_same(there.get(name), self.files.get(name))]
 
 
-def _is_file(path: Path) -> bool:
-    return path.is_symlink() or not path.is_dir()
-
-
-def _is_same(path: Path | None, digest: str | None) -> bool:
-    if path is None or path.is_symlink() or not path.is_file():
+def _is_folder(path: Path) -> bool:
+    try:
+        return stat.S_ISDIR(path.lstat().st_mode)
+    except OSError:
         return False
-    return hashlib.sha256(path.read_bytes()).hexdigest() == digest
+
+
+def _is_same(path: Path | None, laid: Laid | None) -> bool:
+    """A file that cannot be read is not as it was."""
+    if path is None or laid is None:
+        return False
+    try:
+        found = path.lstat()
+        # The size first: a program can make a file larger than any memory, and as sparse as it likes.
+        if not stat.S_ISREG(found.st_mode) or found.st_size != laid.size:
+            return False
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest() == laid.digest
+    except OSError:
+        return False
 
 
 @contextmanager
 def place_for(case: Case, vectors: Vectors, scratch: Path) -> Iterator[Place]:
     """The vector's files, and what its request starts from at `output`; all of it is removed in the end."""
+    # An earlier program may have removed it; that is no reason why this one should not be asked.
+    scratch.mkdir(mode=0o700, exist_ok=True)
     top = Path(mkdtemp(dir=scratch))
     try:
-        place = Place(top / "vector", top / "result", {name: case.files[name] for name in _shown(case)})
+        shown = {name: vectors.read(case, name) for name in _shown(case)}
+        laid = {name: Laid(len(data), case.files[name]) for name, data in shown.items()}
+        place = Place(top / "vector", top / "result", laid)
         place.folder.mkdir()
-        for name in place.files:
-            _write(place.folder / name, vectors.read(case, name))
+        for name, data in shown.items():
+            _write(place.folder / name, data)
         if case.before is not None:
             for name, data in _files_below(case, vectors, case.before).items():
                 _write(place.output / name, data)

@@ -71,7 +71,10 @@ def _own_vectors(folder: Path) -> Vectors:
 
 
 def _ask(words: tuple[str, ...], timeout_s: float, case: Case, vectors: Vectors) -> Tried:
-    settings = Settings(words, timeout_s, jobs=1, is_served=False, levels=None)
+    return _ask_with(Settings(words, timeout_s, jobs=1, is_served=False, levels=None), case, vectors)
+
+
+def _ask_with(settings: Settings, case: Case, vectors: Vectors) -> Tried:
     asked = ask_all([case], vectors, settings, lambda _: None)
     if asked.was_interrupted:
         raise KeyboardInterrupt
@@ -87,8 +90,6 @@ def first_questions(vectors: Vectors) -> dict[str, Case]:
     return found
 
 
-def ask_first_questions(
-    words: tuple[str, ...], timeout_s: float, questions: Iterable[Case], vectors: Vectors
-) -> Iterator[Tried]:
+def ask_first_questions(settings: Settings, questions: Iterable[Case], vectors: Vectors) -> Iterator[Tried]:
     for case in questions:
-        yield _ask(words, timeout_s, case, vectors)
+        yield _ask_with(settings, case, vectors)

@@ -2,19 +2,25 @@
 
 import queue
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TypeAlias
 
 from forum_conformance.suite.asking import Asker, OneShot, Program, Served, Stopped
 from forum_conformance.suite.case import Case
-from forum_conformance.suite.result import Tried, refused_late
+from forum_conformance.suite.difference import Difference
+from forum_conformance.suite.result import Tried, given_up, refused_late
 from forum_conformance.suite.trial import Trial
 from forum_conformance.suite.vectors import Vectors
+
+_Keep: TypeAlias = Callable[[Tried], None]
+_Waiting: TypeAlias = dict[str, list[Case]]
+"""The vectors that are not asked yet, by role."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +31,10 @@ class Settings:
     jobs: int
     is_served: bool
     levels: frozenset[int] | None
+    gives_up_after: int | None = None
+    """A role is asked no further if so many vectors, its first, get no answer, and all for the same reason."""
+    forgiven: Collection[str] = ()
+    """The ids that are expected to fail: nothing is given up for their sake."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +43,8 @@ class Asked:
 
     tried: tuple[Tried, ...]
     was_interrupted: bool
-    lingering: int = 0
-    """How many processes did not end when their standard input was closed."""
+    bad_ends: tuple[str, ...] = ()
+    """What is wrong with how processes ended that answered all that they were asked, each once."""
 
 
 def ask_all(cases: Sequence[Case], vectors: Vectors, settings: Settings, on_tried: Callable[[Tried], None]) -> Asked:
@@ -66,14 +76,15 @@ class _Session:
 
         try:
             with self._pool() as pool:
-                if self._settings.is_served:
-                    self._ask(pool, cases, keep)
-                else:
-                    self._ask_by_role(pool, cases, keep)
-                lingering = sum(pool.map(lambda asker: not asker.close(), self._all))
+                waiting = _by_role(cases)
+                if not self._settings.is_served:
+                    waiting = self._ask_first_of_each(pool, waiting, keep)
+                self._probe(pool, waiting, tried, keep)
+                self._ask(pool, _all_of(waiting), lambda each: keep(_with_late_refusal(each)))
+                bad_ends = {problem for problem in pool.map(lambda asker: asker.close(), self._all) if problem}
         except KeyboardInterrupt:
             return Asked(tuple(tried), was_interrupted=True)
-        return Asked(tuple(tried), was_interrupted=False, lingering=lingering)
+        return Asked(tuple(tried), was_interrupted=False, bad_ends=tuple(sorted(bad_ends)))
 
     @contextmanager
     def _pool(self) -> Iterator[ThreadPoolExecutor]:
@@ -87,17 +98,13 @@ class _Session:
             for asker in self._all:
                 asker.close()
 
-    def _ask(self, pool: ThreadPoolExecutor, cases: Iterable[Case], keep: Callable[[Tried], None]) -> None:
+    def _ask(self, pool: ThreadPoolExecutor, cases: Iterable[Case], keep: _Keep) -> None:
         futures = [pool.submit(self._ask_one, case) for case in cases]
         for future in as_completed(futures):
             keep(future.result())
 
-    def _ask_by_role(self, pool: ThreadPoolExecutor, cases: Sequence[Case], keep: Callable[[Tried], None]) -> None:
+    def _ask_first_of_each(self, pool: ThreadPoolExecutor, waiting: _Waiting, keep: _Keep) -> _Waiting:
         """The first vector of a role tells whether it is offered, so that it does not depend on who is quicker."""
-        by_role = groupby(sorted(cases, key=lambda case: (case.role, case.id)), key=lambda case: case.role)
-        first, rest = {}, {}
-        for role, of_role in by_role:
-            first[role], *rest[role] = of_role
         offered: set[str] = set()
 
         def keep_first(tried: Tried) -> None:
@@ -105,12 +112,36 @@ class _Session:
                 offered.add(tried.case.role)
             keep(tried)
 
-        self._ask(pool, first.values(), keep_first)
-        for role in sorted(first.keys() - offered):
-            for case in rest[role]:
+        self._ask(pool, [of_role[0] for of_role in waiting.values()], keep_first)
+        for role in waiting.keys() - offered:
+            for case in waiting[role][1:]:
                 keep(self._trial.unasked(case))
-        wanted = [case for role in sorted(offered) for case in rest[role]]
-        self._ask(pool, wanted, lambda tried: keep(_with_late_refusal(tried)))
+        return {role: of_role[1:] for role, of_role in waiting.items() if role in offered}
+
+    def _probe(self, pool: ThreadPoolExecutor, waiting: _Waiting, tried: Sequence[Tried], keep: _Keep) -> None:
+        """Ask the first few of each role, and take out of those that wait the roles that are given up."""
+        enough = self._settings.gives_up_after
+        if enough is None:
+            return
+        probes = {}
+        for role, of_role in waiting.items():
+            count = enough - sum(each.case.role == role for each in tried)
+            probes[role], waiting[role] = of_role[:count], of_role[count:]
+        self._ask(pool, _all_of(probes), lambda each: keep(_with_late_refusal(each)))
+        for role, of_role in waiting.items():
+            asked = [each for each in tried if each.case.role == role]
+            if of_role and len(asked) >= enough and (problem := self._shared_problem(asked)):
+                for case in of_role:
+                    keep(replace(self._trial.unasked(case), differences=(given_up(problem, enough),)))
+                waiting[role] = []
+
+    def _shared_problem(self, asked: Sequence[Tried]) -> Difference | None:
+        problems = [each.reply.problem if each.reply else None for each in asked]
+        first = problems[0]
+        if first is None or any(each.case.id in self._settings.forgiven for each in asked):
+            return None
+        is_shared = all(each and (each.place, each.came) == (first.place, first.came) for each in problems)
+        return first if is_shared else None
 
     def _ask_one(self, case: Case) -> Tried:
         asker = self._idle.get()
@@ -120,6 +151,15 @@ class _Session:
             return self._trial.ask(case, asker)
         finally:
             self._idle.put(asker)
+
+
+def _by_role(cases: Iterable[Case]) -> _Waiting:
+    ordered = sorted(cases, key=lambda case: (case.role, case.id))
+    return {role: list(of_role) for role, of_role in groupby(ordered, key=lambda case: case.role)}
+
+
+def _all_of(waiting: Mapping[str, Sequence[Case]]) -> list[Case]:
+    return [case for of_role in waiting.values() for case in of_role]
 
 
 def _with_late_refusal(tried: Tried) -> Tried:

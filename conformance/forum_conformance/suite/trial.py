@@ -26,9 +26,14 @@ class Trial:
     def ask(self, case: Case, asker: Asker) -> Tried:
         members = own_members(case, self.levels)
         expected = expected_answer(case, self.levels)
-        with place_for(case, self.vectors, self.scratch) as place:
-            reply = asker.ask(request_for(case, members, folder=place.folder, output=place.output))
-            differences = tuple(self._differences(case, expected, reply, place))
+        try:
+            with place_for(case, self.vectors, self.scratch) as place:
+                reply = asker.ask(request_for(case, members, folder=place.folder, output=place.output))
+                differences = tuple(self._differences(case, expected, reply, place))
+        except OSError as error:
+            # Programs may do anything to the folders that they are given, also to those of others.
+            problem = Difference("the suite's own folders", "left alone", f"unusable: {error.strerror or error}")
+            return Tried(case, members, expected, Reply(None, problem, None, 0, ""), (problem,))
         return Tried(case, members, expected, reply, differences)
 
     def unasked(self, case: Case) -> Tried:
@@ -49,7 +54,7 @@ class Trial:
         try:
             came = read_written(place.output)
         except NotAFile as error:
-            return [Difference(f"output, {error.place}", "a plain file", "something else")]
+            return [Difference(f"output, {error.place}", "a plain file", error.came)]
         return output_differences(case, expected_output(case, self.vectors), came)
 
 

@@ -1,7 +1,7 @@
 """Reads the vectors: the manifest with the digest of every file, and the cases."""
 
 import hashlib
-import json
+import stat
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
@@ -10,14 +10,19 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from forum_conformance.canonical import NotCanonical, read_form
+from forum_conformance.canonical import NotCanonical, depth_of, read_form
 from forum_conformance.schemas import departure, schema
 from forum_conformance.suite.case import PATH_MEMBERS, Case, case_of
 from forum_conformance.suite.expectation import expected_answer
 from forum_conformance.suite.request import own_members, request_for
+from forum_conformance.suite.showing import why_not_json
+from forum_conformance.suite.strict_json import read_json
 
 MANIFEST = "MANIFEST.json"
 CASE = "case.json"
+
+# A validator takes about ten calls for each level, and Python allows a thousand.
+_MAX_DEPTH = 64
 
 _CHECKOUT = Path(__file__).resolve().parents[2] / "vectors" / "v1"
 
@@ -38,6 +43,7 @@ class Vectors:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._digests = _read_manifest(folder / MANIFEST)
+        self.manifest_digest = hashlib.sha256((folder / MANIFEST).read_bytes()).hexdigest()
         self.cases = {case.id: case for case in self._read_cases()}
 
     def read(self, case: Case, name: str) -> bytes:
@@ -54,10 +60,7 @@ class Vectors:
         return len(self._digests)
 
     def _read(self, path: str) -> bytes:
-        try:
-            data = (self.folder / path).read_bytes()
-        except OSError as error:
-            raise BrokenVectors(f"cannot read '{self.folder / path}': {error.strerror or error}") from error
+        data = _bytes_of(self.folder / path)
         if hashlib.sha256(data).hexdigest() != self._digests[path]:
             raise BrokenVectors(f"'{self.folder / path}' does not have the digest that {MANIFEST} says")
         return data
@@ -77,9 +80,11 @@ class Vectors:
     def _read_case(self, id_: str, own: Mapping[str, str]) -> Case:
         place = self.folder / id_ / CASE
         try:
-            document = json.loads(self._read(f"{id_}/{CASE}").decode("utf-8"))
+            document = read_json(self._read(f"{id_}/{CASE}"))
         except ValueError as error:
-            raise BrokenVectors(f"'{place}' is not JSON: {error}") from error
+            raise BrokenVectors(f"'{place}' is broken: {why_not_json(error)}") from error
+        if depth_of(document) > _MAX_DEPTH:
+            raise BrokenVectors(f"'{place}' is broken: it is nested more than {_MAX_DEPTH} deep")
         problem = departure(_validator("case"), document) or _problem(id_, document, own)
         if problem:
             raise BrokenVectors(f"'{place}' is broken: {problem}")
@@ -87,23 +92,34 @@ class Vectors:
 
 
 def _read_manifest(path: Path) -> dict[str, str]:
+    if not path.exists():
+        raise BrokenVectors(f"'{path.parent}' is no folder of vectors: it has no {MANIFEST}")
     try:
-        manifest = read_form(path.read_bytes().removesuffix(b"\n"))
-    except FileNotFoundError as error:
-        raise BrokenVectors(f"'{path.parent}' is no folder of vectors: it has no {MANIFEST}") from error
-    except OSError as error:
-        raise BrokenVectors(f"cannot read '{path}': {error.strerror or error}") from error
+        manifest = read_form(_bytes_of(path).removesuffix(b"\n"))
     except NotCanonical as error:
         raise BrokenVectors(f"'{path}' is broken: {error}") from error
     digests = manifest.get("files") if isinstance(manifest, dict) and manifest.get("format") == 1 else None
-    if not isinstance(digests, dict) or not all(_is_plain(name) for name in digests):
+    if not isinstance(digests, dict):
         raise BrokenVectors(f"'{path}' is broken: it is no manifest of format 1")
+    for name in digests:
+        if not _stays_inside(name):
+            raise BrokenVectors(f"'{path}' is broken: {name!r} is no path of a file below its folder")
     return digests
 
 
-def _is_plain(name: str) -> bool:
+def _bytes_of(path: Path) -> bytes:
+    """Of plain files alone: a pipe would never end."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise BrokenVectors(f"'{path}' is not a plain file")
+        return path.read_bytes()
+    except OSError as error:
+        raise BrokenVectors(f"cannot read '{path}': {error.strerror or error}") from error
+
+
+def _stays_inside(name: str) -> bool:
     path = PurePosixPath(name)
-    return not path.is_absolute() and ".." not in path.parts
+    return not path.is_absolute() and ".." not in path.parts and "\0" not in name
 
 
 def _problem(id_: str, document: Mapping[str, Any], own: Mapping[str, str]) -> str | None:
@@ -116,8 +132,12 @@ def _problem(id_: str, document: Mapping[str, Any], own: Mapping[str, str]) -> s
         return f"'{output}', which must come out, is not among its files"
     for member in (*PATH_MEMBERS, "before"):
         path = case.request.get(member)
+        if path is None:
+            continue
+        if not isinstance(path, str) or not _stays_inside(path):
+            return f"its {member} is no path below its folder"
         # A workflow that is not there is a case of its own.
-        if path is not None and not (isinstance(path, str) and (member == "input" or _is_among(path, own))):
+        if member != "input" and not _is_among(path, own):
             return f"its {member} is not among its files"
     request = request_for(case, own_members(case, None), folder=PurePosixPath("/vector"), output=PurePosixPath("/out"))
     if departed := departure(_validator("request"), request):

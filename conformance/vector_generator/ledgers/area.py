@@ -7,11 +7,16 @@ from vector_generator.ledgers import (
     bases,
     deterministic,
     level1,
+    level1_kinds,
+    level1_schema,
     level2,
+    level2_untidy,
     level3,
     level4_plan,
+    level4_schema,
     level4_work,
     level5,
+    limits,
     runs,
 )
 from vector_generator.ledgers.case import Case
@@ -28,9 +33,9 @@ def vectors(forum: ForumProgram) -> Iterator[Vector]:
 
 def cases() -> Iterator[Case]:
     """All that are written by hand, those that hold first."""
-    known = {base.name: base for base in [*bases.bases(), *runs.bases()]}
+    known = {base.name: base for base in [*bases.bases(), *limits.bases(), *runs.bases(), *level1_kinds.bases()]}
     yield from (base.case() for base in known.values())
-    for level in (level1, level2, level3):
+    for level in (level1, level1_schema, level1_kinds, level2, level2_untidy, level3):
         yield from level.cases(known)
-    yield from cases_of((*level4_plan.ROWS, *level4_work.ROWS), known)
+    yield from cases_of((*level4_plan.ROWS, *level4_work.ROWS, *level4_schema.rows()), known)
     yield from level5.cases(known)

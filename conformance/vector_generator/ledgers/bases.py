@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from vector_generator.ledgers.case import Base
@@ -26,6 +26,8 @@ THREE = Body(b"three", salt=SALT)
 TORN = b'{"actor":"run'
 EXAMPLE_ARCHIVE = "1cb67c37c007fdc298f436eb416e170ea8f5c5a1946af02bc00ca697307bed55"
 MAX_LINE = 65_535
+TORN_TAIL = {"file": "ledger.jsonl", "bytes": len(TORN), "digest": hashlib.sha256(TORN).hexdigest()}
+READ = {"name": "entries.jsonl", "bytes": len(TORN), "digest": hashlib.sha256(TORN).hexdigest()}
 
 
 def worked_example() -> Telling:
@@ -88,19 +90,29 @@ def sealed_again() -> Telling:
     return story.seal()
 
 
+def repaired_later() -> Telling:
+    """0 run.opened, 1 run.sealed, 2 run.repaired, 3 run.sealed."""
+    story = Story()
+    story.seal()
+    story.add("run.repaired", {"torn": [TORN_TAIL]})
+    return story.seal()
+
+
 def repaired() -> Telling:
     """0 run.opened, 1 x-note, 2 run.repaired, 3 run.sealed."""
     story = Story()
     story.add("x-note", bodies={"first": ONE})
-    digest = hashlib.sha256(TORN).hexdigest()
-    story.add("run.repaired", {"torn": [{"file": "ledger.jsonl", "bytes": len(TORN), "digest": digest}]})
+    story.add("run.repaired", {"torn": [TORN_TAIL]})
     return story.seal()
 
 
 def imported() -> Telling:
     """0 run.opened, with where its entries come from, 1 x-note, 2 run.sealed."""
-    read = {"name": "entries.jsonl", "bytes": len(TORN), "digest": hashlib.sha256(TORN).hexdigest()}
-    source = {"format": "forum-engine", "files": [read], "records": 1, "check": "ok"}
+    return imported_from([READ])
+
+
+def imported_from(files: Sequence[Mapping[str, Any]]) -> Telling:
+    source = {"format": "forum-engine", "files": files, "records": 1, "check": "ok"}
     telling = facts(0, mode="imported", imported=source).make(_noted({"record": 0}))
     return body(0, "notice", Body(b"from records of another program")).make(telling)
 
@@ -252,6 +264,13 @@ def of_seals() -> Iterator[Base]:
         repaired(),
         {f"torn/ledger.jsonl.{hashlib.sha256(TORN).hexdigest()}": TORN},
         level=5,
+    )
+    yield Base(
+        "repaired-after-the-seal",
+        "a torn tail was set aside after the seal, and a further seal follows",
+        ("LEDGER-CHAIN-003", "LEDGER-TORN-002"),
+        repaired_later(),
+        level=2,
     )
     yield Base(
         "with-its-checkpoint",

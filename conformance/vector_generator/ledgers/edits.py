@@ -10,6 +10,7 @@ from vector_generator.ledgers.story import Plan, digest_of, finished
 from vector_generator.ledgers.writer import RUN, Body, Entry, Telling, as_json, canonical
 
 _INSERTED = -1
+_MAX_TOLD = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +56,28 @@ def facts(seq: int, /, **values: Any) -> Edit:
     return Edit(words, make)
 
 
+def lacking(seq: int, name: str) -> Edit:
+    """A member of the entry itself is gone."""
+
+    def make(telling: Telling) -> Telling:
+        return _replaced(telling, seq, {key: value for key, value in telling.entries[seq].items() if key != name})
+
+    return Edit(lambda telling: f"of {_named(telling, seq)}: `{name}` is gone", make)
+
+
 def _told(values: Mapping[str, Any]) -> str:
     return ", ".join(
-        f"`{name}` is gone" if value is None else f"`{name}` is {json.dumps(value)}" for name, value in values.items()
+        f"`{name}` is gone" if value is None else f"`{name}` is {_written(value)}" for name, value in values.items()
     )
+
+
+def _written(value: Any) -> str:
+    """As JSON; of what is long, how long it is."""
+    text = json.dumps(value)
+    if len(text) <= _MAX_TOLD or not isinstance(value, str | list | dict):
+        return text
+    what = {str: "text", list: "list", dict: "object"}[type(value)]
+    return f"a {what} of {len(value):,} {'characters' if isinstance(value, str) else 'members'}"
 
 
 def body(seq: int, name: str, given: Body | None) -> Edit:

@@ -66,6 +66,23 @@ def _too_deep(entry: Entry) -> bytes:
     return _data(b'{"nested":' + b"[" * 63 + b"]" * 63 + b"}")(entry)
 
 
+def _too_long_in_bytes(entry: Entry) -> bytes:
+    return canonical({**entry, "data": {"text": "\u00e9" * (MAX_LINE // 2)}})
+
+
+def _seq(text: bytes) -> Form:
+    return lambda entry: canonical(entry).replace(b'"seq":%d' % entry["seq"], b'"seq":' + text, 1)
+
+
+def _misfitting(form: Form) -> Form:
+    """With an actor that no entry may have."""
+    return lambda entry: form({**entry, "actor": "somebody"})
+
+
+def _lacking(name: str) -> Form:
+    return lambda entry: canonical({key: value for key, value in entry.items() if key != name})
+
+
 FORMS: Mapping[str, tuple[str, str, str, str, Form]] = {
     "line-too-long": ("002", "L101", "a line of 65,536 bytes", "the line has one byte more than it may", _too_long),
     "line-of-nothing": ("003", "L102", "an empty line", "the line is empty", _always(b"")),
@@ -134,7 +151,61 @@ FORMS: Mapping[str, tuple[str, str, str, str, Form]] = {
                                    _actor(b"\\/")),
     "line-with-a-negative-zero": ("005", "L104", "a negative zero", "`count` is -0", _count(b"-0")),
     "line-with-a-key-given-twice": ("005", "L104", "a key that is given twice", "`actor` is given twice", _key_twice),
+    "line-too-long-in-bytes": ("002", "L101", "a line that is too long in bytes, and not in characters",
+                               "the data holds 32,767 characters of two bytes", _too_long_in_bytes),
+    "line-too-long-and-no-json": ("002", "L101", "a line that is too long, and no JSON", "the line is 65,536 times `x`",
+                                  _always(b"x" * (MAX_LINE + 1))),
+    "line-of-spaces": ("003", "L102", "a line of white space alone", "the line is two spaces", _always(b"  ")),
+    "line-with-a-form-feed": ("003", "L102", "a line with white space that JSON does not have", "a form feed follows",
+                              _after(b"\f")),
+    "line-with-a-comma-too-many": ("003", "L102", "a comma before a closing bracket", "the data is `{\"count\":2,}`",
+                                   _data(b'{"count":2,}')),
+    "line-with-a-point-and-no-digit": ("003", "L102", "a number that ends with its point is no JSON", "`count` is 2.",
+                                       _count(b"2.")),
+    "line-with-a-plus": ("003", "L102", "a number with a plus is no JSON", "`count` is +2", _count(b"+2")),
+    "line-with-infinity": ("003", "L102", "-Infinity is no JSON", "`count` is -Infinity", _count(b"-Infinity")),
+    "line-with-a-pair-turned-round": ("003", "L102", "two surrogates that are no pair",
+                                      "the data holds `\\ude00\\ud83d`", _data(b'{"text":"\\ude00\\ud83d"}')),
+    "line-with-a-fraction-and-a-surrogate": (
+        "003 004", "L102", "of two findings about one line the first is told", "the data holds 2.5 and `\\ud800`",
+        _data(b'{"count":2.5,"text":"\\ud800"}')),
+    "line-with-a-seq-as-a-double": ("004", "L103", "a seq with a fraction", "`seq` is 1.0", _seq(b"1.0")),
+    "line-with-thousands-of-digits": ("004", "L103", "an integer of 5,000 digits", "`count` is 5,000 times the digit 9",
+                                      _count(b"9" * 5000)),
+    "line-with-a-fraction-and-spaces": (
+        "004 005", "L103", "of two findings about one line the first is told",
+        "`count` is 2.5, and spaces follow commas and colons",
+        lambda entry: _spaced({**entry, "data": {"count": 2.5}})),
+    "line-with-an-escaped-pair": ("005", "L104", "a character beyond the BMP that is escaped",
+                                  "the data holds `\\ud83d\\ude00`", _data(b'{"text":"\\ud83d\\ude00"}')),
+    "line-with-an-escape-in-upper-case": ("005", "L104", "an escape with upper-case digits",
+                                          "the data holds `\\u001F`", _data(b'{"text":"\\u001F"}')),
+    "line-with-a-long-escape": ("005", "L104", "an escape that has a shorter form", "the data holds `\\u000a`",
+                                _data(b'{"text":"\\u000a"}')),
+    "line-with-a-key-given-twice-inside": ("005", "L104", "a key of the data is given twice",
+                                           "`count` is given twice, first with 1", _data(b'{"count":1,"count":2}')),
+    "line-with-a-key-given-twice-by-an-escape": (
+        "005", "L104", "a key is given twice, once with an escape", "`count` is given twice, first as `\\u0063ount`",
+        _data(b'{"\\u0063ount":1,"count":2}')),
+    "line-with-spaces-and-a-misfit": (
+        "005 ENTRY-001", "L104", "of two findings about one line the first is told",
+        "spaces follow commas and colons, and the actor is `somebody`", _misfitting(_spaced)),
 }  # fmt: skip
+
+FIRST_FORMS: Mapping[str, tuple[str, str, str, str, Form]] = {
+    "first-line-with-a-byte-order-mark": ("003", "L102", "a ledger that begins with a byte order mark",
+                                          "a byte order mark stands before", _before(b"\xef\xbb\xbf")),
+    "first-line-with-a-seq-of-minus-zero": ("005", "L104", "the seq of the first line is a negative zero",
+                                            "`seq` is -0", _seq(b"-0")),
+    "first-line-of-spaces": ("003", "L102", "a ledger that begins with a line of white space",
+                             "the line is two spaces", _always(b"  ")),
+}  # fmt: skip
+
+MEMBERS = ("actor", "at", "bodies", "causes", "data", "kind", "prev", "run", "seq", "v")
+LACKING: Mapping[str, tuple[str, str, str, str, Form]] = {
+    f"entry-without-its-{name}": ("ENTRY-001", "L105", f"an entry has no `{name}`", f"`{name}` is gone", _lacking(name))
+    for name in MEMBERS
+}
 
 
 def _schema(name: str, title: str, edit: Any, rules: str = "ENTRY-001", code: str = "L105", seq: int = 1) -> Row:
@@ -190,6 +261,8 @@ ENTRIES = (
         facts(3, reason="error")),
     _schema("kind-that-is-not-known", "a kind that is not in the list", members(1, kind="task.paused"), "ENTRY-002",
             "L106"),
+    _schema("kind-that-is-not-known-in-a-misfit", "of two findings about one line the first is told",
+            members(1, kind="task.paused", actor="somebody"), "ENTRY-001 ENTRY-002"),
     _schema("kind-of-a-known-family", "a kind that is only like a known one",
             both(members(2, kind="run.ended"), facts(2, count=None)), "ENTRY-002", "L106", 2),
 )  # fmt: skip
@@ -197,16 +270,17 @@ ENTRIES = (
 
 def cases(bases: Mapping[str, Base]) -> Iterator[Case]:
     notes = bases["notes"]
-    for name, (rules, code, title, words, form) in FORMS.items():
-        yield Case(
-            name=name,
-            title=title,
-            requirements=tuple(f"LEDGER-LINE-{rule}" for rule in rules.split()),
-            level=1,
-            files=in_run(directory_of(notes.telling, {CHANGED: form})),
-            found=((code, CHANGED),),
-            not_checked=notes.not_checked,
-            derived_from="ledger/notes",
-            mutation=f"of the line of entry {CHANGED}: {words}; the chain is written anew over the lines as found",
-        )
+    for place, forms in ((CHANGED, FORMS), (0, FIRST_FORMS), (CHANGED, LACKING)):
+        for name, (rules, code, title, words, form) in forms.items():
+            yield Case(
+                name=name,
+                title=title,
+                requirements=tuple(f"LEDGER-{rule if '-' in rule else 'LINE-' + rule}" for rule in rules.split()),
+                level=1,
+                files=in_run(directory_of(notes.telling, {place: form})),
+                found=((code, place),),
+                not_checked=notes.not_checked,
+                derived_from="ledger/notes",
+                mutation=f"of the line of entry {place}: {words}; the chain is written anew over the lines as found",
+            )
     yield from cases_of(ENTRIES, bases)

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from vector_generator.ledgers.case import Base, Case, Found, in_run
 from vector_generator.ledgers.edits import drop, insert, members
 from vector_generator.ledgers.row import Row, cases_of
+from vector_generator.ledgers.story import opening_of
 from vector_generator.ledgers.writer import OTHER_RUN, ZEROS, Entry, Telling, canonical, leaf, ledger_of, lines_of
+
+OPENING = opening_of(None)
 
 RULES = (
     Row("seq-left-out", "notes", "ENTRY-003", "L202", 2, "a seq is left out", members(2, seq=3)),
@@ -23,11 +26,13 @@ RULES = (
         members(2, at="2026-11-15T09:00:00.999999Z")),
     Row("first-is-not-the-opening", "notes", "CHAIN-002", "L206", 0, "the first entry is not run.opened", drop(0)),
     Row("opened-twice", "notes", "CHAIN-002", "L206", 2, "a run is opened twice",
-        insert(2, "run.opened", {"format": 1, "implementation": {"name": "by-hand", "version": "1"}, "mode": "live"})),
+        insert(2, "run.opened", OPENING)),
     Row("work-after-the-seal", "note-after-the-seal", "CHAIN-003", "L207", 2, "a wave is opened after the seal",
         insert(2, "wave.opened", {"wave": 0})),
     Row("resumed-after-the-seal", "note-after-the-seal", "CHAIN-003", "L207", 3, "a run goes on after its seal",
         insert(3, "run.resumed", {"implementation": {"name": "by-hand", "version": "1"}})),
+    Row("opened-after-the-seal", "note-after-the-seal", "CHAIN-002 CHAIN-003", "L206", 2,
+        "a run is opened a second time, after its seal", insert(2, "run.opened", OPENING), (("L207", 2),)),
 )  # fmt: skip
 
 Touch = Callable[[Telling, Sequence[bytes]], Sequence[bytes]]
@@ -113,6 +118,17 @@ TOUCHED = (
             "the bytes 0x8b 0x1f and LF stand before entry 2",
             (("L102", 2), ("L201", 3), ("L202", 3), ("L202", 4)),
             lambda _, lines: [*lines[:2], b"\x8b\x1f", *lines[2:]], ("LEDGER-LINE-003", "LEDGER-VERIFY-002")),
+    Touched("empty-line-at-the-end", "an empty line follows the seal", "LF stands once more at the end",
+            (("L102", 4),), lambda _, lines: [*lines, b""], ("LEDGER-LINE-001", "LEDGER-LINE-003")),
+    Touched("empty-line-at-the-beginning", "an empty line stands before the first entry",
+            "LF stands before the first line",
+            (("L102", 0), ("L201", 1), ("L202", 1), ("L206", 1), ("L202", 2), ("L202", 3), ("L202", 4)),
+            lambda _, lines: [b"", *lines], ("LEDGER-LINE-001", "LEDGER-LINE-003", "LEDGER-CHAIN-002")),
+    Touched("untidy-line-with-another-prev", "of a line with a finding of level 1 `prev` is not looked at",
+            "`prev` of entry 1 is 64 zeros, and a tab stands before its line; all later lines are chained anew",
+            (("L104", 1),),
+            lambda telling, _: lines_of(telling, {1: lambda entry: b"\t" + canonical({**entry, "prev": ZEROS})}),
+            ("LEDGER-CHAIN-001", "LEDGER-LINE-005")),
 )  # fmt: skip
 
 

@@ -149,7 +149,7 @@ def copies_of(telling: Telling) -> Files:
     for entry in telling.entries:
         if entry["kind"] == "run.opened" and "wave_plan" in entry["bodies"]:
             copies |= _copy(telling, "wave-plan.json", entry["bodies"]["wave_plan"])
-        if entry["kind"] == "answer.given":
+        if entry["kind"] == "answer.given" and "output" in entry["data"]:
             value = entry["bodies"]["value"]
             name = f"outputs/{entry['data']['output']}{SUFFIXES.get(value['type'], '.bin')}"
             copies |= _copy(telling, name, value)

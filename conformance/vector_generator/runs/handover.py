@@ -80,6 +80,7 @@ _MATRIX = workflow(
     policy={"on_failure": "skip-dependents"},
     outputs={"all": "all"},
 )
+_GERMAN_FAILS = {"task": "say", "contains": "in de", "error": {"kind": "auth"}, "latency": "1s"}
 
 
 _INNER: Form = {
@@ -303,7 +304,7 @@ CASES: tuple[Case, ...] = (
         "matrix-one-fails",
         "Where one of a matrix fails, the task that takes from all is cut off, and who takes from another is not",
         ("RUN-FAIL-002", "RUN-HAND-001"),
-        changed(_MATRIX, "script", "answers", 0, to={"task": "say", "contains": "in de", "error": {"kind": "auth"}}),
+        changed(_MATRIX, "script", "answers", 0, to=_GERMAN_FAILS),
         (
             fact("task.ended", task="say[lang=de]", state="failed"),
             fact("task.ended", task="all", state="skipped", reason="upstream"),

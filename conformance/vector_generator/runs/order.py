@@ -49,7 +49,7 @@ _SIDE_BY_SIDE = workflow(
     [{"task": "slow", "output": "s", "latency": "1s"}, {"output": "q", "latency": "100ms"}],
 )
 _EAGER = changed(_SIDE_BY_SIDE, "policy", "dispatch", to="eager")
-_QUICK_FAILS = {"task": "quick", "error": _EXIT, "latency": "100ms"}
+_QUICK_FAILS = {"error": _EXIT, "latency": "100ms"}
 
 _FAILURE = workflow(
     {

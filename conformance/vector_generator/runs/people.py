@@ -26,8 +26,8 @@ _MODEL = workflow(
     {"draft": {"agent": "writer", "instruction": "Draft it.", "gate": {"question": "As it is?"}, "sensitive": True}},
     [{"contains": "Edited", "output": "edited"}, {"output": "as it was"}],
 )
-_APPROVE: Form = {"action": "decide", "task": "publish", "decision": "approved", "by": "ann"}
-_REJECT: Form = {**_APPROVE, "decision": "rejected", "reason": "not yet"}
+_APPROVE: Form = {"action": "decide", "task": "publish", "decision": "approved", "by": "ann", "reason": "read it"}
+_REJECT: Form = {**_APPROVE, "decision": "rejected"}
 _EDIT: Form = {"action": "decide", "task": "draft", "decision": "approved", "by": "ann", "edited": "Edited ${{ x }}."}
 _PAUSED = fact("run.paused", reason="gate")
 _TWO = workflow(
@@ -162,12 +162,10 @@ CASES: tuple[Case, ...] = (
         _TIMELESS,
         (
             fact("run.paused", 1000),
-            _decided("approved", "person", 1000, causes=(7,), actor="person:ann", bodies={"reason": "fine"}),
+            _decided("approved", "person", 1000, causes=(7,), actor="person:ann", bodies={"reason": "read it"}),
         ),
         "paused",
-        of="decided-and-resumed",
-        change="the decision is asked for, and not what follows from it",
-        request={**_APPROVE, "reason": "fine"},
+        request=_APPROVE,
         before=Before(),
     ),
     Case(
@@ -190,7 +188,7 @@ CASES: tuple[Case, ...] = (
         ("RUN-GATE-002", "RUN-RESUME-002", "RUN-STATE-001", "RUN-VIRTUAL-007"),
         _TIMELESS,
         (
-            _decided("rejected", "person", 1000, bodies={"reason": "not yet"}),
+            _decided("rejected", "person", 1000, bodies={"reason": "read it"}),
             Fact("task.ended", {"task": "publish", "state": "refused", "reason": "rejected"}, 1000, (4, 9)),
             fact("run.sealed", 1000, status="refused"),
         ),
@@ -288,7 +286,7 @@ CASES: tuple[Case, ...] = (
         _TIMELESS,
         (),
         None,
-        of="decided-and-resumed",
+        of="decide",
         change="the decision is for a task without a gate",
         request={**_APPROVE, "task": "draft"},
         before=Before(),
@@ -300,8 +298,8 @@ CASES: tuple[Case, ...] = (
         _TIMELESS,
         (),
         None,
-        of="decided-and-resumed",
-        change="the same decision is asked for once more",
+        of="decide",
+        change="the gate is decided already",
         request=_APPROVE,
         before=Before(then=(_APPROVE,)),
     ),
@@ -312,7 +310,7 @@ CASES: tuple[Case, ...] = (
         _TIMELESS,
         (),
         None,
-        of="decided-and-resumed",
+        of="decide",
         change="the decision comes with an instruction",
         request={**_APPROVE, "edited": "Do it."},
         before=Before(),

@@ -41,7 +41,10 @@ _LANE = workflow(
     inputs={"food": {"type": "string"}},
     given={"food": "two"},
 )
-_ONE_CANDIDATE = changed(_LANE, "roster", "agents", "baker", "adapter", to="shell")
+_ONE_CANDIDATE = changed(
+    changed(_LANE, "roster", "agents", "baker", "adapter", to="shell"),
+    "plan", "tasks", "do", "instruction", to="Do what you like.",
+)  # fmt: skip
 
 
 def _prompt(task: str, attempt: int = 1, **prompt: Any) -> Fact:
@@ -221,7 +224,7 @@ CASES: tuple[Case, ...] = (
         "route-to-the-only-one",
         "Where only one agent takes an instruction, it is taken",
         ("RUN-ROUTE-002",),
-        changed(_ONE_CANDIDATE, "plan", "tasks", "do", "instruction", to="Do what you like."),
+        _ONE_CANDIDATE,
         (Fact("route.decided", {"agent": "cook", "by": "only"}, bodies={"ground": b'{"cook":[]}'}),),
     ),
     Case(

@@ -269,7 +269,7 @@ def test_a_defect_of_ours_is_told_without_a_traceback(
     code, out, err = command(directory)
 
     assert (code, out) == (70, "")
-    assert "this is a defect of forum itself: ZeroDivisionError in test_cli.py" in err
+    assert "this is a defect of forum-conformance itself: ZeroDivisionError in test_cli.py" in err
     assert "Please report it" in err
     assert "Traceback" not in err
 
@@ -311,3 +311,16 @@ def test_the_module_is_a_command(directory: Path) -> None:
 def _file(path: Path, content: bytes) -> Path:
     path.write_bytes(content)
     return path
+
+
+def test_help_loads_nothing_heavy() -> None:
+    program = (
+        "import sys\nfrom forum_conformance.cli import main\n"
+        "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
+        "assert not {'jsonschema', 'rfc8785', 'concurrent.futures', 'subprocess'} & set(sys.modules)"
+    )
+
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert all(f"    {name} " in done.stdout for name in ("judge", "test", "smoke"))

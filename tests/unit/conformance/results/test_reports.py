@@ -11,7 +11,8 @@ import jsonschema
 import pytest
 
 from forum_conformance.results.badges import badges_of
-from forum_conformance.results.document import Occasion, json_lines, suite_document
+from forum_conformance.results.document import Edition, Occasion, json_lines, suite_document
+from forum_conformance.results.expected_failures import expected_failures_of
 from forum_conformance.results.html import html_of
 from forum_conformance.results.junit import junit_of
 from forum_conformance.results.summary import objections
@@ -20,14 +21,15 @@ from forum_conformance.schemas import schema
 from forum_conformance.suite.asking import Reply
 from forum_conformance.suite.case import case_of
 from forum_conformance.suite.difference import Difference
-from forum_conformance.suite.result import Result, State, Tried, settle
+from forum_conformance.suite.result import Result, State, Tried, given_up, settle
 from suites.tiny_set import verify_case
 from unit.conformance.suite.making import DIFFERENCE, reply, tried
 
 NASTY = "\x1b[31m\x00\ud800<script>alert(1)</script>&]]>\ufffe"
-IN_JSON = "\\u001b[31m\\u0000\\ud800<script>alert(1)</script>&]]>\\ufffe"
+IN_JSON = "\\u001b[31m\\u0000<U+D800><script>alert(1)</script>&]]><U+FFFE>"
 AGAIN = "forum-conformance test --entrypoint './verifier --quiet' --serve --role verify --filter ledger/bad"
-OCCASION = Occasion("./verifier --quiet", ("--serve",))
+EDITION = Edition("1.2.3", "ab" * 32, "2026-01-02T03:04:05Z")
+OCCASION = Occasion("./verifier --quiet", ("--serve",), EDITION)
 
 
 def ledger(name: str, level: int, *differences: Difference) -> Tried:
@@ -95,6 +97,7 @@ def test_the_whole_document_counts_by_role_and_level() -> None:
     document = suite_document(results(), OCCASION, found, was_interrupted=False)
 
     assert (document["passed"], document["objections"]) == (False, found)
+    assert document["suite"] == {"version": "1.2.3", "manifest_sha256": "ab" * 32, "at": "2026-01-02T03:04:05Z"}
     tallies = {(each["role"], each["level"]): each["counts"]["passed"] for each in document["tallies"]}
     assert tallies == {
         ("canonicalize", None): 0,
@@ -115,10 +118,10 @@ def test_text_says_what_was_asked_what_came_what_is_required_and_how_to_ask_agai
         '  asked       verify {"input": "run"}',
         "  differs     codes",
         '              expected ["L201"]',
-        "              came     \\x1b[31m\\x00\\ud800<script>alert(1)</script>&]]>\\ufffe",
+        "              came     <U+001B>[31m<U+0000><U+D800><script>alert(1)</script>&]]><U+FFFE>",
         f'  answer      {{"protocol": 1, "verdict": "valid", "message": "{IN_JSON}"}}',
         "  required by LEDGER-LINE-005, docs/spec/ledger.md",
-        "  stderr      \\x1b[31m\\x00\\ud800<script>alert(1)</script>&]]>\\ufffe",
+        "  stderr      <U+001B>[31m<U+0000><U+D800><script>alert(1)</script>&]]><U+FFFE>",
         f"  ask again   {AGAIN}",
         "",
         "                      passed  failed  unsupported  expected failures",
@@ -143,7 +146,7 @@ def test_text_counts_every_role() -> None:
         ["prove", "not offered"],
     ]
     assert heading.split() == ["passed", "failed", "unsupported", "expected", "failures"]
-    assert conclusion.startswith("not passed: 1 vector failed; 1 vector unsupported in a role that is offered; ")
+    assert conclusion.startswith("not passed: 1 vector failed; 1 vector unsupported; ")
 
 
 @pytest.mark.parametrize(
@@ -204,7 +207,7 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.append((tag, dict(attrs)))
-        if tag != "meta":
+        if tag not in ("meta", "input"):
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
@@ -248,6 +251,81 @@ def test_the_page_needs_nothing_else_and_runs_nothing_of_a_program() -> None:
 
 def test_the_page_says_that_it_is_not_whole() -> None:
     assert any("Interrupted: 1 of 7 vectors were asked." in text for text in page(results()[1:2]).texts)
+
+
+def test_the_page_says_with_what_and_when_it_was_asked() -> None:
+    text = "".join(page(results()).texts)
+
+    assert "Asked at 2026-01-02T03:04:05Z by forum-conformance 1.2.3" in text
+    assert "ab" * 32 in text
+
+
+def test_the_page_can_be_searched() -> None:
+    searches = [attributes["type"] for tag, attributes in page(results()).elements if tag == "input"]
+
+    assert searches == ["search"]
+    assert 'search.addEventListener("input", show)' in html_of(results(), OCCASION, [], total=7)
+
+
+def test_of_many_failures_some_are_told_in_full_and_more_with_a_line_each() -> None:
+    many = settle([ledger(f"v{number:03}", 2, DIFFERENCE) for number in range(300)], {})
+
+    lines = text_of(many, OCCASION, objections(many, ()), total=300).splitlines()
+
+    assert sum(line.startswith("  ask again") for line in lines) == 20
+    assert sum(line.startswith("failed ledger/") for line in lines) == 220
+    assert "failed ledger/v020: verdict" in lines
+    assert "and 80 more; --jsonl FILE and --html FILE write all of them in full" in lines
+    assert lines[-1] == "not passed: 300 vectors failed"
+
+
+def test_what_was_not_asked_is_told_once_and_not_vector_by_vector() -> None:
+    told = given_up(DIFFERENCE, 20)
+    many = settle([tried(f"ledger/v{number}", "verify", None, told) for number in range(9)], {})
+
+    text = text_of(many, OCCASION, objections(many, ()), total=9)
+
+    assert "failed ledger/v1" not in text
+    assert text.splitlines()[-1] == (
+        "not passed: not asked are 9 of verify: the first 20 vectors of the role all failed in the same way: "
+        'verdict: "invalid"'
+    )
+
+
+def test_a_list_of_expected_failures_has_what_differs_as_the_reason_and_keeps_reasons_that_were_given() -> None:
+    reasons = {"ledger/known": "bodies are not read", "ledger/better": "seals are not read", "runs/later": "not asked"}
+
+    assert expected_failures_of(results(), reasons).splitlines() == [
+        "canonical/no: unsupported",
+        'ledger/bad: codes: expected ["L201"], came <U+001B>[31m<U+0000><U+D800><script>alert(1)</script>&]]><U+FFFE>',
+        "ledger/known: bodies are not read",
+        "runs/later: not asked",
+    ]
+
+
+def only_level_1(*others: Difference) -> list[Result]:
+    return settle([ledger("one", 1), ledger("four", 4, *others)], {})
+
+
+def test_vectors_of_levels_that_were_not_asked_for_are_counted_apart() -> None:
+    occasion = Occasion("./verifier", (), EDITION, frozenset({1, 2}))
+
+    lines = text_of(only_level_1(), occasion, [], total=2).splitlines()
+
+    assert [re.split(r"  +", line.strip())[:3] for line in lines[1:-1]] == [
+        ["verify levels 1,2", "1", "0"],
+        ["level 1 bytes", "1", "0"],
+        ["other levels", "1", "0"],
+    ]
+    assert lines[-1] == "passed: 1 of 1 vectors, and 1 of other levels"
+
+
+def test_a_badge_counts_the_levels_that_were_asked_for_and_is_not_green_if_another_vector_failed() -> None:
+    good, bad = (badges_of(chosen, frozenset({1, 2})) for chosen in (only_level_1(), only_level_1(DIFFERENCE)))
+
+    assert [badge(files, "verify")["message"] for files in (good, bad)] == ["1 of 1", "1 of 1"]
+    assert [badge(files, "verify")["color"] for files in (good, bad)] == ["brightgreen", "red"]
+    assert sorted(name for name in good if name.endswith(".json")) == ["verify-level-1.json", "verify.json"]
 
 
 def badge(files: dict[str, str], name: str) -> Any:

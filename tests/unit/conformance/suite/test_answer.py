@@ -3,6 +3,7 @@
 import pytest
 
 from forum_conformance.suite.answer import BadAnswer, read_answer
+from forum_conformance.suite.difference import Difference
 
 
 def read(data: bytes, *, repeats_id: bool = False) -> object:
@@ -64,6 +65,64 @@ def test_an_answer_must_fit_its_schema(data: bytes) -> None:
         read(data)
 
     assert caught.value.difference.place == "answer"
+
+
+@pytest.mark.parametrize(
+    ("data", "expected", "came"),
+    [
+        (b'{"protocol":1}', "a member 'verdict'", 'none: {"protocol": 1}'),
+        (b'{"protocol":2,"verdict":"valid"}', "protocol: 1", "protocol: 2"),
+        (
+            b'{"protocol":1,"verdict":"yes"}',
+            'verdict: one of "valid", "invalid", "incomplete", "unsupported"',
+            'verdict: "yes"',
+        ),
+        (
+            b'{"protocol":1,"verdict":"valid","first_bad_seq":"4"}',
+            "first_bad_seq: an integer or null",
+            'first_bad_seq: "4"',
+        ),
+        (
+            b'{"protocol":1,"verdict":"valid","codes":["L1"]}',
+            "codes[0]: a text like ^[A-Z][0-9]{3}$",
+            'codes[0]: "L1"',
+        ),
+        (
+            b'{"protocol":1,"verdict":"valid","levels":{"6":"ok"}}',
+            'a key of levels: one of "1", "2", "3", "4", "5"',
+            'a key of levels: "6"',
+        ),
+        (
+            b'{"protocol":1,"verdict":"valid","message":["' + b"x" * 500 + b'"]}',
+            "message: a string",
+            'message: ["' + "x" * 198 + "...",
+        ),
+    ],
+)
+def test_a_departure_from_the_schema_names_the_member_and_shows_what_came(
+    data: bytes, expected: str, came: str
+) -> None:
+    with pytest.raises(BadAnswer) as caught:
+        read(data)
+
+    assert caught.value.difference == Difference("answer", expected, came)
+
+
+@pytest.mark.parametrize(
+    ("data", "came"),
+    [
+        (b"all is well", "all is well (not JSON, from character 0)"),
+        (b'{"protocol":1} done', '{"protocol":1} done (there is more after the JSON value, from character 15)'),
+        (b'{"a":"\xff"}', '{"a":"<FF>"} (byte 6 is not UTF-8)'),
+        (b'{"a":1,"a":1}', '{"a":1,"a":1} (a key is given twice)'),
+        (b'{"a":NaN}', '{"a":NaN} (NaN is not JSON)'),
+    ],
+)
+def test_what_is_no_json_is_told_in_plain_words(data: bytes, came: str) -> None:
+    with pytest.raises(BadAnswer) as caught:
+        read(data)
+
+    assert caught.value.difference.came == came
 
 
 def test_an_id_that_is_told_must_be_that_of_the_request() -> None:

@@ -60,14 +60,30 @@ def test_levels_are_compared_if_they_are_told() -> None:
 @pytest.mark.parametrize(
     ("expected", "came", "difference"),
     [
-        (b"[1]", b"[1.0]", Difference("output, byte 2", "[1]", "[1.0]")),
-        (b"[1]", b"", Difference("output, byte 0", "[1]", "nothing")),
-        (b"abc", b"abcd", Difference("output, byte 3", "abc", "abcd")),
-        (b"\xff", b"x", Difference("output, byte 0", "\\xff", "x")),
+        (
+            b"[1]",
+            b"[1.0]",
+            Difference(
+                "output, byte 2",
+                "[1] (from byte 0 in hex: 5b 31 5d)",
+                "[1.0] (from byte 0 in hex: 5b 31 2e 30 5d)",
+            ),
+        ),
+        (b"[1]", b"", Difference("output, byte 0", "[1] (from byte 0 in hex: 5b 31 5d)", "nothing")),
+        (
+            b"\xc3\xa9",
+            b"e\xcc\x81",
+            Difference("output, byte 0", "é (from byte 0 in hex: c3 a9)", "e\u0301 (from byte 0 in hex: 65 cc 81)"),
+        ),
+        (b"\xff", b"x", Difference("output, byte 0", "<FF> (from byte 0 in hex: ff)", "x (from byte 0 in hex: 78)")),
         (
             b"a" * 500 + b"b" + b"c" * 500,
             b"a" * 500 + b"d" + b"c" * 500,
-            Difference("output, byte 500", "..." + "a" * 100 + "b" + "c" * 99, "..." + "a" * 100 + "d" + "c" * 99),
+            Difference(
+                "output, byte 500",
+                "..." + "a" * 100 + "b" + "c" * 99 + " (from byte 496 in hex: 61 61 61 61 62 63 63 63 63 63 63 63)",
+                "..." + "a" * 100 + "d" + "c" * 99 + " (from byte 496 in hex: 61 61 61 61 64 63 63 63 63 63 63 63)",
+            ),
         ),
     ],
 )
@@ -104,7 +120,7 @@ def test_of_a_long_line_what_stands_around_the_difference_is_shown() -> None:
         ({"a": 1}, {}, Difference("output /a", "1", "not there")),
         ({}, {"b": None}, Difference("output /b", "not there", "null")),
         ([1], [1, 2], Difference("output ", "[1]", "[1, 2]")),
-        ({"a": 1}, {"a": 1.0}, None),
+        ({"a": 1}, {"a": 1.0}, Difference("output /a", "1", "1.0")),
         ({"a": [{}], "b": "c"}, {"b": "c", "a": [{}]}, None),
     ],
 )

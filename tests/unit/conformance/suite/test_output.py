@@ -22,7 +22,11 @@ PROOF = made("prove", {"action": "inclusion", "input": "ledger.jsonl"})
         (b"{}", None, [Difference("output", "a file", "nothing is written")]),
         (None, b"{}", [Difference("output", "nothing is written", "a file")]),
         (b"{}", {"outputs/a": b""}, [Difference("output", "a file", "a folder")]),
-        (b"{}", b"[]", [Difference("output, byte 0", "{}", "[]")]),
+        (
+            b"{}",
+            b"[]",
+            [Difference("output, byte 0", "{} (from byte 0 in hex: 7b 7d)", "[] (from byte 0 in hex: 5b 5d)")],
+        ),
     ],
 )
 def test_a_file(expected: Written, came: Written, differences: list[Difference]) -> None:

@@ -1,8 +1,13 @@
 """A program as a process: what is read of it, and what is left of it."""
 
+import os
+import selectors
 import sys
 import threading
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,7 +45,7 @@ def test_it_is_asked_a_line_and_then_another(tmp_path: Path) -> None:
         process.stdout = b""
         assert process.exchange(text, timeout_s=PATIENCE_S, one_line=True) is Ending.LINE
         assert process.stdout == text.upper()
-    assert process.close_input(timeout_s=PATIENCE_S)
+    assert process.close_input(timeout_s=PATIENCE_S) == 0
     assert process.end() == 0
 
 
@@ -94,6 +99,50 @@ def test_what_it_left_behind_does_not_keep_it_from_having_ended(tmp_path: Path) 
 
     assert (ending, process.end()) == (Ending.ENDED, 0)
     wait_until_gone(int(process.stdout))
+
+
+class LookJustBeforeTheAnswer:
+    """A selector that sees nothing, and by whose return the program has answered and ended."""
+
+    def __init__(self, selector: selectors.BaseSelector, pid: int, go: Path) -> None:
+        self._selector = selector
+        self._pid = pid
+        self._go = go
+
+    def select(self, timeout: float) -> list[tuple[selectors.SelectorKey, int]]:
+        events = self._selector.select(timeout)
+        if events or self._go.exists():
+            return events
+        self._go.touch()
+        # Left as it is, to be reaped by whom it belongs to.
+        os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOWAIT)
+        return []
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._selector, name)
+
+
+def test_what_it_wrote_between_a_look_and_its_end_is_not_lost(tmp_path: Path) -> None:
+    code = "import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)\nprint('answer')"
+    process = start(code, tmp_path)
+    look: Any = LookJustBeforeTheAnswer(process._selector, process._popen.pid, tmp_path / "go")
+    process._selector = look
+
+    ending = process.exchange(b"", timeout_s=PATIENCE_S, one_line=False)
+
+    assert (ending, process.end(), process.stdout) == (Ending.ENDED, 0, b"answer\n")
+
+
+def test_of_many_that_are_asked_side_by_side_no_answer_is_lost(tmp_path: Path) -> None:
+    def ask(_: int) -> tuple[int | None, bytes]:
+        process = Process(("sh", "-c", "cat >&2; echo answer"), folder=tmp_path, stop=threading.Event())
+        process.exchange(b"{}\n", timeout_s=PATIENCE_S, one_line=False)
+        return process.end(), process.stdout
+
+    with ThreadPoolExecutor(64) as pool:
+        came = Counter(pool.map(ask, range(400)))
+
+    assert came == {(0, b"answer\n"): 400}
 
 
 def test_nobody_waits_for_it_when_the_suite_is_stopped(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """What a vector comes to, once all of its role were asked."""
 
 from forum_conformance.results.summary import objections
-from forum_conformance.suite.result import State, Tried, settle
+from forum_conformance.suite.difference import Difference
+from forum_conformance.suite.result import State, Tried, given_up, settle
 from unit.conformance.suite.making import DIFFERENCE, reply, tried
 
 REFUSED = reply(None, status=33, problem=DIFFERENCE)
@@ -58,6 +59,31 @@ def test_one_process_refuses_a_role_by_supporting_none_of_it() -> None:
     assert states(*some) == {"a/a": "unsupported", "a/b": "passed"}
 
 
+def test_unsupported_refuses_no_role_of_which_only_some_vectors_were_asked() -> None:
+    alone = [tried("a/a", "verify", SERVED_UNSUPPORTED, DIFFERENCE)]
+
+    assert [result.state for result in settle(alone, {}, {"verify": 1})] == [State.NOT_OFFERED]
+    assert [result.state for result in settle(alone, {}, {"verify": 2})] == [State.UNSUPPORTED]
+
+
+def test_an_exit_status_refuses_a_role_by_any_of_its_vectors() -> None:
+    alone = [tried("a/a", "verify", REFUSED, DIFFERENCE)]
+
+    assert [result.state for result in settle(alone, {}, {"verify": 2})] == [State.NOT_OFFERED]
+
+
+def test_what_was_given_up_failed_and_says_that_it_was_not_asked() -> None:
+    problem = Difference("exit status", "0", "exit status 2")
+    crash = reply(None, status=2, problem=problem)
+    each = [tried("a/a", "verify", crash, problem), tried("a/b", "verify", None, given_up(problem, 1))]
+
+    results = settle(each, {})
+
+    assert [result.state for result in results] == [State.FAILED, State.FAILED]
+    why = "the first 1 vectors of the role all failed in the same way: exit status: exit status 2"
+    assert objections(results, ()) == ["1 vector failed", f"not asked are 1 of verify: {why}"]
+
+
 def test_a_process_of_its_own_refuses_a_role_by_its_exit_status_alone() -> None:
     assert states(tried("a/a", "verify", reply("unsupported"), DIFFERENCE)) == {"a/a": "unsupported"}
 
@@ -92,6 +118,6 @@ def test_every_kind_of_failure_is_objected_to() -> None:
     ]
     assert objections(results, ()) == [
         "1 vector failed",
-        "1 vector unsupported in a role that is offered",
+        "1 vector unsupported",
         "1 vector passed, and should have failed: take them off the list",
     ]

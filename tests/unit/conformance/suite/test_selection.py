@@ -50,7 +50,11 @@ def test_roles_and_filters_go_together() -> None:
     ("filters", "roles", "sentence"),
     [
         (("cut", "cat"), (), "the filter 'cat' takes no vector"),
-        (("numbers",), ("prove",), "the filter 'numbers' takes no vector"),
+        (
+            ("numbers",),
+            ("prove",),
+            "the filter 'numbers' takes no vector of the role prove: it takes 1 of canonicalize",
+        ),
         ((), ("run", "prove"), "there is no vector of the role run"),
     ],
 )

@@ -57,7 +57,10 @@ def test_a_mutation_of_a_vector_of_another_area_may_stand_in_the_set() -> None:
             [replace(NEGATIVE, derived_from=None, mutation=None)],
             "it is negative, and does not say what it was made from",
         ),
-        ([replace(POSITIVE, role="run", expected=STOPPED)], "it is negative, and does not say what it was made from"),
+        (
+            [replace(POSITIVE, role="run", request={**POSITIVE.request, "action": "run"}, expected=STOPPED)],
+            "it is negative, and does not say what it was made from",
+        ),
         ([POSITIVE, replace(NEGATIVE, mutation=None)], "'derived_from' and 'mutation' are given together"),
         ([replace(POSITIVE, request={"input": "text.json"})], "it names 'text.json', which is not among its files"),
         ([replace(POSITIVE, files={"input.json": b"1"})], "it names 'output.json', which is not among its files"),

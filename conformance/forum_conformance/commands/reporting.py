@@ -1,0 +1,76 @@
+"""Where `forum-conformance test` writes its reports: looked at before anything is asked, and written in the end."""
+
+import argparse
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from forum_conformance.commands.ending import UsageError
+
+if TYPE_CHECKING:
+    from forum_conformance.results.document import Occasion
+    from forum_conformance.suite.result import Result
+
+_FILES = ("jsonl", "junit", "html", "write_xfail")
+
+
+def refuse_what_cannot_be_written(arguments: argparse.Namespace) -> None:
+    """Whoever has waited for the results wants them written."""
+    for name in _FILES:
+        path: Path | None = getattr(arguments, name)
+        if path is None:
+            continue
+        _refuse_folder(path)
+        if path.is_dir():
+            raise UsageError(f"cannot write '{path}': it is a folder")
+        _refuse_access(path if path.exists() else path.parent, path)
+    if arguments.badges:
+        _refuse_folder(arguments.badges)
+        if arguments.badges.exists() and not arguments.badges.is_dir():
+            raise UsageError(f"cannot write '{arguments.badges}': it is no folder")
+        _refuse_access(arguments.badges if arguments.badges.exists() else arguments.badges.parent, arguments.badges)
+
+
+def _refuse_folder(path: Path) -> None:
+    if not path.parent.is_dir():
+        raise UsageError(f"cannot write '{path}': there is no folder '{path.parent}'")
+
+
+def _refuse_access(place: Path, path: Path) -> None:
+    if not os.access(place, os.W_OK):
+        raise UsageError(f"cannot write '{path}': no permission")
+
+
+def write_reports(
+    arguments: argparse.Namespace, results: "list[Result]", occasion: "Occasion", found: list[str], total: int
+) -> None:
+    """`found` are the objections; `total` is how many vectors there were to ask."""
+    if arguments.jsonl:
+        from forum_conformance.results.document import json_lines
+
+        _write(arguments.jsonl, json_lines(results, occasion))
+    if arguments.junit:
+        from forum_conformance.results.junit import junit_of
+
+        _write(arguments.junit, junit_of(results, occasion))
+    if arguments.html:
+        from forum_conformance.results.html import html_of
+
+        _write(arguments.html, html_of(results, occasion, found, total=total))
+    if arguments.badges and len(results) == total:
+        from forum_conformance.results.badges import badges_of
+
+        arguments.badges.mkdir(exist_ok=True)
+        for name, text in badges_of(results, arguments.level).items():
+            _write(arguments.badges / name, text)
+
+
+def write_expected_failures(path: Path, results: "list[Result]", reasons: dict[str, str]) -> None:
+    """What failed, with what differs as the reason; reasons that were given stay, also of what was not asked."""
+    from forum_conformance.results.expected_failures import expected_failures_of
+
+    _write(path, expected_failures_of(results, reasons))
+
+
+def _write(path: Path, content: str | bytes) -> None:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)

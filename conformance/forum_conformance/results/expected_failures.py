@@ -1,0 +1,31 @@
+"""Results as a list of expected failures: one line `id: reason` each."""
+
+from collections.abc import Mapping, Sequence
+
+from forum_conformance.results.printable import printable
+from forum_conformance.suite.result import Result, State
+
+_LONGEST = 200
+
+
+def expected_failures_of(results: Sequence[Result], reasons: Mapping[str, str]) -> str:
+    """What failed or is unsupported, with what differs as the reason.
+
+    `reasons` are those of the list that there was: they stay, but for what passed. What was not asked is not added.
+    """
+    passed = {result.case.id for result in results if result.state is State.UNEXPECTED_PASS}
+    kept = {id_: reason for id_, reason in reasons.items() if id_ not in passed}
+    failed = {
+        result.case.id: _reason(result)
+        for result in results
+        if result.state in (State.FAILED, State.UNSUPPORTED) and not result.tried.is_given_up
+    }
+    return "".join(f"{id_}: {reason}\n" for id_, reason in sorted({**kept, **failed}.items()))
+
+
+def _reason(result: Result) -> str:
+    if result.state is State.UNSUPPORTED:
+        return "unsupported"
+    first = result.tried.differences[0]
+    text = printable(f"{first.place}: expected {first.expected}, came {first.came}")
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."

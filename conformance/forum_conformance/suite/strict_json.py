@@ -1,0 +1,21 @@
+"""Reads JSON that a program or an author of vectors wrote, without the liberties of Python's parser."""
+
+import json
+from typing import Any
+
+from forum_conformance.canonical import refuse_constant
+
+
+def read_json(data: bytes) -> Any:
+    """One value in UTF-8. Whatever is wrong with it, also if it is nested too deeply to be read, is a ValueError."""
+    try:
+        return json.loads(data.decode("utf-8"), object_pairs_hook=_each_once, parse_constant=refuse_constant)
+    except RecursionError as error:
+        raise ValueError("nested too deep") from error
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    read = dict(pairs)
+    if len(read) < len(pairs):
+        raise ValueError("a key is given twice")
+    return read

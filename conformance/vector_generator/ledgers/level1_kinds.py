@@ -1,0 +1,126 @@
+"""Entries of every kind that do not fit it: without one of its facts, with one that is not its own, with bad values."""
+
+from collections.abc import Iterator, Mapping
+
+from vector_generator.ledgers.bases import ONE, READ
+from vector_generator.ledgers.case import Base, Case
+from vector_generator.ledgers.edits import Edit, body, both, facts, insert
+from vector_generator.ledgers.row import Row, cases_of
+from vector_generator.ledgers.runs import handed_over
+from vector_generator.ledgers.writer import ZEROS, Telling
+
+CUT = {"task": "b", "as": "x", "bytes": 4, "kept_bytes": 2}
+EXCEEDED = {"task": "b", "attempt": 1, "amount": "output_tokens", "reserved": 0, "used": 1}
+
+PLACES: Mapping[str, tuple[str, int, str]] = {
+    "run.opened": ("notes", 0, "implementation"),
+    "run.paused": ("gated", 2, "reason"),
+    "run.resumed": ("gated", 4, "implementation"),
+    "run.repaired": ("repaired", 2, "torn"),
+    "run.sealed": ("notes", 3, "counts"),
+    "wave.opened": ("in-waves", 1, "wave"),
+    "route.decided": ("routed", 1, "by"),
+    "task.expanded": ("expanded", 4, "instances"),
+    "task.started": ("one-task", 1, "fingerprint"),
+    "task.finished": ("one-task", 2, "measured"),
+    "task.lost": ("gone-on-with", 3, "attempt"),
+    "task.reused": ("reused", 1, "seq"),
+    "task.ended": ("one-task", 3, "state"),
+    "edge.delivered": ("handed-over", 4, "as"),
+    "context.cut": ("cut-and-exceeded", 5, "kept_bytes"),
+    "gate.opened": ("gated", 1, "task"),
+    "gate.decided": ("gated", 3, "authenticated"),
+    "verdict.asked": ("checked", 4, "reserved"),
+    "verdict.given": ("checked", 5, "verdict"),
+    "verdict.lost": ("asked-again", 6, "check"),
+    "escalation.raised": ("escalated", 4, "to"),
+    "budget.stopped": ("stopped", 4, "needed"),
+    "budget.exceeded": ("cut-and-exceeded", 8, "used"),
+    "answer.given": ("handed-over", 8, "output"),
+    "body.redacted": ("redacted-after-the-seal", 3, "digest"),
+}
+"""Of each kind: a ledger that has such an entry, its seq, and a fact that it must have."""
+
+
+def cut_and_exceeded() -> Telling:
+    """As `handed-over`; 5 context.cut, 6 started, 7 finished, 8 budget.exceeded, 9 ended, 10 answer, 11 sealed."""
+    telling = insert(5, "context.cut", CUT, [4]).make(handed_over())
+    return insert(8, "budget.exceeded", EXCEEDED, [7]).make(telling)
+
+
+def bases() -> Iterator[Base]:
+    yield Base("cut-and-exceeded",
+               "a prompt holds less of a value than was handed over, and more was used than reserved",
+               ("LEDGER-REPLAY-003",), cut_and_exceeded())  # fmt: skip
+
+
+def _row(name: str, title: str, base: str, seq: int, edit: Edit) -> Row:
+    return Row(name, base, "ENTRY-001", "L105", seq, title, edit)
+
+
+def of_every_kind() -> Iterator[Row]:
+    for kind, (base, seq, fact) in PLACES.items():
+        of_kind = kind.replace(".", "-")
+        yield _row(f"{of_kind}-without-a-fact", f"an entry of the kind {kind} does not have `{fact}`", base, seq,
+                   facts(seq, **{fact: None}))  # fmt: skip
+        yield _row(f"{of_kind}-with-a-further-fact", f"an entry of the kind {kind} has a fact that is not its own",
+                   base, seq, facts(seq, note=1))  # fmt: skip
+        yield _row(f"{of_kind}-with-a-further-body", f"an entry of the kind {kind} has a body that is not its own",
+                   base, seq, body(seq, "extra", ONE))  # fmt: skip
+
+
+def _imported(**values: str) -> Edit:
+    return facts(0, imported={"format": "otel", "files": [READ], "records": 1, "check": "ok", **values})
+
+
+LISTED = (
+    _row("imported-in-no-format", "a format that is not in the list", "imported", 0, _imported(format="csv")),
+    _row("imported-and-checked-somehow", "a check that is not in the list", "imported", 0, _imported(check="perhaps")),
+    _row("routed-by-chance", "a way to route that is not in the list", "routed", 1, facts(1, by="chance")),
+    _row("finished-somehow", "a status that is not in the list", "one-task", 2,
+         both(facts(2, status="done"), body(2, "output", None))),
+    _row("reused-by-chance", "a ground that is not in the list", "reused", 1, facts(1, ground="chance")),
+    _row("ended-somehow", "a state that is not in the list", "failed", 3, facts(3, state="done")),
+    _row("ended-for-another-reason", "a reason that is not in the list", "failed", 3, facts(3, reason="because")),
+    _row("decided-somehow", "a decision that is not in the list", "gated", 3, facts(3, decision="perhaps")),
+    _row("decided-by-chance", "who decides is not in the list", "gated", 3, facts(3, by="chance")),
+    _row("asked-of-a-person", "who is asked is not in the list", "checked", 4, facts(4, by="person")),
+    _row("judged-by-a-person", "who gives a verdict is not in the list", "checked", 5, facts(5, by="person")),
+    _row("judged-somehow", "a verdict that is not in the list", "checked", 5, facts(5, verdict="perhaps")),
+    _row("stopped-by-a-team", "a scope that is not in the list", "stopped", 4, facts(4, scope="team", name="b")),
+    _row("stopped-at-another-amount", "an amount that is not in the list", "stopped", 4, facts(4, amount="euros")),
+    _row("exceeded-another-amount", "an amount that cannot be exceeded", "cut-and-exceeded", 8,
+         facts(8, amount="calls")),
+)  # fmt: skip
+
+FROM_ONE = (("task.finished", "finished"), ("task.lost", "lost"), ("verdict.asked", "asked"),
+            ("verdict.given", "judged"), ("verdict.lost", "verdict-lost"), ("budget.exceeded", "exceeded"))  # fmt: skip
+
+CONDITIONS = (
+    _row("command-asked-with-an-agent", "a check by a command names an agent", "checked", 4, facts(4, agent="critic")),
+    _row("command-asked-with-a-tier", "a check by a command names a tier", "checked", 4, facts(4, tier="cheap")),
+    _row("command-asked-with-an-adapter", "a check by a command names an adapter", "checked", 4,
+         facts(4, adapter="small")),
+    _row("check-that-passes-with-an-error", "a check passes with an error", "checked", 5, facts(5, error="internal")),
+    _row("source-of-a-live-run", "a run that is not imported has the source of one that is", "notes", 0,
+         body(0, "source", ONE)),
+    _row("imported-and-of-a-plan", "an imported ledger names a wave plan", "imported", 0,
+         both(facts(0, wave_plan=ZEROS, bundle=ZEROS), body(0, "wave_plan", ONE))),
+    _row("output-name-that-begins-with-a-digit", "an output's name that begins with a digit", "handed-over", 8,
+         facts(8, output="1st")),
+)  # fmt: skip
+
+
+def rows() -> Iterator[Row]:
+    yield from of_every_kind()
+    yield from LISTED
+    for kind, name in FROM_ONE:
+        base, seq, _ = PLACES[kind]
+        yield _row(
+            f"attempt-zero-{name}", f"attempts are counted from 1, in {kind} too", base, seq, facts(seq, attempt=0)
+        )
+    yield from CONDITIONS
+
+
+def cases(known: Mapping[str, Base]) -> Iterator[Case]:
+    return cases_of(rows(), known)

@@ -1,0 +1,222 @@
+"""Entries that one keyword of entry.schema.json refuses, by the keyword: a validator that ignores it takes them."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from vector_generator.ledgers.bases import ONE, READ, TORN_TAIL
+from vector_generator.ledgers.case import Base, Case
+from vector_generator.ledgers.edits import Edit, body, both, facts, lacking, members, naming
+from vector_generator.ledgers.limits import BEYOND_BMP, LONG_OUTPUT, LONG_TASK, MAX_CAUSES, bodies, files, torn
+from vector_generator.ledgers.row import Row, cases_of
+from vector_generator.ledgers.story import NOTHING_USED
+from vector_generator.ledgers.writer import RUN, ZEROS
+
+ARABIC_ZERO, FULLWIDTH_ONE = "\u0660", "\uff11"
+AT = "2026-11-15T09:00:01.000000Z"
+
+
+def _entry(name: str, title: str, base: str, seq: int, edit: Edit, rules: str = "ENTRY-001") -> Row:
+    return Row(name, base, rules, "L105", seq, title, edit)
+
+
+def _note(name: str, title: str, **values: Any) -> Row:
+    return _entry(name, title, "notes", 1, members(1, **values))
+
+
+def _body(name: str, title: str, **values: Any) -> Row:
+    return _entry(name, title, "notes", 1, naming(1, "first", **values), "ENTRY-001 ENTRY-005")
+
+
+def _source(name: str, title: str, **values: Any) -> Row:
+    """Of what an imported ledger says of where it comes from."""
+    source = {"format": "forum-engine", "files": [READ], "records": 1, "check": "ok", **values}
+    return _entry(name, title, "imported", 0, facts(0, imported=source), "ENTRY-001 KIND-001")
+
+
+LENGTHS: Mapping[str, tuple[Row, ...]] = {
+    "maxLength": (
+        _entry("actor-too-long", "an actor of 257 characters", "texts-at-their-limits", 1,
+               members(1, actor="person:" + "p" * 250)),
+        _entry("kind-too-long", "a kind of 65 characters", "texts-at-their-limits", 2,
+               members(2, kind="x-" + "k" * 63)),
+        _entry("media-type-too-long", "a media type of 101 characters", "texts-at-their-limits", 4,
+               naming(4, "first", type="application/" + "x" * 89), "ENTRY-001 ENTRY-005"),
+        _entry("label-too-long", "a name of an implementation of 257 characters", "texts-at-their-limits", 0,
+               facts(0, implementation={"name": "n" * 257, "version": "1"})),
+        _entry("task-id-too-long", "a task's id of 4,097 characters", "task-id-at-its-limit", 1,
+               facts(1, task=LONG_TASK + "t")),
+        _entry("output-name-too-long", "an output's name of 65 characters", "output-name-at-its-limit", 4,
+               facts(4, output=LONG_OUTPUT + "n")),
+        _source("file-name-too-long", "a file's name of 256 characters", files=[{**READ, "name": BEYOND_BMP * 256}]),
+    ),
+    "minLength": (_source("file-name-of-nothing", "an empty name of a file", files=[{**READ, "name": ""}]),),
+    "maxItems": (
+        _entry("too-many-causes", "an entry with 1,001 causes", "causes-at-their-limit", MAX_CAUSES + 1,
+               members(MAX_CAUSES + 1, causes=list(range(MAX_CAUSES + 1)))),
+        _entry("too-many-torn-tails", "17 torn tails", "lists-at-their-limits", 1, facts(1, torn=torn(17))),
+        _source("too-many-files", "101 files were read", files=files(101)),
+    ),
+    "minItems": (
+        _entry("repaired-of-nothing", "a list of torn tails that is empty", "repaired", 2, facts(2, torn=[])),
+        _source("imported-from-no-files", "a list of files that is empty", files=[]),
+    ),
+    "maxProperties": (
+        _entry("too-many-bodies", "an entry with 101 bodies", "lists-at-their-limits", 2,
+               members(2, bodies=bodies(101))),
+    ),
+    "minimum": (
+        _entry("attempt-zero", "attempts are counted from 1", "one-task", 1, facts(1, attempt=0)),
+        _entry("torn-tail-of-nothing", "a torn tail of no bytes", "repaired", 2,
+               facts(2, torn=[{**TORN_TAIL, "bytes": 0}])),
+        _entry("exit-status-too-small", "an exit status of -256", "amounts-at-their-limits", 2,
+               facts(2, exit_status=-256)),
+        _entry("cause-below-zero", "a cause that is negative", "notes", 2, members(2, causes=[-1, 0])),
+        _entry("usage-below-zero", "an amount that is negative", "one-task", 2,
+               facts(2, usage={**NOTHING_USED, "wall_ms": -1})),
+    ),
+    "maximum": (
+        _entry("exit-status-too-large", "an exit status of 2^32", "amounts-at-their-limits", 4,
+               facts(4, exit_status=2**32)),
+    ),
+}  # fmt: skip
+
+PATTERNS: Mapping[str, tuple[Row, ...]] = {
+    "pattern": (
+        _note("actor-with-a-line-feed", "an actor with a line feed at its end", actor="agent:a\n"),
+        _note("actor-with-a-line-before", "an actor whose second line alone would do", actor="somebody\nrunner"),
+        _note("actor-with-a-line-separator", "an actor with U+2028 at its end", actor="agent:a\u2028"),
+        _note("actor-with-a-space", "an actor with a space", actor="person:ada lovelace"),
+        _note("actor-beyond-ascii", "an actor with a letter beyond ASCII", actor="person:zo\u00eb"),
+        _note("actor-of-no-name", "an actor with nothing after its colon", actor="agent:"),
+        _note("actor-with-more-before", "an actor whose end alone would do", actor="the runner"),
+        _note("kind-with-a-line-feed", "a kind with a line feed at its end", kind="x-note\n"),
+        _note("kind-with-another-digit", "a kind with a digit beyond ASCII", kind="x-note" + ARABIC_ZERO),
+        _note("kind-with-another-joint", "a kind with a hyphen for its point", kind="task-paused"),
+        _note("kind-of-no-name", "a kind with nothing after `x-`", kind="x-"),
+        _note("kind-in-upper-case", "a user's own kind in upper case", kind="x-Note"),
+        _note("run-with-a-line-feed", "a run's id with a line feed at its end", run=RUN + "\n"),
+        _note("run-with-another-digit", "a run's id with a digit beyond ASCII", run=ARABIC_ZERO + RUN[1:]),
+        _note("run-of-another-variant", "a run's id of another variant of UUID", run=RUN.replace("-9f00", "-cf00")),
+        _note("time-with-a-line-feed", "a time with a line feed at its end", at=AT + "\n"),
+        _note("time-with-other-digits", "a time with a digit beyond ASCII",
+              at=AT.replace("01.0", f"0{FULLWIDTH_ONE}.0")),
+        _note("time-with-a-comma", "a time with a comma before its microseconds", at=AT.replace(".", ",")),
+        _note("time-in-month-13", "a time in a thirteenth month", at="2026-13-15T09:00:01.000000Z"),
+        _note("time-on-day-32", "a time on a thirty-second day", at="2026-11-32T09:00:01.000000Z"),
+        _note("time-at-24", "a time with 24 hours", at="2026-11-15T24:00:00.000000Z"),
+        _note("time-with-nanoseconds", "a time with nine digits of a second", at="2026-11-15T09:00:01.000000000Z"),
+        _note("time-in-lower-case", "a time with a small `t` and `z`", at=AT.lower()),
+        _body("digest-with-a-line-feed", "a digest with a line feed at its end", digest=ONE.digest + "\n"),
+        _body("digest-with-another-digit", "a digest with a digit beyond ASCII", digest=ONE.digest[:63] + ARABIC_ZERO),
+        _body("digest-too-short", "a digest of 63 digits", digest=ONE.digest[:63]),
+        _body("media-type-with-a-line-feed", "a media type with a line feed at its end", type="text/plain\n"),
+        _body("media-type-with-a-parameter", "a media type with a parameter", type="text/plain; charset=utf-8"),
+        _body("media-type-in-upper-case", "a media type in upper case", type="Text/Plain"),
+        _body("media-type-of-one-part", "a media type without a slash", type="text"),
+        _entry("task-with-a-line-feed", "a task's id with a line feed at its end", "one-task", 1, facts(1, task="a\n")),
+        _entry("task-with-a-space", "a task's id with a space", "one-task", 1, facts(1, task="a b")),
+        _entry("task-of-nothing", "a task's id that is empty", "one-task", 1, facts(1, task="")),
+        _entry("label-with-a-line-feed", "a version of an implementation with a line feed at its end", "notes", 0,
+               facts(0, implementation={"name": "by-hand", "version": "1\n"})),
+    ),
+    "propertyNames": (
+        _note("body-name-that-begins-with-a-digit", "a body's name that begins with a digit",
+              bodies={"1st": ONE.named}),
+        _note("body-name-with-a-line-feed", "a body's name with a line feed at its end", bodies={"first\n": ONE.named}),
+        _note("body-name-of-nothing", "a body's name that is empty", bodies={"": ONE.named}),
+        _entry("body-name-too-long", "a body's name of 65 characters", "texts-at-their-limits", 3,
+               members(3, bodies={"b" * 65: ONE.named})),
+    ),
+}  # fmt: skip
+
+VALUES: Mapping[str, tuple[Row, ...]] = {
+    "type": (
+        _note("seq-of-true", "a seq is `true`, and no integer", seq=True),
+        _note("actor-of-a-number", "an actor that is no text", actor=1),
+        _entry("measured-of-one", "a truth that is a number", "one-task", 2, facts(2, measured=1)),
+    ),
+    "const": (
+        _note("version-of-true", "the version is `true`, and not 1", v=True),
+        _note("version-in-a-string", "the version is the text `1`", v="1"),
+        _body("salted-of-one", "`salted` is 1, and not `true`", salted=1),
+        _entry("opened-in-another-format", "a ledger of another format", "notes", 0, facts(0, format=2)),
+    ),
+    "enum": (
+        _entry("mode-that-there-is-not", "a mode that is not in the list", "notes", 0, facts(0, mode="dry")),
+        _entry("mode-in-upper-case", "a mode in upper case", "notes", 0, facts(0, mode="Live")),
+        _entry("tier-that-there-is-not", "a tier that is not in the list", "one-task", 1, facts(1, tier="huge")),
+        _entry("status-that-there-is-not", "a seal with a status that is not in the list", "notes", 3,
+               facts(3, status="paused")),
+        _entry("error-that-there-is-not", "an error that is not in the list", "tried-again", 2, facts(2, error="bad")),
+    ),
+    "items": (
+        _note("cause-in-a-string", "a cause that is a text", causes=["0"]),
+        _note("cause-of-false", "a cause that is `false`, and not 0", causes=[False]),
+        _entry("torn-tail-of-another-file", "a torn tail of a file that there is not", "repaired", 2,
+               facts(2, torn=[{**TORN_TAIL, "file": "bodies.zip"}])),
+    ),
+    "properties": (
+        _entry("wave-in-a-string", "the number of a wave is a text", "in-waves", 1, facts(1, wave="0")),
+    ),
+    "$ref": (
+        _entry("fingerprint-too-short", "a fingerprint of 63 digits", "one-task", 1, facts(1, fingerprint=ZEROS[1:])),
+    ),
+}  # fmt: skip
+
+MEMBERS: Mapping[str, tuple[Row, ...]] = {
+    "required": (
+        _entry("first-entry-without-its-version", "the first entry has no version", "notes", 0, lacking(0, "v")),
+        _body("body-without-its-size", "a body without its number of bytes", bytes=None),
+        _entry("usage-without-an-amount", "what was used is not all told", "one-task", 2,
+               facts(2, usage={name: used for name, used in NOTHING_USED.items() if name != "wall_ms"})),
+    ),
+    "additionalProperties": (
+        _body("body-with-a-further-member", "what is said of a body has a member that it may not have", note="one"),
+        _entry("usage-with-a-further-amount", "what was used has an amount that there is not", "one-task", 2,
+               facts(2, usage={**NOTHING_USED, "calls": 1})),
+        _entry("fact-named-constructor", "a fact that its kind does not have, with a name that objects have",
+               "gated", 2, facts(2, constructor=1)),
+        _entry("fact-named-proto", "a fact that its kind does not have, with a name that objects use", "gated", 2,
+               facts(2, __proto__={"reason": "gate"})),
+        _entry("body-in-an-entry-without", "a body of an entry that has none", "gated", 2, body(2, "note", ONE)),
+    ),
+    "dependentRequired": (
+        _entry("bundle-of-no-plan", "a bundle is named, and no wave plan", "one-task", 0,
+               both(facts(0, wave_plan=None), body(0, "wave_plan", None)), "ENTRY-001 KIND-001"),
+    ),
+    "allOf": (
+        _entry("task-with-the-facts-of-another-kind", "an entry with the facts of another kind", "one-task", 3,
+               facts(3, state=None, attempt=1)),
+        _entry("imported-from-a-run", "an imported ledger names an earlier run", "imported", 0,
+               facts(0, **{"from": {"run": RUN, "head": ZEROS}}), "ENTRY-001 KIND-001"),
+    ),
+    "if": (
+        _entry("budget-of-the-run-with-a-name", "a budget of the run has the name of a task", "stopped", 4,
+               facts(4, name="b")),
+    ),
+    "then": (
+        _entry("error-of-no-name", "an attempt ends with an error that is not named", "tried-again", 2,
+               facts(2, error=None)),
+        _entry("done-without-an-output", "an attempt ends well, without an output", "one-task", 2,
+               body(2, "output", None)),
+        _entry("none-without-an-error", "a check says nothing, and not why", "asked-again", 4, facts(4, error=None)),
+        _entry("schema-check-that-used-something", "a check by a schema has a usage", "checked", 3,
+               facts(3, usage=NOTHING_USED)),
+    ),
+    "else": (
+        _entry("done-with-an-error", "an attempt ends well, with an error", "one-task", 2, facts(2, error="internal")),
+        _entry("command-check-without-its-usage", "a check by a command has no usage", "checked", 5,
+               facts(5, usage=None)),
+        _entry("failed-without-a-reason", "a task fails without a reason", "failed", 3, facts(3, reason=None)),
+        _entry("budget-of-nobody", "a budget of an agent does not name it", "stopped", 4, facts(4, scope="agent")),
+        _entry("notice-of-a-live-run", "a run that is not imported has the notice of one that is", "notes", 0,
+               body(0, "notice", ONE), "ENTRY-001 KIND-001"),
+    ),
+}  # fmt: skip
+
+BY_KEYWORD: Mapping[str, tuple[Row, ...]] = {**LENGTHS, **PATTERNS, **VALUES, **MEMBERS}
+
+
+def cases(bases: Mapping[str, Base]) -> Iterator[Case]:
+    for rows in BY_KEYWORD.values():
+        yield from cases_of(rows, bases)

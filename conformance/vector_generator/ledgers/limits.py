@@ -1,0 +1,151 @@
+"""Ledgers that hold, and are as large as the schemas allow, or as odd: nothing short of the limit may be refused."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from vector_generator.ledgers.bases import MAX_LINE, ONE, imported_from
+from vector_generator.ledgers.case import Base
+from vector_generator.ledgers.edits import both, facts
+from vector_generator.ledgers.runs import NOTES, tried_again
+from vector_generator.ledgers.story import NOTHING_USED, Story, finished, task, wave_plan
+from vector_generator.ledgers.writer import ZEROS, Body, Telling, lines_of
+
+MAX_CAUSES = 1_000
+LONG_TASK = "t" * 4096
+LONG_OUTPUT = "n" * 64
+BEYOND_BMP = "\U0001f600"
+MAX_EXIT_STATUS = 2**32 - 1
+MAX_INTEGER = 2**53 - 1
+NO_DAY = "2026-11-31T09:00:00.000000Z"
+
+
+def torn(count: int) -> list[dict[str, Any]]:
+    return [{"file": "ledger.jsonl", "bytes": size + 1, "digest": ZEROS} for size in range(count)]
+
+
+def files(count: int) -> list[dict[str, Any]]:
+    return [{"name": f"{number}.jsonl", "bytes": 0, "digest": ZEROS} for number in range(count)]
+
+
+def bodies(count: int) -> dict[str, dict[str, Any]]:
+    """The same body under so many names."""
+    return {f"b{number}": ONE.named for number in range(count)}
+
+
+def long_texts() -> Telling:
+    """0 run.opened with names of 256, 1 an actor of 256, 2 a kind of 64, 3 a body's name of 64, 4 a type of 100."""
+    story = Story()
+    story.add("x-note", actor="person:" + "p" * 249)
+    story.add("x-" + "k" * 62)
+    story.add("x-note", bodies={"b" * 64: ONE})
+    story.add("x-note", bodies={"first": Body(b"two", "application/" + "x" * 88)})
+    return facts(0, implementation={"name": "n" * 256, "version": "v" * 256}).make(story.seal())
+
+
+def long_lists() -> Telling:
+    """0 run.opened, 1 run.repaired with 16 torn tails, 2 x-note with 100 bodies, 3 run.sealed."""
+    story = Story()
+    story.add("run.repaired", {"torn": torn(16)})
+    story.add("x-note", bodies={f"b{number}": ONE for number in range(100)})
+    return story.seal()
+
+
+def many_causes() -> Telling:
+    """1,002 entries, of which 1,001 has 1,000 causes: all but the first of those before it; then the seal."""
+    story = Story()
+    for _ in range(MAX_CAUSES):
+        story.add("x-n")
+    story.add("x-n", causes=range(1, MAX_CAUSES + 1))
+    return story.seal()
+
+
+def long_task_id() -> Telling:
+    """0 run.opened, 1 started, 2 finished, 3 ended, 4 sealed."""
+    story = Story(wave_plan({LONG_TASK: task()}))
+    story.run(LONG_TASK)
+    return story.seal()
+
+
+def long_output_name() -> Telling:
+    """0 run.opened, 1-3 a, 4 answer.given, 5 sealed."""
+    story = Story(wave_plan({"a": task()}, outputs={LONG_OUTPUT: {"task": "a"}}))
+    story.answer(LONG_OUTPUT, NOTES, story.run("a", NOTES))
+    return story.seal()
+
+
+def large_amounts() -> Telling:
+    """As `tried-again`: 2 and 4 are finished, with exit statuses, and 4 with a time as large as an integer may be."""
+    usage = {**NOTHING_USED, "wall_ms": MAX_INTEGER}
+    edit = both(
+        facts(2, exit_status=-255),
+        facts(4, exit_status=MAX_EXIT_STATUS, usage=usage),
+        facts(6, totals={"calls": 2, **usage}),
+    )
+    return edit.make(tried_again())
+
+
+def longest_line_of_long_characters() -> Telling:
+    """The line of entry 1 has 65,535 bytes; most of its characters have four."""
+    room = MAX_LINE - len(lines_of(_noted({"text": ""}))[1])
+    return _noted({"text": BEYOND_BMP * (room // 4) + "x" * (room % 4)})
+
+
+def _noted(data: dict[str, Any], **members: Any) -> Telling:
+    story = Story()
+    story.add("x-note", data, **members)
+    return story.seal()
+
+
+def no_day() -> Telling:
+    story = Story()
+    story.add("x-note", at=NO_DAY)
+    telling = story.seal()
+    last = {**telling.entries[-1], "at": NO_DAY}
+    return Telling((*telling.entries[:-1], last), telling.bodies)
+
+
+def own_metadata() -> Telling:
+    """0 run.opened, 1-3 a, 4 sealed."""
+    plan = wave_plan({"a": task()})
+    story = Story(finished({**plan, "metadata": {"name": "n" * 64, "x-team": {"size": 3}}}))
+    story.run()
+    return story.seal()
+
+
+def of_the_schemas() -> Iterator[Base]:
+    entry = ("LEDGER-ENTRY-001",)
+    yield Base("texts-at-their-limits",
+               "an actor, a kind, a body's name, a media type and labels as long as they may be",
+               entry, long_texts(), level=1)  # fmt: skip
+    yield Base("lists-at-their-limits", "16 torn tails, and an entry with 100 bodies", entry, long_lists(), level=1)
+    yield Base("causes-at-their-limit", "an entry with 1,000 causes", (*entry, "LEDGER-ENTRY-003"), many_causes(),
+               level=1)  # fmt: skip
+    yield Base("task-id-at-its-limit", "a task's id of 4,096 characters", entry, long_task_id(), level=1)
+    yield Base("output-name-at-its-limit", "an output's name of 64 characters", (*entry, "LEDGER-DIR-002"),
+               long_output_name(), level=1)  # fmt: skip
+    yield Base("amounts-at-their-limits", "the smallest and the largest exit status, and the largest amount", entry,
+               large_amounts(), level=1)  # fmt: skip
+    yield Base("file-names-at-their-limit", "100 files were read, one with a name of 255 characters beyond the BMP",
+               (*entry, "LEDGER-KIND-001"), imported_from([*files(99), {**files(1)[0], "name": BEYOND_BMP * 255}]),
+               level=1)  # fmt: skip
+    yield Base(
+        "day-that-no-month-has", "a time is a text of a form: the calendar is not asked", entry, no_day(), level=1
+    )
+    yield Base("plan-with-own-metadata", "a wave plan's name of 64 characters, and metadata of its own",
+               ("LEDGER-REPLAY-002",), own_metadata(), level=4)  # fmt: skip
+
+
+def of_the_lines() -> Iterator[Base]:
+    yield Base("longest-line-of-long-characters", "a line of 65,535 bytes, in far fewer characters",
+               ("LEDGER-LINE-002",), longest_line_of_long_characters(), level=1)  # fmt: skip
+    yield Base("brackets-in-strings", "brackets, braces and escaped quotes in strings are no nesting",
+               ("LEDGER-LINE-003",), _noted({"text": '"[' + "[{" * 50, '"{[': "\\" + '"[' * 70}), level=1)  # fmt: skip
+    names = ("__proto__", "constructor", "toString", "hasOwnProperty", "")
+    yield Base("keys-that-objects-have", "keys that programs have uses of their own for are keys like any other",
+               ("LEDGER-ENTRY-002",), _noted(dict.fromkeys(names, 1), bodies={"constructor": ONE}),
+               level=1)  # fmt: skip
+
+
+def bases() -> Iterator[Base]:
+    yield from of_the_schemas()
+    yield from of_the_lines()

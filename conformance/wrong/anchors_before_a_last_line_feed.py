@@ -1,0 +1,24 @@
+"""Reads the `$` of a pattern as Python does: it is also the place before a last line feed.
+
+Breaks LEDGER-ENTRY-001 in verify.
+"""
+
+import re
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from jsonschema import ValidationError
+
+from forum_conformance import schemas
+from forum_conformance.program.parts import replace
+from forum_conformance.program.serving import JUDGE, main
+
+
+def match_pattern(_: Any, pattern: str, instance: Any, __: Any) -> Iterator[ValidationError]:
+    if isinstance(instance, str) and not re.search(pattern, instance):
+        yield ValidationError(f"{instance!r} does not match {pattern!r}")
+
+
+replace(schemas, "_Validator", schemas._extend(schemas._Validator, {"pattern": match_pattern}))
+sys.exit(main(JUDGE))

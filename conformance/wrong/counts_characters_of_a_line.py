@@ -1,0 +1,24 @@
+"""Counts the characters of a line, and not its bytes, against the longest that it may be.
+
+Breaks LEDGER-LINE-002 in verify.
+"""
+
+import hashlib
+import sys
+from collections.abc import Iterator
+
+from forum_conformance.lines import MAX_LINE_BYTES, Line, Lines
+from forum_conformance.program.parts import replace
+from forum_conformance.program.serving import JUDGE, main
+
+
+def iterate(lines: Lines) -> Iterator[Line]:
+    *contents, rest = lines._stream.read().split(b"\n")
+    lines.torn_bytes = len(rest)
+    for number, content in enumerate(contents):
+        characters = len(content.decode("utf-8", "replace"))
+        yield Line(number, content if characters <= MAX_LINE_BYTES else None, hashlib.sha256(b"\0" + content).digest())
+
+
+replace(Lines, "__iter__", iterate)
+sys.exit(main(JUDGE))

@@ -1,0 +1,24 @@
+"""Does not ask how long a text or a list is, or how many bodies an entry has.
+
+Breaks LEDGER-ENTRY-001 in verify.
+"""
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from jsonschema import ValidationError
+
+from forum_conformance import schemas
+from forum_conformance.program.parts import replace
+from forum_conformance.program.serving import JUDGE, main
+
+LENGTHS = ("maxLength", "minLength", "maxItems", "minItems", "maxProperties", "minProperties")
+
+
+def take(_: Any, __: Any, ___: Any, ____: Any) -> Iterator[ValidationError]:
+    return iter(())
+
+
+replace(schemas, "_Validator", schemas._extend(schemas._Validator, dict.fromkeys(LENGTHS, take)))
+sys.exit(main(JUDGE))

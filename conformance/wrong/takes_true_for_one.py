@@ -1,0 +1,28 @@
+"""Compares as Python does: `true` is 1, and an integer.
+
+Breaks LEDGER-ENTRY-001 in verify.
+"""
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from jsonschema import Draft202012Validator, ValidationError
+
+from forum_conformance import schemas
+from forum_conformance.program.parts import replace
+from forum_conformance.program.serving import JUDGE, main
+
+
+def be(_: Any, expected: Any, instance: Any, __: Any) -> Iterator[ValidationError]:
+    if instance != expected:
+        yield ValidationError(f"{instance!r} is not {expected!r}")
+
+
+def is_integer(_: Any, instance: Any) -> bool:
+    return isinstance(instance, int)
+
+
+types = Draft202012Validator.TYPE_CHECKER.redefine("integer", is_integer)
+replace(schemas, "_Validator", schemas._extend(schemas._Validator, {"const": be}, type_checker=types))
+sys.exit(main(JUDGE))

@@ -1,0 +1,135 @@
+"""The suite among programs that do harm, streams that are closed, and people who end it."""
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from forum_conformance import cli
+from suites.command import RIGHT, Suite
+from suites.parrot import command_with
+from suites.processes import wait_for_number, wait_until_gone
+from suites.tiny_set import verify_case, write_set
+from unit.conformance.story import draft_and_review
+
+HARMFUL = """
+import json, os, pathlib, shutil, sys
+request = json.load(sys.stdin)
+folder = pathlib.Path(request["input"]).parent
+if request["id"] == "ledger/b":
+    {harm}
+print(json.dumps({{"protocol": 1, "verdict": "valid"}}))
+"""
+HARMS = {
+    "makes a file huge": "os.truncate(folder / 'run/ledger.jsonl', 1 << 43)",
+    "removes its folder": "shutil.rmtree(folder)",
+    "removes all": "shutil.rmtree(folder.parent.parent)",
+    "leads elsewhere": "shutil.rmtree(folder); folder.symlink_to('/usr/lib')",
+}
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Suite:
+    return Suite(tmp_path)
+
+
+@pytest.mark.parametrize("harm", HARMS)
+def test_a_program_that_spoils_its_folder_fails_that_vector_alone(suite: Suite, harm: str) -> None:
+    write_set(suite.vectors, *(verify_case(f"ledger/{name}") for name in "abc"))
+    program = suite.folder / "harmful.py"
+    program.write_text(HARMFUL.format(harm=HARMS[harm]))
+    entrypoint = shlex.join([sys.executable, str(program)])
+
+    done = suite.test({}, "--jobs", "1", "--json", entrypoint=entrypoint)
+
+    results = json.loads(done.stdout)["results"]
+    assert (done.returncode, [result["state"] for result in results]) == (1, ["passed", "failed", "passed"])
+    (difference,) = results[1]["differences"]
+    assert (difference["place"], difference["came"].split(":")[0]) == ("the vector's files", "changed")
+
+
+def started(arguments: list[str], suite: Suite) -> "subprocess.Popen[str]":
+    (suite.folder / "tmp").mkdir()
+    return subprocess.Popen(
+        [sys.executable, "-m", "forum_conformance", *arguments],
+        cwd=suite.folder,
+        env={**os.environ, "TMPDIR": str(suite.folder / "tmp")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("command", ["smoke", "mutate", "mutate --serve"])
+def test_whoever_ends_a_command_finds_nothing_left_of_it(suite: Suite, command: str, sent: signal.Signals) -> None:
+    child = suite.folder / "child"
+    entrypoint = command_with({"*": {"child": str(child), "sleep": 3600}}, suite.folder)
+    options = ["--entrypoint", entrypoint, "--timeout", "600"]
+    if command == "smoke":
+        options += ["--vectors", "vectors"]
+    else:
+        options.append(str(draft_and_review().write(suite.folder / "run")))
+    process = started([*command.split(), *options], suite)
+    pid = wait_for_number(child)
+
+    process.send_signal(sent)
+    _, err = process.communicate()
+
+    assert (process.returncode, err) == (130, "forum-conformance: interrupted\n")
+    assert list((suite.folder / "tmp").iterdir()) == []
+    wait_until_gone(pid)
+
+
+def test_a_hangup_that_is_ignored_on_purpose_stays_ignored(suite: Suite) -> None:
+    gate = suite.folder / "gate"
+    child = suite.folder / "child"
+    os.mkfifo(gate)
+    program = suite.folder / "waits.py"
+    program.write_text(f"open({str(child)!r}, 'w').write('1')\nopen({str(gate)!r}).read()\nraise SystemExit(33)\n")
+    entrypoint = shlex.join([sys.executable, str(program)])
+    write_set(suite.vectors, verify_case("ledger/a"))
+    arguments = ["test", "--entrypoint", entrypoint, "--vectors", "vectors", "--role", "verify", "--timeout", "600"]
+    quoted = shlex.join([sys.executable, "-m", "forum_conformance", *arguments])
+    process = subprocess.Popen(
+        ["sh", "-c", f"trap '' HUP; exec {quoted}"], cwd=suite.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    wait_for_number(child)
+
+    process.send_signal(signal.SIGHUP)
+    gate.write_text("")
+    process.communicate()
+
+    assert process.returncode == 1
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_as_good_as_none(suite: Suite, closed: str) -> None:
+    write_set(suite.vectors, verify_case("ledger/a"), verify_case("ledger/b"))
+    entrypoint = command_with({"*": RIGHT, "ledger/b": {"answer": {"verdict": "invalid"}}}, suite.folder)
+    arguments = ["test", "--entrypoint", entrypoint, "--vectors", "vectors", "--role", "verify", "--jsonl", "r.jsonl"]
+    quoted = shlex.join([sys.executable, "-m", "forum_conformance", *arguments])
+
+    done = subprocess.run(["sh", "-c", f"{quoted} {closed}"], cwd=suite.folder, capture_output=True, check=False)
+
+    outcomes = [json.loads(line)["state"] for line in (suite.folder / "r.jsonl").read_text().splitlines()]
+    assert (done.returncode, outcomes) == (1, ["passed", "failed"])
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_defect_is_said_to_be_one_of_this_program(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(cli, "_run", lambda _: 1 // 0)
+
+    code = cli.main([])
+
+    assert code == 70
+    assert capsys.readouterr().err.startswith(
+        "forum-conformance: this is a defect of forum-conformance itself: ZeroDivisionError in "
+    )

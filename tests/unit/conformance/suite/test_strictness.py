@@ -1,0 +1,70 @@
+"""Proofs are compared strictly, expected failures are read leniently, and what is negative is said once."""
+
+from typing import Any
+
+import pytest
+
+from forum_conformance.suite.difference import Difference
+from forum_conformance.suite.expected_failures import BadExpectation, read_expected_failures
+from forum_conformance.suite.output import output_differences
+from unit.conformance.suite.making import made
+from vector_generator.writing import is_negative
+
+PROOF = made("prove", {"action": "inclusion", "input": "ledger.jsonl"})
+
+
+@pytest.mark.parametrize(
+    ("came", "told"), [(b'{"size":7.0}', "7.0"), (b'{"size":7e0}', "7.0"), (b'{"size":true}', "true")]
+)
+def test_an_integer_of_a_proof_is_written_as_one(came: bytes, told: str) -> None:
+    expected = b'{"size":7}' if told != "true" else b'{"size":1}'
+
+    assert output_differences(PROOF, expected, came) == [Difference("output, at /size", expected[8:9].decode(), told)]
+
+
+@pytest.mark.parametrize(
+    ("came", "problem"),
+    [
+        (b'{"size":8,"size":7}', "a key is given twice"),
+        (b'{"size":NaN}', "NaN is not JSON"),
+        (b"[" * 100_000, "nested too deep"),
+    ],
+)
+def test_a_proof_is_one_document(came: bytes, problem: str) -> None:
+    (difference,) = output_differences(PROOF, b'{"size":7}', came)
+
+    assert (difference.place, difference.expected) == ("output", "a JSON document")
+    assert problem in difference.came
+
+
+def test_a_byte_order_mark_is_no_part_of_an_id() -> None:
+    read = read_expected_failures("\ufeffa/a: why\r\na/b: why not\r\n", name="known.txt", known={"a/a", "a/b"})
+
+    assert read == {"a/a": "why", "a/b": "why not"}
+
+
+def test_a_byte_order_mark_elsewhere_is() -> None:
+    with pytest.raises(BadExpectation, match=r"known\.txt:2: there is no vector '\ufeffa/b'"):
+        read_expected_failures("a/a: why\n\ufeffa/b: why\n", name="known.txt", known={"a/a", "a/b"})
+
+
+@pytest.mark.parametrize(
+    ("role", "action", "expected", "negative"),
+    [
+        ("verify", None, {"verdict": "valid"}, False),
+        ("verify", None, {"verdict": "incomplete"}, True),
+        ("run", "run", {"verdict": "valid", "status": "passed"}, False),
+        ("run", "run", {"verdict": "valid", "status": "failed"}, True),
+        ("run", "run", {"verdict": "invalid"}, True),
+        ("run", "resume", {"verdict": "valid", "status": "paused"}, True),
+        ("run", "decide", {"verdict": "valid", "status": "paused"}, False),
+        ("run", "decide", {"verdict": "invalid"}, True),
+        ("run", "redact", {"verdict": "valid", "status": "failed"}, False),
+        ("run", "redact", {"verdict": "invalid"}, True),
+    ],
+)
+def test_what_is_negative(role: str, action: str | None, expected: dict[str, Any], negative: bool) -> None:
+    request = {"input": "w", **({"action": action} if action else {})}
+
+    assert made(role, request, expected).is_negative is negative
+    assert is_negative({"role": role, "request": request, "expected": expected}) is negative

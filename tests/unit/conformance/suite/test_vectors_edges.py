@@ -1,0 +1,66 @@
+"""A folder of vectors that was made to do harm is refused, with the place."""
+
+import hashlib
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from forum_conformance.suite.vectors import BrokenVectors, Vectors
+from suites.tiny_set import canonicalize_case, case, verify_case, write_manifest, write_set
+
+DIGEST = hashlib.sha256(b"").hexdigest()
+
+
+@pytest.mark.parametrize("name", ["a\0b/case.json", "../x/case.json", "/etc/passwd"])
+def test_a_name_that_is_no_path_below_the_folder(tmp_path: Path, name: str) -> None:
+    write_manifest(tmp_path, {name: DIGEST})
+
+    with pytest.raises(BrokenVectors) as raised:
+        Vectors(tmp_path)
+
+    assert str(raised.value) == (
+        f"'{tmp_path / 'MANIFEST.json'}' is broken: {name!r} is no path of a file below its folder"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (b"[" * 100_000 + b"]" * 100_000, "nested too deep"),
+        (b"[" * 65 + b"]" * 65, "it is nested more than 64 deep"),
+        (b'{"id":"a/a","id":"a/a"}', "a key is given twice"),
+        (b"NaN", "NaN is not JSON"),
+    ],
+)
+def test_a_case_that_cannot_be_read(tmp_path: Path, text: bytes, sentence: str) -> None:
+    (tmp_path / "a/a").mkdir(parents=True)
+    (tmp_path / "a/a/case.json").write_bytes(text)
+    write_manifest(tmp_path, {"a/a/case.json": hashlib.sha256(text).hexdigest()})
+
+    with pytest.raises(BrokenVectors, match=f"a/a/case.json' is broken: {sentence}"):
+        Vectors(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["a/a/case.json", "MANIFEST.json"])
+def test_a_pipe_is_not_waited_for(tmp_path: Path, name: str) -> None:
+    write_set(tmp_path, canonicalize_case("a/a"))
+    (tmp_path / name).unlink()
+    os.mkfifo(tmp_path / name)
+
+    with pytest.raises(BrokenVectors, match=f"{name}' is not a plain file"):
+        Vectors(tmp_path)
+
+
+@pytest.mark.parametrize("path", ["../../../etc/passwd", "/etc/passwd", "run/../../b", "run\0"])
+@pytest.mark.parametrize(
+    "document",
+    [verify_case("a/a"), case("a/a", "compile", {"input": "w", "root": "run"}, {"verdict": "invalid", "codes": []})],
+)
+def test_an_input_outside_the_folder(tmp_path: Path, document: dict[str, Any], path: str) -> None:
+    leaving = {**document, "request": {**document["request"], "input": path}}
+    write_set(tmp_path, leaving, files={"a/a": {"run/ledger.jsonl": b""}})
+
+    with pytest.raises(BrokenVectors, match=r"a/a/case\.json' is broken: its input is no path below its folder"):
+        Vectors(tmp_path)

@@ -1,0 +1,142 @@
+"""Every keyword of the ledger's schemas has a case that it alone refuses: a validator that ignores it is found out."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator, ValidationError, validators
+from referencing import Registry
+from referencing.jsonschema import DRAFT202012
+
+from vector_generator.ledgers import level1_schema, level4_schema
+from vector_generator.ledgers.area import cases
+from vector_generator.ledgers.row import Row
+
+ROOT = Path(__file__).parents[4]
+SCHEMAS = ROOT / "schemas" / "v1"
+LEDGER_PAGE = ROOT / "docs" / "spec" / "ledger.md"
+BASE = "https://forum.invalid/v1/"
+ANNOTATIONS = {"$schema", "$defs", "title", "description", "examples", "default"}
+MAPS_OF_SCHEMAS = {"properties", "$defs", "patternProperties"}
+NO_SCHEMAS = {"const", "enum", "examples", "required", "dependentRequired", "type", "default"}
+# What decides between branches is left as it is: without it no branch, or every one, would be asked for.
+DECIDES = {"if", "oneOf"}
+# Refuses nothing: it says which further members a plan's metadata may have. `plan-with-own-metadata` has one.
+ONLY_ALLOWS = {"patternProperties"}
+
+
+def read_schema(name: str) -> Any:
+    return json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
+
+
+def parts(schema: Any) -> Iterator[dict[str, Any]]:
+    """The schema, and all schemas in it."""
+    if isinstance(schema, list):
+        for member in schema:
+            yield from parts(member)
+    if isinstance(schema, dict):
+        yield schema
+        for keyword, value in schema.items():
+            if keyword in MAPS_OF_SCHEMAS:
+                yield from parts(list(value.values()))
+            elif keyword not in NO_SCHEMAS:
+                yield from parts(value)
+
+
+def keywords(schema: Any) -> set[str]:
+    return {keyword for part in parts(schema) for keyword in part} - ANNOTATIONS
+
+
+def of_the_wave_plan() -> set[str]:
+    """Those of the definitions in types.schema.json that it refers to count too."""
+    used = read_schema("types")["$defs"]
+    referred = re.findall(r'"types\.schema\.json#/\$defs/(\w+)"', json.dumps(read_schema("wave-plan")))
+    return keywords([read_schema("wave-plan"), *(used[name] for name in referred)])
+
+
+def without(schema: Any, keyword: str) -> Any:
+    """The schema as it is to those who ignore the keyword; what `additionalProperties` leaves out is kept in mind."""
+    if isinstance(schema, list):
+        return [without(member, keyword) for member in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return dict(_kept(schema, keyword))
+
+
+def _kept(schema: Mapping[str, Any], ignored: str) -> Iterator[tuple[str, Any]]:
+    for keyword, value in schema.items():
+        if keyword == ignored == "properties":
+            yield keyword, dict.fromkeys(value, True)
+        elif keyword in MAPS_OF_SCHEMAS:
+            yield keyword, {name: without(member, ignored) for name, member in value.items()}
+        elif keyword != ignored:
+            yield keyword, value if keyword in NO_SCHEMAS | DECIDES else without(value, ignored)
+
+
+def match(_: Any, pattern: str, instance: Any, __: Any) -> Iterator[ValidationError]:
+    if isinstance(instance, str) and not re.search(pattern.replace("$", r"\Z"), instance):
+        yield ValidationError("does not match")
+
+
+Validator: Any = validators.extend(Draft202012Validator, {"pattern": match})  # type: ignore[no-untyped-call]
+
+
+def fits(name: str, value: Any, ignored: str | None) -> bool:
+    found = {of: without(read_schema(of), ignored or "$schema") for of in ("entry", "wave-plan", "types")}
+    for schema in found.values():
+        # What declares it would be read with the validator of that name, and not with this one.
+        schema.pop("$schema", None)
+    registry: Registry[Any] = Registry().with_resources(
+        (f"{BASE}{of}.schema.json", DRAFT202012.create_resource(schema)) for of, schema in found.items()
+    )
+    return bool(Validator({"$ref": f"{BASE}{name}.schema.json"}, registry=registry).is_valid(value))
+
+
+@cache
+def files() -> dict[str, Mapping[str, bytes]]:
+    return {case.name: case.files for case in cases()}
+
+
+def bad_entry(row: Row) -> Any:
+    assert row.seq is not None
+    return json.loads(files()[row.name]["run/ledger.jsonl"].split(b"\n")[row.seq])
+
+
+def bad_plan(row: Row) -> Any:
+    return json.loads(files()[row.name]["run/wave-plan.json"])
+
+
+def test_every_keyword_of_an_entry_has_a_case() -> None:
+    assert set(level1_schema.BY_KEYWORD) == keywords(read_schema("entry"))
+
+
+def test_every_keyword_of_a_wave_plan_has_a_case() -> None:
+    assert set(level4_schema.BY_KEYWORD) == of_the_wave_plan() - ONLY_ALLOWS
+
+
+@pytest.mark.parametrize("keyword", level1_schema.BY_KEYWORD)
+def test_an_entry_is_refused_and_fits_for_those_who_ignore_the_keyword(keyword: str) -> None:
+    entries = [bad_entry(row) for row in level1_schema.BY_KEYWORD[keyword]]
+
+    assert [fits("entry", entry, None) for entry in entries] == [False] * len(entries)
+    assert any(fits("entry", entry, keyword) for entry in entries)
+
+
+@pytest.mark.parametrize("keyword", level4_schema.BY_KEYWORD)
+def test_a_wave_plan_is_refused_and_fits_for_those_who_ignore_the_keyword(keyword: str) -> None:
+    plans = [bad_plan(row) for row in level4_schema.BY_KEYWORD[keyword]]
+
+    assert [fits("wave-plan", plan, None) for plan in plans] == [False] * len(plans)
+    assert any(fits("wave-plan", plan, keyword) for plan in plans)
+
+
+def test_the_page_lists_the_keywords() -> None:
+    text = LEDGER_PAGE.read_text(encoding="utf-8")
+    found = re.search(r"The\s+keywords that they use are (.*?)\.\s", text, re.DOTALL)
+
+    assert found is not None
+    assert set(re.findall(r"`([^`]+)`", found[1])) == keywords(read_schema("entry")) | of_the_wave_plan()

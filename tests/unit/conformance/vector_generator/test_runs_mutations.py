@@ -1,0 +1,69 @@
+"""A vector of runs that was made from another differs from it in one thing."""
+
+import json
+from collections.abc import Iterator
+from os.path import commonpath
+from pathlib import Path
+from typing import Any
+
+from vector_generator.writing import VECTORS, read_cases, read_set
+
+FILES = {path: data for path, data in read_set(VECTORS).items() if path.startswith("runs/")}
+CASES = read_cases(FILES)
+WORKFLOW = "bundle/workflow.json"
+PLACED = ("before", "base", "cache")
+
+
+def things(id_: str) -> list[str]:
+    """What differs: members of the request, parts of the bundle, and run directories that the request starts from."""
+    case, origin = CASES[id_], CASES[CASES[id_]["derived_from"]]
+    members = {name for name in case["request"].keys() | origin["request"].keys() if differ(case, origin, name)}
+    own, others = files(case), files(origin)
+    changed = {name for name in own.keys() | others.keys() if own.get(name) != others.get(name)}
+    folders = {Path(name).parts[0] for name in changed}
+    if WORKFLOW in changed:
+        # A run of another workflow is another run.
+        folders -= {"bundle", *PLACED}
+        members.add(changed_part(json.loads(own[WORKFLOW]), json.loads(others[WORKFLOW])))
+    return sorted(members | folders)
+
+
+def differ(case: dict[str, Any], origin: dict[str, Any], member: str) -> bool:
+    return bool(case["request"].get(member) != origin["request"].get(member))
+
+
+def files(case: dict[str, Any]) -> dict[str, bytes]:
+    """Those that the program is shown, and those that the request starts from."""
+    own = {
+        path.removeprefix(f"{case['id']}/"): data for path, data in FILES.items() if path.startswith(f"{case['id']}/")
+    }
+    return {name: data for name, data in own.items() if name != "case.json" and not name.startswith("expected/")}
+
+
+def changed_part(workflow: Any, origin: Any) -> str:
+    """The part of the workflow that holds all that differs."""
+    ours, others = dict(leaves(workflow)), dict(leaves(origin))
+    paths = [path for path in ours.keys() | others.keys() if ours.get(path) != others.get(path)]
+    return commonpath(paths)
+
+
+def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict | list):
+        named = value.items() if isinstance(value, dict) else enumerate(value)
+        for name, part in named:
+            yield from leaves(part, f"{path}/{name}")
+    else:
+        yield path, value
+
+
+def test_one_thing_is_changed() -> None:
+    derived = [id_ for id_, case in CASES.items() if "derived_from" in case]
+
+    assert len(derived) > 100
+    assert {id_: found for id_ in derived if len(found := things(id_)) != 1} == {}
+
+
+def test_what_is_changed_in_a_workflow_is_one_part_of_it() -> None:
+    parts = {id_: things(id_)[0] for id_, case in CASES.items() if "derived_from" in case}
+
+    assert {id_: part for id_, part in parts.items() if part in ("/", "/plan", "/plan/tasks", "/script/answers")} == {}
