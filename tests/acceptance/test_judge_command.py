@@ -204,3 +204,7 @@ def test_json_and_jsonl_are_not_asked_for_at_once(runs: Path) -> None:
 
 def test_a_folder_without_any_ledger_is_an_error(tmp_path: Path) -> None:
     assert judge(tmp_path) == (2, "", f"forum-conformance: there is no ledger '{tmp_path}/ledger.jsonl'\n")
+
+
+def test_an_empty_path_is_not_the_folder_that_one_is_in(runs: Path) -> None:
+    assert judge("", cwd=runs) == (2, "", "forum-conformance: a path is empty\n")

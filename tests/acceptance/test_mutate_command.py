@@ -149,6 +149,23 @@ def test_what_is_asked_side_by_side_is_told_in_the_same_order(run_dir: Path) -> 
     assert json.loads(one.stdout)["survived"] > 0
 
 
+def test_a_verifier_that_changes_what_it_is_given_does_not_change_the_ledger_of_the_user(
+    run_dir: Path, tmp_path: Path
+) -> None:
+    program = tmp_path / "spoils.py"
+    program.write_text(
+        "import json, pathlib, sys\n"
+        "path = pathlib.Path(json.load(sys.stdin)['input']) / 'ledger.jsonl'\n"
+        "path.write_bytes(path.read_bytes() + b'more')\n"
+        "print(json.dumps({'protocol': 1, 'verdict': 'valid'}))\n"
+    )
+    before = files(run_dir)
+
+    mutate(run_dir, "--entrypoint", f"{sys.executable} {program}", "--limit", "1")
+
+    assert files(run_dir) == before
+
+
 def test_the_kinds_can_be_listed_without_a_ledger() -> None:
     result = mutate("--list", "--kinds", "archive-g*")
 

@@ -51,6 +51,8 @@ def add_to(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from forum_conformance.targets import target_at, targets_at
 
+    if "" in arguments.paths:
+        raise UsageError("a path is empty")
     found = [targets_at(given) for given in arguments.paths]
     is_one = found == [None]
     for option in () if is_one else _OF_ONE_LEDGER:

@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -95,7 +96,8 @@ def _score(arguments: argparse.Namespace, original: "Report", ask: "Ask", work_d
     from forum_conformance.mutation.scoring import outcomes
 
     checkpoint = _checkpoint(original, work_dir)
-    said = ask(arguments.path.resolve(), None)
+    # A copy: a program under test may do anything to what it is given.
+    said = ask(Path(shutil.copytree(arguments.path, work_dir / "original")), None)
     if said.verdict != "valid":
         say(_told_of_the_ledger_itself(arguments, said))
         return ExitCode.NOT_PASSED

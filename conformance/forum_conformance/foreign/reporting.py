@@ -1,5 +1,6 @@
 """What the judge says of a record that is not a ledger of ours: what it is, and what could be looked at."""
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from io import BytesIO
@@ -71,7 +72,7 @@ def _notes(found: Found) -> Iterator[str]:
         return
     yield from _own_hashes(found)
     if format_ in _IMPORTED:
-        yield f"to make a ledger of this format from it: forum import {found.name}"
+        yield f"to make a ledger of this format from it: forum import {shlex.quote(found.name)}"
     else:
         yield "forum import does not know it; its own program can say more"
         yield from _beside(found)
