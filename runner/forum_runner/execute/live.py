@@ -13,7 +13,7 @@ from forum_runner.execute.machine import Machine
 from forum_runner.execute.recorder import Record, RunClock
 from forum_runner.execute.scrubbing import Scrubber
 
-_ROUNDS = 16
+_ROUNDS = 64
 
 
 class SteadyClock:

@@ -58,7 +58,9 @@ def work_in(form: Mapping[str, Any]) -> bytes:
     """What a task is to do, as its fingerprint takes it."""
     work = {name: value for name, value in form.items() if name not in _NOT_THE_WORK}
     # A task of a wave plan holds what orjson writes as RFC 8785 asks: no floats, and keys in ASCII.
-    return orjson.dumps(work, option=orjson.OPT_SORT_KEYS)
+    written = orjson.dumps(work, option=orjson.OPT_SORT_KEYS)
+    # Another object than orjson's, which has room for 4 KiB whatever it holds.
+    return bytes(memoryview(written))
 
 
 class TaskSpec:
