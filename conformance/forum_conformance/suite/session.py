@@ -99,9 +99,17 @@ class _Session:
                 asker.close()
 
     def _ask(self, pool: ThreadPoolExecutor, cases: Iterable[Case], keep: _Keep) -> None:
-        futures = [pool.submit(self._ask_one, case) for case in cases]
-        for future in as_completed(futures):
-            keep(future.result())
+        waiting = {pool.submit(self._ask_one, case) for case in cases}
+        try:
+            for future in as_completed(set(waiting)):
+                waiting.discard(future)
+                keep(future.result())
+        except KeyboardInterrupt:
+            # What was answered when the interrupt came is part of what there is.
+            for future in waiting:
+                if future.done() and not future.cancelled() and future.exception() is None:
+                    keep(future.result())
+            raise
 
     def _ask_first_of_each(self, pool: ThreadPoolExecutor, waiting: _Waiting, keep: _Keep) -> _Waiting:
         """The first vector of a role tells whether it is offered, so that it does not depend on who is quicker."""
