@@ -62,11 +62,12 @@ class LocalEngine:
             reply = _checked(reply, attempt.limits)
         except Exception as error:  # whatever an adapter of somebody else raises is the attempt's failure
             reply, latency_ms = _failed(error), 0
+        report = Replied(attempt.id, reply)
         if latency_ms:
             loop = asyncio.get_running_loop()
-            self._under_way[attempt.id] = loop.call_later(latency_ms / 1_000, self._report, attempt.id, reply)
+            self._under_way[attempt.id] = loop.call_later(latency_ms / 1_000, self._report, report)
         else:
-            self._report(attempt.id, reply)
+            self._report(report)
 
     def _watch(self, loop: asyncio.AbstractEventLoop, deadline: float, call: str) -> None:
         """One timer for all calls, as nearly none is ever due."""
@@ -99,7 +100,7 @@ class LocalEngine:
             reply = _checked(done.result(), attempt.limits)
             if call in self._overdue and reply.failure is not None and reply.failure.kind is ErrorKind.CANCELLED:
                 reply = reply._replace(failure=self._why_cancelled(call))
-        self._report(call, reply)
+        self._report(Replied(call, reply))
 
     def _why_cancelled(self, call: str) -> Failure:
         if call in self._overdue:
@@ -108,11 +109,12 @@ class LocalEngine:
             return Failure(ErrorKind.CANCELLED, _CANCELLED)
         return Failure(ErrorKind.INTERNAL, "the adapter cancelled itself")
 
-    def _report(self, call: str, reply: Reply) -> None:
+    def _report(self, report: Replied | Lost) -> None:
+        call = report.call
         self._under_way.pop(call, None)
         self._overdue.discard(call)
         self._asked.discard(call)
-        self._reports.append(Replied(call, reply))
+        self._reports.append(report)
         self._wake()
 
     def cancel(self, call: str) -> None:
@@ -123,16 +125,12 @@ class LocalEngine:
             asyncio.get_running_loop().call_later(_PATIENCE_S, self._give_up, call, under_way)
         elif under_way is not None:
             under_way.cancel()
-            self._report(call, Reply(failure=Failure(ErrorKind.CANCELLED, _CANCELLED)))
+            self._report(Replied(call, Reply(failure=Failure(ErrorKind.CANCELLED, _CANCELLED))))
 
     def _give_up(self, call: str, task: asyncio.Task[Reply]) -> None:
         """An adapter that does not let itself be cancelled must not hold up a run: nobody knows how the call ends."""
         if self._under_way.get(call) is task:
-            del self._under_way[call]
-            self._overdue.discard(call)
-            self._asked.discard(call)
-            self._reports.append(Lost(call))
-            self._wake()
+            self._report(Lost(call))
 
     def reports(self) -> list[Replied | Lost]:
         found, self._reports = self._reports, []
