@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from forum_runner.app.invocation import Invocation, read_invocation
 from forum_runner.app.preparing import Given, Prepared, Selected, with_secrets
 from forum_runner.app.recorded_answers import recorded_run
@@ -49,14 +47,21 @@ def find_stopped(run: str, root: Path | None, known: Invocation | None = None) -
     """
     directory, status = _looked_at(find_ledger(run))
     beginning = read_beginning(directory)
-    data = beginning.wave_plan
     known = read_invocation(directory) if known is None else known
     recorded = None if known.answers_from is None else recorded_run(str(known.answers_from))
     place = _root(known.root, root)
     selected = Selected(**{name: tuple(tasks) for name, tasks in known.selected.items()})
     given = Given(known.inputs, known.inputs_file, selected)
-    document = orjson.loads(data)
-    prepared = Prepared(document, data, place, known.workflow, known.answers, known.script, recorded, given=given)
+    prepared = Prepared(
+        beginning.plan.document,
+        beginning.wave_plan,
+        place,
+        known.workflow,
+        known.answers,
+        known.script,
+        recorded,
+        given=given,
+    )
     return Stopped(directory, beginning, status, prepared, known.base, known.among)
 
 

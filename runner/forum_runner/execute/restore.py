@@ -29,7 +29,7 @@ class RecordedBodies:
     """The bodies of a ledger that was verified."""
 
     def __init__(self, stream: BinaryIO) -> None:
-        self._reader = BodyReader(stream)
+        self.reader = BodyReader(stream)
 
     def body(self, reference: Mapping[str, Any]) -> RecordedBody:
         known = dict(reference)
@@ -39,7 +39,7 @@ class RecordedBodies:
         return {name: self.body(reference) for name, reference in entry.bodies.items()}
 
     def _read(self, reference: dict[str, Any]) -> bytes:
-        found = self._reader.read(reference)
+        found = self.reader.read(reference)
         if found is None:
             raise UsageError(f"the body {reference['digest']} is needed, and was redacted")
         return found
@@ -95,7 +95,7 @@ class Restoring:
         self._name = str(directory)
         self._stream = (directory / BODIES).open("rb")
         self._bodies = RecordedBodies(self._stream)
-        self._replay = Replay(plan, BodyReader(self._stream))
+        self._replay = Replay(plan, self._bodies.reader)
         self._watch = watch
 
     def look(self, seq: int, entry: dict[str, Any]) -> None:

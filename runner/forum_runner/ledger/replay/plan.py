@@ -43,6 +43,7 @@ class PlannedTask:
 
 class Plan:
     def __init__(self, document: Mapping[str, Any]) -> None:
+        self.document = document
         self.policy: Mapping[str, Any] = document["policy"]
         self.agents: Mapping[str, Any] = document["agents"]
         self.outputs: Mapping[str, Any] = document["outputs"]
