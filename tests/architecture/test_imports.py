@@ -14,7 +14,7 @@ PACKAGES = {"forum_runner": "runner", "forum_adapters": "adapters", "forum_confo
 # From the ground up. A module may import what stands below it, and what stands in its own package.
 LAYERS = (
     {"errors", "__init__"},
-    {"finding", "canonical", "resources", "explanations", "write_file"},
+    {"finding", "canonical", "json_text", "resources", "explanations", "write_file"},
     {"document"},
     {"model"},
     {"manifest"},

@@ -13,7 +13,7 @@ from typing import BinaryIO
 from forum_runner.errors import UsageError
 from forum_runner.ledger.difference import Difference, Entries, compare
 from forum_runner.ledger.lines import Lines, length_of
-from forum_runner.ledger.read_entry import SEAL, ReadEntry, read_entry
+from forum_runner.ledger.read_entry import SEAL, ReadEntry, is_import, read_entry
 from forum_runner.ledger.selection import Selection, check_kinds
 from forum_runner.ledger.source import LedgerSource, find_ledger
 from forum_runner.ledger.summary import Summary
@@ -61,7 +61,7 @@ class Log:
                     yield LogItem(number, line, None)
                 continue
             self.is_sealed = entry.kind == SEAL
-            self.is_import = self.is_import or (number == 0 and entry.data.get("mode") == "imported")
+            self.is_import = self.is_import or (number == 0 and is_import(entry))
             if self.selection.takes(entry):
                 yield LogItem(number, line, entry)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -13,6 +12,7 @@ import jsonschema_rs
 from forum_adapters.base import ErrorKind, Failure
 from forum_runner.canonical import canonical
 from forum_runner.errors import CanonicalError, DepthError
+from forum_runner.json_text import read_json_text
 from forum_runner.ledger.body import JSON, TEXT, Body
 from forum_runner.manifest.pointer import join, look_up
 
@@ -106,7 +106,7 @@ def parse(content: bytes) -> tuple[Any, bytes] | Failure:
     try:
         text = content.decode()
         fenced = _FENCED.fullmatch(text)
-        value = _strict(fenced[1] if fenced else text)
+        value = read_json_text(fenced[1] if fenced else text)
         return value, canonical(value)
     except UnicodeDecodeError as error:
         return Failure(ErrorKind.MALFORMED, f"the answer is not UTF-8: byte {error.start} cannot be read")
@@ -116,18 +116,3 @@ def parse(content: bytes) -> tuple[Any, bytes] | Failure:
         return Failure(ErrorKind.MALFORMED, "the answer holds what JSON cannot carry unchanged")
     except ValueError:
         return Failure(ErrorKind.MALFORMED, "the answer is not one JSON value, or gives a key twice")
-
-
-def _strict(text: str) -> Any:
-    return json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_refuse)
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a key is given twice")
-    return found
-
-
-def _refuse(constant: str) -> Any:
-    raise ValueError(f"{constant} is not JSON")

@@ -10,10 +10,11 @@ import json
 import math
 import re
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any
 
 from forum_runner.canonical import MAX_INTEGER
 from forum_runner.importing.fault import SourceError
+from forum_runner.json_text import each_key_once, refuse_constant
 
 # Within a signed or an unsigned number of 64 bits; Python itself would read on without an end.
 _MAX_DIGITS = 20
@@ -44,10 +45,10 @@ def read_json(text: Text, *, is_wide: bool = False) -> Any:
     try:
         value = json.loads(
             characters,
-            object_pairs_hook=_object,
+            object_pairs_hook=each_key_once,
             parse_int=_wide if is_wide else _integer,
             parse_float=_finite,
-            parse_constant=_refuse,
+            parse_constant=refuse_constant,
         )
     except json.JSONDecodeError as error:
         raise SourceError(text.file, _place(text, characters, error.pos), _told(error, characters)) from error
@@ -68,13 +69,6 @@ def _told(error: json.JSONDecodeError, characters: str) -> str:
     return f"it is not JSON: {error.msg[0].lower()}{error.msg[1:]}"
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        raise _RefusedError
-    return made
-
-
 def _integer(digits: str) -> int:
     if len(digits) > _MAX_DIGITS or abs(int(digits)) > MAX_INTEGER:
         raise _RefusedError
@@ -92,10 +86,6 @@ def _finite(digits: str) -> float:
     if not math.isfinite(number):
         raise _RefusedError
     return number
-
-
-def _refuse(_: str) -> NoReturn:
-    raise _RefusedError
 
 
 @dataclass(frozen=True, slots=True)

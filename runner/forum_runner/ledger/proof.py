@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +11,7 @@ import orjson
 from forum_runner.canonical import canonical
 from forum_runner.errors import ForumError
 from forum_runner.finding import visible
+from forum_runner.json_text import RepeatedKeyError, read_json_text
 from forum_runner.ledger.checkpoint import Checkpoint, MalformedCheckpointError, read_checkpoint
 from forum_runner.ledger.layout import FORMAT, leaf_hash
 from forum_runner.ledger.merkle_path import is_consistent, is_included
@@ -115,7 +114,9 @@ def _fitting(data: bytes) -> dict[str, Any]:
     try:
         document = orjson.loads(data)
         # orjson takes the last of several values, and says nothing.
-        json.loads(data.decode(), object_pairs_hook=_refuse_repeats)
+        read_json_text(data.decode())
+    except RepeatedKeyError as error:
+        raise MalformedProofError(visible(f"the key '{error.key[:_MAX_REASON]}' is given twice")) from error
     except (ValueError, RecursionError) as error:
         raise MalformedProofError(f"it is not JSON: {error}") from error
     for departure in validator("proof").iter_errors(document):
@@ -124,11 +125,6 @@ def _fitting(data: bytes) -> dict[str, Any]:
         raise MalformedProofError(f"it does not fit its schema: {reason[:_MAX_REASON]}")
     fitting: dict[str, Any] = document
     return fitting
-
-
-def _refuse_repeats(pairs: list[tuple[str, Any]]) -> None:
-    for name, times in Counter(name for name, _ in pairs).items():
-        _refuse_if(times > 1, visible(f"the key '{name[:_MAX_REASON]}' is given twice"))
 
 
 def _checkpoint(document: Mapping[str, Any]) -> tuple[Checkpoint, Note]:

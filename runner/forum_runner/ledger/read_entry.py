@@ -34,6 +34,11 @@ class ReadEntry:
         return text(self.data, "task")
 
 
+def is_import(first: ReadEntry) -> bool:
+    """Whether the first entry says that the ledger was made from the records of another program."""
+    return first.data.get("mode") == "imported"
+
+
 def read_entry(line: bytes) -> ReadEntry | None:
     """The entry of a line, or None for a line that is none."""
     try:

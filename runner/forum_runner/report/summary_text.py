@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from forum_runner.ledger.read_entry import ReadEntry, amount, part, parts, text
+from forum_runner.ledger.read_entry import ReadEntry, amount, is_import, part, parts, text
 from forum_runner.ledger.summary import Summary, TaskStory
 from forum_runner.ledger.usage import Usage
 from forum_runner.report import counted
@@ -41,7 +41,7 @@ def ending(summary: Summary) -> str:
         return "nothing: the ledger has no entries"
     if summary.is_sealed:
         status = text(summary.last.data, "status") or "sealed"
-        if summary.opened is not None and text(summary.opened.data, "mode") == "imported":
+        if summary.opened is not None and is_import(summary.opened):
             # The seal's status is that of the import: how the work ended is for its records to say.
             status = "imported"
         again = summary.kinds["run.sealed"] - 1

@@ -2,37 +2,28 @@
 
 from __future__ import annotations
 
-import json
+from pathlib import Path
 from typing import Any
 
-from forum_runner.app.conforming.files import read_bytes
 from forum_runner.app.conforming.request import Request
 from forum_runner.canonical import canonical
-from forum_runner.errors import CanonicalError
+from forum_runner.errors import CanonicalError, UsageError
+from forum_runner.json_text import read_json_text
 from forum_runner.write_file import write_file
 
 
 def canonicalize(request: Request) -> dict[str, Any]:
     output = request.path("output")
     try:
-        data = canonical(_strict(read_bytes(request.path("input"))))
+        data = canonical(read_json_text(_bytes_at(request.path("input")).decode()))
     except (ValueError, RecursionError, CanonicalError) as error:
         return {"verdict": "invalid", "message": str(error)}
     write_file(output, data)
     return {"verdict": "valid"}
 
 
-def _strict(data: bytes) -> Any:
-    """As RFC 8259 has it: Python's parser would take NaN and Infinity, and the last of two equal keys."""
-    return json.loads(data.decode(), object_pairs_hook=_without_repeats, parse_constant=_refuse)
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a key is given twice")
-    return found
-
-
-def _refuse(constant: str) -> Any:
-    raise ValueError(f"{constant} is not JSON")
+def _bytes_at(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"cannot read '{path}': {error.strerror}") from error

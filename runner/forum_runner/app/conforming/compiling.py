@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from forum_runner.app.conforming.request import Request
+from forum_runner.app.conforming.sentences import with_message
 from forum_runner.app.workflows import Inputs, compile_file
 from forum_runner.finding import Finding, errors_in
 from forum_runner.write_file import write_file
@@ -26,14 +27,9 @@ def findings_told(findings: Iterable[Finding]) -> dict[str, Any]:
     """The codes of errors and of warnings, and the errors as sentences for whoever reads a failure."""
     found = tuple(findings)
     errors = errors_in(found)
-    told: dict[str, Any] = {
+    told = {
         "codes": sorted({finding.code for finding in errors}),
         "warnings": sorted({finding.code for finding in found if finding not in errors}),
     }
-    if errors:
-        sentences = [f"{item.place.file}:{item.place.line}: {item.code} {item.message}" for item in errors[:_MAX_TOLD]]
-        told["message"] = "; ".join(sentences)
-    return told
-
-
-_MAX_TOLD = 10
+    places = (f"{item.place.file}:{item.place.line}: {item.code} {item.message}" for item in errors)
+    return with_message(told, places)

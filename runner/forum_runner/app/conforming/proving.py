@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from forum_runner.app.conforming.request import Request
+from forum_runner.app.conforming.sentences import with_message
 from forum_runner.app.proofs import EmptyLedgerError, cover, prove_consistency, prove_inclusion
 from forum_runner.app.verification import Trusted, verify_proof
 from forum_runner.errors import ForumError, UsageError
@@ -47,11 +48,9 @@ def _check(request: Request) -> dict[str, Any]:
         report = verify_proof(path, Trusted(None, *paths))
     except ForumError as error:
         return {"verdict": "unsupported", "message": str(error)}
-    told: dict[str, Any] = {
+    told = {
         "verdict": str(report.verdict),
         "codes": sorted({finding.code for finding in report.findings}),
         "first_bad_seq": None,
     }
-    if report.findings:
-        told["message"] = "; ".join(f"{item.code} {item.sentence}" for item in report.findings)
-    return told
+    return with_message(told, (f"{item.code} {item.sentence}" for item in report.findings))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from forum_runner.errors import UsageError
+from forum_runner.json_text import read_json_text
 from forum_runner.manifest.shape import validator
 
 PROTOCOL = 1
@@ -61,7 +62,7 @@ class Request:
 def read_request(data: bytes, role: str | None = None) -> Request:
     """The request; `role` is the one that the program was started for, if it was for one."""
     try:
-        form = json.loads(data.decode(), object_pairs_hook=_without_repeats)
+        form = read_json_text(data.decode())
         json.dumps(form, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
         raise MalformedRequestError(f"it is not one JSON value in UTF-8, or gives a key twice ({error})") from error
@@ -76,10 +77,3 @@ def read_request(data: bytes, role: str | None = None) -> Request:
     if role is not None and asked != role:
         raise MalformedRequestError(f"its role is '{asked}', and the program was started for '{role}'")
     return Request(form["role"], form)
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a key is given twice")
-    return found

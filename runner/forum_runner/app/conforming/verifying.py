@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from forum_runner.app.conforming.request import Request
+from forum_runner.app.conforming.sentences import with_message
 from forum_runner.app.verification import Trusted, verify_ledger
 from forum_runner.errors import ForumError
 from forum_runner.ledger.source import find_ledger
@@ -27,15 +28,10 @@ def verify(request: Request) -> dict[str, Any]:
         report = verify_ledger(source, levels, trusted if 5 in levels else Trusted())
     except ForumError as error:
         return {"verdict": "unsupported", "message": str(error)}
-    told: dict[str, Any] = {
+    told = {
         "verdict": str(report.verdict),
         "codes": list(report.codes),
         "first_bad_seq": report.first_bad_seq,
         "levels": {str(item.level): item.status for item in report.levels},
     }
-    if report.findings:
-        told["message"] = "; ".join(f"{item.code} {item.sentence}" for item in report.findings[:_MAX_TOLD])
-    return told
-
-
-_MAX_TOLD = 10
+    return with_message(told, (f"{item.code} {item.sentence}" for item in report.findings))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any, NoReturn
+from typing import Any
 
 import jsonschema_rs
 import orjson
 
 from forum_runner.canonical import MAX_INTEGER, canonical
 from forum_runner.errors import CanonicalError
+from forum_runner.json_text import refuse_constant
 from forum_runner.ledger.entry import FLOAT
 from forum_runner.ledger.entry_schema import OWN_PREFIX, departure_from, entry_validator, kinds
 from forum_runner.ledger.layout import MAX_DEPTH, MAX_LINE_BYTES
@@ -100,7 +101,7 @@ def read_object(line: bytes) -> tuple[dict[str, Any], list[str]]:
 
     try:
         text = line.decode()
-        value = json.loads(text, parse_float=fraction, parse_int=integer, parse_constant=_refuse_constant)
+        value = json.loads(text, parse_float=fraction, parse_int=integer, parse_constant=refuse_constant)
         _check_all_that_stands_in(text)
     except UnicodeDecodeError as error:
         raise LineFault("L102", f"the line is not UTF-8: {error.reason} at byte {error.start}") from error
@@ -111,10 +112,6 @@ def read_object(line: bytes) -> tuple[dict[str, Any], list[str]]:
     if not isinstance(value, dict):
         raise LineFault("L102", "the line is JSON, but not an object")
     return value, numbers
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
 
 
 def _check_depth(value: Any) -> None:
