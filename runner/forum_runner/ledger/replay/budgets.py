@@ -66,11 +66,10 @@ class Budgets:
         found = self._accounts_of.get((task.id, agent))
         if found is None:
             accounts = [self._run]
-            if agent is not None:
-                limits = self._plan.agents[agent].get("limits", {})
+            if agent is not None and (limits := self._plan.agents[agent].get("limits")):
                 accounts.append(self._agents.setdefault(agent, _Account(f"the agent '{agent}'", limits)))
-            own = task.form.get("budget", {})
-            accounts.append(self._tasks.setdefault(task.id, _Account(f"the task '{task.id}'", own)))
+            if own := task.form.get("budget"):
+                accounts.append(self._tasks.setdefault(task.id, _Account(f"the task '{task.id}'", own)))
             found = self._accounts_of[task.id, agent] = [account for account in accounts if account.limits]
         return found
 

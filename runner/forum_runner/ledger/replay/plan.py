@@ -95,8 +95,7 @@ def read_plan(data: bytes, facts: Mapping[str, Any]) -> Plan:
         raise Unlawful("L401", "the wave plan is not the one that the first entry names")
     if digest(canonical(document["bundle"])) != facts["bundle"]:
         raise Unlawful("L401", "the wave plan's bundle is not the one that the first entry names")
-    _check_names(document)
-    return Plan(document)
+    return _checked(document)
 
 
 def _parse(data: bytes) -> dict[str, Any]:
@@ -114,7 +113,8 @@ def _validator() -> jsonschema_rs.Draft202012Validator:
     return jsonschema_rs.Draft202012Validator({"$ref": f"{BASE_URI}wave-plan.schema.json"}, retriever=own_schema)
 
 
-def _check_names(document: Mapping[str, Any]) -> None:
+def _checked(document: Mapping[str, Any]) -> Plan:
+    """The plan, all names in which are those of something that it has."""
     listed = [id_ for wave in document["waves"] for id_ in wave]
     if sorted(listed) != sorted(document["tasks"]):
         raise Unlawful("L401", "the wave plan's waves do not hold every task once")
@@ -125,6 +125,7 @@ def _check_names(document: Mapping[str, Any]) -> None:
         raise Unlawful("L401", "an agent names an adapter that the wave plan does not have")
     for output, value in plan.outputs.items():
         _check_value(plan, f"the output '{output}'", value)
+    return plan
 
 
 def _check_task(plan: Plan, task: PlannedTask, adapters: Mapping[str, Any]) -> None:
