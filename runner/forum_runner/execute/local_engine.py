@@ -67,7 +67,9 @@ class LocalEngine:
             loop = asyncio.get_running_loop()
             self._under_way[attempt.id] = loop.call_later(latency_ms / 1_000, self._report, report)
         else:
-            self._report(report)
+            # It was never under way, so there is nothing to forget.
+            self._reports.append(report)
+            self._wake()
 
     def _watch(self, loop: asyncio.AbstractEventLoop, deadline: float, call: str) -> None:
         """One timer for all calls, as nearly none is ever due."""

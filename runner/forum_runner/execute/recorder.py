@@ -56,28 +56,34 @@ class Recorder:
 
     def write(self, entries: Sequence[Told]) -> None:
         """Gives the entries their places. What they tell is shown when they are written."""
-        for entry in entries:
-            kind, data, bodies, causes, actor = entry
-            if kind in self._as_they_are:
-                seq = self._writer.stage_sound(kind, data, bodies, causes, actor)
-            else:
-                seq = self._place(entry)
-            if self._watch is not None:
-                self._unseen.append((seq, self._state.latest_us, kind, data))
+        if not entries:
+            return
+        first = self._writer.size
+        if self._as_they_are.issuperset([entry[0] for entry in entries]):
+            self._writer.stage_sound(entries)
+        else:
+            for entry in entries:
+                self._place(entry)
+        if self._watch is not None:
+            at_us = self._state.latest_us
+            self._unseen += [(seq, at_us, entry.kind, entry.data) for seq, entry in enumerate(entries, first)]
 
-    def _place(self, entry: Told) -> int:
+    def _place(self, entry: Told) -> None:
         kind, data, told, causes, actor = entry
+        if kind in self._as_they_are:
+            self._writer.stage_sound((entry,))
+            return
         bodies = {name: self._scrubbed(body) for name, body in told.items()}
         if kind == "run.sealed":
-            return self._writer.seal(**data)
-        if kind == "answer.given":
-            return self._writer.answer(data["output"], bodies["value"], causes=causes)
-        seq = self._writer.stage(kind, data, bodies=bodies, causes=causes, actor=actor)
+            self._writer.seal(**data)
+        elif kind == "answer.given":
+            self._writer.answer(data["output"], bodies["value"], causes=causes)
+        else:
+            self._writer.stage(kind, data, bodies=bodies, causes=causes, actor=actor)
         if kind == "gate.opened":
             gate = self._state.units[data["task"]].gate
             if gate is not None:
                 gate.shown = self._writer.digests_of_last()["shown"]
-        return seq
 
     def _scrubbed(self, body: StoredBytes) -> Body:
         return self._scrubber.body(body if isinstance(body, Body) else Body(body.data, body.type, body.is_sensitive))

@@ -39,6 +39,10 @@ NO_TOTALS = dict.fromkeys(
 )
 
 
+# An entry as it is given to the writer: kind, data, bodies, causes and actor.
+Unplaced = tuple[str, Mapping[str, Any], Mapping[str, Any], Sequence[int], str]
+
+
 class LedgerBrokenError(ForumError):
     """A write failed, so nobody knows what is on disk: the writer takes no more entries until it is opened again."""
 
@@ -168,12 +172,10 @@ class LedgerWriter:
         with self._staging:
             return self._place(kind, data, bodies or {}, causes, actor)
 
-    def stage_sound(
-        self, kind: str, data: Mapping[str, Any], bodies: Mapping[str, Any], causes: Sequence[int], actor: str
-    ) -> int:
-        """As `stage`, of an entry that the caller knows to fit its kind: the schema is not asked once more."""
+    def stage_sound(self, entries: Sequence[Unplaced]) -> int:
+        """As `stage`, of entries that the caller knows to fit their kinds: no schema is asked once more."""
         with self._staging:
-            return self._place(kind, data, bodies, causes, actor, encode_sound_entry)
+            return self._place_all(entries, encode_sound_entry)
 
     def _place(
         self,
@@ -182,40 +184,45 @@ class LedgerWriter:
         bodies: Mapping[str, Body],
         causes: Sequence[int] = (),
         actor: str = "runner",
-        encode: Callable[..., bytes] = encode_entry,
     ) -> int:
-        """With the lock held: between the number of an entry and its hash no other entry may come."""
+        return self._place_all(((kind, {} if data is None else data, bodies, causes, actor),), encode_entry)
+
+    def _place_all(self, entries: Sequence[Unplaced], encode: Callable[..., bytes]) -> int:
+        """With the lock held: between the number of an entry and its hash no other entry may come.
+
+        They have one time. The seq of the last comes back.
+        """
         if self._broken is not None or self._is_staging:
             raise LedgerBrokenError(self._broken)
-        state = self._state
-        seq = state.tree.size
-        if seq == 0 or state.sealed_as is not None or kind == "run.opened":
-            self._check_place(kind, seq)
-        stored: list[StoredBody] = []
-        references: dict[str, Any] = {}
-        if bodies:
+        state, tree = self._state, self._state.tree
+        at = self._now()
+        for kind, data, bodies, causes, actor in entries:
+            seq = tree.size
+            if seq == 0 or state.sealed_as is not None or kind == "run.opened":
+                self._check_place(kind, seq)
+            stored: list[StoredBody] = []
+            references: dict[str, Any] = {}
             for name in sorted(bodies) if len(bodies) > 1 else bodies:
                 body = self._store(bodies[name])
                 stored.append(body)
                 references[name] = body[3]
-        place = (state.run, seq, state.head, self._now())
-        line = encode(place, actor, kind, causes, {} if data is None else data, references)
-        self._is_staging = True
-        for digest, folder, content, reference in stored:
-            if digest not in state.stored:
-                state.stored.add(digest)
-                self._bodies.append(member(folder, reference["digest"], content))
-        leaf = sha256(b"\0" + line).digest()
-        state.head = leaf.hex()
-        state.tree.add(leaf)
-        # Another object than orjson's, which has room for 4 KiB whatever it holds.
-        self._lines.append(line + b"\n")
-        self._references = references
-        self._seals = state.is_sealed = kind == "run.sealed"
-        if kind in _ENDS:
-            self._ends = True
-        self._is_staging = False
-        return seq
+            line = encode((state.run, seq, state.head, at), actor, kind, causes, data, references)
+            self._is_staging = True
+            for digest, folder, content, reference in stored:
+                if digest not in state.stored:
+                    state.stored.add(digest)
+                    self._bodies.append(member(folder, reference["digest"], content))
+            leaf = sha256(b"\0" + line).digest()
+            state.head = leaf.hex()
+            tree.add(leaf)
+            # Another object than orjson's, which has room for 4 KiB whatever it holds.
+            self._lines.append(line + b"\n")
+            self._references = references
+            self._seals = state.is_sealed = kind == "run.sealed"
+            if kind in _ENDS:
+                self._ends = True
+            self._is_staging = False
+        return tree.size - 1
 
     def digests_of_last(self) -> dict[str, str]:
         """The digests of the bodies of the entry that was staged last, by their names."""
