@@ -105,7 +105,9 @@ class LiveDriver:
 
     async def _events(self) -> list[Event]:
         """What happens next, at least one thing."""
-        events: list[Event] = []
+        # After one round of the loop, whoever answers without waiting has answered.
+        await asyncio.sleep(0)
+        events = self._happened()
         while not events:
             await self._wait()
             events = self._happened()

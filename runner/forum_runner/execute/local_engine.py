@@ -25,7 +25,7 @@ class LocalEngine:
         self._make_adapter = make_adapter
         self._adapters: dict[str, Adapter] = {}
         self._foreseen: dict[str, Foreseen] = {}
-        self._under_way: dict[str, asyncio.Task[Reply] | asyncio.TimerHandle] = {}
+        self._under_way: dict[str, asyncio.Task[None] | asyncio.TimerHandle] = {}
         self._deadlines: list[tuple[float, str]] = []
         self._watchdog: asyncio.TimerHandle | None = None
         self._overdue: set[str] = set()
@@ -44,11 +44,8 @@ class LocalEngine:
             self._foresee(self._foreseen[name], attempt)
             return
         loop = asyncio.get_running_loop()
-        task = loop.create_task(self._adapters[name].answer(attempt))
-        call = attempt.id
-        self._under_way[call] = task
-        task.add_done_callback(lambda done: self._settle(attempt, done))
-        self._watch(loop, loop.time() + attempt.limits.timeout_ms / 1_000 + _GRACE_S, call)
+        self._under_way[attempt.id] = loop.create_task(self._call(self._adapters[name], attempt))
+        self._watch(loop, loop.time() + attempt.limits.timeout_ms / 1_000 + _GRACE_S, attempt.id)
 
     def _make(self, name: str, settings: Mapping[str, Any]) -> None:
         adapter = self._adapters[name] = self._make_adapter(name, settings)
@@ -90,19 +87,25 @@ class LocalEngine:
         if self._deadlines:
             self._watchdog = loop.call_at(self._deadlines[0][0], self._end_overdue, loop)
 
-    def _settle(self, attempt: Attempt, done: asyncio.Task[Reply]) -> None:
+    async def _call(self, adapter: Adapter, attempt: Attempt) -> None:
+        """Reports by itself: a callback of its task would be called a round of the loop later."""
         call = attempt.id
-        if self._under_way.get(call) is not done:
-            return  # It was given up: whatever it says now comes too late.
-        if done.cancelled():
-            reply = Reply(failure=self._why_cancelled(call))
-        elif (error := done.exception()) is not None:
-            reply = _failed(error)
-        else:
-            reply = _checked(done.result(), attempt.limits)
+        try:
+            reply = _checked(await adapter.answer(attempt), attempt.limits)
             if call in self._overdue and reply.failure is not None and reply.failure.kind is ErrorKind.CANCELLED:
                 reply = reply._replace(failure=self._why_cancelled(call))
-        self._report(Replied(call, reply))
+        except asyncio.CancelledError:
+            reply = Reply(failure=self._why_cancelled(call))
+        except Exception as error:  # whatever an adapter of somebody else raises is the attempt's failure
+            reply = _failed(error)
+        # What was given up is not under way: whatever it says comes too late.
+        if call in self._under_way:
+            self._report(Replied(call, reply))
+
+    def _report_unbegun(self, call: str) -> None:
+        """A task that is cancelled before its first step runs nothing of its coroutine."""
+        if call in self._under_way:
+            self._report(Replied(call, Reply(failure=self._why_cancelled(call))))
 
     def _why_cancelled(self, call: str) -> Failure:
         if call in self._overdue:
@@ -124,14 +127,15 @@ class LocalEngine:
         if isinstance(under_way, asyncio.Task):
             self._asked.add(call)
             under_way.cancel()
-            asyncio.get_running_loop().call_later(_PATIENCE_S, self._give_up, call, under_way)
+            under_way.add_done_callback(lambda _: self._report_unbegun(call))
+            asyncio.get_running_loop().call_later(_PATIENCE_S, self._give_up, call)
         elif under_way is not None:
             under_way.cancel()
             self._report(Replied(call, Reply(failure=Failure(ErrorKind.CANCELLED, _CANCELLED))))
 
-    def _give_up(self, call: str, task: asyncio.Task[Reply]) -> None:
+    def _give_up(self, call: str) -> None:
         """An adapter that does not let itself be cancelled must not hold up a run: nobody knows how the call ends."""
-        if self._under_way.get(call) is task:
+        if call in self._under_way:
             self._report(Lost(call))
 
     def reports(self) -> list[Replied | Lost]:
