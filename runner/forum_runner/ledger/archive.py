@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import BinaryIO
+from zlib import adler32
 
 PLAIN = "sha256"
 SALTED = "salted"
@@ -31,7 +32,7 @@ def commitment(salted: bytes) -> str:
 
 def header(name: bytes, size: int) -> bytes:
     before, after, rest, _ = _frame(size)
-    return b"".join((name, bytes(_NAME_BYTES - len(name)), before, b"%06o\0 " % (rest + sum(name)), after))
+    return b"".join((name, bytes(_NAME_BYTES - len(name)), before, b"%06o\0 " % (rest + _sum(name)), after))
 
 
 def padding(size: int) -> int:
@@ -42,8 +43,13 @@ def member(folder: str, digest: str, content: bytes) -> bytes:
     """In one go, as it is done for every body that is written."""
     before, after, rest, pad = _frame(len(content))
     name = f"{folder}/{digest}".encode()
-    checksum = b"%06o\0 " % (rest + sum(name))
+    checksum = b"%06o\0 " % (rest + _sum(name))
     return b"".join((name, bytes(_NAME_BYTES - len(name)), before, checksum, after, content, pad))
+
+
+def _sum(name: bytes) -> int:
+    """The sum of its bytes, which Adler-32 keeps in its lower half beside a one: a name is too short to overflow it."""
+    return (adler32(name) & 0xFFFF) - 1
 
 
 @lru_cache(maxsize=4096)
