@@ -24,6 +24,8 @@ from forum_runner.execute.state import RunState
 from forum_runner.execute.unit import Unit
 from forum_runner.execute.values import StoredBytes
 
+# Makes a named tuple without a call of its own constructor, which is written in Python: one is made for every entry.
+_made = tuple.__new__
 _NO_BODIES: Mapping[str, StoredBytes] = {}
 # Which of the states of tasks names the run's, if there are several.
 _WEIGHTS = ("stopped", "failed", "refused", "cancelled")
@@ -168,7 +170,7 @@ class Machine:
         causes: Sequence[int] = (),
         actor: str = "runner",
     ) -> int:
-        self._entries.append(Told(kind, data, bodies, causes, actor))
+        self._entries.append(_made(Told, (kind, data, bodies, causes, actor)))
         return self._apply(kind, self.now_us, data, bodies)
 
     def begin(self, attempt: Attempt) -> None:
