@@ -30,7 +30,14 @@ class MerkleTree:
         """Adds a leaf hash."""
         self._waiting.append(leaf)
         self.size += 1
-        if len(self._waiting) == _WAITING:
+        if len(self._waiting) >= _WAITING:
+            self._take_in()
+
+    def add_all(self, leaves: list[bytes]) -> None:
+        """Adds leaf hashes, in their order."""
+        self._waiting += leaves
+        self.size += len(leaves)
+        if len(self._waiting) >= _WAITING:
             self._take_in()
 
     def root(self) -> bytes:

@@ -188,41 +188,44 @@ class LedgerWriter:
         return self._place_all(((kind, {} if data is None else data, bodies, causes, actor),), encode_entry)
 
     def _place_all(self, entries: Sequence[Unplaced], encode: Callable[..., bytes]) -> int:
-        """With the lock held: between the number of an entry and its hash no other entry may come.
-
-        They have one time. The seq of the last comes back.
-        """
+        """All of them or none, and all at one time; the seq of the last comes back. With the lock held: between the
+        number of an entry and its hash no other entry may come."""
         if self._broken is not None or self._is_staging:
             raise LedgerBrokenError(self._broken)
-        state, tree = self._state, self._state.tree
-        at = self._now()
+        state = self._state
+        run, seq, head, at = state.run, state.tree.size - 1, state.head, self._now()
+        leaves: list[bytes] = []
+        lines: list[bytes] = []
+        members: dict[bytes, bytes] = {}
+        references: dict[str, Any] = {}
+        kind = ""
         for kind, data, bodies, causes, actor in entries:
-            seq = tree.size
+            seq += 1
             if seq == 0 or state.sealed_as is not None or kind == "run.opened":
                 self._check_place(kind, seq)
-            stored: list[StoredBody] = []
-            references: dict[str, Any] = {}
+            references = {}
             for name in sorted(bodies) if len(bodies) > 1 else bodies:
-                body = self._store(bodies[name])
-                stored.append(body)
-                references[name] = body[3]
-            line = encode((state.run, seq, state.head, at), actor, kind, causes, data, references)
-            self._is_staging = True
-            for digest, folder, content, reference in stored:
-                if digest not in state.stored:
-                    state.stored.add(digest)
-                    self._bodies.append(member(folder, reference["digest"], content))
+                digest, folder, content, reference = self._store(bodies[name])
+                references[name] = reference
+                if digest not in state.stored and digest not in members:
+                    members[digest] = member(folder, reference["digest"], content)
+            line = encode((run, seq, head, at), actor, kind, causes, data, references)
             leaf = sha256(b"\0" + line).digest()
-            state.head = leaf.hex()
-            tree.add(leaf)
+            head = leaf.hex()
+            leaves.append(leaf)
             # Another object than orjson's, which has room for 4 KiB whatever it holds.
-            self._lines.append(line + b"\n")
-            self._references = references
-            self._seals = state.is_sealed = kind == "run.sealed"
-            if kind in _ENDS:
-                self._ends = True
-            self._is_staging = False
-        return tree.size - 1
+            lines.append(line + b"\n")
+        self._is_staging = True
+        state.head = head
+        state.tree.add_all(leaves)
+        state.stored.update(members)
+        state.is_sealed = self._seals = kind == "run.sealed"
+        self._ends = self._ends or kind in _ENDS
+        self._bodies += members.values()
+        self._lines += lines
+        self._references = references
+        self._is_staging = False
+        return seq
 
     def digests_of_last(self) -> dict[str, str]:
         """The digests of the bodies of the entry that was staged last, by their names."""

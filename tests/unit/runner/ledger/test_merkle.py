@@ -59,3 +59,15 @@ def test_the_root_after_each_leaf_is_that_of_the_definition(lines: list[bytes]) 
     for count, leaf in enumerate(leaves, 1):
         tree.add(leaf)
         assert (tree.size, tree.root()) == (count, root_by_definition(leaves[:count]))
+
+
+@given(st.lists(st.integers(0, 150), max_size=4))
+def test_leaves_that_are_added_together_make_the_same_tree(sizes: list[int]) -> None:
+    leaves = [leaf_hash(str(number).encode()) for number in range(sum(sizes))]
+    tree = MerkleTree()
+
+    rest = iter(leaves)
+    for size in sizes:
+        tree.add_all([next(rest) for _ in range(size)])
+
+    assert (tree.size, tree.root()) == (len(leaves), root_by_definition(leaves))

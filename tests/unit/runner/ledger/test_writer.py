@@ -25,6 +25,7 @@ from forum_runner.ledger import (
     open_ledger,
     verify,
 )
+from forum_runner.ledger.writer import Unplaced
 
 SECOND = 1_000_000
 
@@ -67,6 +68,22 @@ def test_a_body_is_stored_once(run_dir: Path) -> None:
 
     with tarfile.open(run_dir / "bodies.tar") as archive:
         assert len(archive.getmembers()) == 1
+    assert verify(find_ledger(str(run_dir))).verdict is Verdict.VALID
+
+
+def test_entries_that_are_given_together_are_taken_all_or_none(run_dir: Path) -> None:
+    text = {"text": Body.text("the same for both")}
+    sound: Unplaced = ("x-note", {}, text, [], "runner")
+    too_long: Unplaced = ("x-note", {"t": "x" * 70_000}, text, [], "runner")
+    with create_ledger(run_dir) as ledger:
+        with pytest.raises(EntryError, match="65,535"):
+            ledger.stage_sound([sound, too_long])
+        ledger.commit()
+        assert [entry["kind"] for entry in lines(run_dir)] == ["run.opened"]
+
+        assert ledger.stage_sound([sound, sound]) == 2
+        ledger.seal("passed")
+    assert [entry["kind"] for entry in lines(run_dir)] == ["run.opened", "x-note", "x-note", "run.sealed"]
     assert verify(find_ledger(str(run_dir))).verdict is Verdict.VALID
 
 
