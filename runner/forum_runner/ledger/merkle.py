@@ -18,13 +18,13 @@ class MerkleTree:
     A few leaves wait to be taken in together, which is quicker than one by one.
     """
 
-    __slots__ = ("_edge", "_taken", "_waiting", "size")
+    __slots__ = ("_edge", "_waiting", "size")
 
     def __init__(self) -> None:
         self.size = 0
-        self._taken = 0
         self._waiting: list[bytes] = []
-        self._edge: list[bytes] = []
+        # At each level, from the leaves up, the root of the subtree that has no right neighbour yet.
+        self._edge: list[bytes | None] = []
 
     def add(self, leaf: bytes) -> None:
         """Adds a leaf hash."""
@@ -42,21 +42,22 @@ class MerkleTree:
 
     def root(self) -> bytes:
         self._take_in()
-        if not self._edge:
-            return EMPTY_ROOT
-        root = self._edge[-1]
-        for left in reversed(self._edge[:-1]):
-            root = node_hash(left, root)
-        return root
+        root: bytes | None = None
+        for left in self._edge:
+            if left is not None:
+                root = left if root is None else node_hash(left, root)
+        return EMPTY_ROOT if root is None else root
 
     def _take_in(self) -> None:
-        """Every subtree that a leaf completes takes the place of its two halves."""
-        edge = self._edge
-        for number, leaf in enumerate(self._waiting, self._taken):
-            node = leaf
-            while number & 1:
-                node = sha256(b"\1" + edge.pop() + node).digest()
-                number >>= 1
-            edge.append(node)
-        self._taken = self.size
-        self._waiting.clear()
+        """Level by level, neighbours are joined; one that is left over waits there for its own."""
+        nodes, self._waiting = self._waiting, []
+        edge, level = self._edge, 0
+        while nodes:
+            if level == len(edge):
+                edge.append(None)
+            left = edge[level]
+            if left is not None:
+                nodes.insert(0, left)
+            edge[level] = nodes.pop() if len(nodes) % 2 else None
+            nodes = [sha256(b"\1" + left + right).digest() for left, right in zip(nodes[::2], nodes[1::2], strict=True)]
+            level += 1

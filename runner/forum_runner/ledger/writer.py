@@ -193,7 +193,8 @@ class LedgerWriter:
         if self._broken is not None or self._is_staging:
             raise LedgerBrokenError(self._broken)
         state = self._state
-        run, seq, head, at = state.run, state.tree.size - 1, state.head, self._now()
+        run, stored, is_sealed = state.run, state.stored, state.sealed_as is not None
+        seq, head, at = state.tree.size - 1, state.head, self._now()
         leaves: list[bytes] = []
         lines: list[bytes] = []
         members: dict[bytes, bytes] = {}
@@ -201,13 +202,13 @@ class LedgerWriter:
         kind = ""
         for kind, data, bodies, causes, actor in entries:
             seq += 1
-            if seq == 0 or state.sealed_as is not None or kind == "run.opened":
+            if seq == 0 or is_sealed or kind == "run.opened":
                 self._check_place(kind, seq)
             references = {}
             for name in sorted(bodies) if len(bodies) > 1 else bodies:
                 digest, folder, content, reference = self._store(bodies[name])
                 references[name] = reference
-                if digest not in state.stored and digest not in members:
+                if digest not in stored and digest not in members:
                     members[digest] = member(folder, reference["digest"], content)
             line = encode((run, seq, head, at), actor, kind, causes, data, references)
             leaf = sha256(b"\0" + line).digest()
@@ -218,7 +219,7 @@ class LedgerWriter:
         self._is_staging = True
         state.head = head
         state.tree.add_all(leaves)
-        state.stored.update(members)
+        stored.update(members)
         state.is_sealed = self._seals = kind == "run.sealed"
         self._ends = self._ends or kind in _ENDS
         self._bodies += members.values()
