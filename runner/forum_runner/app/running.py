@@ -262,6 +262,7 @@ async def _drive_live(
         # The first asks for an orderly pause; the second does not wait for anybody.
         if next(presses) == 1:
             driver.interrupt()
+            means.progress.stopping()
         else:
             task.cancel()
 

@@ -23,6 +23,9 @@ class Progress(Protocol):
     def waiting(self, until_us: int, why: str, /) -> None:
         """There is nothing to do before a time, on the clock of the entries."""
 
+    def stopping(self) -> None:
+        """Somebody asked the run to stop: nothing more begins, and what is under way is ended."""
+
     def close(self) -> None:
         """After the last entry, and when the run ends otherwise; a second time does no harm."""
 

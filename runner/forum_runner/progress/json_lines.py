@@ -35,6 +35,9 @@ class JsonProgress:
     def waiting(self, until_us: int, why: str) -> None:
         """It is no entry, so it is not told."""
 
+    def stopping(self) -> None:
+        """It is no entry, so it is not told."""
+
     def close(self) -> None:
         """Every line was written at once."""
 

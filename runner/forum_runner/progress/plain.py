@@ -9,7 +9,7 @@ from typing import Any, TextIO
 from forum_runner.progress.outlet import Outlet
 from forum_runner.progress.states import STATE_COLORS
 from forum_runner.progress.tally import Tally
-from forum_runner.progress.words import Words
+from forum_runner.progress.words import STOPPING, Words
 from forum_runner.report.amounts import shown
 from forum_runner.report.paint import painted
 
@@ -45,6 +45,9 @@ class PlainProgress:
         if self._wait != (until_us, why) and (now_us is None or until_us - now_us >= _MIN_WAIT_US):
             self._wait = (until_us, why)
             self._write([f"waits: {shown(why)}"])
+
+    def stopping(self) -> None:
+        self._write([STOPPING])
 
     def close(self) -> None:
         """Every line was written at once."""

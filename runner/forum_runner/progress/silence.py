@@ -20,5 +20,8 @@ class Silence:
     def waiting(self, until_us: int, why: str) -> None:
         """Says nothing."""
 
+    def stopping(self) -> None:
+        """Says nothing."""
+
     def close(self) -> None:
         """Says nothing."""

@@ -15,7 +15,7 @@ from rich.live import Live
 from forum_runner.progress.frame import Note, Screen, closing_frame, frame
 from forum_runner.progress.outlet import Outlet
 from forum_runner.progress.tally import Tally
-from forum_runner.progress.words import Words
+from forum_runner.progress.words import STOPPING, Words
 
 _FRAMES_PER_SECOND = 8
 _MAX_NOTES = 6
@@ -79,6 +79,10 @@ class TerminalProgress:
     def waiting(self, until_us: int, why: str) -> None:
         with self._lock:
             self._wait = (until_us, why)
+
+    def stopping(self) -> None:
+        with self._lock:
+            self._notes.append(Note(STOPPING, None))
 
     def close(self) -> None:
         live, self._live = self._live, None

@@ -13,10 +13,11 @@ from forum_runner.report import counted
 from forum_runner.report.amounts import moment, money, shown, span
 from forum_runner.report.budget_words import excess_words, stop_words
 from forum_runner.report.facts import facts
-from forum_runner.report.run_commands import gate_lines, question_of, run_argument
+from forum_runner.report.run_commands import command_line, question_of, run_argument
 
 _MAX_NAME = 80
 _MAX_LABEL = 40
+STOPPING = "stopping: what is under way is being ended; interrupt once more, and nothing is waited for"
 
 
 class Words:
@@ -38,13 +39,13 @@ class Words:
             tell = _UNIT_TELLERS.get(kind)
             said = tell(self, unit, data) if tell is not None else ""
             lines = [f"{shown(unit.task, _MAX_NAME)}: {said}"] if said else []
-            return [*lines, *self.gate_commands(unit.task)] if kind == "gate.opened" else lines
+            return [*lines, self.how_to_decide()] if kind == "gate.opened" else lines
         speak = _RUN_TELLERS.get(kind)
         return [speak(self, data)] if speak is not None else []
 
-    def gate_commands(self, task: str) -> list[str]:
-        approve, reject = gate_lines(run_argument(self.run, self.directory), task)
-        return [f"  {approve}", f"  {reject}"]
+    def how_to_decide(self) -> str:
+        """A decision is refused while the run is at work, and it is: this only looks, so it can be typed at once."""
+        return f"  when the run has paused, decide: {command_line('gate', 'list', run_argument(self.run, self.directory))}"
 
 
 def spent_words(usage: Usage) -> list[str]:

@@ -102,6 +102,17 @@ def test_the_last_things_that_went_wrong_are_shown_and_skips_do_not_bury_them(te
     ]
 
 
+def test_whoever_asks_a_run_to_stop_sees_that_it_was_heard(tell: Tell) -> None:
+    stream = io.StringIO()
+    progress = TerminalProgress(stream, color=False, clock=lambda: 0.0, is_drawn=False)
+
+    tell(progress, STORIES["failed_and_tolerated"](), until=5)
+    progress.stopping()
+    progress.draw()
+
+    assert stream.getvalue().splitlines()[-1].startswith("stopping: what is under way is being ended")
+
+
 def test_a_wait_is_shown_until_it_is_over_or_something_happens() -> None:
     stream, now = io.StringIO(), [0.0]
     progress = TerminalProgress(stream, color=False, clock=lambda: now[0], is_drawn=False)
