@@ -1,5 +1,5 @@
 """`python -m forum_runner` is `forum`."""
 
-from forum_runner.cli import main
+from forum_runner.entry import main
 
 main()

@@ -8,14 +8,14 @@ from __future__ import annotations
 import gc
 import importlib
 import keyword
-import os
+import signal
 import sys
 from typing import NoReturn
 
 import click
 
 from forum_runner import __version__
-from forum_runner.commands.output import prepare_streams, say_aside
+from forum_runner.commands.output import discard, prepare_streams, say_aside
 from forum_runner.errors import ExitCode, ForumError
 
 # The sections of `forum --help`: each command with the one line that is said about it.
@@ -97,6 +97,8 @@ def main() -> NoReturn:
     gc.disable()
     prepare_streams()
     code = _run()
+    # All is done and said: an interrupt would only let Python tell of its own shutdown.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.freeze()
     sys.exit(code)
 
@@ -136,5 +138,5 @@ def _cannot_write(error: OSError) -> int:
     """A disk that is full, or the like: whatever is still in the buffer would fail once more when the process ends."""
     where = f" '{error.filename}'" if error.filename else ""
     say_aside(f"forum: cannot read or write{where}: {error.strerror or error}")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    discard(sys.stdout)
     return ExitCode.INVALID

@@ -26,6 +26,7 @@ LAYERS = (
     {"app"},
     {"commands"},
     {"cli"},
+    {"entry"},
     {"__main__"},
 )
 ALLOWED_ACROSS = {("forum_runner", "forum_adapters.base"), ("forum_runner", "forum_adapters.registry")}

@@ -29,7 +29,7 @@ def say(text: str, *, newline: bool = True, color: bool = False) -> None:
     try:
         click.echo(text, nl=newline, color=color)
     except BrokenPipeError:
-        _discard(sys.stdout)
+        discard(sys.stdout)
 
 
 def say_aside(text: str, *, newline: bool = True, color: bool = False) -> None:
@@ -38,7 +38,7 @@ def say_aside(text: str, *, newline: bool = True, color: bool = False) -> None:
         click.echo(text, err=True, nl=newline, color=color)
         sys.stderr.flush()
     except OSError:
-        _discard(sys.stderr)
+        discard(sys.stderr)
 
 
 def write_document(data: str | bytes) -> None:
@@ -48,7 +48,7 @@ def write_document(data: str | bytes) -> None:
         sys.stdout.buffer.write(data.encode() if isinstance(data, str) else data)
         sys.stdout.flush()
     except BrokenPipeError:
-        _discard(sys.stdout)
+        discard(sys.stdout)
 
 
 def write_parts(parts: Iterable[str | bytes], *, is_live: bool = False) -> None:
@@ -63,7 +63,7 @@ def write_parts(parts: Iterable[str | bytes], *, is_live: bool = False) -> None:
                 sys.stdout.flush()
         sys.stdout.flush()
     except BrokenPipeError:
-        _discard(sys.stdout)
+        discard(sys.stdout)
 
 
 def as_found(line: bytes) -> str | bytes:
@@ -93,7 +93,7 @@ def wants_color(stream: TextIO) -> bool:
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def _discard(stream: TextIO) -> None:
+def discard(stream: TextIO) -> None:
     """Lets the rest of the output go nowhere, so that the command can still end with its own exit code."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())

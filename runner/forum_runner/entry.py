@@ -1,0 +1,16 @@
+"""Where `forum` begins: an interrupt is heard also while the command line is loaded."""
+
+from __future__ import annotations
+
+import sys
+from typing import NoReturn
+
+_INTERRUPTED = 130
+
+
+def main() -> NoReturn:
+    try:
+        from forum_runner import cli
+    except KeyboardInterrupt:
+        sys.exit(_INTERRUPTED)
+    cli.main()
