@@ -11,12 +11,14 @@ from forum_runner.app.invocation import Invocation, read_invocation
 from forum_runner.app.preparing import Given, Prepared, Selected, with_secrets
 from forum_runner.app.recorded_answers import recorded_run
 from forum_runner.app.running import Finished, Means, go_on
+from forum_runner.canonical import digest
 from forum_runner.compile.inputs import misfit
 from forum_runner.errors import UsageError
 from forum_runner.execute.restore import Beginning, ends_with_a_seal, read_beginning
 from forum_runner.execute.verified_run import verified_run
 from forum_runner.ledger.layout import BODIES, CHECKPOINT
 from forum_runner.ledger.source import LedgerSource, find_ledger
+from forum_runner.manifest.files import BUILT_IN
 from forum_runner.model import Schema
 
 
@@ -93,6 +95,23 @@ def resume(stopped: Stopped, texts: Mapping[str, str], means: Means) -> Finished
         raise UsageError(f"the run is finished, with the status '{stopped.status}'; {hint}")
     prepared = with_secrets(stopped.prepared, _secrets(stopped.prepared.wave_plan, texts))
     return go_on(stopped.directory, prepared, means, stopped.beginning)
+
+
+def changed_files(stopped: Stopped) -> list[str]:
+    """The files of the bundle that are not as they were when the run began: it goes on without looking at them."""
+    prepared = stopped.prepared
+    return [
+        item["path"]
+        for item in prepared.wave_plan["bundle"]
+        if not item["path"].startswith(BUILT_IN) and _digest_at(prepared.root / item["path"]) != item["digest"]
+    ]
+
+
+def _digest_at(path: Path) -> str | None:
+    try:
+        return digest(path.read_bytes())
+    except OSError:
+        return None
 
 
 def _secrets(wave_plan: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:

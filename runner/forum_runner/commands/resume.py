@@ -67,10 +67,14 @@ def command(
 
 
 def _go_on(stopped: Stopped, inputs: Inputs, progress: str, *, as_json: bool) -> int:
-    from forum_runner.app.resuming import resume
+    from forum_runner.app.resuming import changed_files, resume
     from forum_runner.app.reusing import Reuse
     from forum_runner.app.running import Means
 
+    changed = changed_files(stopped)
+    if changed:
+        named = f"'{changed[0]}'" + (f" and {len(changed) - 1} more" if len(changed) > 1 else "")
+        say_aside(f"forum: changed since the run began: {named}; it goes on as it was planned, --failed begins anew")
     base = stopped.base
     if base is not None and not base.is_dir():
         say_aside(f"forum: the run '{base}' is not there: nothing more is reused from it")
