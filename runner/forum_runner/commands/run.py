@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from forum_runner.commands.run_options import (
     tell_result,
     tell_reuse,
 )
+from forum_runner.errors import ExitCode
 
 if TYPE_CHECKING:
     from forum_runner.app.preparing import Prepared
@@ -68,7 +70,8 @@ def command(
 
     Every step is written to a ledger in the run directory before anything depends on it. Exits 0 if all tasks passed,
     1 if one failed, 4 if a budget stopped the run, 5 if it waits for a person (`forum gate`), 6 if a person or the
-    policy refused, 8 if a credential is not set, 130 if it was interrupted: then `forum resume` goes on with it.
+    policy refused, 7 if the ledger could not be written, 8 if a credential is not set, 130 if it was interrupted: then
+    `forum resume` goes on with it. Of several runs (--repeat) that did not all pass it is their code, if they share one.
     """
     from forum_runner.app.preparing import Selected, prepare
     from forum_runner.app.reusing import Reuse
@@ -134,15 +137,17 @@ def _repeat(
     from forum_runner.app.running import Means, start
     from forum_runner.report.pass_rates import render_pass_rates, render_pass_rates_json
 
-    summaries, worst = [], 0
+    summaries, codes = [], []
     for number in range(1, times + 1):
         # A repetition asks how often something comes out: what is reused comes out the same every time.
         means = Means(make_progress(progress), reuse.find_in_base)
         finished = start(prepared, means, is_deterministic=is_deterministic, source=reuse.source)
         summaries.append(summarize(str(finished.directory)))
         say_aside(f"run {number} of {times}: {finished.outcome.status}, {finished.directory}")
-        worst = max(worst, min(finished.exit_code, 1))
+        codes.append(finished.exit_code)
         if finished.outcome.status == "paused":
+            if number < times:
+                say_aside(f"forum: of {times} runs {times - number} were not made, as this one did not end")
             break
     if as_json:
         write_document(render_pass_rates_json(summaries))
@@ -151,7 +156,15 @@ def _repeat(
 
         color = wants_color(sys.stdout)
         say(render_pass_rates(summaries, color=color), newline=False, color=color)
-    return worst
+    return _exit_code_of_all(codes)
+
+
+def _exit_code_of_all(codes: Sequence[ExitCode]) -> ExitCode:
+    """Of a run that did not end, its own. Otherwise that of the runs that did not pass, if they share one."""
+    if codes[-1] in (ExitCode.PAUSED, ExitCode.INTERRUPTED):
+        return codes[-1]
+    others = {code for code in codes if code is not ExitCode.OK}
+    return ExitCode.FAILED if len(others) > 1 else max(others, default=ExitCode.OK)
 
 
 def _tell_what_would_be_done(prepared: Prepared, reuse: Reuse, *, as_json: bool) -> int:

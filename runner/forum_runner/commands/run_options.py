@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from forum_runner.commands.output import say, say_aside, wants_color, write_document
+from forum_runner.commands.output import discard, say, say_aside, wants_color, write_document
+from forum_runner.errors import ExitCode
 
 if TYPE_CHECKING:
     from forum_runner.app.reusing import Reuse
     from forum_runner.app.running import Finished
     from forum_runner.progress import Progress
+    from forum_runner.report.run_result import RunResult
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _MODES = ("auto", "tty", "plain", "json", "none")
@@ -79,6 +81,24 @@ def tell_result(finished: Finished, *, as_json: bool) -> int:
     from forum_runner.report.run_result import read_result
 
     result = read_result(finished.directory, summarize(str(finished.directory)), finished.exit_code)
+    exit_code = finished.exit_code
+    try:
+        _print(result, as_json=as_json)
+    except OSError as error:
+        say_aside(f"forum: the result cannot be printed: {error.strerror}; the run is in '{finished.directory}'")
+        discard(sys.stdout)
+        exit_code = exit_code or ExitCode.FAILED
+    step_summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    if step_summary:
+        from forum_runner.report.step_summary import append_step_summary, render_step_summary
+
+        problem = append_step_summary(Path(step_summary), render_step_summary(result))
+        if problem is not None:
+            say_aside(f"forum: the step's summary was not written: {problem}")
+    return exit_code
+
+
+def _print(result: RunResult, *, as_json: bool) -> None:
     if as_json:
         from forum_runner.report.run_result_json import render_result_json
 
@@ -88,11 +108,3 @@ def tell_result(finished: Finished, *, as_json: bool) -> int:
 
         color = wants_color(sys.stdout)
         say(render_result(result, color=color), newline=False, color=color)
-    step_summary = os.environ.get("GITHUB_STEP_SUMMARY")
-    if step_summary:
-        from forum_runner.report.step_summary import append_step_summary, render_step_summary
-
-        problem = append_step_summary(Path(step_summary), render_step_summary(result))
-        if problem is not None:
-            say_aside(f"forum: the step's summary was not written: {problem}")
-    return finished.exit_code

@@ -18,7 +18,7 @@ from typing import Any, Self
 from weakref import WeakSet
 
 from forum_runner import __version__
-from forum_runner.errors import ForumError, UsageError
+from forum_runner.errors import ExitCode, ForumError, UsageError
 from forum_runner.ledger.archive import MAX_BODY_BYTES, SALT_BYTES, member
 from forum_runner.ledger.body import Body, Salt, StoredBody, copy_name, store_plain, store_salted
 from forum_runner.ledger.clock import Clock, TimeWriter, wall_clock
@@ -45,6 +45,8 @@ Unplaced = tuple[str, Mapping[str, Any], Mapping[str, Any], Sequence[int], str]
 
 class LedgerBrokenError(ForumError):
     """A write failed, so nobody knows what is on disk: the writer takes no more entries until it is opened again."""
+
+    exit_code = ExitCode.INCOMPLETE
 
     def __init__(self, error: BaseException | None) -> None:
         reason = error.strerror if isinstance(error, OSError) else "it was interrupted"

@@ -1,0 +1,123 @@
+"""How `forum run` and `forum resume` end: what they exit with, and what they say of what they did not do."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from acceptance.running import FORUM, PATIENCE_S, Folder, sh, wait_for
+
+GATE = {"question": "Go on?"}
+SHORT = {"budget": {"output_bytes": 100}}
+TOO_LONG = "seq 1000"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(tmp_path / "work")
+
+
+def repeat(folder: Folder, times: int) -> tuple[int, str]:
+    ended = folder.forum("run", "workflow.yaml", "--repeat", str(times), "--progress", "none")
+    return ended.code, ended.err
+
+
+@pytest.mark.requirement("RUN-EXIT-001")
+def test_repeated_runs_that_do_not_pass_for_one_reason_end_as_each_of_them_does(folder: Folder) -> None:
+    folder.write({"a": sh(TOO_LONG)}, policy=SHORT)
+    assert repeat(folder, 2)[0] == 4
+
+    folder.write({"a": sh("exit 3")})
+    assert repeat(folder, 2)[0] == 1
+
+    # The second run finds what the first has left: one fails, the other is stopped.
+    folder.write({"a": sh("test -e was-here || { touch was-here; exit 3; }; " + TOO_LONG)}, policy=SHORT)
+    assert repeat(folder, 2)[0] == 1
+
+
+@pytest.mark.requirement("RUN-EXIT-001")
+def test_a_repetition_stops_at_a_gate_and_says_which_runs_were_not_made(folder: Folder) -> None:
+    folder.write({"a": sh("echo a", gate=GATE)})
+
+    code, err = repeat(folder, 3)
+
+    assert code == 5
+    assert "of 3 runs 2 were not made" in err
+
+
+@pytest.mark.requirement("RUN-EXIT-001")
+def test_an_interrupted_repetition_ends_as_interrupted(folder: Folder) -> None:
+    folder.write({"a": sh("touch at-work; sleep 60")})
+    process = folder.start("run", "workflow.yaml", "--repeat", "3", "--progress", "none")
+    wait_for(folder.path / "at-work", process)
+
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=PATIENCE_S)
+
+    assert process.returncode == 130
+    assert b"of 3 runs 2 were not made" in err
+
+
+def test_the_first_interrupt_is_answered_at_once(folder: Folder) -> None:
+    folder.write({"a": sh("trap '' TERM; touch at-work; while :; do sleep 0.1; done")})
+    process = folder.start("run", "workflow.yaml", "--out", "run", "--progress", "plain")
+    wait_for(folder.path / "at-work", process)
+
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=PATIENCE_S)
+
+    assert process.returncode == 130
+    assert err.decode().count("stopping: what is under way is being ended") == 1
+
+
+@pytest.mark.requirement("RUN-EXIT-001")
+@pytest.mark.parametrize(("script", "code", "end"), [("echo a", 1, "passed"), (TOO_LONG, 4, "stopped: budget")])
+def test_a_result_that_cannot_be_printed_is_no_success_and_the_run_is_named(
+    folder: Folder, script: str, code: int, end: str
+) -> None:
+    folder.write({"a": sh(script)}, policy=SHORT)
+
+    with Path("/dev/full").open("wb") as full:
+        command = [*FORUM, "run", "workflow.yaml", "--out", "run", "--progress", "none"]
+        ended = subprocess.run(command, cwd=folder.path, stdout=full, stderr=subprocess.PIPE, check=False)
+
+    assert ended.returncode == code
+    assert ended.stderr.decode() == (
+        "forum: the result cannot be printed: No space left on device; the run is in 'run'\n"
+    )
+    assert folder.ends() == {"a": end}
+
+
+def test_a_run_that_is_gone_on_with_says_that_its_files_have_changed_since(folder: Folder) -> None:
+    folder.write({"a": sh("echo one", gate=GATE)})
+    assert folder.forum("run", "workflow.yaml", "--out", "run").code == 5
+    assert folder.forum("gate", "approve", "run", "a", "--by", "ann").code == 0
+    unchanged = folder.forum("resume", "run", "--progress", "none")
+
+    folder.write({"a": sh("echo one", gate=GATE)})
+    assert folder.forum("run", "workflow.yaml", "--out", "other").code == 5
+    folder.write({"a": sh("echo two", gate=GATE)})
+    assert folder.forum("gate", "approve", "other", "a", "--by", "ann").code == 0
+    changed = folder.forum("resume", "other", "--progress", "none")
+
+    told = "forum: changed since the run began: 'workflow.yaml'; it goes on as it was planned, --failed begins anew\n"
+    assert (unchanged.code, changed.code) == (0, 0)
+    assert changed.err == told + unchanged.err
+
+
+def test_an_interrupt_while_the_command_line_is_loaded_is_no_traceback(folder: Folder) -> None:
+    folder.path.mkdir(parents=True)
+    # An import that takes long enough to be interrupted: the first thing that the command line asks for.
+    (folder.path / "click.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    ended = subprocess.run(
+        [*FORUM, "--help"],
+        cwd=folder.path,
+        env={"PYTHONPATH": str(folder.path), "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        check=False,
+    )
+
+    assert (ended.returncode, ended.stderr) == (130, b"")
