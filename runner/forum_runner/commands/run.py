@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from forum_runner.commands.options import bundle_options, read_inputs
+from forum_runner.commands.options import RUN_DIRECTORY, bundle_options, read_inputs
 from forum_runner.commands.output import say, say_aside, show_findings, wants_color, write_document
 from forum_runner.commands.run_options import (
     keep_memory_in_check,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 )
 @click.option("--dry-run", is_flag=True, help="Tell what would be done, and what it could cost. Nothing is run.")
 @click.option(
-    "--out", type=click.Path(path_type=Path), metavar="DIR", help="The run directory.  [default: .forum/runs/ID]"
+    "--out", type=RUN_DIRECTORY, metavar="DIR", help="A directory for this run alone.  [default: .forum/runs/ID]"
 )
 @progress_options
 def command(
@@ -71,7 +71,7 @@ def command(
     Every step is written to a ledger in the run directory before anything depends on it. Exits 0 if all tasks passed,
     1 if one failed, 4 if a budget stopped the run, 5 if it waits for a person (`forum gate`), 6 if a person or the
     policy refused, 7 if the ledger could not be written, 8 if a credential is not set, 130 if it was interrupted: then
-    `forum resume` goes on with it. Of several runs (--repeat) that did not all pass it is their code, if they share one.
+    `forum resume` goes on with it. With --repeat it exits as the runs that did not pass, if these all ended alike.
     """
     from forum_runner.app.preparing import Selected, prepare
     from forum_runner.app.reusing import Reuse
