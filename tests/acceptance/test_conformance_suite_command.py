@@ -30,38 +30,6 @@ def suite(tmp_path: Path) -> Suite:
     return Suite(tmp_path)
 
 
-def test_the_vectors_can_be_listed_without_a_program(suite: Suite) -> None:
-    done = suite.run("test", "--vectors", "vectors", "--list", "--filter", "ledger/*")
-
-    assert (done.returncode, done.stdout) == (
-        0,
-        "ledger/a  verify  What ledger/a is about.\nledger/b  verify  What ledger/b is about.\n",
-    )
-
-
-def test_the_list_can_be_had_as_json(suite: Suite) -> None:
-    done = suite.run("test", "--vectors", "vectors", "--list", "--json", "--filter", "ledger/a")
-
-    assert json.loads(done.stdout) == {
-        "format": 1,
-        "vectors": [
-            {
-                "id": "ledger/a",
-                "role": "verify",
-                "level": 2,
-                "title": "What ledger/a is about.",
-                "requirements": ["LEDGER-LINE-005"],
-            }
-        ],
-    }
-
-
-def test_the_vectors_of_the_package_are_the_default(suite: Suite) -> None:
-    done = suite.run("test", "--list", "--role", "canonicalize", "--filter", "canonical/french")
-
-    assert (done.returncode, done.stdout.split()[:2]) == (0, ["canonical/french", "canonicalize"])
-
-
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
@@ -76,6 +44,10 @@ def test_the_vectors_of_the_package_are_the_default(suite: Suite) -> None:
         (("--entrypoint", "true", "--xfail", "known.txt"), "known.txt:2: there is no vector 'ledger/z'"),
         (("--entrypoint", "true", "--xfail", "nowhere"), "cannot read or write 'nowhere': No such file or directory"),
         (("--entrypoint", "true", "--badges", "b", "--filter", "ledger"), "a badge speaks of every vector of a role"),
+        (
+            ("--entrypoint", "true", "--badges", "b", "--requirement", "LEDGER-LINE-005"),
+            "a badge speaks of every vector of a role: give --badges without --requirement",
+        ),
     ],
 )
 def test_wrong_usage_exits_2_and_says_why(suite: Suite, options: tuple[str, ...], sentence: str) -> None:

@@ -158,6 +158,7 @@ def _mutants(arguments: argparse.Namespace, work_dir: Path) -> "Iterator[Mutant]
 def _asking(arguments: argparse.Namespace, work_dir: Path, stop: Event) -> "Iterator[Ask]":
     from forum_conformance.mutation.verifiers import ALL_LEVELS, by_program, by_the_judge
     from forum_conformance.suite.asking import OneShot, Program, Served
+    from forum_conformance.suite.strays import nobody_left_behind
 
     levels = arguments.level or ALL_LEVELS
     if arguments.entrypoint is None:
@@ -166,8 +167,9 @@ def _asking(arguments: argparse.Namespace, work_dir: Path, stop: Event) -> "Iter
     program = Program(words(arguments.entrypoint), arguments.timeout, stop, work_dir)
     kind = Served if arguments.serve else OneShot
     askers = [kind(program) for _ in range(_jobs(arguments))]
-    try:
-        yield by_program(askers, levels)
-    finally:
-        for asker in askers:
-            asker.close()
+    with nobody_left_behind():
+        try:
+            yield by_program(askers, levels)
+        finally:
+            for asker in askers:
+                asker.close()

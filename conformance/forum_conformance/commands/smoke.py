@@ -52,13 +52,15 @@ def add_to(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from forum_conformance.suite.process import CannotStart
+    from forum_conformance.suite.strays import nobody_left_behind
     from forum_conformance.suite.vectors import BrokenVectors, Vectors, default_folder
 
     try:
         vectors = Vectors(arguments.vectors or default_folder())
         say(f"vectors: {len(vectors.cases)}, and all {vectors.check_all()} files have their digests\n")
         _check_harness()
-        return _ask(arguments, vectors)
+        with nobody_left_behind():
+            return _ask(arguments, vectors)
     except (BrokenVectors, CannotStart) as error:
         raise UsageError(str(error)) from error
 

@@ -48,6 +48,7 @@ def add_to(commands: Any) -> None:
     add("--role", metavar="ROLE", action="append", choices=_ROLES, help=f"one of {', '.join(_ROLES)}; may be repeated")
     add("--level", metavar="LEVELS", type=level_list, help="levels that verify is asked for, such as 1,2,5 or 1-3")
     add("--filter", metavar="TEXT", action="append", help="an id, a part of one, or a pattern; may be repeated")
+    add("--requirement", metavar="ID", action="append", help="what a vector is about, or a pattern; may be repeated")
     add("--xfail", metavar="FILE", type=Path, help="vectors that are expected to fail: one line 'id: reason' each")
     add("--jobs", metavar="N", type=several, help="how many to ask side by side [default: the number of cores]")
     add("--serve", action="store_true", help="keep the program running, and ask it one request a line")
@@ -58,9 +59,9 @@ def add_to(commands: Any) -> None:
     add("--junit", metavar="FILE", type=Path, help="write JUnit XML")
     add("--html", metavar="FILE", type=Path, help="write one page for people")
     add("--badges", metavar="DIR", type=Path, help="write a badge for each role and level")
-    add("--json", action="store_true", help="print one JSON document, also of --list")
+    add("--json", action="store_true", help="print one JSON document; with --list, one a line for each vector")
     add("--progress", choices=("auto", "tty", "plain", "none"), default="auto", help="on standard error")
-    add("--list", action="store_true", help="print the vectors that would be asked, and ask nothing")
+    add("--list", action="store_true", help="print the vectors that would be asked; needs no --entrypoint")
     command.set_defaults(run=run)
 
 
@@ -78,35 +79,32 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _run(arguments: argparse.Namespace) -> int:
     from forum_conformance.suite.selection import select
+    from forum_conformance.suite.strays import nobody_left_behind
     from forum_conformance.suite.vectors import Vectors, default_folder
 
     vectors = Vectors(arguments.vectors or default_folder())
-    cases = select(vectors.cases.values(), arguments.role or (), arguments.filter or ())
+    chosen = (arguments.role or (), arguments.filter or (), arguments.requirement or ())
+    cases = select(vectors.cases.values(), *chosen)
     if arguments.list:
-        say(_listed(cases, in_json=arguments.json))
+        say(_listed(cases, arguments))
         return ExitCode.OK
     if arguments.entrypoint is None:
         raise UsageError("there is no program to ask; give --entrypoint CMD")
-    if arguments.badges and arguments.filter:
-        raise UsageError("a badge speaks of every vector of a role: give --badges without --filter")
+    for name in ("filter", "requirement"):
+        if arguments.badges and getattr(arguments, name):
+            raise UsageError(f"a badge speaks of every vector of a role: give --badges without --{name}")
     refuse_what_cannot_be_written(arguments)
-    return _test(arguments, vectors, cases)
+    with nobody_left_behind():
+        return _test(arguments, vectors, cases)
 
 
-def _listed(cases: "list[Case]", *, in_json: bool) -> str:
-    if not in_json:
-        return "".join(f"{case.id}  {case.role}  {case.title}\n" for case in cases)
-    listed = [
-        {
-            "id": case.id,
-            "role": case.role,
-            "level": case.level,
-            "title": case.title,
-            "requirements": list(case.requirements),
-        }
-        for case in cases
-    ]
-    return json.dumps({"format": 1, "vectors": listed}, indent=2) + "\n"
+def _listed(cases: "list[Case]", arguments: argparse.Namespace) -> str:
+    from forum_conformance.results.listing import listed_json, listed_text
+
+    if arguments.json:
+        return listed_json(cases, arguments.level)
+    # What reads a pipe wants nothing but vectors.
+    return listed_text(cases, arguments.level, has_heading=sys.stdout.isatty())
 
 
 def _test(arguments: argparse.Namespace, vectors: "Vectors", cases: "list[Case]") -> int:

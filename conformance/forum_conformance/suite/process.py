@@ -12,6 +12,8 @@ from pathlib import Path
 from threading import Event
 from typing import IO
 
+from forum_conformance.suite.strays import end_marked, marked_environment, new_mark, reap_group
+
 MAX_ANSWER = 1024 * 1024
 
 _STDERR_TAIL = 4096
@@ -47,11 +49,14 @@ class Ending(Enum):
 
 class Process:
     def __init__(self, words: Sequence[str], *, folder: Path, stop: Event) -> None:
+        self._mark = new_mark()
+        self._was_cut_off = False
         try:
             # A session of its own makes a group of its own, which can be killed whole.
             self._popen = subprocess.Popen(  # noqa: S603 - the program that the user named, without a shell
                 words,
                 cwd=folder,
+                env=marked_environment(self._mark),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -82,6 +87,11 @@ class Process:
             self._is_sending = True
         self._to_send = memoryview(bytes(self._to_send) + data)
         self._closes_input = not one_line
+        ending = self._read_until(deadline, one_line=one_line)
+        self._was_cut_off = ending not in (Ending.ENDED, Ending.LINE)
+        return ending
+
+    def _read_until(self, deadline: float, *, one_line: bool) -> Ending:
         while True:
             if len(self.stdout) > MAX_ANSWER:
                 return Ending.TOO_MUCH
@@ -150,11 +160,18 @@ class Process:
         return bool(data)
 
     def end(self) -> int | None:
-        """Kill what is left of it. Its exit status, negative for a signal; None if it had to be killed."""
+        """Kill what is left of it. Its exit status, negative for a signal; None if it had to be killed.
+
+        Of one that ended by itself, whoever left its process group is let be until the suite ends: a compiler that
+        goes on as a server, to be quicker the next time, does no harm.
+        """
         status = self._popen.poll()
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._popen.pid, signal.SIGKILL)
         self._popen.wait()
+        reap_group(self._popen.pid)
+        if status is None or self._was_cut_off:
+            end_marked(self._mark)
         while "stderr" in self._open and self._read("stderr"):
             pass
         self._selector.close()

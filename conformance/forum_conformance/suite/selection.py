@@ -1,17 +1,25 @@
 """Which vectors are asked."""
 
+import re
 from collections.abc import Collection, Iterable, Sequence
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
 from forum_conformance.suite.case import Case
 
+_REQUIREMENT = re.compile(r"[A-Z]+-[A-Z]+-[0-9]{3}")
+# How alike an id must be to be meant. With less, each is near another of its page.
+_NEAR = 0.85
+
 
 class NothingSelected(Exception):
-    """A role or a filter that no vector has."""
+    """A role, a filter or a requirement that no vector has."""
 
 
-def select(cases: Iterable[Case], roles: Collection[str], filters: Sequence[str]) -> list[Case]:
-    """Those of the roles, or of all, that at least one filter takes; ordered by id."""
+def select(
+    cases: Iterable[Case], roles: Collection[str], filters: Sequence[str], requirements: Sequence[str] = ()
+) -> list[Case]:
+    """Those of the roles, or of all, that at least one filter and one requirement take; ordered by id."""
     if "" in filters:
         raise NothingSelected("a filter is empty; leave --filter out to take all")
     ordered = sorted(cases, key=lambda case: case.id)
@@ -24,7 +32,9 @@ def select(cases: Iterable[Case], roles: Collection[str], filters: Sequence[str]
     if missing:
         raise NothingSelected(f"there is no vector of the role {missing[0]}")
     wanted = set().union(*taken.values())
-    return [case for case in of_roles if not filters or case.id in wanted]
+    left = [case for case in of_roles if not filters or case.id in wanted]
+    options = [name for name, given in (("--role", roles), ("--filter", filters)) if given]
+    return _naming(requirements, left, ordered, options) if requirements else left
 
 
 def _why_nothing(text: str, cases: Sequence[Case], roles: Collection[str]) -> str:
@@ -45,3 +55,37 @@ def taken_by(text: str, ids: Collection[str]) -> list[str]:
     if any(char in text for char in "*?["):
         return [id_ for id_ in ids if fnmatchcase(id_, text)]
     return [id_ for id_ in ids if text in id_]
+
+
+def _naming(texts: Sequence[str], left: Sequence[Case], every: Sequence[Case], options: Sequence[str]) -> list[Case]:
+    """Those of `left` that name a requirement, given by its whole id or by a pattern.
+
+    `options` are those that left vectors out of `every`.
+    """
+    known = {id_ for case in every for id_ in case.requirements}
+    wanted: set[str] = set()
+    for text in texts:
+        taken = {id_ for id_ in known if fnmatchcase(id_, text)}
+        if not taken:
+            raise NothingSelected(_why_unnamed(text, known))
+        if not any(taken.intersection(case.requirements) for case in left):
+            others = [case for case in every if taken.intersection(case.requirements)]
+            has = ", ".join(sorted({case.role for case in others}))
+            raise NothingSelected(
+                f"the requirement '{text}' takes none of the vectors that {' and '.join(options)} left: "
+                f"it takes {len(others)} of {has}"
+            )
+        wanted |= taken
+    return [case for case in left if wanted.intersection(case.requirements)]
+
+
+def _why_unnamed(text: str, known: Collection[str]) -> str:
+    if not text:
+        return "a requirement is empty; leave --requirement out to take all"
+    patterns = {f"{id_.rpartition('-')[0]}-*" for id_ in known}
+    near = get_close_matches(text.upper(), sorted({*known, *patterns}), n=1, cutoff=_NEAR)
+    told = f"no vector names the requirement '{text}'" + (f"; did you mean '{near[0]}'?" if near else "")
+    if not _REQUIREMENT.fullmatch(text):
+        return told
+    # Whether there is such a requirement, only the specification can say.
+    return f"{told}\ndocs/spec/vectors.md says which requirements have no vector, and why"

@@ -2,8 +2,10 @@
 
 import pytest
 
+from forum_conformance.suite.case import case_of
 from forum_conformance.suite.expected_failures import BadExpectation, read_expected_failures
 from forum_conformance.suite.selection import NothingSelected, select
+from suites.tiny_set import case
 from unit.conformance.suite.making import tried
 
 CASES = [
@@ -61,6 +63,84 @@ def test_roles_and_filters_go_together() -> None:
 def test_what_takes_nothing_is_an_error(filters: tuple[str, ...], roles: tuple[str, ...], sentence: str) -> None:
     with pytest.raises(NothingSelected, match=sentence):
         chosen(*filters, roles=roles)
+
+
+NAMING = [
+    case_of(case(id_, role, {"input": "a"}, {"verdict": "valid"}, requirements=requirements.split()), {})
+    for id_, role, requirements in (
+        ("ledger/one", "verify", "LEDGER-CHAIN-001"),
+        ("ledger/two", "verify", "LEDGER-CHAIN-002 LEDGER-SEAL-001"),
+        ("proofs/one", "prove", "LEDGER-PROOF-001"),
+    )
+]
+
+
+def naming(*requirements: str, roles: tuple[str, ...] = (), filters: tuple[str, ...] = ()) -> list[str]:
+    return [case.id for case in select(NAMING, roles, filters, requirements)]
+
+
+@pytest.mark.parametrize(
+    ("requirements", "ids"),
+    [
+        (("LEDGER-CHAIN-001",), ["ledger/one"]),
+        (("LEDGER-SEAL-001", "LEDGER-PROOF-001"), ["ledger/two", "proofs/one"]),
+        (("LEDGER-CHAIN-*",), ["ledger/one", "ledger/two"]),
+        (("*-00[2-9]",), ["ledger/two"]),
+    ],
+)
+def test_a_requirement_takes_the_vectors_that_name_it(requirements: tuple[str, ...], ids: list[str]) -> None:
+    assert naming(*requirements) == ids
+
+
+def test_requirements_go_together_with_roles_and_filters() -> None:
+    assert naming("LEDGER-*-001", roles=("verify",), filters=("two", "one")) == ["ledger/one", "ledger/two"]
+    assert naming("LEDGER-*-001", filters=("one",)) == ["ledger/one", "proofs/one"]
+
+
+@pytest.mark.parametrize(
+    ("requirement", "told"),
+    [
+        ("LEDGER-CHAIN-01", "; did you mean 'LEDGER-CHAIN-001'?"),
+        ("ledger-chain-002", "; did you mean 'LEDGER-CHAIN-002'?"),
+        ("LEDGER-CHAIN", "; did you mean 'LEDGER-CHAIN-*'?"),
+        ("LEDGER-CHIAN-*", "; did you mean 'LEDGER-CHAIN-*'?"),
+        ("CHAIN", ""),
+        ("RUN-EXIT-001", "\ndocs/spec/vectors.md says which requirements have no vector, and why"),
+        (
+            "LEDGER-SEAL-002",
+            "; did you mean 'LEDGER-SEAL-001'?\ndocs/spec/vectors.md says which requirements have no vector, and why",
+        ),
+    ],
+)
+def test_a_requirement_that_no_vector_names_is_an_error_with_a_hint(requirement: str, told: str) -> None:
+    with pytest.raises(NothingSelected) as caught:
+        naming("LEDGER-CHAIN-001", requirement)
+
+    assert str(caught.value) == f"no vector names the requirement '{requirement}'{told}"
+
+
+@pytest.mark.parametrize(
+    ("roles", "filters", "options"),
+    [
+        (("verify",), (), "--role"),
+        ((), ("two",), "--filter"),
+        (("verify",), ("two",), "--role and --filter"),
+    ],
+)
+def test_a_requirement_of_vectors_that_are_left_out_is_an_error(
+    roles: tuple[str, ...], filters: tuple[str, ...], options: str
+) -> None:
+    with pytest.raises(NothingSelected) as caught:
+        naming("LEDGER-PROOF-001", "LEDGER-SEAL-001", roles=roles, filters=filters)
+
+    assert str(caught.value) == (
+        f"the requirement 'LEDGER-PROOF-001' takes none of the vectors that {options} left: it takes 1 of prove"
+    )
+
+
+def test_an_empty_requirement_is_an_error() -> None:
+    with pytest.raises(NothingSelected, match="a requirement is empty; leave --requirement out to take all"):
+        naming("")
 
 
 def reasons(text: str) -> dict[str, str]:

@@ -1,0 +1,166 @@
+"""Which vectors `forum-conformance test` asks, and how it lists them without a program."""
+
+import json
+import os
+import pty
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from suites.command import RIGHT, Suite
+from suites.tiny_set import canonicalize_case, verify_case, write_set
+
+WRONG = {"answer": {"verdict": "valid", "codes": ["L999"]}}
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Suite:
+    made = Suite(tmp_path)
+    write_set(
+        made.vectors,
+        canonicalize_case("canonical/a"),
+        verify_case("ledger/a", requirements=["LEDGER-CHAIN-001"]),
+        verify_case("ledger/broken", {"L501": None}, requirements=["LEDGER-CHAIN-002", "LEDGER-SEAL-001"], level=5),
+    )
+    return made
+
+
+def listed(suite: Suite, *options: str) -> str:
+    done = suite.run("test", "--vectors", "vectors", "--list", *options)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def listed_ids(suite: Suite, *options: str) -> list[str]:
+    return [line.split()[0] for line in listed(suite, *options).splitlines()]
+
+
+def test_the_vectors_can_be_listed_without_a_program(suite: Suite) -> None:
+    assert listed(suite) == (
+        "canonical/a    canonicalize  -  valid       LEDGER-LINE-005\n"
+        "ledger/a       verify        2  valid       LEDGER-CHAIN-001\n"
+        "ledger/broken  verify        5  incomplete  LEDGER-CHAIN-002 LEDGER-SEAL-001\n"
+    )
+
+
+def test_on_a_terminal_the_list_has_a_heading(suite: Suite) -> None:
+    ours, theirs = pty.openpty()
+    subprocess.run(
+        [sys.executable, "-m", "forum_conformance", "test", "--vectors", "vectors", "--list", "--role", "verify"],
+        cwd=suite.folder,
+        stdout=theirs,
+        check=True,
+    )
+    os.close(theirs)
+
+    written = os.read(ours, 65536).decode()
+    os.close(ours)
+
+    assert written.splitlines() == [
+        "id             role    level  verdict     requirements",
+        "ledger/a       verify  2      valid       LEDGER-CHAIN-001",
+        "ledger/broken  verify  5      incomplete  LEDGER-CHAIN-002 LEDGER-SEAL-001",
+    ]
+
+
+def test_the_list_can_be_had_as_one_json_document_a_line(suite: Suite) -> None:
+    first, second = listed(suite, "--json", "--filter", "ledger/*").splitlines()
+
+    assert json.loads(first)["id"] == "ledger/a"
+    assert json.loads(second) == {
+        "format": 1,
+        "id": "ledger/broken",
+        "title": "What ledger/broken is about.",
+        "role": "verify",
+        "level": 5,
+        "requirements": ["LEDGER-CHAIN-002", "LEDGER-SEAL-001"],
+        "expected": {
+            "verdict": "incomplete",
+            "codes": ["L501"],
+            "first_bad_seq": None,
+            "levels": {"1": "ok", "2": "ok", "3": "ok", "4": "ok", "5": "fail"},
+        },
+    }
+
+
+def test_the_list_says_what_is_expected_of_the_levels_that_are_asked_for(suite: Suite) -> None:
+    assert listed(suite, "--filter", "broken", "--level", "1-2").split()[:4] == [
+        "ledger/broken",
+        "verify",
+        "5",
+        "valid",
+    ]
+
+
+def test_the_vectors_of_the_package_are_the_default(suite: Suite) -> None:
+    done = suite.run("test", "--list", "--role", "canonicalize", "--filter", "canonical/french")
+
+    assert (done.returncode, done.stdout.split()[:2]) == (0, ["canonical/french", "canonicalize"])
+
+
+def test_only_vectors_that_name_a_requirement_are_asked(suite: Suite) -> None:
+    results = suite.results({"*": RIGHT}, "--requirement", "LEDGER-CHAIN-001")
+
+    assert {id_: result["state"] for id_, result in results.items()} == {"ledger/a": "passed"}
+
+
+@pytest.mark.parametrize(
+    ("options", "ids"),
+    [
+        (("--requirement", "LEDGER-SEAL-001"), ["ledger/broken"]),
+        (("--requirement", "LEDGER-CHAIN-*"), ["ledger/a", "ledger/broken"]),
+        (
+            ("--requirement", "LEDGER-LINE-005", "--requirement", "LEDGER-CHAIN-001"),
+            ["canonical/a", "ledger/a"],
+        ),
+        (("--requirement", "LEDGER-*", "--role", "verify", "--filter", "broken"), ["ledger/broken"]),
+    ],
+)
+def test_what_is_listed_is_what_is_asked(suite: Suite, options: tuple[str, ...], ids: list[str]) -> None:
+    assert listed_ids(suite, *options) == ids
+    assert list(suite.results({"*": RIGHT}, *options)) == ids
+
+
+@pytest.mark.parametrize("what", [("--list",), ("--entrypoint", "true")])
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (
+            ("--requirement", "LEDGER-SEAL-01"),
+            "no vector names the requirement 'LEDGER-SEAL-01'; did you mean 'LEDGER-SEAL-001'?",
+        ),
+        (
+            ("--requirement", "LEDGER-SEAL-001", "--requirement", "RUN-EXIT-001"),
+            (
+                "no vector names the requirement 'RUN-EXIT-001'\n"
+                "docs/spec/vectors.md says which requirements have no vector, and why"
+            ),
+        ),
+        (
+            ("--requirement", "LEDGER-SEAL-001", "--role", "canonicalize"),
+            "the requirement 'LEDGER-SEAL-001' takes none of the vectors that --role left: it takes 1 of verify",
+        ),
+    ],
+)
+def test_a_requirement_that_takes_nothing_exits_2_and_says_why(
+    suite: Suite, what: tuple[str, ...], options: tuple[str, ...], sentence: str
+) -> None:
+    done = suite.run("test", "--vectors", "vectors", *what, *options)
+
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"forum-conformance: {sentence}\n")
+
+
+def test_a_failure_of_a_requirement_is_asked_again_alone(suite: Suite) -> None:
+    done = suite.test({"*": WRONG}, "--requirement", "LEDGER-CHAIN-*")
+
+    told = done.stdout.splitlines()
+    again = [line.split(None, 2)[2] for line in told if line.startswith("  ask again")]
+    assert "  required by LEDGER-SEAL-001, docs/spec/ledger.md" in told
+    alone = [suite.run(*shlex.split(command)[1:]).stdout for command in again]
+    assert [(text.count("failed ledger/"), text.splitlines()[0].split(":")[0]) for text in alone] == [
+        (1, "failed ledger/a"),
+        (1, "failed ledger/broken"),
+    ]

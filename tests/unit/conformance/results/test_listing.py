@@ -1,0 +1,57 @@
+"""Vectors as a list."""
+
+import json
+
+from forum_conformance.results.listing import listed_json, listed_text
+from forum_conformance.suite.case import case_of
+from suites.tiny_set import canonicalize_case, verify_case
+
+CASES = [
+    case_of(canonicalize_case("canonical/a"), {}),
+    case_of(verify_case("ledger/torn", {"L501": None}, level=5, requirements=["LEDGER-A-001", "LEDGER-B-001"]), {}),
+]
+
+
+def test_columns_are_aligned_and_no_line_ends_in_blanks() -> None:
+    assert listed_text(CASES, None, has_heading=False) == (
+        "canonical/a  canonicalize  -  valid       LEDGER-LINE-005\n"
+        "ledger/torn  verify        5  incomplete  LEDGER-A-001 LEDGER-B-001\n"
+    )
+
+
+def test_a_heading_is_as_wide_as_its_column() -> None:
+    heading, first, _ = listed_text(CASES, None, has_heading=True).splitlines()
+
+    assert heading == "id           role          level  verdict     requirements"
+    assert first == "canonical/a  canonicalize  -      valid       LEDGER-LINE-005"
+
+
+def test_the_verdict_is_that_of_the_levels_that_are_asked_for() -> None:
+    documents = [json.loads(line) for line in listed_json(CASES, frozenset({1})).splitlines()]
+
+    assert listed_text(CASES[1:], frozenset({1}), has_heading=False).split()[:4] == [
+        "ledger/torn",
+        "verify",
+        "5",
+        "valid",
+    ]
+    assert [each["expected"]["verdict"] for each in documents] == ["valid", "valid"]
+
+
+def test_each_line_of_json_is_a_vector() -> None:
+    first, second = (json.loads(line) for line in listed_json(CASES, None).splitlines())
+
+    assert first == {
+        "format": 1,
+        "id": "canonical/a",
+        "title": "What canonical/a is about.",
+        "role": "canonicalize",
+        "level": None,
+        "requirements": ["LEDGER-LINE-005"],
+        "expected": {"verdict": "valid", "codes": []},
+    }
+    assert (second["level"], second["requirements"]) == (5, ["LEDGER-A-001", "LEDGER-B-001"])
+
+
+def test_no_vectors_are_no_lines() -> None:
+    assert (listed_text([], None, has_heading=False), listed_json([], None)) == ("", "")

@@ -1,0 +1,50 @@
+"""A program that leaves a process behind which did all that it can to get away."""
+
+import os
+import signal
+from contextlib import suppress
+from pathlib import Path
+
+from suites.processes import is_running
+
+LEAVE = """\
+import json, os, sys, time
+
+def leave(path, cleans=False):
+    # Returns when the process that is left has written its number.
+    path = os.path.abspath(path)
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            os.chdir("/")
+            for number in (0, 1, 2):
+                os.dup2(os.open(os.devnull, os.O_RDWR), number)
+            if cleans:
+                os.execve(sys.executable, [sys.executable, "-c", STAY, path], {})
+            sys.argv[1:] = [path]
+            exec(STAY)
+        os._exit(0)
+    os.wait()
+    while not os.path.exists(path):
+        time.sleep(0.01)
+
+STAY = '''
+import os, sys, time
+with open(sys.argv[1] + ".part", "w") as file:
+    file.write(str(os.getpid()))
+os.rename(sys.argv[1] + ".part", sys.argv[1])
+time.sleep(3600)
+'''
+"""
+
+
+def runs(path: Path) -> bool:
+    """Whether the process whose number stands there does."""
+    return is_running(int(path.read_text()))
+
+
+def kill(path: Path) -> None:
+    """For a test that failed: what it leaves must not outlive it."""
+    if path.exists() and runs(path):
+        with suppress(ProcessLookupError):
+            os.kill(int(path.read_text()), signal.SIGKILL)
