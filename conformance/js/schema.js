@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * A validator of JSON Schema 2020-12, as far as `schemas/v1` uses it. A keyword that it does not know is an error: a
+ * A validator of JSON Schema 2020-12, as far as ledgers and proofs need it. A keyword that it does not know is an error: a
  * schema that is half understood would accept too much.
  */
 

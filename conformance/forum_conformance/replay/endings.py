@@ -28,10 +28,14 @@ def _template_ended(run: Run, entry: Entry, name: str) -> None:
     expansion = run.expansions.get(name)
     all_ended = expansion is None or expansion.ended == expansion.instances
     require(all_ended, "L417", f"task '{name}' ends, and an instance of it has not")
-    holds = expansion is not None and expansion.ended_well == expansion.instances
-    has_begun = expansion is not None and expansion.has_begun
-    _require_state(run.plan.tasks[name], name, entry, holds=holds, has_begun=has_begun)
-    run.endings[name] = Ending(entry["seq"], entry["data"]["state"])
+    state = entry["data"]["state"]
+    if expansion is not None and expansion.is_all_tolerated:
+        require(state == "tolerated", "L417", f"task '{name}' cannot end {state}: every instance was tolerated")
+    else:
+        holds = expansion is not None and expansion.ended_well == expansion.instances
+        has_begun = expansion is not None and expansion.has_begun
+        _require_state(run.plan.tasks[name], name, entry, holds=holds, has_begun=has_begun)
+    run.endings[name] = Ending(entry["seq"], state)
 
 
 def _unit_ended(run: Run, entry: Entry) -> None:
@@ -47,6 +51,7 @@ def _unit_ended(run: Run, entry: Entry) -> None:
         expansion = run.expansions[unit.task]
         expansion.ended += 1
         expansion.ended_well += unit.ending.state in GOOD_STATES
+        expansion.tolerated += unit.ending.state == "tolerated"
 
 
 def _require_state(task: Mapping[str, Any], name: str, entry: Entry, *, holds: bool, has_begun: bool) -> None:

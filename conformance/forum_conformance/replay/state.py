@@ -75,6 +75,12 @@ class Expansion:
     units: dict[int, Unit] = field(default_factory=dict)
     ended: int = 0
     ended_well: int = 0
+    tolerated: int = 0
+
+    @property
+    def is_all_tolerated(self) -> bool:
+        """There are instances, and not one of them gave anything."""
+        return 0 < self.instances == self.tolerated
 
     @property
     def has_begun(self) -> bool:

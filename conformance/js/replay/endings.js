@@ -40,7 +40,10 @@ export function taskEnded(_, entry, unit, task) {
   const areOver = parts.every((part) => part.call === null && (unit !== null || part.ended !== null));
   ask(subject.ended === null && areOver, "L417", `'${subject.id}' cannot end here`);
   const hasBegun = parts.some((part) => part.hasBegun);
-  const isRight = isLawful(state, reason, task.spec, subject.holds(), hasBegun);
+  const isRight =
+    unit === null && task.isAllTolerated
+      ? state === "tolerated"
+      : isLawful(state, reason, task.spec, subject.holds(), hasBegun);
   ask(isRight, "L417", `'${subject.id}' is not ${state}`);
   if (unit !== null) askCause(entry, unit.closedSeq);
   subject.ended = { state, seq: entry.seq };

@@ -55,6 +55,11 @@ export class Task {
     this.units = [];
   }
 
+  /** Whether it is a template with instances, and all of them are tolerated. */
+  get isAllTolerated() {
+    return this.isTemplate && this.units.length > 0 && this.units.every((unit) => unit.ended?.state === "tolerated");
+  }
+
   /** What is said of a unit's result, of a template: it was expanded, and every instance is passed or tolerated. */
   holds() {
     if (!this.isTemplate) return this.units[0].holds();

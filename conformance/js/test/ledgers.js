@@ -6,10 +6,12 @@ import { canonicalText } from "../canonical.js";
 import { GrowingTree } from "../merkle.js";
 
 export const RUN = "01936b2e-4d10-7a3c-9f00-2b8e6c1d4e5f";
+const JSON_TYPE = "application/json";
 const FIRST_PREV = "0".repeat(64);
 const COUNTS = { cancelled: 0, failed: 0, passed: 0, refused: 0, skipped: 0, stopped: 0, tolerated: 0 };
 const NOTHING = { input_tokens: 0, output_tokens: 0, micro_usd: 0, output_bytes: 0 };
 const USAGE = { ...NOTHING, cached_input_tokens: 0, wall_ms: 0 };
+const WORKER = { agent: "worker", ladder: [{ tier: "cheap", adapter: "script" }] };
 const IMPLEMENTATION = { name: "by-hand", version: "1" };
 
 export function sha256Hex(...parts) {
@@ -55,14 +57,17 @@ export function archiveOf(members, hasEnd = true) {
 
 export const plainMember = (text) => [`sha256/${sha256Hex(text)}`, text];
 
+function openedWith(plan) {
+  const data = { ...OPENED.data, wave_plan: plan.digest, bundle: sha256Hex("[]") };
+  return { ...OPENED, data, bodies: { wave_plan: body(canonicalText(plan), JSON_TYPE) } };
+}
+
 /** The entries, bodies and wave plan of a run of two tasks, the second of which is handed the first's output. */
 export function handOver({ from = { task: "first" }, value = "hello", policy = {}, output = "hello" } = {}) {
-  const worker = { agent: "worker", ladder: [{ tier: "cheap", adapter: "script" }] };
-  const plan = planOf({ first: worker, second: { ...worker, needs: [{ edge: "data", as: "word", from }] } }, policy);
+  const plan = planOf({ first: WORKER, second: { ...WORKER, needs: [{ edge: "data", as: "word", from }] } }, policy);
   const text = canonicalText(plan);
-  const data = { ...OPENED.data, wave_plan: plan.digest, bundle: sha256Hex("[]") };
   const entries = [
-    { ...OPENED, data, bodies: { wave_plan: body(text, "application/json") } },
+    openedWith(plan),
     { kind: "wave.opened", data: { wave: 0 } },
     ...attempt("first", output, 2, []),
     { kind: "wave.opened", data: { wave: 1 } },
@@ -74,13 +79,46 @@ export function handOver({ from = { task: "first" }, value = "hello", policy = {
   return { entries, plan: text, archive: archiveOf(texts.map(plainMember)) };
 }
 
-function attempt(task, output, seq, causes) {
+/**
+ * The entries, bodies and wave plan of a run that is not sealed: `each`, which may fail, ends as `state` after its
+ * instances, which passed, or ended in another state before an attempt.
+ */
+export function expansion(instances, state) {
+  const foreach = { from: { task: "first" }, as: "item", max: 2 };
+  const plan = planOf({ first: WORKER, each: { ...WORKER, foreach, allow_failure: true } }, { dispatch: "eager" });
+  const items = JSON.stringify(instances.map((_, index) => index));
+  const data = { task: "each", instances: instances.length };
+  const entries = [
+    openedWith(plan),
+    ...attempt("first", items, 1, [], JSON_TYPE),
+    { kind: "task.expanded", data, bodies: { items: body(items, JSON_TYPE) } },
+  ];
+  instances.forEach((ended, index) => entries.push(...instanceOf(index, ended, entries.length)));
+  entries.push(ending("each", state));
+  const used = instances.flatMap((ended, index) => (ended === "passed" ? [`${index}`, "done"] : []));
+  const texts = [...new Set([canonicalText(plan), items, ...used])];
+  return { entries, plan: texts[0], archive: archiveOf(texts.map(plainMember)) };
+}
+
+function instanceOf(index, state, seq) {
+  const task = `each[${index}]`;
+  if (state !== "passed") return [ending(task, state)];
+  const bodies = { value: body(`${index}`, JSON_TYPE) };
+  const delivered = { kind: "edge.delivered", data: { task, as: "item" }, bodies, causes: [4] };
+  return [delivered, ...attempt(task, "done", seq + 1, [seq])];
+}
+
+function ending(task, state) {
+  return { kind: "task.ended", data: { task, state, ...(state === "passed" ? {} : { reason: "error" }) } };
+}
+
+function attempt(task, output, seq, causes, type = "text/plain") {
   const worker = { agent: "worker", tier: "cheap", adapter: "script", fingerprint: FIRST_PREV };
   const started = { task, attempt: 1, ...worker, reserved: NOTHING };
   const finished = { task, attempt: 1, status: "ok", usage: USAGE, measured: true };
   return [
     { kind: "task.started", data: started, causes },
-    { kind: "task.finished", data: finished, bodies: { output: body(output) }, causes: [seq] },
+    { kind: "task.finished", data: finished, bodies: { output: body(output, type) }, causes: [seq] },
     { kind: "task.ended", data: { task, state: "passed" }, causes: [seq + 1] },
   ];
 }

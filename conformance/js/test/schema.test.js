@@ -5,16 +5,14 @@ import { Schemas } from "../schema.js";
 
 const checkOf = (schema) => new Schemas({ "a.schema.json": schema }).check("a.schema.json");
 
-test("every schema of the specification is understood whole", async () => {
-  const schemas = await readSchemas();
-  const names = Object.keys(schemas.documents);
-  const parts = names.flatMap((name) =>
-    Object.keys(schemas.documents[name].$defs ?? {}).map((part) => `${name}#/$defs/${part}`),
-  );
+test("every schema that something is checked by is understood whole", async () => {
+  const { documents } = await readSchemas();
+  const used = ["entry", "proof", "types", "verify-report", "wave-plan"].map((name) => `${name}.schema.json`);
+  const parts = used.flatMap((name) => Object.keys(documents[name].$defs ?? {}).map((part) => `${name}#/$defs/${part}`));
 
-  assert.ok(names.length > 10);
-  for (const $ref of [...names.map((name) => `${name}#`), ...parts]) {
-    const one = new Schemas({ ...schemas.documents, "one.schema.json": { $ref } });
+  assert.ok(parts.length > 10);
+  for (const $ref of [...used.map((name) => `${name}#`), ...parts]) {
+    const one = new Schemas({ ...documents, "one.schema.json": { $ref } });
     // A schema is compiled when it is first used.
     assert.doesNotThrow(() => one.check("one.schema.json")(null), $ref);
   }

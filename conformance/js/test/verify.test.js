@@ -6,7 +6,9 @@ import { readSchemas } from "../node_files.js";
 import { checkProof } from "../proof.js";
 import { runOfFiles } from "../sources.js";
 import { UsageError, verify } from "../verify.js";
-import { archiveOf, body, handOver, ledgerOf, NOTE, OPENED, plainMember, RUN, sealed, sha256Hex } from "./ledgers.js";
+import {
+  archiveOf, body, expansion, handOver, ledgerOf, NOTE, OPENED, plainMember, RUN, sealed, sha256Hex,
+} from "./ledgers.js";
 
 const schemas = await readSchemas();
 const HASHES = [
@@ -141,6 +143,29 @@ for (const [code, seq, change] of [
     files.set("ledger.jsonl", ledgerOf(entries));
 
     assert.deepEqual(await outcomeOf(files), { verdict: "invalid", codes: [code], first_bad_seq: seq });
+  });
+}
+
+const STATES = ["passed", "failed", "tolerated", "skipped", "stopped", "refused", "cancelled"];
+
+for (const [instances, lawful] of [
+  [["tolerated", "tolerated"], ["tolerated"]],
+  [["tolerated", "passed"], ["passed"]],
+  [["passed", "passed"], ["passed"]],
+  [["passed", "stopped"], ["tolerated", "stopped", "refused", "cancelled"]],
+  [[], ["passed", "skipped"]],
+]) {
+  test(`a task with the instances [${instances}] ends ${lawful.join(" or ")}, and in no other state`, async () => {
+    const found = [];
+    for (const state of STATES) {
+      const { entries, plan, archive } = expansion(instances, state);
+      const files = new Map([["bodies.tar", archive], ["wave-plan.json", Buffer.from(plan)]]);
+      const { codes } = await outcomeOf(files.set("ledger.jsonl", ledgerOf(entries)));
+      if (!codes.includes("L417")) found.push(state);
+      assert.deepEqual(codes.filter((code) => code !== "L417"), ["L501"]);
+    }
+
+    assert.deepEqual(found, STATES.filter((state) => lawful.includes(state)));
   });
 }
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
+from vector_generator.ledgers import expansions
 from vector_generator.ledgers.case import Base
 from vector_generator.ledgers.story import (
     CAPABLE,
@@ -145,36 +146,6 @@ def _not_before(telling: Telling, at: str) -> Telling:
     first = next(seq for seq, entry in enumerate(telling.entries) if entry["at"] == at)
     later = [{**entry, "at": at} for entry in telling.entries[first:]]
     return Telling((*telling.entries[:first], *later), telling.bodies, telling.redacted)
-
-
-def expanded() -> Telling:
-    """0 run.opened, 1-3 a, 4 expanded, 5-8 each[0], 9-12 each[1], 13 each ended, 14 answer.given, 15 sealed."""
-    foreach = {"from": {"task": "a", "select": "/l"}, "as": "item", "max": 2}
-    plan = wave_plan(
-        {"a": task(), "each": task(foreach=foreach, allow_failure=True)},
-        outputs={"all": {"each": "each", "item": "/n"}},
-    )
-    story = Story(plan)
-    items = [{"i": 0}, {"i": 1}]
-    story.run("a", as_json({"l": items}))
-    cause = story.expand("each", as_json(items), 2)
-    for index, item in enumerate(items):
-        story.deliver(f"each[{index}]", "item", as_json(item), cause)
-        story.run(f"each[{index}]", as_json({"n": f"n{index}"}))
-    story.answer("all", as_json(["n0", "n1"]), story.end("each"))
-    return story.seal()
-
-
-def expanded_from_text() -> Telling:
-    """0 run.opened, 1-3 a, 4 expanded, 5-8 each[0], 9 each ended, 10 sealed."""
-    foreach = {"from": {"task": "a"}, "as": "item", "max": 1}
-    story = Story(wave_plan({"a": task(), "each": task(foreach=foreach)}))
-    items = Body(b'["one"]')
-    story.run("a", items)
-    story.deliver("each[0]", "item", as_json("one"), story.expand("each", items, 1))
-    story.run("each[0]")
-    story.end("each")
-    return story.seal()
 
 
 def routed() -> Telling:
@@ -351,9 +322,21 @@ RUNS: dict[str, tuple[Callable[[], Telling], str, str]] = {
     "asked-again": (asked_again, "a check that said nothing, and one that was lost, are asked again", "012 015"),
     "gated": (gated, "a person is asked, the run is paused, and goes on when the person has approved", "003 009 010"),
     "gated-in-time": (gated_in_time, "at its deadline a gate is decided as the plan says", "009"),
-    "expanded": (expanded, "a task with a foreach is expanded, and each instance is handed its item",
+    "expanded": (expansions.all_passed, "a task with a foreach is expanded, and each instance is handed its item",
                  "006 007 014 018"),
-    "expanded-from-text": (expanded_from_text,
+    "expanded-and-one-tolerated": (expansions.one_tolerated,
+                                   "one of two instances is tolerated: the task passes, and gives what the other gave",
+                                   "014 018"),
+    "expanded-and-all-tolerated": (expansions.all_tolerated,
+                                   "all instances are tolerated, and so the task: no answer is made of it",
+                                   "014 017"),
+    "expanded-and-tolerated-at-once": (expansions.tolerated_before_an_attempt,
+                                       "all instances are tolerated before an attempt, and so the task is, too",
+                                       "014"),
+    "expanded-to-nothing": (expansions.of_nothing,
+                            "a task with a foreach has no items: it passes, and its answer is an empty list",
+                            "006 014 018"),
+    "expanded-from-text": (expansions.from_text,
                            "the items of a foreach are a list in RFC 8785 form, whatever type the body has", "006"),
     "routed": (routed, "a task with a lane is routed, and climbs to the tier that its agent has an adapter for",
                "008 013"),

@@ -4,10 +4,16 @@ from vector_generator.runs.case import (
     Case,
     Count,
     Fact,
+    Form,
     changed,
     fact,
     workflow,
 )
+
+
+def _order_edge(task: str) -> Form:
+    return {"task": task, "edge": "order"}
+
 
 _EACH = workflow(
     {
@@ -32,13 +38,42 @@ _EACH = workflow(
 _FIND = ("script", "answers", 0, "output", "items")
 
 
-_TOLERANT = changed(_EACH, "plan", "tasks", "each", "allow_failure", to=True)
-
-
 _SECOND_FAILS = ("script", "answers", 2)
 
 
 _ERROR = {"task": "each[1]", "error": {"kind": "exit_status"}, "latency": "20ms"}
+
+
+_TOLERANT = workflow(
+    {
+        **_EACH["plan"]["tasks"],
+        "each": {**_EACH["plan"]["tasks"]["each"], "allow_failure": True},
+        "take": {"agent": "operator", "run": ["make", "take"], "needs": [{"task": "each", "as": "all"}]},
+    },
+    [*_EACH["script"]["answers"][:2], _ERROR, {"output": "done"}],
+    policy={"on_failure": "stop"},
+    outputs={"all": {"task": "each"}},
+)
+
+
+_ALL_FAIL = workflow(
+    {
+        **_TOLERANT["plan"]["tasks"],
+        "after": {**_EACH["plan"]["tasks"]["after"], "needs": [_order_edge("each"), _order_edge("slow")]},
+        "other": {"agent": "operator", "run": ["make", "other"]},
+        "slow": {"agent": "operator", "run": ["make", "slow"]},
+        "take": {**_TOLERANT["plan"]["tasks"]["take"], "needs": [{"task": "each", "as": "all"}, _order_edge("slow")]},
+    },
+    [
+        _EACH["script"]["answers"][0],
+        {**_ERROR, "task": "each"},
+        {"task": "other", "output": "done", "latency": "50ms"},
+        {"task": "slow", "output": "done", "latency": "90ms"},
+        {"output": "done"},
+    ],
+    policy={"on_failure": "stop", "dispatch": "eager"},
+    outputs={"all": {"task": "each"}},
+)
 
 
 def _expects(message: str) -> Fact:
@@ -147,14 +182,81 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "each-with-a-tolerated-instance",
-        "Instances that are tolerated do not keep the task from passing",
+        "Instances that are tolerated do not keep the task from passing, and it gives what the others gave",
         ("RUN-EXPAND-002", "RUN-STATE-001"),
-        changed(_TOLERANT, *_SECOND_FAILS, to=_ERROR),
+        _TOLERANT,
         (
+            fact("task.ended", 20, task="each[1]", state="tolerated", reason="error"),
+            fact("task.ended", 30, task="each", state="passed"),
+            Fact("edge.delivered", {"task": "take"}, 30, bodies={"value": b'["first"]'}),
+            fact("task.ended", task="after", state="passed"),
+            Fact("answer.given", {"output": "all"}, bodies={"value": b'["first"]'}),
+            fact("run.sealed", status="passed", counts={"passed": 4}),
+        ),
+    ),
+    Case(
+        "each-with-all-instances-tolerated",
+        "If all instances are tolerated the task is, too: it gives no data, blocks nobody, and the run passes",
+        ("RUN-EXPAND-002", "RUN-STATE-001", "RUN-FAIL-001", "RUN-FAIL-002", "RUN-SEAL-002"),
+        _ALL_FAIL,
+        (
+            fact("task.ended", task="each[0]", state="tolerated", reason="error"),
             fact("task.ended", task="each[1]", state="tolerated", reason="error"),
-            fact("task.ended", task="each", state="passed"),
+            fact("task.ended", 20, task="each", state="tolerated", reason="error"),
+            fact("task.ended", 90, task="take", state="skipped", reason="upstream"),
+            fact("task.ended", 90, task="after", state="passed"),
+            Count(0, "answer.given"),
+            fact("run.sealed", status="passed", counts={"passed": 4, "tolerated": 1, "skipped": 1}),
+        ),
+    ),
+    Case(
+        "each-tolerated-by-their-checks",
+        "The reason of a task whose instances are all tolerated is `error`, whatever theirs are",
+        ("RUN-EXPAND-002", "RUN-STATE-001"),
+        changed(
+            changed(_TOLERANT, "plan", "tasks", "each", "accept", to=[{"schema": {"const": "good"}}]),
+            *_SECOND_FAILS,
+            to={"task": "each[1]", "output": "second", "latency": "20ms"},
+        ),
+        (
+            fact("task.ended", 20, task="each[1]", state="tolerated", reason="verdict"),
+            fact("task.ended", 30, task="each[0]", state="tolerated", reason="verdict"),
+            fact("task.ended", 30, task="each", state="tolerated", reason="error"),
             fact("run.sealed", status="passed"),
         ),
+    ),
+    Case(
+        "each-of-nothing-that-may-fail",
+        "A task that may fail and has no items passes, and gives an empty list",
+        ("RUN-EXPAND-002",),
+        changed(_TOLERANT, *_FIND, to=[]),
+        (
+            fact("task.ended", 0, task="each", state="passed"),
+            Fact("edge.delivered", {"task": "take"}, 0, bodies={"value": b"[]"}),
+            Fact("answer.given", {"output": "all"}, bodies={"value": b"[]"}),
+        ),
+    ),
+    Case(
+        "swept-after-a-tolerated-task",
+        "What a run that is to stop sweeps is cut off by data that is missing, and not by a tolerated task",
+        ("RUN-FAIL-001", "RUN-FAIL-002", "RUN-EXPAND-002"),
+        changed(
+            _ALL_FAIL,
+            "script",
+            "answers",
+            2,
+            to={"task": "other", "error": {"kind": "exit_status"}, "latency": "50ms"},
+        ),
+        (
+            fact("task.ended", 20, task="each", state="tolerated", reason="error"),
+            fact("task.ended", 50, task="other", state="failed", reason="error"),
+            fact("task.ended", 50, task="after", state="skipped", reason="failure"),
+            fact("task.ended", 50, task="take", state="skipped", reason="upstream"),
+            fact("run.sealed", 90, status="failed"),
+        ),
+        "failed",
+        of="each-with-all-instances-tolerated",
+        change="`other` fails while two tasks wait for `slow`",
     ),
     Case(
         "each-with-a-failed-instance",

@@ -58,7 +58,7 @@ def end(m: Machine, unit: Unit, state: str, reason: str | None, message: str | N
 
 
 def end_template(m: Machine, task: TaskSpec) -> None:
-    """A task with a `foreach` ends when the last of its instances has."""
+    """A task with a `foreach` ends when the last of its instances has: tolerated, if each of them was."""
     expansion = m.state.expansions[task.id]
     template = m.state.templates[task.id]
     if expansion.open or template.state is not None:
@@ -66,7 +66,9 @@ def end_template(m: Machine, task: TaskSpec) -> None:
     states = {unit.state for unit in expansion.units}
     last = max((unit.ended or 0 for unit in expansion.units), default=expansion.seq)
     data: dict[str, Any] = {"task": task.id}
-    if states <= {"passed", "tolerated"}:
+    if states == {"tolerated"}:
+        data |= {"state": "tolerated", "reason": "error"}
+    elif states <= {"passed", "tolerated"}:
         data["state"] = "passed"
     elif "failed" in states:
         data |= {"state": "failed", "reason": "error"}

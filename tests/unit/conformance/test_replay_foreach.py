@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from unit.conformance.raw_ledger import Stored, as_json
+from unit.conformance.raw_ledger import STATES, Stored, as_json
 from unit.conformance.steps import last_code
 from unit.conformance.story import Story, data_edge, task, wave_plan
 
@@ -90,6 +90,18 @@ def test_an_instance_is_handed_its_item(tmp_path: Path) -> None:
     assert last_code(beyond, tmp_path / "beyond") == "L402"
 
 
+def tolerant(items: list[int]) -> Story:
+    """As `listed`, and the instances of `each` may fail."""
+    fields = {"from": {"task": "a"}, "as": "item", "max": 2}
+    needs = [data_edge({"each": "each"}, "all")]
+    story = Story(
+        wave_plan({"a": task(), "each": task(foreach=fields, allow_failure=True), "c": task(needs=needs)}),
+    )
+    story.run_task("a", as_json(items))
+    story.expand("each", as_json(items), len(items))
+    return story
+
+
 def run_instance(story: Story, index: int, output: Stored | None, state: str = "passed") -> None:
     unit = f"each[{index}]"
     story.deliver(unit, "item", as_json(index), [story.last["expanded", "each"]])
@@ -145,15 +157,56 @@ def test_a_task_with_foreach_that_was_not_expanded_may_be_skipped_and_not_pass(t
 
 @pytest.mark.requirement("LEDGER-REPLAY-014")
 def test_a_tolerated_instance_does_not_stand_in_the_way_and_gives_nothing(tmp_path: Path) -> None:
-    fields = {"from": {"task": "a"}, "as": "item", "max": 2}
-    needs = [data_edge({"each": "each"}, "all")]
-    story = Story(
-        wave_plan({"a": task(), "each": task(foreach=fields, allow_failure=True), "c": task(needs=needs)}),
-    )
-    story.run_task("a", as_json([0, 1]))
-    story.expand("each", as_json([0, 1]), 2)
+    story = tolerant([0, 1])
     run_instance(story, 0, None, "tolerated")
     run_instance(story, 1, as_json("b"))
     story.deliver("c", "all", as_json(["b"]), [story.end("each")])
 
     assert last_code(story, tmp_path) is None
+
+
+@pytest.mark.requirement("LEDGER-REPLAY-014")
+@pytest.mark.parametrize(
+    ("instances", "lawful"),
+    [
+        (["tolerated", "tolerated"], {"tolerated"}),
+        (["tolerated", "passed"], {"passed"}),
+        (["passed", "passed"], {"passed"}),
+        (["tolerated", "stopped"], {"tolerated", "stopped", "refused", "cancelled"}),
+        ([], {"passed", "skipped"}),
+    ],
+)
+@pytest.mark.parametrize("state", STATES)
+def test_a_task_is_tolerated_and_nothing_else_if_there_are_instances_and_all_are(
+    tmp_path: Path, instances: list[str], lawful: set[str], state: str
+) -> None:
+    story = tolerant([*range(len(instances))])
+    for index, of_instance in enumerate(instances):
+        run_instance(story, index, as_json(index), of_instance)
+
+    story.end("each", state)
+
+    assert last_code(story, tmp_path) == (None if state in lawful else "L417")
+
+
+@pytest.mark.requirement("LEDGER-REPLAY-014")
+@pytest.mark.parametrize(("state", "code"), [("tolerated", None), ("skipped", "L417")])
+def test_a_task_is_tolerated_and_not_skipped_if_its_instances_were_before_an_attempt(
+    tmp_path: Path, state: str, code: str | None
+) -> None:
+    story = tolerant([0])
+    story.end("each[0]", "tolerated", "expects")
+
+    story.end("each", state)
+
+    assert last_code(story, tmp_path) == code
+
+
+@pytest.mark.requirement("LEDGER-REPLAY-014", "LEDGER-REPLAY-007")
+def test_a_task_all_of_whose_instances_were_tolerated_hands_nothing_over(tmp_path: Path) -> None:
+    story = tolerant([0])
+    run_instance(story, 0, None, "tolerated")
+
+    story.deliver("c", "all", as_json([]), [story.end("each", "tolerated")])
+
+    assert last_code(story, tmp_path) == "L404"

@@ -41,10 +41,18 @@ def _end_foreach(state: RunState, task: PlannedTask, seq: int, entry: Entry) -> 
     states = [unit.state for unit in state.instances(task.id)]
     if task.id in state.ends or None in states or (expansion and len(states) != expansion.instances):
         raise Unlawful("L417", f"'{task.id}' has ended already, or one of its instances has not")
-    holds = expansion is not None and all(found in ("passed", "tolerated") for found in states)
-    if not _may_end(task, data["state"], data.get("reason"), holds=holds, has_begun=_has_begun(state, task)):
+    if not _may_end_foreach(state, task, data["state"], data.get("reason"), set(states)):
         raise Unlawful("L417", f"'{task.id}' cannot end {data['state']} after what happened")
     state.ends[task.id] = End(seq, data["state"])
+
+
+def _may_end_foreach(
+    state: RunState, task: PlannedTask, end: str, reason: str | None, of_instances: set[str | None]
+) -> bool:
+    if of_instances == {"tolerated"}:
+        return end == "tolerated"
+    holds = task.id in state.expansions and of_instances <= {"passed", "tolerated"}
+    return _may_end(task, end, reason, holds=holds, has_begun=_has_begun(state, task))
 
 
 def _has_begun(state: RunState, task: PlannedTask) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from forum_adapters.base import ErrorKind, Failure
-from unit.runner.execute.small_runs import RUN, WORK, ByHand, outputs, run
+from unit.runner.execute.small_runs import RUN, WORK, ByHand, Story, outputs, run
 
 OBJECT = {**RUN, "output": True}
 
@@ -130,6 +130,84 @@ def test_a_task_has_an_instance_for_every_item() -> None:
 @pytest.mark.requirement("RUN-EXPAND-002")
 def test_a_task_without_items_has_passed() -> None:
     assert run({"a": OBJECT, "each": EACH}, outputs(a=[])).ends == {"a": "passed", "each": "passed"}
+
+
+TOLERANT = {
+    "a": OBJECT,
+    "each": {**EACH, "allow_failure": True},
+    "by_data": {**WORK, "needs": ["each"]},
+    "by_order": {**WORK, "needs": [{"task": "each", "edge": "order"}]},
+    "each_again": {**WORK, "foreach": {"task": "each", "as": "item", "max": 2}},
+}
+
+
+def run_tolerant(items: Any, failing: tuple[int, ...]) -> Story:
+    """A run in which these instances fail, and all else answers with its name."""
+    failures = [{"task": f"each[{index}]", "error": {"kind": "auth"}} for index in failing]
+    others = ["each", "by_data", "by_order", "each_again"]
+    answers = [*failures, *outputs(a=items, **{name: name for name in others})]
+    return run(TOLERANT, answers, outputs={"all": {"task": "each"}})
+
+
+@pytest.mark.requirement("RUN-EXPAND-002", "RUN-FAIL-001", "RUN-FAIL-002")
+def test_a_task_all_of_whose_instances_are_tolerated_is_tolerated_gives_no_data_and_blocks_nobody() -> None:
+    story = run_tolerant([1, 2], failing=(0, 1))
+
+    assert story.ends == {
+        "a": "passed",
+        "each[0]": "tolerated/error",
+        "each[1]": "tolerated/error",
+        "each": "tolerated/error",
+        "by_data": "skipped/upstream",
+        "by_order": "passed",
+        "each_again": "skipped/upstream",
+    }
+    assert story.cause(story.one("task.ended", "each")) == ["task.ended each[1]"]
+    assert (story.of("answer.given"), story.status) == ([], "passed")
+
+
+@pytest.mark.requirement("RUN-EXPAND-002")
+def test_a_task_some_of_whose_instances_are_tolerated_passes_and_gives_what_the_others_gave() -> None:
+    story = run_tolerant([1, 2], failing=(0,))
+
+    assert (story.ends["each[0]"], story.ends["each"]) == ("tolerated/error", "passed")
+    assert story.one("edge.delivered", "by_data").bodies == {"value": b'["each"]'}
+    assert story.one("answer.given").bodies == {"value": b'["each"]'}
+
+
+@pytest.mark.requirement("RUN-EXPAND-002")
+def test_a_task_that_may_fail_and_has_no_items_passes_and_gives_an_empty_list() -> None:
+    story = run_tolerant([], failing=())
+
+    assert (story.ends["each"], story.one("answer.given").bodies) == ("passed", {"value": b"[]"})
+
+
+@pytest.mark.requirement("RUN-EXPAND-002")
+def test_a_tolerated_task_has_the_reason_error_whatever_those_of_its_instances() -> None:
+    each = {**TOLERANT["each"], "accept": [{"schema": {"const": "good"}}]}
+
+    story = run({"a": OBJECT, "each": each}, outputs(a=[1, 2], each="bad"))
+
+    assert story.ends == {
+        "a": "passed",
+        "each[0]": "tolerated/verdict",
+        "each[1]": "tolerated/verdict",
+        "each": "tolerated/error",
+    }
+
+
+@pytest.mark.requirement("RUN-EXPAND-002")
+def test_a_process_that_goes_on_ends_a_task_whose_instances_were_all_tolerated_before() -> None:
+    tasks = {"a": OBJECT, "each": TOLERANT["each"]}
+    hand = ByHand(tasks)
+    hand.reply("a", "[1]")
+    hand.reply("each[0]", failure=Failure(ErrorKind.AUTH))
+    until = hand.story.seq(hand.story.one("task.ended", "each[0]"))
+    cut = Story(hand.story.plan, hand.story.run, hand.story.entries[:until], hand.story.stored[:until])
+
+    again = ByHand(tasks, told=cut)
+
+    assert again.story.ends == {"each": "tolerated/error"}
 
 
 GATE = {"question": "Go?", "deadline": "1s"}

@@ -119,6 +119,27 @@ def test_tasks_are_swept_in_plan_order() -> None:
 
 
 @pytest.mark.requirement("RUN-FAIL-001")
+@pytest.mark.parametrize("ended", [{"allow_failure": True}, {"when": NO, "needs": [{"task": "z", "edge": "order"}]}])
+def test_what_is_swept_is_cut_off_by_missing_data_and_not_by_a_task_that_blocks_nobody(ended: dict[str, Any]) -> None:
+    waiting = [{"task": "long", "edge": "order"}]
+    tasks = {
+        "z": RUN,
+        "a": {**RUN, **ended},
+        "bad": RUN,
+        "long": RUN,
+        "by_data": {**WORK, "needs": ["a", *waiting]},
+        "by_order": {**WORK, "needs": [*ORDER["needs"], *waiting]},
+    }
+    hand = ByHand(tasks)
+    hand.reply("z", "yes")
+    if "a" in hand.open:
+        hand.reply("a", failure=Failure(ErrorKind.AUTH))
+    hand.reply("bad", failure=Failure(ErrorKind.AUTH))
+
+    assert (hand.story.ends["by_data"], hand.story.ends["by_order"]) == ("skipped/upstream", "skipped/failure")
+
+
+@pytest.mark.requirement("RUN-FAIL-001")
 def test_a_tolerated_task_stops_nobody() -> None:
     tasks = {"a": {**RUN, "allow_failure": True}, "b": {**WORK, **ORDER}}
 
