@@ -80,12 +80,20 @@ def _in_schema(path: str) -> list[str]:
     return [*holder, "properties", key]
 
 
+def _is_described_object(node: dict[str, Any]) -> bool:
+    """Also one that may be null in its place."""
+    return "properties" in node and node.get("type") in ("object", ["object", "null"])
+
+
+def _is_closed(node: dict[str, Any]) -> bool:
+    """By itself, or with what it refers to."""
+    return node.get("additionalProperties") is False or node.get("unevaluatedProperties") is False
+
+
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_objects_are_closed_but_for_the_users_own_fields(name: str) -> None:
     open_objects = [
-        "/".join(path)
-        for path, node in nodes(SCHEMAS[name])
-        if node.get("type") == "object" and "properties" in node and node.get("additionalProperties") is not False
+        "/".join(path) for path, node in nodes(SCHEMAS[name]) if _is_described_object(node) and not _is_closed(node)
     ]
 
     # The union of manifests and the one of adapters are closed by their branches; an input is a JSON Schema; a program
@@ -121,3 +129,15 @@ def test_patterns_mean_the_same_in_every_dialect(name: str) -> None:
                 assert pattern.endswith("$")
                 # Python's `$` also matches before a trailing newline; a length keeps what is compared short.
                 assert "maxLength" in node, path
+
+
+def test_reports_know_every_kind_of_entry_and_every_end_of_a_task() -> None:
+    entry, events = SCHEMAS["entry.schema.json"], SCHEMAS["progress-event.schema.json"]
+    kinds, told = (
+        [branch["if"]["properties"]["kind"]["const"] for branch in branches]
+        for branches in (entry["allOf"], events["$defs"]["data_by_kind"]["allOf"])
+    )
+    ends = entry["$defs"]["task.ended"]["properties"]["data"]["properties"]["state"]["enum"]
+
+    assert sorted([*told, "run.sealed"]) == sorted(kinds)
+    assert set(ends) < set(SCHEMAS["run-summary.schema.json"]["$defs"]["state"]["enum"])

@@ -53,4 +53,4 @@ def _json(covered: Covered, data: bytes) -> str:
 
     checkpoint = covered.checkpoint
     facts = {"run": checkpoint.run, "size": checkpoint.size, "root": checkpoint.root.hex()}
-    return json.dumps({**facts, "sealed": covered.is_sealed, "checkpoint": data.decode()}, indent=2, ensure_ascii=False)
+    return json.dumps({**facts, "sealed": covered.is_sealed, "checkpoint": data.decode()}, indent=2)

@@ -38,7 +38,7 @@ def command(file: str | None, root: Path | None, as_json: bool) -> int:
         plan = compiled.wave_plan
     health = examine(plan)
     if as_json:
-        write_document(json.dumps(_form(health), indent=2, ensure_ascii=False) + "\n")
+        write_document(json.dumps(_form(health), indent=2) + "\n")
     else:
         say(_described(health), newline=False)
     if any(not is_set for adapter in health.adapters for is_set in adapter.variables.values()):
@@ -55,6 +55,7 @@ def _form(health: Health) -> dict[str, object]:
         "well": health.is_well,
         "versions": dict(health.versions),
         "types": dict(health.types),
+        "programs": dict(health.programs),
         "adapters": adapters,
     }
 

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import getpass
+import json
 import re
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from forum_runner.commands.output import say, say_aside
+from forum_runner.commands.output import say, say_aside, write_document
+
+if TYPE_CHECKING:
+    from forum_runner.app.verification import Redacted
 
 
 @click.command("redact", short_help="Take a body out of a ledger, and leave a record of it.")
@@ -16,7 +22,8 @@ from forum_runner.commands.output import say, say_aside
 @click.option("--body", required=True, metavar="NAME", help="The body's name in that entry, such as prompt or output.")
 @click.option("--reason", required=True, metavar="TEXT", help="Why; this is recorded.")
 @click.option("--by", metavar="NAME", help="Who redacts it.  [default: the user of this process]")
-def command(run: str, seq: int, body: str, reason: str, by: str | None) -> int:
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(run: str, seq: int, body: str, reason: str, by: str | None, as_json: bool) -> int:
     """Take a body out of a ledger, and leave a record of it.
 
     RUN is a run directory or the id of a run. The bytes are overwritten where they stand, for every entry that names
@@ -25,25 +32,49 @@ def command(run: str, seq: int, body: str, reason: str, by: str | None) -> int:
     Exits 3 if the ledger does not hold, and 2 if there is nothing to redact.
     """
     from forum_runner.app.verification import redact_body
-    from forum_runner.ledger.layout import TORN
     from forum_runner.ledger.source import find_ledger
 
+    _check_reason(reason)
+    who = _person(by)
+    redacted = redact_body(find_ledger(run), seq, body, reason, f"person:{who}")
+    if as_json:
+        write_document(json.dumps(_form(redacted, seq, body, who), indent=2) + "\n")
+    else:
+        say(f"redacted the body '{body}' of entry {seq}; entry {redacted.seq} says so")
+    if not redacted.is_sealed:
+        say_aside("forum: the run has not ended: when it goes on, tasks that need this body fail")
+    _tell_of_torn_tails(redacted.directory)
+    return 0
+
+
+def _form(redacted: Redacted, seq: int, body: str, who: str) -> dict[str, object]:
+    return {
+        "apiVersion": "forum/v1",
+        "kind": "Redaction",
+        "run": redacted.run,
+        "directory": str(redacted.directory),
+        "head": redacted.head,
+        "seq": seq,
+        "body": body,
+        "by": who,
+        "recorded_seq": redacted.seq,
+    }
+
+
+def _check_reason(reason: str) -> None:
     if not reason.strip():
         raise click.BadParameter("it is empty", param_hint="--reason")
     if not reason.isascii() and any("\ud800" <= letter <= "\udfff" for letter in reason):
         raise click.BadParameter("it is not valid UTF-8", param_hint="--reason")
+
+
+def _person(by: str | None) -> str:
     if by == "":
         raise click.BadParameter("it is empty", param_hint="--by")
-    actor = f"person:{by or _user()}"
-    if not re.fullmatch(r"person:[!-~]{1,200}", actor):
+    who = by or _user()
+    if not re.fullmatch(r"[!-~]{1,200}", who):
         raise click.BadParameter("a name has no spaces, and only letters of ASCII", param_hint="--by")
-    source = find_ledger(run)
-    recorded = redact_body(source, seq, body, reason, actor)
-    say(f"redacted the body '{body}' of entry {seq}; entry {recorded} says so")
-    torn = source.directory / TORN if source.directory is not None else None
-    if torn is not None and torn.is_dir():
-        say_aside(f"forum: '{torn}' keeps what crashes left half-written; it is not searched, look there too")
-    return 0
+    return who
 
 
 def _user() -> str:
@@ -51,3 +82,11 @@ def _user() -> str:
         return getpass.getuser()
     except (KeyError, OSError) as error:
         raise click.UsageError("the user of this process has no name here; give --by NAME") from error
+
+
+def _tell_of_torn_tails(directory: Path) -> None:
+    from forum_runner.ledger.layout import TORN
+
+    torn = directory / TORN
+    if torn.is_dir():
+        say_aside(f"forum: '{torn}' keeps what crashes left half-written; it is not searched, look there too")

@@ -36,7 +36,7 @@ def command(run: str, as_json: bool) -> int:
             "assumed": list(ASSUMED),
             "divergence": parted and {"seq": parted.seq, "recorded": parted.recorded, "told": parted.told},
         }
-        write_document(json.dumps(form, indent=2, ensure_ascii=False) + "\n")
+        write_document(json.dumps(form, indent=2) + "\n")
         return code
     if retold.divergence is not None:
         say(_told(retold.divergence.seq, retold.divergence.recorded, retold.divergence.told), newline=False)

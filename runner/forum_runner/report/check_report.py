@@ -19,7 +19,7 @@ def render_json(report: Report) -> str:
         "files": sorted(report.texts),
         "findings": [_form(finding) for finding in report.findings],
     }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(document, indent=2) + "\n"
 
 
 def _form(finding: Finding) -> dict[str, Any]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import orjson
+
 from forum_runner.ledger.difference import Difference, Divergence, comparable, is_salted
 from forum_runner.ledger.read_entry import part, text
 from forum_runner.ledger.summary import Summary, TaskStory
@@ -82,7 +84,7 @@ def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
         for name, item in value.items():
             yield from _leaves(item, f"{path}.{name}" if path else name)
     else:
-        yield path, str(value)
+        yield path, value if type(value) is str else orjson.dumps(value).decode()
 
 
 def _task_rows(task: str, left: TaskStory | None, right: TaskStory | None) -> Iterator[Row]:

@@ -9,11 +9,12 @@ from typing import Any, Protocol
 
 from forum_runner.finding import visible
 from forum_runner.report import counted
-from forum_runner.report.amounts import money, span
+from forum_runner.report.amounts import money
+from forum_runner.report.budget_words import quantity
 from forum_runner.report.table import table
 
 _FATES = {"run": "runs", "reuse": "reused", "later": "after others", "skip": "skipped"}
-_LIMITS = ("calls", "tokens", "input_tokens", "output_tokens", "micro_usd")
+_AMOUNTS = ("calls", "tokens", "input_tokens", "output_tokens", "micro_usd", "output_bytes", "wall_ms")
 _SHOWN_TASKS = 200
 
 
@@ -68,7 +69,8 @@ def render_forecast(found: Forecast) -> str:
     grounds = [f"  {task.task}: {task.ground}" for task in found.tasks[:_SHOWN_TASKS] if task.ground]
     if grounds:
         lines += ["", *grounds]
-    lines += ["", f"at most   {_amounts(found.most)}", f"budget    {_amounts(found.limits) or 'none'}"]
+    most = {name: amount for name, amount in found.most.items() if amount or name == "calls"}
+    lines += ["", f"at most   {_amounts(most)}", f"budget    {_amounts(found.limits) or 'none'}"]
     lines.append(f"digest    {found.digest}")
     return "\n".join(lines) + "\n"
 
@@ -89,19 +91,11 @@ def _row(task: TaskForecast) -> tuple[str, ...]:
 
 
 def _amounts(amounts: Mapping[str, int]) -> str:
-    """A budget of money is a sum; everything else is counted."""
-    parts = []
-    for name in _LIMITS:
-        if name in amounts and (amounts[name] or name == "calls"):
-            is_money = name == "micro_usd"
-            parts.append(money(amounts[name]) if is_money else f"{amounts[name]:,} {name.replace('_', ' ')}")
-    if "wall_ms" in amounts:
-        parts.append(span(amounts["wall_ms"]))
-    return ", ".join(parts)
+    return ", ".join(quantity(name, amounts[name]) for name in _AMOUNTS if name in amounts)
 
 
 def render_forecast_json(found: Forecast) -> str:
     if not is_dataclass(found) or isinstance(found, type):
         raise TypeError("a forecast is a dataclass")
     form: dict[str, Any] = asdict(found)
-    return json.dumps(form, indent=2, ensure_ascii=False, default=dict) + "\n"
+    return json.dumps(form, indent=2, default=dict) + "\n"

@@ -1,0 +1,398 @@
+"""Everything that `forum` prints as JSON fits its schema, in every state that a reader may meet."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import jsonschema
+import pytest
+from referencing import Registry
+from referencing.jsonschema import DRAFT202012
+
+from acceptance.judging import JUDGE, SCHEMAS, schema
+from acceptance.running import FORUM, MODEL, PATIENCE_S, SHELL, Ended, Folder, ask, cut_after, sh, wait_for
+from acceptance.samples import SAMPLES, copy_of
+from forum_runner.cli import cli
+from ledgers import LEDGERS, STORIES
+from ledgers.raw import Entry, lines_of
+
+BASE = "https://forum.invalid/v1/"
+RUN = "--out new --progress none --json"
+EVENTS = "--out new --progress json"
+WHY = "--by ann --reason private"
+
+# Which schema is whose: a command that prints a document of it, and the exit code that it ends with.
+PRINTED: dict[str, dict[str, int]] = {
+    "run-report": {
+        f"run rich.yaml --deterministic {RUN}": 0,
+        f"run rich.yaml --deterministic --only last --base passed {RUN}": 0,
+        f"run failing.yaml {RUN}": 1,
+        f"run stopping.yaml --deterministic {RUN}": 4,
+        f"run asking.yaml --scripted {RUN}": 5,
+        "resume paused --progress none --json": 5,
+        "resume rejected --progress none --json": 6,
+        f"resume failed --failed {RUN}": 1,
+        "resume cut --progress none --json": 1,
+    },
+    "progress-event": {
+        f"run rich.yaml --deterministic {EVENTS}": 0,
+        f"run failing.yaml {EVENTS}": 1,
+        f"run stopping.yaml --deterministic {EVENTS}": 4,
+        f"run asking.yaml --scripted {EVENTS}": 5,
+        "resume rejected --progress json": 6,
+        "resume cut --progress json": 1,
+    },
+    "forecast": {
+        **{f"run {name}.yaml --dry-run --json": 0 for name in ("rich", "failing", "stopping", "asking")},
+        "run rich.yaml --deterministic --dry-run --only last --base passed --json": 0,
+    },
+    "pass-rates": {
+        "run rich.yaml --deterministic --repeat 2 --progress none --json": 0,
+        "run failing.yaml --repeat 2 --progress none --json": 1,
+        "run asking.yaml --scripted --repeat 2 --progress none --json": 5,
+    },
+    "run-summary": {
+        **{f"show {name} --json": 0 for name in ("passed", "failed", "stopped", "paused", "rejected", "imported")},
+        **{f"show {name} --json": 0 for name in ("cut", "torn", "unreadable", "empty", "redacted")},
+        **{f"show stories/{name} --json": 0 for name in STORIES},
+    },
+    "diff-report": {
+        "diff passed passed --json": 0,
+        "diff passed failed --json": 1,
+        "diff failed cut --json": 1,
+        "diff cut passed --json": 1,
+        "diff passed empty --json": 1,
+        "diff unreadable passed --json": 1,
+        "diff stories/climbing stories/budget_stop --json": 1,
+    },
+    "replay-report": {
+        "replay passed --json": 0,
+        "replay cut --json": 7,
+        "replay stories/two_waves --json": 3,
+        "replay stories/budget_stop --json": 3,
+    },
+    "entry": {"log passed --json": 0, "log stories/own_entries --json": 0, "trace passed 5 --json": 0},
+    "gates": {f"gate list {name} --json": 0 for name in ("paused", "hidden", "passed")},
+    "gate-decision": {
+        "gate approve paused publish --by ann --json": 0,
+        f"gate reject paused deploy {WHY} --json": 0,
+        "gate edit paused publish --by ann --instruction Wait. --json": 0,
+    },
+    "doctor-report": {
+        "doctor --json": 0,
+        "doctor failing.yaml --json": 0,
+        "doctor missing.yaml --json": 1,
+        "doctor keyed.yaml --json": 8,
+    },
+    "check-report": {
+        "check rich.yaml --json": 0,
+        "check rich.yaml failing.yaml --format json": 0,
+        "check broken.yaml --json": 2,
+    },
+    "wave-plan": {"compile rich.yaml --json": 0, "compile failing.yaml -o -": 0},
+    "verify-report": {
+        "verify passed --json": 0,
+        "verify passed --level 2 --json": 0,
+        "verify passed --checkpoint signed --key key.pub --json": 0,
+        "verify unreadable --json": 3,
+        "verify cut --json": 7,
+        "verify redacted --json": 0,
+    },
+    "proof-report": {
+        "verify --proof inclusion.json --json": 0,
+        "verify --proof consistency.json --checkpoint passed/checkpoint --json": 0,
+        "verify --proof consistency.json --checkpoint failed/checkpoint --json": 3,
+        "verify --proof rich.yaml --json": 3,
+    },
+    "proof": {"prove inclusion passed --seq 2": 0, "prove consistency passed --from 2 --key key": 0},
+    "checkpoint-report": {
+        "checkpoint passed --json": 0,
+        "checkpoint passed --size 2 --key key --json": 0,
+        "checkpoint cut --json": 0,
+    },
+    "keygen-report": {"keygen example.org/me -o new --json": 0},
+    "redact-report": {
+        f"redact passed --seq 2 --body prompt {WHY} --json": 0,
+        f"redact paused --seq 2 --body prompt {WHY} --json": 0,
+    },
+    "import-report": {
+        **{f"import {shlex.quote(str(path))} --out new --json": 0 for path in SAMPLES.values()},
+        "import forum-engine --json": 0,
+    },
+    "explanation": {"explain F012 --json": 0, "explain l201 --json": 0},
+    "explanations": {"explain --json": 0},
+}
+# Of what is read, or is written by others: `forum check` and the suite hold it to these.
+MANIFESTS = {"manifest", "workflow", "roster", "policy", "plan", "script", "types"}
+SUITE = {"conformance-request", "conformance-case", "conformance-result"}
+# Of what is printed, and needs a test of its own: standard input, or the other program.
+APART = {"conformance-answer", "verify-reports"}
+LINES = {"entry": "out", "progress-event": "err"}
+CALLS = [(name, command, code) for name, commands in PRINTED.items() for command, code in commands.items()]
+
+Document = dict[str, Any] | list[Any]
+
+
+REGISTRY: Registry[Any] = Registry().with_resources(
+    (BASE + path.name, DRAFT202012.create_resource(schema(path.name))) for path in SCHEMAS.glob("*.json")
+)
+
+
+def validator(name: str) -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator({"$ref": f"{BASE}{name}.schema.json"}, registry=REGISTRY)
+
+
+def check_fits(name: str, document: Document) -> None:
+    found = [f"{error.json_path}: {error.message[:300]}" for error in validator(name).iter_errors(document)]
+    assert found == [], document
+    if isinstance(document, dict):
+        assert not validator(name).is_valid({**document, "surplus": None})
+
+
+def documents(name: str, ended: Ended) -> Iterator[Document]:
+    if name in LINES:
+        lines = getattr(ended, LINES[name]).split("\n")[:-1]
+        # Beside the events, standard error has sentences for people.
+        yield from (json.loads(line) for line in lines if line.startswith("{"))
+    else:
+        yield ended.document()
+
+
+RICH: dict[str, Any] = {
+    "list": ask("List.", output={"type": "array"}, retry={"attempts": 2, "backoff": "1s"}),
+    "each": ask("Tell.", foreach={"task": "list", "as": "item", "max": 4}),
+    "judged": ask("Write.", accept=[{"agent": "critic"}], done_when=["it is good"], escalate=["frontier"]),
+    "last": ask("End.", needs=["each", {"task": "judged", "max_bytes": 2}], sensitive=True),
+}
+ROSTER: dict[str, Any] = {
+    **MODEL,
+    "agents": {"writer": {"adapters": {"cheap": "model", "frontier": "model"}}, "critic": {"adapter": "model"}},
+}
+ANSWERS: list[dict[str, Any]] = [
+    {"task": "list", "attempt": 1, "error": {"kind": "network", "message": "gone"}},
+    {"task": "list", "output": [1, 2]},
+    {"task": "judged", "agent": "critic", "attempt": 1, "output": {"verdict": "fail", "ground": "too short"}},
+    {"task": "judged", "agent": "critic", "output": {"verdict": "pass", "ground": "good"}},
+    {"output": "done", "usage": {"input_tokens": 200, "output_tokens": 300}},
+]
+FAILING = {
+    "good": sh("echo good"),
+    "fails": sh("echo bad >&2; exit 3"),
+    "tolerated": sh("exit 4", allow_failure=True),
+    "after": sh("cat", needs=["fails"]),
+}
+ASKING = {
+    "draft": ask("Write."),
+    "publish": ask("Publish.", needs=["draft"], gate={"question": "Publish ${{ needs.draft }}?", "deadline": "1h"}),
+    "deploy": sh("echo", needs=["draft"], gate={"question": "Deploy?"}),
+}
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Workflows, and runs in every state."""
+    folder = Folder(tmp_path_factory.mktemp("prepared") / "work")
+    write_workflows(folder)
+    calls = {
+        f"run rich.yaml --deterministic {RUN} --out passed": 0,
+        f"run failing.yaml {RUN} --out failed": 1,
+        f"run stopping.yaml --deterministic {RUN} --out stopped": 4,
+        f"run asking.yaml --scripted {RUN} --out paused": 5,
+        f"run asking.yaml --scripted {RUN} --out rejected": 5,
+        f"gate reject rejected publish {WHY}": 0,
+        f"gate reject rejected deploy {WHY}": 0,
+        f"import {shlex.quote(str(SAMPLES['forum-engine']))} --out imported": 0,
+        "keygen example.org/me -o key": 0,
+        "checkpoint passed --key key -o signed": 0,
+        "prove inclusion passed --seq 2 -o inclusion.json": 0,
+        "prove consistency passed --from 2 -o consistency.json": 0,
+    }
+    for command, code in calls.items():
+        ended = folder.forum(*shlex.split(command))
+        assert ended.code == code, (command, ended)
+    damage(folder)
+    for name, write in LEDGERS.items():
+        write(folder.path / "stories" / name)
+    return folder.path
+
+
+def write_workflows(folder: Folder) -> None:
+    outputs = {"last": "last", "judged": "judged"}
+    folder.write(RICH, roster=ROSTER, answers=ANSWERS, outputs=outputs, name="rich")
+    budget = {"budget": {"calls": 5, "usd": "1"}, "max_parallel": 1}
+    priced = {**MODEL["adapters"]["model"], "prices": {"input": "1", "output": "1"}}
+    roster = {**ROSTER, "adapters": {"model": priced}}
+    folder.write(RICH, roster=roster, answers=ANSWERS, outputs=outputs, policy=budget, name="stopping")
+    both = {name: {**SHELL[name], **MODEL[name]} for name in ("adapters", "agents")}
+    folder.write(FAILING, name="failing", outputs={"after": "after"}, policy={"on_failure": "skip-dependents"})
+    folder.write(ASKING, roster=both, answers=ANSWERS[-1:], name="asking")
+    there = {"allow": {"commands": ["not-there"], "env": ["PATH"]}}
+    folder.write({"a": {"agent": "operator", "run": ["not-there"]}}, policy=there, name="missing")
+    keyed = {"adapters": {"model": {**MODEL["adapters"]["model"], "api_key_env": "KEY"}}, "agents": MODEL["agents"]}
+    folder.write({"a": ask("Write.")}, roster=keyed, name="keyed")
+    folder.write({"a": {"agent": "nobody", "instruction": "Write."}}, name="broken")
+
+
+def damage(folder: Folder) -> None:
+    """Runs that are not whole, and one of which bodies were redacted."""
+    path = folder.path
+    for name in ("cut", "torn", "unreadable", "redacted"):
+        shutil.copytree(path / "passed", path / name)
+    shutil.copytree(path / "paused", path / "hidden")
+    cut_after(path / "cut", 6)
+    with (path / "torn" / "ledger.jsonl").open("ab") as ledger:
+        ledger.write(b'{"actor":')
+    lines = (path / "unreadable" / "ledger.jsonl").read_bytes().splitlines(keepends=True)
+    (path / "unreadable" / "ledger.jsonl").write_bytes(b"".join([*lines[:3], b"{\n", *lines[4:]]))
+    (path / "empty").write_bytes(b"")
+    for run, kind, body in (("redacted", "answer.given", "value"), ("hidden", "gate.opened", "shown")):
+        seq = folder.entries(run, kind)[0]["seq"]
+        assert folder.forum("redact", run, "--seq", str(seq), "--body", body, *shlex.split(WHY)).code == 0
+    payloads = copy_of("forum-engine", path) / "payloads.jsonl"
+    payloads.write_bytes(payloads.read_bytes().replace(b"Oder", b"Elbe"))
+
+
+@pytest.fixture
+def folder(prepared: Path, tmp_path: Path) -> Folder:
+    """A copy: what a command changes in it is nobody else's."""
+    return Folder(Path(shutil.copytree(prepared, tmp_path / "work")))
+
+
+@pytest.mark.parametrize(("name", "command", "code"), CALLS, ids=[command for _, command, _ in CALLS])
+def test_what_a_command_prints_fits_its_schema(folder: Folder, name: str, command: str, code: int) -> None:
+    ended = folder.forum(*shlex.split(command))
+
+    assert ended.code == code, ended
+    printed = list(documents(name, ended))
+    assert printed
+    for document in printed:
+        check_fits(name, document)
+
+
+def test_every_schema_is_of_something_that_is_printed_or_read(folder: Folder) -> None:
+    names = folder.forum("schema").out.split()
+
+    assert sorted(names) == sorted([*PRINTED, *APART, *MANIFESTS, *SUITE])
+
+
+def test_the_guide_says_which_schema_is_whose() -> None:
+    guide = (SCHEMAS.parents[1] / "docs" / "guide" / "ci.md").read_text(encoding="utf-8")
+    table = guide.partition("| command | schema |")[2].partition("\n\n")[0]
+
+    assert [name for name in PRINTED if f"`{name}`" not in table] == []
+
+
+def commands_with_json(command: click.Command, words: tuple[str, ...] = ()) -> Iterator[str]:
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            found = command.get_command(context, name)
+            assert found is not None
+            yield from commands_with_json(found, (*words, name))
+    elif any("--json" in option.opts for option in command.params):
+        yield " ".join(words)
+
+
+def test_every_command_with_a_json_option_is_held_to_a_schema() -> None:
+    called = [command for _, command, _ in CALLS if "--json" in command]
+
+    missing = [words for words in commands_with_json(cli) if not any(call.startswith(f"{words} ") for call in called)]
+
+    assert missing == []
+
+
+def test_an_interrupted_run_is_reported_as_one_that_can_go_on(folder: Folder) -> None:
+    folder.write({"naps": sh("touch at-work; sleep 100"), "after": sh("cat", needs=["naps"])})
+    process = folder.start(*f"run workflow.yaml {RUN}".split())
+    wait_for(folder.path / "at-work", process)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=PATIENCE_S)
+    report = json.loads(out)
+
+    assert process.returncode == 130, err
+    check_fits("run-report", report)
+    assert (report["status"], report["exit_code"], report["resume"]) == ("interrupted", 130, "forum resume new")
+
+
+def test_an_answer_to_the_suite_fits_its_schema(folder: Folder) -> None:
+    request = {"protocol": 1, "id": "ledger/passed", "role": "verify", "input": str(folder.path / "passed")}
+    command = [*FORUM, "conform", "verify"]
+
+    ended = subprocess.run(command, input=json.dumps(request).encode(), capture_output=True, check=True)
+
+    validator("conformance-answer").validate(json.loads(ended.stdout))
+    assert json.loads(ended.stdout)["verdict"] == "valid"
+
+
+def test_what_the_judge_says_of_several_ledgers_fits_its_schema(folder: Folder) -> None:
+    runs = ("passed", "cut", "imported", "not-there")
+
+    ended = subprocess.run([*JUDGE, *runs, "--jsonl"], cwd=folder.path, capture_output=True, check=False)
+    lines = [json.loads(line) for line in ended.stdout.splitlines()]
+
+    assert [line["path"] for line in lines] == list(runs)
+    for line in lines:
+        check_fits("verify-reports", line)
+
+
+def test_a_redaction_is_reported_with_where_it_is_recorded_and_the_new_head(folder: Folder) -> None:
+    report = folder.forum(*f"redact passed --seq 2 --body prompt {WHY} --json".split()).document()
+    entry = folder.entries("passed")[report["recorded_seq"]]
+
+    assert (entry["kind"], entry["causes"], entry["actor"]) == ("body.redacted", [2], "person:ann")
+    assert report == {
+        "apiVersion": "forum/v1",
+        "kind": "Redaction",
+        "run": entry["run"],
+        "directory": "passed",
+        "head": folder.forum("verify", "passed", "--json").document()["head"],
+        "seq": 2,
+        "body": "prompt",
+        "by": "ann",
+        "recorded_seq": report["recorded_seq"],
+    }
+
+
+def test_a_redaction_that_is_refused_prints_no_report(folder: Folder) -> None:
+    ended = folder.forum(*f"redact passed --seq 2 --body promt {WHY} --json".split())
+
+    assert (ended.code, ended.out) == (2, "")
+
+
+def test_a_program_that_is_not_found_is_named_to_programs_too(folder: Folder) -> None:
+    health = folder.forum("doctor", "missing.yaml", "--json").document()
+
+    assert (health["well"], health["programs"]) == (False, {"not-there": None})
+
+
+def test_a_finding_of_a_proof_has_the_members_of_any_other(folder: Folder) -> None:
+    command = "verify --proof consistency.json --checkpoint failed/checkpoint --json"
+    (finding,) = folder.forum(*command.split()).document()["findings"]
+
+    assert (finding["code"], finding["level"], finding["seq"]) == ("L507", 5, None)
+
+
+def test_the_facts_in_which_two_entries_differ_are_spelled_as_in_json(folder: Folder) -> None:
+    opened = STORIES["bare"]().entries[0]
+    for name, facts in (
+        ("a", {"flag": True, "list": ["x"], "text": "x"}),
+        ("b", {"flag": False, "list": [], "text": "y"}),
+    ):
+        own = Entry("x-note", "2026-11-15T09:00:01.000000Z", facts)
+        (folder.path / name).write_bytes(b"".join(line + b"\n" for line in lines_of([opened, own])))
+
+    changed = folder.forum("diff", "a", "b", "--json").document()["divergence"]["changed"]
+
+    assert [tuple(fact.values()) for fact in changed] == [
+        ("data.flag", "true", "false"),
+        ("data.list", '["x"]', "[]"),
+        ("data.text", "x", "y"),
+    ]
