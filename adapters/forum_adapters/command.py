@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from forum_adapters.base import Attempt, ErrorKind, Executable, Failure, Limits, Reply, Site
-from forum_adapters.programs.executable import CannotStart, Fingerprints, find_program
+from forum_adapters.programs.executable import CannotStart, Fingerprints, find_program, why_refused
 from forum_adapters.programs.process_keeper import Keeper
-from forum_adapters.programs.process_run import Outcome, ProgramRun
+from forum_adapters.programs.process_run import Outcome, ProgramRun, kept_ms
 from forum_adapters.programs.process_warden import Request
 
-# Between SIGTERM and SIGKILL.
+# Between SIGTERM and SIGKILL, where a budget leaves that much time.
 TERM_GRACE_S = 2.0
 # For what a program leaves behind: time to write its last words and go.
 LEFT_BEHIND_GRACE_S = 0.5
@@ -44,6 +44,7 @@ class CommandAdapter:
         self._running: set[ProgramRun] = set()
 
     async def answer(self, attempt: Attempt) -> Reply:
+        began_s = asyncio.get_running_loop().time()
         try:
             request = self._request(attempt)
             executable = await self._executable(request)
@@ -51,7 +52,7 @@ class CommandAdapter:
             return Reply(failure=Failure(ErrorKind.INVALID_REQUEST, str(problem)))
         program = attempt.prompt.argv[0]
         try:
-            run = ProgramRun(self._keeper, request, attempt.prompt.stdin, attempt.limits, LEFT_BEHIND_GRACE_S)
+            run = ProgramRun(self._keeper, request, attempt.prompt.stdin, attempt.limits, LEFT_BEHIND_GRACE_S, began_s)
         except OSError as error:
             failure = Failure(ErrorKind.TOOL_FAILURE, f"cannot start a process for '{program}': {error}")
             return Reply(failure=failure, executable=executable)
@@ -62,7 +63,7 @@ class CommandAdapter:
             self._running.discard(run)
         return Reply(
             content=outcome.stdout,
-            failure=_failure(program, outcome, attempt),
+            failure=_failure(request, outcome, attempt),
             exit_status=outcome.exit_status,
             executable=executable,
             stderr=outcome.stderr + (_SURVIVORS if outcome.has_survivors else b""),
@@ -99,7 +100,7 @@ class CommandAdapter:
             argv=arguments,
             env={os.fsencode(name): os.fsencode(value) for name, value in env.items()},
             cwd=os.fsencode(cwd),
-            graces_s=(LEFT_BEHIND_GRACE_S, _term_grace_s(attempt.limits), KILL_PATIENCE_S),
+            graces_s=(LEFT_BEHIND_GRACE_S, TERM_GRACE_S, KILL_PATIENCE_S),
         )
 
     async def _executable(self, request: Request) -> Executable | None:
@@ -143,12 +144,13 @@ def _directory(program: str, workspace: str, cwd: str) -> Path:
     return directory
 
 
-def _failure(program: str, outcome: Outcome, attempt: Attempt) -> Failure | None:
+def _failure(request: Request, outcome: Outcome, attempt: Attempt) -> Failure | None:
+    program = attempt.prompt.argv[0]
     if outcome.refused is not None:
-        return _refusal(program, outcome.refused)
+        return _refusal(program, request, outcome.refused)
     match outcome.stopped:
         case ErrorKind.TIMEOUT:
-            return Failure(ErrorKind.TIMEOUT, f"'{program}' took longer than {attempt.limits.timeout_ms} ms")
+            return Failure(ErrorKind.TIMEOUT, f"'{program}' {_overtime(outcome, attempt.limits)}")
         case ErrorKind.OUTPUT_LIMIT:
             return Failure(
                 ErrorKind.OUTPUT_LIMIT, f"'{program}' wrote more than {attempt.limits.max_output_bytes} bytes"
@@ -174,11 +176,14 @@ def _exit_failure(program: str, status: int) -> Failure | None:
     return Failure(ErrorKind.EXIT_STATUS, f"'{program}' was ended by {name}")
 
 
-def _refusal(program: str, number: int) -> Failure:
+def _refusal(program: str, request: Request, number: int) -> Failure:
     kind = ErrorKind.TOOL_FAILURE if number in _MACHINE_IS_BUSY else ErrorKind.INVALID_REQUEST
-    return Failure(kind, f"cannot start '{program}': {os.strerror(number)}")
+    why = why_refused(number, Path(os.fsdecode(request.program)), Path(os.fsdecode(request.cwd)))
+    return Failure(kind, f"cannot start '{program}': {why}")
 
 
-def _term_grace_s(limits: Limits) -> float:
-    """How long a program has after SIGTERM; where the time is final, it has no more than a tenth of it."""
-    return min(TERM_GRACE_S, limits.timeout_ms / 10_000) if limits.is_final else TERM_GRACE_S
+def _overtime(outcome: Outcome, limits: Limits) -> str:
+    if not limits.is_final:
+        return f"took longer than {limits.timeout_ms} ms"
+    kept = f"of the {limits.timeout_ms} ms that its budget leaves, {kept_ms(limits)} ms are kept for ending it"
+    return f"was ended after {outcome.stopped_after_ms} ms: {kept}"

@@ -62,17 +62,17 @@ def test_what_waits_is_listed_with_what_would_be_done(folder: Folder) -> None:
 def test_an_approved_task_begins_and_the_decision_is_marked_as_a_claim(folder: Folder) -> None:
     pause(folder)
 
-    approved = folder.forum("gate", "approve", "run", "publish", "--by", "Ann Example", "--reason", "it is good")
+    approved = folder.forum("gate", "approve", "run", "publish", "--by", "ann", "--reason", "it is good")
     resumed = folder.forum("resume", "run")
     shown = folder.forum("show", "run")
 
     assert (approved.code, resumed.code) == (0, 0), (approved, resumed)
-    assert "claimed by Ann-Example" in approved.out
+    assert "claimed by ann" in approved.out
     assert "forum resume run" in approved.out
     (decision,) = decided(folder)
     assert (decision["decision"], decision["by"], decision["authenticated"]) == ("approved", "person", False)
     entry = folder.entries("run", "gate.decided")[0]
-    assert (entry["actor"], folder.body("run", entry, "reason")) == ("person:Ann-Example", b"it is good")
+    assert (entry["actor"], folder.body("run", entry, "reason")) == ("person:ann", b"it is good")
     assert "a claim" in shown.out
     assert folder.read("run/outputs/publish.txt") == "published"
     check_holds(folder.path / "run")
@@ -92,6 +92,43 @@ def test_an_edit_is_what_the_agent_is_given(folder: Folder) -> None:
     assert b"Publish it in capitals." in prompt
     assert b"Publish it.\\n" not in prompt
     check_holds(folder.path / "run")
+
+
+def test_an_edit_to_nothing_is_refused_as_it_is_in_a_plan(folder: Folder) -> None:
+    pause(folder)
+    (folder.path / "empty.txt").write_bytes(b"")
+    before = bytes_in(folder.path / "run")
+
+    for option, value in (("--instruction", ""), ("--file", "empty.txt")):
+        ended = folder.forum("gate", "edit", "run", "publish", "--by", "ann", option, value)
+        assert (ended.code, ended.out) == (2, "")
+        assert ended.err == "forum: the instruction is empty: 'publish' would not be told what to do\n"
+
+    assert bytes_in(folder.path / "run") == before
+    folder.write({"blank": ask("")}, roster=MODEL)
+    assert "F308" in folder.forum("check", "workflow.yaml").out
+
+    # White space is an instruction to both.
+    assert folder.forum("gate", "edit", "run", "publish", "--by", "ann", "--instruction", " \n").code == 0
+    folder.write({"blank": ask(" \n")}, roster=MODEL)
+    assert folder.forum("check", "workflow.yaml").code == 0
+
+
+@pytest.mark.parametrize("name", ["eve <script>", " ann", "ann\n", "Zo\u00eb", "\x1b[2J", "a" * 201])
+def test_a_name_that_no_entry_can_have_is_refused_and_not_changed(folder: Folder, name: str) -> None:
+    pause(folder)
+    before = bytes_in(folder.path / "run")
+
+    ended = folder.forum("gate", "approve", "run", "publish", "--by", name)
+
+    assert ended.code == 2
+    assert "cannot be recorded as a name: no spaces, only ASCII, at most 200 characters (--by)" in ended.err
+    assert "\x1b" not in ended.err
+    assert bytes_in(folder.path / "run") == before
+
+    longest = "a" * 198 + "<>"
+    assert folder.forum("gate", "approve", "run", "publish", "--by", longest).code == 0
+    assert folder.entries("run", "gate.decided")[0]["actor"] == f"person:{longest}"
 
 
 def test_a_decision_on_something_else_than_what_was_shown_is_refused(folder: Folder) -> None:
@@ -184,7 +221,7 @@ def test_two_gates_are_decided_one_by_one(folder: Folder) -> None:
     assert (first.code, between.code, second.code, resumed.code) == (0, 5, 0, 6), (first, between, second, resumed)
     assert "1 more to decide" in first.out
     assert ends == {"a": "passed"}
-    assert second.document()["waiting"] == 0
+    assert (second.document()["waiting"], second.document()["edited"]) == (0, False)
     assert folder.ends() == {"a": "passed", "b": "refused: rejected"}
     check_holds(folder.path / "run")
 

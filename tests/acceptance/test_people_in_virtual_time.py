@@ -87,3 +87,27 @@ def test_no_deadline_of_a_deterministic_run_is_over_while_it_is_paused(tmp_path:
     assert ended.code == 0
     (decided,) = folder.entries("run", "gate.decided")
     assert (decided["at"], decided["data"]["by"]) == ("2000-01-01T00:00:00.000000Z", "person")
+
+
+@pytest.mark.requirement("RUN-VIRTUAL-004", "RUN-VIRTUAL-005")
+def test_a_deadline_comes_while_others_work_or_when_nothing_else_is_left(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    gates = {name: {"question": "Go?", "deadline": name, "on_deadline": "approve"} for name in ("5s", "1h")}
+    tasks = {f"in-{name}": ask("Do.", gate=gate) for name, gate in gates.items()}
+    answers = [{"task": "slow", "output": "done", "latency": "10s"}, {"output": "done"}]
+    folder.write({**tasks, "slow": ask("Work.")}, roster=MODEL, answers=answers)
+
+    ended = folder.run("--deterministic")
+
+    assert ended.code == 0, ended
+    told = [
+        (entry["data"]["task"], entry["at"][11:19]) for entry in folder.entries("run", "gate.decided", "task.ended")
+    ]
+    assert told == [
+        ("in-5s", "00:00:05"),
+        ("in-5s", "00:00:05"),
+        ("slow", "00:00:10"),
+        ("in-1h", "01:00:00"),
+        ("in-1h", "01:00:00"),
+    ]
+    assert [entry["at"][11:19] for entry in folder.entries("run", "run.paused")] == ["00:00:10"]

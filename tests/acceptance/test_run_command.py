@@ -159,7 +159,8 @@ def test_a_dry_run_tells_what_would_be_done_and_leaves_nothing(folder: Folder) -
     inputs = {"token": {"type": "string", "secret": True}}
     roster["adapters"]["model"] = {**MODEL["adapters"]["model"], "api_key_env": "KEY"}
     tasks = {"a": sh("touch ran ${{ inputs.token }}"), "b": ask("Write.", needs=["a"])}
-    folder.write(tasks, roster=roster, inputs=inputs, policy={"budget": {"calls": 10}})
+    budget = {"calls": 10, "output_bytes": 20_000_000, "wall": "5m"}
+    folder.write(tasks, roster=roster, inputs=inputs, policy={"budget": budget})
     before = folder.files()
 
     ended = folder.forum("run", "workflow.yaml", "--dry-run")
@@ -168,7 +169,9 @@ def test_a_dry_run_tells_what_would_be_done_and_leaves_nothing(folder: Folder) -
     assert (ended.code, as_json.code) == (0, 0), (ended, as_json)
     assert folder.files() == before
     assert [line.split()[1:3] for line in ended.out.splitlines()[3:5]] == [["a", "operator"], ["b", "writer"]]
+    assert "budget    10 calls, 20,000,000 output bytes, 5m00s\n" in ended.out
     assert [task["task"] for task in as_json.document()["tasks"]] == ["a", "b"]
+    assert as_json.document()["limits"] == {"calls": 10, "output_bytes": 20_000_000, "wall_ms": 300_000}
 
 
 def test_a_script_answers_in_place_of_everybody(folder: Folder) -> None:
@@ -389,5 +392,5 @@ def test_a_run_directory_that_cannot_be_written_is_said_so(folder: Folder) -> No
 
     ended = folder.forum("run", "workflow.yaml", "--out", closed / "run")
 
-    assert (ended.code, ended.err.startswith("forum: cannot begin a run in")) == (2, True), ended
+    assert (ended.code, ended.err.startswith("forum: cannot begin a ledger in")) == (2, True), ended
     assert not (folder.path / "ran").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from acceptance.running import MODEL, SHELL, Ended, Folder, ask, check_holds, sh
 
 _MOST_S = 50
+ENDED_IN_TIME = r"'sh' was ended after \d+ ms: of the \d+ ms that its budget leaves, \d+ ms are kept for ending it\n"
 
 
 @pytest.fixture
@@ -161,6 +163,7 @@ def test_time_that_is_over_ends_what_is_under_way(folder: Folder) -> None:
     assert ended.code == 4, ended
     assert folder.ends() == {"quick": "passed", "slow": "stopped: budget", "behind": "stopped: budget"}
     assert "of 1.0s used" in ended.out, ended.out
+    assert re.search(ENDED_IN_TIME, ended.out), ended.out
     assert folder.read("run/outputs/quick.txt") == "x"
     check_holds(folder.path / "run")
 
@@ -181,6 +184,8 @@ def test_a_call_that_takes_too_long_is_ended(folder: Folder, scope: str) -> None
     assert time.monotonic() - began_s < _MOST_S
     expected = (4, {"slow": "stopped: budget"}) if scope == "task" else (1, {"slow": "failed: error"})
     assert (ended.code, folder.ends()) == expected, ended
+    said = ENDED_IN_TIME if scope == "task" else "'sh' took longer than 300 ms"
+    assert re.search(said, ended.out), ended.out
     assert folder.entries("run", "task.finished")[0]["data"]["error"] == "timeout"
     check_holds(folder.path / "run")
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import threading
 from pathlib import Path
 
 from forum_adapters.base import Executable
+
+# As much as the kernel looks at.
+_FIRST_BYTES = 256
+_MISSING = frozenset({errno.ENOENT, errno.ENOTDIR})
 
 
 class CannotStart(Exception):
@@ -33,9 +38,43 @@ def find_program(name: str, search_path: str | None, cwd: Path) -> Path:
         # The cheap question first: most folders of a PATH do not have it.
         if os.access(place, os.X_OK) and Path(place).is_file():
             return Path(place)
-    if any(os.access(place, os.F_OK) for place in places):
-        raise CannotStart(name, "it is not executable")
+    found = [place for place in places if os.access(place, os.F_OK)]
+    if found:
+        are_directories = all(Path(place).is_dir() for place in found)
+        raise CannotStart(name, "it is a directory" if are_directories else "it is not executable")
     raise CannotStart(name, "no such file" if "/" in name else "no such program on its PATH")
+
+
+def why_refused(number: int, program: Path, cwd: Path) -> str:
+    """Why the system did not start a file that is there. Its own words for a missing interpreter read as if the file
+    itself were missing."""
+    named = _interpreter(program)
+    if named is None:
+        has_no_loader = number == errno.ENOENT and program.exists()
+        return "the loader that it asks for is not there" if has_no_loader else os.strerror(number)
+    if number not in {*_MISSING, errno.EACCES, errno.ELOOP}:
+        return os.strerror(number)
+    interpreter = cwd / named
+    said = f"its first line names '{named.rstrip()}'"
+    is_there = os.access(interpreter, os.F_OK)
+    if is_there and interpreter.is_dir():
+        return f"{said}, which is a directory"
+    if is_there or number not in _MISSING:
+        return f"{said}, which cannot be started: {os.strerror(number)}"
+    if named.endswith("\r"):
+        return f"{said} and a carriage return, and there is no such file: lines have to end with LF alone"
+    return f"{said}, and there is no such file"
+
+
+def _interpreter(program: Path) -> str | None:
+    """What a script's first line says that it is run by, as the kernel reads it."""
+    try:
+        with program.open("rb") as file:
+            first = file.read(_FIRST_BYTES).partition(b"\n")[0]
+    except OSError:
+        return None
+    words = first[2:].replace(b"\t", b" ").split(b" ")
+    return next((os.fsdecode(word) for word in words if word), None) if first.startswith(b"#!") else None
 
 
 class Fingerprints:

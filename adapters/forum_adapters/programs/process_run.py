@@ -20,17 +20,30 @@ from forum_adapters.programs.process_warden import Request
 _CHUNK_BYTES = 65536
 _LARGEST_PIPE_BYTES = 1 << 20
 _STDERR_EACH_BYTES = 32 * 1024
+# On two cores with seven busy processes, who heeds SIGTERM is gone in 40 ms, and who does not 60 ms after SIGKILL, with
+# fifty below it too. A gigabyte of memory takes the kernel up to 200 ms.
+_LEAST_KEPT_MS = 100
+_MOST_KEPT_MS = 500
+_KEPT_FOR_KILLING_MS = 60
+
+
+def kept_ms(limits: Limits) -> int:
+    """How much of a time that may not be overshot is kept for ending the program: a hundredth, but no less than it
+    takes, unless that were more than a tenth."""
+    wanted_ms = min(max(limits.timeout_ms // 100, _LEAST_KEPT_MS), _MOST_KEPT_MS)
+    return max(min(wanted_ms, limits.timeout_ms // 10), 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How it went. `stopped` is why we ended it, `refused` the error number of a start that failed, `broken` what
-    happened to the warden. `has_survivors`: somebody could not be ended."""
+    """How it went. `stopped` is why we ended it, `stopped_after_ms` when. `refused` is the error number of a start that
+    failed, `broken` what happened to the warden. `has_survivors`: somebody could not be ended."""
 
     stdout: bytes
     stderr: bytes
     exit_status: int | None = None
     stopped: ErrorKind | None = None
+    stopped_after_ms: int = 0
     refused: int | None = None
     broken: str | None = None
     has_survivors: bool = False
@@ -41,26 +54,44 @@ class ProgramRun:
 
     Ending the tree is the warden's work. When it is done there is nobody left who could write, except somebody else to
     whom a program has handed its stdout: the pipes of such a program are left after `eof_grace_s`.
+
+    A time that may not be overshot counts from `began_s` of the loop's clock, and all that is done for the program
+    belongs to it: finding and starting it, ending it, and ending what it leaves behind.
     """
 
-    def __init__(self, keeper: Keeper, request: Request, stdin: bytes, limits: Limits, eof_grace_s: float) -> None:
+    def __init__(
+        self, keeper: Keeper, request: Request, stdin: bytes, limits: Limits, eof_grace_s: float, began_s: float
+    ) -> None:
         self._keeper = keeper
         self._loop = asyncio.get_running_loop()
+        self._began_s = began_s
         self._done = self._loop.create_future()
         self._stdout = FirstBytes(limits.max_output_bytes)
         self._stderr = FirstAndLastBytes(_STDERR_EACH_BYTES)
         self._eof_grace_s = eof_grace_s
         self._stopped: ErrorKind | None = None
+        self._stopped_s = began_s
+        self._is_asked = False
         self._is_over = False
         self._reports = bytearray()
         self._pipes: dict[int, FirstBytes | FirstAndLastBytes] = {}
         self._stdin: _Feed | None = None
         self._open(request.pack(), stdin)
-        timeout_s = limits.timeout_ms / 1000
-        if limits.is_final:
-            # SIGTERM comes so early that SIGKILL comes in time.
-            timeout_s -= request.graces_s[1]
-        self._timer = self._loop.call_later(timeout_s, self.stop, ErrorKind.TIMEOUT)
+        self._deadline_s: float | None = None
+        self._timers = self._watch_final(limits) if limits.is_final else self._watch(limits)
+
+    def _watch(self, limits: Limits) -> list[asyncio.TimerHandle]:
+        return [self._loop.call_later(limits.timeout_ms / 1000, self._time_out)]
+
+    def _watch_final(self, limits: Limits) -> list[asyncio.TimerHandle]:
+        """SIGTERM comes so early that SIGKILL comes in time."""
+        self._deadline_s = self._began_s + limits.timeout_ms / 1000
+        kept = kept_ms(limits)
+        killing = min(_KEPT_FOR_KILLING_MS, kept * _KEPT_FOR_KILLING_MS / _LEAST_KEPT_MS)
+        return [
+            self._loop.call_at(self._deadline_s - kept / 1000, self._time_out),
+            self._loop.call_at(self._deadline_s - killing / 1000, self._hurry),
+        ]
 
     def _open(self, request: bytes, stdin: bytes) -> None:
         with ExitStack() as ours, ExitStack() as theirs:
@@ -105,7 +136,7 @@ class ProgramRun:
         """Ends the tree. The first reason counts."""
         # Once it is over, the channel belongs to another run.
         if self._stopped is None and not self._is_over:
-            self._stopped = why
+            self._stopped, self._stopped_s = why, self._loop.time()
             if self._request.is_over:
                 self._hurry()
                 return
@@ -117,8 +148,19 @@ class ProgramRun:
     def _hurry(self) -> None:
         """The first time asks for an orderly end, the second for one at once."""
         if not self._is_over:
+            self._is_asked = True
             with suppress(OSError):
                 self._channel.send(b"\0")
+
+    def _time_out(self) -> None:
+        if not self._has_ended():
+            self.stop(ErrorKind.TIMEOUT)
+        elif not self._is_asked:
+            # It was in time itself, and what it left behind has no more of it.
+            self._hurry()
+
+    def _has_ended(self) -> bool:
+        return self._reports.startswith(b"ended")
 
     def _on_output(self, pipe: int, capture: FirstBytes | FirstAndLastBytes) -> None:
         try:
@@ -141,15 +183,16 @@ class ProgramRun:
         except ConnectionResetError:
             report = b""  # the warden went without having read all of the request
         self._reports += report
-        if self._reports.startswith(b"ended"):
-            self._timer.cancel()
+        if self._has_ended() and self._deadline_s is None:
+            self._cancel_timers()
         is_over = self._reports.endswith(b"done\n")
         if is_over or not report:
-            self._leave_warden(can_go_on=is_over and self._stopped is None)
+            # A word that was said too late would be taken for the beginning of the next request.
+            self._leave_warden(can_go_on=is_over and self._stopped is None and not self._is_asked)
 
     def _leave_warden(self, *, can_go_on: bool) -> None:
         self._is_over = True
-        self._timer.cancel()
+        self._cancel_timers()
         self._request.stop()
         self._loop.remove_reader(self._channel.fileno())
         if can_go_on:
@@ -159,9 +202,16 @@ class ProgramRun:
         if self._stdin is not None:
             self._stdin.stop()
         if self._pipes:
-            self._timer = self._loop.call_later(self._eof_grace_s, self._leave_pipes)
+            leave_s = self._loop.time() + self._eof_grace_s
+            if self._deadline_s is not None:
+                leave_s = min(leave_s, self._deadline_s)
+            self._timers = [self._loop.call_at(leave_s, self._leave_pipes)]
         else:
             self._done.set_result(None)
+
+    def _cancel_timers(self) -> None:
+        for timer in self._timers:
+            timer.cancel()
 
     def _leave_pipes(self) -> None:
         for pipe, capture in list(self._pipes.items()):
@@ -174,7 +224,7 @@ class ProgramRun:
         self._loop.remove_reader(pipe)
         os.close(pipe)
         if self._is_over and not self._pipes:
-            self._timer.cancel()
+            self._cancel_timers()
             self._done.set_result(None)
 
     def _told(self) -> Outcome:
@@ -186,6 +236,7 @@ class ProgramRun:
             exit_status=int(told["ended"]) if "ended" in told else None,
             # The last of too much may come when there is nobody left to stop.
             stopped=self._stopped or (ErrorKind.OUTPUT_LIMIT if self._stdout.is_over else None),
+            stopped_after_ms=round((self._stopped_s - self._began_s) * 1000),
             refused=int(told["refused"]) if "refused" in told else None,
             broken=told.get("broken"),
             has_survivors="left" in told,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,36 +17,55 @@ from forum_runner.execute.restore import RecordedBodies, read_entries
 from forum_runner.execute.scrubbing import Scrubber
 from forum_runner.ledger.body import Body
 from forum_runner.ledger.clock import read_time, wall_clock
-from forum_runner.ledger.files import LedgerBusyError
+from forum_runner.ledger.files import LedgerBusyError, is_being_written
 from forum_runner.ledger.layout import BODIES
-from forum_runner.ledger.read_entry import ReadEntry
+from forum_runner.ledger.read_entry import ReadEntry, part, text
+from forum_runner.ledger.recognition import check_is_ledger
 from forum_runner.ledger.source import find_ledger
+from forum_runner.ledger.summary import WHILE_PAUSED
 from forum_runner.manifest.suggest import hint_for
 
 _LEAST_OF_A_DIGEST = 8
-_NOT_IN_NAMES = re.compile(r"[^!-~]+")
+_NAME = re.compile(r"[!-~]{1,200}")
 
 
 @dataclass(frozen=True, slots=True)
 class WaitingGate:
     """`shown` is what a person decides on, None where it is redacted; a decision names its digest.
 
-    `is_over` says that its deadline has passed: a deterministic run stands at its last entry.
+    `on_deadline` is what counts as decided after a deadline, and `is_over` says that it has passed: a deterministic run
+    stands at its last entry.
     """
 
     task: str
     seq: int
     digest: str
     deadline: str | None
+    on_deadline: str | None
     is_sensitive: bool
     shown: dict[str, Any] | None
     is_over: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """The gates of a run that are open. While a process is at work with the run, nobody can decide."""
+
+    gates: tuple[WaitingGate, ...]
+    is_at_work: bool
+
+
 def waiting_gates(run: str) -> list[WaitingGate]:
     directory = _directory(run)
-    with (directory / BODIES).open("rb") as stream:
-        return list(_open_gates(directory, RecordedBodies(stream)))
+    return list(_gates_of(directory, _OpenGates(directory)))
+
+
+def look_at_gates(run: str) -> Waiting:
+    directory = _directory(run)
+    found = _OpenGates(directory)
+    # Nobody is at work with a run that is paused, and to ask could be in the way of whoever goes on with it.
+    is_at_work = not found.is_paused and is_being_written(directory)
+    return Waiting(tuple(_gates_of(directory, found)), is_at_work)
 
 
 def decide(
@@ -54,6 +73,8 @@ def decide(
 ) -> WaitingGate:
     """Records a decision. `shown` is the digest that the person saw, if they say so: another one is refused."""
     directory = _directory(run)
+    if instruction == "":
+        raise UsageError(f"the instruction is empty: '{task}' would not be told what to do")
     try:
         # The lock first: of two who decide at once, the second one finds that it is decided.
         with open_run(directory) as ledger:
@@ -97,15 +118,19 @@ def _check_shown(gate: WaitingGate, shown: str) -> None:
 
 
 def person_name(given: str) -> str:
-    """A name as entries have it: no spaces, ASCII."""
-    name = _NOT_IN_NAMES.sub("-", given.strip()).strip("-")[:200]
-    if not name:
+    """A name as entries have it. Another is refused, not changed: the record would name somebody else."""
+    if not given:
         raise UsageError("say who decides, with --by NAME")
-    return name
+    if not _NAME.fullmatch(given):
+        raise UsageError(
+            f"'{given}' cannot be recorded as a name: no spaces, only ASCII, at most 200 characters (--by)"
+        )
+    return given
 
 
 def _directory(run: str) -> Path:
     source = find_ledger(run)
+    check_is_ledger(source)
     if source.directory is None:
         raise UsageError(f"'{source.name}' is only a ledger: a decision needs the run directory")
     return source.directory
@@ -133,23 +158,55 @@ def _gate(gates: list[WaitingGate], task: str) -> WaitingGate:
     raise UsageError(f"no gate of '{task}' waits for a decision; {hint}")
 
 
-def _open_gates(directory: Path, bodies: RecordedBodies) -> Iterator[WaitingGate]:
-    opened: dict[str, ReadEntry] = {}
-    mode, now_us = "live", 0
-    for entry in read_entries(directory):
-        mode, now_us = entry.data.get("mode", mode), read_time(entry.at)
-        if entry.kind == "gate.opened":
-            opened[entry.data["task"]] = entry
-        elif entry.kind in ("gate.decided", "task.ended"):
-            opened.pop(entry.data["task"], None)
-    if mode != DETERMINISTIC:
-        now_us = wall_clock()
-    for task, entry in opened.items():
-        reference = entry.bodies["shown"]
-        try:
-            shown = orjson.loads(bodies.body(reference).data)
-        except (UsageError, ValueError):
-            shown = None
-        deadline = entry.data.get("deadline")
-        is_over = deadline is not None and read_time(deadline) <= now_us
-        yield WaitingGate(task, entry.seq, reference["digest"], deadline, "salted" in reference, shown, is_over)
+class _OpenGates:
+    """One way through the ledger: the gates that are open, by their tasks, and where the run stands."""
+
+    def __init__(self, directory: Path) -> None:
+        self.entries: dict[str, ReadEntry] = {}
+        self.is_paused = False
+        mode, now_us = "live", 0
+        for entry in read_entries(directory):
+            mode, now_us = entry.data.get("mode", mode), read_time(entry.at)
+            if entry.kind not in WHILE_PAUSED and not entry.kind.startswith("x-"):
+                self.is_paused = entry.kind == "run.paused"
+            if entry.kind == "gate.opened":
+                self.entries[entry.data["task"]] = entry
+            elif entry.kind in ("gate.decided", "task.ended"):
+                self.entries.pop(entry.data["task"], None)
+        self.now_us = now_us if mode == DETERMINISTIC else wall_clock()
+
+
+def _gates_of(directory: Path, found: _OpenGates) -> Iterator[WaitingGate]:
+    with_deadline = [task for task, entry in found.entries.items() if "deadline" in entry.data]
+    rules = _deadline_rules(directory, with_deadline) if with_deadline else {}
+    with (directory / BODIES).open("rb") as stream:
+        bodies = RecordedBodies(stream)
+        for task, entry in found.entries.items():
+            reference, deadline = entry.bodies["shown"], entry.data.get("deadline")
+            yield WaitingGate(
+                task,
+                entry.seq,
+                reference["digest"],
+                deadline,
+                rules.get(task),
+                "salted" in reference,
+                _shown(bodies, reference),
+                deadline is not None and read_time(deadline) <= found.now_us,
+            )
+
+
+def _deadline_rules(directory: Path, tasks: Iterable[str]) -> dict[str, str | None]:
+    """What counts as decided after the deadline, by the task; nothing where the plan is redacted."""
+    try:
+        plan = _wave_plan(directory)
+    except UsageError:
+        return {}
+    return {task: text(part(_task_form(plan, task), "gate"), "on_deadline") for task in tasks}
+
+
+def _shown(bodies: RecordedBodies, reference: Mapping[str, Any]) -> dict[str, Any] | None:
+    try:
+        shown: dict[str, Any] = orjson.loads(bodies.body(reference).data)
+    except (UsageError, ValueError):
+        return None
+    return shown

@@ -17,6 +17,7 @@ from forum_runner.canonical import canonical
 from forum_runner.compile.narrow import Dependencies, narrow
 from forum_runner.errors import ExitCode, ForumError, UsageError
 from forum_runner.execute.plan import RunPlan
+from forum_runner.execute.routing import route
 from forum_runner.execute.scrubbing import LEAST_CHARACTERS, Scrubber
 
 # The fields of adapters that name variables.
@@ -153,9 +154,10 @@ def with_secrets(prepared: Prepared, given: Mapping[str, Any], *, is_complete: b
             reason = f"with fewer than {LEAST_CHARACTERS} characters it cannot be told from other text in the record"
             raise UsageError(f"the secret input '{name}' is too short: {reason}")
     if prepared.stand_in is None:
-        _check_types(plan["adapters"])
+        called = _called_adapters(prepared)
+        _check_types(called)
         if is_complete:
-            _check_credentials(plan["adapters"])
+            _check_credentials(called)
     scrubbed = secret_variables(plan) | {name: value for name, value in secrets.items() if value}
     for name in wanted:
         scrubbed |= {f"{name}, part {number}": text for number, text in enumerate(_texts_in(given.get(name)), 1)}
@@ -184,6 +186,24 @@ def _texts_in(value: Any) -> Iterator[str]:
 
 def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else canonical(value).decode()
+
+
+def _called_adapters(prepared: Prepared) -> dict[str, Mapping[str, Any]]:
+    """Those that the tasks can come to, by their ladders and their judges. A part of a plan names all adapters of the
+    whole, and what is to be reused calls nobody."""
+    adapters, agents = prepared.wave_plan["adapters"], prepared.wave_plan["agents"]
+    found: set[str] = set()
+    for name, form in prepared.wave_plan["tasks"].items():
+        if name not in prepared.to_reuse:
+            judges = [agents[check["agent"]] for check in form.get("accept", ()) if "agent" in check]
+            found.update(judge["adapters"][judge["tier"]] for judge in judges)
+            found.update(step["adapter"] for step in form.get("ladder") or _routed_ladder(prepared.plan, name))
+    return {name: adapters[name] for name in sorted(found)}
+
+
+def _routed_ladder(plan: RunPlan, name: str) -> list[dict[str, str]]:
+    task = plan.tasks[name]
+    return [step._asdict() for step in plan.ladder_of(task, route(plan, task).agent)]
 
 
 def _check_types(adapters: Mapping[str, Mapping[str, Any]]) -> None:

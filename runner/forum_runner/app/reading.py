@@ -7,17 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from forum_runner.errors import UsageError
 from forum_runner.ledger.difference import Difference, Entries, compare
 from forum_runner.ledger.lines import Lines, length_of
 from forum_runner.ledger.read_entry import SEAL, ReadEntry, is_import, read_entry
-from forum_runner.ledger.selection import Selection, check_kinds
+from forum_runner.ledger.recognition import check_is_ledger, check_stream, ledger_lines
+from forum_runner.ledger.selection import Selection, check_kinds, check_tasks, task_of
 from forum_runner.ledger.source import LedgerSource, find_ledger
 from forum_runner.ledger.summary import Summary
 from forum_runner.ledger.trace import Trace
+from forum_runner.report.decision_reason import Reason, read_reasons
 from forum_runner.report.run_result import read_result
 
 
@@ -32,7 +34,10 @@ class LogItem:
 
 @dataclass(slots=True)
 class Log:
-    """The entries of a ledger that a selection takes. After the last one, the counts tell what was no entry."""
+    """The entries of a ledger that a selection takes. After the last one, the counts tell what was no entry.
+
+    `is_read` says that no further entry can come, and `named` are the tasks that the entries name.
+    """
 
     source: LedgerSource
     selection: Selection
@@ -41,17 +46,29 @@ class Log:
     torn_bytes: int = 0
     is_sealed: bool = False
     is_import: bool = False
+    is_read: bool = False
+    named: set[str] = field(default_factory=set)
 
     def items(self) -> Iterator[LogItem]:
         with self.source.lines() as lines:
-            yield from self._selected(lines)
+            yield from self._selected(ledger_lines(lines, self.source, lambda: lines.torn))
             self.torn_bytes = length_of(lines.torn)
+        self.is_read = True
 
     def items_as_they_come(self, has_reader: Callable[[], bool]) -> Iterator[LogItem]:
         """Ends with a seal that nothing follows, and when there is nobody to read."""
-        return self._selected(self.source.follow(lambda: has_reader() and not self.is_sealed))
+        check_is_ledger(self.source)
+        lines = self.source.follow(lambda: has_reader() and not self.is_sealed)
+        is_file = self.source.path is not None and self.source.path.is_file()
+        yield from self._selected(lines if is_file else ledger_lines(lines, self.source))
+        self.is_read = self.is_sealed
 
-    def _selected(self, lines: Iterator[bytes] | Lines) -> Iterator[LogItem]:
+    def check_tasks(self) -> None:
+        """A task that was asked for and that no entry names is an error, if all were looked at."""
+        if self.is_read:
+            check_tasks(self.selection.tasks, self.named, self.source.name)
+
+    def _selected(self, lines: Iterator[bytes]) -> Iterator[LogItem]:
         for number, line in enumerate(lines):
             entry = read_entry(line)
             if entry is None:
@@ -62,6 +79,8 @@ class Log:
                 continue
             self.is_sealed = entry.kind == SEAL
             self.is_import = self.is_import or (number == 0 and is_import(entry))
+            if self.selection.tasks and (task := task_of(entry)) is not None:
+                self.named.add(task)
             if self.selection.takes(entry):
                 yield LogItem(number, line, entry)
 
@@ -78,6 +97,7 @@ def trace(given: str, found: Trace) -> Iterator[tuple[bytes, ReadEntry]]:
     """The entry and all that it follows from, the latest first."""
     source = find_ledger(given)
     with source.open_seekable() as stream:
+        check_stream(stream, source)
         is_there = False
         for line, entry in found.entries(stream):
             is_there = True
@@ -89,8 +109,9 @@ def trace(given: str, found: Trace) -> Iterator[tuple[bytes, ReadEntry]]:
 
 def summarize(given: str) -> Summary:
     summary = Summary()
-    with find_ledger(given).lines() as lines:
-        for number, line in enumerate(lines):
+    source = find_ledger(given)
+    with source.lines() as lines:
+        for number, line in enumerate(ledger_lines(lines, source, lambda: lines.torn)):
             entry = read_entry(line)
             if entry is None:
                 summary.add_unreadable(number)
@@ -109,12 +130,19 @@ def reasons(given: str, summary: Summary) -> list[str]:
     return [f"{task}: {failure}" for task, failure in result.failures.items()]
 
 
+def decision_reasons(given: str, summary: Summary) -> dict[str, Reason]:
+    """Why people decided at gates as they did, by the task."""
+    return read_reasons(find_ledger(given).directory, summary)
+
+
 def compare_runs(left: str, right: str) -> Difference:
     sources = find_ledger(left), find_ledger(right)
     if sources[0].path is None and sources[1].path is None:
         raise UsageError("only one of the two runs can come from standard input")
     with ExitStack() as stack:
         ours, theirs = (stack.enter_context(source.open_seekable()) for source in sources)
+        for stream, source in zip((ours, theirs), sources, strict=True):
+            check_stream(stream, source)
         return compare(_entries_of(ours), _entries_of(theirs))
 
 

@@ -33,7 +33,9 @@ def _decision_options(command: _Command) -> _Command:
             "--shown", metavar="DIGEST", help="The digest of what you saw: the decision is refused for another."
         ),
         click.option("--reason", metavar="TEXT", help="Why. It goes into the record."),
-        click.option("--by", metavar="NAME", default=None, help="Who decides.  [default: your login name]"),
+        click.option(
+            "--by", metavar="NAME", default=None, help="Who decides: no spaces, ASCII.  [default: your login name]"
+        ),
         click.argument("task"),
         click.argument("run"),
     ):
@@ -46,18 +48,21 @@ def _decision_options(command: _Command) -> _Command:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_gates(run: str, as_json: bool) -> int:
     """List the gates that wait, with what a person decides on."""
-    from forum_runner.app.gates import waiting_gates
+    from forum_runner.app.gates import look_at_gates
 
-    gates = waiting_gates(run)
+    waiting = look_at_gates(run)
     if as_json:
         import json
 
-        write_document(json.dumps({"gates": [_form(gate) for gate in gates]}, indent=2, ensure_ascii=False) + "\n")
+        form = {"at_work": waiting.is_at_work, "gates": [_form(gate) for gate in waiting.gates]}
+        write_document(json.dumps(form, indent=2) + "\n")
         return 0
-    if not gates:
+    if not waiting.gates:
         say("no gate waits for a decision")
-    for gate in gates:
-        say(_described(gate, run), newline=False)
+    for gate in waiting.gates:
+        say(_described(gate, run, is_at_work=waiting.is_at_work), newline=False)
+    if waiting.gates and waiting.is_at_work:
+        say("the run is at work: decisions can be made when it has paused")
     return 0
 
 
@@ -116,14 +121,16 @@ def _decide(
 
     who = person_name(by if by is not None else _login_name())
     gate = decide(run, task, decision, by=who, reason=reason, shown=shown, instruction=instruction)
-    left = len(waiting_gates(run))
+    left = waiting_gates(run)
     if as_json:
         import json
 
         form = {"task": task, "decision": decision, "by": who, "shown": gate.digest, "authenticated": False}
-        write_document(json.dumps({**form, "waiting": left}, indent=2, ensure_ascii=False) + "\n")
+        form |= {"edited": instruction is not None, "waiting": len(left)}
+        write_document(json.dumps(form, indent=2) + "\n")
         return 0
-    rest = f"{left} more to decide" if left else f"go on with: {command_line('resume', run)}"
+    to_decide = sum(not other.is_over for other in left)
+    rest = f"{to_decide} more to decide" if to_decide else f"go on with: {command_line('resume', run)}"
     edited = ", with another instruction" if instruction is not None else ""
     say(f"{task}: {decision}{edited}, claimed by {who}, on what was shown as {gate.digest[:12]}; {rest}")
     return 0
@@ -137,23 +144,33 @@ def _login_name() -> str:
 
 
 def _form(gate: WaitingGate) -> dict[str, Any]:
-    return {"task": gate.task, "digest": gate.digest, "deadline": gate.deadline, "shown": gate.shown}
+    time = {"deadline": gate.deadline, "on_deadline": gate.on_deadline, "deadline_passed": gate.is_over}
+    return {"task": gate.task, "digest": gate.digest, **time, "shown": gate.shown}
 
 
-def _described(gate: WaitingGate, run: str) -> str:
+def _described(gate: WaitingGate, run: str, *, is_at_work: bool) -> str:
     from forum_runner.finding import visible
-    from forum_runner.report.run_commands import gate_lines
+    from forum_runner.report.amounts import moment, shown
 
     lines = [f"{gate.task}"]
-    shown = gate.shown or {}
-    lines.append(f"  question  {visible(str(shown.get('question', 'what was shown is redacted')))}")
+    told = gate.shown or {}
+    lines.append(f"  question  {visible(str(told.get('question', 'what was shown is redacted')))}")
     if gate.deadline is not None:
-        lines.append(f"  deadline  {gate.deadline}{' (passed)' if gate.is_over else ''}")
+        passed = " (passed)" if gate.is_over else ""
+        lines.append(f"  deadline  {moment(gate.deadline)}{passed}, then {shown(gate.on_deadline or '?')}")
     lines.append(f"  shown     {gate.digest}")
     for name in ("agent", "argv", "stdin", "system", "text"):
-        if shown.get(name):
-            text = " ".join(shown[name]) if name == "argv" else str(shown[name])
+        if told.get(name):
+            text = " ".join(told[name]) if name == "argv" else str(told[name])
             lines += [f"  {name}"] + [f"    {visible(line)}" for line in text.splitlines()[:40]]
-    if not gate.is_over:
-        lines += [f"  {line} --shown {gate.digest[:12]}" for line in gate_lines(run, gate.task)]
+    if not is_at_work:
+        lines += [f"  {line}" for line in _what_to_type(gate, run)]
     return "\n".join(lines) + "\n"
+
+
+def _what_to_type(gate: WaitingGate, run: str) -> list[str]:
+    from forum_runner.report.run_commands import command_line, gate_lines
+
+    if gate.is_over:
+        return [f"its deadline has passed, and nobody else decides; this records it: {command_line('resume', run)}"]
+    return [f"{line} --shown {gate.digest[:12]}" for line in gate_lines(run, gate.task)]

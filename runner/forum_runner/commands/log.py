@@ -41,7 +41,7 @@ def command(
     characters or more).
 
     Different options narrow the list down; one that is repeated widens it. Lines that are no entries are shown as such,
-    unless an option leaves them out.
+    unless an option leaves them out. Exits 2 if there is no such kind, or if no entry names the task.
     """
     from forum_runner.app.reading import open_log
     from forum_runner.ledger.selection import Selection, SeqSpan
@@ -52,19 +52,23 @@ def command(
     is_live = follow or log.source.path is None
     write_parts(_raw(items) if as_json else _told(items, log), is_live=is_live)
     _say_what_is_wrong(log, run)
+    log.check_tasks()
     return 0
 
 
 def _told(items: Iterable[LogItem], log: Log) -> Iterator[str]:
     from forum_runner.ledger.lines import length_of
+    from forum_runner.report.decision_reason import ReasonReader
     from forum_runner.report.log_line import damaged_line, log_line
 
     color = wants_color(sys.stdout)
-    for item in items:
-        if item.entry is None:
-            yield damaged_line(item.number, length_of(item.line), color=color) + "\n"
-        else:
-            yield log_line(item.entry, color=color, is_import=log.is_import) + "\n"
+    with ReasonReader(log.source.directory) as reasons:
+        for item in items:
+            if item.entry is None:
+                yield damaged_line(item.number, length_of(item.line), color=color) + "\n"
+            else:
+                reason = reasons.of(item.entry)
+                yield log_line(item.entry, color=color, is_import=log.is_import, reason=reason) + "\n"
 
 
 def _raw(items: Iterable[LogItem]) -> Iterator[str | bytes]:

@@ -21,16 +21,18 @@ def command(run: str, as_json: bool) -> int:
     Everything is told from the ledger alone, also if it is damaged or has no seal. Whether the ledger holds is for
     `forum verify` to say.
     """
-    from forum_runner.app.reading import reasons, summarize
+    from forum_runner.app.reading import decision_reasons, reasons, summarize
 
     summary = summarize(run)
+    decided = decision_reasons(run, summary)
     if as_json:
         from forum_runner.report.summary_json import render_summary_json
 
-        write_document(render_summary_json(summary))
+        write_document(render_summary_json(summary, decided))
     else:
         from forum_runner.report.summary_text import render_summary
 
         why = reasons(run, summary)
-        write_parts(f"{line}\n" for line in render_summary(summary, run, why, color=wants_color(sys.stdout)))
+        color = wants_color(sys.stdout)
+        write_parts(f"{line}\n" for line in render_summary(summary, run, why, decided, color=color))
     return 0

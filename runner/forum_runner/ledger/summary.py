@@ -8,20 +8,33 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from forum_runner.ledger.read_entry import SEAL, ReadEntry, amount, part, text
 from forum_runner.ledger.usage import Usage
 
-_WHILE_PAUSED = ("gate.decided", "body.redacted", "run.repaired")
+# What may stand between a pause and the end of it, beside a user's own entries.
+WHILE_PAUSED = ("gate.decided", "body.redacted", "run.repaired")
 
 
 @dataclass(slots=True)
 class Gate:
+    """`is_edited` says that the decision gave another instruction; `reason` is the body that says why."""
+
     decision: str | None = None
     by: str | None = None
     actor: str | None = None
     authenticated: bool = False
+    is_edited: bool = False
+    reason: Mapping[str, Any] | None = None
+
+
+class Cut(NamedTuple):
+    """What was handed over as `name`, and was longer than a prompt may hold of it."""
+
+    name: str
+    kept_bytes: int
+    all_bytes: int
 
 
 @dataclass(slots=True)
@@ -43,6 +56,7 @@ class TaskStory:
     reused_from: str | None = None
     output: Mapping[str, Any] | None = None
     reserved: Mapping[str, Any] | None = None
+    cuts: list[Cut] = field(default_factory=list)
 
     @property
     def state(self) -> str:
@@ -55,12 +69,16 @@ class TaskStory:
 
 @dataclass(slots=True)
 class Summary:
-    """`budget` and `redactions` are entries as they were found; `unreadable` counts lines that are no entries."""
+    """`budget` and `redactions` are entries as they were found; `unreadable` counts lines that are no entries.
+
+    `ended` is the first seal: what follows it, a redaction and another seal, is no part of the run.
+    """
 
     opened: ReadEntry | None = None
     first: ReadEntry | None = None
     last: ReadEntry | None = None
     seal: ReadEntry | None = None
+    ended: ReadEntry | None = None
     paused: str | None = None
     entries: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
@@ -93,12 +111,13 @@ class Summary:
         self.kinds[entry.kind] += 1
         self.first = self.first or entry
         self.last = entry
-        if entry.kind not in _WHILE_PAUSED and not entry.kind.startswith("x-"):
+        if entry.kind not in WHILE_PAUSED and not entry.kind.startswith("x-"):
             self.paused = text(entry.data, "reason") or "paused" if entry.kind == "run.paused" else None
         if entry.kind == "run.opened":
             self.opened = self.opened or entry
         elif entry.kind == SEAL:
             self.seal = entry
+            self.ended = self.ended or entry
         elif entry.kind.startswith("budget."):
             self.budget.append(entry)
         elif entry.kind == "body.redacted":
@@ -166,6 +185,8 @@ def _gate_decided(story: TaskStory, entry: ReadEntry) -> None:
         text(entry.data, "by"),
         entry.actor,
         entry.data.get("authenticated") is True,
+        "edited" in entry.bodies,
+        part(entry.bodies, "reason") or None,
     )
 
 
@@ -188,6 +209,11 @@ def _delivered(_story: TaskStory, _entry: ReadEntry) -> None:
     """A value was handed over: the task has a story from here on."""
 
 
+def _cut(story: TaskStory, entry: ReadEntry) -> None:
+    kept, whole = amount(entry.data, "kept_bytes"), amount(entry.data, "bytes")
+    story.cuts.append(Cut(text(entry.data, "as") or "?", kept, whole))
+
+
 _STEPS: dict[str, Callable[[TaskStory, ReadEntry], None]] = {
     "route.decided": _routed,
     "task.expanded": _expanded,
@@ -197,6 +223,7 @@ _STEPS: dict[str, Callable[[TaskStory, ReadEntry], None]] = {
     "task.reused": _reused,
     "task.ended": _ended,
     "edge.delivered": _delivered,
+    "context.cut": _cut,
     "gate.opened": _gate_opened,
     "gate.decided": _gate_decided,
     "verdict.asked": _asked,

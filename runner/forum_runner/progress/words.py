@@ -44,8 +44,9 @@ class Words:
         return [speak(self, data)] if speak is not None else []
 
     def how_to_decide(self) -> str:
-        """A decision is refused while the run is at work, and it is: this only looks, so it can be typed at once."""
-        return f"  when the run has paused, decide: {command_line('gate', 'list', run_argument(self.run, self.directory))}"
+        """The run is at work, so a decision would be refused; to look is not."""
+        look = command_line("gate", "list", run_argument(self.run, self.directory))
+        return f"  to be decided when the run has paused: {look}"
 
 
 def spent_words(usage: Usage) -> list[str]:

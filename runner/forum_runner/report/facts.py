@@ -14,6 +14,7 @@ from forum_runner.report.amounts import moment, money, short, shown, span
 _Facts = Callable[[ReadEntry], list[str]]
 # The kinds of entries that `forum import` makes of records.
 _IMPORTED = "x-import-"
+EDITED = "instruction edited"
 _WHAT = ("kind", "type", "outcome", "name", "session")
 
 
@@ -30,7 +31,7 @@ def usage_words(usage: Mapping[str, Any]) -> list[str]:
     tokens = amount(usage, "input_tokens") + amount(usage, "output_tokens")
     spent = amount(usage, "micro_usd")
     return [
-        f"{tokens:,} tokens" if tokens else "",
+        counted(tokens, "token") if tokens else "",
         money(spent) if spent else "",
         span(amount(usage, "wall_ms")) if "wall_ms" in usage else "",
     ]
@@ -88,7 +89,7 @@ def _sealed(entry: ReadEntry) -> list[str]:
     return [
         _word(entry, "status"),
         f"({tasks})" if tasks else "",
-        f"{calls:,} calls" if calls else "",
+        counted(calls, "call") if calls else "",
         *usage_words(totals),
     ]
 
@@ -129,10 +130,10 @@ def _gate_opened(entry: ReadEntry) -> list[str]:
 
 
 def _gate_decided(entry: ReadEntry) -> list[str]:
-    unknown = (
-        "" if entry.data.get("authenticated") is True or entry.data.get("by") == "deadline" else "(not authenticated)"
-    )
-    return [_word(entry, "decision"), f"by {_word(entry, 'by')}", unknown]
+    is_known = entry.data.get("authenticated") is True or entry.data.get("by") == "deadline"
+    words = [_word(entry, "decision"), f"by {_word(entry, 'by')}", "" if is_known else "(not authenticated)"]
+    told = " ".join(word for word in words if word)
+    return [f"{told}, {EDITED}" if "edited" in entry.bodies else told]
 
 
 def _asked(entry: ReadEntry) -> list[str]:
@@ -175,7 +176,7 @@ _TELLERS: dict[str, _Facts] = {
     "run.sealed": _sealed,
     "wave.opened": lambda entry: [f"wave {amount(entry.data, 'wave')}"],
     "route.decided": lambda entry: [_word(entry, "agent"), f"by {_word(entry, 'by')}"],
-    "task.expanded": lambda entry: [f"{amount(entry.data, 'instances'):,} instances"],
+    "task.expanded": lambda entry: [counted(amount(entry.data, "instances"), "instance")],
     "task.started": _started,
     "task.finished": _finished,
     "task.lost": lambda entry: [_attempt(entry)],

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from forum_runner.ledger.read_entry import part, text
+from forum_runner.report.decision_reason import read_reasons
 from forum_runner.report.run_commands import command_line, gate_lines, verify_line
 from forum_runner.report.run_result import OpenGate, RunResult
 from forum_runner.report.run_result_text import is_redacted, output_names, output_path
@@ -18,7 +19,7 @@ def render_result_json(result: RunResult) -> str:
 
 def result_form(result: RunResult) -> dict[str, Any]:
     """The summary's form with what the run directory adds; all tasks are in it, however many there are."""
-    summary = summary_form(result.summary)
+    summary = summary_form(result.summary, read_reasons(result.directory, result.summary))
     del summary["answers"]  # they stand in `outputs`, with those that were not given
     return {
         "apiVersion": "forum/v1",

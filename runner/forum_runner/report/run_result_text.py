@@ -13,6 +13,7 @@ from forum_runner.ledger.summary import Summary, TaskStory
 from forum_runner.report import counted, joined
 from forum_runner.report.amounts import moment, money, shown, span
 from forum_runner.report.budget_words import AMOUNTS, excess_words, quantity, stop_words, used_amount, used_of
+from forum_runner.report.cut_words import CUT_TITLE, cut_lines
 from forum_runner.report.paint import STATE_COLORS, painted
 from forum_runner.report.run_commands import command_line, gate_lines, verify_line
 from forum_runner.report.run_result import SEVERITY, RunResult, by_severity
@@ -31,7 +32,14 @@ _COLORS = STATE_COLORS | {"paused": "yellow", "interrupted": "yellow", "unfinish
 
 def render_result(result: RunResult, *, color: bool = False) -> str:
     lines = [headline(result, color=color)]
-    for section in (_tasks(result, color), _failures(result), _stops(result.summary), _outputs(result), _gates(result)):
+    for section in (
+        _tasks(result, color),
+        _failures(result),
+        _section(CUT_TITLE, cut_lines(result.summary)),
+        _stops(result.summary),
+        _outputs(result),
+        _gates(result),
+    ):
         told = list(section)
         lines += ["", *told] if told else []
     lines.append("")

@@ -12,6 +12,7 @@ from forum_runner.ledger.summary import TaskStory
 from forum_runner.report import joined
 from forum_runner.report.amounts import shown
 from forum_runner.report.budget_words import stop_words
+from forum_runner.report.cut_words import CUT_TITLE, cut_lines
 from forum_runner.report.run_commands import command_line, gate_lines, verify_line
 from forum_runner.report.run_result import RunResult, by_severity
 from forum_runner.report.run_result_text import HEADING, RIGHT, headline, row, spent_words
@@ -88,7 +89,8 @@ def _sections(result: RunResult) -> Iterator[str]:
     stopped = [entry for entry in result.summary.budget if entry.kind == "budget.stopped"]
     stops = [f"stopped by {stop_words(entry.data)}" for entry in stopped]
     waits = [f"{shown(gate.task, 80)} waits for a decision: {shown(gate.question)}" for gate in result.gates]
-    for lines in (failures, stops, waits):
+    cuts = [f"{CUT_TITLE}: {line}" for line in cut_lines(result.summary)]
+    for lines in (failures, cuts, stops, waits):
         yield from (f"- {plain(line)}" for line in lines[:_MAX_LISTED])
         if len(lines) > _MAX_LISTED:
             yield f"- and {len(lines) - _MAX_LISTED:,} more"

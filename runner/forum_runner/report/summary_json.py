@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 from forum_runner.ledger.read_entry import ReadEntry, text
-from forum_runner.ledger.summary import Summary, TaskStory
+from forum_runner.ledger.summary import Gate, Summary, TaskStory
 from forum_runner.ledger.usage import Usage
 from forum_runner.report.amounts import between
+from forum_runner.report.decision_reason import Reason
 from forum_runner.report.summary_text import ending
 
 
-def render_summary_json(summary: Summary) -> str:
-    return json.dumps({"apiVersion": "forum/v1", "kind": "RunSummary", **summary_form(summary)}, indent=2) + "\n"
+def render_summary_json(summary: Summary, reasons: Mapping[str, Reason] | None = None) -> str:
+    form = {"apiVersion": "forum/v1", "kind": "RunSummary", **summary_form(summary, reasons)}
+    return json.dumps(form, indent=2) + "\n"
 
 
-def summary_form(summary: Summary) -> dict[str, Any]:
+def summary_form(summary: Summary, reasons: Mapping[str, Reason] | None = None) -> dict[str, Any]:
+    """`reasons` are why people decided as they did, by the task."""
     opened, first, last = summary.opened, summary.first, summary.last
     return {
         "run": first.run if first else None,
@@ -31,7 +35,7 @@ def summary_form(summary: Summary) -> dict[str, Any]:
         "end": {"state": _end_state(summary), "text": ending(summary)},
         "seal": dict(summary.seal.data) if summary.seal else None,
         "totals": usage_form(summary.totals),
-        "tasks": [_task_form(story) for story in summary.tasks.values()],
+        "tasks": [_task_form(story, reasons or {}) for story in summary.tasks.values()],
         "budget": [_entry_form(entry) for entry in summary.budget],
         "redactions": [_entry_form(entry) for entry in summary.redactions],
         "answers": [{"output": name, **body} for name, body in summary.answers.items()],
@@ -53,7 +57,7 @@ def _end_state(summary: Summary) -> str:
     return "paused" if summary.paused is not None else "open"
 
 
-def _task_form(story: TaskStory) -> dict[str, Any]:
+def _task_form(story: TaskStory, reasons: Mapping[str, Reason]) -> dict[str, Any]:
     return {
         "task": story.id,
         "state": story.state,
@@ -65,10 +69,21 @@ def _task_form(story: TaskStory) -> dict[str, Any]:
         "usage": usage_form(story.usage),
         "verdicts": dict(story.verdicts),
         "escalations": [{"from": lower, "to": upper} for lower, upper in story.escalations],
-        "gate": asdict(story.gate) if story.gate else None,
+        "gate": _gate_form(story.gate, reasons.get(story.id, Reason())) if story.gate else None,
         "instances": story.instances,
         "reused_from": story.reused_from,
         "output": story.output,
+    }
+
+
+def _gate_form(gate: Gate, reason: Reason) -> dict[str, Any]:
+    return {
+        "decision": gate.decision,
+        "by": gate.by,
+        "actor": gate.actor,
+        "authenticated": gate.authenticated,
+        "edited": gate.is_edited,
+        "reason": {"state": reason.state, "text": reason.text} if gate.reason is not None else None,
     }
 
 

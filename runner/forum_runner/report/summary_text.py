@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from forum_runner.ledger.read_entry import ReadEntry, amount, is_import, part, parts, text
 from forum_runner.ledger.summary import Summary, TaskStory
 from forum_runner.ledger.usage import Usage
 from forum_runner.report import counted
 from forum_runner.report.amounts import between, moment, money, shown, span
-from forum_runner.report.facts import facts
+from forum_runner.report.cut_words import CUT_TITLE, cut_lines
+from forum_runner.report.decision_reason import Reason
+from forum_runner.report.facts import EDITED, facts
 from forum_runner.report.paint import STATE_COLORS, painted
 from forum_runner.report.table import table
 
 _MAX_LISTED = 50
 
 
-def render_summary(summary: Summary, run: str, why: Sequence[str] = (), *, color: bool) -> Iterator[str]:
+def render_summary(
+    summary: Summary,
+    run: str,
+    why: Sequence[str] = (),
+    reasons: Mapping[str, Reason] | None = None,
+    *,
+    color: bool,
+) -> Iterator[str]:
+    """`why` is why tasks did not do; `reasons` are why people decided as they did, by the task."""
     yield from _header(summary, color)
     yield from _damage(summary, color)
     if summary.tasks:
@@ -24,7 +34,8 @@ def render_summary(summary: Summary, run: str, why: Sequence[str] = (), *, color
         yield from _tasks(summary, color)
     for title, lines in (
         ("why", list(why)),
-        ("gates", [line for story in summary.tasks.values() for line in _gate(story)]),
+        (CUT_TITLE, cut_lines(summary)),
+        ("gates", [line for story in summary.tasks.values() for line in _gate(story, reasons or {})]),
         ("escalations", [line for story in summary.tasks.values() for line in _escalations(story)]),
         ("budget", [f"{entry.kind.removeprefix('budget.')}: {_named(entry)}" for entry in summary.budget]),
         ("redactions", [facts(entry) for entry in summary.redactions]),
@@ -54,7 +65,7 @@ def ending(summary: Summary) -> str:
 
 
 def _header(summary: Summary, color: bool) -> Iterator[str]:
-    opened, first, last = summary.opened, summary.first, summary.last
+    opened, first, last = summary.opened, summary.first, summary.ended or summary.last
     if first is not None:
         yield f"run       {shown(first.run)}"
     if opened is not None:
@@ -141,14 +152,16 @@ def _number(number: int) -> str:
     return f"{number:,}" if number else ""
 
 
-def _gate(story: TaskStory) -> Iterator[str]:
+def _gate(story: TaskStory, reasons: Mapping[str, Reason]) -> Iterator[str]:
     if story.gate is not None and story.gate.decision is None:
         yield f"{shown(story.id)}: open"
     elif story.gate is not None:
         gate = story.gate
         is_claim = gate.by == "person" and not gate.authenticated
         decision = f"{gate.decision} by {gate.by} ({gate.actor}{', a claim' if is_claim else ''})"
-        yield f"{shown(story.id)}: {shown(decision)}"
+        edited = f", {EDITED}" if gate.is_edited else ""
+        reason = f", {reasons.get(story.id, Reason()).words}" if gate.reason is not None else ""
+        yield f"{shown(story.id)}: {shown(decision)}{edited}{reason}"
 
 
 def _escalations(story: TaskStory) -> Iterator[str]:

@@ -28,6 +28,7 @@ def attempt(
     timeout_ms: int = TIMEOUT_MS,
     max_output_bytes: int = 1 << 20,
     env: tuple[str, ...] = ("*",),
+    is_final: bool = False,
 ) -> Attempt:
     return Attempt(
         id="attempt",
@@ -37,7 +38,7 @@ def attempt(
         adapter="shell",
         settings={},
         prompt=Prompt(argv=argv, stdin=stdin),
-        limits=Limits(timeout_ms=timeout_ms, max_output_bytes=max_output_bytes),
+        limits=Limits(timeout_ms=timeout_ms, max_output_bytes=max_output_bytes, is_final=is_final),
         site=Site(workspace=str(workspace), env=env),
     )
 

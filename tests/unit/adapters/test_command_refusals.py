@@ -3,6 +3,8 @@
 import asyncio
 import hashlib
 import os
+import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -35,22 +37,57 @@ def refusal(reply: Reply) -> str:
         (("no-such-program",), "cannot start 'no-such-program': no such program on its PATH"),
         (("./nowhere/tool",), "cannot start './nowhere/tool': no such file"),
         (("./plain",), "cannot start './plain': it is not executable"),
-        (("./folder",), "cannot start './folder': it is not executable"),
+        (("./folder",), "cannot start './folder': it is a directory"),
         (("x" * 5000,), f"cannot start '{'x' * 5000}': no such program on its PATH"),
         (("echo", "a\0b"), "cannot start 'echo': an argument contains a NUL"),
         (("echo", "\ud800"), "cannot start 'echo': an argument cannot be written in this system's encoding"),
         (("echo", "x" * 3_000_000), "cannot start 'echo': Argument list too long"),
         (("./not-a-program",), "cannot start './not-a-program': Exec format error"),
-        (("./orphaned-script",), "cannot start './orphaned-script': No such file or directory"),
     ],
 )
 def test_what_cannot_be_started_is_an_invalid_request(tmp_path: Path, argv: tuple[str, ...], message: str) -> None:
     program(tmp_path / "plain", mode=0o644)
     program(tmp_path / "not-a-program", "just words")
-    program(tmp_path / "orphaned-script", "#!/no/such/interpreter\n")
     (tmp_path / "folder").mkdir()
 
     assert refusal(reply_to(attempt(*argv, workspace=tmp_path))) == message
+
+
+@pytest.mark.parametrize(
+    ("first_line", "problem"),
+    [
+        ("#!/no/such/interpreter", "'/no/such/interpreter', and there is no such file"),
+        ("#! \t/no/such/interpreter -x", "'/no/such/interpreter', and there is no such file"),
+        ("#!./plain/inside", "'./plain/inside', and there is no such file"),
+        ("#!./folder", "'./folder', which is a directory"),
+        ("#!./plain", "'./plain', which cannot be started: Permission denied"),
+        (
+            "#!/bin/sh\r",
+            "'/bin/sh' and a carriage return, and there is no such file: lines have to end with LF alone",
+        ),
+    ],
+)
+def test_of_a_script_that_cannot_be_run_the_interpreter_is_named(tmp_path: Path, first_line: str, problem: str) -> None:
+    (tmp_path / "folder").mkdir()
+    program(tmp_path / "plain", mode=0o644)
+    script = program(tmp_path / "script")
+    script.write_bytes(f"{first_line}\necho ran\n".encode())
+
+    message = refusal(reply_to(attempt("./script", workspace=tmp_path)))
+
+    assert message == f"cannot start './script': its first line names {problem}"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a program names its loader in another way elsewhere")
+def test_a_program_whose_loader_is_missing_is_not_called_missing(tmp_path: Path) -> None:
+    """As of one that was built for another C library."""
+    whole = Path(shutil.which("true") or "/bin/true").read_bytes()
+    tool = program(tmp_path / "tool")
+    tool.write_bytes(whole.replace(b"/ld-", b"/no-"))
+
+    message = refusal(reply_to(attempt("./tool", workspace=tmp_path)))
+
+    assert message == "cannot start './tool': the loader that it asks for is not there"
 
 
 def test_an_adapter_goes_on_after_a_start_that_failed() -> None:

@@ -13,7 +13,7 @@ from forum_runner.ledger.read_entry import ReadEntry, read_entry
 from forum_runner.ledger.summary import Gate, Summary
 from ledgers import STORIES
 from ledgers.plans import plan_of
-from ledgers.raw import Entry, lines_of
+from ledgers.raw import Body, Entry, lines_of
 from ledgers.story import Story
 
 KINDS = ["run.opened", "run.paused", "run.sealed", "answer.given", "body.redacted", "budget.stopped", "task.expanded"]
@@ -51,11 +51,16 @@ def test_a_task_has_its_attempts_verdicts_and_escalations() -> None:
     assert draft.escalations == [("cheap", "capable"), ("capable", "frontier")]
 
 
-def test_gates_are_told_with_who_decided() -> None:
-    tasks = summary_of(STORIES["gate_refused"]().entries).tasks
+def test_gates_are_told_with_who_decided_and_why() -> None:
+    refused = summary_of(STORIES["gate_refused"]().entries).tasks
+    approved = summary_of(STORIES["gate_approved"]().entries).tasks
 
-    assert tasks["publish"].gate == Gate("rejected", "person", "person:ada", authenticated=True)
-    assert tasks["announce"].gate == Gate("rejected", "deadline", "runner")
+    not_yet, good = Body(b"not yet").reference, Body(b"good").reference
+    assert refused["publish"].gate == Gate("rejected", "person", "person:ada", authenticated=True, reason=not_yet)
+    assert refused["announce"].gate == Gate("rejected", "deadline", "runner")
+    assert approved["publish"].gate == Gate(
+        "approved", "person", "person:ada", authenticated=True, is_edited=True, reason=good
+    )
 
 
 def test_what_was_reused_comes_from_another_run() -> None:
@@ -72,6 +77,15 @@ def test_redactions_budget_and_answers_are_kept() -> None:
     assert [entry.data["body"] for entry in redacted.redactions] == ["output", "prompt"]
     assert list(redacted.answers) == ["asked", "told", "used"]
     assert [entry.kind for entry in stopped.budget] == ["budget.exceeded", "budget.stopped", "budget.stopped"]
+
+
+def test_a_run_has_ended_with_its_first_seal_whatever_follows() -> None:
+    summary = summary_of(STORIES["redacted"]().entries)
+
+    assert summary.ended is not None
+    assert summary.seal is not None
+    seals = [entry.seq for entry in (summary.ended, summary.seal)]
+    assert seals[0] < summary.redactions[0].seq < seals[1]
 
 
 def test_a_run_that_is_paused_says_so_until_it_goes_on() -> None:

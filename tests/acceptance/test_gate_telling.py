@@ -1,0 +1,217 @@
+"""What is told of gates: decisions with their reasons, deadlines, and no command that would be refused."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acceptance.running import MODEL, PATIENCE_S, Folder, ask, bytes_in, cut_after, sh, wait_for
+
+EDIT = ("--instruction", "Publish it in capitals.")
+
+
+def paused(path: Path, *, task: dict[str, Any] | None = None, **gate: Any) -> Folder:
+    """A run that waits at the gate of `publish`."""
+    folder = Folder(path)
+    publish = ask("Publish it.", gate={"question": "Publish?", **gate}, **(task or {}))
+    folder.write({"publish": publish}, roster=MODEL, answers=[{"output": "done"}])
+    ended = folder.run("--scripted")
+    assert ended.code == 5, ended
+    return folder
+
+
+def decide(folder: Folder, how: str, *options: str) -> None:
+    ended = folder.forum("gate", how, "run", "publish", "--by", "ann", *options)
+    assert ended.code == 0, ended
+
+
+def told(folder: Folder, run: str = "run") -> tuple[str, str]:
+    """What `forum show` and `forum log` say of the decision."""
+    shown, logged = folder.forum("show", run), folder.forum("log", run, "--kind", "gate.decided")
+    assert (shown.code, logged.code) == (0, 0), (shown, logged)
+    (line,) = (line for line in shown.out.splitlines() if line.startswith("  publish: "))
+    return line.removeprefix("  publish: "), logged.out.rstrip("\n").partition("person:ann      ")[2]
+
+
+def gate_form(folder: Folder) -> Any:
+    return folder.forum("show", "run", "--json").document()["tasks"][0]["gate"]
+
+
+def listed(folder: Folder) -> str:
+    ended = folder.forum("gate", "list", "run")
+    assert ended.code == 0, ended
+    return ended.out
+
+
+def listed_form(folder: Folder) -> dict[str, Any]:
+    return folder.forum("gate", "list", "run", "--json").document()
+
+
+def test_an_edited_approval_is_told_from_a_plain_one(tmp_path: Path) -> None:
+    plain, edited = paused(tmp_path / "plain"), paused(tmp_path / "edited")
+
+    decide(plain, "approve")
+    decide(edited, "edit", *EDIT)
+
+    assert told(plain) == ("approved by person (person:ann, a claim)", "approved by person (not authenticated)")
+    assert told(edited) == (
+        "approved by person (person:ann, a claim), instruction edited",
+        "approved by person (not authenticated), instruction edited",
+    )
+    forms = gate_form(plain), gate_form(edited)
+    assert [(form["edited"], form["reason"]) for form in forms] == [(False, None), (True, None)]
+
+
+@pytest.mark.parametrize(("how", "options"), [("approve", ()), ("reject", ()), ("edit", EDIT)])
+def test_the_reason_of_a_decision_is_shown(tmp_path: Path, how: str, options: tuple[str, ...]) -> None:
+    folder = paused(tmp_path)
+    reason = "read\x1b[2J it\ntwice"
+
+    decide(folder, how, *options, "--reason", reason)
+
+    assert all(line.endswith(", reason: read\N{REPLACEMENT CHARACTER}[2J it twice") for line in told(folder))
+    assert gate_form(folder)["reason"] == {"state": "given", "text": reason}
+    resumed = folder.forum("resume", "run", "--progress", "none", "--json").document()
+    assert resumed["tasks"][0]["gate"] == gate_form(folder)
+
+
+def test_a_sensitive_reason_is_said_to_be_so_and_not_shown(tmp_path: Path) -> None:
+    folder = paused(tmp_path, task={"sensitive": True})
+
+    decide(folder, "edit", *EDIT, "--reason", "a secret")
+
+    assert all(line.endswith(", instruction edited, its reason is sensitive") for line in told(folder))
+    assert gate_form(folder)["reason"] == {"state": "sensitive", "text": None}
+
+
+@pytest.mark.parametrize("task", [{}, {"sensitive": True}])
+def test_a_redacted_reason_is_said_to_be_so(tmp_path: Path, task: dict[str, Any]) -> None:
+    folder = paused(tmp_path, task=task)
+    decide(folder, "reject", "--reason", "a secret")
+    (entry,) = folder.entries("run", "gate.decided")
+
+    arguments = ("--seq", str(entry["seq"]), "--body", "reason", "--reason", "private", "--by", "ann")
+    redacted = folder.forum("redact", "run", *arguments)
+
+    assert redacted.code == 0, redacted
+    assert all(line.endswith(", its reason is redacted") for line in told(folder))
+    assert gate_form(folder)["reason"] == {"state": "redacted", "text": None}
+
+
+def test_beside_a_bare_ledger_a_reason_is_said_to_be_there(tmp_path: Path) -> None:
+    folder = paused(tmp_path)
+
+    decide(folder, "approve", "--reason", "it is good")
+
+    assert all(line.endswith(", its reason is not read here") for line in told(folder, "run/ledger.jsonl"))
+
+
+@pytest.mark.parametrize("rule", ["approve", "reject"])
+def test_what_a_deadline_will_decide_is_listed(tmp_path: Path, rule: str) -> None:
+    folder = paused(tmp_path, deadline="1h", on_deadline=rule)
+
+    (gate,) = listed_form(folder)["gates"]
+    lines = listed(folder).splitlines()
+
+    assert (gate["on_deadline"], gate["deadline_passed"]) == (rule, False)
+    at = gate["deadline"]
+    assert f"  deadline  {at[:10]} {at[11:23]}Z, then {rule}" in lines
+    assert lines[-2:] == [
+        f"  forum gate {how} run publish --shown {gate['digest'][:12]}" for how in ("approve", "reject")
+    ]
+
+
+def test_a_gate_without_a_deadline_has_none_to_list(tmp_path: Path) -> None:
+    folder = paused(tmp_path)
+
+    (gate,) = listed_form(folder)["gates"]
+
+    assert (gate["deadline"], gate["on_deadline"], gate["deadline_passed"]) == (None, None, False)
+    assert "deadline" not in listed(folder)
+
+
+def test_after_a_deadline_only_what_records_it_is_offered(tmp_path: Path) -> None:
+    """The run pauses in the step that opens the gate, so it does however short the deadline is."""
+    folder = paused(tmp_path, deadline="1ms", on_deadline="reject")
+
+    (gate,) = listed_form(folder)["gates"]
+    lines = listed(folder).splitlines()
+    resumed = folder.forum("resume", "run", "--progress", "none")
+
+    assert gate["deadline_passed"] is True
+    assert [line for line in lines if "(passed), then reject" in line]
+    assert lines[-1] == "  its deadline has passed, and nobody else decides; this records it: forum resume run"
+    assert [line for line in lines if "forum gate" in line] == []
+    assert resumed.code == 6
+    assert folder.ends() == {"publish": "refused: deadline"}
+
+
+def test_a_decision_after_which_only_deadlines_are_left_says_how_to_go_on(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    gates: dict[str, dict[str, Any]] = {"late": {"deadline": "1ms"}, "open": {}}
+    tasks = {name: ask("Do.", gate={"question": "?", **gate}) for name, gate in gates.items()}
+    folder.write(tasks, roster=MODEL, answers=[{"output": "done"}])
+    assert folder.run("--scripted").code == 5
+
+    decision = folder.forum("gate", "approve", "run", "open", "--by", "ann")
+
+    assert decision.out.endswith("; go on with: forum resume run\n")
+
+
+def test_where_the_plan_is_redacted_gates_are_still_listed(tmp_path: Path) -> None:
+    folder = paused(tmp_path, deadline="1h")
+    arguments = ("--seq", "0", "--body", "wave_plan", "--reason", "private", "--by", "ann")
+    assert folder.forum("redact", "run", *arguments).code == 0
+
+    (gate,) = listed_form(folder)["gates"]
+
+    assert gate["on_deadline"] is None
+    assert "Z, then ?\n" in listed(folder)
+
+
+def test_while_the_run_is_at_work_no_decision_is_offered(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    folder.write({"asked": sh("echo", gate={"question": "?"}), "busy": sh("touch at-work; exec sleep 60")})
+    process = folder.start("run", "workflow.yaml", "--out", "run", "--progress", "plain")
+    wait_for(folder.path / "at-work", process)
+
+    at_work, form = listed(folder), listed_form(folder)
+    process.send_signal(signal.SIGINT)
+    _, progress = process.communicate(timeout=PATIENCE_S)
+    after, form_after = listed(folder), listed_form(folder)
+
+    assert (form["at_work"], form_after["at_work"]) == (True, False)
+    assert at_work.splitlines()[-1] == "the run is at work: decisions can be made when it has paused"
+    assert "forum gate" not in at_work
+    assert b"  to be decided when the run has paused: forum gate list run\n" in progress
+    assert b"forum gate approve" not in progress
+    assert "at work" not in after
+    assert "  forum gate approve run asked --shown " in after
+
+
+def test_a_run_that_was_killed_is_not_at_work(tmp_path: Path) -> None:
+    folder = paused(tmp_path)
+    cut_after(folder.path / "run", len(folder.entries()) - 1)
+    before = bytes_in(folder.path / "run")
+
+    form = listed_form(folder)
+
+    assert (form["at_work"], [gate["task"] for gate in form["gates"]]) == (False, ["publish"])
+    assert "  forum gate approve run publish --shown " in listed(folder)
+    assert bytes_in(folder.path / "run") == before
+    decide(folder, "approve")
+
+
+def test_what_is_printed_as_json_steers_no_terminal(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    publish = ask("Publish it.", gate={"question": "Publish \u202egnihton\u202c, or \u009b2J?"})
+    folder.write({"publish": publish}, roster=MODEL, answers=[{"output": "done"}])
+    assert folder.run("--scripted").code == 5
+
+    printed = folder.forum("gate", "list", "run", "--json")
+
+    assert printed.out.isascii()
+    assert printed.document()["gates"][0]["shown"]["question"] == "Publish \u202egnihton\u202c, or \u009b2J?"

@@ -1,0 +1,102 @@
+"""Why a person decided: read from the bodies of a run, or said not to be there."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forum_runner.ledger.read_entry import ReadEntry
+from forum_runner.report.decision_reason import Reason, ReasonReader, ReasonState
+from forum_runner.report.facts import facts
+from ledgers.raw import Body, Entry, write_run
+
+AT = "2026-11-15T09:00:00.000000Z"
+SALTED = Body(b"private", salt=b"s" * 32)
+LONG = Body(b"x" * 1_000_001)
+
+
+def directory_with(tmp_path: Path, *bodies: Body) -> Path:
+    named = {f"body{number}": body for number, body in enumerate(bodies)}
+    return write_run(tmp_path / "run", [Entry("x-note", AT, bodies=named)])
+
+
+def decided(**bodies: Body) -> ReadEntry:
+    data = {"decision": "approved", "by": "person", "authenticated": False}
+    references = {name: body.reference for name, body in bodies.items()}
+    return ReadEntry("r", 7, AT, "person:ann", "gate.decided", [], data, references)
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        (Reason(ReasonState.GIVEN, "read it twice"), "reason: read it twice"),
+        (Reason(ReasonState.GIVEN, " two\n\tlines "), "reason: two lines"),
+        (
+            Reason(ReasonState.GIVEN, "a\x1b[2Jb\u202e"),
+            "reason: a\N{REPLACEMENT CHARACTER}[2Jb\N{REPLACEMENT CHARACTER}",
+        ),
+        (Reason(ReasonState.GIVEN, "x" * 500), f"reason: {'x' * 157}..."),
+        (Reason(ReasonState.GIVEN, " \n"), "its reason is empty"),
+        (Reason(ReasonState.SENSITIVE), "its reason is sensitive"),
+        (Reason(ReasonState.REDACTED), "its reason is redacted"),
+        (Reason(ReasonState.UNREAD), "its reason is not read here"),
+    ],
+)
+def test_a_reason_is_told_in_one_short_line(reason: Reason, words: str) -> None:
+    assert reason.words == words
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (Body(b"good"), Reason(ReasonState.GIVEN, "good")),
+        (Body(b"\xff"), Reason(ReasonState.GIVEN, "\N{REPLACEMENT CHARACTER}")),
+        (SALTED, Reason(ReasonState.SENSITIVE)),
+        (LONG, Reason(ReasonState.UNREAD)),
+    ],
+)
+def test_what_is_sensitive_or_too_long_is_not_read(tmp_path: Path, body: Body, reason: Reason) -> None:
+    directory = directory_with(tmp_path, Body(b"another"), body)
+
+    with ReasonReader(directory) as reader:
+        assert reader.of(decided(reason=body)) == reason
+
+
+def test_one_that_is_recorded_as_redacted_is_not_told_even_if_its_bytes_are_still_there(tmp_path: Path) -> None:
+    bodies = (Body(b"good"), SALTED)
+
+    with ReasonReader(directory_with(tmp_path, *bodies)) as reader:
+        read = [reader.read(body.reference, {body.digest}) for body in bodies]
+
+    assert read == [Reason(ReasonState.REDACTED)] * 2
+
+
+def test_without_the_bodies_it_is_said_that_there_is_a_reason(tmp_path: Path) -> None:
+    for directory in (None, tmp_path):
+        with ReasonReader(directory) as reader:
+            assert reader.of(decided(reason=Body(b"good"))) == Reason(ReasonState.UNREAD)
+            assert reader.of(decided(reason=SALTED)) == Reason(ReasonState.SENSITIVE)
+            assert reader.of(decided()) is None
+
+
+def test_only_decisions_have_reasons(tmp_path: Path) -> None:
+    body = Body(b"good")
+    redaction = ReadEntry("r", 8, AT, "person:ann", "body.redacted", [], {}, {"reason": body.reference})
+
+    with ReasonReader(directory_with(tmp_path, body)) as reader:
+        assert reader.of(redaction) is None
+
+
+VALUES = st.none() | st.integers() | st.text(max_size=4) | st.lists(st.integers(), max_size=2)
+
+
+@given(st.dictionaries(st.sampled_from(["digest", "bytes", "type", "salted"]), VALUES))
+def test_a_body_of_any_form_is_looked_for(body: dict[str, object]) -> None:
+    with ReasonReader(None) as reader:
+        assert reader.read(body).text is None
+
+
+def test_an_edited_instruction_is_among_the_facts() -> None:
+    assert facts(decided()) == "approved by person (not authenticated)"
+    assert facts(decided(edited=Body(b"x"))) == "approved by person (not authenticated), instruction edited"

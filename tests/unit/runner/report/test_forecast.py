@@ -1,0 +1,22 @@
+"""What a dry run tells a person."""
+
+from forum_runner.app.forecasting import Forecast, TaskForecast
+from forum_runner.report.forecast import render_forecast
+
+
+def test_all_amounts_of_a_budget_are_shown_and_one_of_them_is_one() -> None:
+    task = TaskForecast("a", 0, "operator", "shell", "run", None, 1, 0, 0, 0)
+    most = {"calls": 1, "input_tokens": 0, "output_tokens": 0, "micro_usd": 0, "tokens": 0}
+    limits = {"calls": 1, "tokens": 1, "input_tokens": 1, "output_tokens": 1, "micro_usd": 0, "output_bytes": 1}
+    found = Forecast("one", "0" * 64, 1, (task,), most, {**limits, "wall_ms": 2_000})
+
+    assert render_forecast(found) == (
+        "one: 1 task in 1 wave; nothing is run\n"
+        "\n"
+        "wave  task  agent     adapter        calls\n"
+        "1     a     operator  shell    runs      1\n"
+        "\n"
+        "at most   1 call\n"
+        "budget    1 call, 1 token, 1 input token, 1 output token, $0.0000, 1 output byte, 2.0s\n"
+        f"digest    {'0' * 64}\n"
+    )
