@@ -3,7 +3,6 @@
 
 import { ask, askCause } from "./broken.js";
 import { sourcesOf } from "./plan.js";
-import { CANNOT, UNSETTLED } from "./values.js";
 
 /** @typedef {import("./state.js").RunState} RunState */
 /** @typedef {import("./state.js").Task} Task */
@@ -90,8 +89,6 @@ async function askAnswers(state) {
   for (const [name, expression] of Object.entries(state.plan.outputs)) {
     const havePassed = sourcesOf(expression).every((id) => state.task(id).ended?.state === "passed");
     if (state.answers.has(name) || !havePassed) continue;
-    const isBody = Object.keys(expression).length === 1 && expression.task !== undefined;
-    const value = isBody ? true : await state.values.make(expression);
-    ask(value === CANNOT || value === UNSETTLED, "L425", `the output '${name}' was not given`);
+    ask(!(await state.values.canBeMade(expression)), "L425", `the output '${name}' was not given`);
   }
 }

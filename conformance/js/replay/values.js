@@ -44,6 +44,14 @@ function together(parts) {
   return parts.includes(CANNOT) ? CANNOT : parts;
 }
 
+/**
+ * Whether the value is the body of an output itself.
+ * @param {any} expression
+ */
+function isBody(expression) {
+  return expression.task !== undefined && Object.keys(expression).length === 1;
+}
+
 export class Values {
   /**
    * @param {import("../bodies.js").BodyStore} store
@@ -63,10 +71,20 @@ export class Values {
    * @returns {Promise<boolean | null>}
    */
   async is(expression, naming) {
-    if (expression.task !== undefined && Object.keys(expression).length === 1) {
+    if (isBody(expression)) {
       return this.#areSame(this.#output(expression.task), naming);
     }
     return this.#isForm(await this.make(expression), naming);
+  }
+
+  /**
+   * Whether there is a value, for all that can be read.
+   * @param {any} expression
+   */
+  async canBeMade(expression) {
+    if (isBody(expression)) return (await this.store.read(this.#output(expression.task))) !== null;
+    const value = await this.make(expression);
+    return value !== CANNOT && value !== UNSETTLED;
   }
 
   /**

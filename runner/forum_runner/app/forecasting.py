@@ -89,11 +89,13 @@ def _fates(prepared: Prepared, reuse: Reuse) -> dict[str, tuple[str, str | None]
             fates[entry.data["task"]] = ("later", "a person decides first")
     for command in step.commands:
         if isinstance(command, Begin):
-            fates[command.attempt.task] = ("run", _why_not_cached(document, command.attempt.task))
+            fates[command.attempt.task] = ("run", _why_not_cached(document, reuse, command.attempt.task))
     return fates
 
 
-def _why_not_cached(document: Mapping[str, Any], task: str) -> str | None:
+def _why_not_cached(document: Mapping[str, Any], reuse: Reuse, task: str) -> str | None:
+    if task in reuse.redacted:
+        return "its output in the cache was redacted"
     form = document["tasks"].get(task, {})
     return "no earlier result has its fingerprint" if "cache" in form else None
 

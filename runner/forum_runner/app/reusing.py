@@ -23,7 +23,8 @@ class Reuse:
 
     `base` names the earlier run, empty for the last one of the same workflow. `among` are the tasks whose results may
     be taken from there, None for all. `cache` takes the place of the one that all runs share, which runs with a script
-    have no part in. `told` says for each unit that was looked at why it was reused or not.
+    have no part in. `told` says for each unit that was looked at why it was reused or not; `redacted` are those whose
+    result the cache had, until its output was redacted.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class Reuse:
         self._fingerprints: dict[str, str] = {}
         self._among = among
         self.told: list[str] = []
+        self.redacted: set[str] = set()
         self._comparison: Comparison | None = None
         if base is not None:
             earlier = EarlierRun(find_ledger(base or _last_run(prepared)))
@@ -81,7 +83,14 @@ class Reuse:
         if found is not None or "cache" not in unit.task.form or _uses_secret(unit):
             return found
         self._fingerprints[unit.name] = fingerprint
-        return self._cache.find(fingerprint) if self._cache is not None else None
+        return self._find_in_cache(unit, fingerprint, self._cache) if self._cache is not None else None
+
+    def _find_in_cache(self, unit: Unit, fingerprint: str, cache: ResultCache) -> Reusable | None:
+        found = cache.find(fingerprint)
+        if found is None and cache.has_redacted(fingerprint):
+            self.redacted.add(unit.name)
+            self.told.append(f"{unit.name}: run again, its output in the cache was redacted")
+        return found
 
     def find_in_base(self, unit: Unit, fingerprint: str) -> Reusable | None:
         if self._comparison is None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from forum_runner.app.proofs import read_pin, read_verifier_key, write_pin
 from forum_runner.errors import UsageError
 from forum_runner.ledger.checkpoint import Checkpoint, open_checkpoint
 from forum_runner.ledger.layout import CHECKPOINT, OUTPUTS
+from forum_runner.ledger.recognition import check_is_ledger, is_called_a_ledger
 from forum_runner.ledger.source import LedgerSource
-from forum_runner.ledger.verification.report import Finding, Verdict, VerifyReport
+from forum_runner.ledger.verification.report import Finding, Level, Verdict, VerifyReport
 from forum_runner.ledger.verification.seal_level import PIN, Expected
 from forum_runner.ledger.verification.two_processes import verify_quickly
 from forum_runner.ledger.verification.verifier import ALL_LEVELS, Request
@@ -40,6 +41,22 @@ def verify_ledger(source: LedgerSource, levels: frozenset[int] | None, trusted: 
     return verify_quickly(source, request)
 
 
+def verify_given(source: LedgerSource, levels: frozenset[int] | None, trusted: Trusted) -> VerifyReport:
+    """As `verify_ledger`, of something that may be no ledger at all, and is then not called an incomplete one."""
+    report = verify_ledger(source, levels, trusted)
+    if report.is_ledger or is_called_a_ledger(source):
+        return replace(report, is_ledger=True)
+    return report if report.entries else _as_one_line(report)
+
+
+def _as_one_line(report: VerifyReport) -> VerifyReport:
+    """What is said of bytes without a line end, if they are taken for a line, which is no entry."""
+    reasons = {level.level: level.reason or "level 1 does not hold" for level in report.levels}
+    levels = (Level(1, "fail", 0), Level(2, "ok"), *(Level(n, "not checked", reason=reasons[n]) for n in (3, 4, 5)))
+    finding = Finding("L102", 0, "no line is an entry: there is no line end")
+    return replace(report, levels=levels, findings=(finding,), codes=(finding.code,), first_bad_seq=0)
+
+
 def keep_pin(path: Path, report: VerifyReport) -> None:
     """Keeps the head of a ledger that is valid; any other leaves the pin alone."""
     if report.verdict is Verdict.VALID and report.run and report.root:
@@ -49,7 +66,7 @@ def keep_pin(path: Path, report: VerifyReport) -> None:
 def _refuse_what_cannot_be_checked(source: LedgerSource, levels: frozenset[int]) -> None:
     unavailable = sorted(levels & {3, 4}) if source.directory is None else []
     if unavailable:
-        raise UsageError(f"level {unavailable[0]} needs the run directory, and '{source.name}' is only a ledger")
+        raise UsageError(f"level {unavailable[0]} needs the run directory, and '{source.name}' is none")
 
 
 def _request(source: LedgerSource, trusted: Trusted, levels: frozenset[int]) -> Request:
@@ -105,14 +122,27 @@ class VerifiedProof:
     findings: tuple[Finding, ...]
 
 
-def redact_body(source: LedgerSource, seq: int, body: str, reason: str, actor: str) -> int:
-    """Redacts a body in a run directory; the seq of the entry that says so comes back."""
+@dataclass(frozen=True, slots=True)
+class Redacted:
+    """A redaction: `seq` is the number of the entry that says so, `head` the hash of the last line after it."""
+
+    run: str
+    directory: Path
+    seq: int
+    head: str
+    is_sealed: bool
+
+
+def redact_body(source: LedgerSource, seq: int, body: str, reason: str, actor: str) -> Redacted:
+    """Redacts a body in a run directory."""
     from forum_runner.app.opening import open_run
 
+    check_is_ledger(source)
     if source.directory is None:
         raise UsageError(f"'{source.name}' is only a ledger: bodies are redacted in a run directory")
     for folder in (source.directory, source.directory / OUTPUTS):
         if folder.exists() and not os.access(folder, os.W_OK):
             raise UsageError(f"'{folder}' cannot be written, and what is redacted must go from there")
     with open_run(source.directory) as ledger:
-        return ledger.redact(seq, body, reason, actor=actor)
+        recorded = ledger.redact(seq, body, reason, actor=actor)
+        return Redacted(ledger.run, source.directory, recorded, ledger.head, ledger.is_sealed)

@@ -11,7 +11,7 @@ from forum_runner.execute.plan import Edge, TaskSpec
 from forum_runner.execute.rendering import render
 from forum_runner.execute.routing import route
 from forum_runner.execute.unit import Unit
-from forum_runner.execute.values import Output, Unmakeable, look_at, make_value
+from forum_runner.execute.values import Output, RedactedBodyError, Unmakeable, look_at, make_value
 from forum_runner.ledger.body import JSON, Body
 from forum_runner.ledger.clock import written_time
 from forum_runner.ledger.replay.plan import tasks_of
@@ -41,7 +41,7 @@ def arrive(m: Machine, task: TaskSpec) -> None:
 
 def enqueue(m: Machine, unit: Unit) -> None:
     """People are asked as soon as there is something to ask; everything else waits until there is room for it."""
-    if unit.task.gate is None:
+    if unit.task.gate is None or (unit.gate is not None and unit.gate.decision == "rejected"):
         m.fresh.append(unit)
     elif prepare(m, unit):
         _ask(m, unit)
@@ -118,6 +118,8 @@ def _expand(m: Machine, unit: Unit, foreach: Mapping[str, Any]) -> None:
 def prepare(m: Machine, unit: Unit) -> bool:
     """Hands over the data and finds an agent. False: the unit could not begin, and has ended."""
     task = unit.task
+    if _has_traces(unit) and not closing.has_all(m, unit):
+        return False
     if (task.edges or task.foreach is not None) and not _deliver(m, unit):
         return False
     if unit.agent is None:
@@ -128,31 +130,40 @@ def prepare(m: Machine, unit: Unit) -> bool:
 
 
 def _deliver(m: Machine, unit: Unit) -> bool:
-    """False: something is not what the plan expects, and the unit has ended."""
+    """False: something cannot be made, or is not what the plan expects, and the unit has ended."""
     task = unit.task
-    for edge in task.edges:
-        if edge.name in unit.given:
-            _cut(m, unit, edge)
-            continue
-        try:
-            value = make_value(edge.value, m.state)
-        except Unmakeable as error:
-            ending.fail(m, unit, "expects", f"what is to come as '{edge.name}' cannot be made: {error}")
-            return False
-        for digest in edge.expects:
-            misfit = m.schemas.misfit(digest, Output(value).value)
-            if misfit is not None:
-                ending.fail(m, unit, "expects", f"what comes as '{edge.name}' is not what is expected: {misfit}")
+    name = ""
+    try:
+        for edge in task.edges:
+            name = edge.name
+            if name not in unit.given and not _deliver_value(m, unit, edge):
                 return False
-        last = max(m.state.unit(name).ended or 0 for name in tasks_of(edge.value))
-        _hand_over(m, unit, edge.name, value, last)
-        _cut(m, unit, edge)
-    if task.foreach is not None and unit.index is not None and task.foreach["as"] not in unit.given:
-        expansion = m.state.expansions[task.id]
-        item = canonical(expansion.items.value[unit.index])
-        is_sensitive = expansion.items.body.is_sensitive
-        _hand_over(m, unit, task.foreach["as"], Body(item, JSON, is_sensitive), expansion.seq)
+            _cut(m, unit, edge)
+        if task.foreach is not None and unit.index is not None and task.foreach["as"] not in unit.given:
+            name = task.foreach["as"]
+            _deliver_item(m, unit, name, unit.index)
+    except Unmakeable as error:
+        ending.fail(m, unit, "expects", f"what is to come as '{name}' cannot be made: {error}")
+        return False
     return True
+
+
+def _deliver_value(m: Machine, unit: Unit, edge: Edge) -> bool:
+    value = make_value(edge.value, m.state)
+    for digest in edge.expects:
+        misfit = m.schemas.misfit(digest, Output(value).value)
+        if misfit is not None:
+            ending.fail(m, unit, "expects", f"what comes as '{edge.name}' is not what is expected: {misfit}")
+            return False
+    last = max(m.state.unit(name).ended or 0 for name in tasks_of(edge.value))
+    _hand_over(m, unit, edge.name, value, last)
+    return True
+
+
+def _deliver_item(m: Machine, unit: Unit, name: str, index: int) -> None:
+    expansion = m.state.expansions[unit.task.id]
+    item = canonical(expansion.items.value[index])
+    _hand_over(m, unit, name, Body(item, JSON, expansion.items.body.is_sensitive), expansion.seq)
 
 
 def _cut(m: Machine, unit: Unit, edge: Edge) -> None:
@@ -214,10 +225,13 @@ def pass_deadline(m: Machine, unit: Unit) -> None:
 def reuse(m: Machine, unit: Unit, fingerprint: str) -> bool:
     """Whether the result of an earlier run stands in for an attempt."""
     found = m.context.find_reusable(unit, fingerprint)
-    if found is None or closing.missing_for_outputs(m, unit, Output(found.output)) is not None:
+    try:
+        if found is None or closing.missing_for_outputs(m, unit, Output(found.output)) is not None:
+            return False
+        output = Body(found.output.data, found.output.type, unit.is_sensitive)
+    except RedactedBodyError:
         return False
     data = {"task": unit.name, "fingerprint": fingerprint, "ground": found.ground, "run": found.run, "seq": found.seq}
-    output = Body(found.output.data, found.output.type, unit.is_sensitive)
     m.tell("task.reused", data, {"output": output}, _causes(unit.delivered, unit.cause))
     closing.go_on(m, unit)
     return True

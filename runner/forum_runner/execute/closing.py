@@ -11,6 +11,7 @@ from forum_runner.execute import ending
 from forum_runner.execute.answers import parse, read_structured, read_text
 from forum_runner.execute.backoff import backoff_ms
 from forum_runner.execute.budgets import Shortage
+from forum_runner.execute.rendering import missing_for_call
 from forum_runner.execute.unit import Call, Unit
 from forum_runner.execute.usage import usage_of
 from forum_runner.execute.values import Output, StoredBytes
@@ -231,11 +232,23 @@ def go_on(m: Machine, unit: Unit) -> None:
         _go_on_after_an_error(m, unit, last.error, last.retry_after_ms)
 
 
-def _again(m: Machine, unit: Unit) -> None:
+def _again(m: Machine, unit: Unit, wait_ms: int = 0) -> None:
     if m.state.is_out_of_time:
         ending.end(m, unit, "stopped", "budget")
+    elif not has_all(m, unit):
+        return
+    elif wait_ms:
+        m.wait(unit, m.now_us + wait_ms * 1_000)
     else:
         m.begun.append(unit)
+
+
+def has_all(m: Machine, unit: Unit) -> bool:
+    """Whether nothing that the unit's next call needs was redacted. False: the unit has ended."""
+    missing = missing_for_call(unit)
+    if missing is not None:
+        ending.fail(m, unit, "expects", missing)
+    return missing is None
 
 
 def _again_if_not_too_often(m: Machine, unit: Unit) -> None:
@@ -250,6 +263,8 @@ def _go_on_after_an_answer(m: Machine, unit: Unit) -> None:
         check = unit.task.accept[unit.checks_passed]
         if "schema" not in check:
             _go_on_with_a_check(m, unit)
+            return
+        if not has_all(m, unit):
             return
         _check_by_schema(m, unit, check["schema"])
     if unit.has_failed_check:
@@ -307,14 +322,10 @@ def _may_try_again(m: Machine, unit: Unit, tries: int, error: ErrorKind) -> bool
 
 def _wait_or_go(m: Machine, unit: Unit, tries: int, error: ErrorKind, retry_after_ms: int | None) -> None:
     """After a hiccup time helps; after a bad answer only another answer does."""
-    if error.is_answer or m.state.is_out_of_time:
+    if error.is_answer:
         _again(m, unit)
-        return
-    wait_ms = max(backoff_ms(unit.task.retry, tries, m.context.run, unit.name), retry_after_ms or 0)
-    if wait_ms:
-        m.wait(unit, m.now_us + wait_ms * 1_000)
     else:
-        _again(m, unit)
+        _again(m, unit, max(backoff_ms(unit.task.retry, tries, m.context.run, unit.name), retry_after_ms or 0))
 
 
 def _climb_or_fail(m: Machine, unit: Unit, reason: str, *, may_climb: bool) -> None:

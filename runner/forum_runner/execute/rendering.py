@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from forum_adapters.base import Prompt
 from forum_runner.execute.prompts import Renderer, Work, for_program, holds_secret, texts_of
 from forum_runner.execute.unit import Unit
+from forum_runner.execute.values import RedactedBodyError, StoredBytes, check_is_there
 
 if TYPE_CHECKING:
     from forum_runner.execute.machine import Machine
@@ -26,6 +28,30 @@ def render(m: Machine, renderer: Renderer, unit: Unit) -> Prompt:
 def edited_for(unit: Unit) -> str | None:
     """The instruction that a person put in the place of the plan's."""
     return None if unit.gate is None or unit.gate.edited is None else unit.gate.edited.data.decode()
+
+
+def missing_for_call(unit: Unit) -> str | None:
+    """In words: what the next call of the unit is made of, and was redacted since it was recorded."""
+    for what, body in _recorded_for_call(unit):
+        try:
+            check_is_there(body)
+        except RedactedBodyError as error:
+            return f"{what} cannot be made: {error}"
+    return None
+
+
+def _recorded_for_call(unit: Unit) -> Iterator[tuple[str, StoredBytes]]:
+    """A check is made of the output and of what a command refers to, an attempt of all that was handed over."""
+    given = unit.given
+    if unit.output is not None and unit.ending is not None and unit.ending.status == "ok" and not unit.has_failed_check:
+        yield "what is to be checked", unit.output.body
+        command = unit.task.accept[unit.checks_passed].get("command", ())
+        needed = {part["need"] for text in command for part in text if isinstance(part, dict) and "need" in part}
+        given = {name: item for name, item in given.items() if name in needed}
+    elif unit.gate is not None and unit.gate.edited is not None:
+        yield "what takes the place of the instruction", unit.gate.edited
+    for name, item in given.items():
+        yield f"what is to come as '{name}'", item.body
 
 
 def work_of(m: Machine, unit: Unit) -> Work:

@@ -10,9 +10,8 @@ from typing import Any, BinaryIO, NamedTuple
 import orjson
 
 from forum_runner.errors import UsageError
-from forum_runner.execute.recorder import Watcher
 from forum_runner.execute.state import RunState
-from forum_runner.execute.values import RecordedBody
+from forum_runner.execute.values import RecordedBody, RedactedBodyError
 from forum_runner.ledger.body_reader import BodyReader
 from forum_runner.ledger.clock import read_time
 from forum_runner.ledger.layout import BODIES, LEDGER, MAX_LINE_BYTES, WAVE_PLAN
@@ -41,7 +40,7 @@ class RecordedBodies:
     def _read(self, reference: dict[str, Any]) -> bytes:
         found = self.reader.read(reference)
         if found is None:
-            raise UsageError(f"the body {reference['digest']} is needed, and was redacted")
+            raise RedactedBodyError(reference["digest"])
         return found
 
 
@@ -82,6 +81,8 @@ def read_beginning(directory: Path) -> Beginning:
             return Beginning(entry, data, read_plan(data, entry["data"]))
         except (LineFault, Unlawful) as fault:
             raise DamagedLedgerError(str(directory), Finding(fault.code, 0, str(fault))) from fault
+        except RedactedBodyError as error:
+            raise UsageError(f"the wave plan of '{directory}' was redacted: nobody can go on with the run") from error
 
 
 class Restoring:
@@ -90,13 +91,12 @@ class Restoring:
     The archive stays open: bodies are read when they are needed.
     """
 
-    def __init__(self, state: RunState, directory: Path, plan: Plan, watch: Watcher | None = None) -> None:
+    def __init__(self, state: RunState, directory: Path, plan: Plan) -> None:
         self._state = state
         self._name = str(directory)
         self._stream = (directory / BODIES).open("rb")
         self._bodies = RecordedBodies(self._stream)
         self._replay = Replay(plan, self._bodies.reader)
-        self._watch = watch
 
     def look(self, seq: int, entry: dict[str, Any]) -> None:
         try:
@@ -106,8 +106,6 @@ class Restoring:
         at_us = read_time(entry["at"])
         kind, data, bodies = entry["kind"], entry["data"], entry["bodies"]
         self._state.apply(kind, at_us, data, {name: self._bodies.body(body) for name, body in bodies.items()})
-        if self._watch is not None:
-            self._watch(seq, at_us, kind, data)
 
     def close(self) -> None:
         self._stream.close()

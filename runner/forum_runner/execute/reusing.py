@@ -17,26 +17,29 @@ from forum_runner.execute.machine import Reusable
 from forum_runner.execute.plan import RunPlan
 from forum_runner.execute.restore import RecordedBodies, read_entries
 from forum_runner.execute.unit import Unit
-from forum_runner.execute.values import RecordedBody
+from forum_runner.execute.values import RecordedBody, RedactedBodyError
 from forum_runner.execute.verified_run import WITHOUT_SEAL, verified_run
 from forum_runner.ledger.layout import BODIES, LEDGER
+from forum_runner.ledger.read_entry import ReadEntry
 from forum_runner.ledger.source import LedgerSource
 from forum_runner.ledger.verification.report import DamagedLedgerError
 from forum_runner.write_file import write_file
 
 CACHE = Path(".forum/cache")
 _FIELDS = ("instruction", "run", "output", "done_when", "accept")
+_REDACTED = "its output was redacted"
 
 
 @dataclass(slots=True)
 class EarlierResult:
-    """What a unit came to in an earlier run; `seq` is the entry that holds its output."""
+    """What a unit came to in an earlier run; `seq` is the entry that holds its output, if nobody redacted it."""
 
     fingerprint: str = ""
     state: str | None = None
     seq: int | None = None
     output: RecordedBody | None = None
     given: dict[str, str] = field(default_factory=dict)
+    is_redacted: bool = False
 
 
 class EarlierRun:
@@ -52,20 +55,35 @@ class EarlierRun:
         self.run = ""
         self.is_live = True
         self.status: str | None = None
-        self._read()
+        try:
+            self._read()
+        except UsageError:
+            self.close()
+            raise
 
     def _read(self) -> None:
+        redacted: set[str] = set()
         for entry in read_entries(self.directory):
             self.run = entry.run
             if entry.kind == "run.opened":
-                self.is_live = entry.data["mode"] == "live"
-                if "wave_plan" not in entry.bodies:
-                    raise UsageError(f"'{self.directory}' is not the run of a plan")
-                self.wave_plan: Mapping[str, Any] = orjson.loads(self._bodies.body(entry.bodies["wave_plan"]).data)
+                self._open(entry)
             elif entry.kind == "run.sealed":
                 self.status = entry.data["status"]
+            elif entry.kind == "body.redacted":
+                redacted.add(entry.data["digest"])
             elif entry.task is not None and entry.kind in _READERS:
                 _READERS[entry.kind](self, self.results.setdefault(entry.task, EarlierResult()), entry)
+        for result in self.results.values():
+            result.is_redacted = result.output is not None and result.output.digest in redacted
+
+    def _open(self, entry: ReadEntry) -> None:
+        self.is_live = entry.data["mode"] == "live"
+        if "wave_plan" not in entry.bodies:
+            raise UsageError(f"'{self.directory}' is not the run of a plan")
+        try:
+            self.wave_plan: Mapping[str, Any] = orjson.loads(self._bodies.body(entry.bodies["wave_plan"]).data)
+        except RedactedBodyError as error:
+            raise UsageError(f"the wave plan of '{self.directory}' was redacted: nothing is reused from it") from error
 
     def _delivered(self, result: EarlierResult, entry: Any) -> None:
         result.given[entry.data["as"]] = entry.bodies["value"]["digest"]
@@ -88,7 +106,7 @@ class EarlierRun:
         result = self.results.get(unit.name)
         if result is None or result.state != "passed" or result.fingerprint != fingerprint:
             return None
-        if result.seq is None or result.output is None:
+        if result.seq is None or result.output is None or result.is_redacted:
             return None
         return Reusable("from", self.run, result.seq, result.output)
 
@@ -126,7 +144,14 @@ class Comparison:
         if self._before.tasks[task].foreach is None and state != "passed":
             return f"it was {state or 'not finished'} in that run"
         changed = self._changed(task)
-        return f"its {changed} changed" if changed else None
+        if changed:
+            return f"its {changed} changed"
+        return _REDACTED if self._has_redacted(task) else None
+
+    def _has_redacted(self, task: str) -> bool:
+        """Whether the output of the task, or of an instance of it, is gone."""
+        results = self.earlier.results.items()
+        return any(result.is_redacted and task in (name, name.rpartition("[")[0]) for name, result in results)
 
     def why(self, unit: Unit, fingerprint: str) -> str:
         """Why this unit is run again."""
@@ -135,6 +160,8 @@ class Comparison:
             return f"it was {result.state or 'not finished'} in that run" if result else "it was not in that run"
         if unit.task.id not in self._before.tasks:
             return "it was not in that run"
+        if result.is_redacted and result.fingerprint == fingerprint:
+            return _REDACTED
         changed = self._changed(unit.task.id)
         if changed:
             return f"its {changed} changed"
@@ -169,6 +196,10 @@ class ResultCache(Protocol):
 
     def find(self, fingerprint: str) -> Reusable | None: ...
 
+    def has_redacted(self, fingerprint: str) -> bool:
+        """Whether there was a result, and its output was redacted."""
+        ...
+
     def keep(self, fingerprint: str, run: str, task: str, directory: Path) -> None: ...
 
     def close(self) -> None: ...
@@ -180,6 +211,7 @@ class GivenRun:
     def __init__(self, directory: Path) -> None:
         self._earlier = EarlierRun(LedgerSource(str(directory), directory / LEDGER, directory))
         self._known: dict[str, Reusable] = {}
+        self._redacted: set[str] = set()
         if not self._earlier.is_live:
             self._take(self._earlier)
 
@@ -189,11 +221,18 @@ class GivenRun:
         for seq, unit, found in sorted(results, key=lambda item: item[:2]):
             form = tasks[unit] if unit in tasks else tasks[unit.rpartition("[")[0]]
             is_kept = "cache" in form and found.state == "passed"
-            if is_kept and found.output is not None and not found.output.is_sensitive:
+            if not is_kept or found.output is None or found.output.is_sensitive:
+                continue
+            if found.is_redacted:
+                self._redacted.add(found.fingerprint)
+            else:
                 self._known.setdefault(found.fingerprint, Reusable("cache", earlier.run, seq, found.output))
 
     def find(self, fingerprint: str) -> Reusable | None:
         return self._known.get(fingerprint)
+
+    def has_redacted(self, fingerprint: str) -> bool:
+        return fingerprint in self._redacted
 
     def keep(self, fingerprint: str, run: str, task: str, directory: Path) -> None:
         """Leaves it as it is."""
@@ -210,6 +249,15 @@ class Cache:
         self._runs: dict[Path, EarlierRun | None] = {}
 
     def find(self, fingerprint: str) -> Reusable | None:
+        found = self._found(fingerprint)
+        return None if found is None or found[1] else found[0]
+
+    def has_redacted(self, fingerprint: str) -> bool:
+        found = self._found(fingerprint)
+        return found is not None and found[1]
+
+    def _found(self, fingerprint: str) -> tuple[Reusable, bool] | None:
+        """The result, and whether its output was redacted."""
         try:
             found = orjson.loads(self._path(fingerprint).read_bytes())
             run, task, place = str(found["run"]), str(found["task"]), Path(os.path.normpath(found["directory"]))
@@ -221,7 +269,7 @@ class Cache:
             return None
         if result.seq is None or result.output is None or result.output.is_sensitive:
             return None
-        return Reusable("cache", run, result.seq, result.output)
+        return Reusable("cache", run, result.seq, result.output), result.is_redacted
 
     def _open(self, directory: Path) -> EarlierRun | None:
         """A run that does not hold, or is still being written by another process, gives nothing."""

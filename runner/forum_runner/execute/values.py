@@ -32,16 +32,30 @@ class RecordedBody:
 StoredBytes = Body | RecordedBody
 
 
+class Unmakeable(Exception):
+    """The value cannot be made: a pointer leads nowhere, what was made has no canonical form, or a body is gone."""
+
+
+class RedactedBodyError(Unmakeable, UsageError):
+    """A body that is needed was redacted: nothing can be made of it, and a command that cannot do without it ends."""
+
+    def __init__(self, digest: str) -> None:
+        self.digest = digest
+        super().__init__(f"the body {digest} is needed, and was redacted")
+
+
 def bytes_left(body: StoredBytes | None) -> bytes:
     """The bytes of a body that is good to have, and not needed; none if there is none, or it was redacted."""
     try:
         return b"" if body is None else body.data
-    except UsageError:
+    except RedactedBodyError:
         return b""
 
 
-class Unmakeable(Exception):
-    """The value cannot be made: a pointer leads nowhere, or what was made has no canonical form."""
+def check_is_there(body: StoredBytes) -> None:
+    """A RedactedBodyError if the body was redacted since it was recorded; one that this process made is there."""
+    if isinstance(body, RecordedBody):
+        body.read()
 
 
 class Output:

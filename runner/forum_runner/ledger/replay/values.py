@@ -38,7 +38,7 @@ def can_be_made(state: RunState, value: Mapping[str, Any]) -> bool:
     """Whether there is a value at all, for all that can be read."""
     try:
         if value.keys() == {"task"}:
-            _output(state, value["task"])
+            _read(state, _output(state, value["task"]))
         else:
             canonical(_evaluate(state, value))
     except (_Unknown, _Impossible, CanonicalError):

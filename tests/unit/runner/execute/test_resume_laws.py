@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from hypothesis import given
@@ -18,13 +19,15 @@ from forum_runner.execute.plan import RunPlan
 from forum_runner.execute.recorder import RunClock
 from forum_runner.execute.restore import RecordedBodies, read_entries
 from forum_runner.execute.state import RunState
+from forum_runner.ledger.begin import open_ledger
 from forum_runner.ledger.clock import read_time
+from forum_runner.ledger.files import Durability
 from unit.runner.execute.random_cuts import cut, projection
 from unit.runner.execute.random_laws import broken_laws, task_of, time_of
 from unit.runner.execute.random_plans import DIGESTS, Form, data_edge, ladder_of, small_plan, wave_plans
-from unit.runner.execute.random_runs import RUN, Play, Process, begun, ends, entries_of, kinds
+from unit.runner.execute.random_runs import RUN, Play, Process, Salts, begun, ends, entries_of, kinds
 from unit.runner.execute.random_settings import examples
-from unit.runner.execute.random_verdicts import runner_says, verdicts
+from unit.runner.execute.random_verdicts import VALID, runner_says, verdicts
 from unit.runner.execute.random_worlds import Temper, World, tempers
 
 Entry = Mapping[str, Any]
@@ -79,6 +82,39 @@ def test_a_run_that_is_cut_at_any_entry_is_gone_on_with(document: Form, temper: 
             said = verdicts(target)["judge"] if kept == len(entries) // 2 else runner_says(target)
             assert said == ("valid", []), f"after {kept} of {len(entries)} entries"
             shutil.rmtree(target)
+
+
+@examples(20, share=0.1)
+@given(document=wave_plans(max_tasks=5), temper=tempers())
+def test_a_run_of_which_any_bodies_were_redacted_comes_to_its_end(document: Form, temper: Temper) -> None:
+    draw = World(temper).draw("redactions")
+    calm = replace(temper, crashes=0, interrupts=0)
+    with tempfile.TemporaryDirectory() as folder:
+        directory, target = Path(folder) / "run", Path(folder) / "cut"
+        Play(document, World(temper), directory).run()
+        entries = list(entries_of(directory))
+        kept = draw.randrange(1, len(entries))
+        cut(directory, target, entries, kept, is_torn=False)
+        clock = RunClock(time_of(entries[kept - 1]))
+        redact_some(target, clock, draw)
+
+        Play(document, World(calm), target, clock).run()
+
+        assert verdicts(target) == {"runner": VALID, "judge": VALID}
+
+
+def redact_some(directory: Path, clock: RunClock, draw: Random) -> None:
+    """Few, many or all bodies but the wave plan."""
+    share = draw.choice((0.1, 0.5, 1))
+    found = {
+        body["digest"]: (entry["seq"], name)
+        for entry in list(entries_of(directory))[1:]
+        for name, body in entry["bodies"].items()
+    }
+    with open_ledger(directory, durability=Durability.NONE, clock=clock, salt=Salts(1 << 200)) as ledger:
+        for seq, name in found.values():
+            if draw.random() < share:
+                ledger.redact(seq, name, "it was private")
 
 
 def run_again(document: Form, entries: Sequence[Entry], kept: int) -> set[str]:

@@ -8,12 +8,16 @@ import pytest
 
 from forum_runner.app.preparing import Prepared, Selected, prepare
 from forum_runner.app.running import Finished
+from forum_runner.app.verification import redact_body
 from forum_runner.app.workflows import Compiled
 from forum_runner.canonical import canonical, digest
+from forum_runner.errors import UsageError
 from forum_runner.execute.events import Outcome
 from forum_runner.execute.machine import Reusable
 from forum_runner.execute.plan import RunPlan
+from forum_runner.execute.restore import read_entries
 from forum_runner.execute.reusing import Cache, Comparison, EarlierRun, GivenRun
+from forum_runner.execute.unit import Unit
 from forum_runner.ledger.body import JSON, TEXT, Body
 from forum_runner.ledger.source import find_ledger
 from forum_runner.report import Report
@@ -115,6 +119,69 @@ def test_a_run_that_is_given_as_a_cache_gives_the_earliest_of_its_results_that_m
         assert (found.ground, found.run, found.seq) == ("cache", finished.run, results["a"].seq)
         assert found.output.data == b"one"
         assert others == [None, None]
+
+
+def redact(directory: Path, kind: str, body: str, task: str | None = None) -> None:
+    """Takes away a body of the first entry of a kind, or of that of a unit."""
+    found = next(entry for entry in read_entries(directory) if entry.kind == kind and task in (None, entry.task))
+    redact_body(find_ledger(str(directory)), found.seq, body, "it was private", "person:ann")
+
+
+@pytest.mark.requirement("RUN-REUSE-001")
+def test_a_result_of_the_base_run_that_was_redacted_is_none(tmp_path: Path) -> None:
+    run_in(tmp_path / "run", TASKS, SAID)
+    redact(tmp_path / "run", "task.finished", "output", "b")
+
+    assert reused(tmp_path / "run", TASKS, SAID) == ["a", "c"]
+
+
+@pytest.mark.requirement("RUN-REUSE-001")
+def test_a_result_in_the_cache_that_was_redacted_is_none(tmp_path: Path) -> None:
+    cached = {**WORK, "cache": True}
+    finished = run_in(tmp_path / "run", {"a": cached, "b": cached}, SAID)
+    redact(tmp_path / "run", "task.finished", "output", "a")
+    with closing(EarlierRun(find_ledger(str(tmp_path / "run")))) as earlier:
+        fingerprint = earlier.results["a"].fingerprint
+        seq = earlier.results["b"].seq
+    cache = Cache(tmp_path / "cache")
+    cache.keep(fingerprint, finished.run, "a", tmp_path / "run")
+
+    with closing(cache), closing(GivenRun(tmp_path / "run")) as given:
+        assert (cache.find(fingerprint), cache.has_redacted(fingerprint)) == (None, True)
+        assert not cache.has_redacted("0" * 64)
+        # Both tasks are the same work, so the second result of the run that is given stands in for the first.
+        other = given.find(fingerprint)
+        assert other is not None
+        assert (other.seq, other.output.data) == (seq, b"two")
+        assert given.has_redacted(fingerprint)
+
+
+@pytest.mark.requirement("RUN-PART-001")
+def test_it_is_told_that_a_result_was_redacted(tmp_path: Path) -> None:
+    each = {**WORK, "foreach": {"task": "a", "as": "item", "max": 2}}
+    tasks = {"a": {**RUN, "output": {"type": "array"}}, "b": WORK, "each": each}
+    said = [*outputs(a=[1, 2], b="two"), {"task": "each", "output": "three"}]
+    run_in(tmp_path / "run", tasks, said)
+    redact(tmp_path / "run", "task.finished", "output", "b")
+    redact(tmp_path / "run", "task.finished", "output", "each[1]")
+
+    with closing(EarlierRun(find_ledger(str(tmp_path / "run")))) as earlier:
+        plan = RunPlan(plan_of(tasks))
+        comparison = Comparison(earlier, plan)
+        unit, fingerprint = Unit("b", plan.tasks["b"]), earlier.results["b"].fingerprint
+        reasons = [comparison.why_not(task) for task in tasks]
+        why = comparison.why(unit, fingerprint)
+
+    assert reasons == [None, "its output was redacted", "its output was redacted"]
+    assert why == "its output was redacted"
+
+
+def test_nothing_is_reused_from_a_run_whose_wave_plan_was_redacted(tmp_path: Path) -> None:
+    run_in(tmp_path / "run", {"a": WORK}, SAID)
+    redact(tmp_path / "run", "run.opened", "wave_plan")
+
+    with pytest.raises(UsageError, match=r"the wave plan of '.*' was redacted: nothing is reused from it"):
+        EarlierRun(find_ledger(str(tmp_path / "run")))
 
 
 def part(tasks: dict[str, Any], selected: Selected, **parts: Any) -> Prepared:

@@ -1,0 +1,224 @@
+"""After `forum redact`: what later runs do without the body, and how a run goes on that had not ended."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acceptance.judging import report_on
+from acceptance.running import Ended, Folder, check_holds, sh
+
+REASON = ("--reason", "it holds a name", "--by", "ann")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(tmp_path / "work")
+
+
+def redact(folder: Folder, task: str, *options: str, out: str = "first", body: str = "output") -> Ended:
+    """Takes away what a unit put out."""
+    seq = next(entry["seq"] for entry in folder.entries(out, "task.finished") if entry["data"]["task"] == task)
+    ended = folder.forum("redact", out, "--seq", str(seq), "--body", body, *REASON, *options)
+    assert ended.code == 0, ended
+    return ended
+
+
+def check_is_valid(folder: Folder, out: str) -> None:
+    """To both verifiers, at all levels. With bodies that are gone it cannot be told again."""
+    for report in (folder.forum("verify", out, "--json").document(), report_on(folder.path / out)):
+        assert (report["verdict"], report["codes"]) == ("valid", [])
+        assert {level["status"] for level in report["levels"]} == {"ok"}
+
+
+# Later runs.
+
+
+@pytest.fixture
+def redacted(folder: Folder) -> Folder:
+    """A run of which the last task failed, and the result of the first, which is cached, was redacted."""
+    folder.write(
+        {
+            "kept": sh("echo kept >> effects; echo a name", cache=True),
+            "fresh": sh("echo fresh >> effects; cat", needs=["kept"]),
+            "last": sh("exit 1", needs=["fresh"]),
+        },
+        outputs={"last": "last"},
+    )
+    assert folder.run(out="first").code == 1
+    redact(folder, "kept")
+    return folder
+
+
+def test_a_redacted_result_is_not_taken_from_the_cache_and_the_next_one_is(redacted: Folder) -> None:
+    second, third = redacted.run(out="second"), redacted.run(out="third")
+
+    assert (second.code, third.code) == (1, 1), (second, third)
+    assert set(redacted.started("second")) == {"kept", "fresh", "last"}
+    assert "kept: run again, its output in the cache was redacted" in second.err
+    assert (redacted.reused("third"), "redacted" in third.err) == ({"kept"}, False)
+    for out in ("second", "third"):
+        check_holds(redacted.path / out)
+
+
+def test_a_dry_run_tells_that_the_result_was_redacted(redacted: Folder) -> None:
+    before = redacted.files()
+
+    ended = redacted.forum("run", "workflow.yaml", "--dry-run")
+
+    assert ended.code == 0, ended
+    assert "kept: its output in the cache was redacted" in ended.out
+    assert redacted.files() == before
+
+
+def test_a_new_run_from_one_with_a_redacted_result_does_that_again(redacted: Folder) -> None:
+    ended = redacted.forum("resume", "first", "--failed", "--out", "second", "--progress", "none")
+
+    assert ended.code == 1, ended
+    assert set(redacted.started("second")) == {"kept", "last"}
+    assert redacted.reused("second") == {"fresh"}
+    assert "kept: run again, its output was redacted" in ended.err
+    check_holds(redacted.path / "second")
+
+
+@pytest.mark.parametrize("option", ["--only", "--from"])
+def test_a_part_that_needs_a_redacted_result_is_refused_and_nothing_is_left(redacted: Folder, option: str) -> None:
+    before = redacted.files()
+
+    ended = redacted.run(option, "fresh", "--base", "first", out="second")
+
+    assert ended.code == 2, ended
+    assert "the result of 'kept' in the run" in ended.err
+    assert "cannot be reused: its output was redacted" in ended.err
+    assert redacted.files() == before
+
+
+# A run that goes on.
+
+CONTINUE = {"on_failure": "continue"}
+
+
+@pytest.fixture
+def paused(folder: Folder) -> Folder:
+    """A run that waits for a person, who is asked about one task; others need what was redacted meanwhile."""
+    after = {"task": "asked", "edge": "order"}
+    tasks: dict[str, Any] = {
+        "name": sh("echo a name"),
+        "asked": sh("cat", needs=["name"], gate={"question": "?"}),
+        "reader": sh("cat", needs=["name", after]),
+        "tolerant": sh("cat", needs=["name", after], allow_failure=True),
+        "only_if": sh(
+            "echo x", needs=[{"task": "name", "edge": "order"}, after], when={"task": "name", "output": True}
+        ),
+        "beside": sh("echo beside", needs=[after]),
+    }
+    folder.write(tasks, policy=CONTINUE, outputs={"name": "name", "beside": "beside"})
+    assert folder.run(out="first").code == 5
+    return folder
+
+
+def decided(folder: Folder, decision: str) -> Ended:
+    assert folder.forum("gate", decision, "first", "asked", "--by", "ann").code == 0
+    return folder.forum("resume", "first", "--progress", "none")
+
+
+def test_tasks_that_need_a_redacted_body_fail_and_the_run_comes_to_its_end(paused: Folder) -> None:
+    redact(paused, "name")
+
+    ended = decided(paused, "approve")
+
+    assert ended.code == 1, ended
+    assert paused.ends("first") == {
+        "name": "passed",
+        "asked": "failed: expects",
+        "reader": "failed: expects",
+        "tolerant": "tolerated: expects",
+        "only_if": "skipped: condition",
+        "beside": "passed",
+    }
+    assert ended.out.count("what is to come as 'name' cannot be made: the body ") == 3
+    assert [entry["data"]["output"] for entry in paused.entries("first", "answer.given")] == ["beside"]
+    assert len(paused.entries("first", "task.lost")) == 0
+    check_is_valid(paused, "first")
+
+
+def test_what_a_person_rejects_is_refused_though_its_data_was_redacted(paused: Folder) -> None:
+    redact(paused, "name")
+
+    ended = decided(paused, "reject")
+
+    assert (ended.code, paused.ends("first")["asked"]) == (6, "refused: rejected"), ended
+    check_is_valid(paused, "first")
+
+
+@pytest.mark.requirement("LEDGER-REPLAY-017")
+def test_a_run_that_passed_does_not_owe_an_output_that_was_redacted(folder: Folder) -> None:
+    folder.write({"name": sh("echo a name"), "asked": sh("cat", gate={"question": "?"})}, outputs={"name": "name"})
+    assert folder.run(out="first").code == 5
+    redact(folder, "name")
+
+    ended = decided(folder, "approve")
+
+    assert ended.code == 0, ended
+    assert len(folder.entries("first", "answer.given")) == 0
+    check_is_valid(folder, "first")
+
+
+def test_an_instance_whose_item_was_redacted_fails(folder: Folder) -> None:
+    each = sh("cat", foreach={"task": "names", "as": "name", "max": 3}, gate={"question": "?"})
+    names = sh('echo \'["ada", "bob"]\'', output={"type": "array"})
+    folder.write({"names": names, "each": each}, policy=CONTINUE)
+    assert folder.run(out="first").code == 5
+    item = next(entry for entry in folder.entries("first", "edge.delivered") if entry["data"]["task"] == "each[1]")
+    folder.forum("redact", "first", "--seq", str(item["seq"]), "--body", "value", *REASON)
+    for unit in ("each[0]", "each[1]"):
+        folder.forum("gate", "approve", "first", unit, "--by", "ann")
+
+    ended = folder.forum("resume", "first", "--progress", "none")
+
+    assert ended.code == 1, ended
+    assert folder.ends("first") == {
+        "names": "passed",
+        "each[0]": "passed",
+        "each[1]": "failed: expects",
+        "each": "failed: error",
+    }
+    check_is_valid(folder, "first")
+
+
+def test_a_run_without_its_wave_plan_is_not_gone_on_with(paused: Folder) -> None:
+    paused.forum("redact", "first", "--seq", "0", "--body", "wave_plan", *REASON)
+
+    ended = paused.forum("resume", "first")
+
+    assert ended.code == 2, ended
+    assert "the wave plan of 'first' was redacted: nobody can go on with the run" in ended.err
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_it_is_told_that_tasks_will_fail_where_the_run_has_not_ended(paused: Folder, options: list[str]) -> None:
+    ended = redact(paused, "name", *options)
+
+    assert "the run has not ended: when it goes on, tasks that need this body fail" in ended.err
+    assert "has not ended" not in ended.out
+
+
+def test_it_is_not_told_where_the_run_has_ended(folder: Folder) -> None:
+    folder.write({"name": sh("echo a name")})
+    folder.run(out="first")
+
+    assert redact(folder, "name").err == ""
+
+
+def test_a_redaction_is_no_part_of_the_time_that_a_run_took(folder: Folder) -> None:
+    folder.write({"name": sh("echo a name")})
+    folder.run(out="first")
+    before = [line for line in folder.forum("show", "first").out.splitlines() if line.startswith("when ")]
+    redact(folder, "name")
+
+    after = folder.forum("show", "first").out.splitlines()
+
+    assert [line for line in after if line.startswith("when ")] == before
+    assert "ended     passed (sealed again 1 time)" in after
