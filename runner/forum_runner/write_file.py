@@ -29,9 +29,14 @@ def write_file(path: Path, data: bytes, keep: Iterable[Path] = ()) -> None:
 def remove_leftovers(directory: Path, names: Container[str]) -> None:
     """Takes away what writes of these files left behind when they were killed."""
     for path in directory.iterdir():
-        found = _LEFTOVER.fullmatch(path.name)
-        if found and found[1] in names:
+        if is_leftover(path, names):
             path.unlink(missing_ok=True)
+
+
+def is_leftover(path: Path, names: Container[str]) -> bool:
+    """Whether it has the other name under which one of these files is written first."""
+    found = _LEFTOVER.fullmatch(path.name)
+    return found is not None and found[1] in names
 
 
 def _write(path: Path, data: bytes) -> None:

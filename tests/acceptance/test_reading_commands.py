@@ -168,6 +168,30 @@ def test_log_narrows_down_and_json_is_byte_for_byte(examples: Path) -> None:
     assert forum("log", "two_waves", "--json", cwd=examples).stdout == b"".join(lines)
 
 
+@pytest.mark.parametrize("options", [[], ["--json"], ["--follow"]])
+def test_a_task_that_no_entry_names_is_an_error_with_a_hint(options: list[str], examples: Path) -> None:
+    misspelt = forum("log", "two_waves", "--task", "darft", *options, cwd=examples)
+    no_task = forum("log", "own_entries", "--task", "draft", *options, cwd=examples)
+
+    assert (misspelt.returncode, misspelt.stdout, misspelt.stderr.decode()) == (
+        2,
+        b"",
+        "forum: no entry of 'two_waves' names a task 'darft'; did you mean 'draft'?\n",
+    )
+    assert (no_task.returncode, no_task.stderr.decode()) == (
+        2,
+        "forum: no entry of 'own_entries' names a task 'draft'; none names any task\n",
+    )
+
+
+def test_a_task_that_other_options_leave_nothing_of_is_no_error(examples: Path) -> None:
+    one = text("log", "two_waves", "--task", "draft", cwd=examples)
+    both = forum("log", "two_waves", "--task", "draft", "--task", "none", cwd=examples)
+
+    assert text("log", "two_waves", "--task", "draft", "--kind", "gate.*", cwd=examples) == ""
+    assert (both.returncode, both.stdout.decode()) == (2, one)
+
+
 def test_standard_input_is_a_ledger(examples: Path) -> None:
     data = (examples / "two_waves" / "ledger.jsonl").read_bytes()
 

@@ -119,6 +119,19 @@ def test_only_the_levels_that_were_asked_for_count(run_dir: Path) -> None:
     assert report_on("--level", "1-2", run_dir)["levels"][4]["reason"] == "not asked for"
 
 
+def test_a_run_directory_without_its_bodies_is_told_what_is_missing(run_dir: Path) -> None:
+    archive = run_dir / "bodies.tar"
+    archive.unlink()
+    missing = report_on(run_dir)
+    archive.mkdir()
+    not_a_file = report_on(run_dir)
+
+    reasons = [report["levels"][3]["reason"] for report in (missing, not_a_file)]
+    told = "the wave plan stands in bodies.tar, which"
+    assert reasons == [f"{told} is missing", f"{told} cannot be read"]
+    assert missing["codes"] == not_a_file["codes"] == ["L301"]
+
+
 @pytest.mark.parametrize("levels", ["0", "6", "1,", "a", "1-9", "5-1", ""])
 def test_levels_that_do_not_exist_are_wrong_usage(run_dir: Path, levels: str) -> None:
     assert forum("verify", "--level", levels, run_dir).returncode == 2

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from forum_runner.app.runs_folder import keep_out_of_git
+from forum_runner.app.runs_folder import check_is_free, keep_out_of_git
 from forum_runner.errors import UsageError
 from forum_runner.importing import forum_engine, otel, symposium
 from forum_runner.importing.gathered import Format, Gathered
@@ -36,6 +36,8 @@ class Imported:
 
 def import_records(given: str, format_: Format | None, out: Path | None) -> Imported:
     """Reads the source to its end, and only then begins the ledger."""
+    if out is not None:
+        check_is_free(out, has_invocation=False)
     path = None if given == STANDARD_INPUT else Path(given)
     if path is not None and not path.exists():
         raise UsageError(f"there is no file or folder '{given}'")

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import orjson
 
 from forum_runner.errors import UsageError
-from forum_runner.ledger.layout import LEDGER
-from forum_runner.write_file import sync_directory, write_file
 
 INVOCATION = "invocation.json"
 
@@ -49,67 +46,65 @@ class Invocation:
 
 
 def read_invocation(directory: Path) -> Invocation:
+    path = directory / INVOCATION
     try:
-        form = orjson.loads((directory / INVOCATION).read_bytes())
-        root, script, answers_from, base = (_path(form[name]) for name in ("root", "script", "answers_from", "base"))
-        among = None if form["among"] is None else frozenset(form["among"])
-        return Invocation(
-            Path(root or ""), str(form["workflow"]), form["answers"], script, answers_from, base, among,
-            dict(form["inputs"]), _path(form["inputs_file"]), dict(form["selected"]),
-        )  # fmt: skip
+        form = orjson.loads(path.read_bytes())
     except FileNotFoundError:
         raise UsageError(f"'{directory}' has no {INVOCATION}, so it is not known where its files are") from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"cannot read '{directory / INVOCATION}': {error}") from error
+    except OSError as error:
+        raise UsageError(f"cannot read '{path}': {error.strerror}") from error
+    except ValueError as error:
+        raise UsageError(f"'{path}' is not as `forum run` wrote it: it is not JSON: {error}") from error
+    if (fault := _fault_of(form)) is not None:
+        raise UsageError(f"'{path}' is not as `forum run` wrote it: {fault}")
+    script, answers_from, base, inputs_file = (_path(form[name]) for name in _PATHS)
+    among = None if form["among"] is None else frozenset(form["among"])
+    return Invocation(
+        Path(form["root"]), form["workflow"], form["answers"], script, answers_from, base, among,
+        form["inputs"], inputs_file, form["selected"],
+    )  # fmt: skip
 
 
 def _path(written: str | None) -> Path | None:
     return None if written is None else Path(written)
 
 
-class KeptInvocation:
-    """The file of a run that is about to begin. It is there before the ledger is: whoever finds one finds the other.
-
-    A ledger that stands in the directory already keeps its own, and a beginning that fails leaves nothing behind.
-    """
-
-    def __init__(self, directory: Path, invocation: Invocation) -> None:
-        self._data = invocation.encoded()
-        self._directory = directory
-        self._path = directory / INVOCATION
-        self._was_there = self._path.exists()
-
-    def __enter__(self) -> Self:
-        if not _is_begun(self._directory):
-            _make_directory(self._directory)
-            write_file(self._path, self._data)
-        return self
-
-    def confirm(self) -> None:
-        """The ledger is begun. Another process that tried the same, and lost, may have left its own file."""
-        if not self._path.exists() or self._path.read_bytes() != self._data:
-            write_file(self._path, self._data)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if not self._was_there and not _is_begun(self._directory):
-            self._path.unlink(missing_ok=True)
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and value != ""
 
 
-def _is_begun(directory: Path) -> bool:
-    try:
-        return (directory / LEDGER).stat().st_size > 0
-    except OSError:
-        return False
+def _is_list_of(kind: type, value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, kind) for item in value)
 
 
-def _make_directory(directory: Path) -> None:
-    """Its name, and those of the directories above it that were made for it, are on disk."""
-    missing = [path for path in (directory, *directory.parents) if not path.exists()]
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        for path in missing:
-            sync_directory(path.parent)
-    except OSError as error:
-        raise UsageError(f"cannot begin a run in '{directory}': {error.strerror}") from error
+def _are_inputs(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
+
+
+def _is_selection(value: Any) -> bool:
+    is_known = isinstance(value, dict) and value.keys() <= {"only", "start", "until"}
+    return is_known and all(_is_list_of(str, tasks) for tasks in value.values())
+
+
+_PATHS = ("script", "answers_from", "base", "inputs_file")
+_FORMS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "root": (_is_text, "a path"),
+    "workflow": (_is_text, "a path"),
+    **{name: (lambda value: value is None or _is_text(value), "a path or null") for name in _PATHS},
+    "answers": (lambda value: value is None or _is_list_of(dict, value), "a list of objects or null"),
+    "among": (lambda value: value is None or _is_list_of(str, value), "a list of names or null"),
+    "inputs": (_are_inputs, "an object of strings"),
+    "selected": (_is_selection, "an object with lists of names: only, start, until"),
+}
+
+
+def _fault_of(form: Any) -> str | None:
+    """What is wrong with a form that somebody may have edited."""
+    if not isinstance(form, dict):
+        return "it is not an object"
+    for name, (fits, described) in _FORMS.items():
+        if name not in form:
+            return f"it has no '{name}'"
+        if not fits(form[name]):
+            return f"'{name}' is not {described}"
+    return None

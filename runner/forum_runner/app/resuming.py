@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from forum_runner.app.invocation import Invocation, read_invocation
+from forum_runner.app.opening import check_is_begun
 from forum_runner.app.preparing import Given, Prepared, Selected, with_secrets
 from forum_runner.app.recorded_answers import recorded_run
 from forum_runner.app.running import Finished, Means, go_on
@@ -17,6 +18,7 @@ from forum_runner.errors import UsageError
 from forum_runner.execute.restore import Beginning, ends_with_a_seal, read_beginning
 from forum_runner.execute.verified_run import verified_run
 from forum_runner.ledger.layout import BODIES, CHECKPOINT
+from forum_runner.ledger.recognition import check_is_ledger
 from forum_runner.ledger.source import LedgerSource, find_ledger
 from forum_runner.manifest.files import BUILT_IN
 from forum_runner.model import Schema
@@ -48,6 +50,7 @@ def find_stopped(run: str, root: Path | None, known: Invocation | None = None) -
     `known` is what the run was begun with, where that does not stand beside its record.
     """
     directory, status = _looked_at(find_ledger(run))
+    check_is_begun(directory)
     beginning = read_beginning(directory)
     known = read_invocation(directory) if known is None else known
     recorded = None if known.answers_from is None else recorded_run(str(known.answers_from))
@@ -69,6 +72,7 @@ def find_stopped(run: str, root: Path | None, known: Invocation | None = None) -
 
 def _looked_at(source: LedgerSource) -> tuple[Path, str | None]:
     """The run directory, and the status of the run's seal."""
+    check_is_ledger(source)
     directory = source.directory
     if directory is not None and (directory / BODIES).is_file() and not _is_vouched_for(directory):
         return directory, None

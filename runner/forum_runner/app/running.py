@@ -14,11 +14,11 @@ from typing import Any
 
 from forum_adapters.base import Adapter, Foreseen, Site
 from forum_adapters.registry import make_adapter
-from forum_runner.app.invocation import Invocation, KeptInvocation
+from forum_runner.app.invocation import INVOCATION, Invocation
 from forum_runner.app.opening import DETERMINISTIC, open_virtually, virtual_salt
 from forum_runner.app.preparing import Prepared
 from forum_runner.app.recorded_answers import AsRecorded
-from forum_runner.app.runs_folder import keep_out_of_git
+from forum_runner.app.runs_folder import check_is_free, keep_out_of_git
 from forum_runner.errors import ExitCode, ForumError, UsageError
 from forum_runner.execute.engine import Engine
 from forum_runner.execute.events import Outcome
@@ -26,12 +26,13 @@ from forum_runner.execute.live import LiveDriver, SteadyClock
 from forum_runner.execute.local_engine import LocalEngine
 from forum_runner.execute.machine import Context, Machine, Reusable
 from forum_runner.execute.recorder import Recorder, RunClock
-from forum_runner.execute.restore import Beginning, Restoring
+from forum_runner.execute.restore import Beginning, Restoring, read_entries
 from forum_runner.execute.scrubbing import Scrubber
 from forum_runner.execute.taking_up import taken_up
 from forum_runner.execute.unit import Unit
 from forum_runner.execute.virtual import EPOCH_US, VirtualDriver
 from forum_runner.ledger.begin import create_ledger, open_ledger
+from forum_runner.ledger.clock import read_time
 from forum_runner.ledger.files import Durability
 from forum_runner.ledger.run_id import new_run_id
 from forum_runner.ledger.source import RUNS
@@ -116,25 +117,25 @@ def start(
     out: Path | None = None,
     source: ReuseSource | None = None,
 ) -> Finished:
-    """A new run."""
+    """A new run. `out` is a directory of its own."""
+    if out is not None:
+        check_is_free(out, has_invocation=True)
     mode = _mode(prepared, is_deterministic)
     directory = out if out is not None else _free_directory(mode.run)
     durability = Durability(prepared.wave_plan["policy"]["durability"])
-    with (
-        KeptInvocation(directory, _invocation(prepared, source)) as invocation,
-        create_ledger(
-            directory,
-            run=mode.run,
-            wave_plan=prepared.data,
-            mode=mode.name,
-            implementation=mode.implementation,
-            origin=None if source is None else source.origin,
-            durability=durability,
-            clock=mode.clock,
-            salt=mode.salt,
-        ) as writer,
-    ):
-        invocation.confirm()
+    with create_ledger(
+        directory,
+        run=mode.run,
+        wave_plan=prepared.data,
+        mode=mode.name,
+        implementation=mode.implementation,
+        origin=None if source is None else source.origin,
+        durability=durability,
+        clock=mode.clock,
+        salt=mode.salt,
+        # Whoever finds a ledger finds all that it takes to go on with it.
+        beside={INVOCATION: _invocation(prepared, source).encoded()},
+    ) as writer:
         machine = Machine(prepared.plan, _context(prepared, mode, means))
         machine.state.apply("run.opened", mode.clock.now_us, {}, {})
         means.progress.opened(mode.run, directory, prepared.wave_plan)
@@ -152,11 +153,7 @@ def go_on(directory: Path, prepared: Prepared, means: Means, beginning: Beginnin
     mode = _Mode(mode_name, clock, clock, implementation, run)
     machine = Machine(prepared.plan, _context(prepared, mode, means))
     with ExitStack() as held:
-        means.progress.opened(run, directory, prepared.wave_plan)
-        held.callback(means.progress.close)
-        restoring = held.enter_context(
-            closing(Restoring(machine.state, directory, beginning.plan, means.progress.recall))
-        )
+        restoring = held.enter_context(closing(Restoring(machine.state, directory, beginning.plan)))
         opening = open_virtually if is_deterministic else open_ledger
         writer: LedgerWriter = held.enter_context(
             opening(directory, durability=durability, clock=clock, look=restoring.look)
@@ -169,12 +166,25 @@ def go_on(directory: Path, prepared: Prepared, means: Means, beginning: Beginnin
             clock.now_us = mode.now()
         if machine.state.is_sealed:
             raise UsageError(f"the run {writer.run} is finished; `--failed` begins a new one from it")
+        means.progress.opened(run, directory, prepared.wave_plan)
+        held.callback(means.progress.close)
+        _recall(directory, means.progress)
         if not is_deterministic and machine.is_waiting(clock.now_us):
             return Finished(directory, writer.run, Outcome("paused", "gate"))
         for sentence in islice(taken_up(machine.state), _MAX_TOLD):
             means.tell(sentence)
         outcome = _drive(machine, writer, prepared, mode, means, is_new=False)
         return Finished(directory, writer.run, outcome)
+
+
+def _recall(directory: Path, progress: Progress) -> None:
+    """Lets what earlier processes wrote count in what is shown.
+
+    It is read once more for that: nothing is shown of a ledger before the pass that opens it has found it to hold.
+    """
+    if not isinstance(progress, Silence):
+        for entry in read_entries(directory):
+            progress.recall(entry.seq, read_time(entry.at), entry.kind, entry.data)
 
 
 def _mode(prepared: Prepared, is_deterministic: bool) -> _Mode:

@@ -1,8 +1,15 @@
-"""The folder that runs are kept in, where no other is named."""
+"""Where runs are put: the folder that they are kept in, and a directory that somebody names."""
 
 from __future__ import annotations
 
+import stat
+from pathlib import Path
+
+from forum_runner.app.invocation import INVOCATION, read_invocation
+from forum_runner.errors import UsageError
+from forum_runner.ledger.layout import BODIES, LEDGER
 from forum_runner.ledger.source import RUNS
+from forum_runner.write_file import is_leftover
 
 
 def keep_out_of_git() -> None:
@@ -11,3 +18,45 @@ def keep_out_of_git() -> None:
     if not folder.exists():
         folder.mkdir(parents=True)
         (folder / ".gitignore").write_text("runs/\ncache/\n")
+
+
+def check_is_free(directory: Path, *, has_invocation: bool) -> None:
+    """Refuses a directory that holds anything: it would be overwritten, or be taken for a part of the run.
+
+    What a beginning of ours leaves behind when it is killed is taken over: both files of a ledger without a byte in
+    them and, where what begins `has_invocation`, that file.
+    """
+    try:
+        # A ledger tells the most of what is there.
+        found = sorted(directory.iterdir(), key=lambda path: (path.name != LEDGER, path.name))
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise UsageError(f"cannot begin a ledger in '{directory}': {error.strerror}") from error
+    for path in found:
+        if not _is_left_behind(path, has_invocation=has_invocation):
+            raise UsageError(f"'{path}' is there already; a run is given a directory of its own")
+
+
+def _is_left_behind(path: Path, *, has_invocation: bool) -> bool:
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        # Another process has begun here, failed, and taken it away again.
+        return True
+    if not stat.S_ISREG(found.st_mode):
+        return False
+    if path.name in (LEDGER, BODIES):
+        return found.st_size == 0
+    return has_invocation and (is_leftover(path, (INVOCATION,)) or _is_invocation(path))
+
+
+def _is_invocation(path: Path) -> bool:
+    """Somebody else's file may have the same name."""
+    if path.name != INVOCATION:
+        return False
+    try:
+        read_invocation(path.parent)
+    except UsageError:
+        return False
+    return True

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from forum_runner.commands.options import RUN_DIRECTORY
 from forum_runner.commands.output import say, say_aside, write_document
 
 if TYPE_CHECKING:
@@ -19,9 +20,7 @@ _FORMATS = ("auto", "forum-engine", "symposium", "otel")
 @click.command("import", short_help="Make a ledger from the records of another program.")
 @click.argument("source", metavar="SOURCE")
 @click.option("--format", "format_name", type=click.Choice(_FORMATS), default="auto", help="What SOURCE is.")
-@click.option(
-    "--out", type=click.Path(path_type=Path), metavar="DIR", help="The run directory.  [default: .forum/runs/<id>]"
-)
+@click.option("--out", type=RUN_DIRECTORY, metavar="DIR", help="A directory for it alone.  [default: .forum/runs/ID]")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(source: str, format_name: str, out: Path | None, as_json: bool) -> int:
     """Make a ledger from the records of another program.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,6 +13,21 @@ if TYPE_CHECKING:
     from forum_runner.app.workflows import Inputs
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+class _RunDirectory(click.Path):
+    """The name of a directory that is to hold a run."""
+
+    def convert(
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | bytes | os.PathLike[str]:
+        # It would be the current directory, and is most often a variable of a script that is not set.
+        if value == "":
+            self.fail("the name of the directory is empty", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+RUN_DIRECTORY = _RunDirectory(path_type=Path)
 
 
 def bundle_options(command: _Command) -> _Command:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from forum_runner.commands.options import bundle_options, read_inputs
+from forum_runner.commands.options import RUN_DIRECTORY, bundle_options, read_inputs
 from forum_runner.commands.output import say_aside, show_findings
 from forum_runner.commands.run_options import (
     keep_memory_in_check,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Begin a new run from this one: what passed and is unchanged is reused, the rest is run.",
 )
-@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="With --failed: the new run directory.")
+@click.option("--out", type=RUN_DIRECTORY, metavar="DIR", help="With --failed: a directory for the new run alone.")
 @progress_options
 def command(
     run: str,

@@ -13,6 +13,7 @@ from forum_runner.commands.output import say, wants_color, write_document
 
 if TYPE_CHECKING:
     from forum_runner.app.verification import Trusted
+    from forum_runner.ledger.source import LedgerSource
 
 _LEVELS = re.compile(r"[1-5](-[1-5])?(,[1-5](-[1-5])?)*")
 _HASH = re.compile(r"[0-9a-f]{64}")
@@ -47,7 +48,7 @@ def command(
     PATH is a run directory, a ledger, the id of a run, or `-` for standard input. Five levels are looked at: 1 bytes
     and schema, 2 chain, 3 bodies, 4 semantics, 5 seal and checkpoint. Bodies and semantics need the run directory.
 
-    Exits 0 if the ledger is valid, 3 if it is not, 7 if it is incomplete, and 2 if there is none.
+    Exits 0 if the ledger is valid, 3 if it is not or is some other file, 7 if it is incomplete, and 2 if there is none.
     """
     from forum_runner.app.verification import Trusted
 
@@ -64,22 +65,35 @@ def command(
 
 
 def _verify_ledger(run: str, levels: frozenset[int] | None, trusted: Trusted, *, as_json: bool) -> int:
-    from forum_runner.app.verification import keep_pin, verify_ledger
+    from forum_runner.app.verification import keep_pin, verify_given
     from forum_runner.ledger.source import find_ledger
 
-    report = verify_ledger(find_ledger(run), levels, trusted)
+    source = find_ledger(run)
+    report = verify_given(source, levels, trusted)
     if as_json:
         import json
 
-        write_document(json.dumps(report.document(), indent=2, ensure_ascii=False) + "\n")
+        write_document(json.dumps(report.document(), indent=2) + "\n")
     else:
         from forum_runner.report.verification import render_verification
 
         color = wants_color(sys.stdout)
         say(render_verification(report, color=color), newline=False, color=color)
+        if not report.is_ledger:
+            _name_run_directory(source)
     if trusted.pin is not None:
         keep_pin(trusted.pin, report)
     return report.verdict.exit_code
+
+
+def _name_run_directory(source: LedgerSource) -> None:
+    """Where what is no ledger is a part of a run."""
+    from forum_runner.ledger.layout import LEDGER
+    from forum_runner.report.run_commands import command_line
+
+    folder = source.path.parent if source.path is not None else None
+    if folder is not None and (folder / LEDGER).is_file():
+        say(f"it stands in a run directory; whether that holds: {command_line('verify', str(folder))}")
 
 
 def _verify_proof(path: Path, trusted: Trusted, *, as_json: bool) -> int:
@@ -89,9 +103,12 @@ def _verify_proof(path: Path, trusted: Trusted, *, as_json: bool) -> int:
     if as_json:
         import json
 
-        findings = [{"code": item.code, "sentence": item.sentence} for item in report.findings]
+        findings = [
+            {"code": item.code, "level": item.level, "seq": item.seq, "sentence": item.sentence}
+            for item in report.findings
+        ]
         told = {"verdict": str(report.verdict), "claim": report.claim, "vouched": report.is_vouched}
-        write_document(json.dumps({**told, "findings": findings}, indent=2, ensure_ascii=False) + "\n")
+        write_document(json.dumps({**told, "findings": findings}, indent=2) + "\n")
         return report.verdict.exit_code
     say(f"{report.verdict}: {report.claim or 'no proof'}")
     for finding in report.findings:

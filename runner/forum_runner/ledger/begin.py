@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import orjson
@@ -20,7 +21,7 @@ from forum_runner.ledger.layout import FORMAT, WAVE_PLAN
 from forum_runner.ledger.recovery import Look, recover
 from forum_runner.ledger.run_id import new_run_id
 from forum_runner.ledger.writer import IMPLEMENTATION, LedgerBrokenError, LedgerState, LedgerWriter, random_salt
-from forum_runner.write_file import write_file
+from forum_runner.write_file import remove_leftovers, write_file
 
 
 def create_ledger(
@@ -34,10 +35,12 @@ def create_ledger(
     durability: Durability = Durability.EACH,
     clock: Clock = wall_clock,
     salt: Salt = random_salt,
+    beside: Mapping[str, bytes] = MappingProxyType({}),
 ) -> LedgerWriter:
     """A new ledger, with its first entry. Without a `wave_plan` it holds entries of your own kinds.
 
-    `origin` names the run that this one goes on from, and the head of its ledger.
+    `origin` names the run that this one goes on from, and the head of its ledger. `beside` are files that stand in the
+    directory before the first entry does; they are written only when the ledger is ours to begin.
     """
     directory = Path(directory)
     if run is not None and not _is_run_id(run):
@@ -47,14 +50,32 @@ def create_ledger(
     except OSError as error:
         raise UsageError(f"cannot begin a ledger in '{directory}': {error.strerror}") from error
     try:
+        _write_beside(directory, beside)
         writer = LedgerWriter(files, LedgerState(run or new_run_id(clock(), os.urandom(10))), clock, salt)
         _open_run(writer, wave_plan, mode, implementation, origin)
     except BaseException:
         # What went wrong first is what the caller has to know.
         with suppress(OSError):
-            files.discard()
+            files.discard(_written(directory, beside, wave_plan))
         raise
     return writer
+
+
+def _write_beside(directory: Path, files: Mapping[str, bytes]) -> None:
+    if files:
+        # They are in nobody's way.
+        with suppress(OSError):
+            remove_leftovers(directory, files)
+    for name, data in files.items():
+        write_file(directory / name, data)
+
+
+def _written(directory: Path, beside: Mapping[str, bytes], wave_plan: bytes | None) -> Iterator[str]:
+    """The files that stand there as they were to be written: nobody else's."""
+    for name, data in {**beside, WAVE_PLAN: wave_plan}.items():
+        path = directory / name
+        if path.is_file() and path.read_bytes() == data:
+            yield name
 
 
 def _is_run_id(run: str) -> bool:

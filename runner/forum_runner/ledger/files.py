@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import NoReturn
@@ -58,6 +58,7 @@ class LedgerFiles:
         """
         to_sync = _make_directory(directory)
         _refuse_if_begun(directory / LEDGER)
+        _refuse_unless_empty(directory / OUTPUTS)
         bodies = _open_locked(directory / BODIES, _OLD | os.O_CREAT)
         try:
             _refuse_if_filled(bodies, directory / BODIES)
@@ -68,8 +69,6 @@ class LedgerFiles:
         files = cls(directory, ledger, bodies, durability)
         try:
             _refuse_if_filled(ledger, directory / LEDGER)
-            if any((directory / OUTPUTS).glob("*")):
-                _refuse(directory / OUTPUTS)
             for path in to_sync if files.durability is not Durability.NONE else ():
                 sync_directory(path)
         except BaseException:
@@ -153,10 +152,12 @@ class LedgerFiles:
         _write(self._bodies, head, offset)
         os.fdatasync(self._bodies)
 
-    def discard(self) -> None:
-        """Takes both files away, and only then gives the locks back: the next who gets them must not lose its files."""
+    def discard(self, beside: Iterable[str] = ()) -> None:
+        """Takes both files away, and those `beside` them, and only then gives the locks back: the next who gets them
+        must not lose its files."""
         try:
-            for name in (LEDGER, BODIES):
+            # The bodies last: whoever begins a ledger takes their lock first.
+            for name in (LEDGER, *beside, BODIES):
                 (self.directory / name).unlink(missing_ok=True)
         finally:
             self.close()
@@ -167,6 +168,18 @@ class LedgerFiles:
         self._bodies = self._ledger = _CLOSED
         for descriptor in descriptors:
             os.close(descriptor)
+
+
+def is_being_written(directory: Path) -> bool:
+    """Whether a writer is at it. To ask is to hold a shared lock for a moment, which keeps a writer out."""
+    descriptor = os.open(directory / LEDGER, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
 
 
 def _make_directory(directory: Path) -> list[Path]:
@@ -190,6 +203,17 @@ def _refuse_if_begun(path: Path) -> None:
     except FileNotFoundError:
         return
     _refuse(path)
+
+
+def _refuse_unless_empty(outputs: Path) -> None:
+    try:
+        if next(outputs.iterdir(), None) is None:
+            return
+    except FileNotFoundError:
+        return
+    except NotADirectoryError:
+        pass
+    _refuse(outputs)
 
 
 def _refuse(path: Path) -> NoReturn:

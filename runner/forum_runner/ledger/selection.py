@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 
 from forum_runner.errors import UsageError
 from forum_runner.ledger.read_entry import ReadEntry, text
+from forum_runner.manifest.suggest import hint_for
 
 _SPAN = re.compile(r"(?P<first>[0-9]{0,16})(?P<dots>\.\.)?(?P<last>[0-9]{0,16})")
 
@@ -68,9 +69,26 @@ def check_kinds(globs: tuple[str, ...], known: frozenset[str]) -> None:
             raise UsageError(f"there is no kind of entry '{glob}'; there are {', '.join(sorted(known))}, and x-...")
 
 
+def check_tasks(tasks: tuple[str, ...], named: set[str], name: str) -> None:
+    """A misspelt task would select nothing, too. `named` are the tasks that the entries of the ledger `name` name."""
+    for task in tasks:
+        if not any(_is_of(found, task) for found in named):
+            hint = hint_for(task, named, "tasks") if named else "none names any task"
+            raise UsageError(f"no entry of '{name}' names a task '{task}'" + (f"; {hint}" if hint else ""))
+
+
+def task_of(entry: ReadEntry) -> str | None:
+    """The task that an entry is about; what is said of its budget belongs to its story."""
+    if entry.task is None and entry.data.get("scope") == "task":
+        return text(entry.data, "name")
+    return entry.task
+
+
 def _is_about(entry: ReadEntry, task: str) -> bool:
-    """A task's instances, and what is said of its budget, belong to its story."""
-    named = entry.task
-    if named is None and entry.data.get("scope") == "task":
-        named = text(entry.data, "name")
-    return named is not None and (named == task or (named.startswith(f"{task}[") and named.endswith("]")))
+    named = task_of(entry)
+    return named is not None and _is_of(named, task)
+
+
+def _is_of(named: str, task: str) -> bool:
+    """Whether it is the task, or an instance of it."""
+    return named == task or (named.startswith(f"{task}[") and named.endswith("]"))

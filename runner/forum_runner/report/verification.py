@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from forum_runner.finding import visible
-from forum_runner.ledger.verification.report import Level, Verdict, VerifyReport
+from forum_runner.ledger.verification.report import Finding, Level, Verdict, VerifyReport
 from forum_runner.report import counted
 from forum_runner.report.paint import painted
 
@@ -16,17 +16,22 @@ _ABOUT = {
     "semantics": "the entries tell a lawful run of the wave plan",
     "seal": "the run is sealed, and checkpoints agree",
 }
+_NOTHING_LIKE_IT = "not a ledger: nothing in it is like an entry"
 
 
 def render_verification(report: VerifyReport, *, color: bool) -> str:
+    verdict = painted(str(report.verdict), color, fg=_VERDICT_COLORS[report.verdict])
     run = f" run {report.run}" if report.run else ""
-    lines = [f"{painted(str(report.verdict), color, fg=_VERDICT_COLORS[report.verdict])}{run}: {_told(report)}"]
-    lines += [_level(level, color=color) for level in report.levels]
-    for finding in report.findings:
-        place = f"entry {finding.seq}: " if finding.seq is not None else ""
-        lines.append(f"{place}{finding.code} {visible(finding.sentence)}")
-    if report.more_findings:
-        lines.append(f"... and {counted(report.more_findings, 'finding')} more")
+    lines = [f"{verdict}{run}: {_told(report) if report.is_ledger else _NOTHING_LIKE_IT}"]
+    lines += [_level(level, color=color, has_entries=report.run is not None) for level in report.levels]
+    # What is wrong with each line of some other file helps nobody.
+    shown = report.findings if report.is_ledger else report.findings[:1]
+    lines += [_finding(finding, "entry" if report.run else "line") for finding in shown]
+    more = report.more_findings + len(report.findings) - len(shown)
+    if more:
+        lines.append(f"... and {counted(more, 'finding')} more")
+    if not report.is_ledger:
+        return "\n".join(lines) + "\n"
     for checkpoint in report.checkpoints:
         signed = f", signed by {visible(checkpoint.signed_by)}" if checkpoint.signed_by else ""
         lines.append(f"agrees with the {_SOURCES[checkpoint.source]} of {checkpoint.size:,} entries{signed}")
@@ -39,15 +44,25 @@ _SOURCES = {"directory": "checkpoint beside it", "given": "checkpoint given", "p
 
 
 def _told(report: VerifyReport) -> str:
+    if report.entries and report.run is None:
+        return f"{counted(report.entries, 'line')}, and none is an entry"
     told = counted(report.entries, "entry", "entries")
     told += f", sealed as {report.status}" if report.status else ", not sealed" if report.entries else ""
     return told + (f", {counted(report.redacted, 'body', 'bodies')} redacted" if report.redacted else "")
 
 
-def _level(level: Level, *, color: bool) -> str:
+def _finding(finding: Finding, noun: str) -> str:
+    place = f"{noun} {finding.seq}: " if finding.seq is not None else ""
+    return f"{place}{finding.code} {visible(finding.sentence)}"
+
+
+def _level(level: Level, *, color: bool, has_entries: bool) -> str:
+    """`has_entries` tells whether any line is one: a level that had none to look at does not say what it has seen."""
     status = painted(f"{level.status:<11}", color, fg=_COLORS[level.status])
     if level.status == "ok":
-        more = _ABOUT[level.name]
+        more = _ABOUT[level.name] if has_entries else "there is no entry to look at"
+    elif level.level == 1 and not has_entries:
+        more = "no line is an entry"
     elif level.reason:
         more = level.reason
     else:

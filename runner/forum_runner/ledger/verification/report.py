@@ -118,6 +118,8 @@ class ComparedCheckpoint:
 
 @dataclass(frozen=True, slots=True)
 class VerifyReport:
+    """`is_ledger` is told to people only: not so of what has no entry, and nothing like one."""
+
     run: str | None
     status: str | None
     entries: int
@@ -130,6 +132,7 @@ class VerifyReport:
     codes: tuple[str, ...]
     first_bad_seq: int | None
     checkpoints: tuple[ComparedCheckpoint, ...] = field(default=())
+    is_ledger: bool = True
 
     @property
     def verdict(self) -> Verdict:

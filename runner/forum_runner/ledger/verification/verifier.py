@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -16,6 +17,7 @@ from forum_runner.ledger.checkpoint import open_checkpoint, read_checkpoint_file
 from forum_runner.ledger.layout import BODIES, CHECKPOINT, ZERO_HASH
 from forum_runner.ledger.lines import Lines, leaf_of
 from forum_runner.ledger.note import VerifierKey
+from forum_runner.ledger.recognition import Signs
 from forum_runner.ledger.source import LedgerSource
 from forum_runner.ledger.verification.bodies_level import UnreadableArchive, check_bodies
 from forum_runner.ledger.verification.bytes_level import LineFault, LineReader
@@ -84,6 +86,8 @@ class Verification:
         self._index = BodyIndex()
         self._copies = Copies()
         self._seals = Seals(request.expected)
+        self._signs = Signs()
+        self._is_ledger = True
         self._reasons = {level: "not asked for" for level in LEVELS if level not in request.levels}
         if self._directory is None:
             self._reasons.setdefault(3, "only a run directory holds bodies")
@@ -100,7 +104,7 @@ class Verification:
             if 4 in self._reasons:
                 self._semantics.leave_out()
             elif bodies is None:
-                self._semantics.leave_out("only a run directory holds the wave plan")
+                self._semantics.leave_out(_why_no_wave_plan(self._directory))
             else:
                 self._semantics.read_from(BodyReader(bodies))
             with self._source.lines() as lines:
@@ -122,6 +126,7 @@ class Verification:
                 entry = read(line)
             except LineFault as fault:
                 self._first.add(fault.code, seq, str(fault))
+                self._signs.look(line)
                 self._seals.is_sealed = False
             else:
                 look_at_chain(seq, entry, head)
@@ -161,6 +166,9 @@ class Verification:
             self._found[3].add(code, seq, NAMING_FAULTS[code])
 
     def _finish(self, lines: Lines, bodies: BinaryIO | None) -> None:
+        if self._chain.run is None and (self._entries or lines.torn):
+            self._signs.look(lines.torn)
+            self._is_ledger = self._signs.are_enough
         if self._first.codes:
             failed = "1" if self._first.has(1) else "2"
             for level in (3, 4, 5):
@@ -220,6 +228,7 @@ class Verification:
             codes=tuple(sorted(findings.codes)),
             first_bad_seq=findings.first_bad_seq(),
             checkpoints=tuple(self._checkpoints),
+            is_ledger=self._is_ledger,
         )
 
     def _level(self, level: int, findings: Findings) -> Level:
@@ -236,6 +245,13 @@ NAMING_FAULTS = {
     "L303": "a body is named with another size, or another sort of digest, than before",
     "L309": "a redaction of what was not there, or the naming of a body that was redacted",
 }
+
+
+def _why_no_wave_plan(directory: Path | None) -> str:
+    if directory is None:
+        return "only a run directory holds the wave plan"
+    is_there = os.path.lexists(directory / BODIES)
+    return f"the wave plan stands in {BODIES}, which {'cannot be read' if is_there else 'is missing'}"
 
 
 def _open_bodies(directory: Path | None) -> BinaryIO | None:

@@ -25,6 +25,7 @@ from forum_runner.ledger import (
     open_ledger,
     verify,
 )
+from forum_runner.ledger.files import is_being_written
 from forum_runner.ledger.writer import Unplaced
 
 SECOND = 1_000_000
@@ -206,6 +207,14 @@ def test_a_second_writer_gets_an_error_at_once(run_dir: Path) -> None:
     open_ledger(run_dir).close()
 
 
+def test_whoever_only_looks_knows_of_a_writer_and_then_leaves_the_ledger_free(run_dir: Path) -> None:
+    with create_ledger(run_dir):
+        assert is_being_written(run_dir)
+
+    assert not is_being_written(run_dir)
+    open_ledger(run_dir).close()
+
+
 @pytest.mark.requirement("LEDGER-WRITE-002", "LEDGER-WRITE-003")
 @pytest.mark.parametrize("durability", list(Durability))
 def test_coroutines_share_commits_and_each_waits_for_its_own(run_dir: Path, durability: Durability) -> None:
@@ -313,6 +322,26 @@ def test_a_ledger_is_not_begun_beside_outputs_of_another(run_dir: Path) -> None:
 
     with pytest.raises(UsageError, match="outputs' is there already"):
         create_ledger(run_dir)
+
+    assert [path.name for path in run_dir.iterdir()] == ["outputs"]
+
+
+def test_a_file_in_place_of_the_outputs_is_noticed_at_the_beginning(run_dir: Path) -> None:
+    run_dir.mkdir()
+    (run_dir / "outputs").write_text("mine")
+
+    with pytest.raises(UsageError, match="outputs' is there already"):
+        create_ledger(run_dir)
+
+
+def test_a_beginning_that_fails_takes_away_what_it_wrote_and_nothing_else(run_dir: Path) -> None:
+    run_dir.mkdir()
+    (run_dir / "wave-plan.json").write_text("mine")
+
+    with pytest.raises(UsageError, match="not a wave plan"):
+        create_ledger(run_dir, wave_plan=b"{}", beside={"note": b"ours"})
+
+    assert {path.name: path.read_text() for path in run_dir.iterdir()} == {"wave-plan.json": "mine"}
 
 
 def test_bytes_that_are_no_wave_plan_are_refused(run_dir: Path) -> None:

@@ -1,0 +1,167 @@
+"""What is no ledger at all, given to commands that want one: they say so, and nothing that is not true."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from acceptance.judging import judge as judged_by_command
+from acceptance.running import Ended, Folder
+from acceptance.samples import SAMPLES
+from forum_conformance.judge import judge
+from forum_runner.app.verification import Trusted, verify_ledger
+from forum_runner.ledger import find_ledger
+from ledgers import LEDGERS
+
+FORUM = [sys.executable, "-m", "forum_runner"]
+SCHEMA = json.loads((Path(__file__).parents[2] / "schemas/v1/verify-report.schema.json").read_text(encoding="utf-8"))
+WORKFLOW = "apiVersion: forum/v1\nkind: Workflow\nmetadata: {name: one}\n"
+FILES = [
+    "workflow.yaml",
+    "noise",
+    "document.json",
+    "lines.jsonl",
+    "trace.json",
+    "bodies.tar",
+    "wave-plan.json",
+    "checkpoint",
+]
+COMMANDS = ["show", "show --json", "log", "log --json", "resume", "replay", "gate list"]
+
+
+def forum(*arguments: str | Path, cwd: Path) -> Ended:
+    return Folder(cwd).forum(*arguments)
+
+
+def piped_to(*arguments: str, cwd: Path, data: bytes) -> Ended:
+    ended = subprocess.run([*FORUM, *arguments], cwd=cwd, input=data, capture_output=True, check=False, timeout=120)
+    return Ended(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run directory that holds other files, too."""
+    directory = LEDGERS["two_waves"](tmp_path_factory.mktemp("given") / "run")
+    (directory / "workflow.yaml").write_text(WORKFLOW, encoding="utf-8")
+    (directory / "noise").write_bytes(random.Random(7).randbytes(5_000))  # noqa: S311 - no secret
+    (directory / "document.json").write_text(json.dumps({"a": 1}), encoding="utf-8")
+    (directory / "lines.jsonl").write_text('{"a":1}\n{"a":2}\n', encoding="utf-8")
+    (directory / "trace.json").write_bytes(SAMPLES["otel-older"].read_bytes())
+    return directory
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_verify_says_first_that_it_is_no_ledger_and_exits_3(folder: Path, name: str) -> None:
+    ended = forum("verify", name, cwd=folder)
+    report = forum("verify", name, "--json", cwd=folder).document()
+
+    lines = ended.out.splitlines()
+    assert (ended.code, lines[0]) == (3, "invalid: not a ledger: nothing in it is like an entry")
+    assert lines[1:3] == [
+        "  1 bytes      fail         no line is an entry",
+        "  2 chain      ok           there is no entry to look at",
+    ]
+    assert lines[-1] == "it stands in a run directory; whether that holds: forum verify ."
+    jsonschema.validate(report, SCHEMA, cls=jsonschema.Draft202012Validator)
+    assert (report["verdict"], report["first_bad_seq"], report["run"]) == ("invalid", 0, None)
+    assert {finding["level"] for finding in report["findings"]} == {1}
+
+
+@pytest.mark.parametrize("name", ["workflow.yaml", "wave-plan.json"])
+def test_verify_says_the_same_of_standard_input_and_the_judge_agrees(folder: Path, name: str) -> None:
+    piped = piped_to("verify", "-", cwd=folder, data=(folder / name).read_bytes())
+
+    assert (piped.code, piped.out.splitlines()) == (3, forum("verify", name, cwd=folder).out.splitlines()[:-1])
+    assert judged_by_command(folder / name)[0] == 3
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_what_is_asked_as_a_program_under_test_is_judged_by_the_specification_alone(folder: Path, name: str) -> None:
+    report, judged = verify_ledger(find_ledger(str(folder / name)), None, Trusted()), judge(folder / name)
+
+    assert report.codes == tuple(judged.findings.codes())
+    assert [level.status for level in report.levels] == [level.status for level in judged.levels]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_commands_that_read_a_ledger_refuse_it(folder: Path, name: str) -> None:
+    called = [[*command.split(), name] for command in COMMANDS] + [["trace", name, "0"], ["diff", ".", name]]
+    called += [["diff", name, "."], ["gate", "approve", name, "task"], ["resume", name, "--failed"]]
+    called += [["redact", name, "--seq", "2", "--body", "prompt", "--reason", "why", "--by", "ann"]]
+
+    ended = [(arguments, forum(*arguments, cwd=folder)) for arguments in called]
+
+    refused = Ended(2, "", f"forum: '{name}' is not a ledger\n")
+    assert [arguments for arguments, one in ended if one != refused] == []
+
+
+@pytest.mark.parametrize("name", ["workflow.yaml", "wave-plan.json"])
+def test_nobody_waits_for_further_entries_of_what_is_no_ledger(folder: Path, name: str) -> None:
+    assert piped_to("log", "--follow", name, cwd=folder, data=b"").code == 2
+
+
+@pytest.mark.parametrize("name", ["workflow.yaml", "wave-plan.json"])
+@pytest.mark.parametrize("arguments", [["show", "-"], ["log", "-"], ["trace", "-", "0"], ["diff", ".", "-"]])
+def test_standard_input_that_is_no_ledger_is_refused(folder: Path, name: str, arguments: list[str]) -> None:
+    ended = piped_to(*arguments, cwd=folder, data=(folder / name).read_bytes())
+
+    assert ended == Ended(2, "", "forum: 'standard input' is not a ledger\n")
+
+
+def damaged(lines: list[bytes]) -> dict[str, bytes]:
+    """A ledger of ours of which no line, or not the first one, is an entry."""
+    indented = [json.dumps(json.loads(line), indent=1).encode() + b"\n" for line in lines]
+    return {
+        "its lines end with CR": b"".join(line[:-1] + b"\r\n" for line in lines),
+        "it is written as people write JSON": b"".join(indented),
+        "every line has another member": b"".join(line.replace(b'"seq":', b'"sequence":') for line in lines),
+        "noise came first": b"\x00\xff\n" * 500 + b"".join(lines),
+        "one line without its end is left": lines[1][:-1],
+    }
+
+
+@pytest.mark.parametrize("case", damaged([b"{}\n", b"{}\n"]))
+def test_a_damaged_ledger_is_not_called_some_other_file(case: str, folder: Path, tmp_path: Path) -> None:
+    content = damaged((folder / "ledger.jsonl").read_bytes().splitlines(keepends=True))[case]
+    (tmp_path / "given").write_bytes(content)
+
+    verified = forum("verify", "given", cwd=tmp_path)
+    shown, listed = forum("show", "given", cwd=tmp_path), piped_to("log", "-", cwd=tmp_path, data=content)
+
+    assert verified.code == (7 if case == "one line without its end is left" else 3)
+    assert "not a ledger" not in verified.out
+    assert (shown.code, listed.code) == (0, 0)
+
+
+@pytest.mark.parametrize("content", [b"noise\n" * 3, b"\xff" * 100])
+def test_a_run_directory_is_one_whatever_its_ledger_holds(content: bytes, tmp_path: Path) -> None:
+    directory = LEDGERS["two_waves"](tmp_path / "run")
+    (directory / "ledger.jsonl").write_bytes(content)
+    (directory / "checkpoint").unlink()
+
+    for given in (directory, directory / "ledger.jsonl"):
+        ended = forum("verify", given, cwd=tmp_path)
+        first, bytes_level, chain_level = ended.out.splitlines()[:3]
+        assert "not a ledger" not in first
+        assert chain_level.endswith("there is no entry to look at")
+        if b"\n" in content:
+            assert (ended.code, first) == (3, "invalid: 3 lines, and none is an entry")
+            assert bytes_level.endswith("no line is an entry")
+
+
+def test_nothing_at_all_is_a_ledger_that_was_not_begun(tmp_path: Path) -> None:
+    (tmp_path / "empty").write_bytes(b"")
+
+    verified = forum("verify", "empty", cwd=tmp_path)
+
+    assert verified.code == 7
+    assert verified.out.splitlines()[:2] == [
+        "incomplete: 0 entries",
+        "  1 bytes      ok           there is no entry to look at",
+    ]
