@@ -15,14 +15,20 @@ from forum_runner.ledger.clock import read_time
 from forum_runner.ledger.layout import BODIES
 from forum_runner.ledger.read_entry import ReadEntry
 
-# How the runner's own sentences about an answer begin; an adapter's do not.
+# How the runner's own sentences about an answer begin; those of its own adapters do not.
 _OWN_WORDS = ("the answer is ", "the answer holds ", "the answer does not fit ", "the answer has ", "a judge answers ")
 Bodies = Mapping[str, RecordedBody]
 
 
-def reply_of(entry: ReadEntry, bodies: Bodies, *, is_model: bool) -> Reply:
-    """The reply of a `task.finished`, or of a `verdict.given` by a command or an agent."""
-    return _verdict(entry, bodies) if entry.kind == "verdict.given" else _work(entry, bodies, is_model)
+def reply_of(entry: ReadEntry, bodies: Bodies, *, is_model: bool, reads_again: bool = True) -> Reply:
+    """The reply of a `task.finished`, or of a `verdict.given` by a command or an agent.
+
+    An answer that the runner could not read is read again, and fails again. Not so if `reads_again` is false: then the
+    adapter is taken to have said so itself, which leads to the same entry.
+    """
+    if entry.kind == "verdict.given":
+        return _verdict(entry, bodies, reads_again)
+    return _work(entry, bodies, is_model, reads_again)
 
 
 def recorded_calls(directory: Path) -> list[dict[str, Any]]:
@@ -57,16 +63,15 @@ def _calls(directory: Path, bodies: RecordedBodies) -> Iterator[dict[str, Any]]:
             }
 
 
-def _work(entry: ReadEntry, bodies: Bodies, is_model: bool) -> Reply:
+def _work(entry: ReadEntry, bodies: Bodies, is_model: bool, reads_again: bool) -> Reply:
     data, usage = entry.data, entry.data["usage"]
     detail = orjson.loads(bodies["detail"].data) if "detail" in bodies else {}
     content = _content(bodies)
     failure = None
     kind = data.get("error") or ("cancelled" if data["status"] == "cancelled" else None)
-    # An answer that could not be read is read again, and fails again.
-    message = detail.get("message", "")
-    if kind is not None and not (ErrorKind(kind).is_answer and content and message.startswith(_OWN_WORDS)):
-        failure = Failure(ErrorKind(kind), message, detail.get("retry_after_ms"))
+    if kind is not None:
+        said = Failure(ErrorKind(kind), detail.get("message", ""), detail.get("retry_after_ms"))
+        failure = None if reads_again and _is_about_reading(said, content) else said
     counted = Usage(usage["input_tokens"], usage["cached_input_tokens"], usage["output_tokens"])
     digest = data.get("executable")
     return Reply(
@@ -81,6 +86,10 @@ def _work(entry: ReadEntry, bodies: Bodies, is_model: bool) -> Reply:
     )
 
 
+def _is_about_reading(failure: Failure, content: bytes) -> bool:
+    return failure.kind.is_answer and bool(content) and failure.message.startswith(_OWN_WORDS)
+
+
 def _content(bodies: Bodies) -> bytes:
     for name in ("reply", "output"):
         if name in bodies:
@@ -88,23 +97,21 @@ def _content(bodies: Bodies) -> bytes:
     return b""
 
 
-def _verdict(entry: ReadEntry, bodies: Bodies) -> Reply:
+def _verdict(entry: ReadEntry, bodies: Bodies, reads_again: bool) -> Reply:
     """A reply that gives this verdict, on this ground."""
     usage = entry.data["usage"]
     counted = Usage(usage["input_tokens"], usage["cached_input_tokens"], usage["output_tokens"])
     content = bodies["reply"].data if "reply" in bodies else b""
-    ground = bodies["ground"].data if "ground" in bodies else b""
-    said = ground.decode()
+    said = bodies["ground"].data.decode() if "ground" in bodies else ""
     detail = orjson.loads(bodies["detail"].data) if "detail" in bodies else {}
     retry_after_ms = detail.get("retry_after_ms")
     if entry.data["verdict"] == "none":
-        kind = ErrorKind(entry.data["error"])
-        is_read = kind.is_answer and content and said.startswith(_OWN_WORDS)
-        failed = Failure(kind, said, retry_after_ms)
+        failed = Failure(ErrorKind(entry.data["error"]), said, retry_after_ms)
+        is_read = reads_again and _is_about_reading(failed, content)
         return Reply(content, None if is_read else failed, usage=counted)
     if entry.data["by"] == "agent":
         return Reply(content, usage=counted)
-    # A command's ground is what it wrote to its two outputs, one after the other.
-    errors = ground[len(content) + 1 :] if content else ground
+    # A command's ground is what it wrote to its two outputs, one after the other, as text.
+    errors = said[len(content.decode(errors="replace")) + 1 :] if content else said
     failure = None if entry.data["verdict"] == "pass" else Failure(ErrorKind.EXIT_STATUS, said, retry_after_ms)
-    return Reply(content, failure, stderr=errors)
+    return Reply(content, failure, stderr=errors.encode())

@@ -1,0 +1,164 @@
+"""What may have happened to a process, by what it wrote: the events themselves stand in no ledger.
+
+Most often one event alone can have led to the next entry. Things that happen in one microsecond, and events of which
+nothing is written, leave a choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from forum_runner.execute.events import Event, Interrupted, Lost, Replied, TimePassed
+from forum_runner.execute.machine import Machine
+from forum_runner.execute.plan import RunPlan
+from forum_runner.execute.recorded_replies import reply_of
+from forum_runner.execute.restore import RecordedBodies
+from forum_runner.ledger.clock import read_time
+from forum_runner.ledger.read_entry import ReadEntry
+
+# Entries that are not the machine's: another hand wrote them, and they are taken as they are.
+_FOREIGN = ("run.repaired", "body.redacted")
+_CLOSING = ("task.finished", "verdict.given", "task.lost", "verdict.lost")
+# What a machine tells of its clock, before it looks at what happened.
+_DUE = ("gate.decided", "budget.stopped")
+# What may stand between an interrupt and the pause that follows it: calls that end, and what a deadline decides.
+_PAUSING = frozenset({*_CLOSING, "budget.exceeded", "gate.decided", "run.paused"})
+# A call that a budget cut short ends its unit even then.
+_STOPPING = _PAUSING | {"budget.stopped", "task.ended"}
+# By how much a process that has other things to do may wake too late.
+_LATE_US = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one process wrote: the entries of a run from `start` to before `end`."""
+
+    plan: RunPlan
+    entries: Sequence[ReadEntry]
+    bodies: RecordedBodies
+    start: int
+    end: int
+
+
+class Guess(NamedTuple):
+    """An event that may have happened, and when."""
+
+    event: Event
+    at_us: int
+
+
+def is_foreign(entry: ReadEntry) -> bool:
+    is_by_a_person = entry.kind == "gate.decided" and entry.data.get("by") == "person"
+    return is_by_a_person or entry.kind in _FOREIGN or entry.kind.startswith("x-")
+
+
+class Guesses:
+    """What may have happened before any of the entries of a part."""
+
+    def __init__(self, part: Part) -> None:
+        self._part = part
+        self._entries = entries = part.entries
+        start, end = part.start, part.end
+        self._late_us = 0 if entries[0].data["mode"] == "deterministic" else _LATE_US
+        # From where on the process may have been interrupted, and from where on it is likely to have been.
+        self._may_pause_from = self._is_likely_to_pause_from = end
+        last = next(entries[place] for place in reversed(range(start, end)) if not is_foreign(entries[place]))
+        is_interrupted = last.kind == "run.paused" and last.data["reason"] == "interrupted"
+        if is_interrupted or last.kind not in ("run.paused", "run.sealed"):
+            self._may_pause_from = self._tail(_STOPPING)
+            ended_from = self._tail(_PAUSING)
+            if is_interrupted or any(entry.data.get("status") == "cancelled" for entry in entries[ended_from:end]):
+                self._is_likely_to_pause_from = ended_from
+
+    def next(self, machine: Machine, at: int) -> list[Guess]:
+        """What may have led to the entry at this place, or to nothing before it; the likeliest first."""
+        if machine.outcome is not None:
+            return []
+        entry = self._entries[at]
+        now_us = read_time(entry.at)
+        closing = self._closing(at)
+        ended = None if closing is None else self._end_of_a_call(machine, closing)
+        guesses = [] if ended is None else [Guess(ended, now_us)]
+        due_us = _due_us(machine, now_us)
+        if due_us is not None and entry is not closing:
+            guesses.append(Guess(TimePassed(), now_us))
+        if due_us is not None and _may_wake_in_silence(machine, due_us) and (entry is closing or due_us < now_us):
+            silent = Guess(TimePassed(), due_us)
+            guesses = [silent, *guesses] if now_us - due_us > self._late_us else [*guesses, silent]
+        if at >= self._may_pause_from and not machine.is_pausing:
+            interrupts = _interrupts(machine, now_us)
+            is_likely = at >= self._is_likely_to_pause_from
+            guesses = [*interrupts, *guesses] if is_likely else [*guesses, *interrupts]
+        return guesses
+
+    def _tail(self, kinds: frozenset[str]) -> int:
+        """From where on there are only entries of these kinds, and foreign ones."""
+        place = self._part.end
+        while place > self._part.start + 1:
+            entry = self._entries[place - 1]
+            if not is_foreign(entry) and (entry.kind not in kinds or _is_by_schema(entry)):
+                break
+            place -= 1
+        return place
+
+    def _closing(self, at: int) -> ReadEntry | None:
+        """The entry that shows the end of a call: what had come due at the same moment is told before it."""
+        first = self._entries[at]
+        if first.kind not in _DUE:
+            return first if _closes_a_call(first) else None
+        for place in range(at, self._part.end):
+            entry = self._entries[place]
+            if entry.at == first.at and _closes_a_call(entry):
+                return entry
+            if entry.at != first.at or entry.kind not in (*_DUE, "task.ended"):
+                break
+        return None
+
+    def _end_of_a_call(self, machine: Machine, entry: ReadEntry) -> Replied | Lost | None:
+        unit = machine.state.units.get(entry.data["task"])
+        if unit is None or unit.call is None:
+            return None
+        if entry.kind.endswith("lost"):
+            return Lost(unit.call.id)
+        # A check by a command has no adapter.
+        adapter = unit.call.adapter
+        kind = "command" if adapter is None else self._part.plan.adapters[adapter]["type"]
+        # The adapter of another package may use the runner's own words.
+        reads_again = not kind.startswith("x-")
+        bodies = self._part.bodies.of(entry)
+        return Replied(unit.call.id, reply_of(entry, bodies, is_model=kind != "command", reads_again=reads_again))
+
+
+def _closes_a_call(entry: ReadEntry) -> bool:
+    return entry.kind in _CLOSING and not _is_by_schema(entry)
+
+
+def _is_by_schema(entry: ReadEntry) -> bool:
+    return bool(entry.data.get("by") == "schema")
+
+
+def _due_us(machine: Machine, now_us: int) -> int | None:
+    """The first time that has come and that the machine was not woken for, if there is one."""
+    wake_us = machine.next_wake_us()
+    return None if wake_us is None or wake_us > now_us else wake_us
+
+
+def _may_wake_in_silence(machine: Machine, due_us: int) -> bool:
+    """Whether a unit whose time came may have found that it has to wait on, so that nothing was written.
+
+    Where there is no room for a call it only goes to its queue, as it would at the next event.
+    """
+    unit = machine.first_waiting()
+    if unit is None or unit.resumes_us != due_us or unit.state is not None or machine.is_pausing:
+        return False
+    is_undecided = unit.gate is not None and unit.gate.decision is None
+    return not is_undecided and len(machine.state.calls) < machine.plan.max_parallel
+
+
+def _interrupts(machine: Machine, now_us: int) -> list[Guess]:
+    """At the time of an entry, or right after the one before: what comes due later is not told of a run that pauses."""
+    is_early = machine.state.calls and _due_us(machine, now_us) is not None
+    times = [now_us, machine.now_us] if is_early else [now_us]
+    return [Guess(Interrupted(), time) for time in times]
