@@ -8,6 +8,7 @@ from hypothesis import settings
 settings.register_profile("forum", deadline=None)
 settings.load_profile("forum")
 
-# A shell that runs the tests in the background lets them ignore interrupts, and so every program that they start and
-# interrupt.
+# A shell that runs the tests in the background lets them ignore interrupts, `nohup` hangups, and so does every program
+# that they start and signal.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 SCHEMAS = {path.name: json.loads(path.read_text()) for path in (ROOT / "schemas" / "v1").glob("*.schema.json")}
 # Properties of the wave plan that are not for the execution: its own header, what the compiler has checked for good
 # (the first word of a command is always literal), and the settings of other packages' adapters.
-NOT_EXECUTED = ["apiVersion", "bundle", "commands", "settings"]
+NOT_EXECUTED = ["apiVersion", "commands", "settings"]
 
 BUDGET = {
     "calls": 9, "input_tokens": 10, "output_tokens": 11, "tokens": 12, "usd": "0.5", "wall": "3m", "output_bytes": 13,
