@@ -142,7 +142,11 @@ def _is_by_schema(entry: ReadEntry) -> bool:
 def _due_us(machine: Machine, now_us: int) -> int | None:
     """The first time that has come and that the machine was not woken for, if there is one."""
     wake_us = machine.next_wake_us()
-    return None if wake_us is None or wake_us > now_us else wake_us
+    if wake_us is not None and wake_us <= now_us:
+        return wake_us
+    # Whole milliseconds are counted: the run's time may be over a little before the machine asks to be woken for it.
+    is_over = machine.wall_ms is not None and machine.state.active_ms(now_us) >= machine.wall_ms
+    return now_us if is_over and not machine.state.is_out_of_time and not machine.is_pausing else None
 
 
 def _may_wake_in_silence(machine: Machine, due_us: int) -> bool:

@@ -7,8 +7,8 @@ from typing import Any
 import orjson
 import pytest
 
-from forum_adapters.base import ErrorKind, Failure, Usage
-from forum_runner.execute.events import Interrupted
+from forum_adapters.base import ErrorKind, Failure, Reply, Usage
+from forum_runner.execute.events import Interrupted, Replied
 from forum_runner.execute.machine import Reusable
 from forum_runner.execute.retelling import Retelling, Retold
 from forum_runner.execute.unit import Unit
@@ -44,15 +44,32 @@ def altered(directory: Path, edit: Edit) -> None:
     (directory / "ledger.jsonl").write_bytes(b"".join(orjson.dumps(entry) + b"\n" for entry in entries))
 
 
-def test_the_time_of_a_run_that_is_over_while_it_pauses_is_not_told(tmp_path: Path) -> None:
-    run = begun(tmp_path / "run", small_plan({"a": {}, "b": {}}, budget={"wall_ms": 1_000}))
+# Whole milliseconds are counted: at the first of these the time is over, and nobody would be woken for it yet.
+@pytest.mark.parametrize("later_us", [999_999, 2_000_000])
+def test_the_time_of_a_run_that_is_over_while_it_pauses_is_not_told(tmp_path: Path, later_us: int) -> None:
+    run = begun(tmp_path / "run", small_plan({"a": {}, "b": {}, "c": {}}, budget={"wall_ms": 1_000}))
+    run.clock.now_us += 1
+    run.reply("c", "done")
     run.handle(Interrupted())
-    run.pass_time(2_000)
+    run.clock.now_us += later_us
     run.reply("a", failure=CANCELLED)
     run.reply("b", failure=CANCELLED)
     run.close()
 
-    assert kinds(tmp_path / "run")[-3:] == PAUSED
+    assert kinds(tmp_path / "run")[-4:] == ["task.ended", *PAUSED]
+    check_same(tmp_path / "run")
+
+
+def test_what_comes_late_may_find_the_time_over_before_anybody_is_woken_for_it(tmp_path: Path) -> None:
+    run = begun(tmp_path / "run", small_plan({"a": {}, "b": {}}, budget={"wall_ms": 1_000}))
+    call = run.call_of("a")
+    run.clock.now_us += 1
+    run.reply("a", "done")
+    run.clock.now_us += 999_999
+    run.handle(Replied(call, Reply(b"again")))
+    run.close()
+
+    assert kinds(tmp_path / "run")[-2:] == ["task.ended", "budget.stopped"]
     check_same(tmp_path / "run")
 
 
