@@ -11,4 +11,5 @@ settings.load_profile("forum")
 # A shell that runs the tests in the background lets them ignore interrupts, `nohup` hangups, and so does every program
 # that they start and signal.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-signal.signal(signal.SIGHUP, signal.SIG_DFL)
+for number in (signal.SIGHUP, signal.SIGQUIT):
+    signal.signal(number, signal.SIG_DFL)
