@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 import time
 import uuid
@@ -50,6 +51,25 @@ def reply_to(asked: Attempt, settings: Mapping[str, Any] = WITH_PATH) -> Reply:
             return await asyncio.wait_for(adapter.answer(asked), PATIENCE_S)
         finally:
             await adapter.close()
+
+    return asyncio.run(ask())
+
+
+def reply_while_stdout_is_held(folder: Path, **limits: Any) -> Reply:
+    """Of a program that hands its stdout to a process that is none of its own: here, to the test."""
+    os.mkfifo(folder / "go")
+
+    async def ask() -> Reply:
+        adapter = CommandAdapter("shell", WITH_PATH)
+        script = "echo $$ > pid; mv pid ready; read word < go; echo over"
+        task = asyncio.create_task(adapter.answer(attempt(*shell(script), workspace=folder, **limits)))
+        await appearance(folder / "ready")
+        pid = (folder / "ready").read_text().strip()
+        with Path(f"/proc/{pid}/fd/1").open("wb"):
+            (folder / "go").write_text("word\n")
+            reply = await asyncio.wait_for(task, PATIENCE_S)
+        await adapter.close()
+        return reply
 
     return asyncio.run(ask())
 

@@ -1,7 +1,6 @@
 """A time that may not be overshot: ending the program, and what it leaves behind, belongs to it."""
 
 import asyncio
-import os
 import re
 import signal
 from pathlib import Path
@@ -19,6 +18,7 @@ from unit.adapters.command_programs import (
     attempt,
     new_mark,
     reply_to,
+    reply_while_stdout_is_held,
     running,
     shell,
 )
@@ -105,21 +105,6 @@ def test_what_a_program_leaves_behind_is_ended_in_the_same_time_and_is_no_failur
 
 
 def test_somebody_else_who_holds_stdout_is_not_waited_for_beyond_the_time(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "go")
-
-    async def ask() -> Reply:
-        adapter = CommandAdapter("shell", WITH_PATH)
-        script = "echo $$ > pid; mv pid ready; read word < go; echo over"
-        asked = attempt(*shell(script), workspace=tmp_path, timeout_ms=3_000, is_final=True)
-        task = asyncio.create_task(adapter.answer(asked))
-        await appearance(tmp_path / "ready")
-        pid = (tmp_path / "ready").read_text().strip()
-        with Path(f"/proc/{pid}/fd/1").open("wb"):
-            (tmp_path / "go").write_text("word\n")
-            reply = await asyncio.wait_for(task, PATIENCE_S)
-        await adapter.close()
-        return reply
-
-    reply = asyncio.run(ask())
+    reply = reply_while_stdout_is_held(tmp_path, timeout_ms=3_000, is_final=True)
 
     assert (reply.failure, reply.content) == (None, b"over\n")

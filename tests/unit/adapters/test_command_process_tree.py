@@ -1,7 +1,6 @@
 """Nothing is left running behind an attempt, whatever a program does to get away."""
 
 import asyncio
-import os
 import signal
 import sys
 from pathlib import Path
@@ -20,6 +19,7 @@ from unit.adapters.command_programs import (
     new_mark,
     python,
     reply_to,
+    reply_while_stdout_is_held,
     running,
     shell,
 )
@@ -146,22 +146,7 @@ def test_a_child_in_the_background_may_say_its_last_words(monkeypatch: pytest.Mo
 
 
 def test_somebody_else_who_holds_stdout_does_not_hang_the_attempt(tmp_path: Path) -> None:
-    """A program can hand its stdout to a process that is none of its own: here, to the test."""
-    os.mkfifo(tmp_path / "go")
-
-    async def ask() -> Reply:
-        adapter = CommandAdapter("shell", WITH_PATH)
-        script = "echo $$ > pid; mv pid ready; read word < go; echo over"
-        task = asyncio.create_task(adapter.answer(attempt(*shell(script), workspace=tmp_path)))
-        await appearance(tmp_path / "ready")
-        pid = (tmp_path / "ready").read_text().strip()
-        with Path(f"/proc/{pid}/fd/1").open("wb"):
-            (tmp_path / "go").write_text("word\n")
-            reply = await asyncio.wait_for(task, PATIENCE_S)
-        await adapter.close()
-        return reply
-
-    reply = asyncio.run(ask())
+    reply = reply_while_stdout_is_held(tmp_path)
 
     assert (reply.failure, reply.content) == (None, b"over\n")
 
