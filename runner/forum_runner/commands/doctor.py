@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from forum_runner.commands.output import say, show_findings, write_document
+from forum_runner.commands.output import say, show_findings, write_json
 from forum_runner.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ def command(file: str | None, root: Path | None, as_json: bool) -> int:
         plan = compiled.wave_plan
     health = examine(plan)
     if as_json:
-        write_document(json.dumps(_form(health), indent=2) + "\n")
+        write_json(_form(health))
     else:
         say(_described(health), newline=False)
     if any(not is_set for adapter in health.adapters for is_set in adapter.variables.values()):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from forum_runner.commands.output import say, write_document
+from forum_runner.commands.output import say, write_json
 
 if TYPE_CHECKING:
     from forum_runner.app.gates import WaitingGate
@@ -52,10 +52,8 @@ def list_gates(run: str, as_json: bool) -> int:
 
     waiting = look_at_gates(run)
     if as_json:
-        import json
-
         form = {"at_work": waiting.is_at_work, "gates": [_form(gate) for gate in waiting.gates]}
-        write_document(json.dumps(form, indent=2) + "\n")
+        write_json(form)
         return 0
     if not waiting.gates:
         say("no gate waits for a decision")
@@ -123,11 +121,9 @@ def _decide(
     gate = decide(run, task, decision, by=who, reason=reason, shown=shown, instruction=instruction)
     left = waiting_gates(run)
     if as_json:
-        import json
-
         form = {"task": task, "decision": decision, "by": who, "shown": gate.digest, "authenticated": False}
         form |= {"edited": instruction is not None, "waiting": len(left)}
-        write_document(json.dumps(form, indent=2) + "\n")
+        write_json(form)
         return 0
     to_decide = sum(not other.is_over for other in left)
     rest = f"{to_decide} more to decide" if to_decide else f"go on with: {command_line('resume', run)}"

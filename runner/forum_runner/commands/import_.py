@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from forum_runner.commands.options import RUN_DIRECTORY
-from forum_runner.commands.output import say, say_aside, write_document
+from forum_runner.commands.output import say, say_aside, write_json
 
 if TYPE_CHECKING:
     from forum_runner.app.importing import Imported
@@ -38,7 +37,7 @@ def command(source: str, format_name: str, out: Path | None, as_json: bool) -> i
 
     made = import_records(source, None if format_name == "auto" else Format(format_name), out)
     if as_json:
-        write_document(json.dumps(_document(made), indent=2) + "\n")
+        write_json(_document(made))
     else:
         _tell(made)
     return 0

@@ -51,6 +51,13 @@ def write_document(data: str | bytes) -> None:
         discard(sys.stdout)
 
 
+def write_json(form: Any) -> None:
+    """A document as JSON. Everything beyond ASCII is escaped: it may end up on a terminal."""
+    import json
+
+    write_document(json.dumps(form, indent=2) + "\n")
+
+
 def write_parts(parts: Iterable[str | bytes], *, is_live: bool = False) -> None:
     """Writes one part after another, each at once if it is live, and stops when there is nobody to read them."""
     try:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import getpass
-import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from forum_runner.commands.output import say, say_aside, write_document
+from forum_runner.commands.output import say, say_aside, write_json
 
 if TYPE_CHECKING:
     from forum_runner.app.verification import Redacted
@@ -38,7 +37,7 @@ def command(run: str, seq: int, body: str, reason: str, by: str | None, as_json:
     who = _person(by)
     redacted = redact_body(find_ledger(run), seq, body, reason, f"person:{who}")
     if as_json:
-        write_document(json.dumps(_form(redacted, seq, body, who), indent=2) + "\n")
+        write_json(_form(redacted, seq, body, who))
     else:
         say(f"redacted the body '{body}' of entry {seq}; entry {redacted.seq} says so")
     if not redacted.is_sealed:

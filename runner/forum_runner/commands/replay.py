@@ -6,7 +6,7 @@ import json
 
 import click
 
-from forum_runner.commands.output import say, write_document
+from forum_runner.commands.output import say, write_json
 from forum_runner.errors import ExitCode
 
 
@@ -36,7 +36,7 @@ def command(run: str, as_json: bool) -> int:
             "assumed": list(ASSUMED),
             "divergence": parted and {"seq": parted.seq, "recorded": parted.recorded, "told": parted.told},
         }
-        write_document(json.dumps(form, indent=2) + "\n")
+        write_json(form)
         return code
     if retold.divergence is not None:
         say(_told(retold.divergence.seq, retold.divergence.recorded, retold.divergence.told), newline=False)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from forum_runner.commands.output import say, wants_color, write_document
+from forum_runner.commands.output import say, wants_color, write_json
 
 if TYPE_CHECKING:
     from forum_runner.app.verification import Trusted
@@ -71,9 +71,7 @@ def _verify_ledger(run: str, levels: frozenset[int] | None, trusted: Trusted, *,
     source = find_ledger(run)
     report = verify_given(source, levels, trusted)
     if as_json:
-        import json
-
-        write_document(json.dumps(report.document(), indent=2) + "\n")
+        write_json(report.document())
     else:
         from forum_runner.report.verification import render_verification
 
@@ -101,14 +99,12 @@ def _verify_proof(path: Path, trusted: Trusted, *, as_json: bool) -> int:
 
     report = verify_proof(path, trusted)
     if as_json:
-        import json
-
         findings = [
             {"code": item.code, "level": item.level, "seq": item.seq, "sentence": item.sentence}
             for item in report.findings
         ]
         told = {"verdict": str(report.verdict), "claim": report.claim, "vouched": report.is_vouched}
-        write_document(json.dumps({**told, "findings": findings}, indent=2) + "\n")
+        write_json({**told, "findings": findings})
         return report.verdict.exit_code
     say(f"{report.verdict}: {report.claim or 'no proof'}")
     for finding in report.findings:
