@@ -23,6 +23,9 @@ _CHUNK = 1 << 20
 _NAME_BYTES = 100
 _SIZE = slice(124, 135)
 _OCTAL = frozenset(b"01234567")
+# Adler-32 keeps the sum of the bytes in its lower half, beside a one: a name is too short to overflow it.
+_SUM = 0xFFFF
+_SUM_OF_NOTHING = 1
 
 
 def commitment(salted: bytes) -> str:
@@ -32,7 +35,7 @@ def commitment(salted: bytes) -> str:
 
 def header(name: bytes, size: int) -> bytes:
     before, after, rest, _ = _frame(size)
-    return b"".join((name, bytes(_NAME_BYTES - len(name)), before, b"%06o\0 " % (rest + _sum(name)), after))
+    return b"".join((name.ljust(_NAME_BYTES, b"\0"), before, b"%06o\0 " % (rest + (adler32(name) & _SUM)), after))
 
 
 def padding(size: int) -> int:
@@ -43,21 +46,18 @@ def member(folder: str, digest: str, content: bytes) -> bytes:
     """In one go, as it is done for every body that is written."""
     before, after, rest, pad = _frame(len(content))
     name = f"{folder}/{digest}".encode()
-    checksum = b"%06o\0 " % (rest + _sum(name))
-    return b"".join((name, bytes(_NAME_BYTES - len(name)), before, checksum, after, content, pad))
-
-
-def _sum(name: bytes) -> int:
-    """The sum of its bytes, which Adler-32 keeps in its lower half beside a one: a name is too short to overflow it."""
-    return (adler32(name) & 0xFFFF) - 1
+    checksum = b"%06o\0 " % (rest + (adler32(name) & _SUM))
+    return b"".join((name.ljust(_NAME_BYTES, b"\0"), before, checksum, after, content, pad))
 
 
 @lru_cache(maxsize=4096)
 def _frame(size: int) -> tuple[bytes, bytes, int, bytes]:
-    """What a header holds before and after its checksum, the name left out; the sum of these bytes; and the padding."""
+    """What a header holds before and after its checksum, the name left out; what the sum of the name is to be added to;
+    and the padding."""
     before = b"0000644\x000000000\x000000000\x00%011o\x0000000000000\x00" % size
     after = b"0" + bytes(100) + b"ustar\x0000" + bytes(64) + b"0000000\x000000000\x00" + bytes(167)
-    return before, after, sum(before) + sum(after) + 8 * ord(" "), bytes(padding(size))
+    rest = sum(before) + sum(after) + 8 * ord(" ")
+    return before, after, rest - _SUM_OF_NOTHING, bytes(padding(size))
 
 
 def parse_header(head: bytes) -> tuple[bytes, int] | None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from hashlib import sha256
 from typing import Any, NamedTuple
 
 from forum_runner.canonical import canonical
 from forum_runner.errors import UsageError
-from forum_runner.ledger.archive import PLAIN, SALT_BYTES, SALTED, commitment
+from forum_runner.ledger.archive import SALT_BYTES, SALTED, commitment
 
 JSON = "application/json"
 TEXT = "text/plain"
@@ -39,12 +38,6 @@ class Body(NamedTuple):
 # A body as the archive holds it and as an entry names it: digest, folder, content, reference. A tuple, as one is made
 # for every body that is written.
 StoredBody = tuple[bytes, str, bytes, dict[str, Any]]
-
-
-def store_plain(body: Body) -> StoredBody:
-    data, type_, _ = body
-    digest = sha256(data).digest()
-    return digest, PLAIN, data, {"bytes": len(data), "digest": digest.hex(), "type": type_}
 
 
 def store_salted(body: Body, salt: Salt) -> StoredBody:

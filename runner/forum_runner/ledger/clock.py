@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 Clock = Callable[[], int]
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{6}Z")
+_MILLION = 1_000_000
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -33,12 +34,12 @@ class TimeWriter:
         moment = time.time_ns() // 1_000 if self._clock is None else self._clock()
         if moment == self._moment:
             return self._latest
-        second, micro = divmod(moment, 1_000_000)
+        second, micro = divmod(moment, _MILLION)
         if second != self._second:
             self._prefix = datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
             # Last: an interrupt before it must not leave the earlier second's text in place for this one.
             self._second = second
-        written = f"{self._prefix}.{micro:06d}Z"
+        written = f"{self._prefix}.{str(_MILLION + micro)[1:]}Z"
         if written < self._latest:
             return self._latest
         self._latest = written

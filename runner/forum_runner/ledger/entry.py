@@ -12,13 +12,14 @@ import orjson
 from forum_runner.canonical import MAX_INTEGER, canonical
 from forum_runner.errors import CanonicalError, ForumError
 from forum_runner.ledger.entry_schema import MAX_BODIES, OWN_PREFIX, departure_from, fits, kinds, parts_validator
-from forum_runner.ledger.layout import FORMAT, MAX_CAUSES, MAX_DEPTH, MAX_LINE_BYTES
+from forum_runner.ledger.layout import MAX_CAUSES, MAX_DEPTH, MAX_LINE_BYTES
 
 # A float such as 1.0 in orjson's text: a schema takes it for an integer. Every other float fails the schemas of the
 # closed kinds. In a string such text is harmless, and only looked at twice.
 FLOAT = re.compile(rb"\.0[,\]}]")
 _INTEGERS = frozenset({int})
 _SORTED = orjson.OPT_SORT_KEYS
+_dumps = orjson.dumps
 
 
 class EntryError(ForumError):
@@ -30,46 +31,26 @@ class EntryError(ForumError):
         super().__init__(f"cannot store an entry of the kind '{kind}': {reason}")
 
 
-# Where an entry stands, which the writer knows without being told: run, seq, prev and at.
-Place = tuple[str, int, str, str]
-
-
-def encode_entry(
-    place: Place,
-    actor: str,
-    kind: str,
-    causes: Sequence[int],
-    data: Mapping[str, Any],
-    bodies: Mapping[str, Any],
-) -> bytes:
-    """The line of an entry, without its LF."""
+def encode_entry(entry: dict[str, Any]) -> bytes:
+    """The line of an entry, without its LF. Its members are given in their order, and `bodies` by their references."""
+    kind, causes = entry["kind"], entry["causes"]
     try:
-        written = _checked(place[1], actor, kind, causes, data, bodies)
+        entry["data"] = _checked(entry["seq"], entry["actor"], kind, causes, entry["data"], entry["bodies"])
     except (orjson.JSONEncodeError, CanonicalError, ValueError) as error:
         raise EntryError(kind, str(error)) from error
-    return encode_sound_entry(place, actor, kind, sorted(set(causes)), written, bodies)
+    entry["causes"] = sorted(set(causes))
+    return encode_sound_entry(entry)
 
 
-def encode_sound_entry(
-    place: Place,
-    actor: str,
-    kind: str,
-    causes: Sequence[int],
-    data: Mapping[str, Any] | orjson.Fragment,
-    bodies: Mapping[str, Any],
-) -> bytes:
+def encode_sound_entry(entry: dict[str, Any]) -> bytes:
     """The same, of an entry that is known to fit its kind: neither its schema nor its causes are looked at."""
-    run, seq, prev, at = place
-    entry = {
-        "actor": actor, "at": at, "bodies": bodies, "causes": causes, "data": data, "kind": kind, "prev": prev,
-        "run": run, "seq": seq, "v": FORMAT,
-    }  # fmt: skip
     try:
-        line = orjson.dumps(entry, option=_SORTED)
+        line = _dumps(entry, option=_SORTED)
     except orjson.JSONEncodeError as error:
-        raise EntryError(kind, str(error)) from error
+        raise EntryError(entry["kind"], str(error)) from error
     if len(line) > MAX_LINE_BYTES:
-        raise EntryError(kind, f"its line would have {len(line):,} bytes, and {MAX_LINE_BYTES:,} are allowed")
+        size = f"{len(line):,} bytes, and {MAX_LINE_BYTES:,} are allowed"
+        raise EntryError(entry["kind"], f"its line would have {size}")
     return line
 
 

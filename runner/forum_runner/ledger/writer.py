@@ -19,13 +19,13 @@ from weakref import WeakSet
 
 from forum_runner import __version__
 from forum_runner.errors import ExitCode, ForumError, UsageError
-from forum_runner.ledger.archive import MAX_BODY_BYTES, SALT_BYTES, member
-from forum_runner.ledger.body import Body, Salt, StoredBody, copy_name, store_plain, store_salted
+from forum_runner.ledger.archive import MAX_BODY_BYTES, PLAIN, SALT_BYTES, member
+from forum_runner.ledger.body import Body, Salt, StoredBody, copy_name, store_salted
 from forum_runner.ledger.clock import Clock, TimeWriter, wall_clock
 from forum_runner.ledger.entry import EntryError, encode_entry, encode_sound_entry
 from forum_runner.ledger.entry_schema import may_follow_a_seal
 from forum_runner.ledger.files import LedgerFiles
-from forum_runner.ledger.layout import CHECKPOINT, OUTPUTS, ZERO_HASH
+from forum_runner.ledger.layout import CHECKPOINT, FORMAT, OUTPUTS, ZERO_HASH
 from forum_runner.ledger.merkle import MerkleTree
 from forum_runner.write_file import sync_directory, write_file
 
@@ -177,6 +177,10 @@ class LedgerWriter:
     def stage_sound(self, entries: Sequence[Unplaced]) -> int:
         """As `stage`, of entries that the caller knows to fit their kinds: no schema is asked once more."""
         with self._staging:
+            seq = self._state.tree.size
+            if seq == 0 or self._state.sealed_as is not None:
+                for entry in entries:
+                    self._check_place(entry[0], seq)
             return self._place_all(entries, encode_sound_entry)
 
     def _place(
@@ -187,15 +191,16 @@ class LedgerWriter:
         causes: Sequence[int] = (),
         actor: str = "runner",
     ) -> int:
+        self._check_place(kind, self._state.tree.size)
         return self._place_all(((kind, {} if data is None else data, bodies, causes, actor),), encode_entry)
 
-    def _place_all(self, entries: Sequence[Unplaced], encode: Callable[..., bytes]) -> int:
+    def _place_all(self, entries: Sequence[Unplaced], encode: Callable[[dict[str, Any]], bytes]) -> int:
         """All of them or none, and all at one time; the seq of the last comes back. With the lock held: between the
         number of an entry and its hash no other entry may come."""
         if self._broken is not None or self._is_staging:
             raise LedgerBrokenError(self._broken)
         state = self._state
-        run, stored, is_sealed = state.run, state.stored, state.sealed_as is not None
+        run, stored = state.run, state.stored
         seq, head, at = state.tree.size - 1, state.head, self._now()
         leaves: list[bytes] = []
         lines: list[bytes] = []
@@ -204,15 +209,17 @@ class LedgerWriter:
         kind = ""
         for kind, data, bodies, causes, actor in entries:
             seq += 1
-            if seq == 0 or is_sealed or kind == "run.opened":
-                self._check_place(kind, seq)
             references = {}
-            for name in sorted(bodies) if len(bodies) > 1 else bodies:
-                digest, folder, content, reference = self._store(bodies[name])
-                references[name] = reference
-                if digest not in stored and digest not in members:
-                    members[digest] = member(folder, reference["digest"], content)
-            line = encode((run, seq, head, at), actor, kind, causes, data, references)
+            if bodies:
+                for name in sorted(bodies) if len(bodies) > 1 else bodies:
+                    digest, folder, content, reference = self._store(bodies[name])
+                    references[name] = reference
+                    if digest not in stored and digest not in members:
+                        members[digest] = member(folder, reference["digest"], content)
+            line = encode({
+                "actor": actor, "at": at, "bodies": references, "causes": causes, "data": data, "kind": kind,
+                "prev": head, "run": run, "seq": seq, "v": FORMAT,
+            })  # fmt: skip
             leaf = sha256(b"\0" + line).digest()
             head = leaf.hex()
             leaves.append(leaf)
@@ -247,14 +254,17 @@ class LedgerWriter:
     def _store(self, body: Body) -> StoredBody:
         if not isinstance(body, Body):
             raise UsageError(f"a body is made by Body, Body.text or Body.json, and this is a {type(body).__name__}")
-        data, _, is_sensitive = body
-        if len(data) > _MOST_BYTES:
+        data, type_, is_sensitive = body
+        size = len(data)
+        if size > _MOST_BYTES:
             raise UsageError(f"a body has at most {_MOST_BYTES:,} bytes")
         if is_sensitive:
             return store_salted(body, self._salt)
-        stored = store_plain(body)
+        digest = sha256(data).digest()
         # A digest that was redacted is never named again: the same bytes get a salt, and with it another digest.
-        return store_salted(body, self._salt) if stored[0] in self._state.redacted else stored
+        if digest in self._state.redacted:
+            return store_salted(body, self._salt)
+        return digest, PLAIN, data, {"bytes": size, "digest": digest.hex(), "type": type_}
 
     def commit(self) -> None:
         """Writes what was staged, by whomever. Those who come while another commits wait, and find their work done."""
