@@ -6,12 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from forum_adapters.base import Attempt
 from forum_runner.app.preparing import Prepared
 from forum_runner.app.reusing import Reuse
 from forum_runner.canonical import canonical
-from forum_runner.execute.budgets import Prices
-from forum_runner.execute.calling import most_of
-from forum_runner.execute.events import Begin
 from forum_runner.execute.machine import Context, Machine
 from forum_runner.execute.plan import RunPlan, TaskSpec
 from forum_runner.execute.prompts import SHOWN_OF_AN_ANSWER
@@ -88,8 +86,8 @@ def _fates(prepared: Prepared, reuse: Reuse) -> dict[str, tuple[str, str | None]
         elif entry.kind == "gate.opened":
             fates[entry.data["task"]] = ("later", "a person decides first")
     for command in step.commands:
-        if isinstance(command, Begin):
-            fates[command.attempt.task] = ("run", _why_not_cached(document, reuse, command.attempt.task))
+        if isinstance(command, Attempt):
+            fates[command.task] = ("run", _why_not_cached(document, reuse, command.task))
     return fates
 
 
@@ -112,10 +110,8 @@ def _task(plan: RunPlan, task: TaskSpec, fate: tuple[str, str | None]) -> TaskFo
     judged = sent + _most_put_out(plan, task)
     steps += [(adapter, attempts * attempts * len(ladder), judged) for adapter in judges]
     for adapter, count, size in steps:
-        settings = plan.adapters[adapter]
-        most = most_of(settings, size)
-        prices = settings.get("prices")
-        each = Prices(**prices).cost(most.input_tokens, 0, most.max_tokens) if prices else 0
+        most = plan.terms[adapter].most(size)
+        each = most.prices.cost(most.input_tokens, 0, most.max_tokens)
         calls += count * times
         input_tokens += count * times * most.input_tokens
         output_tokens += count * times * most.max_tokens
@@ -155,5 +151,5 @@ def _most_sent(plan: RunPlan, task: TaskSpec) -> int:
 
 def _most_put_out(plan: RunPlan, task: TaskSpec) -> int:
     agent = task.agent or route(plan, task).agent
-    most = max(most_of(plan.adapters[step.adapter], 0).max_output_bytes for step in plan.ladder_of(task, agent))
+    most = max(plan.terms[step.adapter].max_output_bytes for step in plan.ladder_of(task, agent))
     return most * (task.foreach["max"] if task.foreach is not None else 1)

@@ -22,16 +22,17 @@ if TYPE_CHECKING:
 
 def arrive(m: Machine, task: TaskSpec) -> None:
     """All that the task depends on has ended, and its wave, if there are waves, is open."""
-    unit = m.state.unit(task.id)
+    state = m.state
+    unit = state.units[task.id]
     if unit.state is not None:
         return
-    if m.state.is_out_of_budget:
+    if state.is_out_of_budget:
         ending.end(m, unit, "stopped", "budget")
     elif is_cut_off(m, task):
         ending.end(m, unit, "skipped", "upstream")
-    elif m.is_stopping:
+    elif state.is_stopping:
         ending.end(m, unit, "skipped", "failure")
-    elif not _condition_holds(m, unit):
+    elif task.conditions and not _condition_holds(m, unit):
         ending.end(m, unit, "skipped", "condition")
     elif task.foreach is not None:
         _expand(m, unit, task.foreach)
@@ -49,7 +50,7 @@ def enqueue(m: Machine, unit: Unit) -> None:
 
 def take_up(m: Machine, task: TaskSpec) -> None:
     """A task that had arrived when an earlier process ended."""
-    unit = m.state.unit(task.id)
+    unit = m.state.units[task.id]
     if task.foreach is None:
         _take_up_unit(m, unit) if _has_traces(unit) else arrive(m, task)
         return
@@ -155,7 +156,7 @@ def _deliver_value(m: Machine, unit: Unit, edge: Edge) -> bool:
         if misfit is not None:
             ending.fail(m, unit, "expects", f"what comes as '{edge.name}' is not what is expected: {misfit}")
             return False
-    last = max(m.state.unit(name).ended or 0 for name in tasks_of(edge.value))
+    last = max(m.state.units[name].ended or 0 for name in tasks_of(edge.value))
     _hand_over(m, unit, edge.name, value, last)
     return True
 
@@ -240,7 +241,7 @@ def reuse(m: Machine, unit: Unit, fingerprint: str) -> bool:
 def sweep(m: Machine) -> None:
     """The run is to stop: what has not begun is ended, each with its reason."""
     for task in m.plan.tasks.values():
-        unit = m.state.unit(task.id)
+        unit = m.state.units[task.id]
         if unit.state is not None:
             continue
         expansion = m.state.expansions.get(task.id)

@@ -95,11 +95,12 @@ class Ceiling(NamedTuple):
 
     def reserved(self) -> dict[str, int]:
         """As `task.started` and `verdict.asked` tell it."""
+        input_tokens, max_tokens, max_output_bytes, _, prices, _, _ = self
         return {
-            "input_tokens": self.input_tokens,
-            "output_tokens": self.max_tokens,
-            "micro_usd": self.prices.cost(self.input_tokens, 0, self.max_tokens) if self.prices is not NO_PRICES else 0,
-            "output_bytes": self.max_output_bytes,
+            "input_tokens": input_tokens,
+            "output_tokens": max_tokens,
+            "micro_usd": 0 if prices is NO_PRICES else prices.cost(input_tokens, 0, max_tokens),
+            "output_bytes": max_output_bytes,
         }
 
 
@@ -170,9 +171,6 @@ def _amounts(of: Mapping[str, int], calls: int, wall_ms: int) -> Amounts:
     return calls, sent, received, sent + received, of["micro_usd"], of["output_bytes"], wall_ms
 
 
-_NO_ACCOUNTS: list[Account] = []
-
-
 class Budgets:
     """All accounts of a run, and its totals."""
 
@@ -183,16 +181,14 @@ class Budgets:
         self._agent_accounts: dict[str, Account] = {}
         self._task_accounts: dict[str, Account] = {}
         self.totals = dict.fromkeys(("calls", *TOTALS), 0)
-        self._limits_nothing = (
-            not self.run.limits
-            and not any("limits" in agent for agent in agents.values())
-            and not any("budget" in task for task in tasks.values())
+        self.limits_anything = (
+            bool(self.run.limits)
+            or any("limits" in agent for agent in agents.values())
+            or any("budget" in task for task in tasks.values())
         )
 
     def accounts(self, task: str, agent: str | None) -> list[Account]:
         """Those that limit anything, the widest first."""
-        if self._limits_nothing:
-            return _NO_ACCOUNTS
         found = [self.run] if self.run.limits else []
         if agent is not None and (limits := self._agents[agent].get("limits")):
             account = self._agent_accounts.get(agent)
@@ -208,6 +204,8 @@ class Budgets:
 
     def timeout(self, task: str, agent: str | None, timeout_ms: int) -> int:
         """How long a call may take by the accounts that limit wall time."""
+        if not self.limits_anything:
+            return timeout_ms
         for account in self.accounts(task, agent):
             for amount, limit in account.limits:
                 if amount == WALL:
@@ -217,10 +215,9 @@ class Budgets:
     def hold(self, task: str, agent: str | None, reserved: Mapping[str, int], timeout_ms: int) -> None:
         calls = 0 if agent is None else 1
         self.totals["calls"] += calls
-        accounts = self.accounts(task, agent)
-        if accounts:
+        if self.limits_anything:
             need = _amounts(reserved, calls, timeout_ms)
-            for account in accounts:
+            for account in self.accounts(task, agent):
                 for amount, _ in account.limits:
                     account.held[amount] += need[amount]
 
@@ -242,12 +239,11 @@ class Budgets:
         if usage is not None:
             totals["cached_input_tokens"] += usage["cached_input_tokens"]
             totals["wall_ms"] += usage["wall_ms"]
-        accounts = self.accounts(task, agent)
-        if accounts:
+        if self.limits_anything:
             calls = 0 if agent is None else 1
             held = _amounts(reserved, calls, timeout_ms)
             used = _amounts(charged, calls, timeout_ms if usage is None else charged.get("wall_ms", 0))
-            for account in accounts:
+            for account in self.accounts(task, agent):
                 for amount, _ in account.limits:
                     account.held[amount] -= held[amount]
                     account.charged[amount] += used[amount]

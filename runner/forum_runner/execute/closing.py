@@ -65,44 +65,45 @@ def make_room(m: Machine) -> None:
 
 
 def _finish(m: Machine, unit: Unit, call: Call, reply: Reply) -> None:
+    content, failure, _, exit_status, executable, stderr, _, _ = reply
     usage, is_measured = usage_of(m.plan, call, reply, m.now_us)
     data: dict[str, Any] = {
         "task": unit.name, "attempt": call.attempt, "status": "ok", "usage": usage, "measured": is_measured,
     }  # fmt: skip
     bodies: dict[str, StoredBytes] = {}
-    output: Body | Failure = reply.failure or _read(m, unit, reply.content)
+    is_sensitive = unit.is_sensitive
+    output: Body | Failure = failure or _read(m, unit, content, is_sensitive=is_sensitive)
     if isinstance(output, Failure):
         is_cancelled = output.kind is ErrorKind.CANCELLED
         data |= {"status": "cancelled"} if is_cancelled else {"status": "error", "error": str(output.kind)}
         reply = reply._replace(failure=output)
     else:
         bodies["output"] = output
-    is_sensitive = unit.is_sensitive
-    if reply.content and (isinstance(output, Failure) or output.data != reply.content):
-        bodies["reply"] = Body(reply.content, is_sensitive=is_sensitive)
-    if reply.stderr:
-        bodies["stderr"] = Body(reply.stderr, is_sensitive=is_sensitive)
+    if content and (isinstance(output, Failure) or output.data != content):
+        bodies["reply"] = Body(content, is_sensitive=is_sensitive)
+    if stderr:
+        bodies["stderr"] = Body(stderr, is_sensitive=is_sensitive)
     detail = _detail(reply)
     if detail:
         bodies["detail"] = Body(canonical(detail), JSON, is_sensitive)
-    if reply.exit_status is not None:
-        data["exit_status"] = reply.exit_status
-    if reply.executable is not None:
-        data["executable"] = reply.executable.digest
+    if exit_status is not None:
+        data["exit_status"] = exit_status
+    if executable is not None:
+        data["executable"] = executable.digest
     seq = m.tell("task.finished", data, bodies, [call.seq], _actor(call))
     _tell_excess(m, unit, call, usage, seq)
 
 
 def _detail(reply: Reply) -> dict[str, Any]:
     """What the other side said about it: small things that an entry has no place for."""
-    failure = reply.failure
-    if failure is None and reply.executable is None and not reply.model and not reply.finish:
+    _, failure, _, _, executable, _, model, finish = reply
+    if failure is None and executable is None and not model and not finish:
         return {}
-    detail: dict[str, Any] = {"model": reply.model, "finish": reply.finish}
+    detail: dict[str, Any] = {"model": model, "finish": finish}
     if failure is not None:
         detail |= {"message": failure.message, "retry_after_ms": failure.retry_after_ms}
-    if reply.executable is not None:
-        detail["path"] = reply.executable.path
+    if executable is not None:
+        detail["path"] = executable.path
     found = {name: value for name, value in detail.items() if value not in ("", None)}
     return {name: _sound(value) if isinstance(value, str) else value for name, value in found.items()}
 
@@ -117,16 +118,16 @@ def _actor(call: Call) -> str:
 
 
 def _tell_excess(m: Machine, unit: Unit, call: Call, usage: Mapping[str, int], closed: int) -> None:
+    reserved = call.reserved
     for amount in _EXCEEDABLE:
-        if usage[amount] > call.reserved[amount]:
+        if usage[amount] > reserved[amount]:
             data = {"task": unit.name, "attempt": call.attempt, "amount": amount}
-            facts = {**data, "reserved": call.reserved[amount], "used": usage[amount]}
-            m.tell("budget.exceeded", facts, causes=[closed])
+            m.tell("budget.exceeded", {**data, "reserved": reserved[amount], "used": usage[amount]}, causes=[closed])
 
 
-def _read(m: Machine, unit: Unit, content: bytes) -> Body | Failure:
+def _read(m: Machine, unit: Unit, content: bytes, *, is_sensitive: bool) -> Body | Failure:
     """The output of the answer. What the plan's outputs take from it must be there."""
-    form, is_sensitive = unit.task.form, unit.is_sensitive
+    form = unit.task.form
     if "output" not in form:
         output = read_text(content, is_sensitive=is_sensitive)
     else:

@@ -60,7 +60,7 @@ def end(m: Machine, unit: Unit, state: str, reason: str | None, message: str | N
 def end_template(m: Machine, task: TaskSpec) -> None:
     """A task with a `foreach` ends when the last of its instances has: tolerated, if each of them was."""
     expansion = m.state.expansions[task.id]
-    template = m.state.templates[task.id]
+    template = m.state.units[task.id]
     if expansion.open or template.state is not None:
         return
     states = {unit.state for unit in expansion.units}
@@ -86,7 +86,7 @@ def end_template(m: Machine, task: TaskSpec) -> None:
 def answer(m: Machine, name: str) -> None:
     """One of the plan's named outputs, if all that it comes from has passed."""
     value = m.plan.outputs[name]
-    sources = [m.state.unit(task) for task in tasks_of(value)]
+    sources = [m.state.units[task] for task in tasks_of(value)]
     if any(unit.state != "passed" for unit in sources):
         return
     try:

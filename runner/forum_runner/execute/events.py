@@ -47,12 +47,6 @@ class Told(NamedTuple):
     actor: str
 
 
-class Begin(NamedTuple):
-    """A call is to be made: its intent is on record."""
-
-    attempt: Attempt
-
-
 @dataclass(frozen=True, slots=True)
 class Cancel:
     """A call is to be ended; its end is still to be reported."""
@@ -60,7 +54,8 @@ class Cancel:
     call: str
 
 
-Command = Begin | Cancel
+# An attempt is to be made: its intent is on record.
+Command = Attempt | Cancel
 
 
 class Step(NamedTuple):

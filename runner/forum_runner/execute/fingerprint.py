@@ -31,9 +31,10 @@ class Fingerprints:
 
         `edited` is what a person put in the place of the instruction.
         """
-        parts = [task.work if edited is None else work_in({**task.form, "instruction": [edited]})]
-        parts.append(self._worker(agent, ladder))
-        parts += [self._worker(check["agent"], ()) for check in task.accept if "agent" in check]
+        work = task.work if edited is None else work_in({**task.form, "instruction": [edited]})
+        parts = [work, self._worker(agent, ladder)]
+        if task.accept:
+            parts += [self._worker(check["agent"], ()) for check in task.accept if "agent" in check]
         if given:
             parts += [_hand_over(item) for _, item in sorted(given.items())]
         return sha256(b"\n".join(parts)).hexdigest()

@@ -7,8 +7,9 @@ import time
 from collections.abc import Callable
 from itertools import count
 
+from forum_adapters.base import Attempt
 from forum_runner.execute.engine import Engine
-from forum_runner.execute.events import Begin, Command, Event, Interrupted, Outcome, Replied, TimePassed
+from forum_runner.execute.events import Command, Event, Interrupted, Outcome, Replied, TimePassed
 from forum_runner.execute.machine import Machine
 from forum_runner.execute.recorder import Record, RunClock
 from forum_runner.execute.scrubbing import Scrubber
@@ -98,8 +99,8 @@ class LiveDriver:
 
     def _perform(self, commands: list[Command]) -> None:
         for command in commands:
-            if isinstance(command, Begin):
-                self._engine.begin(command.attempt)
+            if isinstance(command, Attempt):
+                self._engine.begin(command)
             else:
                 self._engine.cancel(command.call)
 

@@ -40,8 +40,9 @@ class LocalEngine:
         name = attempt.adapter
         if name not in self._adapters:
             self._make(name, attempt.settings)
-        if name in self._foreseen:
-            self._foresee(self._foreseen[name], attempt)
+        foreseen = self._foreseen.get(name)
+        if foreseen is not None:
+            self._foresee(foreseen, attempt)
             return
         loop = asyncio.get_running_loop()
         self._under_way[attempt.id] = loop.create_task(self._call(self._adapters[name], attempt))
@@ -157,26 +158,32 @@ class LocalEngine:
 
 def _checked(reply: object, limits: Limits) -> Reply:
     """What an adapter of somebody else gives back may be anything."""
-    problem = _problem_with(reply)
-    if problem is not None or not isinstance(reply, Reply):
-        return Reply(failure=Failure(ErrorKind.INTERNAL, f"the adapter gave back {problem}"))
-    if len(reply.content) <= limits.max_output_bytes:
-        return reply
-    failure = Failure(ErrorKind.OUTPUT_LIMIT, f"the answer has more than {limits.max_output_bytes:,} bytes")
-    return reply._replace(content=reply.content[: limits.max_output_bytes], failure=failure)
-
-
-def _problem_with(reply: object) -> str | None:
     if not isinstance(reply, Reply):
-        return f"a {type(reply).__name__}, and not a Reply"
-    if not isinstance(reply.content, bytes) or not isinstance(reply.stderr, bytes):
+        return _misshapen(f"a {type(reply).__name__}, and not a Reply")
+    problem = _problem_with(reply)
+    if problem is not None:
+        return _misshapen(problem)
+    content, most = reply.content, limits.max_output_bytes
+    if len(content) <= most:
+        return reply
+    failure = Failure(ErrorKind.OUTPUT_LIMIT, f"the answer has more than {most:,} bytes")
+    return reply._replace(content=content[:most], failure=failure)
+
+
+def _misshapen(problem: str) -> Reply:
+    return Reply(failure=Failure(ErrorKind.INTERNAL, f"the adapter gave back {problem}"))
+
+
+def _problem_with(reply: Reply) -> str | None:
+    content, failure, usage, exit_status, _, stderr, _, _ = reply
+    if not isinstance(content, bytes) or not isinstance(stderr, bytes):
         return "a Reply whose content or stderr is not bytes"
-    if reply.failure is not None and not isinstance(reply.failure.kind, ErrorKind):
-        return f"a Failure of the kind {reply.failure.kind!r}, which is no ErrorKind"
-    if reply.usage is not None and not _counts(reply.usage):
+    if failure is not None and not isinstance(failure.kind, ErrorKind):
+        return f"a Failure of the kind {failure.kind!r}, which is no ErrorKind"
+    if usage is not None and not _counts(usage):
         return "a Usage that is not whole numbers of tokens"
-    if reply.exit_status is not None and not -255 <= reply.exit_status <= 2**32 - 1:
-        return f"the exit status {reply.exit_status}"
+    if exit_status is not None and not -255 <= exit_status <= 2**32 - 1:
+        return f"the exit status {exit_status}"
     return None
 
 
@@ -184,7 +191,7 @@ def _counts(usage: Usage) -> bool:
     sent, cached, made = usage
     if type(sent) is not int or type(cached) is not int or type(made) is not int:
         return False
-    return min(sent, cached, made) >= 0 and max(sent, cached, made) <= MAX_INTEGER
+    return 0 <= sent <= MAX_INTEGER and 0 <= cached <= MAX_INTEGER and 0 <= made <= MAX_INTEGER
 
 
 def _failed(error: BaseException) -> Reply:

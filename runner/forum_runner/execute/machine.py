@@ -16,16 +16,15 @@ from typing import Any, NamedTuple
 from forum_adapters.base import Attempt, Site
 from forum_runner.execute import beginning, calling, closing, ending
 from forum_runner.execute.answers import Schemas
-from forum_runner.execute.events import Begin, Cancel, Command, Event, Interrupted, Lost, Outcome, Replied, Step, Told
+from forum_runner.execute.events import Cancel, Command, Event, Interrupted, Lost, Outcome, Replied, Step, Told
 from forum_runner.execute.fingerprint import Fingerprints
 from forum_runner.execute.plan import RunPlan
 from forum_runner.execute.prompts import Renderer
 from forum_runner.execute.state import RunState
+from forum_runner.execute.tuples import made
 from forum_runner.execute.unit import Unit
 from forum_runner.execute.values import StoredBytes
 
-# Makes a named tuple without a call of its own constructor, which is written in Python: one is made for every entry.
-_made = tuple.__new__
 _NO_BODIES: Mapping[str, StoredBytes] = {}
 # Which of the states of tasks names the run's, if there are several.
 _WEIGHTS = ("stopped", "failed", "refused", "cancelled")
@@ -67,7 +66,6 @@ class Machine:
         self.fingerprints = Fingerprints(plan)
         self.renderer = Renderer(context.run, context.secrets)
         self.recording = Renderer(context.run, None)
-        self.stops_on_failure = plan.policy["on_failure"] == "stop"
         self.wall_ms: int | None = plan.policy["budget"].get("wall_ms")
         self.now_us = 0
         self.outcome: Outcome | None = None
@@ -170,11 +168,11 @@ class Machine:
         causes: Sequence[int] = (),
         actor: str = "runner",
     ) -> int:
-        self._entries.append(_made(Told, (kind, data, bodies, causes, actor)))
+        self._entries.append(made(Told, (kind, data, bodies, causes, actor)))
         return self._apply(kind, self.now_us, data, bodies)
 
     def begin(self, attempt: Attempt) -> None:
-        self._commands.append(Begin(attempt))
+        self._commands.append(attempt)
 
     def cancel(self, call: str) -> None:
         self._commands.append(Cancel(call))
@@ -184,11 +182,6 @@ class Machine:
         """The unit is looked at again at that time."""
         unit.resumes_us = until_us
         heappush(self._timers, (until_us, next(self._numbers), unit))
-
-    @property
-    def is_stopping(self) -> bool:
-        """Whether nothing that has not begun is to begin."""
-        return self.state.is_out_of_budget or (self.stops_on_failure and self.state.has_failed)
 
     def first_waiting(self) -> Unit | None:
         """The unit that is looked at next, if one waits for a time."""
@@ -211,27 +204,24 @@ class Machine:
             self._cancels = False
             # A call may have ended in the step that was to cancel it.
             calls = self.state.calls
-            commands = [command for command in commands if isinstance(command, Begin) or command.call in calls]
-        return Step(entries, commands)
+            commands = [command for command in commands if isinstance(command, Attempt) or command.call in calls]
+        return made(Step, (entries, commands))
 
     def _pump(self) -> None:
         """Begins what can begin, until nothing more can."""
-        state = self.state
+        state, begun, fresh = self.state, self.begun, self.fresh
+        calls, most = state.calls, self.plan.max_parallel
         while not self.is_pausing:
             self._arrivals()
-            while len(state.calls) < self.plan.max_parallel and (self.begun or self.fresh):
-                unit = self.begun.popleft() if self.begun else self.fresh.popleft()
-                calling.advance(self, unit)
-            if self.is_stopping and not self._has_swept:
+            while (begun or fresh) and len(calls) < most:
+                calling.advance(self, begun.popleft() if begun else fresh.popleft())
+            if state.is_stopping and not self._has_swept:
                 self._has_swept = True
                 beginning.sweep(self)
-            elif not state.released and not self._opens_wave() and not self._has_room_and_work():
+            elif not state.released and not self._opens_wave():
                 break
-        if not state.calls and self.outcome is None:
+        if not calls and self.outcome is None:
             self._come_to_rest()
-
-    def _has_room_and_work(self) -> bool:
-        return bool(self.begun or self.fresh) and len(self.state.calls) < self.plan.max_parallel
 
     def _arrivals(self) -> None:
         """Tasks all of whose dependencies have ended; with waves, those of a wave that is opened."""
@@ -243,17 +233,17 @@ class Machine:
             return
         state.released.clear()
         if self._opens_wave():
-            wave = self.plan.waves[state.waves_opened]
+            number, tasks = state.waves_opened, self.plan.tasks
             causes = [] if state.last_ended is None else [state.last_ended]
-            self.tell("wave.opened", {"wave": state.waves_opened}, causes=causes)
-            for name in wave:
-                beginning.arrive(self, self.plan.tasks[name])
+            self.tell("wave.opened", {"wave": number}, causes=causes)
+            for name in self.plan.waves[number]:
+                beginning.arrive(self, tasks[name])
 
     def _opens_wave(self) -> bool:
-        state = self.state
-        if state.wave_left > 0 or not self.plan.is_in_waves or state.waves_opened >= len(self.plan.waves):
+        state, plan = self.state, self.plan
+        if state.wave_left or state.is_stopping or not plan.is_in_waves:
             return False
-        return not self.is_stopping
+        return state.waves_opened < len(plan.waves)
 
     def _come_to_rest(self) -> None:
         """No call is open: the run is over, is paused, or waits for a time that is still to come."""

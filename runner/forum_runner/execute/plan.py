@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from forum_runner.execute.budgets import Prices, prices_in
+from forum_runner.execute.terms import OF_A_CHECK, Terms, terms_of
 from forum_runner.ledger.replay.plan import tasks_of
 
 Value = Mapping[str, Any]
@@ -144,7 +144,9 @@ class RunPlan:
         self.waves: Sequence[Sequence[str]] = document["waves"]
         self.is_in_waves: bool = self.policy["dispatch"] == "waves"
         self.max_parallel: int = self.policy["max_parallel"]
-        self._prices: dict[str | None, Prices] = {}
+        # What calls may take, by their adapters; a check by a command has none.
+        self.terms: dict[str | None, Terms] = {name: terms_of(own) for name, own in self.adapters.items()}
+        self.terms[None] = OF_A_CHECK
         self.tasks: dict[str, TaskSpec] = {}
         for number, wave in enumerate(self.waves):
             for id_ in wave:
@@ -160,14 +162,6 @@ class RunPlan:
             for name in set(tasks_of(value)):
                 self.tasks[name].readers += 1
                 self.selected.setdefault(name, []).extend(_selections(value, name))
-
-    def prices_of(self, adapter: str | None) -> Prices:
-        """What tokens cost there; nothing, where no price is given."""
-        found = self._prices.get(adapter)
-        if found is None:
-            given = None if adapter is None else self.adapters[adapter].get("prices")
-            found = self._prices[adapter] = prices_in(given)
-        return found
 
     def ladder_of(self, task: TaskSpec, agent: str) -> tuple[Step, ...]:
         """The tiers that the task climbs, by the plan or, for a task with a lane, by the agent that it was given to."""

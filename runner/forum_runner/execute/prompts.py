@@ -120,18 +120,19 @@ class Renderer:
 
     def instruct(self, work: Work) -> Prompt:
         """For a model, or a program that is told what to do."""
-        parts = [self.text(work.instruction, work.given, inline=False)] if work.instruction else []
-        if work.given:
+        _, _, _, persona, instruction, _, done_when, given, output_schema, feedback = work
+        parts = [self.text(instruction, given, inline=False)] if instruction else []
+        if given:
             parts.append(_MATERIAL)
-            parts += [_block(item) for _, item in sorted(work.given.items())]
-        if work.output_schema is not None:
-            schema = canonical(work.output_schema).decode()
+            parts += [_block(item) for _, item in sorted(given.items())]
+        if output_schema is not None:
+            schema = canonical(output_schema).decode()
             parts.append(f"Answer with one JSON value that fits this JSON Schema, and with nothing else:\n{schema}")
-        if work.done_when:
+        if done_when:
             parts.append(f"The result is accepted if:\n{self._criteria(work)}")
-        if work.feedback is not None:
-            parts.append(_mended(work.feedback))
-        return Prompt(work.persona, "\n\n".join(parts), output_schema=work.output_schema)
+        if feedback is not None:
+            parts.append(_mended(feedback))
+        return Prompt(persona, "\n\n".join(parts), output_schema=output_schema)
 
     def command(self, work: Work, stdin: str) -> Prompt:
         """For a program that a task names."""
@@ -200,19 +201,17 @@ def for_program(prompt: Prompt, argv: Sequence[str]) -> Prompt:
 
 def recorded(prompt: Prompt) -> bytes:
     """A prompt as the ledger keeps it: one JSON object, without the schema that the plan has already."""
-    if prompt.argv:
-        return orjson.dumps({"argv": prompt.argv, "stdin": prompt.stdin.decode(errors="replace")})
-    return orjson.dumps({"system": prompt.system, "text": prompt.text})
+    system, text, argv, stdin, _ = prompt
+    if argv:
+        return orjson.dumps({"argv": argv, "stdin": stdin.decode(errors="replace")})
+    return orjson.dumps({"system": system, "text": text})
 
 
 def size_of(prompt: Prompt) -> int:
     """The bytes that a model reads. A token has at least one of them, so there cannot be more tokens."""
-    schema = 0 if prompt.output_schema is None else len(canonical(prompt.output_schema))
-    return _bytes_of(prompt.system) + _bytes_of(prompt.text) + len(prompt.stdin) + schema
-
-
-def _bytes_of(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode())
+    system, text, _, stdin, output_schema = prompt
+    schema = 0 if output_schema is None else len(canonical(output_schema))
+    return len(system.encode()) + len(text.encode()) + len(stdin) + schema
 
 
 def _value(item: Given) -> Any:

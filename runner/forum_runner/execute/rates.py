@@ -42,6 +42,7 @@ class _Window:
 class Rates:
     def __init__(self, limits: Mapping[str, Mapping[str, int]]) -> None:
         self._windows = {adapter: _Window(own) for adapter, own in limits.items() if own}
+        self.limits_anything = bool(self._windows)
 
     def free_at(self, adapter: str, now_us: int, tokens: int) -> int:
         window = self._windows.get(adapter)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, Protocol
 
 from forum_runner.execute.events import Told
@@ -16,6 +17,7 @@ from forum_runner.ledger.writer import LedgerWriter
 # What most entries are of, made by the machine with the same members every time: the laws of its tests hold that they
 # fit their schemas, and a verifier looks at every one.
 _SOUND = frozenset({"task.started", "task.finished", "task.ended", "edge.delivered", "wave.opened"})
+_kind = itemgetter(0)
 Watcher = Callable[[int, int, str, Mapping[str, Any]], None]
 
 
@@ -59,7 +61,7 @@ class Recorder:
         if not entries:
             return
         first = self._writer.size
-        if self._as_they_are.issuperset([entry[0] for entry in entries]):
+        if self._as_they_are.issuperset(map(_kind, entries)):
             self._writer.stage_sound(entries)
         else:
             for entry in entries:
@@ -90,7 +92,8 @@ class Recorder:
 
     def commit(self) -> None:
         self._writer.commit()
-        self._show()
+        if self._unseen:
+            self._show()
 
     async def commit_together(self) -> None:
         """As `commit`; a sync of the disk does not hold up what runs beside it."""

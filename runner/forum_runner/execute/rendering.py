@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from forum_adapters.base import Prompt
 from forum_runner.execute.prompts import Renderer, Work, for_program, holds_secret, texts_of
+from forum_runner.execute.tuples import made
 from forum_runner.execute.unit import Unit
 from forum_runner.execute.values import RedactedBodyError, StoredBytes, check_is_there
 
@@ -16,13 +17,15 @@ if TYPE_CHECKING:
 
 def render(m: Machine, renderer: Renderer, unit: Unit) -> Prompt:
     """What the next attempt of the unit is given."""
-    settings = m.plan.adapters[unit.ladder[unit.step].adapter]
+    adapter = unit.ladder[unit.step].adapter
     work = work_of(m, unit)
+    if not m.plan.terms[adapter].is_program:
+        return renderer.instruct(work)
+    settings = m.plan.adapters[adapter]
+    stdin = settings.get("stdin", "text")
     if "run" in unit.task.form:
-        return renderer.command(work, settings.get("stdin", "text"))
-    if settings["type"] == "command":
-        return renderer.instruct_program(work, settings["argv"], settings.get("stdin", "text"))
-    return renderer.instruct(work)
+        return renderer.command(work, stdin)
+    return renderer.instruct_program(work, settings["argv"], stdin)
 
 
 def edited_for(unit: Unit) -> str | None:
@@ -55,22 +58,16 @@ def _recorded_for_call(unit: Unit) -> Iterator[tuple[str, StoredBytes]]:
 
 
 def work_of(m: Machine, unit: Unit) -> Work:
-    form = unit.task.form
-    edited = edited_for(unit)
+    form, agent = unit.task.form, unit.agent
+    edited = None if unit.gate is None else edited_for(unit)
     instruction = form.get("instruction", ()) if edited is None else (edited,)
-    agent = unit.agent
-    return Work(
-        m.context.run,
-        unit.name,
-        unit.attempts + 1,
-        m.plan.agents[agent].get("persona", "") if agent is not None else "",
-        instruction,
-        form.get("run", ()),
-        form.get("done_when", ()),
-        unit.given,
-        m.schemas.schema(form["output"]) if "output" in form else None,
+    persona = "" if agent is None else m.plan.agents[agent].get("persona", "")
+    schema = m.schemas.schema(form["output"]) if "output" in form else None
+    argv, done_when = form.get("run", ()), form.get("done_when", ())
+    return made(Work, (
+        m.context.run, unit.name, unit.attempts + 1, persona, instruction, argv, done_when, unit.given, schema,
         unit.told,
-    )
+    ))  # fmt: skip
 
 
 def without_secrets(m: Machine, unit: Unit, prompt: Prompt) -> Prompt:

@@ -48,13 +48,9 @@ class RunState:
         self.budgets = Budgets(plan.policy, plan.agents, plan.document["tasks"])
         self.rates = Rates(plan.policy["rates"])
         self.seq = 0
-        self.units: dict[str, Unit] = {
-            name: Unit(name, task) for name, task in plan.tasks.items() if task.foreach is None
-        }
+        # One for each task; a task with a `foreach` has that of its template, and one for each instance.
+        self.units = {name: Unit(name, task) for name, task in plan.tasks.items()}
         self.expansions: dict[str, Expansion] = {}
-        self.templates: dict[str, Unit] = {
-            name: Unit(name, task) for name, task in plan.tasks.items() if task.foreach is not None
-        }
         self.waiting_for = {name: len(task.depends_on) for name, task in plan.tasks.items()}
         self.counts = dict(NO_COUNTS)
         self.ended = 0
@@ -65,7 +61,8 @@ class RunState:
         self.blocks_order: set[str] = set()
         self.released: list[TaskSpec] = []
         self.answers: set[str] = set()
-        self.has_failed = False
+        # Nothing that has not begun is to begin.
+        self.is_stopping = False
         self.is_out_of_budget = False
         self.is_out_of_time = False
         self.is_paused = False
@@ -76,7 +73,7 @@ class RunState:
         self.active_us = 0
         self.active_since_us: int | None = None
         self.latest_us = 0
-        self._appliers = _APPLIERS
+        self._applier_of = _APPLIERS.get
 
     # Outputs, as the values of the plan ask for them.
 
@@ -98,18 +95,12 @@ class RunState:
         """Takes in an entry; its seq comes back."""
         seq = self.seq
         self.seq = seq + 1
-        applier = self._appliers.get(kind)
-        if applier is not None:
-            applier(self, seq, at_us, data, bodies)
+        self._applier_of(kind, _changes_nothing)(self, seq, at_us, data, bodies)
         self.latest_us = at_us
         return seq
 
-    def unit(self, name: str) -> Unit:
-        """A unit or, for a task with a `foreach`, the template of its instances."""
-        return self.units.get(name) or self.templates[name]
-
     def state_of(self, task: str) -> str | None:
-        return self.unit(task).state
+        return self.units[task].state
 
     def active_ms(self, now_us: int) -> int:
         """How long the run has been at work: pauses and the time between two processes do not count."""
@@ -139,9 +130,9 @@ class RunState:
                 unit.call.is_orphan = True
 
     def _wave_opened(self, _seq: int, _at_us: int, _data: Data, _bodies: Bodies) -> None:
-        wave = self.plan.waves[self.waves_opened]
+        units = self.units
+        self.wave_left = sum([units[name].state is None for name in self.plan.waves[self.waves_opened]])
         self.waves_opened += 1
-        self.wave_left = sum([self.unit(name).state is None for name in wave])
 
     def _routed(self, _seq: int, _at_us: int, data: Data, _bodies: Bodies) -> None:
         unit = self.units[data["task"]]
@@ -186,6 +177,7 @@ class RunState:
     def _started(self, seq: int, at_us: int, data: Data, bodies: Bodies) -> None:
         unit = self.units[data["task"]]
         unit.attempts = data["attempt"]
+        unit.has_begun = True
         unit.at_step += 1
         unit.fingerprint = data["fingerprint"]
         unit.checks_passed = unit.asked = 0
@@ -205,10 +197,11 @@ class RunState:
 
     def _begin(self, unit: Unit, seq: int, at_us: int, data: Data, check: int | None) -> None:
         agent, adapter, reserved = data.get("agent"), data.get("adapter"), data["reserved"]
-        timeout_ms = self.budgets.timeout(unit.task.id, agent, timeout_of(self.plan, adapter))
+        task = unit.task.id
+        timeout_ms = self.budgets.timeout(task, agent, self.plan.terms[adapter].timeout_ms)
         call = Call(f"{self.run}/{seq}", seq, data["attempt"], agent, adapter, reserved, timeout_ms, at_us, check)
-        self.budgets.hold(unit.task.id, agent, reserved, timeout_ms)
-        if adapter is not None:
+        self.budgets.hold(task, agent, reserved, timeout_ms)
+        if adapter is not None and self.rates.limits_anything:
             call.rate = self.rates.note(adapter, at_us, reserved["input_tokens"] + reserved["output_tokens"])
         unit.call = call
         self.calls[call.id] = unit
@@ -255,7 +248,7 @@ class RunState:
 
     def _reused(self, seq: int, _at_us: int, data: Data, bodies: Bodies) -> None:
         unit = self.units[data["task"]]
-        unit.reused = True
+        unit.reused = unit.has_begun = True
         unit.fingerprint = data["fingerprint"]
         unit.output = Output(bodies["output"])
         unit.closed = seq
@@ -287,31 +280,34 @@ class RunState:
 
     def _ended(self, seq: int, _at_us: int, data: Data, _bodies: Bodies) -> None:
         name, state = data["task"], data["state"]
-        unit = self.unit(name)
+        unit = self.units[name]
+        task = unit.task
         unit.state, unit.ended = state, seq
         unit.release()
         if unit.gate is not None and unit.gate.decision is None:
             self.open_gates -= 1
-        if state in ("failed", "stopped"):
-            self.has_failed = True
+        if state in ("failed", "stopped") and self.plan.policy["on_failure"] == "stop":
+            self.is_stopping = True
         if unit.index is not None:
-            self.expansions[unit.task.id].open -= 1
+            self.expansions[task.id].open -= 1
             return
         self.counts[state] += 1
         self.ended += 1
         self.last_ended = seq
-        self.wave_left -= unit.task.wave == self.waves_opened - 1
-        if state != "passed" and self._blocks_order(unit.task, state, data.get("reason")):
+        if task.wave == self.waves_opened - 1:
+            self.wave_left -= 1
+        if state != "passed" and self._blocks_order(task, state, data.get("reason")):
             self.blocks_order.add(name)
-        for source in unit.task.read_from:
+        for source in task.read_from:
             self.readers[source] -= 1
             self._release(source)
         self._release(name)
-        for dependent in unit.task.dependents:
-            left = self.waiting_for[dependent.id] - 1
-            self.waiting_for[dependent.id] = left
-            if left == 0:
-                self.unit(dependent.id).cause = seq
+        waiting_for = self.waiting_for
+        for dependent in task.dependents:
+            waiting = dependent.id
+            left = waiting_for[waiting] = waiting_for[waiting] - 1
+            if not left:
+                self.units[waiting].cause = seq
                 self.released.append(dependent)
 
     def _blocks_order(self, task: TaskSpec, state: str, reason: str | None) -> bool:
@@ -325,10 +321,8 @@ class RunState:
 
     def _release(self, task: str) -> None:
         """An output that nobody will read any more is not kept; until its task has ended, the task itself reads it."""
-        if self.readers[task] > 0:
-            return
-        unit = self.unit(task)
-        if unit.state is None:
+        unit = self.units[task]
+        if self.readers[task] > 0 or unit.state is None:
             return
         unit.output = None
         if task in self.expansions:
@@ -337,7 +331,7 @@ class RunState:
 
     def _budget_stopped(self, _seq: int, _at_us: int, data: Data, _bodies: Bodies) -> None:
         if data["scope"] == "run":
-            self.is_out_of_budget = True
+            self.is_out_of_budget = self.is_stopping = True
             self.is_out_of_time = self.is_out_of_time or data["amount"] == "wall_ms"
 
     def _answered(self, _seq: int, _at_us: int, data: Data, _bodies: Bodies) -> None:
@@ -349,9 +343,15 @@ class RunState:
 
 _OK = Ending("ok")
 _ANSWERED = frozenset(kind.value for kind in ErrorKind if kind.is_answer)
-DEFAULT_TIMEOUT_MS = 600_000
 
-_APPLIERS: dict[str, Callable[[RunState, int, int, Data, Bodies], None]] = {
+Applier = Callable[[RunState, int, int, Data, Bodies], None]
+
+
+def _changes_nothing(_state: RunState, _seq: int, _at_us: int, _data: Data, _bodies: Bodies) -> None:
+    """What is told and changes nothing: a repair, an excess, an entry of somebody else."""
+
+
+_APPLIERS: dict[str, Applier] = {
     "run.opened": RunState._opened,
     "run.paused": RunState._paused,
     "run.resumed": RunState._resumed,
@@ -388,10 +388,3 @@ def _content_digest(body: StoredBytes) -> str:
         return body_digest(body)
     content = bytes_left(body)
     return sha256(content).hexdigest() if content else ""
-
-
-def timeout_of(plan: RunPlan, adapter: str | None) -> int:
-    """How long one call may take: the adapter's own limit, or a command's."""
-    if adapter is None:
-        return DEFAULT_TIMEOUT_MS
-    return int(plan.adapters[adapter].get("timeout_ms", DEFAULT_TIMEOUT_MS))

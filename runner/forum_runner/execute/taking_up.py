@@ -15,7 +15,7 @@ def taken_up(state: RunState) -> Iterator[str]:
         listed = ", ".join(passed[:5]) + (f" and {len(passed) - 5:,} more" if len(passed) > 5 else "")
         yield f"kept, as they passed: {listed}"
     for name in state.plan.tasks:
-        units = state.expansions[name].units if name in state.expansions else [state.unit(name)]
+        units = state.expansions[name].units if name in state.expansions else [state.units[name]]
         for unit in units:
             if unit.state != "passed" and state.state_of(name) != "passed":
                 yield f"{unit.name}: {_fate(state, unit)}"

@@ -58,9 +58,10 @@ class Unit:
     """`cause` is the entry that let it begin; `closed` the one that ended its last attempt."""
 
     __slots__ = (
-        "agent", "asked", "at_step", "attempts", "call", "cause", "check_error", "checks_passed", "closed", "delivered",
-        "ended", "ending", "feedback", "fingerprint", "gate", "given", "has_failed_check", "index", "ladder", "losses",
-        "may_repeat", "name", "output", "prompt", "resumes_us", "reused", "seen", "state", "step", "task",
+        "agent", "asked", "at_step", "attempts", "call", "cause", "check_error", "checks_passed", "closed",
+        "delivered", "ended", "ending", "feedback", "fingerprint", "gate", "given", "has_begun", "has_failed_check",
+        "index", "ladder", "losses", "may_repeat", "name", "output", "prompt", "resumes_us", "reused", "seen", "state",
+        "step", "task",
     )  # fmt: skip
 
     def __init__(self, name: str, task: TaskSpec, index: int | None = None) -> None:
@@ -79,6 +80,7 @@ class Unit:
         self.gate: Gate | None = None
         self.fingerprint = ""
         self.call: Call | None = None
+        self.has_begun = False
         self.attempts = 0
         self.at_step = 0
         self.losses = 0
@@ -106,10 +108,6 @@ class Unit:
         if not self.given or self.task.is_sensitive:
             return self.task.is_sensitive
         return any(item.body.is_sensitive for item in self.given.values())
-
-    @property
-    def has_begun(self) -> bool:
-        return self.attempts > 0 or self.reused
 
     @property
     def told(self) -> Feedback | None:

@@ -25,16 +25,16 @@ _UNPAID = frozenset(
 
 def usage_of(plan: RunPlan, call: Call, reply: Reply, now_us: int) -> tuple[dict[str, int], bool]:
     """The usage of a call, and whether somebody counted it. Without a count it is charged what it reserved."""
-    prices = plan.prices_of(call.adapter)
-    is_program = call.adapter is None or plan.adapters[call.adapter]["type"] == "command"
+    content, failure, counted, _, _, _, _, _ = reply
+    terms = plan.terms[call.adapter]
     cached, is_measured = 0, True
-    if reply.usage is not None and max(reply.usage.input_tokens, reply.usage.output_tokens) <= _MOST_TOKENS:
-        sent, cached, made = reply.usage.input_tokens, reply.usage.cached_input_tokens, reply.usage.output_tokens
-    elif is_program:
+    if counted is not None and max(counted.input_tokens, counted.output_tokens) <= _MOST_TOKENS:
+        sent, cached, made = counted
+    elif terms.is_program:
         is_priced = call.reserved["output_tokens"] > 0
-        sent, made = (call.reserved["input_tokens"], len(reply.content)) if is_priced else (0, 0)
+        sent, made = (call.reserved["input_tokens"], len(content)) if is_priced else (0, 0)
         is_measured = not is_priced
-    elif reply.failure is not None and reply.failure.kind in _UNPAID and not reply.content:
+    elif failure is not None and failure.kind in _UNPAID and not content:
         sent, made, is_measured = 0, 0, False
     else:
         sent, made, is_measured = call.reserved["input_tokens"], call.reserved["output_tokens"], False
@@ -42,8 +42,8 @@ def usage_of(plan: RunPlan, call: Call, reply: Reply, now_us: int) -> tuple[dict
         "input_tokens": sent,
         "cached_input_tokens": cached,
         "output_tokens": made,
-        "micro_usd": 0 if prices is NO_PRICES else min(prices.cost(sent, cached, made), MAX_INTEGER),
-        "output_bytes": len(reply.content),
+        "micro_usd": 0 if terms.prices is NO_PRICES else min(terms.prices.cost(sent, cached, made), MAX_INTEGER),
+        "output_bytes": len(content),
         "wall_ms": max(now_us - call.started_us, 0) // 1_000,
     }
     return usage, is_measured

@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any
 
 from forum_adapters.base import Attempt, ErrorKind, Failure, Foreseen, Reply
-from forum_runner.execute.events import Begin, Outcome, Replied, Step, TimePassed
+from forum_runner.execute.events import Outcome, Replied, Step, TimePassed
 from forum_runner.execute.machine import Machine
 from forum_runner.execute.recorder import Record, RunClock
 from forum_runner.execute.scrubbing import Scrubber
@@ -52,8 +52,8 @@ class VirtualDriver:
         self._record.write(step.entries)
         self._record.commit()
         for command in step.commands:
-            if isinstance(command, Begin):
-                self._begin(command.attempt)
+            if isinstance(command, Attempt):
+                self._begin(command)
             else:
                 self._cancel(command.call)
 

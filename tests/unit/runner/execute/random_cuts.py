@@ -42,14 +42,13 @@ def projection(state: RunState) -> dict[str, Any]:
     """All of a state that what happens next can depend on."""
     names = (
         "seq", "waiting_for", "counts", "ended", "waves_opened", "wave_left", "readers", "blocks_order", "answers",
-        "has_failed", "is_out_of_budget", "is_out_of_time", "is_paused", "pause_reason", "last_ended", "is_sealed",
+        "is_stopping", "is_out_of_budget", "is_out_of_time", "is_paused", "pause_reason", "last_ended", "is_sealed",
         "open_gates", "active_us", "active_since_us", "latest_us",
     )  # fmt: skip
     found = {name: _copied(getattr(state, name)) for name in names}
-    units = {**state.units, **{f"template {name}": unit for name, unit in state.templates.items()}}
     return {
         **found,
-        "units": {name: _unit(unit) for name, unit in units.items()},
+        "units": {name: _unit(unit) for name, unit in state.units.items()},
         "expansions": {
             name: (of.seq, of.open, of.items.body.data, [unit.name for unit in of.units])
             for name, of in state.expansions.items()

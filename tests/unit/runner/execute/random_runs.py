@@ -12,7 +12,7 @@ import orjson
 
 from forum_adapters.base import Attempt, Reply
 from forum_runner.canonical import canonical
-from forum_runner.execute.events import Begin, Event, Interrupted, Lost, Outcome, Replied, Step, TimePassed
+from forum_runner.execute.events import Event, Interrupted, Lost, Outcome, Replied, Step, TimePassed
 from forum_runner.execute.machine import Context, Machine, Reusable
 from forum_runner.execute.plan import RunPlan
 from forum_runner.execute.recorder import Recorder, RunClock
@@ -64,7 +64,7 @@ class Process:
         self.clock = clock
         self.machine = Machine(RunPlan(document), context_of(document, find_reusable))
         self.open: dict[str, Attempt] = {}
-        self.commands: list[Begin | str] = []
+        self.commands: list[Attempt | str] = []
         self.is_by_hand = False
         self._held = ExitStack()
         self._scrubber = Scrubber({"token": SECRET})
@@ -107,8 +107,8 @@ class Process:
         self._recorder.write(step.entries)
         self._recorder.commit()
         for command in step.commands:
-            if isinstance(command, Begin):
-                self.open[command.attempt.id] = command.attempt
+            if isinstance(command, Attempt):
+                self.open[command.id] = command
                 self.commands.append(command)
             else:
                 self.commands.append(command.call)
@@ -238,10 +238,8 @@ class _Events:
     def _schedule(self) -> None:
         commands = self._process.commands
         for command in commands[self._seen :]:
-            if isinstance(command, Begin):
-                found = self._world.answers(command.attempt)
-            else:
-                found = self._world.at_cancelling(command)
+            world = self._world
+            found = world.answers(command) if isinstance(command, Attempt) else world.at_cancelling(command)
             for delay_ms, event in found:
                 due_us = self._process.clock.now_us + delay_ms * 1_000
                 heappush(self._due, (due_us, self._draw.random(), next(self._numbers), event))
@@ -249,7 +247,7 @@ class _Events:
 
 
 def _check_nothing_begins(step: Step) -> None:
-    assert not [command for command in step.commands if isinstance(command, Begin)]
+    assert not [command for command in step.commands if isinstance(command, Attempt)]
     assert not [told for told in step.entries if told.kind in ("task.started", "verdict.asked", "wave.opened")]
 
 

@@ -15,7 +15,6 @@ from forum_runner.app.preparing import Prepared
 from forum_runner.app.running import Finished, Means, start
 from forum_runner.canonical import canonical
 from forum_runner.execute.events import (
-    Begin,
     Cancel,
     Event,
     Interrupted,
@@ -251,7 +250,7 @@ class ByHand:
         for told in step.entries:
             self.story.take(told, self.now_us, self._scrubber)
         for command in step.commands:
-            if isinstance(command, Begin):
-                self.open[command.attempt.task] = command.attempt
+            if isinstance(command, Attempt):
+                self.open[command.task] = command
             elif isinstance(command, Cancel):
                 self.cancelled.append(command.call)
