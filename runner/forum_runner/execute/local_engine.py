@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from heapq import heappop, heappush
 from typing import Any
 
 from forum_adapters.base import Adapter, Attempt, ErrorKind, Failure, Foreseen, Limits, Reply, Usage
@@ -26,7 +25,7 @@ class LocalEngine:
         self._adapters: dict[str, Adapter] = {}
         self._foreseen: dict[str, Foreseen] = {}
         self._under_way: dict[str, asyncio.Task[None] | asyncio.TimerHandle] = {}
-        self._deadlines: list[tuple[float, str]] = []
+        self._deadlines: dict[str, float] = {}
         self._watchdog: asyncio.TimerHandle | None = None
         self._overdue: set[str] = set()
         self._asked: set[str] = set()
@@ -45,8 +44,11 @@ class LocalEngine:
             self._foresee(foreseen, attempt)
             return
         loop = asyncio.get_running_loop()
+        deadline = loop.time() + attempt.limits.timeout_ms / 1_000 + _GRACE_S
+        self._deadlines[attempt.id] = deadline
         self._under_way[attempt.id] = loop.create_task(self._call(self._adapters[name], attempt))
-        self._watch(loop, loop.time() + attempt.limits.timeout_ms / 1_000 + _GRACE_S, attempt.id)
+        if self._watchdog is None or deadline < self._watchdog.when():
+            self._watch(loop, deadline)
 
     def _make(self, name: str, settings: Mapping[str, Any]) -> None:
         adapter = self._adapters[name] = self._make_adapter(name, settings)
@@ -69,24 +71,21 @@ class LocalEngine:
             self._reports.append(report)
             self._wake()
 
-    def _watch(self, loop: asyncio.AbstractEventLoop, deadline: float, call: str) -> None:
+    def _watch(self, loop: asyncio.AbstractEventLoop, until: float) -> None:
         """One timer for all calls, as nearly none is ever due."""
-        heappush(self._deadlines, (deadline, call))
-        if self._watchdog is None or deadline < self._watchdog.when():
-            if self._watchdog is not None:
-                self._watchdog.cancel()
-            self._watchdog = loop.call_at(deadline, self._end_overdue, loop)
+        if self._watchdog is not None:
+            self._watchdog.cancel()
+        self._watchdog = loop.call_at(until, self._end_overdue, loop)
 
     def _end_overdue(self, loop: asyncio.AbstractEventLoop) -> None:
         self._watchdog = None
         now = loop.time()
-        while self._deadlines and (self._deadlines[0][0] <= now or self._deadlines[0][1] not in self._under_way):
-            _, call = heappop(self._deadlines)
-            if call in self._under_way:
-                self._overdue.add(call)
-                self.cancel(call)
+        for call in [call for call, deadline in self._deadlines.items() if deadline <= now]:
+            del self._deadlines[call]
+            self._overdue.add(call)
+            self.cancel(call)
         if self._deadlines:
-            self._watchdog = loop.call_at(self._deadlines[0][0], self._end_overdue, loop)
+            self._watch(loop, min(self._deadlines.values()))
 
     async def _call(self, adapter: Adapter, attempt: Attempt) -> None:
         """Reports by itself: a callback of its task would be called a round of the loop later."""
@@ -118,6 +117,7 @@ class LocalEngine:
     def _report(self, report: Replied | Lost) -> None:
         call = report.call
         self._under_way.pop(call, None)
+        self._deadlines.pop(call, None)
         self._overdue.discard(call)
         self._asked.discard(call)
         self._reports.append(report)

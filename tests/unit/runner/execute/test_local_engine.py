@@ -118,3 +118,34 @@ def test_a_call_that_does_not_let_itself_be_cancelled_is_lost(monkeypatch: pytes
         return Reply(b"late")
 
     assert reported(swallows, is_cancelled=True) == Lost("run/1")
+
+
+def test_calls_whose_adapter_keeps_no_time_are_ended_each_at_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_engine, "_GRACE_S", 0.0)
+
+    async def sleeps(attempt: Attempt) -> Reply:
+        await asyncio.sleep(0 if attempt.task == "quick" else 60)
+        return Reply(b"done")
+
+    async def run() -> list[Replied | Lost]:
+        engine, woken = LocalEngine(lambda _name, _settings: Own(sleeps)), asyncio.Event()
+        engine.attach(woken.set)
+        # The first to end is begun last, so that whoever watches has to look earlier than was planned.
+        for task, timeout_ms in (("slow", 200), ("quick", 20), ("slower", 400), ("first", 100)):
+            limits = LIMITS._replace(timeout_ms=timeout_ms)
+            engine.begin(ATTEMPT._replace(id=f"run/{task}", task=task, limits=limits))
+        found: list[Replied | Lost] = []
+        while len(found) < 4:
+            await woken.wait()
+            woken.clear()
+            found += engine.reports()
+        await engine.close()
+        return found
+
+    too_long = Reply(failure=Failure(ErrorKind.TIMEOUT, "it took longer than it may"))
+    assert asyncio.run(run()) == [
+        Replied("run/quick", Reply(b"done")),
+        Replied("run/first", too_long),
+        Replied("run/slow", too_long),
+        Replied("run/slower", too_long),
+    ]
