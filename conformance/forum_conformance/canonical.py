@@ -70,6 +70,14 @@ def refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
+def each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The members of an object, of which Python's parser would take the last of each name."""
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise ValueError("a key is given twice")
+    return members
+
+
 def _integer(digits: str) -> int:
     # The length first: Python refuses to read an endless integer, and says so in other words.
     if len(digits) > 17 or abs(int(digits)) > MAX_INTEGER:

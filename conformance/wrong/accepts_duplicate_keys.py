@@ -17,8 +17,6 @@ from forum_conformance.program import canonicalizing
 from forum_conformance.program.parts import replace
 from forum_conformance.program.serving import JUDGE, main
 
-members_rightly = canonicalizing.read_members
-
 
 def read_entry(line: Line) -> Entry | Finding:
     found = read_rightly(line)
@@ -29,16 +27,16 @@ def read_entry(line: Line) -> Entry | Finding:
 
 def has_duplicates(content: bytes) -> bool:
     try:
-        json.loads(content, object_pairs_hook=members_rightly)
+        json.loads(content, object_pairs_hook=canonical.each_key_once)
     except ValueError:
         return True
     return False
 
 
-def read_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def last_of_each_key(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
 replace(reading, "read_entry", read_entry)
-replace(canonicalizing, "read_members", read_members)
+replace(canonicalizing, "each_key_once", last_of_each_key)
 sys.exit(main(JUDGE))

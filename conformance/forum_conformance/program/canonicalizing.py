@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from forum_conformance import canonical
+from forum_conformance.canonical import each_key_once
 from forum_conformance.program.answer import Answer, Request
 from forum_conformance.schemas import room_for_nesting
 
@@ -28,7 +29,7 @@ def read_value(text: str) -> Any:
         parse_int=read_integer,
         parse_float=read_float,
         parse_constant=canonical.refuse_constant,
-        object_pairs_hook=read_members,
+        object_pairs_hook=each_key_once,
     )
 
 
@@ -44,10 +45,3 @@ def read_float(digits: str) -> float:
     if not math.isfinite(number):
         raise ValueError(f"{digits[:40]} is not finite as a double")
     return number
-
-
-def read_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        raise ValueError("a key is given twice")
-    return members

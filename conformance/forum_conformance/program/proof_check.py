@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from forum_conformance import canonical, schemas
+from forum_conformance import schemas
+from forum_conformance.canonical import each_key_once, refuse_constant
 from forum_conformance.entry import read_object
 from forum_conformance.merkle import EMPTY_ROOT
 from forum_conformance.note import Checkpoint, MalformedCheckpoint, PublicKey, read_checkpoint
 from forum_conformance.program.answer import Answer, Request
-from forum_conformance.program.canonicalizing import read_members
 from forum_conformance.program.merkle_path import WrongPath, consistent_roots, included_root
 from forum_conformance.program.verifying import given_with
 
@@ -51,9 +51,7 @@ def check(request: Request) -> Answer:
 
 def read_proof(data: bytes) -> Proof:
     try:
-        proof = json.loads(
-            data.decode("utf-8"), parse_constant=canonical.refuse_constant, object_pairs_hook=read_members
-        )
+        proof = json.loads(data.decode("utf-8"), parse_constant=refuse_constant, object_pairs_hook=each_key_once)
     except (ValueError, RecursionError) as error:
         raise Malformed(f"it is not JSON: {error}") from error
     departure = schemas.departure(schemas.proof_validator(), proof)

@@ -3,19 +3,12 @@
 import json
 from typing import Any
 
-from forum_conformance.canonical import refuse_constant
+from forum_conformance.canonical import each_key_once, refuse_constant
 
 
 def read_json(data: bytes) -> Any:
     """One value in UTF-8. Whatever is wrong with it, also if it is nested too deeply to be read, is a ValueError."""
     try:
-        return json.loads(data.decode("utf-8"), object_pairs_hook=_each_once, parse_constant=refuse_constant)
+        return json.loads(data.decode("utf-8"), object_pairs_hook=each_key_once, parse_constant=refuse_constant)
     except RecursionError as error:
         raise ValueError("nested too deep") from error
-
-
-def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    read = dict(pairs)
-    if len(read) < len(pairs):
-        raise ValueError("a key is given twice")
-    return read

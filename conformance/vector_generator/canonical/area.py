@@ -9,7 +9,7 @@ from typing import Any
 
 import rfc8785
 
-from forum_conformance.canonical import MAX_INTEGER, NotCanonical, read_form, refuse_constant
+from forum_conformance.canonical import MAX_INTEGER, NotCanonical, each_key_once, read_form, refuse_constant
 from vector_generator.canonical.forms import FORMS, Form
 from vector_generator.canonical.refusals import REFUSALS, Refusal
 from vector_generator.forum_program import ForumProgram
@@ -157,7 +157,7 @@ def strictly_read(text: bytes) -> Any:
         parse_int=_integer,
         parse_float=_finite,
         parse_constant=refuse_constant,
-        object_pairs_hook=_each_key_once,
+        object_pairs_hook=each_key_once,
     )
     # A lone surrogate has no UTF-8, which is found here: escaped in the text, it passes all of the above.
     json.dumps(value, ensure_ascii=False).encode()
@@ -174,9 +174,3 @@ def _finite(digits: str) -> float:
     if isinf(value := float(digits)):
         raise ValueError("a number is not finite")
     return value
-
-
-def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(dict(pairs)) < len(pairs):
-        raise ValueError("a key is given twice")
-    return dict(pairs)

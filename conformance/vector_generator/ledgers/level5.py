@@ -164,7 +164,6 @@ TAILS = (
          "the root is that of all four lines as they were", (("L505", 3),), _root_of_one_more),
 )  # fmt: skip
 
-NOTES_LINES = 4
 HEAD = "expect_head"
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from forum_conformance.canonical import each_key_once
 from forum_conformance.entry import read_object
 from forum_conformance.note import Checkpoint, MalformedCheckpoint, PublicKey, is_signed, read_checkpoint
 from forum_conformance.schemas import proof_validator
@@ -93,7 +94,7 @@ def codes_of(
 
 def _read(data: bytes) -> tuple[Proof, Checkpoint]:
     """A proof that fits its schema and does not contradict itself; otherwise ValueError."""
-    proof: Proof = json.loads(data.decode(), object_pairs_hook=_members)
+    proof: Proof = json.loads(data.decode(), object_pairs_hook=each_key_once)
     own = read_checkpoint(str(proof["checkpoint"]).encode()) if isinstance(proof, dict) else None
     if own is None or not proof_validator().is_valid(proof):
         raise ValueError
@@ -102,13 +103,6 @@ def _read(data: bytes) -> tuple[Proof, Checkpoint]:
     if not agrees or not _is_in_range(proof):
         raise ValueError
     return proof, own
-
-
-def _members(pairs: list[tuple[str, Any]]) -> Proof:
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        raise ValueError
-    return members
 
 
 def _is_in_range(proof: Proof) -> bool:
