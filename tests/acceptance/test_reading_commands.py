@@ -87,7 +87,7 @@ def test_show_tells_the_run_from_its_ledger(examples: Path) -> None:
         "  stopped: agent writer tokens: 830 of 2,200 used, 1,400 needed",
         "  stopped: run tokens: 990 of 3,000 used, 1,400 needed",
         "",
-        "answers",
+        "outputs",
         "  draft: ad82133c9f0add88b60fec03cd358240c9cbd990fd34057f148b3620fbde4ae7 12 bytes text/plain",
         "",
         "As the ledger tells it; whether it holds: forum verify budget_stop",

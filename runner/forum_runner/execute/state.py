@@ -120,6 +120,10 @@ class RunState:
             self.active_us += at_us - self.active_since_us
             self.active_since_us = None
 
+    def _noted(self, _seq: int, _at_us: int, _data: Data, _bodies: Bodies) -> None:
+        """Something was done to the record: whoever was at work had stopped with the entry before."""
+        self._stop_the_clock(self.latest_us)
+
     def _resumed(self, _seq: int, at_us: int, _data: Data, _bodies: Bodies) -> None:
         # Of a process that did not pause the time ended with its last entry.
         self._stop_the_clock(self.latest_us)
@@ -348,12 +352,14 @@ Applier = Callable[[RunState, int, int, Data, Bodies], None]
 
 
 def _changes_nothing(_state: RunState, _seq: int, _at_us: int, _data: Data, _bodies: Bodies) -> None:
-    """What is told and changes nothing: a repair, an excess, an entry of somebody else."""
+    """What is told and changes nothing: an excess, an entry of somebody else."""
 
 
 _APPLIERS: dict[str, Applier] = {
     "run.opened": RunState._opened,
     "run.paused": RunState._paused,
+    "run.repaired": RunState._noted,
+    "body.redacted": RunState._noted,
     "run.resumed": RunState._resumed,
     "run.sealed": RunState._sealed,
     "wave.opened": RunState._wave_opened,

@@ -12,6 +12,8 @@ import orjson
 from forum_runner.ledger.layout import MAX_DEPTH
 
 SEAL = "run.sealed"
+# What is done to a record when nobody is at work on the run, and is no part of the run.
+OF_THE_RECORD = frozenset({"body.redacted", "run.repaired"})
 _MEMBERS = itemgetter("run", "seq", "at", "actor", "kind", "causes", "data", "bodies")
 _TYPES = (str, int, str, str, str, list, dict, dict)
 

@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from forum_runner.ledger.read_entry import SEAL, ReadEntry, amount, part, text
+from forum_runner.ledger.read_entry import OF_THE_RECORD, SEAL, ReadEntry, amount, part, text
 from forum_runner.ledger.usage import Usage
 
 # What may stand between a pause and the end of it, beside a user's own entries.
-WHILE_PAUSED = ("gate.decided", "body.redacted", "run.repaired")
+WHILE_PAUSED = OF_THE_RECORD | {"gate.decided"}
 
 
 @dataclass(slots=True)
@@ -71,7 +71,8 @@ class TaskStory:
 class Summary:
     """`budget` and `redactions` are entries as they were found; `unreadable` counts lines that are no entries.
 
-    `ended` is the first seal: what follows it, a redaction and another seal, is no part of the run.
+    `ended` is the last entry of the run itself: its first seal or, without one, the last that tells of the run. A
+    redaction is no part of the run, nor is what follows a seal.
     """
 
     opened: ReadEntry | None = None
@@ -95,6 +96,15 @@ class Summary:
         return self.last is not None and self.last.kind == SEAL
 
     @property
+    def status(self) -> str:
+        """One word: the seal's, or what a run without one is."""
+        if self.is_sealed and self.last is not None:
+            return text(self.last.data, "status") or "sealed"
+        if self.paused is None:
+            return "unfinished"
+        return "interrupted" if self.paused == "interrupted" else "paused"
+
+    @property
     def totals(self) -> Usage:
         totals = Usage()
         for task in self.tasks.values():
@@ -111,13 +121,14 @@ class Summary:
         self.kinds[entry.kind] += 1
         self.first = self.first or entry
         self.last = entry
+        if self.seal is None and entry.kind not in OF_THE_RECORD:
+            self.ended = entry
         if entry.kind not in WHILE_PAUSED and not entry.kind.startswith("x-"):
             self.paused = text(entry.data, "reason") or "paused" if entry.kind == "run.paused" else None
         if entry.kind == "run.opened":
             self.opened = self.opened or entry
         elif entry.kind == SEAL:
             self.seal = entry
-            self.ended = self.ended or entry
         elif entry.kind.startswith("budget."):
             self.budget.append(entry)
         elif entry.kind == "body.redacted":

@@ -10,10 +10,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from forum_runner.ledger.read_entry import amount, part, text
+from forum_runner.ledger.read_entry import OF_THE_RECORD, amount, part, text
 from forum_runner.ledger.usage import Usage
 
-_BETWEEN_PROCESSES = "run.resumed"
+_BETWEEN_PROCESSES = OF_THE_RECORD | {"run.resumed"}
 
 
 @dataclass(slots=True)
@@ -94,7 +94,7 @@ class Tally:
 
     def _pass_time(self, at_us: int, kind: str) -> None:
         """Time counts while a process is at it: not in a pause, and not between a crash and the resumption."""
-        if self.at_us is not None and self.paused is None and kind != _BETWEEN_PROCESSES:
+        if self.at_us is not None and self.paused is None and kind not in _BETWEEN_PROCESSES:
             self.active_us += max(0, at_us - self.at_us)
         self.at_us = at_us
 

@@ -114,7 +114,7 @@ def _program(summary: Summary) -> str:
 
 
 def _span(summary: Summary) -> str:
-    took = between(summary.first.at, summary.last.at) if summary.first and summary.last else None
+    took = between(summary.first.at, summary.ended.at) if summary.first and summary.ended else None
     return span(took) if took is not None else _ABSENT
 
 

@@ -16,7 +16,7 @@ from forum_runner.ledger.body import JSON
 from forum_runner.ledger.body_reader import BodyReader
 from forum_runner.ledger.layout import BODIES, LEDGER, WAVE_PLAN
 from forum_runner.ledger.lines import leaf_of
-from forum_runner.ledger.read_entry import ReadEntry, amount, part, read_entry, text
+from forum_runner.ledger.read_entry import OF_THE_RECORD, ReadEntry, amount, part, read_entry, text
 from forum_runner.ledger.source import LedgerSource
 from forum_runner.ledger.summary import Summary, TaskStory
 from forum_runner.report.amounts import between, shown
@@ -24,9 +24,11 @@ from forum_runner.report.run_commands import question_of, run_argument
 
 # Lines are canonical, so these bytes tell the kind without reading the line.
 _TOLD = re.compile(
-    rb'"kind":"(?:task\.finished|task\.lost|verdict\.given|verdict\.lost|gate\.opened|run\.[a-z]+)"'
+    rb'"kind":"(?:task\.finished|task\.lost|verdict\.given|verdict\.lost|gate\.opened|body\.redacted|run\.[a-z]+)"'
     rb'|"detail":.*"kind":"task\.ended"'
 )
+# With these, nobody is at work on a run any more, or was not until then.
+_IDLE = OF_THE_RECORD | {"run.paused", "run.resumed"}
 _WENT_WELL = re.compile(rb'"(?:status":"ok|verdict":"pass)"')
 _NO_FAILURE = ("ok", "cancelled")
 _MAX_DETAILS = 200
@@ -88,13 +90,9 @@ class RunResult:
 
     @property
     def status(self) -> str:
-        """One word: the seal's, or what a run without one is."""
-        summary = self.summary
-        if summary.is_sealed and summary.last is not None:
-            return text(summary.last.data, "status") or "sealed"
-        if summary.paused == "interrupted" or self.exit_code == ExitCode.INTERRUPTED:
-            return "interrupted"
-        return "paused" if summary.paused is not None else "unfinished"
+        """As the ledger has it, but for a run that was interrupted before it could say so."""
+        is_cut_short = self.exit_code == ExitCode.INTERRUPTED and not self.summary.is_sealed
+        return "interrupted" if is_cut_short else self.summary.status
 
     @property
     def can_go_on(self) -> bool:
@@ -138,7 +136,7 @@ class _Scan:
         self.deadlines: dict[str, str | None] = {}
         self.shown: dict[str, Mapping[str, Any]] = {}
         self._idle_ms = 0
-        self._paused_at: str | None = None
+        self._idle_since: str | None = None
         before = last = b""
         with LedgerSource(str(directory), directory / LEDGER, directory).lines() as lines:
             for line in lines:
@@ -153,14 +151,8 @@ class _Scan:
         entry = read_entry(line)
         if entry is None:
             return
-        if entry.kind == "run.paused":
-            self._paused_at = entry.at
-        elif entry.kind == "run.resumed":
-            # Without a pause the process was killed: nobody was at it since its last entry.
-            earlier = read_entry(before)
-            since = self._paused_at or (earlier.at if earlier is not None else entry.at)
-            self._idle_ms += between(since, entry.at) or 0
-            self._paused_at = None
+        if entry.kind in _IDLE:
+            self._pass_idle_time(entry, before)
         elif entry.kind == "gate.opened" and entry.task is not None:
             self.deadlines[entry.task] = text(entry.data, "deadline")
             self.shown[entry.task] = part(entry.bodies, "shown")
@@ -170,10 +162,20 @@ class _Scan:
             else:
                 self.failed[entry.task] = entry
 
+    def _pass_idle_time(self, entry: ReadEntry, before: bytes) -> None:
+        since = self._idle_since
+        if since is None:
+            # Without a pause the process was killed: nobody was at it since its last entry.
+            last = entry if entry.kind == "run.paused" else read_entry(before)
+            since = entry.at if last is None else last.at
+        is_over = entry.kind == "run.resumed"
+        self._idle_ms += (between(since, entry.at) or 0) if is_over else 0
+        self._idle_since = None if is_over else since
+
     def active_ms(self, summary: Summary) -> int:
-        if summary.first is None or summary.last is None:
+        if summary.first is None or summary.ended is None:
             return 0
-        last = self._paused_at or summary.last.at
+        last = self._idle_since or summary.ended.at
         return max(0, (between(summary.first.at, last) or 0) - self._idle_ms)
 
 

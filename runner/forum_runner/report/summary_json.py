@@ -22,7 +22,7 @@ def render_summary_json(summary: Summary, reasons: Mapping[str, Reason] | None =
 
 def summary_form(summary: Summary, reasons: Mapping[str, Reason] | None = None) -> dict[str, Any]:
     """`reasons` are why people decided as they did, by the task."""
-    opened, first, last = summary.opened, summary.first, summary.last
+    opened, first, last = summary.opened, summary.first, summary.ended
     return {
         "run": first.run if first else None,
         "plan": text(opened.data, "wave_plan") if opened else None,
@@ -38,7 +38,7 @@ def summary_form(summary: Summary, reasons: Mapping[str, Reason] | None = None) 
         "tasks": [_task_form(story, reasons or {}) for story in summary.tasks.values()],
         "budget": [_entry_form(entry) for entry in summary.budget],
         "redactions": [_entry_form(entry) for entry in summary.redactions],
-        "answers": [{"output": name, **body} for name, body in summary.answers.items()],
+        "outputs": [{"output": name, **body} for name, body in summary.answers.items()],
         "unreadable_lines": summary.unreadable,
         "first_unreadable": summary.first_unreadable,
         "torn_bytes": summary.torn_bytes,

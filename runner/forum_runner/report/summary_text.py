@@ -39,7 +39,7 @@ def render_summary(
         ("escalations", [line for story in summary.tasks.values() for line in _escalations(story)]),
         ("budget", [f"{entry.kind.removeprefix('budget.')}: {_named(entry)}" for entry in summary.budget]),
         ("redactions", [facts(entry) for entry in summary.redactions]),
-        ("answers", list(_answers(summary))),
+        ("outputs", list(_outputs(summary))),
     ):
         yield from _section(title, lines)
     yield ""
@@ -65,7 +65,7 @@ def ending(summary: Summary) -> str:
 
 
 def _header(summary: Summary, color: bool) -> Iterator[str]:
-    opened, first, last = summary.opened, summary.first, summary.ended or summary.last
+    opened, first, last = summary.opened, summary.first, summary.ended
     if first is not None:
         yield f"run       {shown(first.run)}"
     if opened is not None:
@@ -172,7 +172,7 @@ def _named(entry: ReadEntry) -> str:
     return f"{shown(entry.task)} {facts(entry)}" if entry.task is not None else facts(entry)
 
 
-def _answers(summary: Summary) -> Iterator[str]:
+def _outputs(summary: Summary) -> Iterator[str]:
     redacted = {text(entry.data, "digest") for entry in summary.redactions}
     for name, body in summary.answers.items():
         digest = text(body, "digest")

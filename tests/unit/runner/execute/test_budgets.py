@@ -380,3 +380,15 @@ def test_a_call_that_the_end_of_the_run_cuts_short_stops_its_unit(latencies: tup
 
     assert story.ends == {"a": "stopped/budget"}
     assert story.status == "stopped"
+
+
+@pytest.mark.requirement("RUN-WALL-001")
+@pytest.mark.parametrize("kind", ["body.redacted", "run.repaired"])
+def test_time_until_the_record_of_a_killed_process_is_redacted_or_repaired_is_not_counted(kind: str) -> None:
+    machine = ByHand({"a": WORK}, policy={"budget": {"wall": "5s"}}).machine
+    an_hour_later_us = machine.state.latest_us + 3_600_000_000
+    machine.state.apply(kind, an_hour_later_us, {}, {})
+
+    machine.resume(an_hour_later_us)
+
+    assert (machine.state.active_ms(an_hour_later_us), machine.state.is_out_of_time) == (0, False)

@@ -80,12 +80,27 @@ def test_redactions_budget_and_answers_are_kept() -> None:
 
 
 def test_a_run_has_ended_with_its_first_seal_whatever_follows() -> None:
-    summary = summary_of(STORIES["redacted"]().entries)
+    story = STORIES["redacted"]()
+    story.tell("x-note")
+
+    summary = summary_of(story.entries)
 
     assert summary.ended is not None
     assert summary.seal is not None
     seals = [entry.seq for entry in (summary.ended, summary.seal)]
     assert seals[0] < summary.redactions[0].seq < seals[1]
+
+
+def test_what_is_done_to_the_record_of_a_run_without_a_seal_is_no_part_of_the_run() -> None:
+    story = Story(plan_of("gate_approved"))
+    story.do("draft", "a draft")
+    last = story.tell("x-note")
+    story.repair(ledger=b"torn")
+    story.redact(0, "wave_plan", "private")
+
+    ended = summary_of(story.entries).ended
+
+    assert (ended and ended.seq) == last
 
 
 def test_a_run_that_is_paused_says_so_until_it_goes_on() -> None:

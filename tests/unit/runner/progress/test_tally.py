@@ -133,6 +133,16 @@ def test_time_passes_only_while_a_process_is_at_it() -> None:
     assert tally_of(story).active_us == 3_750_000
 
 
+def test_time_until_the_record_of_a_killed_process_was_redacted_does_not_pass() -> None:
+    story = Story(plan_of("gate_approved"))
+    story.wait(3_600_000)
+    story.redact(0, "wave_plan", "private")
+    story.resume()
+    story.gate("archive")
+
+    assert tally_of(story).active_us == 1_250_000
+
+
 def test_a_ledger_of_no_plan_is_counted_too() -> None:
     tally = tally_of(STORIES["own_entries"]())
 

@@ -308,6 +308,16 @@ def test_time_in_which_no_process_was_at_it_does_not_count(written: Write) -> No
     assert written(story).active_ms == 3_750
 
 
+def test_time_until_the_record_of_a_killed_process_was_redacted_does_not_count(written: Write) -> None:
+    story = Story(plan_of("gate_approved"))
+    story.wait(3_600_000)
+    story.redact(0, "wave_plan", "private")
+    story.resume()
+    story.gate("archive")
+
+    assert written(story).active_ms == 1_250
+
+
 @pytest.mark.parametrize("name", STORIES)
 def test_every_example_is_told_and_nothing_in_it_steers_a_terminal(written: Write, name: str) -> None:
     result = written(STORIES[name]())
