@@ -21,7 +21,11 @@ from ledgers import LEDGERS
 
 FORUM = [sys.executable, "-m", "forum_runner"]
 SCHEMA = json.loads((Path(__file__).parents[2] / "schemas/v1/verify-report.schema.json").read_text(encoding="utf-8"))
-WORKFLOW = "apiVersion: forum/v1\nkind: Workflow\nmetadata: {name: one}\n"
+WORKFLOW = """apiVersion: forum/v1
+kind: Workflow
+metadata: {name: one}
+plan: {tasks: {task: {agent: operator, run: [git, --version]}}}
+"""
 FILES = [
     "workflow.yaml",
     "noise",
@@ -32,6 +36,8 @@ FILES = [
     "wave-plan.json",
     "checkpoint",
 ]
+# What they are said to be, those that are known.
+KNOWN = {"workflow.yaml": "a manifest (Workflow)", "wave-plan.json": "a wave plan"}
 COMMANDS = ["show", "show --json", "log", "log --json", "resume", "replay", "gate list"]
 
 
@@ -93,12 +99,41 @@ def test_what_is_asked_as_a_program_under_test_is_judged_by_the_specification_al
 def test_commands_that_read_a_ledger_refuse_it(folder: Path, name: str) -> None:
     called = [[*command.split(), name] for command in COMMANDS] + [["trace", name, "0"], ["diff", ".", name]]
     called += [["diff", name, "."], ["gate", "approve", name, "task"], ["resume", name, "--failed"]]
+    called += [["run", "workflow.yaml", "--only", "task", "--base", name]]
+    called += [["run", "workflow.yaml", "--answers-from", name]]
     called += [["redact", name, "--seq", "2", "--body", "prompt", "--reason", "why", "--by", "ann"]]
 
     ended = [(arguments, forum(*arguments, cwd=folder)) for arguments in called]
 
-    refused = Ended(2, "", f"forum: '{name}' is not a ledger\n")
+    said = f"is {KNOWN[name]}, not a ledger" if name in KNOWN else "is not a ledger"
+    refused = Ended(2, "", f"forum: '{name}' {said}; give a run directory, or the id of a run\n")
     assert [arguments for arguments, one in ended if one != refused] == []
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        ("---\n# yaml-language-server: $schema=x\n\nkind: Roster\napiVersion: forum/v1\n", "a manifest (Roster), "),
+        ('{"apiVersion": "forum/v1",\n "kind": "Policy"}\n', "a manifest (Policy), "),
+        ("{kind: 'Script', apiVersion: 'forum/v1'}\n", "a manifest (Script), "),
+        ("apiVersion: apps/v1\nkind: Workflow\n", ""),
+        ("apiVersion: forum/v1\nkind: Deployment\n", ""),
+        ("# How to\n\nWrite a file.\n\napiVersion: forum/v1\nkind: Plan\n", ""),
+    ],
+)
+def test_a_manifest_is_told_by_its_header_however_it_is_written(tmp_path: Path, content: str, what: str) -> None:
+    (tmp_path / "given").write_text(content, encoding="utf-8")
+
+    ended = forum("show", "given", cwd=tmp_path)
+
+    assert ended.err == f"forum: 'given' is {what}not a ledger; give a run directory, or the id of a run\n"
+
+
+def test_standard_input_is_no_run_directory(folder: Path) -> None:
+    ended = piped_to("replay", "-", cwd=folder, data=(folder / "ledger.jsonl").read_bytes())
+
+    said = "'standard input' is no run directory: a run is told again from its run directory"
+    assert ended == Ended(2, "", f"forum: {said}\n")
 
 
 @pytest.mark.parametrize("name", ["workflow.yaml", "wave-plan.json"])
@@ -111,7 +146,7 @@ def test_nobody_waits_for_further_entries_of_what_is_no_ledger(folder: Path, nam
 def test_standard_input_that_is_no_ledger_is_refused(folder: Path, name: str, arguments: list[str]) -> None:
     ended = piped_to(*arguments, cwd=folder, data=(folder / name).read_bytes())
 
-    assert ended == Ended(2, "", "forum: 'standard input' is not a ledger\n")
+    assert ended == Ended(2, "", f"forum: 'standard input' is {KNOWN[name]}, not a ledger\n")
 
 
 def damaged(lines: list[bytes]) -> dict[str, bytes]:

@@ -20,7 +20,7 @@ from forum_runner.ledger.clock import read_time, wall_clock
 from forum_runner.ledger.files import LedgerBusyError, is_being_written
 from forum_runner.ledger.layout import BODIES
 from forum_runner.ledger.read_entry import ReadEntry, part, text
-from forum_runner.ledger.recognition import check_is_ledger
+from forum_runner.ledger.recognition import run_directory
 from forum_runner.ledger.source import find_ledger
 from forum_runner.ledger.summary import WHILE_PAUSED
 from forum_runner.manifest.suggest import hint_for
@@ -129,11 +129,7 @@ def person_name(given: str) -> str:
 
 
 def _directory(run: str) -> Path:
-    source = find_ledger(run)
-    check_is_ledger(source)
-    if source.directory is None:
-        raise UsageError(f"'{source.name}' is only a ledger: a decision needs the run directory")
-    return source.directory
+    return run_directory(find_ledger(run), "a decision needs the run directory")
 
 
 def _task_form(wave_plan: Mapping[str, Any], unit: str) -> Mapping[str, Any]:

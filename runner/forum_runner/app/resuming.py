@@ -18,7 +18,6 @@ from forum_runner.errors import UsageError
 from forum_runner.execute.restore import Beginning, ends_with_a_seal, read_beginning
 from forum_runner.execute.verified_run import verified_run
 from forum_runner.ledger.layout import BODIES, CHECKPOINT
-from forum_runner.ledger.recognition import check_is_ledger
 from forum_runner.ledger.source import LedgerSource, find_ledger
 from forum_runner.manifest.files import BUILT_IN
 from forum_runner.model import Schema
@@ -72,7 +71,6 @@ def find_stopped(run: str, root: Path | None, known: Invocation | None = None) -
 
 def _looked_at(source: LedgerSource) -> tuple[Path, str | None]:
     """The run directory, and the status of the run's seal."""
-    check_is_ledger(source)
     directory = source.directory
     if directory is not None and (directory / BODIES).is_file() and not _is_vouched_for(directory):
         return directory, None

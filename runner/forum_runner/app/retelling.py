@@ -8,7 +8,6 @@ from forum_runner.app.opening import check_is_of_a_plan
 from forum_runner.errors import UsageError
 from forum_runner.execute.retelling import Retelling, Retold
 from forum_runner.execute.verified_run import verified_run
-from forum_runner.ledger.recognition import check_is_ledger
 from forum_runner.ledger.source import find_ledger
 from forum_runner.ledger.verification.report import VerifyReport
 
@@ -41,7 +40,6 @@ class Replayed:
 def replay(run: str) -> Replayed:
     """Re-executes a run under the recorded answers, clock and ids, and compares every entry."""
     source = find_ledger(run)
-    check_is_ledger(source)
     directory, report = verified_run(source, "a run is told again from its run directory")
     check_is_of_a_plan(directory)
     if report.redacted:

@@ -10,7 +10,7 @@ from forum_runner.app.proofs import read_pin, read_verifier_key, write_pin
 from forum_runner.errors import UsageError
 from forum_runner.ledger.checkpoint import Checkpoint, open_checkpoint
 from forum_runner.ledger.layout import CHECKPOINT, OUTPUTS
-from forum_runner.ledger.recognition import check_is_ledger, is_called_a_ledger
+from forum_runner.ledger.recognition import is_called_a_ledger, run_directory
 from forum_runner.ledger.source import LedgerSource
 from forum_runner.ledger.verification.report import Finding, Level, Verdict, VerifyReport
 from forum_runner.ledger.verification.seal_level import PIN, Expected
@@ -137,12 +137,10 @@ def redact_body(source: LedgerSource, seq: int, body: str, reason: str, actor: s
     """Redacts a body in a run directory."""
     from forum_runner.app.opening import open_run
 
-    check_is_ledger(source)
-    if source.directory is None:
-        raise UsageError(f"'{source.name}' is only a ledger: bodies are redacted in a run directory")
-    for folder in (source.directory, source.directory / OUTPUTS):
+    directory = run_directory(source, "bodies are redacted in a run directory")
+    for folder in (directory, directory / OUTPUTS):
         if folder.exists() and not os.access(folder, os.W_OK):
             raise UsageError(f"'{folder}' cannot be written, and what is redacted must go from there")
-    with open_run(source.directory) as ledger:
+    with open_run(directory) as ledger:
         recorded = ledger.redact(seq, body, reason, actor=actor)
-        return Redacted(ledger.run, source.directory, recorded, ledger.head, ledger.is_sealed)
+        return Redacted(ledger.run, directory, recorded, ledger.head, ledger.is_sealed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from forum_runner.errors import UsageError
+from forum_runner.ledger.recognition import run_directory
 from forum_runner.ledger.source import LedgerSource
 from forum_runner.ledger.verification.report import DamagedLedgerError, Verdict, VerifyReport
 from forum_runner.ledger.verification.verifier import ALL_LEVELS, Request, verify
@@ -14,9 +14,8 @@ WITHOUT_SEAL = frozenset({1, 2, 3, 4})
 
 def verified_run(source: LedgerSource, purpose: str, levels: frozenset[int] = ALL_LEVELS) -> tuple[Path, VerifyReport]:
     """The run directory. A run that is not finished is good enough; one that does not hold is not."""
-    if source.directory is None:
-        raise UsageError(f"'{source.name}' is only a ledger: {purpose}")
+    directory = run_directory(source, purpose)
     report = verify(source, Request(levels=levels))
     if report.verdict is Verdict.INVALID:
         raise DamagedLedgerError(source.name, report.findings[0])
-    return source.directory, report
+    return directory, report
