@@ -15,8 +15,9 @@ from typing import NoReturn
 import click
 
 from forum_runner import __version__
+from forum_runner.commands.failure import describe_failure
 from forum_runner.commands.output import discard, prepare_streams, say_aside
-from forum_runner.errors import ExitCode, ForumError
+from forum_runner.errors import ExitCode
 
 # The sections of `forum --help`: each command with the one line that is said about it.
 COMMANDS: dict[str, dict[str, str]] = {
@@ -110,21 +111,15 @@ def _run() -> int:
     except click.ClickException as error:
         say_aside(_usage_message(error))
         return ExitCode.INVALID
-    except ForumError as error:
-        say_aside(f"forum: {error}")
-        return error.exit_code
-    except (KeyboardInterrupt, click.Abort):
-        say_aside("forum: interrupted")
-        return ExitCode.INTERRUPTED
     except SystemExit:
         return ExitCode.OK  # click's answer to a reader of its help that has seen enough
-    except OSError as error:
-        return _cannot_write(error)
-    except Exception as error:
-        from forum_runner.defect import describe_defect
-
-        say_aside(describe_defect(error))
-        return ExitCode.DEFECT
+    except (KeyboardInterrupt, Exception) as error:
+        said, failed = describe_failure(error)
+        say_aside(said)
+        if isinstance(error, OSError):
+            # A disk that is full, or the like: what is still in the buffer would fail once more at the end.
+            discard(sys.stdout)
+        return failed
     return code if isinstance(code, int) else ExitCode.OK
 
 
@@ -132,11 +127,3 @@ def _usage_message(error: click.ClickException) -> str:
     context = error.ctx if isinstance(error, click.UsageError) else None
     usage = f"{context.get_usage()}\n" if context else ""
     return f"{usage}forum: {error.format_message()}"
-
-
-def _cannot_write(error: OSError) -> int:
-    """A disk that is full, or the like: whatever is still in the buffer would fail once more when the process ends."""
-    where = f" '{error.filename}'" if error.filename else ""
-    say_aside(f"forum: cannot read or write{where}: {error.strerror or error}")
-    discard(sys.stdout)
-    return ExitCode.INVALID

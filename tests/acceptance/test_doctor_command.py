@@ -32,7 +32,7 @@ def test_what_is_installed_is_told(tmp_path: Path) -> None:
     health = Folder(tmp_path).forum("doctor", "--json").document()
 
     assert ended.code == 0, ended
-    assert health["well"]
+    assert health["ok"]
     assert set(health["types"]) >= {"anthropic", "command", "openai", "scripted"}
     assert all(health["versions"].values())
     assert health["adapters"] == []

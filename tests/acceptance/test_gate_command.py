@@ -222,6 +222,7 @@ def test_two_gates_are_decided_one_by_one(folder: Folder) -> None:
     assert "1 more to decide" in first.out
     assert ends == {"a": "passed"}
     assert (second.document()["waiting"], second.document()["edited"]) == (0, False)
+    assert second.document()["digest"] == folder.entries("run", "gate.opened")[1]["bodies"]["shown"]["digest"]
     assert folder.ends() == {"a": "passed", "b": "refused: rejected"}
     check_holds(folder.path / "run")
 

@@ -12,19 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import click
-import jsonschema
 import pytest
-from referencing import Registry
-from referencing.jsonschema import DRAFT202012
 
-from acceptance.judging import JUDGE, SCHEMAS, schema
+from acceptance.fitting import Document, check_fits, validator
+from acceptance.judging import JUDGE, SCHEMAS
 from acceptance.running import FORUM, MODEL, PATIENCE_S, SHELL, Ended, Folder, ask, cut_after, sh, wait_for
 from acceptance.samples import SAMPLES, copy_of
 from forum_runner.cli import cli
 from ledgers import LEDGERS, STORIES
 from ledgers.raw import Entry, lines_of
 
-BASE = "https://forum.invalid/v1/"
 RUN = "--out new --progress none --json"
 EVENTS = "--out new --progress json"
 WHY = "--by ann --reason private"
@@ -49,6 +46,10 @@ PRINTED: dict[str, dict[str, int]] = {
         f"run asking.yaml --scripted {EVENTS}": 5,
         "resume rejected --progress json": 6,
         "resume cut --progress json": 1,
+        f"run rich.yaml --deterministic --only last --base passed {EVENTS}": 0,
+        f"resume failed --failed {EVENTS}": 1,
+        "run failing.yaml --repeat 2 --progress json": 1,
+        "run asking.yaml --scripted --repeat 2 --progress json": 5,
     },
     "forecast": {
         **{f"run {name}.yaml --dry-run --json": 0 for name in ("rich", "failing", "stopping", "asking")},
@@ -138,30 +139,10 @@ APART = {"conformance-answer", "verify-reports"}
 LINES = {"entry": "out", "progress-event": "err"}
 CALLS = [(name, command, code) for name, commands in PRINTED.items() for command, code in commands.items()]
 
-Document = dict[str, Any] | list[Any]
-
-
-REGISTRY: Registry[Any] = Registry().with_resources(
-    (BASE + path.name, DRAFT202012.create_resource(schema(path.name))) for path in SCHEMAS.glob("*.json")
-)
-
-
-def validator(name: str) -> jsonschema.Draft202012Validator:
-    return jsonschema.Draft202012Validator({"$ref": f"{BASE}{name}.schema.json"}, registry=REGISTRY)
-
-
-def check_fits(name: str, document: Document) -> None:
-    found = [f"{error.json_path}: {error.message[:300]}" for error in validator(name).iter_errors(document)]
-    assert found == [], document
-    if isinstance(document, dict):
-        assert not validator(name).is_valid({**document, "surplus": None})
-
 
 def documents(name: str, ended: Ended) -> Iterator[Document]:
     if name in LINES:
-        lines = getattr(ended, LINES[name]).split("\n")[:-1]
-        # Beside the events, standard error has sentences for people.
-        yield from (json.loads(line) for line in lines if line.startswith("{"))
+        yield from map(json.loads, getattr(ended, LINES[name]).split("\n")[:-1])
     else:
         yield ended.document()
 
@@ -370,7 +351,7 @@ def test_a_redaction_that_is_refused_prints_no_report(folder: Folder) -> None:
 def test_a_program_that_is_not_found_is_named_to_programs_too(folder: Folder) -> None:
     health = folder.forum("doctor", "missing.yaml", "--json").document()
 
-    assert (health["well"], health["programs"]) == (False, {"not-there": None})
+    assert (health["ok"], health["programs"]) == (False, {"not-there": None})
 
 
 def test_a_finding_of_a_proof_has_the_members_of_any_other(folder: Folder) -> None:

@@ -171,6 +171,8 @@ def test_a_dry_run_tells_what_would_be_done_and_leaves_nothing(folder: Folder) -
     assert [line.split()[1:3] for line in ended.out.splitlines()[3:5]] == [["a", "operator"], ["b", "writer"]]
     assert "budget    10 calls, 20,000,000 output bytes, 5m00s\n" in ended.out
     assert [task["task"] for task in as_json.document()["tasks"]] == ["a", "b"]
+    assert as_json.document()["workflow"] == "workflow"
+    assert f"digest    {as_json.document()['plan']}\n" in ended.out
     assert as_json.document()["limits"] == {"calls": 10, "output_bytes": 20_000_000, "wall_ms": 300_000}
 
 

@@ -58,6 +58,7 @@ def test_an_interrupted_repetition_ends_as_interrupted(folder: Folder) -> None:
     _, err = process.communicate(timeout=PATIENCE_S)
 
     assert process.returncode == 130
+    assert b"run 1 of 3: interrupted, " in err
     assert b"of 3 runs 2 were not made" in err
 
 

@@ -38,10 +38,10 @@ class TaskForecast:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """`most` is what all tasks could take together, `limits` what the policy's budget lets them."""
+    """`plan` is a digest, `most` what all tasks could take together, `limits` what the policy's budget lets them."""
 
-    name: str
-    digest: str
+    workflow: str
+    plan: str
     waves: int
     tasks: tuple[TaskForecast, ...]
     most: Mapping[str, int]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -18,13 +19,27 @@ from forum_runner.execute.unit import Unit
 from forum_runner.ledger.source import RUNS, find_ledger
 
 
+@dataclass(frozen=True, slots=True)
+class ReuseDecision:
+    """Whether the result of a unit was reused, and on what ground; otherwise it is run, `again` if it was before."""
+
+    task: str
+    is_reused: bool
+    ground: str
+    again: bool = True
+
+    def __str__(self) -> str:
+        fate = "reused" if self.is_reused else "run again" if self.again else "run"
+        return f"{self.task}: {fate}, {self.ground}"
+
+
 class Reuse:
     """For the time of one command: an earlier run, if there is one to go on from, and the cache.
 
     `base` names the earlier run, empty for the last one of the same workflow. `among` are the tasks whose results may
     be taken from there, None for all. `cache` takes the place of the one that all runs share, which runs with a script
-    have no part in. `told` says for each unit that was looked at why it was reused or not; `redacted` are those whose
-    result the cache had, until its output was redacted.
+    have no part in. `decisions` says for each unit that was looked at why it was reused or not; `redacted` are those
+    whose result the cache had, until its output was redacted.
     """
 
     def __init__(
@@ -42,7 +57,7 @@ class Reuse:
             self._cache = Cache()
         self._fingerprints: dict[str, str] = {}
         self._among = among
-        self.told: list[str] = []
+        self.decisions: list[ReuseDecision] = []
         self.redacted: set[str] = set()
         self._comparison: Comparison | None = None
         if base is not None:
@@ -89,24 +104,27 @@ class Reuse:
         found = cache.find(fingerprint)
         if found is None and cache.has_redacted(fingerprint):
             self.redacted.add(unit.name)
-            self.told.append(f"{unit.name}: run again, its output in the cache was redacted")
+            self._decide(unit, "its output in the cache was redacted")
         return found
 
     def find_in_base(self, unit: Unit, fingerprint: str) -> Reusable | None:
         if self._comparison is None:
             return None
         if self._among is not None and unit.task.id not in self._among:
-            self.told.append(f"{unit.name}: run, as it was asked for")
+            self._decide(unit, "as it was asked for", again=False)
             return None
         if _uses_secret(unit):
-            self.told.append(f"{unit.name}: run again, as it uses a secret input, which may be another")
+            self._decide(unit, "as it uses a secret input, which may be another")
             return None
         found = self._comparison.earlier.find(unit, fingerprint)
         if found is not None:
-            self.told.append(f"{unit.name}: reused, its fingerprint is the same")
+            self._decide(unit, "its fingerprint is the same", is_reused=True)
         else:
-            self.told.append(f"{unit.name}: run again, {self._comparison.why(unit, fingerprint)}")
+            self._decide(unit, self._comparison.why(unit, fingerprint))
         return found
+
+    def _decide(self, unit: Unit, ground: str, *, is_reused: bool = False, again: bool = True) -> None:
+        self.decisions.append(ReuseDecision(unit.name, is_reused, ground, again))
 
     def keep(self, directory: Path) -> None:
         """Lets later runs find the results of tasks that may be cached."""

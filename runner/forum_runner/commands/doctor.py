@@ -51,7 +51,7 @@ def _form(health: Health) -> dict[str, object]:
         for item in health.adapters
     ]
     return {
-        "well": health.is_well,
+        "ok": health.is_well,
         "versions": dict(health.versions),
         "types": dict(health.types),
         "programs": dict(health.programs),

@@ -121,7 +121,7 @@ def _decide(
     gate = decide(run, task, decision, by=who, reason=reason, shown=shown, instruction=instruction)
     left = waiting_gates(run)
     if as_json:
-        form = {"task": task, "decision": decision, "by": who, "shown": gate.digest, "authenticated": False}
+        form = {"task": task, "decision": decision, "by": who, "digest": gate.digest, "authenticated": False}
         form |= {"edited": instruction is not None, "waiting": len(left)}
         write_json(form)
         return 0

@@ -8,15 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from forum_runner.commands.aside import Aside, make_aside
 from forum_runner.commands.options import RUN_DIRECTORY, bundle_options, read_inputs
-from forum_runner.commands.output import say_aside, show_findings
-from forum_runner.commands.run_options import (
-    keep_memory_in_check,
-    make_progress,
-    progress_options,
-    tell_result,
-    tell_reuse,
-)
+from forum_runner.commands.output import show_findings
+from forum_runner.commands.run_options import keep_memory_in_check, progress_options, tell_result
 
 if TYPE_CHECKING:
     from forum_runner.app.resuming import Stopped
@@ -59,14 +54,16 @@ def command(
     stopped = find_stopped(run, root)
     keep_memory_in_check()
     inputs = read_inputs(input_texts, inputs_file)
-    if failed:
-        return _begin_anew(stopped, inputs, out, progress, as_json=as_json)
-    if inputs.file is not None:
+    if inputs.file is not None and not failed:
         raise click.UsageError("--inputs goes with --failed; secret inputs are given with --input")
-    return _go_on(stopped, inputs, progress, as_json=as_json)
+    aside = make_aside(progress)
+    with aside.telling_errors():
+        if failed:
+            return _begin_anew(stopped, inputs, out, aside, as_json=as_json)
+        return _go_on(stopped, inputs, aside, as_json=as_json)
 
 
-def _go_on(stopped: Stopped, inputs: Inputs, progress: str, *, as_json: bool) -> int:
+def _go_on(stopped: Stopped, inputs: Inputs, aside: Aside, *, as_json: bool) -> int:
     from forum_runner.app.resuming import changed_files, resume
     from forum_runner.app.reusing import Reuse
     from forum_runner.app.running import Means
@@ -74,19 +71,19 @@ def _go_on(stopped: Stopped, inputs: Inputs, progress: str, *, as_json: bool) ->
     changed = changed_files(stopped)
     if changed:
         named = f"'{changed[0]}'" + (f" and {len(changed) - 1} more" if len(changed) > 1 else "")
-        say_aside(f"forum: changed since the run began: {named}; it goes on as it was planned, --failed begins anew")
+        aside.notice(f"changed since the run began: {named}; it goes on as it was planned, --failed begins anew")
     base = stopped.base
     if base is not None and not base.is_dir():
-        say_aside(f"forum: the run '{base}' is not there: nothing more is reused from it")
+        aside.notice(f"the run '{base}' is not there: nothing more is reused from it")
         base = None
     with Reuse(stopped.prepared, None if base is None else str(base), among=stopped.among) as reuse:
-        finished = resume(stopped, inputs.texts, Means(make_progress(progress), reuse.find, tell=say_aside))
+        finished = resume(stopped, inputs.texts, Means(aside.make_progress(), reuse.find, tell=aside.tell_fate))
         reuse.keep(finished.directory)
-        tell_reuse(reuse)
-    return tell_result(finished, as_json=as_json)
+        aside.tell_reuse(reuse.decisions)
+    return tell_result(finished, aside, as_json=as_json)
 
 
-def _begin_anew(stopped: Stopped, inputs: Inputs, out: Path | None, progress: str, *, as_json: bool) -> int:
+def _begin_anew(stopped: Stopped, inputs: Inputs, out: Path | None, aside: Aside, *, as_json: bool) -> int:
     from forum_runner.app.preparing import prepare
     from forum_runner.app.reusing import Reuse
     from forum_runner.app.running import Means, start
@@ -100,10 +97,10 @@ def _begin_anew(stopped: Stopped, inputs: Inputs, out: Path | None, progress: st
     script = None if before.script is None else str(before.script)
     workflow = _shown(before.root / before.workflow)
     compiled = compile_file(workflow, before.root, inputs, script=script)
-    if compiled.report.findings:
-        show_findings(compiled.report)
     if compiled.wave_plan is None:
+        show_findings(compiled.report)
         return exit_code_of(compiled.report.findings)
+    aside.warn(compiled.report)
     prepared = prepare(
         compiled,
         workflow,
@@ -116,13 +113,13 @@ def _begin_anew(stopped: Stopped, inputs: Inputs, out: Path | None, progress: st
     with Reuse(prepared, str(stopped.directory), uses_cache=False) as reuse:
         finished = start(
             prepared,
-            Means(make_progress(progress), reuse.find),
+            Means(aside.make_progress(), reuse.find),
             is_deterministic=stopped.mode == "deterministic",
             out=out,
             source=reuse.source,
         )
-        tell_reuse(reuse)
-    return tell_result(finished, as_json=as_json)
+        aside.tell_reuse(reuse.decisions)
+    return tell_result(finished, aside, as_json=as_json)
 
 
 def _shown(path: Path) -> str:

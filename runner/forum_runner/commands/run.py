@@ -8,20 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from forum_runner.commands.aside import Aside, make_aside
 from forum_runner.commands.options import RUN_DIRECTORY, bundle_options, read_inputs
-from forum_runner.commands.output import say, say_aside, show_findings, wants_color, write_document
-from forum_runner.commands.run_options import (
-    keep_memory_in_check,
-    make_progress,
-    progress_options,
-    selection_options,
-    tell_result,
-    tell_reuse,
-)
+from forum_runner.commands.output import say, show_findings, wants_color, write_document
+from forum_runner.commands.run_options import keep_memory_in_check, progress_options, selection_options, tell_result
 from forum_runner.errors import ExitCode
 
 if TYPE_CHECKING:
-    from forum_runner.app.preparing import Prepared
+    from forum_runner.app.preparing import Prepared, Selected
     from forum_runner.app.reusing import Reuse
 
 
@@ -74,7 +68,6 @@ def command(
     `forum resume` goes on with it. With --repeat it exits as the runs that did not pass, if these all ended alike.
     """
     from forum_runner.app.preparing import Selected, prepare
-    from forum_runner.app.reusing import Reuse
     from forum_runner.app.workflows import compile_file
     from forum_runner.finding import exit_code_of
 
@@ -84,29 +77,37 @@ def command(
         raise click.UsageError("--base goes with --only or --from")
     inputs = read_inputs(input_texts, inputs_file)
     compiled = compile_file(file, root, inputs, script=scripted or None)
-    if compiled.report.findings and (compiled.wave_plan is None or progress != "json"):
-        show_findings(compiled.report)
     if compiled.wave_plan is None:
+        show_findings(compiled.report)
         return exit_code_of(compiled.report.findings)
-    prepared = prepare(
-        compiled,
-        file,
-        is_scripted=deterministic or scripted is not None,
-        script=scripted,
-        answers_from=answers_from,
-        selected=selected,
-        inputs=inputs,
-        is_complete=not dry_run,
-    )
+    aside = make_aside(progress)
+    with aside.telling_errors():
+        aside.warn(compiled.report)
+        prepared = prepare(
+            compiled,
+            file,
+            is_scripted=deterministic or scripted is not None,
+            script=scripted,
+            answers_from=answers_from,
+            selected=selected,
+            inputs=inputs,
+            is_complete=not dry_run,
+        )
+        with _reuse(prepared, selected, base) as reuse:
+            if dry_run:
+                return _tell_what_would_be_done(prepared, reuse, as_json=as_json)
+            keep_memory_in_check()
+            if repeat is not None:
+                return _repeat(prepared, reuse, repeat, aside, is_deterministic=deterministic, as_json=as_json)
+            return _run_once(prepared, reuse, out, aside, is_deterministic=deterministic, as_json=as_json)
+
+
+def _reuse(prepared: Prepared, selected: Selected, base: str | None) -> Reuse:
+    from forum_runner.app.reusing import Reuse
+
     among = prepared.to_reuse if selected.needs_base else None
     needs_base = base is not None or bool(prepared.to_reuse)
-    with Reuse(prepared, (base or "") if needs_base else None, among=among) as reuse:
-        if dry_run:
-            return _tell_what_would_be_done(prepared, reuse, as_json=as_json)
-        keep_memory_in_check()
-        if repeat is not None:
-            return _repeat(prepared, reuse, repeat, progress, is_deterministic=deterministic, as_json=as_json)
-        return _run_once(prepared, reuse, out, progress, is_deterministic=deterministic, as_json=as_json)
+    return Reuse(prepared, (base or "") if needs_base else None, among=among)
 
 
 def _check_usage(
@@ -119,19 +120,19 @@ def _check_usage(
 
 
 def _run_once(
-    prepared: Prepared, reuse: Reuse, out: Path | None, progress: str, *, is_deterministic: bool, as_json: bool
+    prepared: Prepared, reuse: Reuse, out: Path | None, aside: Aside, *, is_deterministic: bool, as_json: bool
 ) -> int:
     from forum_runner.app.running import Means, start
 
-    means = Means(make_progress(progress), reuse.find)
+    means = Means(aside.make_progress(), reuse.find)
     finished = start(prepared, means, is_deterministic=is_deterministic, out=out, source=reuse.source)
     reuse.keep(finished.directory)
-    tell_reuse(reuse)
-    return tell_result(finished, as_json=as_json)
+    aside.tell_reuse(reuse.decisions)
+    return tell_result(finished, aside, as_json=as_json)
 
 
 def _repeat(
-    prepared: Prepared, reuse: Reuse, times: int, progress: str, *, is_deterministic: bool, as_json: bool
+    prepared: Prepared, reuse: Reuse, times: int, aside: Aside, *, is_deterministic: bool, as_json: bool
 ) -> int:
     from forum_runner.app.reading import summarize
     from forum_runner.app.running import Means, start
@@ -140,14 +141,14 @@ def _repeat(
     summaries, codes = [], []
     for number in range(1, times + 1):
         # A repetition asks how often something comes out: what is reused comes out the same every time.
-        means = Means(make_progress(progress), reuse.find_in_base)
+        means = Means(aside.make_progress(), reuse.find_in_base)
         finished = start(prepared, means, is_deterministic=is_deterministic, source=reuse.source)
         summaries.append(summarize(str(finished.directory)))
-        say_aside(f"run {number} of {times}: {finished.outcome.status}, {finished.directory}")
+        aside.tell_repetition(number, times, summaries[-1], finished.directory)
         codes.append(finished.exit_code)
         if finished.outcome.status == "paused":
             if number < times:
-                say_aside(f"forum: of {times} runs {times - number} were not made, as this one did not end")
+                aside.notice(f"of {times} runs {times - number} were not made, as this one did not end")
             break
     if as_json:
         write_document(render_pass_rates_json(summaries))

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from forum_runner.commands.output import discard, say, say_aside, wants_color, write_document
+from forum_runner.commands.output import discard, say, wants_color, write_document
 from forum_runner.errors import ExitCode
 
 if TYPE_CHECKING:
-    from forum_runner.app.reusing import Reuse
     from forum_runner.app.running import Finished
-    from forum_runner.progress import Progress
+    from forum_runner.commands.aside import Aside
     from forum_runner.report.run_result import RunResult
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -56,12 +55,6 @@ def selection_options(command: _Command) -> _Command:
     return command
 
 
-def make_progress(mode: str) -> Progress:
-    from forum_runner.progress import make_progress as make
-
-    return make(mode, sys.stderr, color=wants_color(sys.stderr))
-
-
 def keep_memory_in_check() -> None:
     """A run may last for days: what was made so far stays, and what is made from now on is looked after."""
     gc.freeze()
@@ -69,13 +62,7 @@ def keep_memory_in_check() -> None:
     gc.set_threshold(50_000, 20, 100)
 
 
-def tell_reuse(reuse: Reuse) -> None:
-    """Says for each task that was looked at why its result was reused or not."""
-    for line in reuse.told:
-        say_aside(f"  {line}")
-
-
-def tell_result(finished: Finished, *, as_json: bool) -> int:
+def tell_result(finished: Finished, aside: Aside, *, as_json: bool) -> int:
     """Prints how it ended, and appends it to the summary of a GitHub step, if there is one."""
     from forum_runner.app.reading import summarize
     from forum_runner.report.run_result import read_result
@@ -85,7 +72,7 @@ def tell_result(finished: Finished, *, as_json: bool) -> int:
     try:
         _print(result, as_json=as_json)
     except OSError as error:
-        say_aside(f"forum: the result cannot be printed: {error.strerror}; the run is in '{finished.directory}'")
+        aside.notice(f"the result cannot be printed: {error.strerror}; the run is in '{finished.directory}'")
         discard(sys.stdout)
         exit_code = exit_code or ExitCode.FAILED
     step_summary = os.environ.get("GITHUB_STEP_SUMMARY")
@@ -94,7 +81,7 @@ def tell_result(finished: Finished, *, as_json: bool) -> int:
 
         problem = append_step_summary(Path(step_summary), render_step_summary(result))
         if problem is not None:
-            say_aside(f"forum: the step's summary was not written: {problem}")
+            aside.notice(f"the step's summary was not written: {problem}")
     return exit_code
 
 

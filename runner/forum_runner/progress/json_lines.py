@@ -1,4 +1,4 @@
-"""Progress for programs: a JSON object a line, the entries as they are written."""
+"""Progress for programs: a JSON object a line, the entries as they are written, and what is said beside them."""
 
 from __future__ import annotations
 
@@ -18,12 +18,17 @@ class JsonProgress:
         self._outlet = Outlet(stream)
         self._at_us = 0
         self._times = TimeWriter(lambda: self._at_us)
+        self.has_begun = False
+
+    def event(self, name: str, **facts: Any) -> None:
+        """What is no entry: its kind is `progress.`, and the name."""
+        self._write({"kind": f"progress.{name}", **facts})
 
     def opened(self, run: str, directory: Path, wave_plan: Mapping[str, Any]) -> None:
         # A run of a repetition may begin before the one before has ended on its own clock.
         self._times = TimeWriter(lambda: self._at_us)
         counts = {"tasks": len(wave_plan.get("tasks", ())), "waves": len(wave_plan.get("waves", ()))}
-        self._write({"kind": "progress.opened", "run": run, "directory": str(directory), **counts})
+        self.event("opened", run=run, directory=str(directory), **counts)
 
     def recall(self, seq: int, at_us: int, kind: str, data: Mapping[str, Any]) -> None:
         """Whoever wants the entries from before has them in the ledger."""
@@ -33,13 +38,14 @@ class JsonProgress:
         self._write({"seq": seq, "at": self._times.now(), "kind": kind, "data": data})
 
     def waiting(self, until_us: int, why: str) -> None:
-        """It is no entry, so it is not told."""
+        """It comes and goes with every rate limit, so it is not told."""
 
     def stopping(self) -> None:
-        """It is no entry, so it is not told."""
+        self.event("stopping")
 
     def close(self) -> None:
         """Every line was written at once."""
 
     def _write(self, document: Mapping[str, Any]) -> None:
+        self.has_begun = True
         self._outlet.write(json.dumps(document, separators=(",", ":"), sort_keys=True) + "\n")

@@ -17,12 +17,12 @@ def render_json(report: Report) -> str:
         "errors": report.errors,
         "warnings": report.warnings,
         "files": sorted(report.texts),
-        "findings": [_form(finding) for finding in report.findings],
+        "findings": [finding_form(finding) for finding in report.findings],
     }
     return json.dumps(document, indent=2) + "\n"
 
 
-def _form(finding: Finding) -> dict[str, Any]:
+def finding_form(finding: Finding) -> dict[str, Any]:
     place = finding.place
     form = {
         "code": finding.code,

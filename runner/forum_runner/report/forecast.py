@@ -43,9 +43,9 @@ class TaskForecast(Protocol):
 
 class Forecast(Protocol):
     @property
-    def name(self) -> str: ...
+    def workflow(self) -> str: ...
     @property
-    def digest(self) -> str: ...
+    def plan(self) -> str: ...
     @property
     def waves(self) -> int: ...
     @property
@@ -59,10 +59,8 @@ class Forecast(Protocol):
 def render_forecast(found: Forecast) -> str:
     rows: list[tuple[str, ...]] = [("wave", "task", "agent", "adapter", "", "calls", "tokens", "cost")]
     rows += [_row(task) for task in found.tasks[:_SHOWN_TASKS]]
-    lines = [
-        f"{visible(found.name)}: {counted(len(found.tasks), 'task')} in {counted(found.waves, 'wave')}; nothing is run",
-        "",
-    ]
+    size = f"{counted(len(found.tasks), 'task')} in {counted(found.waves, 'wave')}"
+    lines = [f"{visible(found.workflow)}: {size}; nothing is run", ""]
     lines += table(rows, right={5, 6, 7})
     if len(found.tasks) > _SHOWN_TASKS:
         lines.append(f"... and {len(found.tasks) - _SHOWN_TASKS:,} more")
@@ -71,7 +69,7 @@ def render_forecast(found: Forecast) -> str:
         lines += ["", *grounds]
     most = {name: amount for name, amount in found.most.items() if amount or name == "calls"}
     lines += ["", f"at most   {_amounts(most)}", f"budget    {_amounts(found.limits) or 'none'}"]
-    lines.append(f"digest    {found.digest}")
+    lines.append(f"digest    {found.plan}")
     return "\n".join(lines) + "\n"
 
 

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from forum_runner.ledger.read_entry import text
 from forum_runner.ledger.summary import Summary
 from forum_runner.report import counted, joined
 from forum_runner.report.amounts import money, shown, span
@@ -101,10 +100,10 @@ def render_pass_rates_json(summaries: Sequence[Summary]) -> str:
 
 
 def _rate_of_runs(summaries: Sequence[Summary]) -> Rate:
-    totals = [summary.totals for summary in summaries]
     attempts = [sum(story.attempts for story in summary.tasks.values()) for summary in summaries]
-    tokens = tuple(usage.tokens for usage in totals)
-    return Rate("run", len(summaries), Counter(map(_status, summaries)), Spread(tuple(attempts)), Spread(tokens))
+    tokens = [summary.totals.tokens for summary in summaries]
+    states = Counter(summary.status for summary in summaries)
+    return Rate("run", len(summaries), states, Spread(tuple(attempts)), Spread(tuple(tokens)))
 
 
 def _rates_of_tasks(summaries: Sequence[Summary]) -> list[Rate]:
@@ -118,12 +117,6 @@ def _rate_of_task(name: str, summaries: Sequence[Summary]) -> Rate:
         states[_NOT_BEGUN] = missing
     attempts, tokens = (story.attempts for story in stories), (story.usage.tokens for story in stories)
     return Rate(name, len(summaries), states, Spread(tuple(attempts)), Spread(tuple(tokens)))
-
-
-def _status(summary: Summary) -> str:
-    if summary.is_sealed and summary.last is not None:
-        return text(summary.last.data, "status") or "sealed"
-    return "paused" if summary.paused is not None else "unfinished"
 
 
 def _but_passed(states: Counter[str]) -> dict[str, int]:

@@ -20,7 +20,6 @@ def render_result_json(result: RunResult) -> str:
 def result_form(result: RunResult) -> dict[str, Any]:
     """The summary's form with what the run directory adds; all tasks are in it, however many there are."""
     summary = summary_form(result.summary, read_reasons(result.directory, result.summary))
-    del summary["answers"]  # they stand in `outputs`, with those that were not given
     return {
         "apiVersion": "forum/v1",
         "kind": "RunResult",

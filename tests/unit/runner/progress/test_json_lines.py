@@ -47,3 +47,15 @@ def test_waits_and_what_was_written_before_are_no_lines(tell: Tell) -> None:
     progress.waiting(9, "nothing")
 
     assert len(stream.getvalue().splitlines()) == 1
+
+
+def test_what_is_no_entry_has_a_kind_of_its_own() -> None:
+    stream = io.StringIO()
+    progress = JsonProgress(stream)
+    assert not progress.has_begun
+
+    progress.stopping()
+    progress.event("notice", text="caf\N{LATIN SMALL LETTER E WITH ACUTE}")
+
+    assert progress.has_begun
+    assert stream.getvalue() == ('{"kind":"progress.stopping"}\n{"kind":"progress.notice","text":"caf\\u00e9"}\n')

@@ -54,6 +54,16 @@ def test_rates_for_a_program() -> None:
     assert form["tasks"][1]["otherwise"] == {"not begun": 1}
 
 
+def test_a_run_that_was_interrupted_is_told_from_one_that_waits_for_a_person() -> None:
+    stories = [Story(), Story()]
+    for story, reason in zip(stories, ("interrupted", "gate"), strict=True):
+        story.pause(reason)
+
+    form = json.loads(render_pass_rates_json([summary_of(story) for story in stories]))
+
+    assert form["whole"]["otherwise"] == {"interrupted": 1, "paused": 1}
+
+
 def test_all_that_is_less_than_every_run_is_less_than_100_percent() -> None:
     often = [summary_of(STORIES["bare"]())] * 1999 + [summary_of(STORIES["cancelled"]())]
 

@@ -1,0 +1,156 @@
+"""`--progress json`: after the first event every line of standard error is one, whatever there is to say."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acceptance.fitting import check_fits
+from acceptance.running import FORUM, PATIENCE_S, Folder, cut_after, sh, wait_for
+
+JSON = ("--progress", "json")
+GATE = {"question": "Go on?"}
+ALLOWED = {"commands": ["sh"], "env": ["PATH"]}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(tmp_path / "work")
+
+
+def events(said: str) -> list[dict[str, Any]]:
+    """What was said beside the entries. Every line is an event, and fits the schema."""
+    told = [json.loads(line) for line in said.splitlines()]
+    for event in told:
+        check_fits("progress-event", event)
+    return [event for event in told if event["kind"].startswith("progress.")]
+
+
+def of_kind(said: str, kind: str) -> list[dict[str, Any]]:
+    return [event for event in events(said) if event.pop("kind") == f"progress.{kind}"]
+
+
+def test_reuse_is_told_with_its_ground(folder: Folder) -> None:
+    folder.write({"a": sh("echo one"), "b": sh("cat; exit 1", needs=["a"])})
+    assert folder.run(out="first").code == 1
+
+    anew = folder.forum("resume", "first", "--failed", "--out", "second", *JSON)
+    part = folder.forum("run", "workflow.yaml", "--only", "b", "--base", "first", "--out", "third", *JSON)
+
+    reused = {"task": "a", "fate": "reuse", "ground": "its fingerprint is the same"}
+    assert (anew.code, part.code) == (1, 1)
+    assert of_kind(anew.err, "reuse") == [reused, {"task": "b", "fate": "run", "ground": "it was failed in that run"}]
+    assert of_kind(part.err, "reuse") == [reused, {"task": "b", "fate": "run", "ground": "as it was asked for"}]
+
+
+def test_warnings_are_told_before_the_run(folder: Folder) -> None:
+    folder.write({"a": sh("echo one")}, policy={"allow": {**ALLOWED, "agents": ["operator", "nobody"]}})
+    plain = folder.forum("run", "workflow.yaml", "--out", "first", "--progress", "plain")
+
+    ended = [
+        folder.forum("run", "workflow.yaml", "--out", "second", *JSON),
+        folder.forum("resume", "first", "--failed", "--out", "third", *JSON),
+    ]
+
+    assert "F506" in plain.err
+    for one in ended:
+        first, second, *_ = events(one.err)
+        assert (first["finding"]["code"], first["finding"]["severity"]) == ("F506", "warning")
+        assert second["kind"] == "progress.opened"
+
+
+def test_an_error_after_a_warning_is_an_event_and_without_one_a_sentence(folder: Folder) -> None:
+    (folder.path / "run").mkdir(parents=True)
+    (folder.path / "run" / "mine").touch()
+    folder.write({"a": sh("echo one")})
+    sentence = folder.forum("run", "workflow.yaml", "--out", "run", *JSON)
+    folder.write({"a": sh("echo one")}, policy={"allow": {**ALLOWED, "agents": ["operator", "nobody"]}})
+
+    event = folder.forum("run", "workflow.yaml", "--out", "run", *JSON)
+
+    assert sentence.code == event.code == 2
+    assert of_kind(event.err, "error") == [{"text": sentence.err.removeprefix("forum: ").strip(), "exit_code": 2}]
+
+
+def test_a_run_that_is_gone_on_with_tells_what_becomes_of_its_tasks(folder: Folder) -> None:
+    folder.write({"a": sh("echo one"), "b": sh("cat", needs=["a"], gate=GATE)})
+    assert folder.run().code == 5
+    assert folder.forum("gate", "approve", "run", "b", "--by", "ann").code == 0
+    folder.write({"a": sh("echo two"), "b": sh("cat", needs=["a"], gate=GATE)})
+
+    ended = folder.forum("resume", "run", *JSON)
+
+    assert ended.code == 0, ended
+    assert [event["text"] for event in of_kind(ended.err, "notice")] == [
+        "changed since the run began: 'workflow.yaml'; it goes on as it was planned, --failed begins anew",
+        "kept, as they passed: a",
+        "b: is still to begin",
+    ]
+
+
+def test_a_base_that_is_gone_is_told(folder: Folder) -> None:
+    folder.write({"a": sh("echo one"), "b": sh("cat", needs=["a"])})
+    assert folder.run(out="first").code == 0
+    assert folder.run("--only", "b", "--base", "first").code == 0
+    cut_after(folder.path / "run", 3)
+    (folder.path / "first").rename(folder.path / "away")
+
+    told = of_kind(folder.forum("resume", "run", *JSON).err, "notice")
+
+    assert told[0]["text"].endswith("first' is not there: nothing more is reused from it")
+
+
+def test_repetitions_are_counted(folder: Folder) -> None:
+    folder.write({"a": sh("echo one", gate=GATE)})
+
+    ended = folder.forum("run", "workflow.yaml", "--repeat", "3", *JSON)
+
+    opened, repeated, notice = events(ended.err)
+    assert (ended.code, opened["kind"]) == (5, "progress.opened")
+    assert repeated == {
+        "kind": "progress.repeated",
+        "number": 1,
+        "of": 3,
+        "status": "paused",
+        "run": opened["run"],
+        "directory": opened["directory"],
+    }
+    assert notice["text"] == "of 3 runs 2 were not made, as this one did not end"
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_an_interrupt_is_told_and_so_is_the_second(folder: Folder, times: int) -> None:
+    stubborn = "trap 'touch asked-to-end; test $0 -eq 1 && exit' TERM; touch at-work; while :; do sleep 0.1; done"
+    folder.write({"a": {"agent": "operator", "run": ["sh", "-c", stubborn, str(times)]}})
+
+    process = folder.start("run", "workflow.yaml", "--out", "run", *JSON)
+    wait_for(folder.path / "at-work", process)
+    process.send_signal(signal.SIGINT)
+    wait_for(folder.path / "asked-to-end", process)
+    if times == 2:
+        process.send_signal(signal.SIGINT)
+    said = process.communicate(timeout=PATIENCE_S)[1].decode()
+
+    hint = "interrupted at once; the run is in 'run', and goes on with: forum resume run"
+    assert process.returncode == 130, said
+    assert of_kind(said, "stopping") == [{}]
+    assert of_kind(said, "error") == ([{"text": hint, "exit_code": 130}] if times == 2 else [])
+
+
+def test_what_could_not_be_written_is_told(folder: Folder) -> None:
+    folder.write({"a": sh("echo one")})
+    nowhere = {"GITHUB_STEP_SUMMARY": str(folder.path / "no/where.md")}
+    command = [*FORUM, "run", "workflow.yaml", "--out", "second", *JSON]
+
+    first = folder.forum("run", "workflow.yaml", "--out", "first", *JSON, env=nowhere)
+    with Path("/dev/full").open("wb") as full:
+        second = subprocess.run(command, cwd=folder.path, stdout=full, stderr=subprocess.PIPE, check=False)
+
+    (unwritten,), (unprinted,) = of_kind(first.err, "notice"), of_kind(second.stderr.decode(), "notice")
+    assert unwritten["text"].startswith("the step's summary was not written: ")
+    assert unprinted["text"] == "the result cannot be printed: No space left on device; the run is in 'second'"
