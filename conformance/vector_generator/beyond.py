@@ -55,6 +55,11 @@ BEYOND: Iterable[Beyond] = (
     ),
     Beyond(
         "any",
+        "RUN-GATE-005",
+        "a decision comes from outside while a run is at work; in virtual time there is no such moment",
+    ),
+    Beyond(
+        "any",
         "RUN-EXIT-001",
         "the exit status of a command is not that of a program under test, which answers with a verdict",
     ),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from acceptance.running import MODEL, PATIENCE_S, Folder, ask, bytes_in, check_holds, sh, wait_for
+from acceptance.running import MODEL, Folder, ask, bytes_in, check_holds
 
 ANSWERS = [
     {"task": "draft", "output": "a draft"},
@@ -225,23 +224,6 @@ def test_two_gates_are_decided_one_by_one(folder: Folder) -> None:
     assert second.document()["digest"] == folder.entries("run", "gate.opened")[1]["bodies"]["shown"]["digest"]
     assert folder.ends() == {"a": "passed", "b": "refused: rejected"}
     check_holds(folder.path / "run")
-
-
-def test_while_the_run_is_at_work_nobody_decides(tmp_path: Path) -> None:
-    folder = Folder(tmp_path / "work")
-    folder.write({"asked": sh("echo", gate={"question": "?"}), "busy": sh("touch at-work; exec sleep 60")})
-    process = folder.start("run", "workflow.yaml", "--out", "run")
-    wait_for(folder.path / "at-work", process)
-
-    decision = folder.forum("gate", "approve", "run", "asked", "--by", "ann")
-    resumed = folder.forum("resume", "run")
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=PATIENCE_S)
-
-    assert (decision.code, resumed.code) == (2, 2)
-    assert decision.err.startswith("forum: the run is still at work; decide when it has paused")
-    assert "is being written already, by another process" in resumed.err
-    assert decided(folder) == []
 
 
 def test_the_gate_of_a_sensitive_task_is_decided_and_told_again(folder: Folder) -> None:

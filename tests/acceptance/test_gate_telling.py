@@ -172,7 +172,7 @@ def test_where_the_plan_is_redacted_gates_are_still_listed(tmp_path: Path) -> No
     assert "Z, then ?\n" in listed(folder)
 
 
-def test_while_the_run_is_at_work_no_decision_is_offered(tmp_path: Path) -> None:
+def test_while_the_run_is_at_work_it_is_said_that_it_takes_up_decisions(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
     folder.write({"asked": sh("echo", gate={"question": "?"}), "busy": sh("touch at-work; exec sleep 60")})
     process = folder.start("run", "workflow.yaml", "--out", "run", "--progress", "plain")
@@ -184,10 +184,9 @@ def test_while_the_run_is_at_work_no_decision_is_offered(tmp_path: Path) -> None
     after, form_after = listed(folder), listed_form(folder)
 
     assert (form["at_work"], form_after["at_work"]) == (True, False)
-    assert at_work.splitlines()[-1] == "the run is at work: decisions can be made when it has paused"
-    assert "forum gate" not in at_work
-    assert b"  to be decided when the run has paused: forum gate list run\n" in progress
-    assert b"forum gate approve" not in progress
+    assert at_work.splitlines()[-1] == "the run is at work, and takes up what is decided"
+    assert "  forum gate approve run asked --shown " in at_work
+    assert b"  to be decided: forum gate list run\n" in progress
     assert "at work" not in after
     assert "  forum gate approve run asked --shown " in after
 

@@ -10,9 +10,11 @@ from typing import Any
 
 import orjson
 
+from forum_runner.app.decision_box import hand_over
 from forum_runner.app.opening import DETERMINISTIC, open_run
 from forum_runner.app.preparing import secret_variables
 from forum_runner.errors import UsageError
+from forum_runner.execute.events import Decided
 from forum_runner.execute.restore import RecordedBodies, read_entries
 from forum_runner.execute.scrubbing import Scrubber
 from forum_runner.ledger.body import Body
@@ -49,9 +51,17 @@ class WaitingGate:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """The gates of a run that are open. While a process is at work with the run, nobody can decide."""
+    """The gates of a run that are open, and whether a process is at work with the run."""
 
     gates: tuple[WaitingGate, ...]
+    is_at_work: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A decision that was recorded. `is_at_work`: by the process that is at work with the run, and goes on with it."""
+
+    gate: WaitingGate
     is_at_work: bool
 
 
@@ -70,20 +80,25 @@ def look_at_gates(run: str) -> Waiting:
 
 def decide(
     run: str, task: str, decision: str, *, by: str, reason: str | None, shown: str | None, instruction: str | None
-) -> WaitingGate:
+) -> Decision:
     """Records a decision. `shown` is the digest that the person saw, if they say so: another one is refused."""
-    directory = _directory(run)
+    directory, actor = _directory(run), f"person:{person_name(by)}"
     if instruction == "":
         raise UsageError(f"the instruction is empty: '{task}' would not be told what to do")
-    try:
-        # The lock first: of two who decide at once, the second one finds that it is decided.
-        with open_run(directory) as ledger:
+    while True:
+        try:
+            # The lock first: of two who decide at once, the second one finds that it is decided.
+            with open_run(directory) as ledger:
+                gate = _gate(waiting_gates(run), task)
+                data, bodies = _decision(directory, gate, decision, reason, shown, instruction)
+                ledger.append("gate.decided", data, bodies=bodies, causes=[gate.seq], actor=actor)
+            return Decision(gate, is_at_work=False)
+        except LedgerBusyError:
             gate = _gate(waiting_gates(run), task)
-            data, bodies = _decision(directory, gate, decision, reason, shown, instruction)
-            ledger.append("gate.decided", data, bodies=bodies, causes=[gate.seq], actor=f"person:{person_name(by)}")
-    except LedgerBusyError as error:
-        raise UsageError(f"the run is still at work; decide when it has paused ({error})") from error
-    return gate
+            _, bodies = _decision(directory, gate, decision, reason, shown, instruction)
+            texts = {name: body.data for name, body in bodies.items()}
+            if hand_over(directory, Decided(task, decision, actor, gate.digest, texts), gate.seq):
+                return Decision(gate, is_at_work=True)
 
 
 def _decision(

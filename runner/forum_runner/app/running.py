@@ -14,6 +14,7 @@ from typing import Any
 
 from forum_adapters.base import Adapter, Foreseen, Site
 from forum_adapters.registry import make_adapter
+from forum_runner.app.decision_box import DecisionBox
 from forum_runner.app.invocation import INVOCATION, Invocation
 from forum_runner.app.opening import DETERMINISTIC, open_virtually, virtual_salt
 from forum_runner.app.preparing import Prepared
@@ -242,7 +243,7 @@ def _drive(
         if mode.name == DETERMINISTIC:
             virtual = VirtualDriver(machine, recorder, _foreseen, scrubber, mode.clock)
             return virtual.run(is_new=is_new)
-        return asyncio.run(_drive_live(machine, recorder, prepared, scrubber, mode, means, is_new=is_new))
+        return asyncio.run(_drive_live(machine, recorder, prepared, scrubber, mode, means, directory, is_new=is_new))
     except LedgerBrokenError as error:
         raise UnfinishedRunError(directory, str(error), ExitCode.INCOMPLETE) from error
     except KeyboardInterrupt:
@@ -258,12 +259,16 @@ async def _drive_live(
     scrubber: Scrubber,
     mode: _Mode,
     means: Means,
+    directory: Path,
     *,
     is_new: bool,
 ) -> Outcome:
     recorded = prepared.recorded
     engine = means.make_engine() if recorded is None else LocalEngine(partial(_as_recorded, recorded.run))
-    driver = LiveDriver(machine, recorder, engine, scrubber, mode.clock, mode.now, means.progress.waiting)
+    box = DecisionBox(directory)
+    box.clear()
+    waiting = means.progress.waiting
+    driver = LiveDriver(machine, recorder, engine, scrubber, mode.clock, mode.now, waiting, box.take)
     loop = asyncio.get_running_loop()
     task = asyncio.ensure_future(driver.run(is_new=is_new))
     presses = count(1)

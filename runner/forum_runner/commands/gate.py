@@ -19,10 +19,10 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 @click.group("gate", short_help="List what waits for a person, and decide it.")
 def command() -> None:
-    """List what waits for a person in a paused run, and decide it.
+    """List what waits for a person in a run, and decide it.
 
     A decision is bound to the digest of what was shown, and is recorded as a claim: forum does not know who you are.
-    After the last one, `forum resume RUN` goes on.
+    A run that is at work goes on with it; one that has paused goes on with `forum resume RUN`.
     """
 
 
@@ -58,9 +58,9 @@ def list_gates(run: str, as_json: bool) -> int:
     if not waiting.gates:
         say("no gate waits for a decision")
     for gate in waiting.gates:
-        say(_described(gate, run, is_at_work=waiting.is_at_work), newline=False)
+        say(_described(gate, run), newline=False)
     if waiting.gates and waiting.is_at_work:
-        say("the run is at work: decisions can be made when it has paused")
+        say("the run is at work, and takes up what is decided")
     return 0
 
 
@@ -118,17 +118,18 @@ def _decide(
     from forum_runner.report.run_commands import command_line
 
     who = person_name(by if by is not None else _login_name())
-    gate = decide(run, task, decision, by=who, reason=reason, shown=shown, instruction=instruction)
-    left = waiting_gates(run)
+    decided = decide(run, task, decision, by=who, reason=reason, shown=shown, instruction=instruction)
+    digest, left = decided.gate.digest, waiting_gates(run)
     if as_json:
-        form = {"task": task, "decision": decision, "by": who, "digest": gate.digest, "authenticated": False}
-        form |= {"edited": instruction is not None, "waiting": len(left)}
+        form = {"task": task, "decision": decision, "by": who, "digest": digest, "authenticated": False}
+        form |= {"edited": instruction is not None, "waiting": len(left), "at_work": decided.is_at_work}
         write_json(form)
         return 0
     to_decide = sum(not other.is_over for other in left)
-    rest = f"{to_decide} more to decide" if to_decide else f"go on with: {command_line('resume', run)}"
+    goes_on = "the run goes on" if decided.is_at_work else f"go on with: {command_line('resume', run)}"
+    rest = f"{to_decide} more to decide" if to_decide else goes_on
     edited = ", with another instruction" if instruction is not None else ""
-    say(f"{task}: {decision}{edited}, claimed by {who}, on what was shown as {gate.digest[:12]}; {rest}")
+    say(f"{task}: {decision}{edited}, claimed by {who}, on what was shown as {digest[:12]}; {rest}")
     return 0
 
 
@@ -144,7 +145,7 @@ def _form(gate: WaitingGate) -> dict[str, Any]:
     return {"task": gate.task, "digest": gate.digest, **time, "shown": gate.shown}
 
 
-def _described(gate: WaitingGate, run: str, *, is_at_work: bool) -> str:
+def _described(gate: WaitingGate, run: str) -> str:
     from forum_runner.finding import visible
     from forum_runner.report.amounts import moment, shown
 
@@ -159,8 +160,7 @@ def _described(gate: WaitingGate, run: str, *, is_at_work: bool) -> str:
         if told.get(name):
             text = " ".join(told[name]) if name == "argv" else str(told[name])
             lines += [f"  {name}"] + [f"    {visible(line)}" for line in text.splitlines()[:40]]
-    if not is_at_work:
-        lines += [f"  {line}" for line in _what_to_type(gate, run)]
+    lines += [f"  {line}" for line in _what_to_type(gate, run)]
     return "\n".join(lines) + "\n"
 
 

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from forum_runner.canonical import canonical
 from forum_runner.execute import closing, ending
+from forum_runner.execute.events import Decided
 from forum_runner.execute.plan import Edge, TaskSpec
 from forum_runner.execute.rendering import render
 from forum_runner.execute.routing import route
 from forum_runner.execute.unit import Unit
 from forum_runner.execute.values import Output, RedactedBodyError, Unmakeable, look_at, make_value
-from forum_runner.ledger.body import JSON, Body
+from forum_runner.ledger.body import JSON, TEXT, Body
 from forum_runner.ledger.clock import written_time
 from forum_runner.ledger.replay.plan import tasks_of
 
@@ -221,6 +222,22 @@ def pass_deadline(m: Machine, unit: Unit) -> None:
     decision = "approved" if form["on_deadline"] == "approve" else "rejected"
     data = {"task": unit.name, "decision": decision, "by": "deadline", "authenticated": False, "shown": gate.shown}
     m.tell("gate.decided", data, causes=[gate.seq])
+
+
+def take_decision(m: Machine, decided: Decided) -> None:
+    """A person decided while the run is at work. Whoever comes too late, or saw something else, is not heard."""
+    unit = m.state.units.get(decided.task)
+    gate = None if unit is None else unit.gate
+    if unit is None or gate is None or gate.decision is not None or unit.state is not None:
+        return
+    if gate.shown != decided.shown:
+        return
+    data = {"task": unit.name, "decision": decided.decision, "by": "person", "authenticated": False}
+    bodies = {name: Body(text, TEXT, unit.is_sensitive) for name, text in decided.texts.items()}
+    m.tell("gate.decided", {**data, "shown": gate.shown}, bodies, [gate.seq], decided.actor)
+    # It does not wait for its deadline any more.
+    unit.resumes_us = None
+    m.fresh.append(unit)
 
 
 def reuse(m: Machine, unit: Unit, fingerprint: str) -> bool:

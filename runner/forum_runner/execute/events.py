@@ -34,7 +34,18 @@ class TimePassed:
     """Something was due."""
 
 
-Event = Replied | Lost | Interrupted | TimePassed
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A person decided at a gate: on what had the digest `shown`. There may be the texts `reason` and `edited`."""
+
+    task: str
+    decision: str
+    actor: str
+    shown: str
+    texts: Mapping[str, bytes]
+
+
+Event = Replied | Lost | Interrupted | TimePassed | Decided
 
 
 class Told(NamedTuple):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from forum_runner.execute.events import Event, Interrupted, Lost, Replied, TimePassed
+from forum_runner.execute.events import Decided, Event, Interrupted, Lost, Replied, TimePassed
 from forum_runner.execute.machine import Machine
 from forum_runner.execute.plan import RunPlan
 from forum_runner.execute.recorded_replies import reply_of
@@ -50,8 +50,12 @@ class Guess(NamedTuple):
 
 
 def is_foreign(entry: ReadEntry) -> bool:
-    is_by_a_person = entry.kind == "gate.decided" and entry.data.get("by") == "person"
-    return is_by_a_person or entry.kind in _FOREIGN or entry.kind.startswith("x-")
+    """A decision of a person may be: it is, if no process was at work when it was made."""
+    return is_by_a_person(entry) or entry.kind in _FOREIGN or entry.kind.startswith("x-")
+
+
+def is_by_a_person(entry: ReadEntry) -> bool:
+    return entry.kind == "gate.decided" and entry.data.get("by") == "person"
 
 
 class Guesses:
@@ -78,13 +82,13 @@ class Guesses:
             return []
         entry = self._entries[at]
         now_us = read_time(entry.at)
-        closing = self._closing(at)
-        ended = None if closing is None else self._end_of_a_call(machine, closing)
-        guesses = [] if ended is None else [Guess(ended, now_us)]
+        cause = self._cause(at)
+        event = None if cause is None else self._event(machine, cause)
+        guesses = [] if event is None else [Guess(event, now_us)]
         due_us = _due_us(machine, now_us)
-        if due_us is not None and entry is not closing:
+        if due_us is not None and entry is not cause:
             guesses.append(Guess(TimePassed(), now_us))
-        if due_us is not None and _may_wake_in_silence(machine, due_us) and (entry is closing or due_us < now_us):
+        if due_us is not None and _may_wake_in_silence(machine, due_us) and (entry is cause or due_us < now_us):
             silent = Guess(TimePassed(), due_us)
             guesses = [silent, *guesses] if now_us - due_us > self._late_us else [*guesses, silent]
         if at >= self._may_pause_from and not machine.is_pausing:
@@ -103,21 +107,25 @@ class Guesses:
             place -= 1
         return place
 
-    def _closing(self, at: int) -> ReadEntry | None:
-        """The entry that shows the end of a call: what had come due at the same moment is told before it."""
+    def _cause(self, at: int) -> ReadEntry | None:
+        """The entry that shows what happened: what had come due at the same moment is told before it."""
         first = self._entries[at]
         if first.kind not in _DUE:
-            return first if _closes_a_call(first) else None
+            return first if _shows_an_event(first) else None
         for place in range(at, self._part.end):
             entry = self._entries[place]
-            if entry.at == first.at and _closes_a_call(entry):
+            if entry.at == first.at and _shows_an_event(entry):
                 return entry
             if entry.at != first.at or entry.kind not in (*_DUE, "task.ended"):
                 break
         return None
 
-    def _end_of_a_call(self, machine: Machine, entry: ReadEntry) -> Replied | Lost | None:
-        unit = machine.state.units.get(entry.data["task"])
+    def _event(self, machine: Machine, entry: ReadEntry) -> Replied | Lost | Decided | None:
+        data, bodies = entry.data, self._part.bodies.of(entry)
+        if is_by_a_person(entry):
+            texts = {name: body.data for name, body in bodies.items()}
+            return Decided(data["task"], data["decision"], entry.actor, data["shown"], texts)
+        unit = machine.state.units.get(data["task"])
         if unit is None or unit.call is None:
             return None
         if entry.kind.endswith("lost"):
@@ -127,12 +135,12 @@ class Guesses:
         kind = "command" if adapter is None else self._part.plan.adapters[adapter]["type"]
         # The adapter of another package may use the runner's own words.
         reads_again = not kind.startswith("x-")
-        bodies = self._part.bodies.of(entry)
         return Replied(unit.call.id, reply_of(entry, bodies, is_model=kind != "command", reads_again=reads_again))
 
 
-def _closes_a_call(entry: ReadEntry) -> bool:
-    return entry.kind in _CLOSING and not _is_by_schema(entry)
+def _shows_an_event(entry: ReadEntry) -> bool:
+    """Whether it is the first that is told of the end of a call, or of a person's decision."""
+    return is_by_a_person(entry) or (entry.kind in _CLOSING and not _is_by_schema(entry))
 
 
 def _is_by_schema(entry: ReadEntry) -> bool:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
 
 from forum_adapters.base import Attempt
 from forum_runner.execute.engine import Engine
-from forum_runner.execute.events import Command, Event, Interrupted, Outcome, Replied, TimePassed
+from forum_runner.execute.events import Command, Decided, Event, Interrupted, Outcome, Replied, TimePassed
 from forum_runner.execute.machine import Machine
 from forum_runner.execute.recorder import Record, RunClock
 from forum_runner.execute.scrubbing import Scrubber
 
 _ROUNDS = 64
+# How often it is looked whether a person has decided, as long as there is something to decide.
+_LOOK_S = 0.2
 
 
 class SteadyClock:
@@ -38,8 +40,11 @@ class LiveDriver:
         clock: RunClock,
         now: Callable[[], int],
         waiting: Callable[[int, str], None] = lambda _until_us, _why: None,
+        decisions: Callable[[], Sequence[Decided]] = lambda: (),
     ) -> None:
         self._waiting = waiting
+        self._decisions = decisions
+        self._told_us: int | None = None
         self._machine = machine
         self._record = record
         self._engine = engine
@@ -116,6 +121,8 @@ class LiveDriver:
 
     def _happened(self) -> list[Event]:
         events: list[Event] = list(self._engine.reports())
+        if self._machine.state.open_gates:
+            events += self._decisions()
         due_us = self._machine.next_wake_us()
         if due_us is not None and due_us <= self._now():
             events.append(TimePassed())
@@ -125,11 +132,13 @@ class LiveDriver:
 
     async def _wait(self) -> None:
         due_us = self._machine.next_wake_us()
-        timer = None
+        delays_s = [_LOOK_S] if self._machine.state.open_gates else []
         if due_us is not None:
             self._tell_wait(due_us)
-            due_s = max(due_us - self._now(), 0) / 1e6
-            timer = asyncio.get_running_loop().call_later(due_s, self._woken.set)
+            delays_s.append(max(due_us - self._now(), 0) / 1e6)
+        timer = None
+        if delays_s:
+            timer = asyncio.get_running_loop().call_later(min(delays_s), self._woken.set)
         await self._woken.wait()
         self._woken.clear()
         if timer is not None:
@@ -138,5 +147,6 @@ class LiveDriver:
     def _tell_wait(self, due_us: int) -> None:
         """Somebody who watches is told why nothing happens: a backoff, or a rate."""
         unit = None if self._machine.state.calls else self._machine.first_waiting()
-        if unit is not None and unit.resumes_us == due_us:
+        if unit is not None and unit.resumes_us == due_us and due_us != self._told_us:
+            self._told_us = due_us
             self._waiting(due_us, f"retry of {unit.name}" if unit.has_begun else f"rate limit before {unit.name}")

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from forum_adapters.base import Attempt, Site
 from forum_runner.execute import beginning, calling, closing, ending
 from forum_runner.execute.answers import Schemas
-from forum_runner.execute.events import Cancel, Command, Event, Interrupted, Lost, Outcome, Replied, Step, Told
+from forum_runner.execute.events import Cancel, Command, Decided, Event, Interrupted, Lost, Outcome, Replied, Step, Told
 from forum_runner.execute.fingerprint import Fingerprints
 from forum_runner.execute.plan import RunPlan
 from forum_runner.execute.prompts import Renderer
@@ -148,6 +148,8 @@ class Machine:
                 closing.lose(self, unit)
         elif isinstance(event, Interrupted):
             self._interrupt()
+        elif isinstance(event, Decided):
+            beginning.take_decision(self, event)
         return self._step()
 
     def next_wake_us(self) -> int | None:

@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import Any
 
 from forum_runner.execute.events import Replied, Step, Told
-from forum_runner.execute.guessing import Guesses, Part, is_foreign
+from forum_runner.execute.guessing import Guesses, Part, is_by_a_person, is_foreign
 from forum_runner.execute.machine import Context, Machine, Reusable
 from forum_runner.execute.unit import Unit
 from forum_runner.execute.values import RecordedBody, StoredBytes
@@ -75,7 +75,8 @@ class Telling:
     def _go_on(self) -> Divergence | None:
         """Nothing is left to be said: something happened."""
         machine, entry = self._machine, self._entries[self.at]
-        if is_foreign(entry):
+        is_taken_up = is_by_a_person(entry) and machine.outcome is None and not self._is_cut_off_here()
+        if is_foreign(entry) and not is_taken_up:
             machine.state.apply(entry.kind, read_time(entry.at), entry.data, self._part.bodies.of(entry))
             self.at += 1
             return None

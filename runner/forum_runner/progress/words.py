@@ -46,7 +46,7 @@ class Words:
     def how_to_decide(self) -> str:
         """The run is at work, so a decision would be refused; to look is not."""
         look = command_line("gate", "list", run_argument(self.run, self.directory))
-        return f"  to be decided when the run has paused: {look}"
+        return f"  to be decided: {look}"
 
 
 def spent_words(usage: Usage) -> list[str]:

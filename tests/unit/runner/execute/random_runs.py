@@ -12,7 +12,7 @@ import orjson
 
 from forum_adapters.base import Attempt, Reply
 from forum_runner.canonical import canonical
-from forum_runner.execute.events import Event, Interrupted, Lost, Outcome, Replied, Step, TimePassed
+from forum_runner.execute.events import Decided, Event, Interrupted, Lost, Outcome, Replied, Step, TimePassed
 from forum_runner.execute.machine import Context, Machine, Reusable
 from forum_runner.execute.plan import RunPlan
 from forum_runner.execute.recorder import Recorder, RunClock
@@ -224,6 +224,8 @@ class _Events:
             assert was_pausing or machine.is_pausing or process.outcome is not None
             _check_nothing_begins(step)
             return
+        if is_due(self._draw, self._world.temper.decisions) and self._decide():
+            return
         if self._due and (wake_us is None or self._due[0][0] <= wake_us + self._draw.choice((0, 0, 5_000))):
             due_us, _, _, event = heappop(self._due)
         else:
@@ -234,6 +236,30 @@ class _Events:
         step = process.handle(event)
         if is_pausing:
             _check_nothing_begins(step)
+
+    def _decide(self) -> bool:
+        """A person decides while the process is at work, or is late, or saw something else."""
+        machine, clock = self._process.machine, self._process.clock
+        units = [unit for unit in machine.state.units.values() if unit.gate is not None]
+        if not units:
+            return False
+        unit = self._draw.choice(units)
+        assert unit.gate is not None
+        was_open = unit.gate.decision is None and unit.state is None
+        shown = self._draw.choice((unit.gate.shown, unit.gate.shown, "0" * 64))
+        decision = self._draw.choice(("approved", "approved", "rejected"))
+        is_edited = decision == "approved" and "instruction" in unit.task.form and self._draw.randrange(2)
+        texts = {"edited": b"do it otherwise"} if is_edited else {"reason": b"because"}
+        clock.now_us += self._draw.choice((0, 1_000))
+        is_over = unit.gate.deadline_us is not None and unit.gate.deadline_us <= clock.now_us
+        is_pausing = machine.is_pausing
+        step = self._process.handle(Decided(unit.name, decision, "person:p", shown, texts))
+        if is_pausing:
+            _check_nothing_begins(step)
+        told = [entry.data["task"] for entry in step.entries if entry.actor == "person:p"]
+        is_heard = was_open and not is_over and shown != "0" * 64
+        assert told == ([unit.name] if is_heard else [])
+        return True
 
     def _schedule(self) -> None:
         commands = self._process.commands

@@ -49,6 +49,7 @@ class Temper:
     delays: int = 0
     reuses: int = 0
     interrupts: int = 0
+    decisions: int = 0
     crashes: int = 0
 
 
@@ -70,6 +71,7 @@ def drawn_temper(d: Draw) -> Temper:
         delays=d.pick((0, 50, 100)),
         reuses=d.pick((0, 50)),
         interrupts=d.pick((0, 0, 1, 5)),
+        decisions=d.pick((0, 10, 50)),
         crashes=d.pick((0, 0, 1, 5)),
     )
 

@@ -53,7 +53,7 @@ def test_a_run_that_a_budget_stops(tell: Tell) -> None:
     )
 
 
-def test_a_gate_is_told_without_commands_that_a_run_at_work_refuses(tell: Tell) -> None:
+def test_a_gate_is_told_with_how_to_look_at_it(tell: Tell) -> None:
     story = Story(plan_of("gate_approved"))
     story.gate("archive")
     story.pause()
@@ -62,7 +62,7 @@ def test_a_gate_is_told_without_commands_that_a_run_at_work_refuses(tell: Tell) 
 
     assert shown(tell, story).splitlines()[3:] == [
         "[   1.2s] archive: waits for a decision until 2026-11-15 10:00:01.250Z, then approve: Keep?",
-        f"[   1.2s]   to be decided when the run has paused: forum gate list {RUN}",
+        f"[   1.2s]   to be decided: forum gate list {RUN}",
         "[   2.5s] paused (gate)",
         "[   2.5s] archive: approved by a person",
         "[   2.5s] resumed by pretend-runner 1.0.0",

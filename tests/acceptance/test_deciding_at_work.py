@@ -1,0 +1,130 @@
+"""Decisions about the gates of a run while a process is at work with it."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acceptance.running import PATIENCE_S, Ended, Folder, check_holds, sh, wait_for
+from forum_runner.app.decision_box import DecisionBox
+from forum_runner.execute.events import Decided
+
+BUSY = "touch at-work; while [ ! -e enough ]; do sleep 0.05; done"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(tmp_path / "work")
+
+
+def at_work(folder: Folder, **gate: Any) -> subprocess.Popen[bytes]:
+    """A run that is busy with one task and asks about another; what depends on a decision ends the busy one."""
+    tasks = {
+        "busy": sh(BUSY),
+        "asked": sh("touch enough; echo done", gate={"question": "Go?", **gate}),
+        "after": sh("echo after", needs=["asked"]),
+    }
+    folder.write(tasks, policy={"dispatch": "eager", "max_parallel": 4})
+    process = folder.start("run", "workflow.yaml", "--out", "run", "--progress", "none")
+    wait_for(folder.path / "at-work", process)
+    return process
+
+
+def gate(folder: Folder, verb: str, *more: str) -> Ended:
+    return folder.forum("gate", verb, "run", "asked", "--by", "ann", *more)
+
+
+def decisions(folder: Folder) -> list[tuple[str, str, str]]:
+    found = folder.entries("run", "gate.decided")
+    return [(entry["actor"], entry["data"]["by"], entry["data"]["decision"]) for entry in found]
+
+
+@pytest.mark.requirement("RUN-GATE-005")
+def test_a_run_at_work_goes_on_with_what_is_approved(folder: Folder) -> None:
+    process = at_work(folder)
+
+    approved = gate(folder, "approve", "--reason", "read it", "--json")
+    process.communicate(timeout=PATIENCE_S)
+
+    # The busy task waits for the one that was approved: both were at work together.
+    assert (approved.code, process.returncode) == (0, 0), approved
+    assert (approved.document()["at_work"], approved.document()["waiting"]) == (True, 0)
+    assert decisions(folder) == [("person:ann", "person", "approved")]
+    assert folder.entries("run", "run.paused") == []
+    decided = folder.entries("run", "gate.decided")[0]
+    assert folder.body("run", decided, "reason") == b"read it"
+    assert not (folder.path / "run" / "decisions").exists()
+    check_holds(folder.path / "run")
+
+
+@pytest.mark.requirement("RUN-GATE-005")
+def test_a_no_in_time_is_heard_though_the_deadline_would_say_yes(folder: Folder) -> None:
+    process = at_work(folder, deadline="1h", on_deadline="approve")
+
+    rejected = gate(folder, "reject")
+    (folder.path / "enough").touch()
+    process.communicate(timeout=PATIENCE_S)
+
+    assert (rejected.code, process.returncode) == (0, 6), rejected
+    assert rejected.out.endswith("; the run goes on\n")
+    assert folder.ends() == {"busy": "passed", "asked": "refused: rejected", "after": "skipped: upstream"}
+    check_holds(folder.path / "run")
+
+
+def test_what_was_not_shown_is_not_decided_at_work_either(folder: Folder) -> None:
+    process = at_work(folder)
+
+    refused = gate(folder, "approve", "--shown", "f00f00f00f00")
+    resumed = folder.forum("resume", "run")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=PATIENCE_S)
+
+    assert (refused.code, resumed.code) == (2, 2)
+    assert "and not f00f00f00f00" in refused.err
+    assert "is being written already, by another process" in resumed.err
+    assert decisions(folder) == []
+
+
+def test_of_two_who_decide_at_once_the_second_is_told_what_was_decided(folder: Folder) -> None:
+    process = at_work(folder)
+    arguments = ("gate", "approve", "run", "asked", "--by", "bob")
+
+    both = [folder.start(*arguments), folder.start("gate", "reject", *arguments[2:])]
+    outputs = [one.communicate(timeout=PATIENCE_S) for one in both]
+    (folder.path / "enough").touch()
+    process.communicate(timeout=PATIENCE_S)
+
+    assert sorted(one.returncode for one in both) == [0, 2], outputs
+    assert len(decisions(folder)) == 1
+    check_holds(folder.path / "run")
+
+
+def test_what_nobody_took_is_not_taken_by_a_later_process(folder: Folder) -> None:
+    folder.write({"asked": sh("echo", gate={"question": "Go?"})})
+    assert folder.run().code == 5
+    shown = folder.entries("run", "gate.opened")[0]["bodies"]["shown"]["digest"]
+    DecisionBox(folder.path / "run").put(Decided("asked", "approved", "person:eve", shown, {}))
+    folder.write({"asked": sh("echo", gate={"question": "Go?"})})
+
+    resumed = folder.forum("resume", "run")
+
+    assert resumed.code == 5
+    assert decisions(folder) == []
+    assert gate(folder, "approve").code == 0
+    assert folder.forum("resume", "run").code == 0
+    assert not (folder.path / "run" / "decisions").exists()
+    check_holds(folder.path / "run")
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"task": "asked"}', b'{"texts": {"reason": 1}}'])
+def test_whatever_else_lies_there_is_taken_away(tmp_path: Path, content: bytes) -> None:
+    folder = tmp_path / "decisions"
+    folder.mkdir()
+    (folder / "1.json").write_bytes(content)
+
+    assert DecisionBox(tmp_path).take() == []
+    assert not folder.exists()
