@@ -171,7 +171,7 @@ def _deliver_item(m: Machine, unit: Unit, name: str, index: int) -> None:
 def _cut(m: Machine, unit: Unit, edge: Edge) -> None:
     """Says how much of a value a prompt gets, unless an earlier process said so."""
     given = unit.given[edge.name]
-    if edge.max_bytes is None or given.kept_bytes is not None:
+    if edge.max_bytes is None or given.kept_bytes is not None or _gets_all(m, unit):
         return
     value = given.shown()
     if len(value) <= edge.max_bytes:
@@ -179,6 +179,12 @@ def _cut(m: Machine, unit: Unit, edge: Edge) -> None:
     kept = len(value[: edge.max_bytes].decode(errors="ignore").encode())
     data = {"task": unit.name, "as": edge.name, "bytes": len(value), "kept_bytes": kept}
     m.tell("context.cut", data, causes=_causes(unit.delivered))
+
+
+def _gets_all(m: Machine, unit: Unit) -> bool:
+    """Whether whoever may do the work is a program that reads one JSON object: that holds values, and not prompts."""
+    forms = [m.plan.adapters[step.adapter].get("stdin") for step in unit.ladder]
+    return bool(forms) and all(form == "json" for form in forms)
 
 
 def _hand_over(m: Machine, unit: Unit, name: str, value: Body, cause: int) -> None:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import orjson
 import pytest
 
 from forum_adapters.base import ErrorKind, Failure
@@ -269,6 +270,17 @@ def test_a_value_is_cut_where_no_character_is_split(max_bytes: int, kept: int | 
     assert [entry.data for entry in story.of("context.cut")] == (
         [] if kept is None else [{"task": "out", "as": "a", "bytes": 5, "kept_bytes": kept}]
     )
+
+
+@pytest.mark.requirement("RUN-HAND-002")
+def test_a_program_that_reads_json_gets_all_of_a_value_and_nothing_is_told_of_a_cut() -> None:
+    tasks = {"a": RUN, "out": {**RUN, "agent": "parser", "needs": [{"task": "a", "max_bytes": 1}]}}
+
+    story = run(tasks, outputs(a="all of it", out="x"))
+
+    assert story.of("context.cut") == []
+    given = orjson.loads(story.of("task.started")[1].bodies["prompt"])["stdin"]
+    assert orjson.loads(given)["needs"] == {"a": "all of it"}
 
 
 @pytest.mark.requirement("RUN-HAND-003")
