@@ -33,7 +33,8 @@ def environment(folder: Path, *packages: object) -> Path:
 
 def install(bin_: Path, *packages: object) -> None:
     pip = (sys.executable, "-m", "pip", "--python", bin_ / "python", "--disable-pip-version-check")
-    run(*pip, "install", "--quiet", *packages, cwd=bin_)
+    # Most of what is installed is never imported: Python compiles what is.
+    run(*pip, "install", "--quiet", "--no-compile", *packages, cwd=bin_)
 
 
 def worked_ledger() -> str:

@@ -10,6 +10,8 @@ import jsonschema
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
+import warm
+
 SCHEMAS = Path(__file__).parents[2] / "schemas" / "v1"
 JUDGE = [sys.executable, "-m", "forum_conformance", "judge"]
 
@@ -27,7 +29,10 @@ SEVERAL = jsonschema.Draft202012Validator(schema("verify-reports.schema.json"), 
 
 
 def judge(*arguments: str | Path, stdin: bytes = b"", cwd: Path | None = None) -> tuple[int, str, str]:
-    ended = subprocess.run([*JUDGE, *map(str, arguments)], input=stdin, capture_output=True, cwd=cwd, check=False)
+    if stdin:
+        ended = subprocess.run([*JUDGE, *map(str, arguments)], input=stdin, capture_output=True, cwd=cwd, check=False)
+    else:
+        ended = warm.call("forum-conformance", "judge", *arguments, cwd=cwd)
     return ended.returncode, ended.stdout.decode(), ended.stderr.decode()
 
 

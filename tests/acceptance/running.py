@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import atexit
 import json
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+import warm
 from forum_conformance.judge import judge
 from forum_runner.app.retelling import replay
 from forum_runner.app.verification import Trusted, verify_ledger
@@ -90,7 +88,8 @@ class Folder:
 
     def forum(self, *arguments: str | Path, env: Mapping[str, str] | None = None) -> Ended:
         """Calls a command, to its end."""
-        return _warm_forum().call([str(argument) for argument in arguments], self.path, self._environment(env))
+        ended = warm.call("forum", *arguments, cwd=self.path, env=self._environment(env))
+        return Ended(ended.returncode, warm.as_text(ended.stdout), warm.as_text(ended.stderr))
 
     def start(self, *arguments: str | Path, env: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
         """Calls a command, and leaves it at work."""
@@ -157,40 +156,6 @@ class Ended:
     def document(self) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(self.out)
         return found
-
-
-class _WarmForum:
-    """The process that calls are forked from (warm_forum.py)."""
-
-    def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name("warm_forum.py"))],
-            env=_ENVIRONMENT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    def call(self, arguments: Sequence[str], cwd: Path, env: Mapping[str, str]) -> Ended:
-        with tempfile.TemporaryDirectory() as folder:
-            printed = {name: f"{folder}/{name}" for name in ("out", "err")}
-            request = {"arguments": arguments, "cwd": str(cwd), "env": dict(env), **printed}
-            stdin, stdout = self._process.stdin, self._process.stdout
-            assert stdin is not None
-            assert stdout is not None
-            print(json.dumps(request), file=stdin, flush=True)
-            code = int(stdout.readline())
-            return Ended(code, *(Path(path).read_text(encoding="utf-8") for path in printed.values()))
-
-    def end(self) -> None:
-        self._process.communicate()
-
-
-@cache
-def _warm_forum() -> _WarmForum:
-    started = _WarmForum()
-    atexit.register(started.end)
-    return started
 
 
 def check_holds(directory: Path) -> None:

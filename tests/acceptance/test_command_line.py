@@ -11,6 +11,8 @@ from typing import Any
 import jsonschema
 import pytest
 
+import warm
+
 ROOT = Path(__file__).parents[2]
 SCHEMAS = ROOT / "schemas" / "v1"
 WORKFLOW = """\
@@ -30,10 +32,13 @@ plan:
 
 
 def forum(*arguments: str, cwd: Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    if env is None:
+        done = warm.call("forum", *arguments, cwd=cwd)
+        return subprocess.CompletedProcess(
+            arguments, done.returncode, warm.as_text(done.stdout), warm.as_text(done.stderr)
+        )
     command = [sys.executable, "-m", "forum_runner", *arguments]
-    return subprocess.run(
-        command, cwd=cwd, capture_output=True, text=True, check=False, env={**os.environ, **(env or {})}
-    )
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, env={**os.environ, **env})
 
 
 @pytest.fixture

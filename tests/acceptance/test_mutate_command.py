@@ -1,6 +1,7 @@
 """`forum-conformance mutate`: a verifier is shown mutants, and what survives is told."""
 
 import json
+import shlex
 import shutil
 import subprocess
 import sys
@@ -9,17 +10,26 @@ from typing import Any
 
 import pytest
 
+import forum_conformance
 from forum_conformance.judge import judge
 from ledgers import LEDGERS
+from suites.remembering import words_of
 
 ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-m", "forum_conformance", "mutate"]
 VERIFIERS = {
     "the judge": [],
-    "the judge as a program": ["--entrypoint", f"{sys.executable} -m forum_conformance.program", "--serve"],
+    "the judge as a program": ["--entrypoint", "{judge}", "--serve"],
     "forum": ["--entrypoint", f"{sys.executable} -m forum_runner conform", "--serve"],
     "javascript": ["--entrypoint", f"node {ROOT / 'conformance/js/main.js'}", "--serve"],
 }
+JUDGE = Path(forum_conformance.__file__).parent
+
+
+@pytest.fixture(scope="module")
+def memory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A mutant has most entries in common with its original."""
+    return tmp_path_factory.mktemp("memory")
 
 
 @pytest.fixture
@@ -27,8 +37,9 @@ def run_dir(tmp_path: Path) -> Path:
     return LEDGERS["two_waves"](tmp_path / "run")
 
 
-def mutate(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True, check=False)
+def mutate(*arguments: str | Path, memory: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [*words_of(memory, str(JUDGE / "__main__.py")), "mutate"] if memory else COMMAND
+    return subprocess.run([*command, *map(str, arguments)], capture_output=True, text=True, check=False)
 
 
 def wrong(name: str) -> list[str]:
@@ -42,11 +53,15 @@ def files(directory: Path) -> dict[str, bytes]:
 @pytest.mark.requirement("LEDGER-REACH-001")
 @pytest.mark.parametrize("verifier", VERIFIERS)
 @pytest.mark.parametrize("name", ["two_waves", "redacted"])
-def test_a_right_verifier_catches_all_but_what_is_out_of_reach(verifier: str, name: str, tmp_path: Path) -> None:
+def test_a_right_verifier_catches_all_but_what_is_out_of_reach(
+    verifier: str, name: str, memory: Path, tmp_path: Path
+) -> None:
     if verifier == "javascript" and not shutil.which("node"):
         pytest.skip("there is no node")
+    program = shlex.join(words_of(memory, str(JUDGE / "program" / "__main__.py")))
+    options = [word.format(judge=program) for word in VERIFIERS[verifier]]
 
-    result = mutate(LEDGERS[name](tmp_path), *VERIFIERS[verifier], "--each", "1", "--json")
+    result = mutate(LEDGERS[name](tmp_path), *options, "--each", "1", "--json", memory=memory)
 
     score: dict[str, Any] = json.loads(result.stdout)
     assert (result.returncode, score["survivors"], score["survived"]) == (0, [], 0)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import warm
 from forum_runner.ledger.checkpoint import open_checkpoint
 from forum_runner.ledger.note import VerifierKey
 from forum_runner.ledger.proof_check import check_proof
@@ -29,6 +30,8 @@ TEXT = checkpoint_of(LINES)
 
 
 def forum(*arguments: str, cwd: Path, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    if not stdin:
+        return warm.call("forum", *arguments, cwd=cwd)
     command = [sys.executable, "-m", "forum_runner", *arguments]
     return subprocess.run(command, cwd=cwd, input=stdin, capture_output=True, check=False)
 

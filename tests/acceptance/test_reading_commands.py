@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+import warm
 from ledgers import LEDGERS, STORIES
 from ledgers.plans import plan_of
 from ledgers.raw import Entry, lines_of
@@ -27,10 +28,11 @@ GARBAGE = [b"", b"{", b"null", b"[1]", b"\xff\xfe\x00", b'{"seq":1}', b"[" * 3_0
 def forum(
     *arguments: str | Path, cwd: Path, stdin: bytes = b"", env: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[bytes]:
+    known = {**os.environ, **(env or {})}
+    if not stdin:
+        return warm.call("forum", *arguments, cwd=cwd, env=known)
     command = [*FORUM, *map(str, arguments)]
-    return subprocess.run(
-        command, cwd=cwd, input=stdin, capture_output=True, check=False, env={**os.environ, **(env or {})}
-    )
+    return subprocess.run(command, cwd=cwd, input=stdin, capture_output=True, check=False, env=known)
 
 
 def text(*arguments: str | Path, cwd: Path, stdin: bytes = b"") -> str:

@@ -5,6 +5,7 @@ FORUM_MUTANTS is the number of mutants of each ledger, FORUM_SEED decides which.
 
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,18 @@ from forum_conformance.report import document_of
 from forum_runner.app.verification import Trusted, verify_ledger
 from forum_runner.ledger.source import find_ledger
 from ledgers import LEDGERS
+from suites.remembering import remembering
 
 MUTANTS = int(os.environ.get("FORUM_MUTANTS", "120"))
 SEED = int(os.environ.get("FORUM_SEED", "1"))
 Said = dict[str, Any]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A mutant has most entries in common with its original."""
+    with remembering(tmp_path_factory.mktemp("memory")):
+        yield
 
 
 def said(document: Said) -> Said:

@@ -11,6 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+import warm
 from ledgers import LEDGERS
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "schemas/v1/verify-report.schema.json").read_text(encoding="utf-8"))
@@ -18,6 +19,8 @@ FORUM = [sys.executable, "-m", "forum_runner"]
 
 
 def forum(*arguments: str | Path, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    if not stdin:
+        return warm.call("forum", *arguments)
     return subprocess.run([*FORUM, *map(str, arguments)], input=stdin, capture_output=True, check=False)
 
 

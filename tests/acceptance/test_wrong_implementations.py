@@ -3,10 +3,13 @@
 import json
 import subprocess
 import sys
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from suites.remembering import words_of
 from wrong.catching import (
     FOLDER,
     NEVER_ANSWER,
@@ -24,6 +27,22 @@ WRONG = {wrong.name: wrong for wrong in wrong_implementations()}
 RECORDED: dict[str, Any] = json.loads(RECORD.read_text(encoding="utf-8"))
 
 
+@dataclass(frozen=True)
+class Remembering(Wrong):
+    """It is asked about hundreds of ledgers that have most entries in common."""
+
+    memory: Path
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        return words_of(self.memory, str(FOLDER / f"{self.name}.py"))
+
+
+@pytest.fixture(scope="module")
+def memory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("memory")
+
+
 def test_the_judge_passes_every_vector_of_its_roles() -> None:
     assert failed((sys.executable, "-m", "forum_conformance.program"), cases_of(ROLES)) == []
 
@@ -35,8 +54,12 @@ def test_the_judge_does_not_offer_the_other_roles() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(WRONG))
-def test_a_wrong_implementation_is_caught_by_exactly_the_vectors_that_are_recorded(name: str) -> None:
-    assert caught_by(WRONG[name]) == RECORDED[name]
+def test_a_wrong_implementation_is_caught_by_exactly_the_vectors_that_are_recorded(name: str, memory: Path) -> None:
+    wrong = WRONG[name]
+    if "verify" in wrong.roles and name not in NEVER_ANSWER:
+        wrong = Remembering(wrong.name, wrong.fault, wrong.breaks, wrong.roles, memory)
+
+    assert caught_by(wrong) == RECORDED[name]
 
 
 @pytest.mark.parametrize("wrong", WRONG.values(), ids=lambda wrong: wrong.name)

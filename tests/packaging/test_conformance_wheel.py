@@ -22,6 +22,14 @@ def alone(conformance_wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     return environment(tmp_path_factory.mktemp("alone") / "venv", conformance_wheel)
 
 
+@pytest.fixture(scope="module")
+def built(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a source distribution, and of the wheel that was built from it."""
+    folder = tmp_path_factory.mktemp("built")
+    build(checkout / "conformance", folder)
+    return folder
+
+
 @pytest.fixture
 def ledger(tmp_path: Path) -> Path:
     path = tmp_path / "ledger.jsonl"
@@ -52,18 +60,14 @@ def test_both_distributions_have_the_same_license() -> None:
     assert (ROOT / "conformance" / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
 
 
-def test_a_wheel_built_from_the_source_distribution_holds_the_same(
-    checkout: Path, conformance_wheel: Path, tmp_path: Path
-) -> None:
-    build(checkout / "conformance", tmp_path)
+def test_a_wheel_built_from_the_source_distribution_holds_the_same(conformance_wheel: Path, built: Path) -> None:
+    (from_source,) = built.glob("*.whl")
 
-    (from_source,) = tmp_path.glob("*.whl")
     assert files_of(from_source) == files_of(conformance_wheel)
 
 
-def test_the_source_distribution_judges_where_it_is_unpacked(checkout: Path, tmp_path: Path, ledger: Path) -> None:
-    build(checkout / "conformance", tmp_path, "--sdist")
-    with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as archive:
+def test_the_source_distribution_judges_where_it_is_unpacked(built: Path, tmp_path: Path, ledger: Path) -> None:
+    with tarfile.open(next(built.glob("*.tar.gz"))) as archive:
         archive.extractall(tmp_path, filter="data")
     (unpacked,) = tmp_path.glob("forum_conformance-*/")
 

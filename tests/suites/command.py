@@ -2,11 +2,11 @@
 
 import json
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import warm
 from suites.parrot import command_with
 from suites.tiny_set import canonicalize_case, verify_case, write_set
 
@@ -28,12 +28,9 @@ class Suite:
         return self.run("test", "--entrypoint", command, "--vectors", str(self.vectors), *options)
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "forum_conformance", *arguments],
-            cwd=self.folder,
-            capture_output=True,
-            text=True,
-            check=False,
+        done = warm.call("forum-conformance", *arguments, cwd=self.folder)
+        return subprocess.CompletedProcess(
+            arguments, done.returncode, warm.as_text(done.stdout), warm.as_text(done.stderr)
         )
 
     def results(self, table: Mapping[str, Any], *options: str) -> dict[str, dict[str, Any]]:

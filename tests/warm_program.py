@@ -1,6 +1,6 @@
-"""Calls of `forum`, each in a process of its own, which is forked from one that has imported everything already.
+"""Calls of a program, each in a process of its own, which is forked from one that has imported everything already.
 
-Started by running.py: a call costs a fifth of what it takes with a new interpreter. It reads a request in each line of
+Started by warm.py: a call costs a fifth of what it takes with a new interpreter. It reads a request in each line of
 its standard input, and answers with the exit code.
 """
 
@@ -14,14 +14,13 @@ import sys
 import traceback
 from typing import Any, NoReturn
 
-import forum_adapters
-import forum_runner
-
+_PACKAGES = {"forum": ("forum_runner", "forum_adapters"), "forum-conformance": ("forum_conformance",)}
 _FAILED = 99
 
 
-def main() -> None:
-    for package in (forum_runner, forum_adapters):
+def main(program: str) -> None:
+    packages = [importlib.import_module(name) for name in _PACKAGES[program]]
+    for package in packages:
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             if not module.name.endswith("__main__"):
                 importlib.import_module(module.name)
@@ -29,12 +28,12 @@ def main() -> None:
         request = json.loads(line)
         child = os.fork()
         if child == 0:
-            _call(request)
+            _call(program, request)
         _, status = os.waitpid(child, 0)
         print(os.waitstatus_to_exitcode(status), flush=True)
 
 
-def _call(request: dict[str, Any]) -> NoReturn:
+def _call(program: str, request: dict[str, Any]) -> NoReturn:
     code: Any = _FAILED
     try:
         os.chdir(request["cwd"])
@@ -43,11 +42,9 @@ def _call(request: dict[str, Any]) -> NoReturn:
         nothing = os.open(os.devnull, os.O_RDONLY)
         for number, target in enumerate((nothing, *map(_create, (request["out"], request["err"])))):
             os.dup2(target, number)
-        sys.argv = ["forum", *request["arguments"]]
+        sys.argv = [program, *request["arguments"]]
         sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115 - to the end
-        from forum_runner.cli import main as forum
-
-        forum()
+        code = importlib.import_module(f"{_PACKAGES[program][0]}.cli").main()
     except SystemExit as end:
         code = end.code
     except BaseException:
@@ -63,4 +60,4 @@ def _create(path: str) -> int:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1])
