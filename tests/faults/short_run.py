@@ -10,6 +10,7 @@ from faults.process import Acknowledge, Work
 from forum_runner.ledger import Body, Durability, LedgerWriter, create_ledger, open_ledger
 
 SECRET = b"a secret of some length"
+LARGE = b"large" * (1 << 18)
 STORIES = ("begin", "go on")
 
 
@@ -20,6 +21,7 @@ def begin(directory: Path, wave_plan: bytes, acknowledge: Acknowledge) -> None:
         tell(ledger, 5, acknowledge)
         secret = ledger.answer("secret", Body(SECRET, "text/plain", is_sensitive=True))
         ledger.answer("notes", Body.text("notes"))
+        ledger.append("x-large", bodies={"large": Body(LARGE), "secret": Body(LARGE[1:], is_sensitive=True)})
         tell(ledger, 2, acknowledge)
         ledger.seal("passed")
         ledger.redact(secret, "value", "")

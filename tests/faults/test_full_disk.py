@@ -72,6 +72,27 @@ def test_a_file_that_may_not_grow_breaks_the_writer_and_not_the_ledger(
         check_goes_on(directory, acknowledged)
 
 
+def test_a_large_body_that_does_not_fit_breaks_the_writer_and_not_the_ledger(tmp_path: Path) -> None:
+    large = bytes(1_100_001)
+    # In the header, in what follows it, in the padding, and behind all of it.
+    for room in (0, 100, 512, 600_000, 512 + len(large), 512 + len(large) + 100, 512 + len(large) + 512):
+        directory = tmp_path / str(room)
+
+        def work(acknowledge: Acknowledge, room: int = room, directory: Path = directory) -> None:
+            ledger = create_ledger(directory)
+            acknowledge(with_bodies(ledger, 1), 1)
+            limit = directory.joinpath("bodies.tar").stat().st_size + room
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+            with pytest.raises(LedgerBrokenError):
+                for _ in range(2):
+                    ledger.append("x-large", bodies={"large": Body(large), "small": Body(os.urandom(100))})
+            ledger.close()
+
+        acknowledged = Process(work).finish()
+
+        check_goes_on(directory, acknowledged)
+
+
 def test_a_copy_that_does_not_fit_is_told_and_written_when_there_is_space(tmp_path: Path) -> None:
     directory = tmp_path / "run"
 

@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
+import os
+from io import BytesIO
+
+_LARGE_BYTES = 1 << 20
+
 
 class FirstBytes:
     """The first `limit` bytes. `is_over` once there were more."""
 
     def __init__(self, limit: int) -> None:
         self.is_over = False
-        self._limit = limit
-        self._kept = bytearray()
+        self._room = limit
+        # Other than a bytearray, it hands out what it holds without a copy.
+        self._kept = BytesIO()
 
     def feed(self, chunk: bytes) -> None:
-        room = self._limit - len(self._kept)
-        if len(chunk) > room:
+        if len(chunk) > self._room:
             self.is_over = True
-            chunk = chunk[:room]
-        self._kept += chunk
+            chunk = chunk[: self._room]
+        self._room -= len(chunk)
+        self._kept.write(chunk)
 
     def content(self) -> bytes:
-        return bytes(self._kept)
+        """Of many bytes, without the line end at the end: the runner drops it, and would have to copy all the rest."""
+        if self._kept.tell() > _LARGE_BYTES:
+            self._drop_line_end()
+        return self._kept.getvalue()
+
+    def _drop_line_end(self) -> None:
+        start = self._kept.seek(-3, os.SEEK_END)
+        end = self._kept.read()
+        kept = end[:-2] if end.endswith(b"\r\n") else end.removesuffix(b"\n")
+        # Of two line ends, the runner would take the other one for the last.
+        if not kept.endswith(b"\n"):
+            self._kept.truncate(start + len(kept))
 
 
 class FirstAndLastBytes:

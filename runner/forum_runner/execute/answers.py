@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from codecs import utf_8_decode
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote
@@ -21,6 +22,7 @@ _FENCED = re.compile(r"\s*```[A-Za-z]*[ \t]*\r?\n(.*?)\r?\n?[ \t]*```\s*", re.DO
 
 
 _LONGEST_KEYWORD = 200
+_PIECE_BYTES = 1 << 20
 
 
 class Schemas:
@@ -82,11 +84,25 @@ def _keyword_at(schema: Any, path: list[str]) -> str | None:
 
 def read_text(content: bytes, *, is_sensitive: bool) -> Body | Failure:
     """The output of a task without a type."""
-    try:
-        content.decode()
-    except UnicodeDecodeError as error:
-        return Failure(ErrorKind.MALFORMED, f"the answer is not UTF-8: byte {error.start} cannot be read")
+    if not content.isascii():
+        at = _unreadable_byte(content)
+        if at is not None:
+            return Failure(ErrorKind.MALFORMED, f"the answer is not UTF-8: byte {at} cannot be read")
     return Body(content, TEXT, is_sensitive)
+
+
+def _unreadable_byte(content: bytes) -> int | None:
+    """The first that is not UTF-8. In pieces: the text itself is not needed, and has up to four bytes a character."""
+    view, at = memoryview(content), 0
+    while at < len(view):
+        piece = view[at : at + _PIECE_BYTES]
+        is_last = at + len(piece) == len(view)
+        try:
+            # A character that goes on in the next piece is left for that one.
+            at += utf_8_decode(piece, "strict", is_last)[1]
+        except UnicodeDecodeError as error:
+            return at + error.start
+    return None
 
 
 def read_structured(content: bytes, schemas: Schemas, digest: str, *, is_sensitive: bool) -> Body | Failure:
@@ -107,6 +123,8 @@ def parse(content: bytes) -> tuple[Any, bytes] | Failure:
         text = content.decode()
         fenced = _FENCED.fullmatch(text)
         value = read_json_text(fenced[1] if fenced else text)
+        # What is made of the value need not have the text beside it.
+        del text, fenced
         return value, canonical(value)
     except UnicodeDecodeError as error:
         return Failure(ErrorKind.MALFORMED, f"the answer is not UTF-8: byte {error.start} cannot be read")

@@ -17,6 +17,8 @@ BLOCK = 512
 END = bytes(2 * BLOCK)
 MAX_BODY_BYTES = 8**11 - 1
 SALT_BYTES = 32
+# A body of more bytes than that is never copied: it goes to the archive from where it is.
+LARGE_BYTES = 1 << 20
 
 _SALT_TAG = b"forum:salted:v1\n"
 _CHUNK = 1 << 20
@@ -31,6 +33,13 @@ _SUM_OF_NOTHING = 1
 def commitment(salted: bytes) -> str:
     """The digest of a salted body, given its salt and its bytes in one."""
     return hashlib.sha256(_SALT_TAG + salted).hexdigest()
+
+
+def large_commitment(salt: bytes, data: bytes) -> str:
+    """As `commitment`, without a copy of the bytes."""
+    hasher = hashlib.sha256(_SALT_TAG + salt)
+    hasher.update(data)
+    return hasher.hexdigest()
 
 
 def header(name: bytes, size: int) -> bytes:
@@ -48,6 +57,16 @@ def member(folder: str, digest: str, content: bytes) -> bytes:
     name = f"{folder}/{digest}".encode()
     checksum = b"%06o\0 " % (rest + (adler32(name) & _SUM))
     return b"".join((name.ljust(_NAME_BYTES, b"\0"), before, checksum, after, content, pad))
+
+
+# What stands before the bytes of a large body, the bytes, and the padding.
+LargeMember = tuple[bytes, bytes, bytes]
+
+
+def large_member(salt: bytes, folder: str, digest: str, data: bytes) -> LargeMember:
+    """As `member`, of a salt, which may be empty, and the bytes that follow it."""
+    size = len(salt) + len(data)
+    return header(f"{folder}/{digest}".encode(), size) + salt, data, bytes(padding(size))
 
 
 @lru_cache(maxsize=4096)

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
+from functools import partial
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 from forum_runner.canonical import canonical
 from forum_runner.errors import UsageError
-from forum_runner.ledger.archive import SALT_BYTES, SALTED, commitment
+from forum_runner.ledger.archive import (
+    PLAIN,
+    SALT_BYTES,
+    SALTED,
+    LargeMember,
+    commitment,
+    large_commitment,
+    large_member,
+    member,
+)
 
 JSON = "application/json"
 TEXT = "text/plain"
@@ -35,18 +46,42 @@ class Body(NamedTuple):
         return cls(canonical(value), JSON, is_sensitive)
 
 
-# A body as the archive holds it and as an entry names it: digest, folder, content, reference. A tuple, as one is made
-# for every body that is written.
-StoredBody = tuple[bytes, str, bytes, dict[str, Any]]
+# Of a folder, a digest and a content.
+MakeMember = Callable[[str, str, bytes], bytes | LargeMember]
+
+# A body as the archive holds it and as an entry names it: digest, folder, what makes its member, content, reference. A
+# tuple, as one is made for every body that is written.
+StoredBody = tuple[bytes, str, MakeMember, bytes, dict[str, Any]]
 
 
 def store_salted(body: Body, salt: Salt) -> StoredBody:
-    content = salt() + body.data
-    if len(content) != SALT_BYTES + len(body.data):
-        raise ValueError(f"a salt has {SALT_BYTES} bytes")
+    content = _drawn(salt) + body.data
     digest = commitment(content)
-    reference = {"bytes": len(body.data), "digest": digest, "salted": True, "type": body.type}
-    return bytes.fromhex(digest), SALTED, content, reference
+    return bytes.fromhex(digest), SALTED, member, content, _salted_reference(body, digest)
+
+
+def store_large(body: Body, salt: Salt, redacted: Container[bytes]) -> StoredBody:
+    """Plain or salted, as a smaller one would be; its bytes are not copied."""
+    data = body.data
+    if not body.is_sensitive:
+        found = sha256(data).digest()
+        if found not in redacted:
+            reference = {"bytes": len(data), "digest": found.hex(), "type": body.type}
+            return found, PLAIN, partial(large_member, b""), data, reference
+    drawn = _drawn(salt)
+    digest = large_commitment(drawn, data)
+    return bytes.fromhex(digest), SALTED, partial(large_member, drawn), data, _salted_reference(body, digest)
+
+
+def _drawn(salt: Salt) -> bytes:
+    drawn = salt()
+    if len(drawn) != SALT_BYTES:
+        raise ValueError(f"a salt has {SALT_BYTES} bytes")
+    return drawn
+
+
+def _salted_reference(body: Body, digest: str) -> dict[str, Any]:
+    return {"bytes": len(body.data), "digest": digest, "salted": True, "type": body.type}
 
 
 def copy_name(output: str, type_: str) -> str:

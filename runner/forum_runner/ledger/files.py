@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from forum_runner.errors import UsageError
-from forum_runner.ledger.archive import END
+from forum_runner.ledger.archive import END, LargeMember
 from forum_runner.ledger.layout import BODIES, LEDGER, OUTPUTS
 from forum_runner.write_file import sync_directory
 
@@ -95,7 +95,9 @@ class LedgerFiles:
         files._has_unsynced_bodies = True
         return files
 
-    def write(self, bodies: Sequence[bytes], lines: Sequence[bytes], *, is_sealed: bool, is_end: bool) -> None:
+    def write(
+        self, bodies: Sequence[bytes | LargeMember], lines: Sequence[bytes], *, is_sealed: bool, is_end: bool
+    ) -> None:
         """Bodies first, and on disk first. A seal has the end of the archive before it.
 
         At the end of a run, or of a part of it, nothing waits for a later sync.
@@ -104,7 +106,10 @@ class LedgerFiles:
         if wants_sync:
             wants_sync = self._may_sync()
         if bodies or is_sealed:
-            data = b"".join(bodies)
+            try:
+                data = b"".join(bodies)  # type: ignore[arg-type]  # asking each for its type would cost all of them
+            except TypeError:
+                data = self._write_large(bodies)
             _write(self._bodies, data + END if is_sealed else data, self.bodies_end)
             self.bodies_end += len(data)
             self._has_unsynced_bodies = True
@@ -119,6 +124,20 @@ class LedgerFiles:
         self.ledger_end += len(data)
         if wants_sync:
             os.fdatasync(self._ledger)
+
+    def _write_large(self, bodies: Sequence[bytes | LargeMember]) -> bytes:
+        """Writes members of which some are large, and not to be joined; what is left to be written comes back."""
+        small: list[bytes] = []
+        for body in bodies:
+            if isinstance(body, bytes):
+                small.append(body)
+                continue
+            before, content, after = body
+            for data in (b"".join((*small, before)), content):
+                _write(self._bodies, data, self.bodies_end)
+                self.bodies_end += len(data)
+            small = [after]
+        return b"".join(small)
 
     def _may_sync(self) -> bool:
         """Not so where the system decides when something is durable."""
@@ -249,4 +268,4 @@ def _write(descriptor: int, data: bytes, offset: int) -> None:
     """All of it: a short write is no error to the system, and no success to us."""
     written = os.pwrite(descriptor, data, offset)
     while written < len(data):
-        written += os.pwrite(descriptor, data[written:], offset + written)
+        written += os.pwrite(descriptor, memoryview(data)[written:], offset + written)

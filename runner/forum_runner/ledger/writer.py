@@ -19,8 +19,8 @@ from weakref import WeakSet
 
 from forum_runner import __version__
 from forum_runner.errors import ExitCode, ForumError, UsageError
-from forum_runner.ledger.archive import MAX_BODY_BYTES, PLAIN, SALT_BYTES, member
-from forum_runner.ledger.body import Body, Salt, StoredBody, copy_name, store_salted
+from forum_runner.ledger.archive import LARGE_BYTES, MAX_BODY_BYTES, PLAIN, SALT_BYTES, LargeMember, member
+from forum_runner.ledger.body import Body, Salt, StoredBody, copy_name, store_large, store_salted
 from forum_runner.ledger.clock import Clock, TimeWriter, wall_clock
 from forum_runner.ledger.entry import EntryError, encode_entry, encode_sound_entry
 from forum_runner.ledger.entry_schema import may_follow_a_seal
@@ -102,7 +102,7 @@ class LedgerWriter:
         self._staging = threading.Lock()
         self._committing = threading.Lock()
         self._lines: list[bytes] = []
-        self._bodies: list[bytes] = []
+        self._bodies: list[bytes | LargeMember] = []
         self._seals = False
         self._ends = False
         self._committed = state.tree.size
@@ -204,7 +204,7 @@ class LedgerWriter:
         seq, head, at = state.tree.size - 1, state.head, self._now()
         leaves: list[bytes] = []
         lines: list[bytes] = []
-        members: dict[bytes, bytes] = {}
+        members: dict[bytes, bytes | LargeMember] = {}
         references: dict[str, Any] = {}
         kind = ""
         for kind, data, bodies, causes, actor in entries:
@@ -212,10 +212,10 @@ class LedgerWriter:
             references = {}
             if bodies:
                 for name in sorted(bodies) if len(bodies) > 1 else bodies:
-                    digest, folder, content, reference = self._store(bodies[name])
+                    digest, folder, make, content, reference = self._store(bodies[name])
                     references[name] = reference
                     if digest not in stored and digest not in members:
-                        members[digest] = member(folder, reference["digest"], content)
+                        members[digest] = make(folder, reference["digest"], content)
             line = encode({
                 "actor": actor, "at": at, "bodies": references, "causes": causes, "data": data, "kind": kind,
                 "prev": head, "run": run, "seq": seq, "v": FORMAT,
@@ -256,15 +256,17 @@ class LedgerWriter:
             raise UsageError(f"a body is made by Body, Body.text or Body.json, and this is a {type(body).__name__}")
         data, type_, is_sensitive = body
         size = len(data)
-        if size > _MOST_BYTES:
-            raise UsageError(f"a body has at most {_MOST_BYTES:,} bytes")
+        if size > LARGE_BYTES:
+            if size > _MOST_BYTES:
+                raise UsageError(f"a body has at most {_MOST_BYTES:,} bytes")
+            return store_large(body, self._salt, self._state.redacted)
         if is_sensitive:
             return store_salted(body, self._salt)
         digest = sha256(data).digest()
         # A digest that was redacted is never named again: the same bytes get a salt, and with it another digest.
         if digest in self._state.redacted:
             return store_salted(body, self._salt)
-        return digest, PLAIN, data, {"bytes": size, "digest": digest.hex(), "type": type_}
+        return digest, PLAIN, member, data, {"bytes": size, "digest": digest.hex(), "type": type_}
 
     def commit(self) -> None:
         """Writes what was staged, by whomever. Those who come while another commits wait, and find their work done."""

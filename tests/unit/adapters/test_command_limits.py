@@ -117,6 +117,31 @@ def test_what_is_kept_does_not_depend_on_how_it_came(size: int, total: int) -> N
     assert edges.content() == (written if total <= 20 else cut.replace(b"\n\n", b"\n"))
 
 
+@pytest.mark.parametrize(
+    ("end", "kept"),
+    [
+        (b"x", b"x"),
+        (b"x\n", b"x"),
+        (b"x\r\n", b"x"),
+        (b"x\r\r\n", b"x\r"),
+        (b"x\r", b"x\r"),
+        # The runner drops the last of these.
+        (b"x\n\n", b"x\n\n"),
+        (b"x\r\n\n", b"x\r\n\n"),
+        (b"x\n\r\n", b"x\n\r\n"),
+    ],
+)
+def test_many_bytes_come_without_the_line_end_that_the_runner_would_drop(end: bytes, kept: bytes) -> None:
+    first = FirstBytes(2 * KIB * KIB)
+
+    first.feed(bytes(KIB * KIB))
+    first.feed(end)
+
+    content = first.content()
+    assert content == bytes(KIB * KIB) + kept
+    assert first.content() is content
+
+
 MEASURE = """
 import asyncio, resource
 from forum_adapters.command import CommandAdapter

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from forum_adapters.base import ErrorKind, Executable, Failure
+from forum_runner.execute.answers import read_text
+from forum_runner.ledger.body import TEXT, Body
 from unit.runner.execute.small_runs import RUN, WORK, ByHand, Entry
 
 ANYTHING = {**WORK, "output": True}
@@ -42,6 +44,29 @@ def test_text_that_is_not_utf_8_is_malformed() -> None:
         "reply": b"ab\xff",
         "detail": b'{"message":"the answer is not UTF-8: byte 2 cannot be read"}',
     }
+
+
+MIB = 1 << 20
+
+
+@pytest.mark.requirement("RUN-READ-002")
+@pytest.mark.parametrize("before", [0, 1, 2, 3, MIB - 3, MIB, MIB + 1])
+@pytest.mark.parametrize("character", ["é", "€", "😀"])
+def test_a_large_text_is_read_whatever_its_characters(before: int, character: str) -> None:
+    content = b"x" * before + character.encode() * MIB
+
+    assert read_text(content, is_sensitive=False) == Body(content, TEXT)
+
+
+@pytest.mark.requirement("RUN-READ-002")
+@pytest.mark.parametrize("before", [0, MIB - 2, MIB - 1, MIB, 3 * MIB + 1])
+@pytest.mark.parametrize("wrong", [b"\xff", "😀".encode()[:3], b"\xed\xa0\x80", b"\xc3("])
+@pytest.mark.parametrize("after", [b"", b"(" * MIB])
+def test_the_first_byte_of_a_large_text_that_cannot_be_read_is_named(before: int, wrong: bytes, after: bytes) -> None:
+    content = "é".encode() * before + wrong + after
+
+    message = f"the answer is not UTF-8: byte {2 * before} cannot be read"
+    assert read_text(content, is_sensitive=False) == Failure(ErrorKind.MALFORMED, message)
 
 
 @pytest.mark.requirement("RUN-READ-003")

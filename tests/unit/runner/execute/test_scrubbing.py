@@ -12,6 +12,7 @@ from forum_runner.app.preparing import NoCredentialError, Prepared, with_secrets
 from forum_runner.canonical import canonical
 from forum_runner.errors import UsageError
 from forum_runner.execute.scrubbing import Scrubber
+from forum_runner.ledger.archive import LARGE_BYTES
 from unit.runner.execute.small_runs import RUN, WORK, outputs, plan_of, run
 
 KEY = 'k"y+1 é'
@@ -178,3 +179,21 @@ def test_what_is_left_of_a_secret_where_a_text_was_cut_is_taken_off() -> None:
 
     assert reply.content == b"a [scrubbed]"
     assert reply.stderr == b"x [scrubbed]\n[99 bytes left out]\n[scrubbed] y"
+
+
+@pytest.mark.requirement("RUN-SECRET-001")
+@pytest.mark.parametrize("before", [0, 5, LARGE_BYTES - 3, 2 * LARGE_BYTES - 5])
+@pytest.mark.parametrize("after", [0, 1, LARGE_BYTES])
+def test_a_secret_is_found_wherever_it_stands_in_a_large_text(before: int, after: int) -> None:
+    scrubber = Scrubber({"KEY": KEY, "LONG": LONG})
+    written = KEY.encode() + LONG.encode() + b"<" + KEY.encode().hex().encode() + b">"
+    scrubbed = b"[scrubbed: KEY][scrubbed: LONG]<[scrubbed: KEY]>"
+    around = b"x" * before, b"y" * (after + LARGE_BYTES)
+
+    assert scrubber.data(written.join(around)) == scrubbed.join(around)
+
+
+def test_a_large_text_without_a_secret_is_not_copied() -> None:
+    text = bytes(LARGE_BYTES + 1)
+
+    assert SCRUBBER.data(text) is text

@@ -1,0 +1,132 @@
+"""Bodies that are too large to be copied are written as smaller ones are."""
+
+from __future__ import annotations
+
+import os
+import tarfile
+import tracemalloc
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from forum_runner.ledger import Body, Verdict, create_ledger, find_ledger, open_ledger, verify
+from forum_runner.ledger.archive import LARGE_BYTES, large_commitment, large_member, member
+from forum_runner.ledger.archive import commitment as commitment_of
+
+SIZES = (LARGE_BYTES - 1, LARGE_BYTES, LARGE_BYTES + 1, LARGE_BYTES + 511, LARGE_BYTES + 512, 3 * LARGE_BYTES)
+
+
+@pytest.fixture
+def run_dir(tmp_path: Path) -> Path:
+    return tmp_path / "run"
+
+
+def members(run_dir: Path) -> list[tuple[str, bytes]]:
+    """The folder and the bytes of each member, salts taken off."""
+    found = []
+    with tarfile.open(run_dir / "bodies.tar", "r:") as archive:
+        for one in archive:
+            folder = one.name.partition("/")[0]
+            content = archive.extractfile(one).read()  # type: ignore[union-attr]  # a regular file
+            found.append((folder, content[32 if folder == "salted" else 0 :]))
+    return found
+
+
+def filled(sizes: Iterable[int]) -> list[bytes]:
+    return [bytes([number]) * size for number, size in enumerate(sizes, 1)]
+
+
+def holds(run_dir: Path) -> bool:
+    return verify(find_ledger(str(run_dir))).verdict is Verdict.VALID
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("salt", [b"", bytes(range(32))])
+def test_a_large_member_has_the_bytes_of_any_other(size: int, salt: bytes) -> None:
+    data = b"\n" * size
+
+    pieces = large_member(salt, "sha256", "ab" * 32, data)
+
+    assert b"".join(pieces) == member("sha256", "ab" * 32, salt + data)
+    assert pieces[1] is data
+    assert large_commitment(salt, data) == commitment_of(salt + data)
+
+
+@pytest.mark.parametrize("is_sensitive", [False, True])
+@pytest.mark.parametrize("ends_with_a_large_one", [False, True])
+def test_large_and_small_bodies_of_one_commit_stand_in_order(
+    run_dir: Path, *, is_sensitive: bool, ends_with_a_large_one: bool
+) -> None:
+    contents = filled([10, SIZES[2], SIZES[4], 0, 512, SIZES[5], *([] if ends_with_a_large_one else [700])])
+
+    with create_ledger(run_dir) as ledger:
+        for content in contents:
+            ledger.stage("x-body", bodies={"body": Body(content, is_sensitive=is_sensitive)})
+        ledger.commit()
+        ledger.seal("passed")
+
+    folder = "salted" if is_sensitive else "sha256"
+    assert members(run_dir) == [(folder, content) for content in contents]
+    assert holds(run_dir)
+
+
+def test_a_large_body_takes_the_place_of_the_end_of_a_sealed_archive(run_dir: Path) -> None:
+    first, second = filled([LARGE_BYTES + 1, LARGE_BYTES + 2])
+    with create_ledger(run_dir) as ledger:
+        ledger.append("x-body", bodies={"body": Body(first)})
+        ledger.seal("passed")
+
+    with open_ledger(run_dir) as ledger:
+        ledger.append("x-body", bodies={"body": Body(second)})
+        ledger.append("x-body", bodies={"body": Body(first)})
+        ledger.seal("passed")
+
+    assert members(run_dir) == [("sha256", first), ("sha256", second)]
+    assert holds(run_dir)
+
+
+def test_a_large_body_that_was_redacted_is_stored_with_a_salt_when_it_comes_again(run_dir: Path) -> None:
+    content = filled([LARGE_BYTES + 1])[0]
+
+    with create_ledger(run_dir) as ledger:
+        seq = ledger.append("x-body", bodies={"body": Body(content)})
+        ledger.redact(seq, "body", "")
+        ledger.append("x-body", bodies={"body": Body(content)})
+        ledger.seal("passed")
+
+    assert [member for member in members(run_dir) if len(member[1]) > LARGE_BYTES] == [
+        ("redacted", bytes(len(content))),
+        ("salted", content),
+    ]
+    assert holds(run_dir)
+
+
+def test_a_write_that_the_system_cuts_short_is_gone_on_with(run_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    contents = filled([10, 2 * LARGE_BYTES, 700])
+    pwrite = os.pwrite
+    monkeypatch.setattr(os, "pwrite", lambda file, data, at: pwrite(file, memoryview(data)[:100_000], at))
+
+    with create_ledger(run_dir) as ledger:
+        for content in contents:
+            ledger.stage("x-body", bodies={"body": Body(content)})
+        ledger.seal("passed")
+
+    assert members(run_dir) == [("sha256", content) for content in contents]
+    assert holds(run_dir)
+
+
+@pytest.mark.parametrize("is_sensitive", [False, True])
+def test_a_large_body_is_written_without_a_copy(run_dir: Path, *, is_sensitive: bool) -> None:
+    body = Body(bytes(16 * LARGE_BYTES), is_sensitive=is_sensitive)
+
+    with create_ledger(run_dir) as ledger:
+        tracemalloc.start()
+        try:
+            ledger.append("x-body", bodies={"small": Body(b"small"), "zeros": body})
+            ledger.answer("zeros", body)
+            peak_bytes = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    assert peak_bytes < LARGE_BYTES
