@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from forum_adapters.base import Attempt, Usage
-from forum_adapters.models.dialect import a_list, a_text, an_object, read_document, schema_of, text_of_blocks
+from forum_adapters.models.dialect import a_list, a_text, an_object, read_event, schema_of, text_of_blocks
 from forum_adapters.models.draft import Draft, is_count, usage_of
 from forum_adapters.models.event_stream import Event
 from forum_adapters.models.model_server import ModelServer
@@ -50,7 +50,7 @@ class Messages:
 
     def take_event(self, event: Event, draft: Draft) -> None:
         """Events of other types may come at any time, and mean nothing here."""
-        document = read_document(event.data)
+        document = read_event(event)
         match document.get("type"):
             case "message_start":
                 self._take_message(an_object(document.get("message"), "message"), draft)

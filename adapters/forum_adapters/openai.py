@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from forum_adapters.base import Attempt, Usage
-from forum_adapters.models.dialect import a_list, a_text, an_object, malformed, read_document, schema_of, text_of_blocks
+from forum_adapters.models.dialect import a_list, a_text, an_object, broken_off, read_event, schema_of, text_of_blocks
 from forum_adapters.models.draft import Draft, usage_of
 from forum_adapters.models.event_stream import Event
+from forum_adapters.models.failures import Unreadable, told_by
 from forum_adapters.models.model_server import ModelServer
 
 _END = b"[DONE]"
@@ -49,14 +50,14 @@ class ChatCompletions:
     def take_whole(self, document: Mapping[str, Any], draft: Draft) -> None:
         choices = a_list(document.get("choices"), "choices")
         if not choices:
-            raise malformed("the answer's 'choices' are empty")
+            raise Unreadable("the answer's 'choices' are empty")
         self._take(document, choices[0], "message", draft)
 
     def take_event(self, event: Event, draft: Draft) -> None:
         if event.data.strip() == _END:
             draft.is_ended = True
             return
-        document = read_document(event.data)
+        document = read_event(event)
         choices = a_list(document.get("choices") or [], "choices")
         # The chunk that tells the usage has no choice.
         self._take(document, choices[0] if choices else {"delta": {}}, "delta", draft)
@@ -72,6 +73,8 @@ class ChatCompletions:
         draft.model = a_text(document.get("model"), "model") or draft.model
         draft.count(document.get("usage"))
         choice = an_object(choice, "choices")
+        if choice.get("error"):
+            raise broken_off(told_by(choice["error"]))
         draft.finish = a_text(choice.get("finish_reason"), "finish_reason") or draft.finish
         part = an_object(choice.get(name), name)
         draft.refusal += a_text(part.get("refusal"), "refusal")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,8 @@ _MAX_COMPARED_LINES = 100
 _MAX_LINE = 160
 _CONTEXT_LINES = 3
 _CONTEXT_CHARACTERS = 40
+_MAX_EXCERPT = 32
+_EXCERPT_BEFORE = 12
 
 _Call = Mapping[str, Any]
 # By task, then by attempt and check. A check that gave no verdict is asked again: then a place has several calls.
@@ -99,17 +102,26 @@ def _differing(call: _Call, attempt: Attempt) -> str:
     where = f"task '{attempt.task}', {_place(attempt.number, attempt.check)}"
     if field == "agent":
         return f"{where}: the agent differs from the recorded one: '{recorded}' was recorded, '{asked}' is called"
-    line, column = _first_difference(recorded, asked)
-    place = f"from line {line + 1}, column {column + 1} on"
-    diff = "\n".join(_diff(recorded, asked, line, column))
-    return f"{where}: the prompt's {field} differs from the recorded one {place}\n{diff}"
+    at = _first_difference(recorded, asked)
+    line, column = recorded.count("\n", 0, at), at - (recorded.rfind("\n", 0, at) + 1)
+    # The first line is all that a report shows, and it is cut after 160 characters. The task is named there already.
+    both = f"recorded {_excerpt(recorded, at)}, asked {_excerpt(asked, at)}"
+    found = f"the prompt's {field} differs from line {line + 1}, column {column + 1} on: {both}"
+    return "\n".join((found, f"{where}, - recorded, + asked", *_diff(recorded, asked, line, column)))
 
 
-def _first_difference(recorded: str, asked: str) -> tuple[int, int]:
-    """Line and column, from 0."""
+def _first_difference(recorded: str, asked: str) -> int:
     shorter = min(len(recorded), len(asked))
-    at = next((i for i in range(shorter) if recorded[i] != asked[i]), shorter)
-    return recorded.count("\n", 0, at), at - (recorded.rfind("\n", 0, at) + 1)
+    return next((i for i in range(shorter) if recorded[i] != asked[i]), shorter)
+
+
+def _excerpt(text: str, at: int) -> str:
+    """What stands around a place, on one line. It is escaped as JSON is: then a scrubber still knows a secret in it."""
+    start = max(0, at - _EXCERPT_BEFORE)
+    end = start + _MAX_EXCERPT
+    quoted = json.dumps(text[start:end], ensure_ascii=False)
+    shown = "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in quoted)
+    return ("..." if start else "") + shown + ("..." if end < len(text) else "")
 
 
 def _diff(recorded: str, asked: str, line: int, column: int) -> Iterator[str]:

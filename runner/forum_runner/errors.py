@@ -10,6 +10,7 @@ ForumError
 ├── EntryError          an entry that cannot be stored (ledger/entry.py)
 ├── UnfinishedRunError  a run that stopped before it could say so (app/running.py)
 ├── NoCredentialError   a variable that the roster names is not set (app/preparing.py)
+├── UnusableCredentialError  a variable that the roster names holds what is no key (app/preparing.py)
 ├── LedgerBrokenError   a ledger whose writing failed (ledger/writer.py)
 ├── DamagedLedgerError  a ledger that does not hold, where it must (ledger/verification/report.py)
 └── EmptyLedgerError    a ledger without an entry (app/proofs.py)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from acceptance.running import MODEL, PATIENCE_S, SHELL, Folder, ask, check_holds, everything_in, sh
+from servers.faulty import FaultyServer
 
 SECRET = "sk-not-to-be-shown"  # noqa: S105 - made up
 
@@ -62,12 +63,31 @@ def test_an_adapter_that_does_not_answer_is_told_apart_from_a_credential_that_is
     as_json = folder.forum("doctor", "workflow.yaml", "--json", env={"KEY": SECRET})
 
     assert (unset.code, is_set.code, as_json.code) == (8, 1, 1), (unset, is_set)
-    assert "KEY is not set" in unset.out
+    assert "model          openai: not asked, since KEY is not set\n    KEY is not set\n" in unset.out
     assert "KEY is set" in is_set.out
     states = {one["name"]: one for one in as_json.document()["adapters"]}
     assert (states["shell"]["problem"], states["model"]["variables"]) == (None, {"KEY": True})
     assert states["model"]["problem"]
     assert SECRET not in is_set.out + is_set.err + as_json.out + as_json.err
+
+
+def test_a_server_whose_key_is_not_set_is_not_asked(folder: Folder) -> None:
+    with FaultyServer() as server:
+        model = {**MODEL["adapters"]["model"], "base_url": server.base_url, "api_key_env": "KEY", "proxy_env": "PROXY"}
+        roster = {"adapters": {"model": model}, "agents": MODEL["agents"]}
+        folder.write({"a": ask("Write.")}, roster=roster, policy={"allow": {"hosts": ["*"], "env": ["KEY", "PROXY"]}})
+
+        ended = folder.forum("doctor", "workflow.yaml", "--json")
+
+        assert (ended.code, server.connections) == (8, 0), ended
+    assert ended.document()["adapters"] == [
+        {
+            "name": "model",
+            "type": "openai",
+            "variables": {"KEY": False, "PROXY": False},
+            "problem": "not asked, since KEY and PROXY are not set",
+        }
+    ]
 
 
 def test_a_type_that_nobody_offers_is_a_problem_of_that_adapter(folder: Folder) -> None:

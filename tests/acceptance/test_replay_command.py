@@ -215,4 +215,5 @@ def test_a_changed_instruction_has_no_recorded_answer_and_is_told_how_it_differs
     assert finished["data"]["error"] == "invalid_request"
     assert "-Read it." in detail
     assert "+Read all of it." in detail
-    assert "the prompt's text differs from the recorded one" in ended.out
+    assert 'differs from line 1, column 6 on: recorded "Read it.\\n' in ended.out
+    assert 'asked "Read all of it.\\n' in ended.out

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Iterator
 import httpx
 
 from forum_adapters.base import ErrorKind
-from forum_adapters.models.failures import CallFailed
+from forum_adapters.models.failures import CallFailed, Unreadable
 
 _PIECE_BYTES = 65_536
 # Either of the two containers that HTTP knows: gzip, and the zlib one that it calls deflate.
@@ -42,7 +42,7 @@ class _Compressed:
                 yield piece
                 raw = self._decompressor.unconsumed_tail
         except zlib.error:
-            raise CallFailed(ErrorKind.MALFORMED, "the server sent what cannot be decompressed") from None
+            raise Unreadable("the server sent what cannot be decompressed") from None
 
 
 def _decoder_of(encoding: str) -> _Plain | _Compressed:
@@ -50,4 +50,4 @@ def _decoder_of(encoding: str) -> _Plain | _Compressed:
         return _Plain()
     if encoding.strip().lower() in ("gzip", "x-gzip", "deflate"):
         return _Compressed()
-    raise CallFailed(ErrorKind.MALFORMED, f"the server sent '{encoding}', an encoding that nobody asked for")
+    raise Unreadable(f"the server sent '{encoding}', an encoding that nobody asked for")

@@ -56,10 +56,15 @@ def read_key(variable: str | None) -> Secret:
     value = os.environ.get(variable, "")
     if not value:
         raise CallFailed(ErrorKind.AUTH, f"the environment variable {variable}, which holds the key, is not set")
-    if not _FITS_HEADER.fullmatch(value):
+    if not is_sendable(value):
         message = f"the key in {variable} has characters that no key has, such as a space or a line's end"
         raise CallFailed(ErrorKind.AUTH, message)
     return Secret(value)
+
+
+def is_sendable(key: str) -> bool:
+    """Whether it can stand in a header. A line end, as a file has at its end, is the most common reason why not."""
+    return _FITS_HEADER.fullmatch(key) is not None
 
 
 def _forms(value: str) -> Iterator[str]:

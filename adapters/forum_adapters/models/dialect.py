@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from forum_adapters.base import Attempt, ErrorKind, Usage
+from forum_adapters.base import Attempt, Usage
 from forum_adapters.models.document import read_json
 from forum_adapters.models.draft import Draft
 from forum_adapters.models.event_stream import Event
-from forum_adapters.models.failures import CallFailed, kind_of_error, told_by
+from forum_adapters.models.failures import CallFailed, Told, Unreadable, kind_of_error, told_by, told_by_body
 
 
 class Dialect(Protocol):
@@ -40,24 +40,34 @@ def read_document(data: bytes) -> dict[str, Any]:
     try:
         document = read_json(data)
     except ValueError as error:
-        raise malformed("the server sent what is not JSON") from error
+        raise Unreadable("the server sent what is not JSON") from error
     if not isinstance(document, dict):
-        raise malformed("the server sent no JSON object")
+        raise Unreadable("the server sent no JSON object")
     if document.get("error"):
-        told = told_by(document["error"])
-        raise CallFailed(kind_of_error(told), f"the server broke off: {told.message}")
+        raise broken_off(told_by(document["error"]))
     return document
+
+
+def read_event(event: Event) -> dict[str, Any]:
+    """An event that is called an error is one, in whatever shape."""
+    if event.name == "error":
+        raise broken_off(told_by_body(event.data))
+    return read_document(event.data)
+
+
+def broken_off(told: Told) -> CallFailed:
+    return CallFailed(kind_of_error(told), f"the server broke off: {told.message}")
 
 
 def an_object(value: Any, name: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise malformed(f"the answer's '{name}' is no object")
+        raise Unreadable(f"the answer's '{name}' is no object")
     return value
 
 
 def a_list(value: Any, name: str) -> list[Any]:
     if not isinstance(value, list):
-        raise malformed(f"the answer's '{name}' is no list")
+        raise Unreadable(f"the answer's '{name}' is no list")
     return value
 
 
@@ -66,7 +76,7 @@ def a_text(value: Any, name: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise malformed(f"the answer's '{name}' is no text")
+        raise Unreadable(f"the answer's '{name}' is no text")
     return value
 
 
@@ -74,7 +84,3 @@ def text_of_blocks(blocks: list[Any], name: str) -> str:
     """Other blocks, such as those that hold a model's thoughts, are no part of its answer."""
     objects = [an_object(block, name) for block in blocks]
     return "".join(a_text(block.get("text"), name) for block in objects if block.get("type") == "text")
-
-
-def malformed(message: str) -> CallFailed:
-    return CallFailed(ErrorKind.MALFORMED, message)

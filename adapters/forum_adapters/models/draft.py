@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 from forum_adapters.base import ErrorKind, Usage
 from forum_adapters.models.failures import CallFailed
 
+# A codec is a file. It is opened here and not in a call, when this process may have too many others open.
+codecs.lookup("utf-16-le")
 _MAX_COUNT = 2**53 - 1
 _FINISHES: Mapping[str, ErrorKind | None] = {
     "stop": None,
@@ -28,7 +31,7 @@ _FINISHES: Mapping[str, ErrorKind | None] = {
 @dataclass(slots=True)
 class Draft:
     """`counts` is the server's usage as it told it. `is_asked` says that it can have heard the question, `is_ended`
-    that all of the answer came, a stream's end marker included.
+    that nothing is to come, a stream's end marker included.
     """
 
     max_bytes: int
@@ -56,12 +59,9 @@ class Draft:
             self.counts.update((name, value) for name, value in usage.items() if value is not None)
 
     @property
-    def has_begun(self) -> bool:
-        return bool(self._pieces or self.model or self.counts)
-
-    @property
-    def is_counted(self) -> bool:
-        """Whether `counts` are those of the whole answer: what is told before its end is only a part."""
+    def is_whole(self) -> bool:
+        """Whether all of the answer came: some servers say why it ended, and then send no end marker. `counts` that
+        were told before that are only a part."""
         return self.is_ended or bool(self.finish)
 
     @property

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from http import HTTPStatus
 
 import httpx
 
@@ -15,8 +16,9 @@ from forum_adapters.models.bounded_body import read_pieces
 from forum_adapters.models.dialect import Dialect, read_document
 from forum_adapters.models.draft import Draft
 from forum_adapters.models.event_stream import Event, EventReader
-from forum_adapters.models.failures import CallFailed, kind_of_status, retry_after_ms, told_by_body
+from forum_adapters.models.failures import CallFailed, Unreadable, kind_of_status, retry_after_ms, told_by_body
 from forum_adapters.models.hosts import is_same_place, shown
+from forum_adapters.models.own_limits import TOO_MANY_FILES, is_out_of_files, root_of
 
 _MAX_ERROR_BYTES = 65_536
 _MAX_ERROR_S = 2
@@ -32,6 +34,7 @@ class Call:
     """A question, ready to be sent. `headers` hold the key, and are not shown."""
 
     url: httpx.URL
+    model: str
     body: bytes
     limits: Limits
     connect_timeout_ms: int
@@ -59,7 +62,8 @@ async def ask(client: httpx.AsyncClient, call: Call, dialect: Dialect, draft: Dr
             has_begun = True
             await _read_answer(response, call.limits, dialect, draft)
     except httpx.TransportError as error:
-        raise unreachable(error, call.url, has_begun=has_begun) from error
+        if not draft.is_whole:
+            raise unreachable(error, call.url, has_begun=has_begun) from error
 
 
 async def _sent(call: Call, draft: Draft) -> AsyncIterator[bytes]:
@@ -69,24 +73,17 @@ async def _sent(call: Call, draft: Draft) -> AsyncIterator[bytes]:
 
 
 def unreachable(error: httpx.TransportError, url: httpx.URL, *, has_begun: bool = False) -> CallFailed:
+    if not has_begun and is_out_of_files(error):
+        return CallFailed(ErrorKind.NETWORK, TOO_MANY_FILES)
     if isinstance(error, httpx.ConnectTimeout):
         return CallFailed(ErrorKind.TIMEOUT, f"{shown(url)} could not be reached in time")
     if isinstance(error, httpx.TimeoutException):
         return CallFailed(ErrorKind.TIMEOUT, f"{shown(url)} did not answer in time")
     if isinstance(error, httpx.ConnectError | httpx.ProxyError):
-        return CallFailed(ErrorKind.NETWORK, f"{shown(url)} could not be reached: {_root(error)}")
+        return CallFailed(ErrorKind.NETWORK, f"{shown(url)} could not be reached: {root_of(error)}")
     if has_begun:
         return CallFailed(ErrorKind.NETWORK, "the answer was cut off")
     return CallFailed(ErrorKind.NETWORK, f"{shown(url)} broke the connection off before it answered")
-
-
-def _root(error: BaseException) -> BaseException:
-    """The layers above say only that something failed below."""
-    if isinstance(error, BaseExceptionGroup):
-        return _root(error.exceptions[0])
-    # A context that is not suppressed may be another's: an error that our caller is about to handle.
-    below = error.__cause__ or (error.__context__ if error.__suppress_context__ else None)
-    return error if below is None else _root(below)
 
 
 async def _read_answer(response: httpx.Response, limits: Limits, dialect: Dialect, draft: Draft) -> None:
@@ -100,7 +97,7 @@ async def _read_answer(response: httpx.Response, limits: Limits, dialect: Dialec
         return
     async with aclosing(read_pieces(response, max_bytes + _EVENT_BYTES * limits.max_tokens)) as pieces:
         await _read_events(pieces, dialect, draft)
-        if not draft.is_ended:
+        if not draft.is_whole:
             raise CallFailed(ErrorKind.NETWORK, "the answer was cut off")
 
 
@@ -116,12 +113,9 @@ async def _read_events(pieces: AsyncIterator[bytes], dialect: Dialect, draft: Dr
 
 
 def _take_unfinished(event: Event, dialect: Dialect, draft: Draft) -> None:
-    try:
+    # Half an event says that the stream was cut, not that the server writes it badly.
+    with suppress(Unreadable):
         dialect.take_event(event, draft)
-    except CallFailed as failed:
-        # Half an event says that the stream was cut, not that the server writes it badly.
-        if failed.failure.kind is not ErrorKind.MALFORMED:
-            raise
 
 
 async def _refusal(response: httpx.Response, call: Call) -> CallFailed:
@@ -130,7 +124,9 @@ async def _refusal(response: httpx.Response, call: Call) -> CallFailed:
     told = told_by_body(await _error_body(response))
     kind = kind_of_status(response.status_code, told)
     hint = ""
-    if kind is ErrorKind.INVALID_REQUEST and call.has_schema:
+    if response.status_code == HTTPStatus.NOT_FOUND:
+        hint = f" for the model '{call.model}' at {call.url.path}"
+    elif kind is ErrorKind.INVALID_REQUEST and call.has_schema:
         hint = " (a schema was sent; 'structured_output: prompt' leaves it out)"
     wait_ms = retry_after_ms(response.headers, datetime.now(UTC)) if kind.is_transient else None
     return CallFailed(kind, f"{shown(call.url)} answered {response.status_code}{hint}: {told.message}", wait_ms)

@@ -20,7 +20,6 @@ _STATUSES = {
     HTTPStatus.UNAUTHORIZED: ErrorKind.AUTH,
     HTTPStatus.PAYMENT_REQUIRED: ErrorKind.QUOTA_EXHAUSTED,
     HTTPStatus.FORBIDDEN: ErrorKind.AUTH,
-    HTTPStatus.NOT_FOUND: ErrorKind.MODEL_UNAVAILABLE,
     HTTPStatus.PROXY_AUTHENTICATION_REQUIRED: ErrorKind.AUTH,
     HTTPStatus.REQUEST_TIMEOUT: ErrorKind.TIMEOUT,
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: ErrorKind.CONTEXT_LENGTH,
@@ -31,12 +30,13 @@ _LABELS = {
     **dict.fromkeys(_QUOTA, ErrorKind.QUOTA_EXHAUSTED),
     "rate_limit_error": ErrorKind.RATE_LIMITED,
     "rate_limit_exceeded": ErrorKind.RATE_LIMITED,
+    "too_many_requests": ErrorKind.RATE_LIMITED,
     "overloaded_error": ErrorKind.MODEL_UNAVAILABLE,
     "api_error": ErrorKind.MODEL_UNAVAILABLE,
     "server_error": ErrorKind.MODEL_UNAVAILABLE,
     "unavailable_error": ErrorKind.MODEL_UNAVAILABLE,
-    "not_found_error": ErrorKind.MODEL_UNAVAILABLE,
-    "model_not_found": ErrorKind.MODEL_UNAVAILABLE,
+    "not_found_error": ErrorKind.INVALID_REQUEST,
+    "model_not_found": ErrorKind.INVALID_REQUEST,
     "timeout_error": ErrorKind.TIMEOUT,
     "authentication_error": ErrorKind.AUTH,
     "permission_error": ErrorKind.AUTH,
@@ -60,6 +60,8 @@ _PHRASES = {
     "content management policy": ErrorKind.CONTENT_FILTER,
     "credit balance is too low": ErrorKind.QUOTA_EXHAUSTED,
 }
+# Looked for where a model is said not to be there: some servers say so while they load it.
+_ON_ITS_WAY = ("loading", "not ready", "starting", "temporarily", "try again")
 
 
 class CallFailed(Exception):
@@ -68,6 +70,13 @@ class CallFailed(Exception):
     def __init__(self, kind: ErrorKind, message: str, retry_after_ms: int | None = None) -> None:
         self.failure = Failure(kind, message, retry_after_ms)
         super().__init__(kind.value)
+
+
+class Unreadable(CallFailed):
+    """What came is not in the server's format, so nothing in it is an answer of the model that it could be told of."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(ErrorKind.NETWORK, message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +107,9 @@ def told_by(error: Any) -> Told:
 def kind_of_status(status: int, told: Told) -> ErrorKind:
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         return ErrorKind.QUOTA_EXHAUSTED if _QUOTA.intersection(told.labels) else ErrorKind.RATE_LIMITED
+    if status == HTTPStatus.NOT_FOUND:
+        # A model or a path that does not exist will not exist a second later either.
+        return ErrorKind.MODEL_UNAVAILABLE if _is_on_its_way(told) else ErrorKind.INVALID_REQUEST
     if status in _STATUSES:
         return _STATUSES[HTTPStatus(status)]
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -142,5 +154,14 @@ def _until(date: str, now: datetime) -> float:
 
 
 def _kind_of_words(told: Told) -> ErrorKind:
-    words = " ".join((*told.labels, told.message)).lower()
+    words = _words(told)
     return next((kind for phrase, kind in _PHRASES.items() if phrase in words), ErrorKind.INVALID_REQUEST)
+
+
+def _is_on_its_way(told: Told) -> bool:
+    words = _words(told)
+    return any(phrase in words for phrase in _ON_ITS_WAY)
+
+
+def _words(told: Told) -> str:
+    return " ".join((*told.labels, told.message)).lower()

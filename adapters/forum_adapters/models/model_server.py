@@ -22,6 +22,7 @@ from forum_adapters.models.exchange import Call, ask, unreachable
 from forum_adapters.models.failures import CallFailed
 from forum_adapters.models.hosts import is_allowed, shown
 from forum_adapters.models.lanes import Lanes
+from forum_adapters.models.own_limits import TOO_MANY_FILES, is_out_of_files
 
 _HEADERS = {"user-agent": "forum", "content-type": "application/json", "accept-encoding": "identity"}
 # Shorter than the 5 s after which common servers close an idle connection, lest a call be sent into a closing one.
@@ -31,7 +32,6 @@ _MAX_WORD_CHARS = 256
 _MAX_PORT = 65_535
 # An answer all the same: a server need not list its models.
 _UNLISTED = (404, 405)
-# Said in place of an answer they are a refusal, which is free. In the middle of one they are a cut, which is not.
 _BUSY = (ErrorKind.MODEL_UNAVAILABLE, ErrorKind.RATE_LIMITED)
 
 
@@ -57,11 +57,15 @@ class ModelServer:
         except CallFailed as failed:
             failure = failed.failure
         except TimeoutError:
-            if not draft.is_ended:
+            if not draft.is_whole:
                 failure = Failure(ErrorKind.TIMEOUT, f"the answer was not whole after {limits.timeout_ms} ms")
         except asyncio.CancelledError:
             # What came until then was paid for, and is told.
             failure = Failure(ErrorKind.CANCELLED, "it was cancelled")
+        except OSError as error:
+            if draft.is_asked or not is_out_of_files(error):
+                raise
+            failure = Failure(ErrorKind.NETWORK, TOO_MANY_FILES)
         return self._reply(draft, secret, failure, limits.max_tokens)
 
     async def probe(self) -> str | None:
@@ -94,23 +98,24 @@ class ModelServer:
         return None if is_there else f"{shown(url)} answered {status}"
 
     def _reply(self, draft: Draft, secret: Secret, failure: Failure | None, max_tokens: int) -> Reply:
-        usage = self._usage(draft)
+        usage = self._usage(draft, failure)
         if failure is None:
             try:
                 draft.check(usage.output_tokens if usage else max_tokens)
             except CallFailed as failed:
                 failure = failed.failure
         if failure is not None:
-            kind = ErrorKind.NETWORK if failure.kind in _BUSY and draft.has_begun else failure.kind
-            failure = Failure(kind, secret.quote(failure.message), failure.retry_after_ms)
+            failure = Failure(failure.kind, secret.quote(failure.message), failure.retry_after_ms)
         model, finish = (secret.quote(word, _MAX_WORD_CHARS) for word in (draft.model, draft.finish))
         return Reply(draft.content, failure, usage, model=model, finish=finish)
 
-    def _usage(self, draft: Draft) -> Usage | None:
+    def _usage(self, draft: Draft, failure: Failure | None) -> Usage | None:
         """Nothing, if the server cannot have heard of the call: such a call costs nothing."""
         if not draft.is_asked:
             return Usage()
-        return self._dialect.usage(draft.counts) if draft.is_counted else None
+        # A server that gave up before the first word is taken at its word, if it has counted the question.
+        has_given_up = failure is not None and failure.kind in _BUSY and not draft.content
+        return self._dialect.usage(draft.counts) if draft.is_whole or has_given_up else None
 
     def _call(self, attempt: Attempt, secret: Secret) -> Call:
         url = self._url(self._dialect.path)
@@ -119,6 +124,7 @@ class ModelServer:
         body = json.dumps(self._dialect.body(attempt, self._settings)).encode()
         return Call(
             url=url,
+            model=self._settings["model"],
             body=body,
             limits=attempt.limits,
             connect_timeout_ms=self._settings.get("connect_timeout_ms", attempt.limits.timeout_ms),

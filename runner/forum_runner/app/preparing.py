@@ -35,6 +35,18 @@ class NoCredentialError(ForumError):
         super().__init__(f"these variables are not set, and the roster names them: {listed}; nothing was run")
 
 
+class UnusableCredentialError(ForumError):
+    """A variable that holds a key has a value that no header can carry, so no call with it could be made."""
+
+    exit_code = ExitCode.NO_CREDENTIAL
+
+    def __init__(self, unusable: Mapping[str, Sequence[str]]) -> None:
+        self.unusable = unusable
+        listed = "; ".join(f"{name} (for {', '.join(adapters)})" for name, adapters in sorted(unusable.items()))
+        reason = "the key has characters that no key has, such as a space or a line's end"
+        super().__init__(f"these variables cannot be used, as {reason}: {listed}; nothing was run")
+
+
 @dataclass(frozen=True, slots=True)
 class Selected:
     """Which part of a plan is wanted: `--only`, `--from` or `--until`, and the names that were given."""
@@ -68,7 +80,7 @@ class Prepared:
     `workflow` is its path from the root. `answers` are a script's, where adapters are scripted, and `script` is the
     file that they are from, if it is not the workflow's own; `recorded` is an earlier run whose calls answer.
     `to_reuse` are the tasks whose results an earlier run has to give. `secrets` are by input, `scrubbed` by the name
-    under which they are scrubbed.
+    under which they are scrubbed. `gone_on_with` is the directory of the run, if it is not a new one.
     """
 
     wave_plan: Mapping[str, Any]
@@ -82,6 +94,7 @@ class Prepared:
     scrubbed: Mapping[str, str] = field(default_factory=dict, repr=False)
     to_reuse: frozenset[str] = frozenset()
     given: Given = field(default_factory=lambda: Given())
+    gone_on_with: Path | None = None
 
     @cached_property
     def plan(self) -> RunPlan:
@@ -146,7 +159,7 @@ def with_secrets(prepared: Prepared, given: Mapping[str, Any], *, is_complete: b
     wanted = [name for name, item in plan["inputs"].items() if "secret" in item]
     missing = sorted(name for name in wanted if name not in given)
     if missing and is_complete and prepared.stand_in is None:
-        hint = f"give it with --input {missing[0]}=VALUE or, when a run begins, in a file with --inputs"
+        hint = f"give it in a file with --inputs FILE, or with --input {missing[0]}=VALUE"
         raise UsageError(f"the secret input '{missing[0]}' has no value; {hint}")
     secrets = {name: _as_text(given[name]) for name in wanted if name in given}
     for name, value in secrets.items():
@@ -226,9 +239,17 @@ def _credentials(adapters: Mapping[str, Mapping[str, Any]]) -> dict[str, list[st
 
 def _check_credentials(adapters: Mapping[str, Mapping[str, Any]]) -> None:
     named = _credentials(adapters)
-    missing = {variable: adapters for variable, adapters in named.items() if not os.environ.get(variable)}
+    missing = {variable: users for variable, users in named.items() if not os.environ.get(variable)}
     if missing:
         raise NoCredentialError(missing)
+    keys = {settings["api_key_env"] for settings in adapters.values() if "api_key_env" in settings}
+    unusable = {key: named[key] for key in keys if not _fits_a_header(os.environ[key])}
+    if unusable:
+        raise UnusableCredentialError(unusable)
+
+
+def _fits_a_header(key: str) -> bool:
+    return key.isascii() and key.isprintable() and " " not in key
 
 
 def _check_is_clean(prepared: Prepared, scrubbed: Mapping[str, str]) -> None:
@@ -243,23 +264,28 @@ def _check_is_clean(prepared: Prepared, scrubbed: Mapping[str, str]) -> None:
 
 def _part(plan: Mapping[str, Any], selected: Selected) -> tuple[Mapping[str, Any], bytes, frozenset[str]]:
     known = Dependencies(plan)
-
-    def named(names: Sequence[str]) -> set[str]:
-        return {task for name in names for task in known.named(name)}
-
-    if selected.until:
-        wanted = named(selected.until)
-        wanted |= known.ancestors(wanted)
-        fresh = wanted
-    else:
-        wanted = set(known.tasks)
-        fresh = wanted
-    if selected.only:
-        fresh = named(selected.only)
-        wanted = fresh | known.ancestors(fresh)
-    elif selected.start:
-        begun = named(selected.start)
-        fresh = (begun | known.descendants(begun)) & wanted
-        wanted = fresh | known.ancestors(fresh)
+    fresh = _fresh(known, selected)
+    wanted = fresh | known.ancestors(fresh)
     document, data = narrow(plan, wanted)
     return document, data, frozenset(wanted - fresh)
+
+
+def _fresh(known: Dependencies, selected: Selected) -> set[str]:
+    """The tasks that are to be run, whatever an earlier run has of them."""
+    if selected.only and (selected.start or selected.until):
+        raise UsageError("--only names all that is run: it goes neither with --from nor with --until")
+    if selected.only:
+        return known.all_named(selected.only)
+    begun, last = known.all_named(selected.start), known.all_named(selected.until)
+    after, before = begun | known.descendants(begun), last | known.ancestors(last)
+    if not selected.until:
+        return after
+    if not selected.start:
+        return before
+    for name in selected.start:
+        if known.named(name).isdisjoint(before):
+            raise UsageError(f"--from '{name}' leads nowhere: no task of --until comes after it")
+    for name in selected.until:
+        if known.named(name).isdisjoint(after):
+            raise UsageError(f"--until '{name}' is never reached: it comes after no task of --from")
+    return after & before

@@ -11,6 +11,7 @@ from forum_adapters.base import Adapter, Attempt, Foreseen, Prompt, Reply
 from forum_runner.errors import UsageError
 from forum_runner.execute.recorded_replies import recorded_calls
 from forum_runner.execute.restore import read_entries
+from forum_runner.execute.scrubbing import Scrubber
 from forum_runner.execute.verified_run import WITHOUT_SEAL, verified_run
 from forum_runner.ledger.source import find_ledger
 
@@ -33,11 +34,13 @@ def recorded_run(given: str) -> RecordedRun:
 
 
 class AsRecorded:
-    """Asks in the name of the earlier run: where a prompt has the id of this one, the recorded one has that id."""
+    """Asks in the name of the earlier run, and as a record would have it: where a prompt has the id of this run, the
+    recorded one has that id, and where it has a secret, the recorded one has the mark of the scrubber."""
 
-    def __init__(self, adapter: Adapter, run: str) -> None:
+    def __init__(self, adapter: Adapter, run: str, scrubber: Scrubber | None = None) -> None:
         self._adapter = adapter
         self._run = run
+        self._scrubber = scrubber or Scrubber({})
 
     def foresee(self, attempt: Attempt) -> tuple[Reply, int]:
         if not isinstance(self._adapter, Foreseen):
@@ -54,12 +57,13 @@ class AsRecorded:
         await self._adapter.close()
 
     def _renamed(self, attempt: Attempt) -> Attempt:
-        own, asked = attempt.run, attempt.prompt
+        asked = attempt.prompt
+        own, its, scrub = attempt.run, self._run, self._scrubber.text
         prompt = Prompt(
-            asked.system.replace(own, self._run),
-            asked.text.replace(own, self._run),
-            tuple(argument.replace(own, self._run) for argument in asked.argv),
-            asked.stdin.replace(own.encode(), self._run.encode()),
+            scrub(asked.system).replace(own, its),
+            scrub(asked.text).replace(own, its),
+            tuple(scrub(argument).replace(own, its) for argument in asked.argv),
+            self._scrubber.data(asked.stdin).replace(own.encode(), its.encode()),
             asked.output_schema,
         )
         return attempt._replace(prompt=prompt)

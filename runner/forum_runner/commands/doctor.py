@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(file: str | None, root: Path | None, as_json: bool) -> int:
     """Say what is installed, which types of adapters there are and, for the workflow FILE, which of its adapters answer
-    and which credentials are set. Values are never shown.
+    and which credentials are set. An adapter whose credential is not set is not asked. Values are never shown.
 
     Exits 0 if all is well, 1 if a program is not found or an adapter does not answer, and 8 if a credential is not set.
     """

@@ -10,7 +10,7 @@ from forum_runner.execute.unit import Call
 
 # No answer takes so many: whoever says so has not counted.
 _MOST_TOKENS = 10**12
-# The other side refused before it did any work.
+# With these the other side refused before it did any work, unless it had begun to answer, and had said who does.
 _UNPAID = frozenset(
     {
         ErrorKind.AUTH,
@@ -25,7 +25,7 @@ _UNPAID = frozenset(
 
 def usage_of(plan: RunPlan, call: Call, reply: Reply, now_us: int) -> tuple[dict[str, int], bool]:
     """The usage of a call, and whether somebody counted it. Without a count it is charged what it reserved."""
-    content, failure, counted, _, _, _, _, _ = reply
+    content, failure, counted, _, _, _, model, _ = reply
     terms = plan.terms[call.adapter]
     cached, is_measured = 0, True
     if counted is not None and max(counted.input_tokens, counted.output_tokens) <= _MOST_TOKENS:
@@ -34,7 +34,7 @@ def usage_of(plan: RunPlan, call: Call, reply: Reply, now_us: int) -> tuple[dict
         is_priced = call.reserved["output_tokens"] > 0
         sent, made = (call.reserved["input_tokens"], len(content)) if is_priced else (0, 0)
         is_measured = not is_priced
-    elif failure is not None and failure.kind in _UNPAID and not content:
+    elif failure is not None and failure.kind in _UNPAID and not content and not model:
         sent, made, is_measured = 0, 0, False
     else:
         sent, made, is_measured = call.reserved["input_tokens"], call.reserved["output_tokens"], False

@@ -54,6 +54,8 @@ class Forecast(Protocol):
     def most(self) -> Mapping[str, int]: ...
     @property
     def limits(self) -> Mapping[str, int]: ...
+    @property
+    def not_set(self) -> tuple[str, ...]: ...
 
 
 def render_forecast(found: Forecast) -> str:
@@ -69,6 +71,9 @@ def render_forecast(found: Forecast) -> str:
         lines += ["", *grounds]
     most = {name: amount for name, amount in found.most.items() if amount or name == "calls"}
     lines += ["", f"at most   {_amounts(most)}", f"budget    {_amounts(found.limits) or 'none'}"]
+    if found.not_set:
+        needed = "it" if len(found.not_set) == 1 else "them"
+        lines.append(f"not set   {', '.join(found.not_set)}: no run begins without {needed}")
     lines.append(f"digest    {found.plan}")
     return "\n".join(lines) + "\n"
 

@@ -103,11 +103,11 @@ def test_only_deltas_of_text_are_the_answer() -> None:
         ({"stop_reason": ["end_turn"]}, "stop_reason"),
     ],
 )
-def test_a_field_of_the_wrong_type_is_malformed(fields: dict[str, Any], place: str) -> None:
+def test_a_field_of_the_wrong_type_is_no_answer_of_the_model(fields: dict[str, Any], place: str) -> None:
     reply = answered(**fields)
 
     assert reply.failure is not None
-    assert reply.failure.kind is ErrorKind.MALFORMED
+    assert reply.failure.kind is ErrorKind.NETWORK
     assert reply.failure.message.startswith(f"the answer's '{place}' is no ")
 
 
@@ -121,11 +121,11 @@ def test_a_field_of_the_wrong_type_is_malformed(fields: dict[str, Any], place: s
         {"type": "message_delta", "delta": []},
     ],
 )
-def test_an_event_of_the_wrong_shape_is_malformed(document: dict[str, Any]) -> None:
+def test_an_event_of_the_wrong_shape_is_no_answer_of_the_model(document: dict[str, Any]) -> None:
     reply = streamed(document)
 
     assert reply.failure is not None
-    assert reply.failure.kind is ErrorKind.MALFORMED
+    assert reply.failure.kind is ErrorKind.NETWORK
 
 
 def test_an_answer_without_an_end_is_malformed() -> None:

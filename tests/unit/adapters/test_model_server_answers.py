@@ -115,13 +115,13 @@ def test_an_empty_answer_is_malformed_unless_its_end_says_more(
 @pytest.mark.parametrize(
     "body", [b"", b"{", b"[]", b"null", b"{}", b"\xff", b'{"choices": [], "content": {}}', b"[" * 100_000]
 )
-def test_what_is_no_answer_is_malformed(format_: Format, body: bytes) -> None:
+def test_what_the_server_writes_badly_is_no_answer_of_the_model(format_: Format, body: bytes) -> None:
     with FaultyServer() as server:
         server.will(does(response(200, body)))
         reply = ask_at(format_, server.base_url)
 
     assert reply.failure is not None
-    assert (reply.content, reply.failure.kind) == (b"", ErrorKind.MALFORMED)
+    assert (reply.content, reply.failure.kind) == (b"", ErrorKind.NETWORK)
 
 
 @formats

@@ -176,13 +176,13 @@ def test_a_compressed_answer_is_understood(format_: Format, is_stream: bool, nam
 
 
 @pytest.mark.parametrize(("encoding", "body"), [("br", b"x"), ("gzip", b"not gzip"), ("gzip, gzip", b"x")])
-def test_a_compression_that_is_not_understood_is_malformed(encoding: str, body: bytes) -> None:
+def test_a_compression_that_is_not_understood_is_no_answer_of_the_model(encoding: str, body: bytes) -> None:
     with FaultyServer() as server:
         server.will(does(response(200, body, {"content-encoding": encoding})))
         reply = ask_at(Format.OPENAI, server.base_url)
 
     assert reply.failure is not None
-    assert reply.failure.kind is ErrorKind.MALFORMED
+    assert reply.failure.kind is ErrorKind.NETWORK
 
 
 @pytest.mark.parametrize("format_", Format)

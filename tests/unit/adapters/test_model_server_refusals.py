@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from forum_adapters.base import ErrorKind, Failure, Prompt
 from forum_adapters.models.failures import kind_of_error, kind_of_status, retry_after_ms, told_by, told_by_body
 from servers.asking import adapter_for, ask, ask_at, attempt
-from servers.faulty import Cut, FaultyServer, Pause, does, refuses, says
+from servers.faulty import Cut, FaultyServer, Pause, Step, does, refuses, says
 from servers.formats import Format
 from servers.http_bytes import head, json_response, response
 
@@ -24,7 +24,6 @@ NOW = datetime(2026, 11, 14, 12, 0, 0, tzinfo=UTC)
         (401, {}, ErrorKind.AUTH),
         (402, {}, ErrorKind.QUOTA_EXHAUSTED),
         (403, {}, ErrorKind.AUTH),
-        (404, {}, ErrorKind.MODEL_UNAVAILABLE),
         (408, {}, ErrorKind.TIMEOUT),
         (413, {}, ErrorKind.CONTEXT_LENGTH),
         (418, {}, ErrorKind.INVALID_REQUEST),
@@ -51,6 +50,30 @@ def test_a_status_has_a_kind(format_: Format, status: int, labels: dict[str, str
 
     message = f"127.0.0.1:{server.port} answered {status}: for this reason"
     assert (reply.content, reply.failure, reply.usage) == (b"", Failure(kind, message), None)
+
+
+@pytest.mark.parametrize("format_", Format)
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        (refuses(404, "The model `small` does not exist", code="model_not_found"), "The model `small` does not exist"),
+        (refuses(404, "model: small", type="not_found_error"), "model: small"),
+        (refuses(404, "File Not Found", type="not_found_error", code=404), "File Not Found"),
+        (does(response(404, b"404 page not found")), "404 page not found"),
+        (does(response(404)), ""),
+    ],
+)
+def test_what_does_not_exist_is_not_asked_for_again_and_named(format_: Format, step: Step, said: str) -> None:
+    with FaultyServer() as server:
+        server.will(step)
+        reply = ask_at(format_, server.base_url, attempt(Prompt(text="x", output_schema={"type": "object"})))
+
+    message = f"127.0.0.1:{server.port} answered 404 for the model 'small' at /v1/{format_.path}: {said}"
+    assert reply.failure == Failure(ErrorKind.INVALID_REQUEST, message.rstrip())
+
+
+def test_a_model_that_is_being_loaded_may_be_asked_again() -> None:
+    assert kind_of_status(404, told_by({"message": "the model is loading"})) is ErrorKind.MODEL_UNAVAILABLE
 
 
 @pytest.mark.parametrize(
@@ -83,6 +106,10 @@ def test_a_bad_request_is_judged_by_its_words(message: str, kind: ErrorKind) -> 
         ({"type": "invalid_request_error", "code": "invalid_api_key"}, ErrorKind.AUTH),
         ({"type": "exceed_context_size_error", "code": 400}, ErrorKind.CONTEXT_LENGTH),
         ({"code": 429, "message": "upstream is busy"}, ErrorKind.RATE_LIMITED),
+        ({"code": "too_many_requests"}, ErrorKind.RATE_LIMITED),
+        ({"code": 404, "message": "no such model"}, ErrorKind.INVALID_REQUEST),
+        ({"type": "invalid_request_error", "code": "model_not_found"}, ErrorKind.INVALID_REQUEST),
+        ({"type": "not_found_error"}, ErrorKind.INVALID_REQUEST),
         ({"code": 400, "message": "what is this"}, ErrorKind.INVALID_REQUEST),
         ({"type": "never_heard_of"}, ErrorKind.MODEL_UNAVAILABLE),
         ("just words", ErrorKind.MODEL_UNAVAILABLE),

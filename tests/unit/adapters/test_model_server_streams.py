@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from typing import Any
 
 import pytest
 
@@ -83,12 +84,44 @@ def test_a_stream_that_stops_inside_of_an_event_was_cut_off(format_: Format) -> 
 
 
 @pytest.mark.parametrize("format_", Format)
-def test_an_end_without_its_marker_was_cut_off_though_the_reason_was_told(format_: Format) -> None:
+@pytest.mark.parametrize("end", [Cut(), END_OF_CHUNKS])
+def test_an_answer_that_says_why_it_ended_is_whole_without_an_end_marker(format_: Format, end: Act) -> None:
+    events = [chunk(piece) for piece in streamed_answer(format_, SAID)[:-1]]
     with FaultyServer() as server:
-        server.will(does(*chunked(streamed_answer(format_, SAID)[:-1])))
+        server.will(does(stream_head(), *events, end))
         reply = ask_at(format_, server.base_url)
 
-    assert (reply.content.decode(), reply.failure, reply.usage) == (SAID.text, CUT_OFF, COUNTED)
+    assert (reply.content.decode(), reply.failure, reply.usage) == (SAID.text, None, COUNTED)
+    assert reply.finish == format_.whole
+
+
+def test_an_answer_that_says_why_it_ended_is_whole_without_a_count() -> None:
+    events = streamed_answer(Format.OPENAI, SAID)[:-2]
+    with FaultyServer() as server:
+        server.will(does(*chunked(events)))
+        reply = ask_at(Format.OPENAI, server.base_url)
+
+    assert (reply.content.decode(), reply.failure, reply.usage) == (SAID.text, None, None)
+
+
+@pytest.mark.parametrize("format_", Format)
+def test_an_answer_that_was_cut_at_its_limit_says_so_without_an_end_marker(format_: Format) -> None:
+    events = streamed_answer(format_, Said(("so far",), finish=format_.cut))[:-1]
+    with FaultyServer() as server:
+        server.will(does(*chunked(events)))
+        reply = ask_at(format_, server.base_url)
+
+    assert reply.failure == Failure(ErrorKind.OUTPUT_LIMIT, "the answer was cut at 5 tokens")
+
+
+@pytest.mark.parametrize("format_", Format)
+def test_an_answer_that_says_why_it_ended_is_whole_when_its_time_is_over(format_: Format) -> None:
+    events = [chunk(piece) for piece in streamed_answer(format_, SAID)[:-1]]
+    with FaultyServer() as server:
+        server.will(does(stream_head(), *events, Pause(60)))
+        reply = ask_at(format_, server.base_url, attempt(limits=limits(timeout_ms=3_000)))
+
+    assert (reply.content.decode(), reply.failure, reply.usage) == (SAID.text, None, COUNTED)
 
 
 @pytest.mark.parametrize("format_", Format)
@@ -108,11 +141,23 @@ def test_an_end_marker_needs_no_empty_line(format_: Format, kept: int) -> None:
     [
         (
             {"type": "overloaded_error", "message": "busy"},
-            Failure(ErrorKind.NETWORK, "the server broke off: busy"),
+            Failure(ErrorKind.MODEL_UNAVAILABLE, "the server broke off: busy"),
         ),
         (
             {"type": "rate_limit_error", "message": "slow"},
-            Failure(ErrorKind.NETWORK, "the server broke off: slow"),
+            Failure(ErrorKind.RATE_LIMITED, "the server broke off: slow"),
+        ),
+        (
+            {"code": 503, "message": "busy"},
+            Failure(ErrorKind.MODEL_UNAVAILABLE, "the server broke off: busy"),
+        ),
+        (
+            {"code": 429, "message": "slow"},
+            Failure(ErrorKind.RATE_LIMITED, "the server broke off: slow"),
+        ),
+        (
+            {"code": "500", "message": "oh no"},
+            Failure(ErrorKind.MODEL_UNAVAILABLE, "the server broke off: oh no"),
         ),
         (
             {"type": "invalid_request_error", "message": "bad"},
@@ -120,14 +165,41 @@ def test_an_end_marker_needs_no_empty_line(format_: Format, kept: int) -> None:
         ),
     ],
 )
-def test_an_error_in_the_middle_keeps_what_came_before_it(
-    format_: Format, error: dict[str, str], failure: Failure
+@pytest.mark.parametrize("shape", ["named", "in a chunk", "bare"])
+def test_an_error_in_the_middle_has_its_kind_and_keeps_what_came_before_it(
+    format_: Format, error: dict[str, Any], failure: Failure, shape: str
 ) -> None:
+    """An event may be called an error, hold one, or both."""
+    told = {
+        "named": event({"type": "error", "error": error}, "error"),
+        "in a chunk": event({"model": "m", "choices": [], "error": error}),
+        "bare": event(error, "error"),
+    }
     with FaultyServer() as server:
-        server.will(does(*chunked([*before_the_end(format_), event({"type": "error", "error": error}, "error")])))
+        server.will(does(*chunked([*before_the_end(format_), told[shape]])))
         reply = ask_at(format_, server.base_url)
 
     assert (reply.content.decode(), reply.failure, reply.usage) == (SAID.text, failure, None)
+
+
+def test_an_error_in_the_middle_may_stand_in_a_choice() -> None:
+    choice = {"index": 0, "delta": {}, "finish_reason": "error", "error": {"code": 429, "message": "slow"}}
+    with FaultyServer() as server:
+        server.will(does(*chunked([*before_the_end(Format.OPENAI), event({"choices": [choice]})])))
+        reply = ask_at(Format.OPENAI, server.base_url)
+
+    failure = Failure(ErrorKind.RATE_LIMITED, "the server broke off: slow")
+    assert (reply.content.decode(), reply.failure) == (SAID.text, failure)
+
+
+def test_a_server_that_gives_up_before_the_first_word_is_paid_what_it_counted() -> None:
+    error = event({"type": "error", "error": {"type": "overloaded_error", "message": "busy"}}, "error")
+    with FaultyServer() as server:
+        server.will(does(*chunked([streamed_answer(Format.ANTHROPIC, SAID)[0], error])))
+        reply = ask_at(Format.ANTHROPIC, server.base_url)
+
+    failure = Failure(ErrorKind.MODEL_UNAVAILABLE, "the server broke off: busy")
+    assert (reply.content, reply.failure, reply.usage) == (b"", failure, Usage(10, 4, 1))
 
 
 @pytest.mark.parametrize("format_", Format)
@@ -157,13 +229,13 @@ def test_a_running_count_is_not_that_of_the_whole() -> None:
 
 @pytest.mark.parametrize("format_", Format)
 @pytest.mark.parametrize("data", [b"{not json}", b"[1]", b'"text"', b"\xff", b"NaN", b'{"a": ' * 100_000])
-def test_an_event_that_is_no_object_is_malformed(format_: Format, data: bytes) -> None:
+def test_an_event_that_is_no_object_is_no_answer_of_the_model(format_: Format, data: bytes) -> None:
     with FaultyServer() as server:
         server.will(does(*chunked([*before_the_end(format_), b"data: %b\n\n" % data])))
         reply = ask_at(format_, server.base_url)
 
     assert reply.failure is not None
-    assert (reply.content.decode(), reply.failure.kind) == (SAID.text, ErrorKind.MALFORMED)
+    assert (reply.content.decode(), reply.failure.kind) == (SAID.text, ErrorKind.NETWORK)
 
 
 @pytest.mark.parametrize("format_", Format)

@@ -1,13 +1,19 @@
 """A call of which the server cannot have heard costs nothing; of any other, nobody knows without a count."""
 
+import os
+import resource
 import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
 
-from forum_adapters.base import Attempt, ErrorKind, Reply, Usage
-from servers.asking import ask_at, attempt, limits
+from forum_adapters.base import Attempt, ErrorKind, Failure, Reply, Usage
+from servers.asking import adapter_for, ask_at, attempt, ended, limits
 from servers.certificate import contexts
 from servers.faulty import Act, Cut, FaultyServer, Pause, Step, does, refuses
 from servers.formats import Format
@@ -51,6 +57,53 @@ def test_nothing_is_sent_to_a_server_that_nobody_vouches_for(format_: Format, tm
 
     assert failed(reply, ErrorKind.NETWORK) == NOTHING
     assert server.received == []
+
+
+TOO_MANY_FILES = "this process has too many files open; raise the limit (`ulimit -n`) or lower max_parallel"
+
+
+@contextmanager
+def no_file_left() -> Iterator[None]:
+    """Nothing can be opened in this process."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # A file that is opened gets the lowest number that is free.
+    lowest = os.open(os.devnull, os.O_RDONLY)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (lowest + 1, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        os.close(lowest)
+
+
+@formats
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "nowhere.invalid"])
+def test_a_process_that_can_open_no_file_blames_itself_and_may_try_again(format_: Format, host: str) -> None:
+    with FaultyServer() as server:
+        adapter = adapter_for(format_, f"http://{host}:{server.port}/v1")
+        asked = attempt(hosts=EVERYWHERE)
+
+        async def answer() -> Reply:
+            with no_file_left():
+                return await adapter.answer(asked)
+
+        reply = ended(adapter, answer())
+
+    assert (reply.failure, reply.usage) == (Failure(ErrorKind.NETWORK, TOO_MANY_FILES), NOTHING)
+    assert ErrorKind.NETWORK.may_be_retried
+    assert server.connections == 0
+
+
+def test_what_a_call_needs_to_write_down_an_answer_is_not_opened_in_the_call() -> None:
+    """In a process of its own: in this one, somebody may have opened it before."""
+    program = (
+        "import sys; import forum_adapters.openai; "
+        "print([name for name in ('utf_16_le', 'idna') if f'encodings.{name}' not in sys.modules])"
+    )
+
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == "[]"
 
 
 @formats

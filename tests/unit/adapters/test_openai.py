@@ -102,12 +102,12 @@ def test_an_answer_without_an_end_is_malformed(is_stream: bool) -> None:
         ({}, {"choices": [{"finish_reason": 7}]}, "finish_reason"),
     ],
 )
-def test_a_field_of_the_wrong_type_is_malformed(
+def test_a_field_of_the_wrong_type_is_no_answer_of_the_model(
     message: dict[str, Any], fields: dict[str, Any], place: str, is_stream: bool
 ) -> None:
     reply = answered(message, is_stream=is_stream, **fields)
 
-    assert reply.failure.kind is ErrorKind.MALFORMED
+    assert reply.failure.kind is ErrorKind.NETWORK
     assert reply.failure.message.startswith(f"the answer's '{place}' is no ")
 
 

@@ -96,20 +96,39 @@ def test_a_check_that_was_asked_again_is_answered_as_the_last_time_that_agrees()
     [
         (
             Prompt("Plainly.", "Read."),
-            ["the prompt's system differs from the recorded one from line 1, column 6 on", "-Plain.", "+Plainly."],
+            [
+                'the prompt\'s system differs from line 1, column 6 on: recorded "Plain.", asked "Plainly."',
+                "-Plain.",
+                "+Plainly.",
+            ],
         ),
         (
             Prompt("Plain.", "Write.\n", ("git", "log")),
-            ["the prompt's text differs from the recorded one from line 1, column 7 on", " Write.", "+"],
+            [
+                'the prompt\'s text differs from line 1, column 7 on: recorded "Write.", asked "Write.\\n"',
+                " Write.",
+                "+",
+            ],
         ),
         (
             Prompt("Plain.", "Write.", ("git", "log", "-1")),
-            ["the prompt's argv differs from the recorded one from line 2, column 6 on", " 'git'", " 'log'", "+'-1'"],
+            [
+                (
+                    "the prompt's argv differs from line 2, column 6 on: "
+                    "recorded \"'git'\\n'log'\", asked \"'git'\\n'log'\\n'-1'\""
+                ),
+                " 'git'",
+                " 'log'",
+                "+'-1'",
+            ],
         ),
         (
             Prompt("Plain.", "Write.", ("git", "log"), b"\\xff data"),
             [
-                "the prompt's stdin differs from the recorded one from line 1, column 2 on",
+                (
+                    "the prompt's stdin differs from line 1, column 2 on: "
+                    'recorded "\\\\xff data", asked "\\\\\\\\xff data"'
+                ),
                 "-\\xff data",
                 "+\\\\xff data",
             ],
@@ -117,9 +136,9 @@ def test_a_check_that_was_asked_again_is_answered_as_the_last_time_that_agrees()
     ],
 )
 def test_another_prompt_is_a_miss_that_shows_the_first_field_that_differs(prompt: Prompt, expected: list[str]) -> None:
-    where, found = message(call(prompt), recorded()).split(": ", 1)
+    found, where, *diff = message(call(prompt), recorded()).split("\n")
 
-    assert (where, found.split("\n")) == ("task 'draft', attempt 1", expected)
+    assert ([found, *diff], where) == (expected, "task 'draft', attempt 1, - recorded, + asked")
 
 
 def test_another_agent_is_a_miss() -> None:
@@ -136,21 +155,41 @@ def test_a_long_difference_is_cut_to_what_stands_around_its_beginning() -> None:
     found_wide = message(call(Prompt(text=f"{wide}x\r{wide}")), recorded(prompt={"text": f"{wide}y{wide}"}))
     rewritten = message(call(Prompt(text=long.upper())), recorded(prompt={"text": long}))
 
-    assert found.split("\n")[1:] == [
+    assert found.split("\n")[2:] == [
         " line 497", " line 498", " line 499", "-line 500", "+LINE 500", " line 501", " line 502", " line 503",
     ]  # fmt: skip
-    assert found_wide.split("\n")[1:] == [
+    assert found_wide.split("\n")[2:] == [
         f"-...{40 * 'a'}y{119 * 'a'}...",
         f"+...{40 * 'a'}x\\r{117 * 'a'}...",
     ]
-    assert rewritten.split("\n")[1:] == [*(f"-line {n}" for n in range(1, 21)), "..."]
+    assert rewritten.split("\n")[2:] == [*(f"-line {n}" for n in range(1, 21)), "..."]
+
+
+def test_the_first_line_shows_a_short_piece_of_both_sides() -> None:
+    same, more = 100 * "a" + "\u2028", 100 * "b"
+    found = message(call(Prompt(text=f"{same}\tx{more}")), recorded(prompt={"text": f"{same}y"}))
+
+    shown = 11 * "a" + "\\u2028"
+    assert found.split("\n")[0] == (
+        f'the prompt\'s text differs from line 1, column 102 on: recorded ..."{shown}y", '
+        f'asked ..."{shown}\\tx{18 * "b"}"...'
+    )
+
+
+@given(st.text(), st.text())
+def test_what_is_shown_of_both_sides_stays_on_one_line(before: str, after: str) -> None:
+    reply, _ = adapter(recorded(prompt={"text": before})).foresee(call(Prompt(text=after)))
+
+    first = reply.failure.message.split("\n")[0] if reply.failure else ""
+    assert first.isprintable()
+    assert (", asked " in first) == (before != after)
 
 
 @given(st.text(alphabet="ab\n\r"), st.text(alphabet="ab\n\r"))
 def test_texts_that_differ_never_show_an_empty_difference(before: str, after: str) -> None:
     reply, _ = adapter(recorded(prompt={"text": before})).foresee(call(Prompt(text=after)))
 
-    shown = reply.failure.message.split("\n")[1:] if reply.failure else []
+    shown = reply.failure.message.split("\n")[2:] if reply.failure else []
     assert any(line.startswith(("-", "+")) for line in shown) == (before != after)
 
 

@@ -67,6 +67,16 @@ def test_a_server_that_refused_is_not_paid(kind: ErrorKind) -> None:
     )
 
 
+@pytest.mark.requirement("RUN-BUDGET-005")
+def test_a_server_that_had_begun_to_answer_is_paid() -> None:
+    hand = ByHand({"a": WORK})
+    hand.reply("a", "", failure=Failure(ErrorKind.MODEL_UNAVAILABLE), model="small")
+
+    usage, reserved = (hand.story.one(f"task.{end}").data for end in ("finished", "started"))
+    assert usage["usage"]["input_tokens"] == reserved["reserved"]["input_tokens"]
+    assert not usage["measured"]
+
+
 @pytest.mark.requirement("RUN-RETRY-001")
 @pytest.mark.parametrize(("own", "attempts"), [({}, 3), ({"retry": {"attempts": 2}}, 2)])
 def test_attempts_are_the_tasks_or_else_the_policys(own: dict[str, Any], attempts: int) -> None:
@@ -177,6 +187,17 @@ def test_a_lost_attempt_is_made_again_only_where_that_is_allowed(
     hand.lose("a")
 
     assert hand.story.kinds == kinds
+
+
+@pytest.mark.requirement("RUN-WALL-001")
+@pytest.mark.parametrize("task", [{}, {"idempotent": True}, {"allow_failure": True}])
+def test_an_attempt_that_is_lost_when_the_time_is_over_was_stopped(task: dict[str, Any]) -> None:
+    hand = ByHand({"a": {**WORK, **task}}, policy={"budget": {"wall": "5s"}})
+    hand.pass_time(5_000)
+    hand.lose("a")
+
+    assert hand.story.ends == {"a": "stopped/budget"}
+    assert hand.story.status == "stopped"
 
 
 @pytest.mark.requirement("RUN-LOST-001")

@@ -20,3 +20,9 @@ def test_all_amounts_of_a_budget_are_shown_and_one_of_them_is_one() -> None:
         "budget    1 call, 1 token, 1 input token, 1 output token, $0.0000, 1 output byte, 2.0s\n"
         f"digest    {'0' * 64}\n"
     )
+
+
+def test_variables_that_are_not_set_are_named() -> None:
+    found = Forecast("one", "0" * 64, 0, (), {"calls": 0}, {}, ("KEY", "PROXY"))
+
+    assert "\nnot set   KEY, PROXY: no run begins without them\n" in render_forecast(found)
