@@ -123,6 +123,18 @@ def test_repetitions_are_counted(folder: Folder) -> None:
     assert notice["text"] == "of 3 runs 2 were not made, as this one did not end"
 
 
+def test_a_wait_is_told_with_its_end(folder: Folder) -> None:
+    folder.write({"a": sh("test -e was-here || { touch was-here; exit 3; }", retry={"attempts": 2, "backoff": "4s"})})
+
+    ended = folder.forum("run", "workflow.yaml", "--out", "run", *JSON)
+
+    (waiting,) = of_kind(ended.err, "waiting")
+    again = folder.entries("run", "task.started")[1]["at"]
+    assert (ended.code, waiting["why"]) == (0, "retry of a")
+    assert waiting["wait_ms"] <= 4_000
+    assert waiting["until"] <= again
+
+
 @pytest.mark.parametrize("times", [1, 2])
 def test_an_interrupt_is_told_and_so_is_the_second(folder: Folder, times: int) -> None:
     stubborn = "trap 'touch asked-to-end; test $0 -eq 1 && exit' TERM; touch at-work; while :; do sleep 0.1; done"

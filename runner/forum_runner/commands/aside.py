@@ -13,13 +13,11 @@ from forum_runner.commands.failure import describe_failure
 from forum_runner.commands.output import discard, say_aside, show_findings, wants_color
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from forum_runner.app.reusing import ReuseDecision
-    from forum_runner.ledger.summary import Summary
     from forum_runner.progress import Progress
     from forum_runner.progress.json_lines import JsonProgress
     from forum_runner.report import Report
+    from forum_runner.report.run_result import RunResult
 
 
 class Aside(Protocol):
@@ -32,7 +30,7 @@ class Aside(Protocol):
     def tell_reuse(self, decisions: Iterable[ReuseDecision], /) -> None:
         """Why the result of each task that was looked at is reused or not."""
 
-    def tell_repetition(self, number: int, times: int, run: Summary, directory: Path, /) -> None:
+    def tell_repetition(self, number: int, times: int, run: RunResult, /) -> None:
         """How one run of several ended."""
 
     def tell_fate(self, sentence: str, /) -> None:
@@ -70,8 +68,8 @@ class Sentences:
         for decision in decisions:
             say_aside(f"  {decision}")
 
-    def tell_repetition(self, number: int, times: int, run: Summary, directory: Path) -> None:
-        say_aside(f"run {number} of {times}: {run.status}, {directory}")
+    def tell_repetition(self, number: int, times: int, run: RunResult) -> None:
+        say_aside(f"run {number} of {times}: {run.status}, {run.directory}")
 
     def tell_fate(self, sentence: str) -> None:
         say_aside(sentence)
@@ -103,8 +101,8 @@ class Events:
             fate = "reuse" if decision.is_reused else "run"
             self._progress.event("reuse", task=decision.task, fate=fate, ground=decision.ground)
 
-    def tell_repetition(self, number: int, times: int, run: Summary, directory: Path) -> None:
-        ended = {"run": run.first and run.first.run, "directory": str(directory), "status": run.status}
+    def tell_repetition(self, number: int, times: int, run: RunResult) -> None:
+        ended = {"run": run.run, "directory": str(run.directory), "status": run.status}
         self._progress.event("repeated", number=number, of=times, **ended)
 
     def tell_fate(self, sentence: str) -> None:

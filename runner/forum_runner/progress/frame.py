@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
+from forum_runner.finding import visible
 from forum_runner.progress.bars import budget_bar, state_bar
 from forum_runner.progress.states import STATE_COLORS
 from forum_runner.progress.tally import Tally, Unit
@@ -19,6 +21,7 @@ _MAX_UNITS = 12
 _MAX_WIDTH = 110
 _SPINNER, _ASCII_SPINNER = "\u280b\u2819\u2839\u2838\u283c\u2834\u2826\u2827\u2807\u280f", "|/-\\"
 _SPINS_PER_SECOND = 10
+_AXIS = re.compile(r"(?<=[\[,])[^\[\],=]+=")
 _STYLES = {state: f"bold {color}" if state == "failed" else color for state, color in STATE_COLORS.items()}
 
 
@@ -53,7 +56,7 @@ def frame(
     told = list(notes)[-max(0, room - len(units)) :] if room > len(units) else []
     lines = [*head, *units]
     if wait:
-        lines.append(Text(f"waits: {shown(wait)}", "dim"))
+        lines.append(Text(shown(wait), "dim"))
     lines += [*budgets, *(Text(note.line, _STYLES.get(note.state or "", "dim")) for note in told)]
     return [_fitted(line, screen) for line in lines]
 
@@ -63,19 +66,13 @@ def closing_frame(tally: Tally, run: str, now_us: int, screen: Screen) -> list[T
     return [_fitted(line, screen) for line in _head(tally, run, now_us, screen)]
 
 
-def active_us(tally: Tally, now_us: int) -> int:
-    """How long the run has been at it; it stands still in a pause and after the end."""
-    goes_on = tally.at_us is not None and tally.paused is None and tally.status is None
-    return tally.active_us + (max(0, now_us - (tally.at_us or 0)) if goes_on else 0)
-
-
 def _head(tally: Tally, run: str, now_us: int, screen: Screen) -> list[Text]:
     title = Text().append(shown(tally.name) or "run", "bold")
     if tally.status is not None:
         title.append(f"  {shown(tally.status)}", _STYLES.get(tally.status, "bold"))
     elif tally.paused is not None:
         title.append(f"  paused ({shown(tally.paused)})", "bold yellow")
-    title.append(f"  {span(active_us(tally, now_us) // 1_000)}")
+    title.append(f"  {span(tally.active_at(now_us) // 1_000)}")
     title.append(f"  {shown(run)}", "dim")
     lines = [title]
     if tally.wave:
@@ -102,21 +99,33 @@ def _states(what: str, counts: Mapping[str, int], total: int, screen: Screen) ->
 
 
 def _units(tally: Tally, now_us: int, screen: Screen, most: int) -> list[Text]:
-    """Those with an open call first; what has no room is counted."""
-    at_work = [unit for unit in tally.units.values() if unit.is_at_work]
-    others = [unit for unit in tally.units.values() if not unit.is_at_work]
-    listed = (at_work + others)[:most]
+    """Those that are tried again, those with an open call, and then others; what has no room is counted."""
+    again = [unit for unit in tally.units.values() if unit.is_tried_again]
+    at_work = [unit for unit in tally.units.values() if unit.is_at_work and not unit.is_tried_again]
+    others = [unit for unit in tally.units.values() if not unit.is_at_work and not unit.is_tried_again]
+    # Neither of the first two is to hide the other.
+    shares = most - min(len(at_work), most // 2)
+    listed = [*again[:shares], *at_work, *again[shares:], *others][:most]
     if not listed:
         return []
-    name_width = min(max(cell_len(_name(unit)) for unit in listed), max(10, screen.width * 2 // 5))
-    lines = [_unit(unit, now_us, screen, name_width) for unit in listed]
-    more = len(at_work) + len(others) - len(listed)
+    names = _names(listed, max(10, screen.width * 2 // 5))
+    lines = [_unit(unit, name, now_us, screen) for unit, name in zip(listed, names, strict=True)]
+    more = len(tally.units) - len(listed)
     return [*lines, Text(f"  and {more:,} more", "dim")] if more else lines
 
 
-def _unit(unit: Unit, now_us: int, screen: Screen, name_width: int) -> Text:
+def _names(units: Sequence[Unit], max_width: int) -> list[str]:
+    """All of one width. Where one is too long, those that come of a matrix go without the names of its axes."""
+    names = [visible(unit.task) for unit in units]
+    if max(map(cell_len, names)) > max_width:
+        names = [_AXIS.sub("", name) for name in names]
+    width = min(max_width, max(map(cell_len, names)))
+    return [set_cell_size(_cut(name, width), width) for name in names]
+
+
+def _unit(unit: Unit, name: str, now_us: int, screen: Screen) -> Text:
     line = Text().append(f"{_spin(now_us, screen) if unit.is_at_work else '-'} ", "cyan")
-    line.append(set_cell_size(_cut(_name(unit), name_width), name_width), "bold" if unit.is_at_work else None)
+    line.append(name, "bold" if unit.is_at_work else None)
     line.append(f" {span(max(0, now_us - unit.since_us) // 1_000):>6}  {shown(unit.doing)}")
     if unit.attempt:
         line.append(f", attempt {unit.attempt:,}")
@@ -129,16 +138,12 @@ def _budgets(tally: Tally, now_us: int, screen: Screen) -> Iterator[Text]:
     reserved = tally.reserved
     for name in (name for name in AMOUNTS if name in tally.limits):
         limit = tally.limits[name]
-        used = active_us(tally, now_us) // 1_000 if name == "wall_ms" else used_amount(tally.used, name)
+        used = tally.active_at(now_us) // 1_000 if name == "wall_ms" else used_amount(tally.used, name)
         held = used_amount(reserved, name)
         line = Text(f"{'budget':<9} ")
         line.append_text(budget_bar(used, held, limit, screen.bar_width, is_ascii=screen.is_ascii))
         line.append(f" {used_of(name, used, limit)}")
         yield line.append(f", {money(held) if name == 'micro_usd' else f'{held:,}'} reserved" if held else "")
-
-
-def _name(unit: Unit) -> str:
-    return shown(unit.task)
 
 
 def _spin(now_us: int, screen: Screen) -> str:
@@ -147,7 +152,11 @@ def _spin(now_us: int, screen: Screen) -> str:
 
 
 def _cut(text: str, width: int) -> str:
-    return text if cell_len(text) <= width else f"{set_cell_size(text, width - 3).rstrip()}..."
+    """Keeps both ends: names that come of one matrix begin alike."""
+    if cell_len(text) <= width:
+        return text
+    tail = text[-((width - 3) // 2) :]
+    return f"{set_cell_size(text, width - 3 - cell_len(tail)).rstrip()}...{tail}"
 
 
 def _fitted(line: Text, screen: Screen) -> Text:

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
-from forum_runner.ledger.clock import TimeWriter
+from forum_runner.ledger.clock import TimeWriter, written_time
 from forum_runner.progress.outlet import Outlet
+from forum_runner.progress.run_time import RunTime
+from forum_runner.progress.waits import Waits, wait_ms
 
 
 class JsonProgress:
     """Everything beyond ASCII is escaped: a line may end up on a terminal."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
         self._outlet = Outlet(stream)
         self._at_us = 0
         self._times = TimeWriter(lambda: self._at_us)
+        self._time = RunTime(clock)
+        self._waits = Waits()
         self.has_begun = False
 
     def event(self, name: str, **facts: Any) -> None:
@@ -30,15 +35,19 @@ class JsonProgress:
         counts = {"tasks": len(wave_plan.get("tasks", ())), "waves": len(wave_plan.get("waves", ()))}
         self.event("opened", run=run, directory=str(directory), **counts)
 
-    def recall(self, seq: int, at_us: int, kind: str, data: Mapping[str, Any]) -> None:
+    def recall(self, _seq: int, at_us: int, _kind: str, _data: Mapping[str, Any]) -> None:
         """Whoever wants the entries from before has them in the ledger."""
+        self._time.set(at_us)
 
     def entry(self, seq: int, at_us: int, kind: str, data: Mapping[str, Any]) -> None:
         self._at_us = at_us
+        self._time.set(at_us)
         self._write({"seq": seq, "at": self._times.now(), "kind": kind, "data": data})
 
     def waiting(self, until_us: int, why: str) -> None:
-        """It comes and goes with every rate limit, so it is not told."""
+        now_us = self._time.now_us()
+        if self._waits.are_worth_telling(until_us, why, now_us):
+            self.event("waiting", until=written_time(until_us), wait_ms=wait_ms(until_us, now_us), why=why)
 
     def stopping(self) -> None:
         self.event("stopping")

@@ -35,6 +35,11 @@ class Unit:
     def is_at_work(self) -> bool:
         return self.reserved is not None
 
+    @property
+    def is_tried_again(self) -> bool:
+        """It did not do at least once, and is at work again or waits for that."""
+        return bool(self.why_again)
+
 
 class Tally:
     """`ended` counts the plan's tasks by their states, as a seal does; instances are counted apart."""
@@ -97,6 +102,11 @@ class Tally:
         if self.at_us is not None and self.paused is None and kind not in _BETWEEN_PROCESSES:
             self.active_us += max(0, at_us - self.at_us)
         self.at_us = at_us
+
+    def active_at(self, now_us: int) -> int:
+        """How long the run has been at it; it stands still in a pause and after the end."""
+        goes_on = self.at_us is not None and self.paused is None and self.status is None
+        return self.active_us + (max(0, now_us - (self.at_us or 0)) if goes_on else 0)
 
     def end(self, unit: Unit, state: str) -> None:
         del self.units[unit.task]

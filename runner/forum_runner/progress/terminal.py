@@ -11,10 +11,13 @@ from typing import IO, Any, TextIO, cast
 
 from rich.console import Console, Group
 from rich.live import Live
+from rich.text import Text
 
 from forum_runner.progress.frame import Note, Screen, closing_frame, frame
 from forum_runner.progress.outlet import Outlet
+from forum_runner.progress.run_time import RunTime
 from forum_runner.progress.tally import Tally
+from forum_runner.progress.waits import wait_ms, wait_words
 from forum_runner.progress.words import STOPPING, Words
 
 _FRAMES_PER_SECOND = 8
@@ -41,7 +44,7 @@ class TerminalProgress:
             markup=False,
             emoji=False,
         )
-        self._clock = clock
+        self._time = RunTime(clock)
         self._is_drawn = is_drawn
         self._lock = Lock()
         self._live: Live | None = None
@@ -65,11 +68,12 @@ class TerminalProgress:
     def recall(self, _seq: int, at_us: int, kind: str, data: Mapping[str, Any]) -> None:
         with self._lock:
             self._tally.fold(at_us, kind, data)
+            self._time.set(at_us)
 
     def entry(self, _seq: int, at_us: int, kind: str, data: Mapping[str, Any]) -> None:
         with self._lock:
             unit = self._tally.fold(at_us, kind, data)
-            self._heard = self._clock()
+            self._time.set(at_us)
             self._wait = None
             if kind in _NOTED and _is_remarkable(data):
                 state = data.get("state")
@@ -99,22 +103,25 @@ class TerminalProgress:
         self._words = Words(run, directory, self._tally)
         self._notes: deque[Note] = deque(maxlen=_MAX_NOTES)
         self._wait = None
-        self._heard = self._clock()
+        self._time.set(0)
         self._is_closing = False
 
     def _frame(self) -> Group:
         size = self._console.size
         screen = Screen(size.width, size.height, self._console.options.ascii_only)
         with self._lock:
-            now_us = self._now_us()
+            now_us = self._time.now_us()
             if self._is_closing:
                 return Group(*closing_frame(self._tally, self._words.run, now_us, screen))
-            wait = self._wait[1] if self._wait is not None and now_us < self._wait[0] else None
-            return Group(*frame(self._tally, self._words.run, now_us, screen, self._notes, wait))
+            lines = frame(self._tally, self._words.run, now_us, screen, self._notes, self._wait_words(now_us))
+            # A terminal shows the keys that are typed, ^C too, where the cursor is: at the end of a full row they would
+            # take another one, and the rows above could not be found again.
+            return Group(*lines, Text())
 
-    def _now_us(self) -> int:
-        """The time of the last entry, and what has passed since: the run's own clock may be a virtual one."""
-        return (self._tally.at_us or 0) + int((self._clock() - self._heard) * 1_000_000)
+    def _wait_words(self, now_us: int) -> str | None:
+        if self._wait is None or now_us >= self._wait[0]:
+            return None
+        return wait_words(wait_ms(self._wait[0], now_us), self._wait[1])
 
 
 def _is_remarkable(data: Mapping[str, Any]) -> bool:

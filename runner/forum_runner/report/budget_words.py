@@ -46,11 +46,17 @@ def stop_words(data: Mapping[str, Any]) -> str:
     scope, name, what = text(data, "scope") or "?", text(data, "name"), text(data, "amount") or "?"
     whose = f"{shown(scope)} '{shown(name, 80)}'" if name is not None else shown(scope)
     used = used_of(what, amount(data, "used"), amount(data, "limit"))
-    return f"the budget of the {whose}: {used} used, {quantity(what, amount(data, 'needed'))} more needed"
+    needed = f", {quantity(what, amount(data, 'needed'))} more needed" if tells_need(data) else ""
+    return f"the budget of the {whose}: {used} used{needed}"
+
+
+def tells_need(data: Mapping[str, Any]) -> bool:
+    """Whether a call really needs what a `budget.stopped` says: of time that is a timeout, and few take that long."""
+    return text(data, "amount") != "wall_ms" and amount(data, "needed") > 0
 
 
 def excess_words(data: Mapping[str, Any]) -> str:
-    """What a `budget.exceeded` tells: `attempt 2 used $0.0042, and $0.0040 was reserved`."""
+    """What a `budget.exceeded` tells: `attempt 2 used $0.0042, with $0.0040 reserved`."""
     what = text(data, "amount") or "?"
     used, reserved = (quantity(what, amount(data, part)) for part in ("used", "reserved"))
-    return f"attempt {amount(data, 'attempt'):,} used {used}, and {reserved} was reserved"
+    return f"attempt {amount(data, 'attempt'):,} used {used}, with {reserved} reserved"

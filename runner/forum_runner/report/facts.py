@@ -10,6 +10,7 @@ import orjson
 from forum_runner.ledger.read_entry import ReadEntry, amount, part, parts, text
 from forum_runner.report import counted
 from forum_runner.report.amounts import moment, money, short, shown, span
+from forum_runner.report.budget_words import tells_need
 
 _Facts = Callable[[ReadEntry], list[str]]
 # The kinds of entries that `forum import` makes of records.
@@ -155,8 +156,9 @@ def _attempt(entry: ReadEntry) -> str:
 
 def _budget_stopped(entry: ReadEntry) -> list[str]:
     data = entry.data
-    used = f"{amount(data, 'used'):,} of {amount(data, 'limit'):,} used, {amount(data, 'needed'):,} needed"
-    return [_word(entry, "scope"), _word(entry, "name"), f"{_word(entry, 'amount')}: {used}"]
+    used = f"{amount(data, 'used'):,} of {amount(data, 'limit'):,} used"
+    needed = f", {amount(data, 'needed'):,} needed" if tells_need(data) else ""
+    return [_word(entry, "scope"), _word(entry, "name"), f"{_word(entry, 'amount')}: {used}{needed}"]
 
 
 def _budget_exceeded(entry: ReadEntry) -> list[str]:

@@ -8,11 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from forum_runner.ledger.summary import Summary
 from forum_runner.report import counted, joined
 from forum_runner.report.amounts import money, shown, span
+from forum_runner.report.run_commands import command_line, verify_line
+from forum_runner.report.run_result import RunResult
 from forum_runner.report.table import table
 
+HEADING = ("task", "passed", "otherwise", "attempts", "tokens")
 _NOT_BEGUN = "not begun"
 _MAX_ROWS = 200
 
@@ -69,54 +71,95 @@ class Rate:
         return f"{self.passed:,} of {self.runs:,} ({self.percent:g}%)"
 
 
-def render_pass_rates(summaries: Sequence[Summary], *, color: bool = False) -> str:
-    whole, tasks = _rate_of_runs(summaries), _rates_of_tasks(summaries)
-    lines = [f"{counted(whole.runs, 'run')}: {whole} passed{f'; {whole.others}' if whole.others else ''}", ""]
-    # Those that failed most often come first where there is not room for all, and otherwise stand in their order.
-    kept = {rate.name for rate in sorted(tasks, key=lambda rate: rate.passed)[:_MAX_ROWS]}
-    rows = [_row(rate) for rate in tasks if rate.name in kept]
-    lines += table([("task", "passed", "otherwise", "attempts", "tokens"), *rows], color=color)
-    if len(tasks) > len(kept):
-        lines.append(f"and {len(tasks) - len(kept):,} more, which passed as often or more often")
-    usages = [summary.totals for summary in summaries]
+@dataclass(frozen=True, slots=True)
+class PassRates:
+    """Of runs of one plan, in their order."""
+
+    runs: tuple[RunResult, ...]
+    whole: Rate
+    tasks: tuple[Rate, ...]
+
+    @property
+    def headline(self) -> str:
+        """`3 runs: 2 of 3 (66.6%) passed; 1 failed`."""
+        others = f"; {self.whole.others}" if self.whole.others else ""
+        return f"{counted(self.whole.runs, 'run')}: {self.whole} passed{others}"
+
+    @property
+    def spent(self) -> list[tuple[str, str]]:
+        usages = [run.summary.totals for run in self.runs]
+        words = [("tokens", f"{self.whole.tokens} a run")] if any(usage.tokens for usage in usages) else []
+        words.append(("spent", f"{money(sum(usage.micro_usd for usage in usages))} in all"))
+        return [*words, ("work", f"{span(sum(usage.wall_ms for usage in usages))} in all")]
+
+    def rows(self) -> tuple[list[tuple[str, ...]], str | None]:
+        """Of those tasks that passed least often, in their order, and how many are left out."""
+        kept = {rate.name for rate in sorted(self.tasks, key=lambda rate: rate.passed)[:_MAX_ROWS]}
+        left = len(self.tasks) - len(kept)
+        note = f"and {left:,} more, which passed as often or more often" if left else None
+        return [_row(rate) for rate in self.tasks if rate.name in kept], note
+
+
+def pass_rates_of(runs: Sequence[RunResult]) -> PassRates:
+    return PassRates(tuple(runs), _rate_of_runs(runs), tuple(_rates_of_tasks(runs)))
+
+
+def next_commands(runs: Sequence[RunResult]) -> list[tuple[str, str]]:
+    """What to type next, under its name: how each run is verified, and how one that did not end goes on."""
+    lines = [("verify", verify_line(run.directory, run.head)) for run in runs]
+    return lines + [("resume", command_line("resume", run.argument)) for run in runs if run.can_go_on]
+
+
+def render_pass_rates(rates: PassRates, *, color: bool = False) -> str:
+    rows, note = rates.rows()
+    lines = [rates.headline, "", *table([HEADING, *rows], color=color)]
+    lines += [note] if note else []
     lines.append("")
-    if any(usage.tokens for usage in usages):
-        lines.append(f"tokens    {whole.tokens} a run")
-    lines.append(f"spent     {money(sum(usage.micro_usd for usage in usages))} in all")
-    lines.append(f"work      {span(sum(usage.wall_ms for usage in usages))} in all")
+    lines += (f"{name:<8}  {words}" for name, words in [*rates.spent, *next_commands(rates.runs)])
     return joined(lines)
 
 
-def render_pass_rates_json(summaries: Sequence[Summary]) -> str:
+def render_pass_rates_json(rates: PassRates) -> str:
     """Everything beyond ASCII is escaped: it may end up on a terminal."""
     document = {
         "apiVersion": "forum/v1",
         "kind": "PassRates",
-        "runs": [summary.first.run if summary.first else None for summary in summaries],
-        "whole": _form(_rate_of_runs(summaries)),
-        "tasks": [{"task": rate.name, **_form(rate)} for rate in _rates_of_tasks(summaries)],
+        "runs": [_run_form(run) for run in rates.runs],
+        "whole": _form(rates.whole),
+        "tasks": [{"task": rate.name, **_form(rate)} for rate in rates.tasks],
     }
     return json.dumps(document, indent=2) + "\n"
 
 
-def _rate_of_runs(summaries: Sequence[Summary]) -> Rate:
-    attempts = [sum(story.attempts for story in summary.tasks.values()) for summary in summaries]
-    tokens = [summary.totals.tokens for summary in summaries]
-    states = Counter(summary.status for summary in summaries)
-    return Rate("run", len(summaries), states, Spread(tuple(attempts)), Spread(tuple(tokens)))
+def _run_form(run: RunResult) -> dict[str, Any]:
+    return {
+        "run": run.run,
+        "status": run.status,
+        "exit_code": run.exit_code,
+        "directory": str(run.directory),
+        "head": run.head,
+        "verify": verify_line(run.directory, run.head),
+    }
 
 
-def _rates_of_tasks(summaries: Sequence[Summary]) -> list[Rate]:
-    return [_rate_of_task(name, summaries) for name in {name: None for run in summaries for name in run.tasks}]
+def _rate_of_runs(runs: Sequence[RunResult]) -> Rate:
+    attempts = [sum(story.attempts for story in run.summary.tasks.values()) for run in runs]
+    tokens = [run.summary.totals.tokens for run in runs]
+    states = Counter(run.status for run in runs)
+    return Rate("run", len(runs), states, Spread(tuple(attempts)), Spread(tuple(tokens)))
 
 
-def _rate_of_task(name: str, summaries: Sequence[Summary]) -> Rate:
-    stories = [summary.tasks[name] for summary in summaries if name in summary.tasks]
+def _rates_of_tasks(runs: Sequence[RunResult]) -> list[Rate]:
+    return [_rate_of_task(name, runs) for name in {name: None for run in runs for name in run.summary.tasks}]
+
+
+def _rate_of_task(name: str, runs: Sequence[RunResult]) -> Rate:
+    stories = [run.summary.tasks[name] for run in runs if name in run.summary.tasks]
     states = Counter(story.state for story in stories)
-    if missing := len(summaries) - len(stories):
+    if missing := len(runs) - len(stories):
         states[_NOT_BEGUN] = missing
     attempts, tokens = (story.attempts for story in stories), (story.usage.tokens for story in stories)
-    return Rate(name, len(summaries), states, Spread(tuple(attempts)), Spread(tuple(tokens)))
+    return Rate(name, len(runs), states, Spread(tuple(attempts)), Spread(tuple(tokens)))
 
 
 def _but_passed(states: Counter[str]) -> dict[str, int]:

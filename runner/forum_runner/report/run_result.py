@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -236,7 +236,7 @@ def _failure_kind(entry: ReadEntry) -> str:
     return shown(text(entry.data, "error") or text(entry.data, "status") or "?") + exited
 
 
-def _details(path: Path, entries: Iterable[ReadEntry], redacted: Iterable[str | None]) -> Iterator[str | None]:
+def _details(path: Path, entries: Iterable[ReadEntry], redacted: Container[str | None]) -> Iterator[str | None]:
     try:
         stream = path.open("rb")
     except OSError:
@@ -244,19 +244,25 @@ def _details(path: Path, entries: Iterable[ReadEntry], redacted: Iterable[str | 
     with stream:
         reader = BodyReader(stream)
         for entry in entries:
-            # What a program that failed said itself tells more than that it failed.
-            names = ("stderr", "detail") if "exit_status" in entry.data else ("detail", "ground", "stderr")
-            body = next((found for name in names if (found := part(entry.bodies, name))), {})
-            is_last = bool(body) and body == part(entry.bodies, "stderr")
-            yield _line(reader, body, is_last=is_last) if text(body, "digest") not in redacted else None
+            yield _detail(reader, entry, redacted)
 
 
-def _line(reader: BodyReader, body: Mapping[str, Any], *, is_last: bool) -> str | None:
+def _detail(reader: BodyReader, entry: ReadEntry, redacted: Container[str | None]) -> str | None:
+    """What a program that failed said itself tells more than that it failed; why it was ended, it does not say."""
+    last = _line(reader, part(entry.bodies, "stderr"), redacted, is_last=True)
+    if last and text(entry.data, "error") == "exit_status":
+        return last
+    first = _line(reader, part(entry.bodies, "detail") or part(entry.bodies, "ground"), redacted, is_last=False)
+    return f"{first}; stderr: {last}" if first and last else first or last
+
+
+def _line(reader: BodyReader, body: Mapping[str, Any], redacted: Container[str | None], *, is_last: bool) -> str | None:
     """The first line or, of what a program wrote before it failed, the last one.
 
     None also for a salted body: what is sensitive in the record is not to be found in a log.
     """
-    if text(body, "digest") is None or "salted" in body or amount(body, "bytes") > _MAX_DETAIL_BYTES:
+    digest = text(body, "digest")
+    if digest is None or digest in redacted or "salted" in body or amount(body, "bytes") > _MAX_DETAIL_BYTES:
         return None
     data = reader.read(dict(body)) or b""
     said = data.decode(errors="replace") if text(body, "type") != JSON else _message(data)

@@ -99,6 +99,8 @@ def _tasks(result: RunResult, color: bool) -> list[str]:
     stories, notes = chosen(list(result.summary.tasks.values()), _MAX_PASSED, _MAX_OTHERS)
     if not stories:
         return []
+    if not_begun := result.counts["not begun"]:
+        notes.append(f"and {not_begun:,} not begun")
     return [*table([HEADING, *(row(story) for story in stories)], RIGHT, color=color), *notes]
 
 

@@ -27,8 +27,9 @@ _MARKUP = re.compile(r"[&<>\"'`|\\*_\[\]~@#$]|:(?=\S)|(?<=www)[.]", re.IGNORECAS
 
 def render_step_summary(result: RunResult) -> str:
     """At most `MAX_BYTES`: where not all tasks have room, those that went wrong are kept, and a note says the rest."""
-    before = [f"### {plain(_title(result))}", "", plain(headline(result)), ""]
-    after = ["", *_sections(result)]
+    before = [f"### {plain(title_of(result))}", "", plain(headline(result)), ""]
+    not_begun = result.counts["not begun"]
+    after = ["", *([f"And {not_begun:,} not begun.", ""] if not_begun else []), *_sections(result)]
     room = MAX_BYTES - sum(len(line.encode()) + 1 for line in [*before, *after])
     return joined([*before, *_table(list(result.summary.tasks.values()), room), *after])
 
@@ -51,7 +52,7 @@ def plain(told: str) -> str:
     return _MARKUP.sub(lambda match: f"&#{ord(match[0])};", visible(" ".join(told.split())))
 
 
-def _title(result: RunResult) -> str:
+def title_of(result: RunResult) -> str:
     name = text(part(result.plan, "metadata"), "name")
     return f"forum: {name}" if name else f"forum: run {result.run}"
 
@@ -63,9 +64,12 @@ def _table(stories: Sequence[TaskStory], room: int) -> Iterator[str]:
     if not columns:
         return
     note = "\nAnd {:,} more, for which there is no room here."
-    head = [_line(HEADING[index] for index in columns), _line("--:" if index in RIGHT else "---" for index in columns)]
+    head = [
+        row_line(HEADING[index] for index in columns),
+        row_line("--:" if index in RIGHT else "---" for index in columns),
+    ]
     written = {
-        story.id: _line(plain(cells[index]) for index in columns) for story, cells in zip(stories, rows, strict=True)
+        story.id: row_line(plain(cells[index]) for index in columns) for story, cells in zip(stories, rows, strict=True)
     }
     room -= sum(len(line.encode()) + 1 for line in head) + len(note) + 20
     kept = set()
@@ -80,7 +84,7 @@ def _table(stories: Sequence[TaskStory], room: int) -> Iterator[str]:
         yield note.format(len(written) - len(kept))
 
 
-def _line(cells: Iterable[str]) -> str:
+def row_line(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 

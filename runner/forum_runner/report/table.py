@@ -6,7 +6,8 @@ from collections.abc import Collection, Sequence
 
 from forum_runner.report.paint import STATE_COLORS, painted
 
-_MAX_ALIGNED = 40
+# The longest name that a row shows: one that is longer than its column would move all that follows it.
+_MAX_ALIGNED = 80
 
 
 def table(rows: Sequence[Sequence[str]], right: Collection[int] = (), *, color: bool = False) -> list[str]:

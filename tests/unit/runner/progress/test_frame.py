@@ -36,12 +36,12 @@ def judged() -> Tally:
 
 
 def test_a_frame_of_80_columns() -> None:
-    assert lines(judged(), Screen(80, 24), NOTES, "retry of draft in 2 s") == (
+    assert lines(judged(), Screen(80, 24), NOTES, "waits 2.0s: retry of draft") == (
         f"test  19.5s  {RUN}\n"
         "wave 2 of 3: 0 of 1 ended\n"
         "tasks     ██████░░░░░░░░░░░░░░ 1 of 3  1 passed\n"
         "⠴ judged   2.0s  check 1 of 2 by a command, attempt 1  writer via small (cheap)\n"
-        "waits: retry of draft in 2 s\n"
+        "waits 2.0s: retry of draft\n"
         "budget    ██████████░░░░░░░░░░ 3 of 6 calls\n"
         "budget    █████░░░░░░░░░░░░░░░ 830 of 3,000 tokens\n"
         "budget    ████████░░░░░░░░░░░░ $0.0042 of $0.0100\n"
@@ -86,18 +86,54 @@ def test_no_state_has_the_colour_of_another() -> None:
     assert len(set(STATE_COLORS.values())) == len(STATES)
 
 
-def test_at_most_twelve_are_listed_and_those_at_work_come_first() -> None:
+def units_in(told: str) -> list[str]:
+    """The names in the rows of what is under way: these begin with one mark."""
+    return [line.split()[1] for line in told.splitlines() if line[0] != " " and line[1] == " "]
+
+
+def test_at_most_twelve_are_listed_those_tried_again_and_those_at_work_first() -> None:
+    story = Story(plan_of("wide"))
+    first, *names = [name for wave in story.plan["waves"][:-1] for name in wave]
+    story.start(first)
+    for name in names:
+        story.start(name)
+    story.fail(names[-1], "timeout")
+    story.finish(first, "done")
+
+    told = lines(tally_of(story), Screen(80, 24))
+
+    assert units_in(told) == [names[-1], *names[:11]]
+    assert told.endswith("  and 8 more\n")
+
+
+def test_those_tried_again_leave_half_of_the_rows_to_others_at_work() -> None:
     story = Story(plan_of("wide"))
     names = [name for wave in story.plan["waves"][:-1] for name in wave]
-    story.start(names[0])
-    story.fail(names[0], "timeout")
-    for name in names[1:]:
+    for name in names:
         story.start(name)
+    for name in names[:13]:
+        story.fail(name, "timeout")
 
-    told = lines(tally_of(story), Screen(80, 24)).splitlines()
+    assert units_in(lines(tally_of(story), Screen(80, 24))) == [*names[:6], *names[13:19]]
 
-    assert [line[2:13] for line in told[1 + 1 : -1]] == [f"{name:<11}" for name in names[1:13]]
-    assert told[-1] == "  and 8 more"
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("build[os=ubuntu-latest,python={}]", "build[os=ubuntu-latest,python={}]"),
+        ("build[compiler=clang,os=ubuntu-latest,python={}]", "build[clang,ubuntu-latest,{}]"),
+        ("build_and_test_what_is_installed_for_{}_alone", "build_and_test_wh...d_for_{}_alone"),
+    ],
+)
+def test_a_long_name_is_told_from_those_that_begin_alike(name: str, shown: str) -> None:
+    tally = Tally({"tasks": {}, "waves": []})
+    for version in ("3.11", "3.12"):
+        tally.fold(0, "task.started", {"task": name.format(version), "attempt": 1})
+
+    told = lines(tally, Screen(90, 24))
+
+    assert units_in(told) == [shown.format(version) for version in ("3.11", "3.12")]
+    assert len({line.index("is working") for line in told.splitlines()[2:]}) == 1
 
 
 def test_where_the_terminal_is_low_the_head_and_the_budgets_stay() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from forum_runner.ledger.clock import read_time
 from forum_runner.progress.json_lines import JsonProgress
 from ledgers import STORIES
 from ledgers.raw import RUN
@@ -39,14 +40,28 @@ def test_lines_are_compact_sorted_and_ascii(tell: Tell) -> None:
     )
 
 
-def test_waits_and_what_was_written_before_are_no_lines(tell: Tell) -> None:
+def test_short_waits_and_what_was_written_before_are_no_lines(tell: Tell) -> None:
     story, stream = STORIES["two_waves"](), io.StringIO()
     progress = JsonProgress(stream)
 
     tell(progress, story, recalled=len(story.entries))
-    progress.waiting(9, "nothing")
+    progress.waiting(read_time(story.entries[-1].at) + 900_000, "rate limit before draft")
 
     assert len(stream.getvalue().splitlines()) == 1
+
+
+def test_a_wait_is_one_line_with_its_end() -> None:
+    stream, now = io.StringIO(), [0.0]
+    progress = JsonProgress(stream, clock=lambda: now[0])
+    progress.entry(0, read_time("2026-11-15T09:00:00.000000Z"), "run.opened", {})
+    now[0] = 0.01
+
+    for _ in range(2):
+        progress.waiting(read_time("2026-11-15T09:00:04.000000Z"), "retry of draft")
+
+    assert stream.getvalue().splitlines()[1:] == [
+        '{"kind":"progress.waiting","until":"2026-11-15T09:00:04.000000Z","wait_ms":4000,"why":"retry of draft"}'
+    ]
 
 
 def test_what_is_no_entry_has_a_kind_of_its_own() -> None:

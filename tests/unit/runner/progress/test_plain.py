@@ -37,7 +37,7 @@ def test_a_run_that_a_budget_stops(tell: Tell) -> None:
         "[   3.7s] draft: attempt 1: error network, 900ms, 160 tokens\n"
         "[   5.0s] draft: climbs from cheap to frontier\n"
         "[   6.2s] draft: attempt 2 by writer via large (frontier), after network\n"
-        "[   8.7s] draft: attempt 2 used $0.0042, and $0.0040 was reserved\n"
+        "[   8.7s] draft: attempt 2 used $0.0042, with $0.0040 reserved\n"
         "[  10.0s] draft: passed, 2 attempts, 1.8s, 670 tokens, $0.0042\n"
         "[  11.2s] output draft is there\n"
         "[  12.5s] wave 2 of 3: 1 task\n"
@@ -136,17 +136,34 @@ def test_what_an_earlier_process_wrote_counts_and_is_not_told(tell: Tell) -> Non
     assert resumed[-1] == whole[-1]
 
 
-def test_a_wait_is_told_once_and_a_short_one_is_not() -> None:
-    stream = io.StringIO()
-    progress = PlainProgress(stream)
+def test_a_wait_is_told_once_with_its_length_and_a_short_one_is_not() -> None:
+    stream, now = io.StringIO(), [0.0]
+    progress = PlainProgress(stream, clock=lambda: now[0])
     progress.entry(0, 5_000_000, "run.opened", {"mode": "live"})
+    now[0] = 1.5
 
-    progress.waiting(5_900_000, "rate limit of local")
-    progress.waiting(7_000_000, "retry of draft in 2 s")
-    progress.waiting(7_000_000, "retry of draft in 2 s")
+    progress.waiting(7_000_000, "rate limit before draft")
+    progress.waiting(10_430_000, "retry of draft")
+    now[0] = 2.5
+    progress.waiting(10_430_000, "retry of draft")
+    progress.waiting(3_607_500_000, "retry of report")
 
-    assert stream.getvalue().count("waits") == 1
-    assert stream.getvalue().endswith("[   0.0s] waits: retry of draft in 2 s\n")
+    assert stream.getvalue().splitlines()[1:] == [
+        "[   1.5s] waits 4.0s: retry of draft",
+        "[   2.5s] waits 1h00m: retry of report",
+    ]
+
+
+def test_a_run_that_is_asked_to_stop_says_when() -> None:
+    stream, now = io.StringIO(), [100.0]
+    progress = PlainProgress(stream, clock=lambda: now[0])
+    progress.entry(0, 5_000_000, "run.opened", {"mode": "live"})
+    progress.entry(1, 6_000_000, "wave.opened", {"wave": 0})
+    now[0] = 107.5
+
+    progress.stopping()
+
+    assert stream.getvalue().splitlines()[-1].startswith("[   8.5s] stopping: ")
 
 
 def test_states_have_colours_of_their_own_where_colour_is_wanted(tell: Tell) -> None:

@@ -119,18 +119,32 @@ def test_a_wait_is_shown_until_it_is_over_or_something_happens() -> None:
     progress.opened("r", Path("d"), {})
     progress.entry(0, 0, "run.opened", {})
 
-    def is_shown() -> bool:
+    def shown_wait() -> str:
         progress.draw()
-        return "waits: retry of draft in 2 s" in stream.getvalue().rpartition("\x1b[2K")[2]
+        rows = stream.getvalue().rpartition("\x1b[2K")[2].splitlines()
+        return "".join(row for row in rows if row.startswith("waits"))
 
-    progress.waiting(2_000_000, "retry of draft in 2 s")
-    assert is_shown()
+    progress.waiting(2_000_000, "retry of draft")
+    assert shown_wait() == "waits 2.0s: retry of draft"
+    now[0] = 0.5
+    assert shown_wait() == "waits 1.5s: retry of draft"
     now[0] = 2.5
-    assert not is_shown()
-    progress.waiting(9_000_000, "retry of draft in 2 s")
-    assert is_shown()
+    assert shown_wait() == ""
+    progress.waiting(9_000_000, "retry of draft")
+    assert shown_wait() == "waits 6.5s: retry of draft"
     progress.entry(1, 2_500_000, "wave.opened", {"wave": 0})
-    assert not is_shown()
+    assert shown_wait() == ""
+
+
+def test_keys_that_are_typed_have_a_row_of_their_own(tell: Tell) -> None:
+    stream = io.StringIO()
+    progress = TerminalProgress(stream, color=False, clock=lambda: 0.0, is_drawn=False)
+
+    tell(progress, STORIES["failed_and_tolerated"](), until=5)
+    progress.stopping()
+    progress.draw()
+
+    assert stream.getvalue().endswith("\n")
 
 
 def test_a_terminal_that_cannot_be_steered_gets_the_last_frame_alone(

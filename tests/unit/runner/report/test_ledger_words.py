@@ -10,6 +10,7 @@ from forum_runner.ledger.entry_schema import kinds
 from forum_runner.ledger.read_entry import ReadEntry, read_entry
 from forum_runner.ledger.summary import Summary
 from forum_runner.report.amounts import between, moment, money, shown, span
+from forum_runner.report.budget_words import excess_words, stop_words
 from forum_runner.report.facts import facts
 from forum_runner.report.log_line import log_line
 from forum_runner.report.summary_json import render_summary_json
@@ -122,3 +123,31 @@ def test_lanes_lead_from_an_entry_to_its_causes() -> None:
         drawn.append((line.partition("  ")[0], line.partition("  <- ")[2]))
 
     assert drawn == [("*", "4, 5"), ("* |", ""), ("| *", "2, 3"), ("| *", ""), ("*", "")]
+
+
+@pytest.mark.parametrize(
+    ("amount", "needed", "words", "told"),
+    [
+        ("tokens", 20, "990 of 1,000 tokens used, 20 tokens more needed", "tokens: 990 of 1,000 used, 20 needed"),
+        ("tokens", 0, "990 of 1,000 tokens used", "tokens: 990 of 1,000 used"),
+        ("wall_ms", 600_000, "990ms of 1.0s used", "wall_ms: 990 of 1,000 used"),
+    ],
+)
+def test_what_a_stopped_call_needed_is_told_where_it_is_more_than_a_timeout(
+    amount: str, needed: int, words: str, told: str
+) -> None:
+    data = {"scope": "run", "amount": amount, "used": 990, "limit": 1000, "needed": needed}
+
+    assert stop_words(data) == f"the budget of the run: {words}"
+    assert facts(entry("budget.stopped", **data)) == f"run {told}"
+
+
+def test_an_excess_is_told_for_one_and_for_many() -> None:
+    data = {"attempt": 1, "amount": "input_tokens", "used": 300}
+
+    told = [excess_words({**data, "reserved": reserved}) for reserved in (1, 258)]
+
+    assert told == [
+        "attempt 1 used 300 input tokens, with 1 input token reserved",
+        "attempt 1 used 300 input tokens, with 258 input tokens reserved",
+    ]

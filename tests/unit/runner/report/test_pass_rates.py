@@ -1,31 +1,52 @@
 """How often what passed, over several runs."""
 
 import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 from forum_runner.ledger.read_entry import read_entry
 from forum_runner.ledger.summary import Summary
-from forum_runner.report.pass_rates import render_pass_rates, render_pass_rates_json
+from forum_runner.report.pass_rates import PassRates, pass_rates_of, render_pass_rates, render_pass_rates_json
+from forum_runner.report.run_result import RunResult
+from forum_runner.report.step_pass_rates import render_step_pass_rates
+from forum_runner.report.step_summary import MAX_BYTES
 from ledgers import STORIES
-from ledgers.raw import RUN, lines_of
+from ledgers.raw import RUN, leaf, lines_of
 from ledgers.story import Story
 
+RUNS = Path(".forum/runs")
 
-def summary_of(story: Story, until: int | None = None) -> Summary:
-    summary = Summary()
-    for line in lines_of(story.entries)[:until]:
+
+def result_of(story: Story, until: int | None = None, directory: Path = RUNS / RUN) -> RunResult:
+    summary, lines = Summary(), lines_of(story.entries)[:until]
+    for line in lines:
         entry = read_entry(line)
         assert entry is not None
         summary.add(entry)
-    return summary
+    return RunResult(directory, summary, 0, {"metadata": {"name": "test"}}, leaf(lines[-1]).hex())
 
 
-def runs() -> list[Summary]:
-    """Two that passed, and one that was cut off in its first task."""
-    return [summary_of(STORIES["climbing"](), until) for until in (None, 12, None)]
+def rates_of(stories: Sequence[Story]) -> PassRates:
+    return pass_rates_of([result_of(story) for story in stories])
+
+
+def document_of(rates: PassRates) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(render_pass_rates_json(rates))
+    return found
+
+
+def three_runs() -> PassRates:
+    """Two that passed, and between them one that was cut off in its first task."""
+    ends = ((None, RUN), (12, f"{RUN}.2"), (None, f"{RUN}.3"))
+    return pass_rates_of([result_of(STORIES["climbing"](), until, RUNS / name) for until, name in ends])
+
+
+WHOLE, CUT = (leaf(lines_of(STORIES["climbing"]().entries)[last]).hex() for last in (-1, 11))
 
 
 def test_rates_for_a_person() -> None:
-    assert render_pass_rates(runs()) == (
+    assert render_pass_rates(three_runs()) == (
         "3 runs: 2 of 3 (66.6%) passed; 1 unfinished\n"
         "\n"
         "task    passed          otherwise    attempts    tokens\n"
@@ -35,13 +56,25 @@ def test_rates_for_a_person() -> None:
         "tokens    1,600 (640 to 2,080) a run\n"
         "spent     $0.0130 in all\n"
         "work      27.0s in all\n"
+        f"verify    forum verify {RUNS}/{RUN} --expect-head {WHOLE}\n"
+        f"verify    forum verify {RUNS}/{RUN}.2 --expect-head {CUT}\n"
+        f"verify    forum verify {RUNS}/{RUN}.3 --expect-head {WHOLE}\n"
+        f"resume    forum resume {RUNS}/{RUN}.2\n"
     )
 
 
 def test_rates_for_a_program() -> None:
-    form = json.loads(render_pass_rates_json(runs()))
+    form = document_of(three_runs())
 
-    assert form["runs"] == [RUN] * 3
+    assert [run["head"] for run in form["runs"]] == [WHOLE, CUT, WHOLE]
+    assert form["runs"][1] == {
+        "run": RUN,
+        "status": "unfinished",
+        "exit_code": 0,
+        "directory": f"{RUNS}/{RUN}.2",
+        "head": CUT,
+        "verify": f"forum verify {RUNS}/{RUN}.2 --expect-head {CUT}",
+    }
     assert form["whole"] == {
         "passed": 2,
         "of": 3,
@@ -59,15 +92,15 @@ def test_a_run_that_was_interrupted_is_told_from_one_that_waits_for_a_person() -
     for story, reason in zip(stories, ("interrupted", "gate"), strict=True):
         story.pause(reason)
 
-    form = json.loads(render_pass_rates_json([summary_of(story) for story in stories]))
-
-    assert form["whole"]["otherwise"] == {"interrupted": 1, "paused": 1}
+    assert document_of(rates_of(stories))["whole"]["otherwise"] == {"interrupted": 1, "paused": 1}
 
 
 def test_all_that_is_less_than_every_run_is_less_than_100_percent() -> None:
-    often = [summary_of(STORIES["bare"]())] * 1999 + [summary_of(STORIES["cancelled"]())]
+    often = [result_of(STORIES["bare"]())] * 1999 + [result_of(STORIES["cancelled"]())]
 
-    assert render_pass_rates(often).startswith("2,000 runs: 1,999 of 2,000 (99.9%) passed; 1 cancelled\n")
+    assert render_pass_rates(pass_rates_of(often)).startswith(
+        "2,000 runs: 1,999 of 2,000 (99.9%) passed; 1 cancelled\n"
+    )
 
 
 def test_what_passed_least_often_is_listed_where_there_is_not_room_for_all() -> None:
@@ -76,11 +109,52 @@ def test_what_passed_least_often_is_listed_where_there_is_not_room_for_all() -> 
         story.tell("task.ended", {"task": f"passed{number}", "state": "passed"})
     story.tell("task.ended", {"task": "failed", "state": "failed", "reason": "error"})
 
-    told = render_pass_rates([summary_of(story)]).splitlines()
+    told = render_pass_rates(rates_of([story])).splitlines()
 
     assert "failed     0 of 1 (0%)    1 failed" in told
     assert "and 51 more, which passed as often or more often" in told
 
 
 def test_no_runs_have_no_rate() -> None:
-    assert render_pass_rates([]).startswith("0 runs: 0 of 0 (0%) passed\n")
+    assert render_pass_rates(pass_rates_of([])).startswith("0 runs: 0 of 0 (0%) passed\n")
+
+
+def test_rates_on_the_page_of_a_ci_job() -> None:
+    assert render_step_pass_rates(three_runs()) == (
+        "### forum: test\n"
+        "\n"
+        "3 runs: 2 of 3 (66.6%) passed; 1 unfinished\n"
+        "\n"
+        "| task | passed | otherwise | attempts | tokens |\n"
+        "| --- | --- | --- | --- | --- |\n"
+        "| draft | 2 of 3 (66.6%) | 1 running | 4 (2 to 5) | 1,280 (640 to 1,600) |\n"
+        "| report | 2 of 3 (66.6%) | 1 not begun | 3 | 480 |\n"
+        "\n"
+        "| run | status | head |\n"
+        "| --- | --- | --- |\n"
+        f"| {RUNS}/{RUN} | passed | <code>{WHOLE}</code> |\n"
+        f"| {RUNS}/{RUN}.2 | unfinished | <code>{CUT}</code> |\n"
+        f"| {RUNS}/{RUN}.3 | passed | <code>{WHOLE}</code> |\n"
+        "\n"
+        "- tokens: 1,600 (640 to 2,080) a run\n"
+        "- spent: &#36;0.0130 in all\n"
+        "- work: 27.0s in all\n"
+        "\n"
+        "```sh\n"
+        f"forum verify {RUNS}/{RUN} --expect-head {WHOLE}\n"
+        f"forum verify {RUNS}/{RUN}.2 --expect-head {CUT}\n"
+        f"forum verify {RUNS}/{RUN}.3 --expect-head {WHOLE}\n"
+        f"forum resume {RUNS}/{RUN}.2\n"
+        "```\n"
+    )
+
+
+def test_on_a_page_that_has_not_room_for_all_runs_those_that_did_not_pass_are_kept() -> None:
+    passed, cancelled = result_of(STORIES["bare"]()), result_of(STORIES["cancelled"]())
+
+    told = render_step_pass_rates(pass_rates_of([passed] * 9_999 + [cancelled]))
+
+    rows = [line for line in told.splitlines() if line.startswith("| .forum")]
+    assert rows[-1].endswith(f"| cancelled | <code>{cancelled.head}</code> |")
+    assert f"\n\nAnd {10_000 - len(rows):,} more, for which there is no room here.\n" in told
+    assert len(told.encode()) < MAX_BYTES

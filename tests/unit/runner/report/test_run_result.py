@@ -80,7 +80,7 @@ def test_a_run_that_a_budget_stopped(written: Write) -> None:
         "judged  passed                  1  writer  2.7s     320\n"
         "last    stopped  budget\n"
         "\n"
-        "beyond what was reserved: draft, attempt 2 used $0.0042, and $0.0040 was reserved\n"
+        "beyond what was reserved: draft, attempt 2 used $0.0042, with $0.0040 reserved\n"
         "stopped by the budget of the agent 'writer': 830 of 2,200 tokens used, 1,400 tokens more needed\n"
         "stopped by the budget of the run: 990 of 3,000 tokens used, 1,400 tokens more needed\n"
         "\n"
@@ -146,6 +146,7 @@ def test_a_run_that_waits_at_gates_says_how_to_decide_and_go_on(written: Write) 
         "archive  waiting\n"
         "draft    passed          1  writer  900ms     160\n"
         "publish  waiting\n"
+        "and 1 not begun\n"
         "\n"
         "outputs\n"
         "  published: not given\n"
@@ -222,6 +223,17 @@ def test_only_the_first_line_of_a_detail_is_told_and_it_cannot_steer_a_terminal(
     story.end("one", "failed", "error")
 
     assert str(written(story).failures["one"]) == "exit_status (exit 3): \ufffd[31mred"
+
+
+def test_long_ids_leave_the_columns_where_they_are(written: Write) -> None:
+    story = Story()
+    names = ["short", f"build[{'x' * 50}=1]"]
+    for name in names:
+        story.tell("task.ended", {"task": name, "state": "passed"})
+
+    heading, *rows = render_result(written(story)).splitlines()[2:5]
+
+    assert [row.index("passed") for row in rows] == [heading.index("state")] * 2
 
 
 def test_what_is_sensitive_is_not_told(written: Write) -> None:

@@ -92,6 +92,7 @@ def test_a_paused_run_tells_what_to_type(tmp_path: Path) -> None:
 
     told = render_step_summary(result_of(story, tmp_path, 5))
 
+    assert "\n\nAnd 1 not begun.\n\n- archive waits for a decision: Keep?\n" in told
     assert "- publish waits for a decision: Publish?\n" in told
     assert f"\nforum gate approve {tmp_path} publish\n" in told
     assert told.endswith(f"\nforum resume {tmp_path}\n```\n")

@@ -1,0 +1,38 @@
+"""Why a program failed, in words: what it said itself, or what it was ended for."""
+
+from pathlib import Path
+
+import pytest
+
+from forum_runner.app.reading import summarize
+from forum_runner.report.run_result import read_result
+from ledgers.plans import plan_of
+from ledgers.raw import Body
+from ledgers.story import Story
+
+
+@pytest.mark.parametrize(
+    ("error", "stderr", "told"),
+    [
+        ("exit_status", b"Traceback\nKeyError: x\n", "KeyError: x"),
+        ("exit_status", b"\n", "the failure's own message"),
+        ("timeout", b"first\nDeprecationWarning: y\n", "the failure's own message; stderr: DeprecationWarning: y"),
+        ("output_limit", b"DeprecationWarning: y", "the failure's own message; stderr: DeprecationWarning: y"),
+        ("timeout", None, "the failure's own message"),
+    ],
+)
+def test_what_a_program_said_last_is_the_reason_only_if_it_ended_by_itself(
+    tmp_path: Path, error: str, stderr: bytes | None, told: str
+) -> None:
+    story = Story(plan_of("cancelled"))
+    story.wave()
+    story.start("one")
+    data = {"task": "one", "attempt": 1, "status": "error", "error": error, "exit_status": -15}
+    bodies = {"detail": Body(b'{"message":"the failure\'s own message"}', "application/json")}
+    bodies |= {"stderr": Body(stderr)} if stderr is not None else {}
+    story.tell("task.finished", {**data, "usage": {}, "measured": False}, bodies=bodies)
+    story.end("one", "failed", "error")
+
+    result = read_result(story.write(tmp_path / "out"), summarize(str(tmp_path / "out")), 1)
+
+    assert str(result.failures["one"]) == f"{error} (exit -15): {told}"
