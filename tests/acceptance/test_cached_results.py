@@ -61,6 +61,12 @@ def test_a_run_that_is_gone_is_no_result(folder: Folder) -> None:
     assert ran(folder) == {"kept", "fresh"}
 
 
+def test_a_folder_that_was_moved_takes_its_results_along(folder: Folder) -> None:
+    moved = Folder(folder.path.rename(folder.path.with_name("elsewhere")))
+
+    assert ran(moved) == {"fresh"}
+
+
 def test_another_instruction_is_another_piece_of_work(folder: Folder) -> None:
     write(folder, "two")
 

@@ -140,4 +140,7 @@ def test_an_invocation_that_is_not_json_or_not_there_is_said_so(decided: Folder)
 
     assert (broken.code, missing.code) == (2, 2)
     assert broken.err.startswith("forum: 'run/invocation.json' is not as `forum run` wrote it: it is not JSON: ")
-    assert missing.err == "forum: 'run' has no invocation.json, so it is not known where its files are\n"
+    assert missing.err == (
+        "forum: 'run' has no invocation.json, which says how the run was begun; copy it from where the run was made, "
+        "and say with --root where its files are, if they went elsewhere\n"
+    )

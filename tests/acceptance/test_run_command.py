@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -91,39 +90,6 @@ def test_without_a_base_the_last_run_of_the_workflow_is_taken(folder: Folder) ->
     assert "b: run, as it was asked for" in ended.err
 
 
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({"a": sh("echo changed")}, "the result of 'a' in the run {run} cannot be reused: its command changed"),
-        ({"a": sh("exit 1")}, "the result of 'a' in the run {run} cannot be reused: its command changed"),
-    ],
-)
-def test_a_base_whose_task_has_changed_is_refused_and_nothing_runs(
-    folder: Folder, change: dict[str, Any], sentence: str
-) -> None:
-    folder.write(CHAIN, outputs=OUTPUTS)
-    folder.run(out="first")
-    run = folder.entries("first")[0]["run"]
-    effects(folder)
-    folder.write({**CHAIN, **change}, outputs=OUTPUTS)
-
-    ended = folder.run("--only", "b", "--base", "first")
-
-    assert (ended.code, ended.err.strip()) == (2, f"forum: {sentence.format(run=run)}")
-    assert effects(folder) == []
-    assert not (folder.path / "run").exists()
-
-
-def test_a_base_in_which_the_task_failed_is_refused(folder: Folder) -> None:
-    folder.write({**CHAIN, "a": sh("exit 1")}, outputs=OUTPUTS)
-    folder.run(out="first")
-
-    ended = folder.run("--only", "b", "--base", "first")
-
-    assert ended.code == 2
-    assert "cannot be reused: it was failed in that run" in ended.err
-
-
 @pytest.mark.parametrize("option", ["--only", "--from", "--until"])
 def test_a_task_that_is_not_there_is_refused_with_a_hint(folder: Folder, option: str) -> None:
     folder.write({"draft": sh("echo")})
@@ -149,6 +115,22 @@ def test_repeat_tells_how_often_each_task_passes(folder: Folder) -> None:
     assert len(runs) == 5
     check_holds(runs[1])
     assert len(as_json.document()["runs"]) == 2
+
+
+def test_each_repeated_run_is_told_with_a_line_that_verifies_it(folder: Folder) -> None:
+    folder.write({"a": sh("test ! -e was-here || exit 3; touch was-here")})
+    summary = {"GITHUB_STEP_SUMMARY": str(folder.path / "summary.md")}
+
+    ended = folder.forum("run", "workflow.yaml", "--repeat", "2", "--progress", "none", env=summary)
+    as_json = folder.forum("run", "workflow.yaml", "--repeat", "2", "--progress", "none", "--json")
+
+    lines = [line.removeprefix("verify    ") for line in ended.out.splitlines() if line.startswith("verify ")]
+    told = [line for line in folder.lines("summary.md") if line.startswith("forum verify ")]
+    assert (ended.code, len(lines)) == (1, 2)
+    assert told == lines
+    assert "| a | 1 of 2 (50%) | 1 failed | 1 |" in folder.lines("summary.md")
+    for line in [*lines, *(run["verify"] for run in as_json.document()["runs"])]:
+        assert folder.forum(*line.split()[1:]).code == 0, line
 
 
 def test_a_dry_run_tells_what_would_be_done_and_leaves_nothing(folder: Folder) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from acceptance.running import FORUM, PATIENCE_S, Folder, sh, wait_for
+from acceptance.running import FORUM, PATIENCE_S, Folder, bytes_in, sh, wait_for
 
 GATE = {"question": "Go on?"}
 SHORT = {"budget": {"output_bytes": 100}}
@@ -92,6 +93,18 @@ def test_a_result_that_cannot_be_printed_is_no_success_and_the_run_is_named(
     assert folder.ends() == {"a": end}
 
 
+def test_rates_that_cannot_be_printed_are_no_success_and_a_run_is_named(folder: Folder) -> None:
+    folder.write({"a": sh("echo a")})
+
+    with Path("/dev/full").open("wb") as full:
+        command = [*FORUM, "run", "workflow.yaml", "--repeat", "2", "--progress", "none"]
+        ended = subprocess.run(command, cwd=folder.path, stdout=full, stderr=subprocess.PIPE, check=False)
+
+    last = max((folder.path / ".forum/runs").iterdir()).relative_to(folder.path)
+    told = f"forum: the result cannot be printed: No space left on device; the last run is in '{last}'"
+    assert (ended.returncode, ended.stderr.decode().splitlines()[-1]) == (1, told)
+
+
 def test_a_run_that_is_gone_on_with_says_that_its_files_have_changed_since(folder: Folder) -> None:
     folder.write({"a": sh("echo one", gate=GATE)})
     assert folder.forum("run", "workflow.yaml", "--out", "run").code == 5
@@ -107,6 +120,49 @@ def test_a_run_that_is_gone_on_with_says_that_its_files_have_changed_since(folde
     told = "forum: changed since the run began: 'workflow.yaml'; it goes on as it was planned, --failed begins anew\n"
     assert (unchanged.code, changed.code) == (0, 0)
     assert changed.err == told + unchanged.err
+
+
+ENDINGS = {
+    "passed": (sh("echo a"), {}, 0),
+    "failed": (sh("exit 3"), {}, 1),
+    "stopped": (sh(TOO_LONG), SHORT, 4),
+    "refused": (sh("echo a", gate=GATE), {}, 6),
+}
+
+
+@pytest.mark.requirement("RUN-EXIT-001")
+@pytest.mark.parametrize("status", ENDINGS)
+def test_a_run_that_has_ended_is_told_again_and_left_as_it_is(folder: Folder, status: str) -> None:
+    task, policy, code = ENDINGS[status]
+    folder.write({"a": task}, policy=policy)
+    first = folder.run()
+    if first.code == 5:
+        folder.forum("gate", "reject", "run", "a", "--by", "ann")
+        first = folder.forum("resume", "run", "--progress", "none")
+    before = bytes_in(folder.path / "run")
+
+    again = folder.forum("resume", "run", "--progress", "none")
+    as_json = folder.forum("resume", "run", "--progress", "none", "--json")
+
+    assert (first.code, again.code, as_json.code) == (code, code, code), again
+    assert again.out == first.out
+    said = f"forum: the run has ended, with the status '{status}': nothing is left to do"
+    hint = "" if status == "passed" else "; with --failed a new run begins from it"
+    assert again.err == as_json.err == f"{said}{hint}\n"
+    assert (as_json.document()["status"], as_json.document()["exit_code"]) == (status, code)
+    assert bytes_in(folder.path / "run") == before
+
+
+def test_of_a_run_that_has_ended_the_result_is_told_without_what_it_takes_to_go_on(folder: Folder) -> None:
+    folder.write({"a": sh("echo ${{ inputs.key }}")}, inputs={"key": {"type": "string", "secret": True}})
+    assert folder.run("--input", "key=abcdefgh").code == 0
+    (folder.path / "run/invocation.json").unlink()
+
+    ended = folder.forum("resume", "run", "--progress", "json")
+
+    assert ended.code == 0, ended
+    (notice,) = [json.loads(line) for line in ended.err.splitlines()]
+    assert notice["text"] == "the run has ended, with the status 'passed': nothing is left to do"
 
 
 def test_an_interrupt_while_the_command_line_is_loaded_is_no_traceback(folder: Folder) -> None:

@@ -1,4 +1,4 @@
-"""Of a part of a plan only that is asked for which its tasks can use."""
+"""Which part of a plan is run, by what names, on which results; and only that is asked for which its tasks can use."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from acceptance.running import MODEL, SHELL, Folder, ask, check_holds, sh
 
@@ -88,3 +89,132 @@ def test_a_credential_that_the_part_can_use_is_missed_before_anything_runs(
     assert ended.code == 8, ended
     assert {name for name in NONE_SET if name in ended.err} == missing, ended.err
     assert not (folder.path / "run").exists()
+
+
+CHAIN = {"a": sh("echo one"), "b": sh("cat", needs=["a"]), "c": sh("cat", needs=["b"]), "d": sh("echo four")}
+
+
+@pytest.mark.parametrize("command", ["echo changed", "exit 1"])
+@pytest.mark.requirement("RUN-PART-001")
+def test_a_base_whose_task_has_changed_is_refused_with_a_way_out(folder: Folder, command: str) -> None:
+    folder.write(CHAIN)
+    folder.run(out="first")
+    run = folder.entries("first")[0]["run"]
+    folder.write({**CHAIN, "a": sh(command)})
+
+    ended = folder.run("--only", "b", "--base", "first")
+
+    told = f"forum: the result of 'a' in the run {run} cannot be reused: its command changed; "
+    assert (ended.code, ended.err) == (2, f"{told}--from a runs it too, and all that comes after it\n")
+    assert not (folder.path / "run").exists()
+
+
+def test_of_two_tasks_that_cannot_be_reused_the_way_out_names_the_first_in_the_plan(folder: Folder) -> None:
+    tasks = {"z": sh("echo z"), "a": sh("cat", needs=["z"]), "last": sh("cat", needs=["a"])}
+    folder.write(tasks)
+    folder.run(out="first")
+    folder.write({**tasks, "z": sh("echo zz"), "a": sh("cat; true", needs=["z"])})
+
+    refused = folder.run("--only", "last", "--base", "first")
+    ended = folder.run("--from", "z", "--base", "first")
+
+    assert "; --from z runs it too" in refused.err
+    assert (refused.code, ended.code) == (2, 0), (refused, ended)
+
+
+def test_a_base_in_which_the_task_failed_is_refused_with_a_way_out(folder: Folder) -> None:
+    folder.write({**CHAIN, "a": sh("exit 1")})
+    folder.run(out="first")
+
+    ended = folder.run("--only", "b", "--base", "first")
+
+    assert ended.code == 2
+    assert "cannot be reused: it was failed in that run; --from a runs it too" in ended.err
+
+
+def test_a_base_that_lacks_the_task_is_refused_with_a_way_out(folder: Folder) -> None:
+    folder.write(CHAIN)
+    folder.run("--until", "d", out="first")
+
+    ended = folder.run("--only", "b", "--base", "first")
+
+    assert ended.code == 2
+    assert "it was not in that run; name a run that has it with --base RUN, or --from a runs it too" in ended.err
+
+
+def with_used_plans(folder: Folder) -> None:
+    """A plan that is used once for each of two values, with a matrix of its own inside."""
+    inner = {
+        "up": sh("echo ${{ matrix.n }}", matrix={"n": [1, 2]}),
+        "down": sh("echo down"),
+    }
+    form = {"apiVersion": "forum/v1", "kind": "Plan", "metadata": {"name": "inner"}, "tasks": inner}
+    tasks = {"sub": {"uses": "./inner.yaml", "matrix": {"k": ["x", "y"]}}, "subs": sh("echo other")}
+    folder.write(tasks)
+    (folder.path / "inner.yaml").write_text(yaml.safe_dump(form), encoding="utf-8")
+
+
+@pytest.mark.requirement("RUN-PART-001")
+@pytest.mark.parametrize("option", ["--only", "--from", "--until"])
+@pytest.mark.parametrize(
+    ("name", "tasks"),
+    [
+        ("sub", {f"sub[k={k}]/{task}" for k in "xy" for task in ("up[n=1]", "up[n=2]", "down")}),
+        ("sub[k=x]", {"sub[k=x]/up[n=1]", "sub[k=x]/up[n=2]", "sub[k=x]/down"}),
+        ("sub/up", {f"sub[k={k}]/up[n={n}]" for k in "xy" for n in (1, 2)}),
+        ("sub[k=y]/up", {"sub[k=y]/up[n=1]", "sub[k=y]/up[n=2]"}),
+        ("sub/up[n=2]", {"sub[k=x]/up[n=2]", "sub[k=y]/up[n=2]"}),
+        ("sub[k=y]/up[n=2]", {"sub[k=y]/up[n=2]"}),
+        ("subs", {"subs"}),
+    ],
+)
+def test_a_name_as_it_stands_in_the_plan_means_all_that_was_made_of_it(
+    folder: Folder, option: str, name: str, tasks: set[str]
+) -> None:
+    with_used_plans(folder)
+
+    ended = folder.run(option, name)
+
+    assert ended.code == 0, ended
+    assert set(folder.started()) == tasks
+
+
+def test_each_name_that_could_have_been_given_is_listed_once(folder: Folder) -> None:
+    with_used_plans(folder)
+
+    ended = folder.run("--only", "qqq")
+
+    assert ended.code == 2
+    assert ended.err == "forum: there is no task 'qqq' in the plan; tasks: sub, sub/down, sub/up, subs\n"
+
+
+@pytest.mark.requirement("RUN-PART-001")
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ("--only b --from a", "--only names all that is run: it goes neither with --from nor with --until"),
+        ("--only b --until c", "--only names all that is run: it goes neither with --from nor with --until"),
+        ("--from c --until a", "--from 'c' leads nowhere: no task of --until comes after it"),
+        ("--from a --from d --until c", "--from 'd' leads nowhere: no task of --until comes after it"),
+        ("--from b --until c --until d", "--until 'd' is never reached: it comes after no task of --from"),
+    ],
+)
+def test_parts_that_do_not_go_together_are_refused(folder: Folder, arguments: str, sentence: str) -> None:
+    folder.write(CHAIN)
+    folder.run(out="first")
+
+    ended = folder.run(*arguments.split(), "--base", "first")
+
+    assert (ended.code, ended.err) == (2, f"forum: {sentence}\n")
+    assert not (folder.path / "run").exists()
+
+
+@pytest.mark.requirement("RUN-PART-001")
+def test_from_and_until_run_what_lies_between(folder: Folder) -> None:
+    folder.write({**CHAIN, "e": sh("cat", needs=["c"]), "f": sh("cat", needs=["b"])})
+    folder.run(out="first")
+
+    ended = folder.run("--from", "b", "--until", "c", "--base", "first")
+
+    assert ended.code == 0, ended
+    assert (set(folder.started()), folder.reused()) == ({"b", "c"}, {"a"})

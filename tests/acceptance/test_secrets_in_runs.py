@@ -140,7 +140,7 @@ def test_a_secret_input_is_nowhere_and_reaches_whom_it_is_for(folder: Folder) ->
     resumed = folder.forum("resume", "run", "--input", f"token={KEY}")
 
     assert (paused.code, without.code, resumed.code) == (5, 2, 1), (paused, without, resumed)
-    assert "the secret input 'token' has no value; give it with --input token=VALUE" in without.err
+    assert "the secret input 'token' has no value; give it in a file with --inputs FILE, or with" in without.err
     ends = {"leaks": "passed", "written": "passed", "gated": "passed", "fails": "failed: error"}
     assert folder.ends() == ends
     check_is_nowhere(folder, KEY, paused, listed, without, resumed)

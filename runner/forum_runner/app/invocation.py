@@ -50,7 +50,8 @@ def read_invocation(directory: Path) -> Invocation:
     try:
         form = orjson.loads(path.read_bytes())
     except FileNotFoundError:
-        raise UsageError(f"'{directory}' has no {INVOCATION}, so it is not known where its files are") from None
+        hint = "copy it from where the run was made, and say with --root where its files are, if they went elsewhere"
+        raise UsageError(f"'{directory}' has no {INVOCATION}, which says how the run was begun; {hint}") from None
     except OSError as error:
         raise UsageError(f"cannot read '{path}': {error.strerror}") from error
     except ValueError as error:

@@ -7,50 +7,69 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from forum_runner.app.given_again import check_secrets
 from forum_runner.app.invocation import Invocation, read_invocation
 from forum_runner.app.opening import check_is_begun
 from forum_runner.app.preparing import Given, Prepared, Selected, with_secrets
 from forum_runner.app.recorded_answers import recorded_run
 from forum_runner.app.running import Finished, Means, go_on
 from forum_runner.canonical import digest
-from forum_runner.compile.inputs import misfit
 from forum_runner.errors import UsageError
+from forum_runner.execute.events import Outcome
 from forum_runner.execute.restore import Beginning, ends_with_a_seal, read_beginning
 from forum_runner.execute.verified_run import verified_run
 from forum_runner.ledger.layout import BODIES, CHECKPOINT
 from forum_runner.ledger.source import LedgerSource, find_ledger
 from forum_runner.manifest.files import BUILT_IN
-from forum_runner.model import Schema
 
 
 @dataclass(frozen=True, slots=True)
-class Stopped:
-    """A run that was found, and is to be gone on with. `status` is that of its seal, if it has one.
-
-    `base` is where it reuses results from, those of the tasks `among`, or all.
-    """
+class Found:
+    """The run of a plan. `status` is that of its seal, if it has one."""
 
     directory: Path
     beginning: Beginning
     status: str | None
+
+    @property
+    def ended(self) -> Finished | None:
+        """How it ended, if it has: then nothing is left to do, and nothing beside its record is needed."""
+        if self.status is None:
+            return None
+        return Finished(self.directory, str(self.beginning.entry["run"]), Outcome(self.status))
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """A run that is to be gone on with, or begun anew from; `base` is where it reuses results from, those of the tasks
+    `among`, or all."""
+
+    found: Found
     prepared: Prepared
     base: Path | None
     among: frozenset[str] | None
 
     @property
+    def directory(self) -> Path:
+        return self.found.directory
+
+    @property
     def mode(self) -> str:
-        return str(self.beginning.entry["data"]["mode"])
+        return str(self.found.beginning.entry["data"]["mode"])
 
 
-def find_stopped(run: str, root: Path | None, known: Invocation | None = None) -> Stopped:
+def find_run(run: str) -> Found:
     """A ledger that does not hold is not gone on with. One that nothing but its own entries speaks for is verified
-    when it is opened, in the same pass; what has a seal or a checkpoint is verified here.
-
-    `known` is what the run was begun with, where that does not stand beside its record.
-    """
+    when it is opened, in the same pass; what has a seal or a checkpoint is verified here."""
     directory, status = _looked_at(find_ledger(run))
     check_is_begun(directory)
-    beginning = read_beginning(directory)
+    return Found(directory, read_beginning(directory), status)
+
+
+def find_stopped(run: str | Found, root: Path | None, known: Invocation | None = None) -> Stopped:
+    """`known` is what the run was begun with, where that does not stand beside its record."""
+    found = find_run(run) if isinstance(run, str) else run
+    directory, beginning = found.directory, found.beginning
     known = read_invocation(directory) if known is None else known
     recorded = None if known.answers_from is None else recorded_run(str(known.answers_from))
     place = _root(known.root, root)
@@ -65,8 +84,9 @@ def find_stopped(run: str, root: Path | None, known: Invocation | None = None) -
         known.script,
         recorded,
         given=given,
+        gone_on_with=directory,
     )
-    return Stopped(directory, beginning, status, prepared, known.base, known.among)
+    return Stopped(found, prepared, known.base, known.among)
 
 
 def _looked_at(source: LedgerSource) -> tuple[Path, str | None]:
@@ -90,13 +110,12 @@ def _root(known: Path, given: Path | None) -> Path:
     return known if given is None else given.resolve()
 
 
-def resume(stopped: Stopped, texts: Mapping[str, str], means: Means) -> Finished:
+def resume(stopped: Stopped, secrets: Mapping[str, Any], means: Means) -> Finished:
     """In the same ledger. Of the inputs only secret ones are asked for: the others stand in the wave plan."""
-    if stopped.status is not None:
-        hint = "`forum resume --failed` begins a new one that reuses what passed"
-        raise UsageError(f"the run is finished, with the status '{stopped.status}'; {hint}")
-    prepared = with_secrets(stopped.prepared, _secrets(stopped.prepared.wave_plan, texts))
-    return go_on(stopped.directory, prepared, means, stopped.beginning)
+    if stopped.found.status is not None:
+        raise UsageError(f"the run has ended, with the status '{stopped.found.status}': nothing is left to do")
+    check_secrets(stopped.prepared.wave_plan, secrets)
+    return go_on(stopped.directory, with_secrets(stopped.prepared, secrets), means, stopped.found.beginning)
 
 
 def changed_files(stopped: Stopped) -> list[str]:
@@ -114,15 +133,3 @@ def _digest_at(path: Path) -> str | None:
         return digest(path.read_bytes())
     except OSError:
         return None
-
-
-def _secrets(wave_plan: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
-    inputs = wave_plan["inputs"]
-    for name in texts:
-        if "secret" not in inputs.get(name, {}):
-            hint = "a run goes on with the inputs that it began with; `--failed` begins a new one with others"
-            raise UsageError(f"'{name}' is no secret input of the run; {hint}")
-        schema = wave_plan["schemas"][inputs[name]["schema"]]
-        if misfit(texts[name], Schema(inputs[name]["schema"], schema)):
-            raise UsageError(f"input '{name}' does not fit its schema; it is secret")
-    return dict(texts)

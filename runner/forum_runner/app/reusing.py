@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -13,10 +16,12 @@ from forum_runner.app.running import ReuseSource
 from forum_runner.errors import UsageError
 from forum_runner.execute.machine import Reusable
 from forum_runner.execute.prompts import holds_secret, texts_of
-from forum_runner.execute.restore import mode_of, workflow_of
-from forum_runner.execute.reusing import Cache, Comparison, EarlierRun, ResultCache
+from forum_runner.execute.restore import mode_of, read_entries, workflow_of
+from forum_runner.execute.reusing import NOT_THERE, Cache, Comparison, EarlierRun, ResultCache
 from forum_runner.execute.unit import Unit
+from forum_runner.execute.values import Output
 from forum_runner.ledger.source import RUNS, find_ledger
+from forum_runner.manifest.pointer import look_up
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,8 @@ class Reuse:
     be taken from there, None for all. `cache` takes the place of the one that all runs share, which runs with a script
     have no part in. `decisions` says for each unit that was looked at why it was reused or not; `redacted` are those
     whose result the cache had, until its output was redacted.
+
+    A unit is looked at before its first attempt, after all that it depends on: so it is known what of that was run.
     """
 
     def __init__(
@@ -57,7 +64,9 @@ class Reuse:
             self._cache = Cache()
         self._fingerprints: dict[str, str] = {}
         self._among = among
-        self.decisions: list[ReuseDecision] = []
+        self._gone_on_with = prepared.gone_on_with
+        # Last for each unit: one that waits for a budget is looked at again.
+        self._decisions: dict[str, ReuseDecision] = {}
         self.redacted: set[str] = set()
         self._comparison: Comparison | None = None
         if base is not None:
@@ -68,6 +77,10 @@ class Reuse:
             except UsageError:
                 earlier.close()
                 raise
+
+    @property
+    def decisions(self) -> Sequence[ReuseDecision]:
+        return list(self._decisions.values())
 
     @property
     def source(self) -> ReuseSource | None:
@@ -87,27 +100,45 @@ class Reuse:
             kinds = ("live", "scripted") if earlier.is_live else ("scripted", "live")
             reason = f"it is {kinds[0]}, and this one is {kinds[1]}: prepared and real results are not mixed"
             raise UsageError(f"nothing is reused from the run {earlier.run}: {reason}")
-        for task in sorted(prepared.to_reuse):
+        for task in sorted(prepared.to_reuse, key=lambda name: self._plan.tasks[name].order):
             why = self._comparison.why_not(task)
             if why is not None:
-                run = self._comparison.earlier.run
-                raise UsageError(f"the result of '{task}' in the run {run} cannot be reused: {why}")
+                hint = f"--from {shlex.quote(task)} runs it too, and all that comes after it"
+                hint = f"name a run that has it with --base RUN, or {hint}" if why == NOT_THERE else hint
+                raise UsageError(f"the result of '{task}' in the run {earlier.run} cannot be reused: {why}; {hint}")
+
+    def forget_what_was_run(self) -> None:
+        """Before another run begins from the same one: what was run in the last is nothing to it."""
+        self._was_run.clear()
 
     def find(self, unit: Unit, fingerprint: str) -> Reusable | None:
-        found = self.find_in_base(unit, fingerprint)
-        if found is not None or "cache" not in unit.task.form or _uses_secret(unit):
-            return found
-        self._fingerprints[unit.name] = fingerprint
-        return self._find_in_cache(unit, fingerprint, self._cache) if self._cache is not None else None
+        found = self._find_in_base(unit, fingerprint)
+        if found is None and "cache" in unit.task.form and not _uses_secret(unit):
+            self._fingerprints[unit.name] = fingerprint
+            found = self._find_in_cache(unit, fingerprint, self._cache) if self._cache is not None else None
+        return self._noted(unit, found)
+
+    def find_in_base(self, unit: Unit, fingerprint: str) -> Reusable | None:
+        return self._noted(unit, self._find_in_base(unit, fingerprint))
+
+    def _noted(self, unit: Unit, found: Reusable | None) -> Reusable | None:
+        if found is None and self._comparison is not None:
+            self._was_run.add(unit.task.id)
+        return found
 
     def _find_in_cache(self, unit: Unit, fingerprint: str, cache: ResultCache) -> Reusable | None:
+        """By the fingerprint alone, whatever was run before."""
         found = cache.find(fingerprint)
         if found is None and cache.has_redacted(fingerprint):
             self.redacted.add(unit.name)
             self._decide(unit, "its output in the cache was redacted")
+        if found is None or self._lacks_output(unit, found):
+            return None
+        if self._comparison is not None:
+            self._decide(unit, "its fingerprint is in the cache", is_reused=True)
         return found
 
-    def find_in_base(self, unit: Unit, fingerprint: str) -> Reusable | None:
+    def _find_in_base(self, unit: Unit, fingerprint: str) -> Reusable | None:
         if self._comparison is None:
             return None
         if self._among is not None and unit.task.id not in self._among:
@@ -117,14 +148,48 @@ class Reuse:
             self._decide(unit, "as it uses a secret input, which may be another")
             return None
         found = self._comparison.earlier.find(unit, fingerprint)
-        if found is not None:
-            self._decide(unit, "its fingerprint is the same", is_reused=True)
-        else:
+        if found is None:
             self._decide(unit, self._comparison.why(unit, fingerprint))
-        return found
+        elif self._lacks_output(unit, found):
+            self._decide(unit, "its output lacks what the plan gives back of it")
+        elif (before := self._run_before(unit)) is not None:
+            self._decide(unit, f"it comes after '{before}', which ran again")
+        else:
+            self._decide(unit, "its fingerprint is the same", is_reused=True)
+            return found
+        return None
+
+    def _run_before(self, unit: Unit) -> str | None:
+        """The first task that was run in this run, and that the unit depends on otherwise than by data.
+
+        What it left behind is in no fingerprint. Of data, the digest says whether it is the same.
+        """
+        task, tasks = unit.task, self._plan.tasks
+        found = (task.depends_on - task.sources) & self._was_run
+        return min(found, key=lambda name: tasks[name].order, default=None)
+
+    @cached_property
+    def _was_run(self) -> set[str]:
+        """The tasks that were run in this run, also by an earlier process.
+
+        They are read when they are first asked for: by then the ledger was found to hold.
+        """
+        if self._gone_on_with is None:
+            return set()
+        begun = [entry.task for entry in read_entries(self._gone_on_with) if entry.kind == "task.started"]
+        return {name if name in self._plan.tasks else name.rpartition("[")[0] for name in begun if name is not None}
+
+    def _lacks_output(self, unit: Unit, found: Reusable) -> bool:
+        """Whether the plan's outputs take something from it that is not there: then it is no result to reuse."""
+        try:
+            for pointer in filter(None, self._plan.selected.get(unit.task.id, ())):
+                look_up(Output(found.output).value, pointer)
+        except KeyError:
+            return True
+        return False
 
     def _decide(self, unit: Unit, ground: str, *, is_reused: bool = False, again: bool = True) -> None:
-        self.decisions.append(ReuseDecision(unit.name, is_reused, ground, again))
+        self._decisions[unit.name] = ReuseDecision(unit.name, is_reused, ground, again)
 
     def keep(self, directory: Path) -> None:
         """Lets later runs find the results of tasks that may be cached."""

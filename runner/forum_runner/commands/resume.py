@@ -15,6 +15,7 @@ from forum_runner.commands.run_options import keep_memory_in_check, progress_opt
 
 if TYPE_CHECKING:
     from forum_runner.app.resuming import Stopped
+    from forum_runner.app.running import Finished
     from forum_runner.app.workflows import Inputs
 
 
@@ -42,32 +43,43 @@ def command(
 
     RUN is a run directory, or the id of a run in .forum/runs (its first eight characters or more). The ledger is
     verified first. Finished tasks are not run again; an attempt of which nobody knows how it ended is recorded as lost,
-    and made again if its task is `idempotent` or the policy says so.
+    and made again if its task is `idempotent` or the policy says so. Secret inputs are given again, best in a file with
+    --inputs: others stay as they were. Of a run that has ended only the result is printed.
 
     With --failed a new run is begun, from the workflow's files as they are and with inputs that may be edited. It says
     for each task why it is reused or run again. Exit codes are those of `forum run`.
     """
-    from forum_runner.app.resuming import find_stopped
+    from forum_runner.app.resuming import find_run, find_stopped
 
     if out is not None and not failed:
         raise click.UsageError("a run goes on where it is; --out goes with --failed")
-    stopped = find_stopped(run, root)
-    keep_memory_in_check()
     inputs = read_inputs(input_texts, inputs_file)
-    if inputs.file is not None and not failed:
-        raise click.UsageError("--inputs goes with --failed; secret inputs are given with --input")
+    found = find_run(run)
     aside = make_aside(progress)
+    if found.ended is not None and not failed:
+        return _tell_ended(found.ended, aside, as_json=as_json)
+    stopped = find_stopped(found, root)
+    keep_memory_in_check()
     with aside.telling_errors():
         if failed:
             return _begin_anew(stopped, inputs, out, aside, as_json=as_json)
         return _go_on(stopped, inputs, aside, as_json=as_json)
 
 
+def _tell_ended(ended: Finished, aside: Aside, *, as_json: bool) -> int:
+    hint = "" if ended.outcome.status == "passed" else "; with --failed a new run begins from it"
+    with aside.telling_errors():
+        aside.notice(f"the run has ended, with the status '{ended.outcome.status}': nothing is left to do{hint}")
+        return tell_result(ended, aside, as_json=as_json)
+
+
 def _go_on(stopped: Stopped, inputs: Inputs, aside: Aside, *, as_json: bool) -> int:
+    from forum_runner.app.given_again import secrets_given_again
     from forum_runner.app.resuming import changed_files, resume
     from forum_runner.app.reusing import Reuse
     from forum_runner.app.running import Means
 
+    secrets = secrets_given_again(stopped.prepared.wave_plan, inputs)
     changed = changed_files(stopped)
     if changed:
         named = f"'{changed[0]}'" + (f" and {len(changed) - 1} more" if len(changed) > 1 else "")
@@ -77,7 +89,7 @@ def _go_on(stopped: Stopped, inputs: Inputs, aside: Aside, *, as_json: bool) -> 
         aside.notice(f"the run '{base}' is not there: nothing more is reused from it")
         base = None
     with Reuse(stopped.prepared, None if base is None else str(base), among=stopped.among) as reuse:
-        finished = resume(stopped, inputs.texts, Means(aside.make_progress(), reuse.find, tell=aside.tell_fate))
+        finished = resume(stopped, secrets, Means(aside.make_progress(), reuse.find, tell=aside.tell_fate))
         reuse.keep(finished.directory)
         aside.tell_reuse(reuse.decisions)
     return tell_result(finished, aside, as_json=as_json)

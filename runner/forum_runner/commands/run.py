@@ -10,13 +10,21 @@ import click
 
 from forum_runner.commands.aside import Aside, make_aside
 from forum_runner.commands.options import RUN_DIRECTORY, bundle_options, read_inputs
-from forum_runner.commands.output import say, show_findings, wants_color, write_document
-from forum_runner.commands.run_options import keep_memory_in_check, progress_options, selection_options, tell_result
+from forum_runner.commands.output import say, show_findings, write_document
+from forum_runner.commands.run_options import (
+    keep_memory_in_check,
+    progress_options,
+    result_of,
+    selection_options,
+    tell_pass_rates,
+    tell_result,
+)
 from forum_runner.errors import ExitCode
 
 if TYPE_CHECKING:
     from forum_runner.app.preparing import Prepared, Selected
     from forum_runner.app.reusing import Reuse
+    from forum_runner.report.run_result import RunResult
 
 
 @click.command("run", short_help="Run a workflow, and record what happens.")
@@ -134,30 +142,27 @@ def _run_once(
 def _repeat(
     prepared: Prepared, reuse: Reuse, times: int, aside: Aside, *, is_deterministic: bool, as_json: bool
 ) -> int:
-    from forum_runner.app.reading import summarize
-    from forum_runner.app.running import Means, start
-    from forum_runner.report.pass_rates import render_pass_rates, render_pass_rates_json
+    from dataclasses import replace
 
-    summaries, codes = [], []
+    from forum_runner.app.running import Means, start
+
+    runs: list[RunResult] = []
+    codes = []
     for number in range(1, times + 1):
+        reuse.forget_what_was_run()
         # A repetition asks how often something comes out: what is reused comes out the same every time.
         means = Means(aside.make_progress(), reuse.find_in_base)
         finished = start(prepared, means, is_deterministic=is_deterministic, source=reuse.source)
-        summaries.append(summarize(str(finished.directory)))
-        aside.tell_repetition(number, times, summaries[-1], finished.directory)
+        result = result_of(finished)
+        # They have one plan, and it need not be held for each.
+        runs.append(replace(result, plan=runs[0].plan) if runs else result)
+        aside.tell_repetition(number, times, result)
         codes.append(finished.exit_code)
         if finished.outcome.status == "paused":
             if number < times:
                 aside.notice(f"of {times} runs {times - number} were not made, as this one did not end")
             break
-    if as_json:
-        write_document(render_pass_rates_json(summaries))
-    else:
-        import sys
-
-        color = wants_color(sys.stdout)
-        say(render_pass_rates(summaries, color=color), newline=False, color=color)
-    return _exit_code_of_all(codes)
+    return tell_pass_rates(runs, _exit_code_of_all(codes), aside, as_json=as_json)
 
 
 def _exit_code_of_all(codes: Sequence[ExitCode]) -> ExitCode:

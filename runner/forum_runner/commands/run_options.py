@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,9 +17,11 @@ from forum_runner.errors import ExitCode
 if TYPE_CHECKING:
     from forum_runner.app.running import Finished
     from forum_runner.commands.aside import Aside
+    from forum_runner.report.pass_rates import PassRates
     from forum_runner.report.run_result import RunResult
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+_STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 _MODES = ("auto", "tty", "plain", "json", "none")
 
 
@@ -47,9 +49,14 @@ def selection_options(command: _Command) -> _Command:
             metavar="RUN",
             help="The run that results are reused from, with --only and --from.  [default: the last one]",
         ),
-        click.option("--until", multiple=True, metavar="TASK", help="Only this task and what it needs."),
+        click.option(
+            "--until",
+            multiple=True,
+            metavar="TASK",
+            help="Only this task and what it needs; with --from, what lies between.",
+        ),
         click.option("--from", "start", multiple=True, metavar="TASK", help="This task and all that comes after it."),
-        click.option("--only", multiple=True, metavar="TASK", help="This task alone."),
+        click.option("--only", multiple=True, metavar="TASK", help="This task alone; not with --from or --until."),
     ):
         command = option(command)
     return command
@@ -64,25 +71,53 @@ def keep_memory_in_check() -> None:
 
 def tell_result(finished: Finished, aside: Aside, *, as_json: bool) -> int:
     """Prints how it ended, and appends it to the summary of a GitHub step, if there is one."""
+    result = result_of(finished)
+    is_printed = _try(lambda: _print(result, as_json=as_json), aside, f"the run is in '{finished.directory}'")
+    if os.environ.get(_STEP_SUMMARY):
+        from forum_runner.report.step_summary import render_step_summary
+
+        _append_step_summary(render_step_summary(result), aside)
+    return finished.exit_code if is_printed else finished.exit_code or ExitCode.FAILED
+
+
+def tell_pass_rates(runs: Sequence[RunResult], exit_code: ExitCode, aside: Aside, *, as_json: bool) -> int:
+    """The same of several runs of one plan."""
+    from forum_runner.report.pass_rates import pass_rates_of
+
+    rates = pass_rates_of(runs)
+    where = f"the last run is in '{runs[-1].directory}'"
+    is_printed = _try(lambda: _print_pass_rates(rates, as_json=as_json), aside, where)
+    if os.environ.get(_STEP_SUMMARY):
+        from forum_runner.report.step_pass_rates import render_step_pass_rates
+
+        _append_step_summary(render_step_pass_rates(rates), aside)
+    return exit_code if is_printed else exit_code or ExitCode.FAILED
+
+
+def result_of(finished: Finished) -> RunResult:
     from forum_runner.app.reading import summarize
     from forum_runner.report.run_result import read_result
 
-    result = read_result(finished.directory, summarize(str(finished.directory)), finished.exit_code)
-    exit_code = finished.exit_code
-    try:
-        _print(result, as_json=as_json)
-    except OSError as error:
-        aside.notice(f"the result cannot be printed: {error.strerror}; the run is in '{finished.directory}'")
-        discard(sys.stdout)
-        exit_code = exit_code or ExitCode.FAILED
-    step_summary = os.environ.get("GITHUB_STEP_SUMMARY")
-    if step_summary:
-        from forum_runner.report.step_summary import append_step_summary, render_step_summary
+    return read_result(finished.directory, summarize(str(finished.directory)), finished.exit_code)
 
-        problem = append_step_summary(Path(step_summary), render_step_summary(result))
-        if problem is not None:
-            aside.notice(f"the step's summary was not written: {problem}")
-    return exit_code
+
+def _try(print_: Callable[[], None], aside: Aside, where: str) -> bool:
+    """Whether it could be printed; if not, it is said `where` to look for what was done."""
+    try:
+        print_()
+    except OSError as error:
+        aside.notice(f"the result cannot be printed: {error.strerror}; {where}")
+        discard(sys.stdout)
+        return False
+    return True
+
+
+def _append_step_summary(summary: str, aside: Aside) -> None:
+    from forum_runner.report.step_summary import append_step_summary
+
+    problem = append_step_summary(Path(os.environ[_STEP_SUMMARY]), summary)
+    if problem is not None:
+        aside.notice(f"the step's summary was not written: {problem}")
 
 
 def _print(result: RunResult, *, as_json: bool) -> None:
@@ -95,3 +130,13 @@ def _print(result: RunResult, *, as_json: bool) -> None:
 
         color = wants_color(sys.stdout)
         say(render_result(result, color=color), newline=False, color=color)
+
+
+def _print_pass_rates(rates: PassRates, *, as_json: bool) -> None:
+    from forum_runner.report.pass_rates import render_pass_rates, render_pass_rates_json
+
+    if as_json:
+        write_document(render_pass_rates_json(rates))
+    else:
+        color = wants_color(sys.stdout)
+        say(render_pass_rates(rates, color=color), newline=False, color=color)

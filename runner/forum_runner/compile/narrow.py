@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from forum_runner.canonical import canonical, digest, join_members
@@ -25,19 +25,36 @@ class Dependencies:
                 self.downstream[other].add(name)
 
     def named(self, given: str) -> set[str]:
-        """The tasks that a name means: one by its id, all instances of one, or all tasks of a used plan."""
-        found = {name for name in self.tasks if name == given or name.startswith(f"{given}/")}
-        found |= {name for name in self.tasks if _INSTANCE.sub("", name) == given}
+        """The tasks that a name means: one by its id, all instances of one, or all tasks of a used plan.
+
+        Any step of a path to a task may leave out which instance is meant.
+        """
+        steps = given.split("/")
+        found = {name for name in self.tasks if _leads_to(steps, name.split("/"))}
         if not found:
-            hint = hint_for(given, [_INSTANCE.sub("", name) for name in self.tasks], "tasks")
-            raise UsageError(f"there is no task '{given}' in the plan; {hint}")
+            hint = hint_for(given, self._names(), "tasks")
+            raise UsageError(f"there is no task '{given}' in the plan" + (f"; {hint}" if hint else ""))
         return found
+
+    def all_named(self, given: Iterable[str]) -> set[str]:
+        return {task for name in given for task in self.named(name)}
+
+    def _names(self) -> set[str]:
+        """What tasks can be named by, but for instances."""
+        paths = [_INSTANCE.sub("", name).split("/") for name in self.tasks]
+        return {"/".join(path[:length]) for path in paths for length in range(1, len(path) + 1)}
 
     def ancestors(self, tasks: Iterable[str]) -> set[str]:
         return _reach(tasks, self.upstream)
 
     def descendants(self, tasks: Iterable[str]) -> set[str]:
         return _reach(tasks, self.downstream)
+
+
+def _leads_to(steps: Sequence[str], path: Sequence[str]) -> bool:
+    """Whether a path begins with these steps, or with instances of them."""
+    pairs = zip(steps, path, strict=False)
+    return len(steps) <= len(path) and all(step in (own, _INSTANCE.sub("", own)) for step, own in pairs)
 
 
 def narrow(wave_plan: Mapping[str, Any], keep: Collection[str]) -> tuple[dict[str, Any], bytes]:

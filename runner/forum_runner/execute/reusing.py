@@ -28,6 +28,7 @@ from forum_runner.write_file import write_file
 CACHE = Path(".forum/cache")
 _FIELDS = ("instruction", "run", "output", "done_when", "accept")
 _REDACTED = "its output was redacted"
+NOT_THERE = "it was not in that run"
 
 
 @dataclass(slots=True)
@@ -136,7 +137,7 @@ class Comparison:
     def why_not(self, task: str) -> str | None:
         """Why the task as the plan has it could not be reused, whatever its data; None if it could."""
         if task not in self._before.tasks:
-            return "it was not in that run"
+            return NOT_THERE
         state = self.earlier.results[task].state if task in self.earlier.results else None
         if state in ("tolerated", "skipped"):
             # It gave nothing that could be reused, and whether it would now is seen by doing it again.
@@ -157,9 +158,9 @@ class Comparison:
         """Why this unit is run again."""
         result = self.earlier.results.get(unit.name)
         if result is None or result.state != "passed":
-            return f"it was {result.state or 'not finished'} in that run" if result else "it was not in that run"
+            return f"it was {result.state or 'not finished'} in that run" if result else NOT_THERE
         if unit.task.id not in self._before.tasks:
-            return "it was not in that run"
+            return NOT_THERE
         if result.is_redacted and result.fingerprint == fingerprint:
             return _REDACTED
         changed = self._changed(unit.task.id)
@@ -242,7 +243,10 @@ class GivenRun:
 
 
 class Cache:
-    """Where results with a fingerprint stand: one small file for each. A run that is gone is no result."""
+    """Where results with a fingerprint stand: one small file for each. A run that is gone is no result.
+
+    The place of a run in the folder that holds the cache is kept relative to it: the folder may be moved.
+    """
 
     def __init__(self, directory: Path = CACHE) -> None:
         self._directory = directory
@@ -260,10 +264,10 @@ class Cache:
         """The result, and whether its output was redacted."""
         try:
             found = orjson.loads(self._path(fingerprint).read_bytes())
-            run, task, place = str(found["run"]), str(found["task"]), Path(os.path.normpath(found["directory"]))
+            run, task, place = str(found["run"]), str(found["task"]), self._directory.resolve() / found["directory"]
         except (OSError, ValueError, KeyError, TypeError):
             return None
-        earlier = self._open(place)
+        earlier = self._open(Path(os.path.normpath(place)))
         result = earlier.results.get(task) if earlier is not None and earlier.run == run else None
         if result is None or result.state != "passed" or result.fingerprint != fingerprint:
             return None
@@ -280,7 +284,9 @@ class Cache:
         return self._runs[directory]
 
     def keep(self, fingerprint: str, run: str, task: str, directory: Path) -> None:
-        form = {"run": run, "task": task, "directory": str(directory.resolve())}
+        place, cache = directory.resolve(), self._directory.resolve()
+        is_near = place.is_relative_to(cache.parent.parent)
+        form = {"run": run, "task": task, "directory": os.path.relpath(place, cache) if is_near else str(place)}
         path = self._path(fingerprint)
         path.parent.mkdir(parents=True, exist_ok=True)
         write_file(path, orjson.dumps(form))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from forum_runner.execute.state import RunState
-from forum_runner.execute.unit import Unit
+from forum_runner.execute.unit import Gate, Unit
 
 
-def taken_up(state: RunState) -> Iterator[str]:
+def taken_up(state: RunState, now_us: int) -> Iterator[str]:
     """A sentence for each task that goes on or is kept for another reason than that it passed; those in one."""
     passed = [name for name in state.plan.tasks if state.state_of(name) == "passed"]
     if passed:
@@ -18,10 +19,10 @@ def taken_up(state: RunState) -> Iterator[str]:
         units = state.expansions[name].units if name in state.expansions else [state.units[name]]
         for unit in units:
             if unit.state != "passed" and state.state_of(name) != "passed":
-                yield f"{unit.name}: {_fate(state, unit)}"
+                yield f"{unit.name}: {_fate(state, unit, now_us)}"
 
 
-def _fate(state: RunState, unit: Unit) -> str:
+def _fate(state: RunState, unit: Unit, now_us: int) -> str:
     if unit.state is not None:
         return f"kept, as it was {unit.state}"
     call = unit.call
@@ -35,5 +36,12 @@ def _fate(state: RunState, unit: Unit) -> str:
         how = unit.ending.status if unit.ending is not None else "reused"
         return f"goes on after attempt {unit.attempts} ({how})"
     if unit.gate is not None and unit.gate.decision is None:
-        return "waits for a decision"
+        return _fate_at_gate(unit.gate, unit.task.gate or {}, now_us)
     return "is still to begin"
+
+
+def _fate_at_gate(gate: Gate, form: Mapping[str, Any], now_us: int) -> str:
+    if gate.deadline_us is None or gate.deadline_us > now_us:
+        return "waits for a decision"
+    decision = "approved" if form.get("on_deadline") == "approve" else "rejected"
+    return f"is {decision}, as nobody decided before its deadline"

@@ -13,6 +13,7 @@ from forum_runner.canonical import canonical
 from forum_runner.errors import ForumError
 from forum_runner.execute.events import Outcome
 from forum_runner.execute.restore import read_beginning
+from forum_runner.execute.taking_up import taken_up
 from forum_runner.progress.silence import Silence
 from unit.runner.execute.small_runs import RUN, WORK, ByHand, outputs, plan_of, run, run_in
 
@@ -132,6 +133,19 @@ def test_a_run_at_an_open_gate_is_left_as_it_is(later_us: int, is_waiting: bool)
     hand = ByHand({"a": {**WORK, "gate": {"question": "Go?", "deadline": "1s"}}})
 
     assert hand.machine.is_waiting(hand.now_us + later_us) is is_waiting
+
+
+@pytest.mark.parametrize(("on_deadline", "decision"), [("approve", "approved"), ("reject", "rejected")])
+def test_it_is_told_what_a_deadline_decides_that_has_passed(on_deadline: str, decision: str) -> None:
+    gate = {"question": "Go?", "deadline": "1s", "on_deadline": on_deadline}
+    hand = ByHand({"a": {**WORK, "gate": gate}, "b": {**WORK, "gate": {"question": "Go?"}}})
+
+    told = [list(taken_up(hand.machine.state, hand.now_us + later_us)) for later_us in (999_999, 1_000_000)]
+
+    assert told == [
+        ["a: waits for a decision", "b: waits for a decision"],
+        [f"a: is {decision}, as nobody decided before its deadline", "b: waits for a decision"],
+    ]
 
 
 def prepared(directory: Path, tasks: dict[str, Any]) -> Prepared:

@@ -1,0 +1,78 @@
+"""The inputs that a run is given when it goes on: its secrets, which stand nowhere, and others only as they were."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from forum_runner.app.workflows import Inputs
+from forum_runner.canonical import canonical
+from forum_runner.compile.inputs import misfit
+from forum_runner.compile.type_rules import Type
+from forum_runner.errors import CanonicalError, UsageError
+from forum_runner.finding import errors_in
+from forum_runner.manifest.bundle import Bundle
+from forum_runner.manifest.files import DiskFiles
+from forum_runner.manifest.suggest import hint_for
+from forum_runner.manifest.workflow import read_inputs
+from forum_runner.manifest.yaml_reader import read_yaml
+from forum_runner.model import Schema
+
+
+def secrets_given_again(wave_plan: Mapping[str, Any], inputs: Inputs) -> dict[str, Any]:
+    """The values of secret inputs. What else is given must be what the wave plan holds: a text goes before the file."""
+    values = {} if inputs.file is None else _values_in(inputs.file)
+    values |= {name: _typed(wave_plan, name, text) for name, text in inputs.texts.items()}
+    secrets = {}
+    for name, value in values.items():
+        known = wave_plan["inputs"].get(name)
+        if known is None:
+            hint = hint_for(name, wave_plan["inputs"], "inputs")
+            raise UsageError(f"the run has no input '{name}'" + (f"; {hint}" if hint else ""))
+        if "secret" in known:
+            secrets[name] = value
+        elif not _is_same(value, known.get("value")):
+            hint = "a run goes on with the inputs that it began with; `--failed` begins a new one with others"
+            raise UsageError(f"the input '{name}' has another value than when the run began; {hint}")
+    return secrets
+
+
+def check_secrets(wave_plan: Mapping[str, Any], secrets: Mapping[str, Any]) -> None:
+    inputs = wave_plan["inputs"]
+    for name, value in secrets.items():
+        if "secret" not in inputs.get(name, {}):
+            raise UsageError(f"'{name}' is no secret input of the run")
+        if misfit(value, _schema_of(wave_plan, name)):
+            raise UsageError(f"input '{name}' does not fit its schema; it is secret")
+
+
+def _values_in(file: Path) -> dict[str, Any]:
+    """Of what is wrong with the file no line is shown: it may hold a secret."""
+    bundle = Bundle(DiskFiles(file.parent))
+    source = bundle.open_entry(file.name)
+    values = {} if source is None else read_inputs(bundle, source)
+    for finding in errors_in(bundle.findings):
+        place = f"'{file}', line {finding.place.line}" if source is not None else f"'{file}'"
+        raise UsageError(f"the inputs cannot be read from {place}: {finding.message}")
+    return {name: item.value for name, item in values.items()}
+
+
+def _typed(wave_plan: Mapping[str, Any], name: str, text: str) -> Any:
+    """As `forum run` reads a text: it is one where the input takes texts, and YAML anywhere else."""
+    if name not in wave_plan["inputs"] or "string" in Type.of(_schema_of(wave_plan, name).value).kinds():
+        return text
+    documents, findings = read_yaml(name, text)
+    return documents[0].value if not findings and len(documents) == 1 else text
+
+
+def _schema_of(wave_plan: Mapping[str, Any], name: str) -> Schema:
+    digest = wave_plan["inputs"][name]["schema"]
+    return Schema(digest, wave_plan["schemas"][digest])
+
+
+def _is_same(value: Any, recorded: Any) -> bool:
+    try:
+        return canonical(value) == canonical(recorded)
+    except CanonicalError:
+        return False
