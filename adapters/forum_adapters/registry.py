@@ -84,7 +84,7 @@ def make_adapter(name: str, settings: Mapping[str, Any]) -> Adapter:
     make = adapter_type(type_name)
     try:
         adapter = make(name, settings)
-    except Exception as problem:
+    except (Exception, SystemExit) as problem:
         raise BrokenAdapterError(type_name, f"making '{name}' failed: {_described(problem)}") from problem
     _check_methods(type_name, adapter)
     return adapter
@@ -119,7 +119,7 @@ def _distribution(offer: EntryPoint) -> str:
 def _loaded(offer: EntryPoint) -> AdapterType:
     try:
         found = offer.load()
-    except Exception as problem:
+    except (Exception, SystemExit) as problem:
         raise BrokenAdapterError(offer.name, f"loading {offer.value} failed: {_described(problem)}") from problem
     if not callable(found):
         raise BrokenAdapterError(offer.name, f"{offer.value} is not callable")
@@ -135,5 +135,5 @@ def _check_methods(type_name: str, adapter: object) -> None:
         raise BrokenAdapterError(type_name, f"it lacks {', '.join(lacking)}")
 
 
-def _described(problem: Exception) -> str:
+def _described(problem: BaseException) -> str:
     return f"{type(problem).__name__}: {problem}"

@@ -18,6 +18,7 @@ from forum_runner import __version__
 from forum_runner.commands.failure import describe_failure
 from forum_runner.commands.output import discard, prepare_streams, say_aside
 from forum_runner.errors import ExitCode
+from forum_runner.execute.left_behind import leave
 
 # The sections of `forum --help`: each command with the one line that is said about it.
 COMMANDS: dict[str, dict[str, str]] = {
@@ -101,7 +102,7 @@ def main() -> NoReturn:
     # All is done and said: an interrupt would only let Python tell of its own shutdown.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.freeze()
-    sys.exit(code)
+    leave(code)
 
 
 def _run() -> int:

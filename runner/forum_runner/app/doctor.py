@@ -6,15 +6,17 @@ import asyncio
 import os
 import platform
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from forum_adapters.base import Adapter
 from forum_adapters.registry import AdapterTypeError, known_types, make_adapter
 from forum_runner import __version__
 from forum_runner.app.preparing import ENV_FIELDS, secret_variables
+from forum_runner.execute.main_loop import run_main
 from forum_runner.execute.scrubbing import Scrubber
 
 _LIBRARIES = ("click", "cryptography", "httpx", "jsonschema", "jsonschema-rs", "orjson", "PyYAML", "rfc8785", "rich")
@@ -54,7 +56,7 @@ def examine(plan: Mapping[str, Any] | None) -> Health:
     if plan is None:
         return Health(versions, known_types(), ())
     programs = {name: shutil.which(name) for name in sorted(_programs(plan)) if "/" not in name}
-    return Health(versions, known_types(), asyncio.run(_examine(plan)), programs)
+    return Health(versions, known_types(), run_main(_examine(plan)), programs)
 
 
 def _programs(plan: Mapping[str, Any]) -> Iterator[str]:
@@ -82,24 +84,35 @@ async def _examine(plan: Mapping[str, Any]) -> tuple[AdapterState, ...]:
 async def _state(name: str, settings: Mapping[str, Any], scrubber: Scrubber) -> AdapterState:
     named = (settings[item] for item in ENV_FIELDS if item in settings)
     variables = {variable: bool(os.environ.get(variable)) for variable in named}
-    problem = await _problem(name, settings)
+    problem = await _problem(name, settings, [variable for variable, is_set in variables.items() if not is_set])
     return AdapterState(name, settings["type"], variables, problem and scrubber.text(problem))
 
 
-async def _problem(name: str, settings: Mapping[str, Any]) -> str | None:
+async def _problem(name: str, settings: Mapping[str, Any], missing: Sequence[str]) -> str | None:
     try:
         adapter = make_adapter(name, settings)
     except AdapterTypeError as error:
         return str(error)
+    if missing:
+        return f"not asked, since {' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not set"
+    # A timeout would wait for an adapter that ignores it.
+    probe = asyncio.create_task(_probed(adapter))
+    await asyncio.wait({probe}, timeout=_PROBE_S)
+    if probe.done():
+        return probe.result()
+    probe.cancel()
+    return f"it did not answer in {_PROBE_S:g} s"
+
+
+async def _probed(adapter: Adapter) -> str | None:
     try:
-        async with asyncio.timeout(_PROBE_S):
-            problem = await adapter.probe()
-            await adapter.close()
-            return problem
-    except TimeoutError:
-        problem = f"it did not answer in {_PROBE_S:g} s"
-    except Exception as error:  # an adapter of somebody else may raise anything, and that is what is to be told
+        problem = await adapter.probe()
+        await adapter.close()
+        return problem
+    except asyncio.CancelledError:
+        problem = "it was cancelled"
+    except (Exception, SystemExit) as error:  # an adapter of somebody else may raise anything, and that is to be told
         problem = f"it failed: {type(error).__name__}: {error}"
-    with suppress(Exception):
+    with suppress(Exception, SystemExit):
         await adapter.close()
     return problem

@@ -37,10 +37,10 @@ class AsRecorded:
     """Asks in the name of the earlier run, and as a record would have it: where a prompt has the id of this run, the
     recorded one has that id, and where it has a secret, the recorded one has the mark of the scrubber."""
 
-    def __init__(self, adapter: Adapter, run: str, scrubber: Scrubber | None = None) -> None:
+    def __init__(self, adapter: Adapter, run: str, scrubber: Scrubber) -> None:
         self._adapter = adapter
         self._run = run
-        self._scrubber = scrubber or Scrubber({})
+        self._scrubber = scrubber
 
     def foresee(self, attempt: Attempt) -> tuple[Reply, int]:
         if not isinstance(self._adapter, Foreseen):

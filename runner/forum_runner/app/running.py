@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import count, islice
@@ -26,6 +26,7 @@ from forum_runner.execute.events import Outcome
 from forum_runner.execute.live import LiveDriver, SteadyClock
 from forum_runner.execute.local_engine import LocalEngine
 from forum_runner.execute.machine import Context, Machine, Reusable
+from forum_runner.execute.main_loop import run_main
 from forum_runner.execute.recorder import Recorder, RunClock
 from forum_runner.execute.restore import Beginning, Restoring, read_entries
 from forum_runner.execute.scrubbing import Scrubber
@@ -172,7 +173,7 @@ def go_on(directory: Path, prepared: Prepared, means: Means, beginning: Beginnin
         _recall(directory, means.progress)
         if not is_deterministic and machine.is_waiting(clock.now_us):
             return Finished(directory, writer.run, Outcome("paused", "gate"))
-        for sentence in islice(taken_up(machine.state), _MAX_TOLD):
+        for sentence in islice(taken_up(machine.state, clock.now_us), _MAX_TOLD):
             means.tell(sentence)
         outcome = _drive(machine, writer, prepared, mode, means, is_new=False)
         return Finished(directory, writer.run, outcome)
@@ -243,10 +244,12 @@ def _drive(
         if mode.name == DETERMINISTIC:
             virtual = VirtualDriver(machine, recorder, _foreseen, scrubber, mode.clock)
             return virtual.run(is_new=is_new)
-        return asyncio.run(_drive_live(machine, recorder, prepared, scrubber, mode, means, directory, is_new=is_new))
+        return run_main(_drive_live(machine, recorder, prepared, scrubber, mode, means, directory, is_new=is_new))
     except LedgerBrokenError as error:
         raise UnfinishedRunError(directory, str(error), ExitCode.INCOMPLETE) from error
     except KeyboardInterrupt:
+        with suppress(LedgerBrokenError):
+            writer.commit()  # which waits for a thread that does it already
         raise UnfinishedRunError(directory, "interrupted at once", ExitCode.INTERRUPTED) from None
     finally:
         means.progress.close()
@@ -264,7 +267,7 @@ async def _drive_live(
     is_new: bool,
 ) -> Outcome:
     recorded = prepared.recorded
-    engine = means.make_engine() if recorded is None else LocalEngine(partial(_as_recorded, recorded.run))
+    engine = means.make_engine() if recorded is None else LocalEngine(partial(_as_recorded, recorded.run, scrubber))
     box = DecisionBox(directory)
     box.clear()
     waiting = means.progress.waiting
@@ -293,8 +296,8 @@ async def _drive_live(
             loop.remove_signal_handler(number)
 
 
-def _as_recorded(run: str, name: str, settings: Mapping[str, Any]) -> Adapter:
-    return AsRecorded(make_adapter(name, settings), run)
+def _as_recorded(run: str, scrubber: Scrubber, name: str, settings: Mapping[str, Any]) -> Adapter:
+    return AsRecorded(make_adapter(name, settings), run, scrubber)
 
 
 def _foreseen(name: str, settings: Mapping[str, Any]) -> Foreseen:

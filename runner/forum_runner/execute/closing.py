@@ -225,7 +225,8 @@ def go_on(m: Machine, unit: Unit) -> None:
     elif last.status == "cancelled":
         _again_if_not_too_often(m, unit)
     elif last.status == "lost":
-        if "idempotent" in unit.task.form or m.plan.policy.get("on_lost") == "retry":
+        # The end of the run's time cut it short, as it does a timeout, whether or not it may be made again.
+        if m.state.is_out_of_time or "idempotent" in unit.task.form or m.plan.policy.get("on_lost") == "retry":
             _again_if_not_too_often(m, unit)
         else:
             ending.fail(m, unit, "error")

@@ -16,6 +16,8 @@ MakeAdapter = Callable[[str, Mapping[str, Any]], Adapter]
 _GRACE_S = 15.0
 # How long an adapter may take to end a call that is cancelled, a program's grace included.
 _PATIENCE_S = 10.0
+# The same where nobody is left who would record how it ended. Programs are waited for when their adapter is closed.
+_LAST_PATIENCE_S = 1.0
 _CANCELLED = "it was cancelled"
 
 
@@ -60,7 +62,7 @@ class LocalEngine:
         try:
             reply, latency_ms = adapter.foresee(attempt)
             reply = _checked(reply, attempt.limits)
-        except Exception as error:  # whatever an adapter of somebody else raises is the attempt's failure
+        except (Exception, SystemExit) as error:  # whatever an adapter of somebody else raises is the attempt's failure
             reply, latency_ms = _failed(error), 0
         report = Replied(attempt.id, reply)
         if latency_ms:
@@ -96,7 +98,9 @@ class LocalEngine:
                 reply = reply._replace(failure=self._why_cancelled(call))
         except asyncio.CancelledError:
             reply = Reply(failure=self._why_cancelled(call))
-        except Exception as error:  # whatever an adapter of somebody else raises is the attempt's failure
+        except GeneratorExit:
+            raise
+        except BaseException as error:  # also an exit: nobody but a person ends a run, and that comes by a signal
             reply = _failed(error)
         # What was given up is not under way: whatever it says comes too late.
         if call in self._under_way:
@@ -150,10 +154,16 @@ class LocalEngine:
             under_way.cancel()
         tasks = [task for task in self._under_way.values() if isinstance(task, asyncio.Task)]
         if tasks:
-            await asyncio.wait(tasks, timeout=_PATIENCE_S)
-        for adapter in self._adapters.values():
-            with suppress(Exception):
-                await asyncio.wait_for(adapter.close(), _PATIENCE_S)
+            await asyncio.wait(tasks, timeout=_LAST_PATIENCE_S)
+        closing = [asyncio.create_task(_close(adapter)) for adapter in self._adapters.values()]
+        if closing:
+            # Not by a timeout, which would wait for an adapter that ignores it.
+            await asyncio.wait(closing, timeout=_PATIENCE_S)
+
+
+async def _close(adapter: Adapter) -> None:
+    with suppress(Exception, SystemExit):
+        await adapter.close()
 
 
 def _checked(reply: object, limits: Limits) -> Reply:

@@ -40,6 +40,9 @@ def make(name, settings):
 def refuse(name, settings):
     raise ValueError("no 'colour' in the settings")
 
+def leave(name, settings):
+    raise SystemExit(3)
+
 class Mute:
     async def answer(self, attempt): ...
 
@@ -153,6 +156,7 @@ def test_a_distribution_that_offers_an_own_name_is_refused(install: Install) -> 
 
 def test_a_type_that_does_not_do_what_an_adapter_does_is_broken(install: Install) -> None:
     offers = {"x-number": "number", "x-mute": "Mute", "x-mutes": "make_mute", "x-refuse": "refuse", "x-absent": "no"}
+    offers["x-leave"] = "leave"
     install("echoes", offers)
 
     assert {name: reason(name) for name in offers} == {
@@ -161,6 +165,7 @@ def test_a_type_that_does_not_do_what_an_adapter_does_is_broken(install: Install
         "x-mutes": "it lacks probe, close",
         "x-refuse": "making 'one' failed: ValueError: no 'colour' in the settings",
         "x-absent": "loading echoes_module:no failed: AttributeError: module 'echoes_module' has no attribute 'no'",
+        "x-leave": "making 'one' failed: SystemExit: 3",
     }
 
 
@@ -169,6 +174,12 @@ def test_a_type_whose_module_fails_is_broken_and_hurts_no_other(install: Install
 
     assert reason("x-failing") == "loading failing_module:Echo failed: OSError: no device"
     assert adapter_type("scripted") is ScriptedAdapter
+
+
+def test_a_type_whose_module_ends_the_process_is_broken(install: Install) -> None:
+    install("ending", {"x-ending": "Echo"}, source="import sys\nsys.exit(4)\n")
+
+    assert reason("x-ending") == "loading ending_module:Echo failed: SystemExit: 4"
 
 
 def test_own_types_are_found_in_a_checkout_that_is_not_installed() -> None:

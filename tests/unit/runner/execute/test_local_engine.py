@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from forum_adapters.base import Attempt, ErrorKind, Failure, Limits, Prompt, Rep
 from forum_runner.execute import local_engine
 from forum_runner.execute.events import Lost, Replied
 from forum_runner.execute.local_engine import LocalEngine
+from forum_runner.execute.main_loop import run_main
 
 LIMITS = Limits(timeout_ms=60_000, max_output_bytes=10)
 ATTEMPT = Attempt("run/1", "run", "task", 1, "own", {}, Prompt(text="do it"), LIMITS, agent="worker")
@@ -81,6 +83,21 @@ def test_an_exception_is_the_adapters_failure() -> None:
     assert failure_of(fails) == Failure(ErrorKind.INTERNAL, "the adapter failed: ValueError: no")
 
 
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (SystemExit(3), "the adapter failed: SystemExit: 3"),
+        (KeyboardInterrupt(), "the adapter failed: KeyboardInterrupt: "),
+        (BaseException("odd"), "the adapter failed: BaseException: odd"),
+    ],
+)
+def test_what_would_end_the_process_is_the_adapters_failure(error: BaseException, message: str) -> None:
+    async def fails(_attempt: Attempt) -> Reply:
+        raise error
+
+    assert failure_of(fails) == Failure(ErrorKind.INTERNAL, message)
+
+
 def test_an_answer_beyond_its_limit_is_cut() -> None:
     found = reported(Reply(b"0123456789ABC"))
 
@@ -149,3 +166,23 @@ def test_calls_whose_adapter_keeps_no_time_are_ended_each_at_its_own(monkeypatch
         Replied("run/slow", too_long),
         Replied("run/slower", too_long),
     ]
+
+
+def test_an_adapter_that_does_not_want_to_close_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_engine, "_PATIENCE_S", 0.05)
+
+    class Open(Own):
+        async def close(self) -> None:
+            while True:
+                with suppress(asyncio.CancelledError):
+                    await asyncio.sleep(3_600)
+
+    async def run() -> list[Replied | Lost]:
+        engine, woken = LocalEngine(lambda _name, _settings: Open(Reply(b"done"))), asyncio.Event()
+        engine.attach(woken.set)
+        engine.begin(ATTEMPT)
+        await woken.wait()
+        await engine.close()
+        return engine.reports()
+
+    assert run_main(run()) == [Replied("run/1", Reply(b"done"))]

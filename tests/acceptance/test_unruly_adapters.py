@@ -1,0 +1,258 @@
+"""An adapter of somebody else holds up neither a budget nor an interrupt nor the end of the process."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acceptance.running import PATIENCE_S, Folder, check_holds, wait_for
+
+# Each way to behave is a setting. The first to be asked is unruly, and leaves `at-work`; whoever comes later answers.
+ADAPTER = """
+import asyncio, atexit, os, sys, time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from forum_adapters.base import Reply
+
+POOL = ThreadPoolExecutor()
+
+async def leave():
+    sys.exit(3)
+
+async def ignore_cancellation():
+    while True:
+        try:
+            await asyncio.sleep(600)
+        except asyncio.CancelledError:
+            Path("asked-to-end").touch()
+
+def sync_late(descriptor, sync=os.fdatasync):
+    Path("syncing").touch()
+    while not Path("disk-is-back").exists():
+        time.sleep(0.001)
+    sync(descriptor)
+    Path("synced").touch()
+
+class Unruly:
+    def __init__(self, name, settings):
+        self.does = settings["settings"]["does"]
+
+    async def answer(self, attempt):
+        if Path("may-answer").exists():
+            return Reply(b"done")
+        Path("at-work").touch()
+        match self.does:
+            case "thread":
+                await asyncio.to_thread(time.sleep, 600)
+            case "ignore":
+                await ignore_cancellation()
+            case "exit":
+                sys.exit(3)
+            case "exit in a task":
+                await asyncio.gather(leave(), asyncio.sleep(600))
+            case "exit in a thread":
+                await asyncio.to_thread(sys.exit, 3)
+            case "idle thread":
+                POOL.submit(time.sleep, 0).result()
+                atexit.register(Path("farewell").touch)
+            case "slow disk" if attempt.task == "t0":
+                os.fdatasync = sync_late
+            case "slow disk":
+                await asyncio.sleep(600)
+        return Reply(b"done")
+
+    async def probe(self):
+        Path("at-work").touch()
+        if self.does == "ignore":
+            await ignore_cancellation()
+        if self.does == "exit":
+            sys.exit(3)
+
+    async def close(self):
+        if self.does == "exit to close":
+            sys.exit(3)
+"""
+RUN = ("run", "workflow.yaml", "--out", "run", "--progress", "plain")
+Ended = tuple[int, str, str]
+
+
+class Unruly:
+    """A folder with a workflow for such an adapter. Whatever is started there does not outlive the test."""
+
+    def __init__(self, path: Path) -> None:
+        self.folder = Folder(path / "work", {"PYTHONPATH": str(path / "site")})
+        self.started: list[subprocess.Popen[bytes]] = []
+        info = path / "site" / "forum_unruly-1.dist-info"
+        info.mkdir(parents=True)
+        (info.parent / "forum_unruly.py").write_text(ADAPTER)
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: forum-unruly\nVersion: 1\n")
+        (info / "entry_points.txt").write_text("[forum.adapters]\nx-unruly = forum_unruly:Unruly\n")
+
+    def write(self, does: str, tasks: int = 1, **policy: Any) -> None:
+        adapters = {"own": {"type": "x-unruly", "settings": {"does": does}}}
+        roster = {"adapters": adapters, "agents": {"worker": {"adapter": "own"}}}
+        task = {"agent": "worker", "instruction": "Do it.", "idempotent": True}
+        self.folder.write({f"t{number}": task for number in range(tasks)}, roster=roster, policy=policy)
+
+    def start(self, *arguments: str, **env: str) -> subprocess.Popen[bytes]:
+        self.started.append(self.folder.start(*arguments, env=env))
+        return self.started[-1]
+
+    def end(self, process: subprocess.Popen[bytes]) -> Ended:
+        """Waits for the end of the process; if that does not come, the test has failed."""
+        out, err = process.communicate(timeout=PATIENCE_S)
+        return process.returncode, out.decode(), err.decode()
+
+    def wait_for(self, name: str) -> None:
+        wait_for(self.folder.path / name, self.started[-1])
+
+    def make(self, name: str) -> None:
+        (self.folder.path / name).touch()
+
+    def has(self, name: str) -> bool:
+        return (self.folder.path / name).exists()
+
+    def resume(self) -> Ended:
+        self.make("may-answer")
+        return self.end(self.start("resume", "run"))
+
+
+@pytest.fixture
+def unruly(tmp_path: Path) -> Iterator[Unruly]:
+    made = Unruly(tmp_path)
+    yield made
+    for process in made.started:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize("does", ["thread", "ignore"])
+def test_the_end_of_the_time_ends_the_process(unruly: Unruly, does: str) -> None:
+    unruly.write(does, budget={"wall": "2s"})
+
+    process = unruly.start(*RUN, GITHUB_STEP_SUMMARY="summary.md")
+    code, out, err = unruly.end(process)
+
+    assert (code, unruly.folder.ends()) == (4, {"t0": "stopped: budget"}), (out, err)
+    assert out.startswith("stopped (exit 4): 1 stopped")
+    assert "again     forum resume run --failed" in out
+    assert "ended: stopped (1 stopped)" in err.splitlines()[-1]
+    assert "1 stopped" in unruly.folder.read("summary.md")
+    check_holds(unruly.folder.path / "run")
+
+
+def test_threads_of_an_adapter_leave_one_for_the_ledger(unruly: Unruly) -> None:
+    unruly.write("thread", tasks=40, max_parallel=40, durability="each", budget={"wall": "2s"})
+
+    code, out, err = unruly.end(unruly.start(*RUN))
+
+    assert (code, set(unruly.folder.ends().values())) == (4, {"stopped: budget"}), (out, err)
+    check_holds(unruly.folder.path / "run")
+
+
+def test_an_interrupt_ends_the_process_while_a_thread_goes_on(unruly: Unruly) -> None:
+    unruly.write("thread")
+    process = unruly.start(*RUN)
+    unruly.wait_for("at-work")
+
+    process.send_signal(signal.SIGINT)
+    code, out, err = unruly.end(process)
+    resumed = unruly.resume()
+
+    assert (code, out.startswith("interrupted"), "Traceback" in err) == (130, True, False), (out, err)
+    assert resumed[0] == 0, resumed
+    assert unruly.folder.ends() == {"t0": "passed"}
+    check_holds(unruly.folder.path / "run")
+
+
+def test_a_second_interrupt_ends_the_process_while_a_call_goes_on(unruly: Unruly) -> None:
+    unruly.write("ignore")
+    process = unruly.start(*RUN)
+    unruly.wait_for("at-work")
+
+    process.send_signal(signal.SIGINT)
+    unruly.wait_for("asked-to-end")
+    process.send_signal(signal.SIGINT)
+    code, out, err = unruly.end(process)
+    resumed = unruly.resume()
+
+    said = "forum: interrupted at once; the run is in 'run', and goes on with: forum resume run"
+    assert (code, out, err.splitlines()[-1]) == (130, "", said)
+    assert resumed[0] == 0, resumed
+    assert unruly.folder.ends() == {"t0": "passed"}
+    check_holds(unruly.folder.path / "run")
+
+
+def test_a_second_interrupt_waits_for_entries_that_are_being_written(unruly: Unruly) -> None:
+    unruly.write("slow disk", tasks=2, durability="each")
+    process = unruly.start(*RUN)
+    unruly.wait_for("syncing")
+
+    # Two of the same kind may count as one.
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGTERM)
+    # Long enough for a process that does not wait to be gone.
+    time.sleep(4)
+    is_gone = process.poll() is not None
+    unruly.make("disk-is-back")
+    code, out, err = unruly.end(process)
+
+    assert (is_gone, code, unruly.has("synced")) == (False, 130, True), (out, err)
+    assert unruly.resume()[0] == 0
+    check_holds(unruly.folder.path / "run")
+
+
+@pytest.mark.parametrize("does", ["exit", "exit in a task", "exit in a thread"])
+def test_an_exit_is_the_failure_of_the_attempt(unruly: Unruly, does: str) -> None:
+    unruly.write(does)
+
+    code, out, err = unruly.end(unruly.start(*RUN))
+
+    assert (code, unruly.folder.ends()) == (1, {"t0": "failed: error"}), (out, err)
+    assert "t0: internal: the adapter failed: SystemExit: 3" in out
+    check_holds(unruly.folder.path / "run")
+
+
+def test_an_exit_while_it_is_closed_changes_nothing(unruly: Unruly) -> None:
+    unruly.write("exit to close")
+
+    code, out, err = unruly.end(unruly.start(*RUN))
+
+    assert (code, out.startswith("passed"), "Traceback" in err) == (0, True, False), (out, err)
+
+
+def test_threads_that_only_have_to_be_told_let_the_process_end_as_any_other(unruly: Unruly) -> None:
+    unruly.write("idle thread")
+
+    code, out, err = unruly.end(unruly.start(*RUN))
+
+    assert (code, unruly.has("farewell")) == (0, True), (out, err)
+
+
+@pytest.mark.parametrize(
+    ("does", "problem"), [("ignore", "it did not answer in 10 s"), ("exit", "it failed: SystemExit: 3")]
+)
+def test_doctor_says_of_an_adapter_that_it_is_unruly(unruly: Unruly, does: str, problem: str) -> None:
+    unruly.write(does)
+
+    code, out, err = unruly.end(unruly.start("doctor", "workflow.yaml"))
+
+    assert (code, problem in out) == (1, True), (out, err)
+
+
+def test_doctor_is_interrupted_once(unruly: Unruly) -> None:
+    unruly.write("ignore")
+    process = unruly.start("doctor", "workflow.yaml")
+    unruly.wait_for("at-work")
+
+    process.send_signal(signal.SIGINT)
+
+    code, out, err = unruly.end(process)
+
+    assert (code, out, err.strip()) == (130, "", "forum: interrupted")
