@@ -120,7 +120,7 @@ def _expand(m: Machine, unit: Unit, foreach: Mapping[str, Any]) -> None:
 def prepare(m: Machine, unit: Unit) -> bool:
     """Hands over the data and finds an agent. False: the unit could not begin, and has ended."""
     task = unit.task
-    if _has_traces(unit) and not closing.has_all(m, unit):
+    if (unit.given or unit.gate is not None) and not closing.has_all(m, unit):
         return False
     if (task.edges or task.foreach is not None) and not _deliver(m, unit):
         return False

@@ -44,12 +44,13 @@ def _attempt(m: Machine, unit: Unit) -> None:
     agent = unit.agent
     if agent is None:
         raise ValueError(f"'{unit.name}' has no agent")
-    fingerprint = unit.fingerprint or m.fingerprints.of(unit.task, agent, unit.ladder, unit.given, edited_for(unit))
+    edited = None if unit.gate is None else edited_for(unit)
+    fingerprint = unit.fingerprint or m.fingerprints.of(unit.task, agent, unit.ladder, unit.given, edited)
     if not unit.has_begun and beginning.reuse(m, unit, fingerprint):
         return
     tier, adapter = unit.ladder[unit.step]
     prompt = render(m, m.renderer, unit)
-    shown = without_secrets(m, unit, prompt)
+    shown = without_secrets(m, unit, prompt) if m.context.secrets else prompt
     kept = Body(recorded(shown), JSON, unit.is_sensitive)
     if unit.seen and body_digest(kept) in unit.seen:
         closing.stop_repeating(m, unit)

@@ -201,7 +201,8 @@ def _counts(usage: Usage) -> bool:
     sent, cached, made = usage
     if type(sent) is not int or type(cached) is not int or type(made) is not int:
         return False
-    return 0 <= sent <= MAX_INTEGER and 0 <= cached <= MAX_INTEGER and 0 <= made <= MAX_INTEGER
+    # All three at once: the limit has every bit set that a number may have, and the sign is a bit too.
+    return 0 <= sent | cached | made <= MAX_INTEGER
 
 
 def _failed(error: BaseException) -> Reply:

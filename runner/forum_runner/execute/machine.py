@@ -220,7 +220,7 @@ class Machine:
             if state.is_stopping and not self._has_swept:
                 self._has_swept = True
                 beginning.sweep(self)
-            elif not state.released and not self._opens_wave():
+            elif not state.released and (state.wave_left or not self._opens_wave()):
                 break
         if not calls and self.outcome is None:
             self._come_to_rest()

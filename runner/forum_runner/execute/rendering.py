@@ -72,8 +72,6 @@ def work_of(m: Machine, unit: Unit) -> Work:
 
 def without_secrets(m: Machine, unit: Unit, prompt: Prompt) -> Prompt:
     """The prompt as it is recorded: where the plan puts a secret, its name stands."""
-    if not m.context.secrets:
-        return prompt
     return render(m, m.recording, unit) if holds_secret(texts_of(unit.task.form)) else prompt
 
 

@@ -26,7 +26,8 @@ class TimeWriter:
         """Without a clock, by the system's. `latest` is the time of the entry before, as it stands there."""
         self._clock = clock
         self._latest = latest
-        self._second = -1
+        # When the second began whose text the prefix is.
+        self._second = -_MILLION
         self._moment = -1
         self._prefix = ""
 
@@ -34,17 +35,23 @@ class TimeWriter:
         moment = time.time_ns() // 1_000 if self._clock is None else self._clock()
         if moment == self._moment:
             return self._latest
-        second, micro = divmod(moment, _MILLION)
-        if second != self._second:
-            self._prefix = datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-            # Last: an interrupt before it must not leave the earlier second's text in place for this one.
-            self._second = second
+        micro = moment - self._second
+        if not 0 <= micro < _MILLION:
+            micro = self._begin_second(moment)
         written = f"{self._prefix}.{str(_MILLION + micro)[1:]}Z"
         if written < self._latest:
             return self._latest
         self._latest = written
         self._moment = moment
         return written
+
+    def _begin_second(self, moment: int) -> int:
+        """How far the moment is into its second."""
+        second, micro = divmod(moment, _MILLION)
+        self._prefix = datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+        # Last: an interrupt before it must not leave the earlier second's text in place for this one.
+        self._second = second * _MILLION
+        return micro
 
 
 def written_time(moment_us: int) -> str:

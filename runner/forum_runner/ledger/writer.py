@@ -229,8 +229,9 @@ class LedgerWriter:
         state.head = head
         state.tree.add_all(leaves)
         stored.update(members)
-        state.is_sealed = self._seals = kind == "run.sealed"
-        self._ends = self._ends or kind in _ENDS
+        if kind in _ENDS or state.is_sealed:
+            state.is_sealed = self._seals = kind == "run.sealed"
+            self._ends = self._ends or kind in _ENDS
         self._bodies += members.values()
         self._lines += lines
         self._references = references
