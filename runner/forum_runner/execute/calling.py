@@ -10,10 +10,10 @@ from forum_runner.execute import beginning, closing, ending
 from forum_runner.execute.budgets import WALL, Ceiling, Shortage, fit
 from forum_runner.execute.prompts import recorded, size_of
 from forum_runner.execute.rendering import check_without_secrets, edited_for, render, render_check, without_secrets
-from forum_runner.execute.state import body_digest
 from forum_runner.execute.terms import OF_A_CHECK, Terms
 from forum_runner.execute.tuples import made
 from forum_runner.execute.unit import Unit
+from forum_runner.execute.values import body_digest
 from forum_runner.ledger.body import JSON, Body
 
 if TYPE_CHECKING:

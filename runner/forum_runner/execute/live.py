@@ -77,8 +77,13 @@ class LiveDriver:
                 # Answers that are there at once must not keep signals and other calls from being heard.
                 if next(self._rounds) % _ROUNDS == 0:
                     await asyncio.sleep(0)
+                events = self._happened()
+                if not events:
+                    # After one round of the loop, whoever answers without waiting has answered.
+                    await asyncio.sleep(0)
+                    events = self._happened() or await self._events()
                 commands = []
-                for event in self._happened() or await self._events():
+                for event in events:
                     commands += self._handle(event)
         finally:
             await self._engine.close()
@@ -111,13 +116,11 @@ class LiveDriver:
 
     async def _events(self) -> list[Event]:
         """What happens next, at least one thing."""
-        # After one round of the loop, whoever answers without waiting has answered.
-        await asyncio.sleep(0)
-        events = self._happened()
-        while not events:
+        while True:
             await self._wait()
             events = self._happened()
-        return events
+            if events:
+                return events
 
     def _happened(self) -> list[Event]:
         events: list[Event] = list(self._engine.reports())

@@ -122,8 +122,9 @@ class LocalEngine:
         call = report.call
         self._under_way.pop(call, None)
         self._deadlines.pop(call, None)
-        self._overdue.discard(call)
-        self._asked.discard(call)
+        if self._asked:
+            self._overdue.discard(call)
+            self._asked.discard(call)
         self._reports.append(report)
         self._wake()
 

@@ -7,7 +7,7 @@ who waits for what) follows from the state, and is made anew when a run is taken
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from forum_adapters.base import Attempt, Site
 from forum_runner.execute import beginning, calling, closing, ending
 from forum_runner.execute.answers import Schemas
-from forum_runner.execute.events import Cancel, Command, Decided, Event, Interrupted, Lost, Outcome, Replied, Step, Told
+from forum_runner.execute.events import Cancel, Command, Decided, Event, Interrupted, Lost, Outcome, Replied, Step
 from forum_runner.execute.fingerprint import Fingerprints
 from forum_runner.execute.plan import RunPlan
 from forum_runner.execute.prompts import Renderer
@@ -25,7 +25,6 @@ from forum_runner.execute.tuples import made
 from forum_runner.execute.unit import Unit
 from forum_runner.execute.values import StoredBytes
 
-_NO_BODIES: Mapping[str, StoredBytes] = {}
 # Which of the states of tasks names the run's, if there are several.
 _WEIGHTS = ("stopped", "failed", "refused", "cancelled")
 
@@ -61,7 +60,8 @@ class Machine:
         self.plan = plan
         self.context = context
         self.state = RunState(plan, context.run)
-        self._apply = self.state.apply
+        # What the parts of the machine tell: it changes the state, and is written.
+        self.tell = self.state.tell
         self.schemas = Schemas(plan.document["schemas"])
         self.fingerprints = Fingerprints(plan)
         self.renderer = Renderer(context.run, context.secrets)
@@ -76,7 +76,6 @@ class Machine:
         self.short: list[Unit] = []
         self._timers: list[tuple[int, int, Unit]] = []
         self._numbers = count()
-        self._entries: list[Told] = []
         self._commands: list[Command] = []
         self._cancels = False
         self._has_swept = False
@@ -85,7 +84,7 @@ class Machine:
 
     def open(self, now_us: int) -> Step:
         """A new run, whose first entry is written."""
-        self.now_us = now_us
+        self.now_us = self.state.now_us = now_us
         self._look_at_the_clock()
         if not self.plan.is_in_waves:
             for name, task in self.plan.tasks.items():
@@ -96,7 +95,7 @@ class Machine:
     def resume(self, now_us: int) -> Step:
         """A run whose entries so far were taken in by `state.apply`."""
         state = self.state
-        self.now_us = now_us
+        self.now_us = self.state.now_us = now_us
         self._begin_anew()
         self.tell("run.resumed", {"implementation": dict(self.context.implementation)})
         self._decide_by_deadline()
@@ -136,7 +135,7 @@ class Machine:
         if self.outcome is not None:
             # Whoever is late, or says a thing twice, finds nobody at work.
             return Step([], [])
-        self.now_us = now_us
+        self.now_us = self.state.now_us = now_us
         # What was due before goes before, whether or not somebody woke the machine for it.
         if self._timers or self.wall_ms is not None:
             self._look_at_the_clock()
@@ -161,17 +160,6 @@ class Machine:
         return min((time for time in (due_us, deadline_us) if time is not None), default=None)
 
     # What the parts of the machine share.
-
-    def tell(
-        self,
-        kind: str,
-        data: Mapping[str, Any],
-        bodies: Mapping[str, StoredBytes] = _NO_BODIES,
-        causes: Sequence[int] = (),
-        actor: str = "runner",
-    ) -> int:
-        self._entries.append(made(Told, (kind, data, bodies, causes, actor)))
-        return self._apply(kind, self.now_us, data, bodies)
 
     def begin(self, attempt: Attempt) -> None:
         self._commands.append(attempt)
@@ -200,12 +188,13 @@ class Machine:
 
     def _step(self) -> Step:
         self._pump()
-        entries, self._entries = self._entries, []
+        state = self.state
+        entries, state.told = state.told, []
         commands, self._commands = self._commands, []
         if self._cancels:
             self._cancels = False
             # A call may have ended in the step that was to cancel it.
-            calls = self.state.calls
+            calls = state.calls
             commands = [command for command in commands if isinstance(command, Attempt) or command.call in calls]
         return made(Step, (entries, commands))
 

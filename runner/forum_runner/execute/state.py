@@ -6,19 +6,19 @@ Nothing else changes it. So a run that is taken up again from its ledger is in t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from hashlib import sha256
 from typing import Any
 
 import orjson
 
 from forum_adapters.base import ErrorKind
 from forum_runner.execute.budgets import Budgets
+from forum_runner.execute.events import Told
 from forum_runner.execute.plan import RunPlan, TaskSpec
 from forum_runner.execute.prompts import Feedback, Given
 from forum_runner.execute.rates import Rates
+from forum_runner.execute.tuples import made
 from forum_runner.execute.unit import Call, Ending, Gate, Unit
-from forum_runner.execute.values import Output, StoredBytes, Unmakeable, bytes_left
-from forum_runner.ledger.body import Body
+from forum_runner.execute.values import Output, StoredBytes, Unmakeable, body_digest, bytes_left, content_digest
 from forum_runner.ledger.clock import read_time
 from forum_runner.ledger.writer import NO_COUNTS
 
@@ -27,6 +27,7 @@ _REFUSED = "refused"
 
 Data = Mapping[str, Any]
 Bodies = Mapping[str, StoredBytes]
+_NO_BODIES: Bodies = {}
 
 
 class Expansion:
@@ -72,6 +73,9 @@ class RunState:
         self.open_gates = 0
         self.active_us = 0
         self.active_since_us: int | None = None
+        # The time of what happens, the entries that came of it, and the time of the last entry.
+        self.now_us = 0
+        self.told: list[Told] = []
         self.latest_us = 0
         self._applier_of = _APPLIERS.get
 
@@ -91,8 +95,19 @@ class RunState:
 
     # Entries.
 
+    def tell(
+        self, kind: str, data: Data, bodies: Bodies = _NO_BODIES, causes: Sequence[int] = (), actor: str = "runner"
+    ) -> int:
+        """Takes in an entry of what happens, which is still to be written; its seq comes back."""
+        self.told.append(made(Told, (kind, data, bodies, causes, actor)))
+        seq, at_us = self.seq, self.now_us
+        self.seq = seq + 1
+        self._applier_of(kind, _changes_nothing)(self, seq, at_us, data, bodies)
+        self.latest_us = at_us
+        return seq
+
     def apply(self, kind: str, at_us: int, data: Data, bodies: Bodies) -> int:
-        """Takes in an entry; its seq comes back."""
+        """Takes in an entry that is written; its seq comes back."""
         seq = self.seq
         self.seq = seq + 1
         self._applier_of(kind, _changes_nothing)(self, seq, at_us, data, bodies)
@@ -191,7 +206,7 @@ class RunState:
         unit.ending = unit.resumes_us = None
         self._begin(unit, seq, at_us, data, None)
         if unit.may_repeat and "prompt" in bodies:
-            unit.prompt = _content_digest(bodies["prompt"])
+            unit.prompt = content_digest(bodies["prompt"])
 
     def _asked(self, seq: int, at_us: int, data: Data, _bodies: Bodies) -> None:
         unit = self.units[data["task"]]
@@ -381,16 +396,3 @@ _APPLIERS: dict[str, Applier] = {
     "budget.stopped": RunState._budget_stopped,
     "answer.given": RunState._answered,
 }
-
-
-def body_digest(body: StoredBytes) -> str:
-    """The digest of a body that was recorded, or of a plain one that is about to be."""
-    return sha256(body.data).hexdigest() if isinstance(body, Body) else body.digest
-
-
-def _content_digest(body: StoredBytes) -> str:
-    """As `body_digest`, and the same for a body that was recorded with a salt; empty for one that is redacted."""
-    if isinstance(body, Body) or not body.is_sensitive:
-        return body_digest(body)
-    content = bytes_left(body)
-    return sha256(content).hexdigest() if content else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, Protocol
 
 import orjson
@@ -50,6 +51,19 @@ def bytes_left(body: StoredBytes | None) -> bytes:
         return b"" if body is None else body.data
     except RedactedBodyError:
         return b""
+
+
+def body_digest(body: StoredBytes) -> str:
+    """The digest of a body that was recorded, or of a plain one that is about to be."""
+    return sha256(body.data).hexdigest() if isinstance(body, Body) else body.digest
+
+
+def content_digest(body: StoredBytes) -> str:
+    """As `body_digest`, and the same for a body that was recorded with a salt; empty for one that is redacted."""
+    if isinstance(body, Body) or not body.is_sensitive:
+        return body_digest(body)
+    content = bytes_left(body)
+    return sha256(content).hexdigest() if content else ""
 
 
 def check_is_there(body: StoredBytes) -> None:
