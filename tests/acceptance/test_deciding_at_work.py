@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 from pathlib import Path
@@ -57,7 +58,7 @@ def test_a_run_at_work_goes_on_with_what_is_approved(folder: Folder) -> None:
     assert folder.entries("run", "run.paused") == []
     decided = folder.entries("run", "gate.decided")[0]
     assert folder.body("run", decided, "reason") == b"read it"
-    assert not (folder.path / "run" / "decisions").exists()
+    assert not list((folder.path / "run").glob("*decision-*"))
     check_holds(folder.path / "run")
 
 
@@ -116,15 +117,42 @@ def test_what_nobody_took_is_not_taken_by_a_later_process(folder: Folder) -> Non
     assert decisions(folder) == []
     assert gate(folder, "approve").code == 0
     assert folder.forum("resume", "run").code == 0
-    assert not (folder.path / "run" / "decisions").exists()
+    assert not list((folder.path / "run").glob("*decision-*"))
     check_holds(folder.path / "run")
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"task": "asked"}', b'{"texts": {"reason": 1}}'])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b'{"task": "asked"}',
+        b'{"texts": {"reason": 1}}',
+        b'{"task": "a", "decision": "maybe", "actor": "person:p", "shown": "0", "texts": {}}',
+        b'{"task": "a", "decision": "approved", "actor": "runner", "shown": "0", "texts": {}}',
+        b'{"task": "a", "decision": "approved", "actor": "person:p", "shown": "0", "texts": {"more": ""}}',
+        b'{"task": 1, "decision": "approved", "actor": "person:p", "shown": "0", "texts": {}}',
+    ],
+)
 def test_whatever_else_lies_there_is_taken_away(tmp_path: Path, content: bytes) -> None:
-    folder = tmp_path / "decisions"
-    folder.mkdir()
-    (folder / "1.json").write_bytes(content)
+    (tmp_path / "decision-1.json").write_bytes(content)
 
     assert DecisionBox(tmp_path).take() == []
-    assert not folder.exists()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_that_lies_there_holds_up_or_ends_a_run(folder: Folder) -> None:
+    process = at_work(folder)
+    run = folder.path / "run"
+    (run / "decision-1.json").mkdir()
+    os.mkfifo(run / "decision-2.json")
+    (run / "decision-3.json").symlink_to("/dev/zero")
+
+    approved = gate(folder, "approve")
+    process.communicate(timeout=PATIENCE_S)
+
+    assert (approved.code, process.returncode) == (0, 0), approved
+    assert decisions(folder) == [("person:ann", "person", "approved")]
+    assert (run / "decision-1.json").is_dir()
+    check_holds(run)

@@ -7,6 +7,8 @@ records what it says.
 from __future__ import annotations
 
 import os
+import re
+import stat
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -20,58 +22,70 @@ from forum_runner.ledger.files import is_being_written
 from forum_runner.ledger.read_entry import ReadEntry
 from forum_runner.write_file import write_file
 
-_FOLDER = "decisions"
+_PREFIX = "decision-"
 _SUFFIX = ".json"
+_MOST_BYTES = 1 << 24
+_DECISIONS = ("approved", "rejected")
+_TEXTS = frozenset({"reason", "edited"})
+_ACTOR = re.compile(r"person:[!-~]{1,200}")
 _LOOK_S = 0.05
 # A writer looks several times a second, but may have to wait for its disk.
 _PATIENCE_S = 20.0
 
 
 class DecisionBox:
+    """Files in the run directory itself: whoever writes the ledger there may take them away, whoever left them."""
+
     def __init__(self, directory: Path) -> None:
-        self._folder = directory / _FOLDER
+        self._directory = directory
+        # What cannot be taken away is left alone: it would be recorded again and again.
+        self._left: set[str] = set()
 
     def put(self, decided: Decided) -> Path:
         """Where it lies until it is taken."""
         texts = {name: text.decode() for name, text in decided.texts.items()}
         form = {"task": decided.task, "decision": decided.decision, "actor": decided.actor, "shown": decided.shown}
-        with suppress(FileExistsError):
-            self._folder.mkdir()
-        path = self._folder / f"{time.time_ns()}-{os.getpid()}{_SUFFIX}"
+        path = self._directory / f"{_PREFIX}{time.time_ns()}-{os.getpid()}{_SUFFIX}"
         write_file(path, orjson.dumps({**form, "texts": texts}))
         return path
 
     def take(self) -> list[Decided]:
         """What lies there, the oldest first. It is taken away before it is recorded: nothing is recorded twice."""
-        found = []
-        for path in self._paths():
-            # Whoever may write there may write anything.
-            with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
-                form = orjson.loads(path.read_bytes())
-                texts = {name: text.encode() for name, text in form.pop("texts").items()}
-                found.append(Decided(**form, texts=texts))
-            self._remove(path)
-        return found
-
-    def withdraw(self, path: Path) -> None:
-        self._remove(path)
+        decisions = [(name, _read(self._directory / name)) for name in self._names()]
+        return [decided for name, decided in decisions if self._remove(name) and decided is not None]
 
     def clear(self) -> None:
         """Takes away what nobody waits for any more: whoever left it was told that it was not taken, or was killed."""
-        for path in self._paths():
-            self._remove(path)
+        for name in self._names():
+            self._remove(name)
 
-    def _paths(self) -> list[Path]:
-        try:
-            return sorted(path for path in self._folder.iterdir() if path.suffix == _SUFFIX and path.name[0] != ".")
-        except (FileNotFoundError, NotADirectoryError):
-            return []
-
-    def _remove(self, path: Path) -> None:
-        path.unlink(missing_ok=True)
-        # Not so if another decision lies there.
+    def _names(self) -> list[str]:
         with suppress(OSError):
-            self._folder.rmdir()
+            names = {path.name for path in self._directory.iterdir()} - self._left
+            return sorted(name for name in names if name.startswith(_PREFIX) and name.endswith(_SUFFIX))
+        return []
+
+    def _remove(self, name: str) -> bool:
+        try:
+            (self._directory / name).unlink()
+        except OSError:
+            self._left.add(name)
+            return False
+        return True
+
+
+def _read(path: Path) -> Decided | None:
+    """A decision. Whoever may write there may write anything, or a pipe, which must not be waited for."""
+    with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as stream:
+            is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
+            form = orjson.loads(stream.read(_MOST_BYTES) if is_file else b"")
+        texts = {name: text.encode() for name, text in form.pop("texts").items()}
+        decided = Decided(**form, texts=texts)
+        is_sound = all(isinstance(part, str) for part in form.values()) and decided.decision in _DECISIONS
+        return decided if is_sound and texts.keys() <= _TEXTS and _ACTOR.fullmatch(decided.actor) else None
+    return None
 
 
 def hand_over(directory: Path, decided: Decided, opened: int) -> bool:
@@ -93,7 +107,7 @@ def hand_over(directory: Path, decided: Decided, opened: int) -> bool:
                 return False
             time.sleep(_LOOK_S)
     finally:
-        box.withdraw(path)
+        path.unlink(missing_ok=True)
     raise UsageError("the process that is at work with the run did not take the decision; decide when it has paused")
 
 

@@ -98,8 +98,6 @@ class LocalEngine:
                 reply = reply._replace(failure=self._why_cancelled(call))
         except asyncio.CancelledError:
             reply = Reply(failure=self._why_cancelled(call))
-        except GeneratorExit:
-            raise
         except BaseException as error:  # also an exit: nobody but a person ends a run, and that comes by a signal
             reply = _failed(error)
         # What was given up is not under way: whatever it says comes too late.
@@ -163,7 +161,7 @@ class LocalEngine:
 
 
 async def _close(adapter: Adapter) -> None:
-    with suppress(Exception, SystemExit):
+    with suppress(Exception, SystemExit, KeyboardInterrupt):
         await adapter.close()
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 from collections.abc import Mapping
 from io import BytesIO
 
 from forum_adapters.base import Executable, Failure, Reply
+from forum_runner.execute.secret_traces import Traces, base64_cores
 from forum_runner.ledger.archive import LARGE_BYTES
 from forum_runner.ledger.body import Body
 
@@ -27,6 +27,7 @@ class Scrubber:
         # A value that holds another goes first.
         long_enough.sort(key=lambda item: len(item[1]), reverse=True)
         self._patterns = [(f"[scrubbed: {name}]".encode(), _pattern(value)) for name, value in long_enough]
+        self._traces = [Traces(value) for _, value in long_enough]
         self._values = [value.encode(errors="surrogatepass") for _, value in long_enough]
 
     @property
@@ -35,12 +36,21 @@ class Scrubber:
         return bool(self._patterns)
 
     def data(self, data: bytes) -> bytes:
-        replace = _replace if len(data) <= LARGE_BYTES else _replace_in_large
+        if len(data) > LARGE_BYTES:
+            return self._large(data)
         for mark, pattern in self._patterns:
-            data = replace(pattern, mark, data)
+            data = pattern.sub(mark, data)
+        return data
+
+    def _large(self, data: bytes) -> bytes:
+        for (mark, pattern), traces in zip(self._patterns, self._traces, strict=True):
+            if traces.stand_in(data):
+                data = _replace_in_large(pattern, mark, data)
         return data
 
     def finds(self, data: bytes) -> bool:
+        if len(data) > LARGE_BYTES and not any(traces.stand_in(data) for traces in self._traces):
+            return False
         return any(pattern.search(data) for _, pattern in self._patterns)
 
     def text(self, text: str) -> str:
@@ -90,10 +100,6 @@ class Scrubber:
         return head + found[0] + tail
 
 
-def _replace(pattern: re.Pattern[bytes], mark: bytes, data: bytes) -> bytes:
-    return pattern.sub(mark, data)
-
-
 def _replace_in_large(pattern: re.Pattern[bytes], mark: bytes, data: bytes) -> bytes:
     """As `sub`, which keeps all that stands between two places twice before it is done."""
     made, at, view = BytesIO(), 0, memoryview(data)
@@ -113,15 +119,8 @@ def _pattern(value: str) -> re.Pattern[bytes]:
     quoted = [json.dumps(value, ensure_ascii=is_ascii)[1:-1] for is_ascii in (True, False)]
     forms: list[bytes] = [re.escape(data), *(re.escape(text.encode(errors="surrogatepass")) for text in quoted)]
     forms += [b"".join(map(_escaped_byte, data)), b"(?i:%b)" % data.hex().encode()]
-    for encode in (base64.b64encode, base64.urlsafe_b64encode):
-        # In a longer text the value may begin at each of three places of a group; the characters that it shares with
-        # its neighbours are left out.
-        for before in range(3):
-            encoded = encode(bytes(before) + data)
-            start = -(-before * 8 // 6)
-            whole = (before + len(data)) * 8 // 6
-            # Programs wrap what they encode, and JSON escapes the line ends.
-            forms.append(_WRAP.join(re.escape(encoded[at : at + 1]) for at in range(start, whole)))
+    # Programs wrap what they encode, and JSON escapes the line ends.
+    forms += [_WRAP.join(re.escape(bytes([character])) for character in core) for core in base64_cores(data)]
     longest_first = sorted(set(forms), key=lambda form: len(form), reverse=True)
     return re.compile(b"|".join(longest_first))
 

@@ -28,10 +28,10 @@ def _fate(state: RunState, unit: Unit, now_us: int) -> str:
     call = unit.call
     if call is not None and call.check is not None:
         return f"check {call.check + 1} of attempt {call.attempt} was lost, and is made again"
-    if call is not None:
+    if call is not None or (unit.ending is not None and unit.ending.status == "lost"):
         may_repeat = "idempotent" in unit.task.form or state.plan.policy.get("on_lost") == "retry"
         again = "is made again" if may_repeat else "is not made again, as the task is not idempotent"
-        return f"attempt {call.attempt} was lost, and {again}"
+        return f"attempt {unit.attempts} was lost, and {again}"
     if unit.has_begun:
         how = unit.ending.status if unit.ending is not None else "reused"
         return f"goes on after attempt {unit.attempts} ({how})"

@@ -88,6 +88,7 @@ def test_an_exception_is_the_adapters_failure() -> None:
     [
         (SystemExit(3), "the adapter failed: SystemExit: 3"),
         (KeyboardInterrupt(), "the adapter failed: KeyboardInterrupt: "),
+        (GeneratorExit(), "the adapter failed: GeneratorExit: "),
         (BaseException("odd"), "the adapter failed: BaseException: odd"),
     ],
 )

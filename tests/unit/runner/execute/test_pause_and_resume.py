@@ -170,3 +170,14 @@ def test_a_ledger_that_does_not_hold_is_not_gone_on_with(tmp_path: Path) -> None
 
     with pytest.raises(ForumError):
         go_on(tmp_path / "run", prepared(tmp_path, tasks), Means(Silence()), read_beginning(tmp_path / "run"))
+
+
+@pytest.mark.parametrize(("own", "again"), [({}, "is not made again"), ({"idempotent": True}, "is made again")])
+def test_a_call_that_was_lost_while_the_run_paused_is_told_as_one(own: dict[str, Any], again: str) -> None:
+    hand = ByHand({"a": {**WORK, **own}})
+    hand.interrupt()
+    hand.lose("a")
+
+    (told,) = taken_up(hand.machine.state, hand.now_us)
+
+    assert told.startswith(f"a: attempt 1 was lost, and {again}")

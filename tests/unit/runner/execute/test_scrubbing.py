@@ -2,7 +2,9 @@
 
 import base64
 import json
+from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from forum_runner.app.preparing import NoCredentialError, Prepared, with_secrets
 from forum_runner.canonical import canonical
 from forum_runner.errors import UsageError
 from forum_runner.execute.scrubbing import Scrubber
+from forum_runner.execute.secret_traces import Traces
 from forum_runner.ledger.archive import LARGE_BYTES
 from unit.runner.execute.small_runs import RUN, WORK, outputs, plan_of, run
 
@@ -197,3 +200,35 @@ def test_a_large_text_without_a_secret_is_not_copied() -> None:
     text = bytes(LARGE_BYTES + 1)
 
     assert SCRUBBER.data(text) is text
+
+
+FORMS: dict[str, Callable[[Random, bytes], bytes]] = {
+    "plain": lambda _, value: value,
+    "json": lambda _, value: json.dumps(value.decode(errors="surrogatepass"))[1:-1].encode(),
+    "hex": lambda r, value: r.choice((value.hex(), value.hex().upper())).encode(),
+    "url": lambda r, value: b"".join(
+        r.choice((b"%%%02x" % byte, b"%%%02X" % byte, b"+" if byte == 0x20 else bytes([byte]))) for byte in value
+    ),
+    "base64": lambda r, value: r.choice((base64.b64encode, base64.urlsafe_b64encode))(
+        r.randbytes(r.randrange(9)) + value + r.randbytes(r.randrange(9))
+    ),
+}
+WRAPS = (b"", b"", b"\n", b"\r\n", b"\\n", b"\\r\\n")
+AROUND = (b"", b"\\", b"%", b"%a", b"\\r", b"\n", b"n", b"r", b"=", b"\\\n")
+
+
+@pytest.mark.requirement("RUN-SECRET-001")
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("number", range(60))
+def test_a_large_text_is_searched_for_all_that_a_small_one_is(form: str, number: int) -> None:
+    r = Random(f"{form}/{number}")  # noqa: S311 - the same every time, on purpose
+    alphabet = r.choice(("abcdefnr0123456789", 'ab%+ "\\/é\n', "anrN \U0001f600"))
+    value = "".join(r.choice(alphabet) for _ in range(r.randrange(4, 30)))
+    written = FORMS[form](r, value.encode())
+    if form == "base64":
+        written = b"".join(bytes([character]) + r.choice(WRAPS) for character in written)
+    text = r.choice(AROUND) + written + r.choice(AROUND)
+
+    is_found = Scrubber({"KEY": value}).finds(text)
+
+    assert not is_found or Traces(value).stand_in(text)
