@@ -112,7 +112,7 @@ def _decision(
     if shown is not None:
         _check_shown(gate, shown)
     if instruction is not None and "run" in _task_form(_wave_plan(directory), task):
-        raise UsageError(f"'{task}' runs a program, and has no instruction that could be edited")
+        raise UsageError(f"'{task}' runs a program: only what an agent is told can be edited")
     texts = {"reason": reason, "edited": instruction}
     scrubber = Scrubber(secret_variables(_wave_plan(directory)))
     bodies = {
