@@ -154,6 +154,11 @@ class Reply(NamedTuple):
     finish: str = ""
 
 
+def fits_a_header(key: str) -> bool:
+    """Whether a key can be sent. A line end, as a file has at its end, is the most common reason why not."""
+    return key.isascii() and key.isprintable() and " " not in key
+
+
 @runtime_checkable
 class Adapter(Protocol):
     """A connection, made once for each adapter of the roster by its type: `Type(name, settings)`.

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from acceptance.faulty_runs import COUNTED, cut_stream, formats
 from acceptance.model_workflows import (
     HELLO,
     KEY,
@@ -25,28 +26,15 @@ from acceptance.model_workflows import (
 )
 from acceptance.running import Folder, ask
 from servers.faulty import Act, Cut, FaultyServer, Pause, Step, does, refuses, says
-from servers.formats import Format, Said, streamed_answer
-from servers.http_bytes import END_OF_CHUNKS, chunk, chunked, json_response, response, stream_head
+from servers.formats import Format
+from servers.http_bytes import END_OF_CHUNKS, chunk, chunked, json_response, response
 
-COUNTED = {"input_tokens": 10, "cached_input_tokens": 4, "output_tokens": 5}
-formats = pytest.mark.parametrize("format_", Format)
 modes = pytest.mark.parametrize("is_stream", [True, False], ids=["stream", "whole"])
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path / "work", {"KEY": KEY})
-
-
-@pytest.fixture
-def server() -> Iterator[FaultyServer]:
-    with FaultyServer() as server:
-        yield server
-
-
-def cut_stream(format_: Format) -> list[bytes]:
-    """The events of an answer up to the last of its text."""
-    return [stream_head(), *map(chunk, streamed_answer(format_, Said())[:-3])]
 
 
 @formats

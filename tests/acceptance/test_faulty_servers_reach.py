@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
+from acceptance.faulty_runs import formats
 from acceptance.model_workflows import HELLO, KEY, again, calls, check_is_nowhere, check_stands, model, run_hello, write
 from acceptance.running import Folder
 from servers.faulty import Act, FaultyServer, Step, does, gives_the_key_away, says
 from servers.formats import Format
 from servers.http_bytes import Received, response
 
-formats = pytest.mark.parametrize("format_", Format)
-
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path / "work", {"KEY": KEY})
-
-
-@pytest.fixture
-def server() -> Iterator[FaultyServer]:
-    with FaultyServer() as server:
-        yield server
 
 
 @formats

@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from acceptance.faulty_runs import COUNTED, cut_stream, formats
 from acceptance.model_workflows import KEY, NOTHING, calls, run_hello, totals
 from acceptance.running import Folder
 from servers.faulty import Act, Cut, FaultyServer, Pause, does
 from servers.formats import Format, Said, event, streamed_answer
-from servers.http_bytes import END_OF_CHUNKS, chunk, chunked, stream_head
-
-COUNTED = {"input_tokens": 10, "cached_input_tokens": 4, "output_tokens": 5}
-formats = pytest.mark.parametrize("format_", Format)
+from servers.http_bytes import END_OF_CHUNKS, chunk, chunked
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path / "work", {"KEY": KEY})
-
-
-@pytest.fixture
-def server() -> Iterator[FaultyServer]:
-    with FaultyServer() as server:
-        yield server
-
-
-def cut_stream(format_: Format) -> list[bytes]:
-    """The events of an answer up to the last of its text."""
-    return [stream_head(), *map(chunk, streamed_answer(format_, Said())[:-3])]
 
 
 @formats

@@ -10,11 +10,10 @@ import re
 from collections.abc import Iterator
 from urllib.parse import quote, quote_plus
 
-from forum_adapters.base import ErrorKind
+from forum_adapters.base import ErrorKind, fits_a_header
 from forum_adapters.models.failures import CallFailed
 
 _SCRUBBED = "[scrubbed]"
-_FITS_HEADER = re.compile(r"[!-~]+")
 # A shorter piece of base64 could stand in any text by chance.
 _MIN_PIECE_CHARS = 8
 _MAX_QUOTED_CHARS = 600
@@ -56,15 +55,10 @@ def read_key(variable: str | None) -> Secret:
     value = os.environ.get(variable, "")
     if not value:
         raise CallFailed(ErrorKind.AUTH, f"the environment variable {variable}, which holds the key, is not set")
-    if not is_sendable(value):
+    if not fits_a_header(value):
         message = f"the key in {variable} has characters that no key has, such as a space or a line's end"
         raise CallFailed(ErrorKind.AUTH, message)
     return Secret(value)
-
-
-def is_sendable(key: str) -> bool:
-    """Whether it can stand in a header. A line end, as a file has at its end, is the most common reason why not."""
-    return _FITS_HEADER.fullmatch(key) is not None
 
 
 def _forms(value: str) -> Iterator[str]:

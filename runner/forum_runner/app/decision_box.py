@@ -7,7 +7,6 @@ records what it says.
 from __future__ import annotations
 
 import os
-import re
 import stat
 import time
 from contextlib import suppress
@@ -18,6 +17,7 @@ import orjson
 from forum_runner.errors import UsageError
 from forum_runner.execute.events import Decided
 from forum_runner.execute.restore import read_entries
+from forum_runner.ledger.entry_schema import fits
 from forum_runner.ledger.files import is_being_written
 from forum_runner.ledger.read_entry import ReadEntry
 from forum_runner.write_file import write_file
@@ -27,7 +27,6 @@ _SUFFIX = ".json"
 _MOST_BYTES = 1 << 24
 _DECISIONS = ("approved", "rejected")
 _TEXTS = frozenset({"reason", "edited"})
-_ACTOR = re.compile(r"person:[!-~]{1,200}")
 _LOOK_S = 0.05
 # A writer looks several times a second, but may have to wait for its disk.
 _PATIENCE_S = 20.0
@@ -84,7 +83,8 @@ def _read(path: Path) -> Decided | None:
         texts = {name: text.encode() for name, text in form.pop("texts").items()}
         decided = Decided(**form, texts=texts)
         is_sound = all(isinstance(part, str) for part in form.values()) and decided.decision in _DECISIONS
-        return decided if is_sound and texts.keys() <= _TEXTS and _ACTOR.fullmatch(decided.actor) else None
+        is_by_a_person = is_sound and decided.actor.startswith("person:") and fits("actor", decided.actor)
+        return decided if is_by_a_person and texts.keys() <= _TEXTS else None
     return None
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from forum_adapters.base import Attempt
-from forum_runner.app.preparing import ENV_FIELDS, Prepared
+from forum_runner.app.preparing import Prepared, variables_not_set
 from forum_runner.app.reusing import Reuse
 from forum_runner.canonical import canonical
 from forum_runner.execute.machine import Context, Machine
@@ -62,25 +61,7 @@ def forecast(prepared: Prepared, reuse: Reuse) -> Forecast:
     document = prepared.wave_plan
     limits = document["policy"]["budget"]
     name, digest = document["metadata"]["name"], document["digest"]
-    return Forecast(name, digest, len(plan.waves), tasks, most, limits, _not_set(prepared))
-
-
-def _not_set(prepared: Prepared) -> tuple[str, ...]:
-    if prepared.stand_in is not None:
-        return ()
-    plan, adapters = prepared.plan, prepared.wave_plan["adapters"]
-    named: set[str] = set()
-    for name in _called(plan, prepared.to_reuse):
-        named.update(adapters[name][item] for item in ENV_FIELDS if item in adapters[name])
-    return tuple(sorted(variable for variable in named if not os.environ.get(variable)))
-
-
-def _called(plan: RunPlan, to_reuse: Container[str]) -> Iterator[str]:
-    """The adapters that the tasks can come to, by their ladders and their judges."""
-    for task in plan.tasks.values():
-        if task.id not in to_reuse:
-            yield from (step.adapter for step in plan.ladder_of(task, task.agent or route(plan, task).agent))
-            yield from (plan.judge_step(check["agent"]).adapter for check in task.accept if "agent" in check)
+    return Forecast(name, digest, len(plan.waves), tasks, most, limits, tuple(variables_not_set(prepared)))
 
 
 def _fates(prepared: Prepared, reuse: Reuse) -> dict[str, tuple[str, str | None]]:

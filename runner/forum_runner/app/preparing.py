@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from forum_adapters.base import fits_a_header
 from forum_adapters.registry import AdapterTypeError, make_adapter
 from forum_runner.app.recorded_answers import RecordedRun, recorded_run
 from forum_runner.app.workflows import Compiled, Inputs
@@ -31,8 +32,7 @@ class NoCredentialError(ForumError):
 
     def __init__(self, missing: Mapping[str, Sequence[str]]) -> None:
         self.missing = missing
-        listed = "; ".join(f"{name} (for {', '.join(adapters)})" for name, adapters in sorted(missing.items()))
-        super().__init__(f"these variables are not set, and the roster names them: {listed}; nothing was run")
+        super().__init__(f"these variables are not set, and the roster names them: {_listed(missing)}; nothing was run")
 
 
 class UnusableCredentialError(ForumError):
@@ -42,9 +42,12 @@ class UnusableCredentialError(ForumError):
 
     def __init__(self, unusable: Mapping[str, Sequence[str]]) -> None:
         self.unusable = unusable
-        listed = "; ".join(f"{name} (for {', '.join(adapters)})" for name, adapters in sorted(unusable.items()))
         reason = "the key has characters that no key has, such as a space or a line's end"
-        super().__init__(f"these variables cannot be used, as {reason}: {listed}; nothing was run")
+        super().__init__(f"these variables cannot be used, as {reason}: {_listed(unusable)}; nothing was run")
+
+
+def _listed(variables: Mapping[str, Sequence[str]]) -> str:
+    return "; ".join(f"{name} (for {', '.join(adapters)})" for name, adapters in sorted(variables.items()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,19 +240,24 @@ def _credentials(adapters: Mapping[str, Mapping[str, Any]]) -> dict[str, list[st
     return named
 
 
+def variables_not_set(prepared: Prepared) -> list[str]:
+    """Those without which the run would not begin."""
+    return [] if prepared.stand_in is not None else sorted(_not_set(_credentials(_called_adapters(prepared))))
+
+
+def _not_set(named: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    return {variable: users for variable, users in named.items() if not os.environ.get(variable)}
+
+
 def _check_credentials(adapters: Mapping[str, Mapping[str, Any]]) -> None:
     named = _credentials(adapters)
-    missing = {variable: users for variable, users in named.items() if not os.environ.get(variable)}
+    missing = _not_set(named)
     if missing:
         raise NoCredentialError(missing)
     keys = {settings["api_key_env"] for settings in adapters.values() if "api_key_env" in settings}
-    unusable = {key: named[key] for key in keys if not _fits_a_header(os.environ[key])}
+    unusable = {key: named[key] for key in keys if not fits_a_header(os.environ[key])}
     if unusable:
         raise UnusableCredentialError(unusable)
-
-
-def _fits_a_header(key: str) -> bool:
-    return key.isascii() and key.isprintable() and " " not in key
 
 
 def _check_is_clean(prepared: Prepared, scrubbed: Mapping[str, str]) -> None:

@@ -14,6 +14,7 @@ from typing import Self
 from forum_runner.app.preparing import Prepared
 from forum_runner.app.running import ReuseSource
 from forum_runner.errors import UsageError
+from forum_runner.execute.closing import missing_for_outputs
 from forum_runner.execute.machine import Reusable
 from forum_runner.execute.prompts import holds_secret, texts_of
 from forum_runner.execute.restore import mode_of, read_entries, workflow_of
@@ -21,7 +22,6 @@ from forum_runner.execute.reusing import NOT_THERE, Cache, Comparison, EarlierRu
 from forum_runner.execute.unit import Unit
 from forum_runner.execute.values import Output
 from forum_runner.ledger.source import RUNS, find_ledger
-from forum_runner.manifest.pointer import look_up
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,12 +181,7 @@ class Reuse:
 
     def _lacks_output(self, unit: Unit, found: Reusable) -> bool:
         """Whether the plan's outputs take something from it that is not there: then it is no result to reuse."""
-        try:
-            for pointer in filter(None, self._plan.selected.get(unit.task.id, ())):
-                look_up(Output(found.output).value, pointer)
-        except KeyError:
-            return True
-        return False
+        return missing_for_outputs(self._plan, unit.task.id, Output(found.output)) is not None
 
     def _decide(self, unit: Unit, ground: str, *, is_reused: bool = False, again: bool = True) -> None:
         self._decisions[unit.name] = ReuseDecision(unit.name, is_reused, ground, again)

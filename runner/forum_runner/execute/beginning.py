@@ -250,7 +250,7 @@ def reuse(m: Machine, unit: Unit, fingerprint: str) -> bool:
     """Whether the result of an earlier run stands in for an attempt."""
     found = m.context.find_reusable(unit, fingerprint)
     try:
-        if found is None or closing.missing_for_outputs(m, unit, Output(found.output)) is not None:
+        if found is None or closing.missing_for_outputs(m.plan, unit.task.id, Output(found.output)) is not None:
             return False
         output = Body(found.output.data, found.output.type, unit.is_sensitive)
     except RedactedBodyError:

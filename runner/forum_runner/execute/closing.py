@@ -11,6 +11,7 @@ from forum_runner.execute import ending
 from forum_runner.execute.answers import parse, read_structured, read_text
 from forum_runner.execute.backoff import backoff_ms
 from forum_runner.execute.budgets import Shortage
+from forum_runner.execute.plan import RunPlan
 from forum_runner.execute.rendering import missing_for_call
 from forum_runner.execute.unit import Call, Unit
 from forum_runner.execute.usage import usage_of
@@ -134,16 +135,16 @@ def _read(m: Machine, unit: Unit, content: bytes, *, is_sensitive: bool) -> Body
         output = read_structured(content, m.schemas, form["output"], is_sensitive=is_sensitive)
     if unit.task.id not in m.plan.selected or isinstance(output, Failure):
         return output
-    missing = missing_for_outputs(m, unit, Output(output))
+    missing = missing_for_outputs(m.plan, unit.task.id, Output(output))
     if missing is not None:
         message = f"the answer has nothing at '{missing}', and the plan gives that back"
         return Failure(ErrorKind.SCHEMA_MISMATCH, message)
     return output
 
 
-def missing_for_outputs(m: Machine, unit: Unit, output: Output) -> str | None:
+def missing_for_outputs(plan: RunPlan, task: str, output: Output) -> str | None:
     """A pointer by which the plan's outputs take something from the output, and nothing is there."""
-    for pointer in m.plan.selected.get(unit.task.id, ()):
+    for pointer in plan.selected.get(task, ()):
         if pointer:
             try:
                 look_up(output.value, pointer)

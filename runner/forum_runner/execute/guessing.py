@@ -16,10 +16,8 @@ from forum_runner.execute.plan import RunPlan
 from forum_runner.execute.recorded_replies import reply_of
 from forum_runner.execute.restore import RecordedBodies
 from forum_runner.ledger.clock import read_time
-from forum_runner.ledger.read_entry import ReadEntry
+from forum_runner.ledger.read_entry import OF_THE_RECORD, ReadEntry
 
-# Entries that are not the machine's: another hand wrote them, and they are taken as they are.
-_FOREIGN = ("run.repaired", "body.redacted")
 _CLOSING = ("task.finished", "verdict.given", "task.lost", "verdict.lost")
 # What a machine tells of its clock, before it looks at what happened.
 _DUE = ("gate.decided", "budget.stopped")
@@ -50,8 +48,9 @@ class Guess(NamedTuple):
 
 
 def is_foreign(entry: ReadEntry) -> bool:
-    """A decision of a person may be: it is, if no process was at work when it was made."""
-    return is_by_a_person(entry) or entry.kind in _FOREIGN or entry.kind.startswith("x-")
+    """Whether it is not the machine's: another hand wrote it, and it is taken as it is. A decision of a person may be:
+    it is, if no process was at work when it was made."""
+    return is_by_a_person(entry) or entry.kind in OF_THE_RECORD or entry.kind.startswith("x-")
 
 
 def is_by_a_person(entry: ReadEntry) -> bool:

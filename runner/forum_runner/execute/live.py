@@ -44,7 +44,6 @@ class LiveDriver:
     ) -> None:
         self._waiting = waiting
         self._decisions = decisions
-        self._told_us: int | None = None
         self._machine = machine
         self._record = record
         self._engine = engine
@@ -150,6 +149,5 @@ class LiveDriver:
     def _tell_wait(self, due_us: int) -> None:
         """Somebody who watches is told why nothing happens: a backoff, or a rate."""
         unit = None if self._machine.state.calls else self._machine.first_waiting()
-        if unit is not None and unit.resumes_us == due_us and due_us != self._told_us:
-            self._told_us = due_us
+        if unit is not None and unit.resumes_us == due_us:
             self._waiting(due_us, f"retry of {unit.name}" if unit.has_begun else f"rate limit before {unit.name}")

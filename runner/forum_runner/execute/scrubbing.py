@@ -59,7 +59,8 @@ class Scrubber:
         return self.data(text.encode(errors="surrogatepass")).decode(errors="surrogatepass")
 
     def body(self, body: Body) -> Body:
-        return body._replace(data=self.data(body.data)) if self._patterns and self.finds(body.data) else body
+        data = self.data(body.data)
+        return body if data == body.data else body._replace(data=data)
 
     def cut(self, data: bytes, *, at_end: bool) -> bytes:
         """Takes off what is left of a secret where a text was cut in the middle of it."""

@@ -17,6 +17,7 @@ from forum_runner.execute.machine import Context, Machine, Reusable
 from forum_runner.execute.plan import RunPlan
 from forum_runner.execute.recorder import Recorder, RunClock
 from forum_runner.execute.restore import Restoring, read_beginning
+from forum_runner.execute.retelling import Retelling, Retold
 from forum_runner.execute.scrubbing import Scrubber
 from forum_runner.execute.state import RunState
 from forum_runner.execute.unit import Unit
@@ -321,3 +322,11 @@ def ends(directory: Path) -> dict[str, str]:
 
 def kinds(directory: Path) -> list[str]:
     return [entry["kind"] for entry in entries_of(directory)]
+
+
+def told_again(directory: Path) -> Retold:
+    retelling = Retelling(directory)
+    try:
+        return retelling.tell()
+    finally:
+        retelling.close()

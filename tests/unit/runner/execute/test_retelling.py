@@ -10,25 +10,16 @@ import pytest
 from forum_adapters.base import ErrorKind, Failure, Reply, Usage
 from forum_runner.execute.events import Interrupted, Replied
 from forum_runner.execute.machine import Reusable
-from forum_runner.execute.retelling import Retelling, Retold
 from forum_runner.execute.unit import Unit
 from forum_runner.ledger.body import TEXT, Body
 from unit.runner.execute.random_cuts import cut
 from unit.runner.execute.random_plans import Form, finished, small_plan
-from unit.runner.execute.random_runs import begun, entries_of, kinds
+from unit.runner.execute.random_runs import begun, entries_of, kinds, told_again
 from unit.runner.execute.random_worlds import OTHER_RUN
 
 CANCELLED = Failure(ErrorKind.CANCELLED, "it was cancelled")
 PAUSED = ["task.finished", "task.finished", "run.paused"]
 Edit = Callable[[list[dict[str, Any]]], None]
-
-
-def told_again(directory: Path) -> Retold:
-    retelling = Retelling(directory)
-    try:
-        return retelling.tell()
-    finally:
-        retelling.close()
 
 
 def check_same(directory: Path) -> None:

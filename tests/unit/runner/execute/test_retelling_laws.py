@@ -8,9 +8,8 @@ from random import Random
 import orjson
 import pytest
 
-from forum_runner.execute.retelling import Retelling, Retold
 from unit.runner.execute.random_plans import Draw, drawn_plan
-from unit.runner.execute.random_runs import Play, entries_of
+from unit.runner.execute.random_runs import Play, entries_of, told_again
 from unit.runner.execute.random_worlds import World, drawn_temper
 
 # FORUM_EXAMPLES asks for more.
@@ -29,14 +28,6 @@ HARD = {
 def played(number: int, directory: Path) -> None:
     draw = Draw(Random(f"retelling/{number}").randint)  # noqa: S311 - the same every time, on purpose
     Play(drawn_plan(draw, 8 if number % 3 else 4), World(drawn_temper(draw)), directory).run()
-
-
-def told_again(directory: Path) -> Retold:
-    retelling = Retelling(directory)
-    try:
-        return retelling.tell()
-    finally:
-        retelling.close()
 
 
 def check_same(number: int, directory: Path) -> None:

@@ -1,0 +1,16 @@
+"""What tests of whole runs against faulty servers share: what a whole answer costs, and a stream that is cut."""
+
+from __future__ import annotations
+
+import pytest
+
+from servers.formats import Format, Said, streamed_answer
+from servers.http_bytes import chunk, stream_head
+
+COUNTED = {"input_tokens": 10, "cached_input_tokens": 4, "output_tokens": 5}
+formats = pytest.mark.parametrize("format_", Format)
+
+
+def cut_stream(format_: Format) -> list[bytes]:
+    """The events of an answer up to the last of its text."""
+    return [stream_head(), *map(chunk, streamed_answer(format_, Said())[:-3])]
