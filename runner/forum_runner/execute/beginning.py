@@ -200,7 +200,7 @@ def _ask(m: Machine, unit: Unit) -> None:
     if unit.gate is None:
         data: dict[str, Any] = {"task": unit.name}
         if "deadline_ms" in gate:
-            data["deadline"] = written_time(m.now_us + gate["deadline_ms"] * 1_000)
+            data["deadline"] = written_time(m.state.now_us + gate["deadline_ms"] * 1_000)
         shown = Body(canonical(_shown(m, unit, gate)), JSON, unit.is_sensitive)
         m.tell("gate.opened", data, {"shown": shown}, _causes(unit.delivered, unit.cause))
     opened = unit.gate

@@ -151,8 +151,8 @@ def _room(m: Machine, unit: Unit, agent: str | None, adapter: str | None, wanted
             ending.stop(m, unit, ceiling)
         return None
     if adapter is not None and state.rates.limits_anything:
-        free_us = state.rates.free_at(adapter, m.now_us, ceiling.input_tokens + ceiling.max_tokens)
-        if free_us > m.now_us:
+        free_us = state.rates.free_at(adapter, m.state.now_us, ceiling.input_tokens + ceiling.max_tokens)
+        if free_us > m.state.now_us:
             m.wait(unit, free_us)
             return None
     return ceiling
@@ -162,6 +162,6 @@ def _within_time(m: Machine, wanted: Ceiling, left_ms: int) -> Ceiling:
     """No call may take longer than is left of the run's time."""
     if left_ms >= wanted.timeout_ms:
         return wanted
-    used_ms = m.state.active_ms(m.now_us)
+    used_ms = m.state.active_ms(m.state.now_us)
     short = Shortage(m.state.budgets.run, WALL, used_ms + left_ms, used_ms, wanted.timeout_ms, False)
     return wanted._replace(timeout_ms=left_ms, short_time=short)

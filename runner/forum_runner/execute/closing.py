@@ -67,7 +67,7 @@ def make_room(m: Machine) -> None:
 
 def _finish(m: Machine, unit: Unit, call: Call, reply: Reply) -> None:
     content, failure, _, exit_status, executable, stderr, _, _ = reply
-    usage, is_measured = usage_of(m.plan, call, reply, m.now_us)
+    usage, is_measured = usage_of(m.plan, call, reply, m.state.now_us)
     data: dict[str, Any] = {
         "task": unit.name, "attempt": call.attempt, "status": "ok", "usage": usage, "measured": is_measured,
     }  # fmt: skip
@@ -154,7 +154,7 @@ def missing_for_outputs(plan: RunPlan, task: str, output: Output) -> str | None:
 
 
 def _give_verdict(m: Machine, unit: Unit, call: Call, reply: Reply) -> None:
-    usage, _ = usage_of(m.plan, call, reply, m.now_us)
+    usage, _ = usage_of(m.plan, call, reply, m.state.now_us)
     by = "command" if call.agent is None else "agent"
     data: dict[str, Any] = {"task": unit.name, "attempt": call.attempt, "check": call.check, "by": by, "usage": usage}
     if by == "command":
@@ -241,7 +241,7 @@ def _again(m: Machine, unit: Unit, wait_ms: int = 0) -> None:
     elif not has_all(m, unit):
         return
     elif wait_ms:
-        m.wait(unit, m.now_us + wait_ms * 1_000)
+        m.wait(unit, m.state.now_us + wait_ms * 1_000)
     else:
         m.begun.append(unit)
 

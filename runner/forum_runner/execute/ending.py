@@ -21,7 +21,7 @@ def stop(m: Machine, unit: Unit, shortage: Shortage) -> None:
     account = shortage.account
     used = account.charged[shortage.amount] + account.held[shortage.amount]
     if account.scope == "run" and shortage.amount == WALL:
-        used = m.state.active_ms(m.now_us)
+        used = m.state.active_ms(m.state.now_us)
     causes = [] if unit.closed is None else [unit.closed]
     m.tell("budget.stopped", shortage._replace(used=used).facts(), causes=causes)
     end(m, unit, "stopped", "budget")
@@ -30,7 +30,7 @@ def stop(m: Machine, unit: Unit, shortage: Shortage) -> None:
 def stop_at_wall(m: Machine) -> None:
     """The run's time is over: what is under way is ended, and nothing more begins."""
     limit = m.wall_ms or 0
-    used = m.state.active_ms(m.now_us)
+    used = m.state.active_ms(m.state.now_us)
     m.tell("budget.stopped", {"scope": "run", "amount": "wall_ms", "limit": limit, "used": used, "needed": 0})
     for call in m.state.calls:
         m.cancel(call)

@@ -171,5 +171,5 @@ def _may_wake_in_silence(machine: Machine, due_us: int) -> bool:
 def _interrupts(machine: Machine, now_us: int) -> list[Guess]:
     """At the time of an entry, or right after the one before: what comes due later is not told of a run that pauses."""
     is_early = machine.state.calls and _due_us(machine, now_us) is not None
-    times = [now_us, machine.now_us] if is_early else [now_us]
+    times = [now_us, machine.state.now_us] if is_early else [now_us]
     return [Guess(Interrupted(), time) for time in times]

@@ -67,7 +67,6 @@ class Machine:
         self.renderer = Renderer(context.run, context.secrets)
         self.recording = Renderer(context.run, None)
         self.wall_ms: int | None = plan.policy["budget"].get("wall_ms")
-        self.now_us = 0
         self.outcome: Outcome | None = None
         self.is_pausing = False
         # Units that have begun go before those that have not: what was paid for is finished first.
@@ -84,7 +83,7 @@ class Machine:
 
     def open(self, now_us: int) -> Step:
         """A new run, whose first entry is written."""
-        self.now_us = self.state.now_us = now_us
+        self.state.now_us = now_us
         self._look_at_the_clock()
         if not self.plan.is_in_waves:
             for name, task in self.plan.tasks.items():
@@ -95,7 +94,7 @@ class Machine:
     def resume(self, now_us: int) -> Step:
         """A run whose entries so far were taken in by `state.apply`."""
         state = self.state
-        self.now_us = self.state.now_us = now_us
+        self.state.now_us = now_us
         self._begin_anew()
         self.tell("run.resumed", {"implementation": dict(self.context.implementation)})
         self._decide_by_deadline()
@@ -135,7 +134,7 @@ class Machine:
         if self.outcome is not None:
             # Whoever is late, or says a thing twice, finds nobody at work.
             return Step([], [])
-        self.now_us = self.state.now_us = now_us
+        self.state.now_us = now_us
         # What was due before goes before, whether or not somebody woke the machine for it.
         if self._timers or self.wall_ms is not None:
             self._look_at_the_clock()
@@ -182,7 +181,7 @@ class Machine:
         return [unit for due_us, _, unit in self._timers if unit.state is None and unit.resumes_us == due_us]
 
     def wall_left_ms(self) -> int | None:
-        return None if self.wall_ms is None else self.wall_ms - self.state.active_ms(self.now_us)
+        return None if self.wall_ms is None else self.wall_ms - self.state.active_ms(self.state.now_us)
 
     # From event to step.
 
@@ -265,14 +264,14 @@ class Machine:
         left = self.wall_left_ms()
         if left is None or self.state.active_since_us is None:
             return None
-        return self.now_us + max(left, 0) * 1_000
+        return self.state.now_us + max(left, 0) * 1_000
 
     def _look_at_the_clock(self) -> None:
         left = self.wall_left_ms()
         is_over = left is not None and left <= 0 and self.state.ended < len(self.plan.tasks)
         if is_over and not self.state.is_out_of_time and not self.is_pausing:
             ending.stop_at_wall(self)
-        while self._timers and self._timers[0][0] <= self.now_us:
+        while self._timers and self._timers[0][0] <= self.state.now_us:
             due_us, _, unit = heappop(self._timers)
             if unit.state is not None or unit.resumes_us != due_us:
                 continue
@@ -286,7 +285,7 @@ class Machine:
             gate = unit.gate
             if gate is None or gate.decision is not None or gate.deadline_us is None or unit.state is not None:
                 continue
-            if gate.deadline_us <= self.now_us:
+            if gate.deadline_us <= self.state.now_us:
                 beginning.pass_deadline(self, unit)
 
     def _interrupt(self) -> None:

@@ -97,7 +97,7 @@ class Telling:
         entry = self._entries[state.seq] if state.seq < self._part.end else None
         if entry is None or entry.kind != "task.reused" or entry.data["task"] != unit.name:
             return None
-        if read_time(entry.at) != self._machine.now_us:
+        if read_time(entry.at) != self._machine.state.now_us:
             return None
         data = entry.data
         return Reusable(data["ground"], data["run"], data["seq"], self._part.bodies.body(entry.bodies["output"]))
