@@ -176,7 +176,7 @@ class Adapter(Protocol):
 
 
 @runtime_checkable
-class Foreseen(Protocol):
+class Predictable(Protocol):
     """An adapter that knows its answers, and how many milliseconds each takes, without asking anybody."""
 
-    def foresee(self, attempt: Attempt) -> tuple[Reply, int]: ...
+    def predict(self, attempt: Attempt) -> tuple[Reply, int]: ...

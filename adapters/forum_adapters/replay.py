@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from forum_adapters.base import Attempt, ErrorKind, Failure, Reply
-from forum_adapters.foreseeing import Foreseeing
-from forum_adapters.kept import Kept
+from forum_adapters.known_replies import KnownReplies
+from forum_adapters.memo import Memo
 
 _MAX_LISTED = 10
 _MAX_DIFF_LINES = 20
@@ -25,7 +25,7 @@ _Call = Mapping[str, Any]
 _Recorded = dict[str, dict[tuple[int, int | None], list[_Call]]]
 
 
-class ReplayAdapter(Foreseeing):
+class ReplayAdapter(KnownReplies):
     """`settings["recorded"]` lists the calls: `task`, `attempt`, `check`, `agent`, `prompt`, `latency_ms`, `reply`.
 
     What was not recorded of a prompt (`system`, `text`, `argv`, `stdin`) is absent, and not compared. Of several
@@ -35,9 +35,9 @@ class ReplayAdapter(Foreseeing):
     def __init__(self, name: str, settings: Mapping[str, Any]) -> None:
         self.name = name
         self._calls = settings.get("recorded", ())
-        self._recorded = Kept(_by_place)
+        self._recorded = Memo(_by_place)
 
-    def foresee(self, attempt: Attempt) -> tuple[Reply, int]:
+    def predict(self, attempt: Attempt) -> tuple[Reply, int]:
         of_task = self._recorded.of(attempt.settings.get("recorded", self._calls)).get(attempt.task, {})
         calls = of_task.get((attempt.number, attempt.check))
         if calls is None:

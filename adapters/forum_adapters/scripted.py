@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from forum_adapters.base import Attempt, ErrorKind, Failure, Reply
-from forum_adapters.foreseeing import Foreseeing
-from forum_adapters.kept import Kept
+from forum_adapters.known_replies import KnownReplies
+from forum_adapters.memo import Memo
 from forum_adapters.script import Answer, Script, is_command_check, stands_in
 
 __all__ = ["Script", "ScriptedAdapter"]
@@ -17,15 +17,15 @@ _MAX_SHOWN = 200
 _MAX_NEAR = 3
 
 
-class ScriptedAdapter(Foreseeing):
+class ScriptedAdapter(KnownReplies):
     """`settings["answers"]` holds the script; an attempt that carries answers of its own is answered from those."""
 
     def __init__(self, name: str, settings: Mapping[str, Any]) -> None:
         self.name = name
         self._answers = settings.get("answers", ())
-        self._scripts = Kept(Script)
+        self._scripts = Memo(Script)
 
-    def foresee(self, attempt: Attempt) -> tuple[Reply, int]:
+    def predict(self, attempt: Attempt) -> tuple[Reply, int]:
         script = self._scripts.of(attempt.settings.get("answers", self._answers))
         answer = script.first(attempt)
         if answer is None:

@@ -17,9 +17,9 @@ from forum_conformance.lines import Lines
 from forum_conformance.naming import Namings
 from forum_conformance.note import MAX_BYTES, Checkpoint, PublicKey
 from forum_conformance.reading import Reading, read_through
-from forum_conformance.replay.run import Replay
 from forum_conformance.report import LEVELS, Facts, Report, level_of
 from forum_conformance.seal import Seals, Witness, witness_of
+from forum_conformance.semantics.run import Replay
 
 ALL_LEVELS = frozenset(LEVELS)
 

@@ -4,7 +4,7 @@
 import { textOf, utf8 } from "./bytes.js";
 import { JsonSyntaxError, readJson } from "./json_text.js";
 
-/** What a body, and a value that is made of bodies, may be nested (LEDGER-REPLAY-018). */
+/** What a body, and a value that is made of bodies, may be nested (LEDGER-SEMANTICS-018). */
 export const MAX_VALUE_DEPTH = 254;
 
 /** @typedef {{values: any[], keys: string[] | null, at: number}} Frame */

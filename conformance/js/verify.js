@@ -9,7 +9,7 @@ import { CopyCheck, Originals } from "./copies.js";
 import { EntryReader } from "./entry.js";
 import { Findings } from "./findings.js";
 import { LineReader } from "./lines.js";
-import { replay } from "./replay/replay.js";
+import { replay } from "./semantics/semantics.js";
 import { Seals } from "./seal.js";
 
 /**

@@ -1,6 +1,6 @@
 """Counts in a budget what was charged, and not what open calls, and the call that begins, have reserved.
 
-Breaks LEDGER-REPLAY-015 in verify.
+Breaks LEDGER-SEMANTICS-015 in verify.
 """
 
 import sys
@@ -9,8 +9,8 @@ from dataclasses import replace as with_
 
 from forum_conformance.program.parts import replace
 from forum_conformance.program.serving import JUDGE, main
-from forum_conformance.replay.budgets import Budgets
-from forum_conformance.replay.call import Call
+from forum_conformance.semantics.budgets import Budgets
+from forum_conformance.semantics.call import Call
 
 excess_rightly, reserve_rightly, settle_rightly = Budgets.excess, Budgets.reserve, Budgets.settle
 

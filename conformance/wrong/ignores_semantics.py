@@ -1,6 +1,6 @@
 """Does not ask whether the entries tell a lawful run of the wave plan.
 
-Breaks LEDGER-REPLAY-001 in verify.
+Breaks LEDGER-SEMANTICS-001 in verify.
 """
 
 import sys

@@ -1,5 +1,20 @@
-"""`python -m forum_runner` is `forum`."""
+"""Where `forum` begins: an interrupt is heard also while the command line is loaded."""
 
-from forum_runner.entry import main
+from __future__ import annotations
 
-main()
+import sys
+from typing import NoReturn
+
+_INTERRUPTED = 130
+
+
+def main() -> NoReturn:
+    try:
+        from forum_runner import cli
+    except KeyboardInterrupt:
+        sys.exit(_INTERRUPTED)
+    cli.main()
+
+
+if __name__ == "__main__":
+    main()

@@ -18,7 +18,7 @@ from forum_runner import __version__
 from forum_runner.commands.failure import describe_failure
 from forum_runner.commands.output import discard, prepare_streams, say_aside
 from forum_runner.errors import ExitCode
-from forum_runner.execute.left_behind import leave
+from forum_runner.execute.drive.process_exit import leave
 
 # The sections of `forum --help`: each command with the one line that is said about it.
 COMMANDS: dict[str, dict[str, str]] = {

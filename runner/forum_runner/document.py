@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Protocol
 
-from forum_runner.finding import Finding, Place
+from forum_runner.finding import ManifestFinding, Place
 
 _LINE_BREAK = re.compile(r"\r\n|\n|\r")
 
@@ -87,11 +87,11 @@ class Origin:
                     return found
         return found
 
-    def finding(self, code: str, message: str, hint: str | None = None) -> Finding:
-        return Finding(code, self.place(), message, hint)
+    def finding(self, code: str, message: str, hint: str | None = None) -> ManifestFinding:
+        return ManifestFinding(code, self.place(), message, hint)
 
-    def key_finding(self, code: str, message: str, hint: str | None = None) -> Finding:
-        return Finding(code, self.key_place(), message, hint)
+    def key_finding(self, code: str, message: str, hint: str | None = None) -> ManifestFinding:
+        return ManifestFinding(code, self.key_place(), message, hint)
 
     def _find(self) -> tuple[Span, Span | None]:
         span: Span = self.document.span

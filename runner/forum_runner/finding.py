@@ -31,7 +31,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ManifestFinding:
     """Message and hint are one line each, whatever the text of a manifest brought into them."""
 
     code: str
@@ -58,17 +58,17 @@ def _shortened(text: str) -> str:
     return text if len(text) <= _MAX_MESSAGE else text[: _MAX_MESSAGE - 3] + "..."
 
 
-def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+def in_order(findings: Iterable[ManifestFinding]) -> tuple[ManifestFinding, ...]:
     """Sorted by file, line, column and code, each finding once."""
     unique = dict.fromkeys(findings)
     return tuple(sorted(unique, key=lambda f: (f.place.file, f.place.line, f.place.column, f.code, f.message)))
 
 
-def errors_in(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+def errors_in(findings: Iterable[ManifestFinding]) -> tuple[ManifestFinding, ...]:
     return tuple(f for f in findings if f.severity is Severity.ERROR)
 
 
-def exit_code_of(findings: Iterable[Finding]) -> ExitCode:
+def exit_code_of(findings: Iterable[ManifestFinding]) -> ExitCode:
     """Warnings alone are no failure; a policy's refusal has a code of its own if nothing else is wrong."""
     errors = errors_in(findings)
     if not errors:

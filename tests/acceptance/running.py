@@ -18,7 +18,7 @@ import yaml
 
 import warm
 from forum_conformance.judge import judge
-from forum_runner.app.retelling import replay
+from forum_runner.app.replay import replay
 from forum_runner.app.verification import Trusted, verify_ledger
 from forum_runner.ledger import find_ledger
 from forum_runner.ledger.body_reader import BodyReader

@@ -290,7 +290,7 @@ def test_a_bad_line_ends_the_process_after_what_was_answered(tmp_path: Path) -> 
 def test_a_defect_looks_like_no_answer(tmp_path: Path, mode: str) -> None:
     broken = f"""
 import sys
-import forum_runner.app.conforming.canonicalizing as role
+import forum_runner.app.conformance.canonicalize as role
 role.canonicalize = lambda request: 1 // 0
 sys.argv = ["forum", "conform", {mode!r}]
 from forum_runner.cli import main

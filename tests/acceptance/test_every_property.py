@@ -332,7 +332,7 @@ def answered(files: dict[str, list[dict[str, Any]]]) -> list[Any] | None:
     answers = next(item for item in files["workflow.yaml"] if item["kind"] == "Script")["answers"]
     try:
         adapter = ScriptedAdapter("script", {"answers": answers})
-        return [adapter.foresee(call) for call in CALLS]
+        return [adapter.predict(call) for call in CALLS]
     except (KeyError, TypeError, ValueError):
         return None
 

@@ -18,7 +18,7 @@ import yaml
 import forum_runner
 from forum_runner.app.workflows import Inputs, check, compile_file
 from forum_runner.explanations import Explanation, explanations
-from forum_runner.finding import Finding, exit_code_of
+from forum_runner.finding import ManifestFinding, exit_code_of
 
 HERE = Path(__file__).parent
 SOURCE = Path(forum_runner.__file__).parent
@@ -49,7 +49,7 @@ tasks:
 """
 
 
-def told(findings: Iterable[Finding], folder: Path) -> list[Told]:
+def told(findings: Iterable[ManifestFinding], folder: Path) -> list[Told]:
     """Findings as `expected.json` has them."""
     result = []
     for finding in findings:

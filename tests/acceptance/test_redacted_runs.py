@@ -153,7 +153,7 @@ def test_what_a_person_rejects_is_refused_though_its_data_was_redacted(paused: F
     check_is_valid(paused, "first")
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-017")
+@pytest.mark.requirement("LEDGER-SEMANTICS-017")
 def test_a_run_that_passed_does_not_owe_an_output_that_was_redacted(folder: Folder) -> None:
     folder.write({"name": sh("echo a name"), "asked": sh("cat", gate={"question": "?"})}, outputs={"name": "name"})
     assert folder.run(out="first").code == 5

@@ -26,7 +26,6 @@ LAYERS = (
     {"app"},
     {"commands"},
     {"cli"},
-    {"entry"},
     {"__main__"},
 )
 ALLOWED_ACROSS = {("forum_runner", "forum_adapters.base"), ("forum_runner", "forum_adapters.registry")}

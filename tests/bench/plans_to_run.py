@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from forum_runner.app.preparing import Prepared
+from forum_runner.app.run_preparation import Prepared
 from forum_runner.app.workflows import Inputs, compile_file
 
 ROSTER = {

@@ -17,10 +17,10 @@ from typing import Any
 from bench.plans_to_run import load
 from forum_adapters.base import Adapter, Attempt, Reply, Usage
 from forum_adapters.registry import make_adapter
-from forum_runner.app.resuming import find_stopped, resume
-from forum_runner.app.running import Finished, Means, start
+from forum_runner.app.resume import find_stopped, resume
+from forum_runner.app.runs import Finished, RunServices, start
 from forum_runner.commands.run_options import keep_memory_in_check
-from forum_runner.execute.local_engine import LocalEngine, MakeAdapter
+from forum_runner.execute.engines.local import LocalEngine, MakeAdapter
 from forum_runner.progress import make_progress
 
 
@@ -49,11 +49,11 @@ class InProcess:
 class Idle(InProcess):
     """Answers at once, to each task something else. It knows its answers beforehand, as the scripted adapter does."""
 
-    def foresee(self, attempt: Attempt) -> tuple[Reply, int]:
+    def predict(self, attempt: Attempt) -> tuple[Reply, int]:
         return Reply(f"Part {attempt.task}.".encode(), usage=Usage(10, 0, 10)), 0
 
     async def answer(self, attempt: Attempt) -> Reply:
-        return self.foresee(attempt)[0]
+        return self.predict(attempt)[0]
 
 
 class Waiting(InProcess):
@@ -102,8 +102,8 @@ def cost(work: Callable[[], Finished]) -> Cost:
     return spent
 
 
-def means(make: MakeAdapter) -> Means:
-    return Means(make_progress("none", sys.stderr, color=False), make_engine=lambda: LocalEngine(make))
+def means(make: MakeAdapter) -> RunServices:
+    return RunServices(make_progress("none", sys.stderr, color=False), make_engine=lambda: LocalEngine(make))
 
 
 def run(plan: Path, out: Path, make: MakeAdapter) -> Cost:

@@ -12,9 +12,9 @@ from acceptance.running import MODEL, Folder, ask, bytes_in, check_holds
 from faults.injection import calls_of, require_strace, run_with_fault
 from faults.process import REFUSED, Work
 from forum_runner.app.invocation import INVOCATION, read_invocation
-from forum_runner.app.preparing import Prepared, prepare
-from forum_runner.app.resuming import find_stopped, resume
-from forum_runner.app.running import Means, start
+from forum_runner.app.resume import find_stopped, resume
+from forum_runner.app.run_preparation import Prepared, prepare
+from forum_runner.app.runs import RunServices, start
 from forum_runner.app.workflows import Inputs, compile_file
 from forum_runner.errors import UsageError
 from forum_runner.progress.silence import Silence
@@ -36,7 +36,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
 
 def begin(prepared: Prepared, out: Path) -> Work:
     def work(_acknowledge: object) -> None:
-        start(prepared, Means(Silence()), is_deterministic=True, out=out)
+        start(prepared, RunServices(Silence()), is_deterministic=True, out=out)
 
     return work
 
@@ -45,7 +45,7 @@ def begin(prepared: Prepared, out: Path) -> Work:
 def calls(tmp_path_factory: pytest.TempPathFactory, prepared: Prepared) -> Calls:
     """Those that touch the run directory; modules that a run loads on its way are loaded before."""
     require_strace()
-    start(prepared, Means(Silence()), is_deterministic=True, out=tmp_path_factory.mktemp("loaded") / "run")
+    start(prepared, RunServices(Silence()), is_deterministic=True, out=tmp_path_factory.mktemp("loaded") / "run")
     parent = tmp_path_factory.mktemp("counted")
     return list(calls_of(begin(prepared, parent / "run"), parent, parent / "log"))
 
@@ -69,7 +69,7 @@ def test_a_beginning_that_is_killed_at_a_call_is_gone_on_with_or_made_again(
             continue
         if entries:
             assert read_invocation(out).root == prepared.root
-            resume(find_stopped(str(out), None), {}, Means(Silence()))
+            resume(find_stopped(str(out), None), {}, RunServices(Silence()))
         else:
             left.add(tuple(sorted(name.partition(".json.")[0] for name in bytes_in(out))) if out.exists() else ())
             if not begins_again(prepared, out):
@@ -83,7 +83,7 @@ def test_a_beginning_that_is_killed_at_a_call_is_gone_on_with_or_made_again(
 def begins_again(prepared: Prepared, out: Path) -> bool:
     """Bodies without the entry that names them are refused: they could be somebody's."""
     try:
-        start(prepared, Means(Silence()), is_deterministic=True, out=out)
+        start(prepared, RunServices(Silence()), is_deterministic=True, out=out)
     except UsageError as error:
         assert (out / "bodies.tar").stat().st_size > 0
         assert str(error) == f"'{out}/bodies.tar' is there already; a run is given a directory of its own"

@@ -31,8 +31,8 @@ from acceptance.running import (
     sh,
     wait_for,
 )
-from forum_runner.app.resuming import find_stopped, resume
-from forum_runner.app.running import Means
+from forum_runner.app.resume import find_stopped, resume
+from forum_runner.app.runs import RunServices
 from forum_runner.app.verification import Trusted, verify_ledger
 from forum_runner.ledger import find_ledger
 from forum_runner.ledger.verification.report import UNFINISHED
@@ -283,7 +283,9 @@ def test_a_run_that_was_cut_off_after_any_entry_comes_to_the_same_end(folder: Fo
         name = f"cut-{entries}"
         shutil.copytree(whole, folder.path / name)
         cut_after(folder.path / name, entries)
-        resume(find_stopped(str(folder.path / name), None), {}, Means(make_progress("none", sys.stderr, color=False)))
+        resume(
+            find_stopped(str(folder.path / name), None), {}, RunServices(make_progress("none", sys.stderr, color=False))
+        )
 
         report = verify_ledger(find_ledger(str(folder.path / name)), None, Trusted())
         assert (report.findings, report.status, folder.ends(name)) == ((), "stopped", ends)

@@ -1,4 +1,4 @@
-"""The values of a wave plan, made from the outputs of a pretend run (LEDGER-REPLAY-018)."""
+"""The values of a wave plan, made from the outputs of a pretend run (LEDGER-SEMANTICS-018)."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -63,7 +63,7 @@ def test_the_wheel_brings_one_command(runner_wheel: Path) -> None:
     (points,) = (archive.read(name).decode() for name in archive.namelist() if name.endswith("entry_points.txt"))
 
     scripts = points.partition("[console_scripts]\n")[2].partition("\n\n")[0]
-    assert scripts == "forum = forum_runner.entry:main"
+    assert scripts == "forum = forum_runner.__main__:main"
 
 
 def test_the_data_folders_hold_no_code(runner_wheel: Path) -> None:

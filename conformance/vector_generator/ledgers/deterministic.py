@@ -73,7 +73,7 @@ BUNDLES = {
 
 def cases(forum: ForumProgram) -> Iterator[Case]:
     for name, (plan, title) in BUNDLES.items():
-        requirements = ("LEDGER-REPLAY-001", "LEDGER-DIR-001", "LEDGER-DIR-002", "LEDGER-KIND-002")
+        requirements = ("LEDGER-SEMANTICS-001", "LEDGER-DIR-001", "LEDGER-DIR-002", "LEDGER-KIND-002")
         yield Case(name, title, requirements, 4, in_run(_run(forum, WORKFLOW + ROSTER.lstrip() + plan.lstrip())))
 
 

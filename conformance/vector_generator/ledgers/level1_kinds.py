@@ -51,7 +51,7 @@ def cut_and_exceeded() -> Telling:
 def bases() -> Iterator[Base]:
     yield Base("cut-and-exceeded",
                "a prompt holds less of a value than was handed over, and more was used than reserved",
-               ("LEDGER-REPLAY-003",), cut_and_exceeded())  # fmt: skip
+               ("LEDGER-SEMANTICS-003",), cut_and_exceeded())  # fmt: skip
 
 
 def _row(name: str, title: str, base: str, seq: int, edit: Edit) -> Row:

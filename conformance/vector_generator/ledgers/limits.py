@@ -132,7 +132,7 @@ def of_the_schemas() -> Iterator[Base]:
         "day-that-no-month-has", "a time is a text of a form: the calendar is not asked", entry, no_day(), level=1
     )
     yield Base("plan-with-own-metadata", "a wave plan's name of 64 characters, and metadata of its own",
-               ("LEDGER-REPLAY-002",), own_metadata(), level=4)  # fmt: skip
+               ("LEDGER-SEMANTICS-002",), own_metadata(), level=4)  # fmt: skip
 
 
 def of_the_lines() -> Iterator[Base]:

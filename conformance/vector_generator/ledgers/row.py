@@ -12,7 +12,7 @@ ANEW = "; chain and seal, and what else follows from the entries, are written an
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """`rules` are the last parts of the requirements: `002` is LEDGER-REPLAY-002, `KIND-003` is LEDGER-KIND-003."""
+    """`rules` are the last parts of the requirements: `002` is LEDGER-SEMANTICS-002, `KIND-003` is LEDGER-KIND-003."""
 
     name: str
     base: str
@@ -26,7 +26,7 @@ class Row:
 
     @property
     def requirements(self) -> tuple[str, ...]:
-        return tuple(f"LEDGER-{rule if '-' in rule else 'REPLAY-' + rule}" for rule in self.rules.split())
+        return tuple(f"LEDGER-{rule if '-' in rule else 'SEMANTICS-' + rule}" for rule in self.rules.split())
 
 
 def cases_of(rows: Iterable[Row], bases: Mapping[str, Base]) -> Iterator[Case]:

@@ -359,7 +359,7 @@ RUNS: dict[str, tuple[Callable[[], Telling], str, str]] = {
 }  # fmt: skip
 
 FURTHER = {
-    "one-task": ("LEDGER-KIND-001", "LEDGER-KIND-002", "LEDGER-REPLAY-001", "LEDGER-VERIFY-001"),
+    "one-task": ("LEDGER-KIND-001", "LEDGER-KIND-002", "LEDGER-SEMANTICS-001", "LEDGER-VERIFY-001"),
     "expanded": ("LEDGER-KIND-003",),
     "with-values": ("LEDGER-KIND-004",),
     "answered": ("LEDGER-DIR-002", "LEDGER-KIND-004"),
@@ -369,5 +369,5 @@ FURTHER = {
 
 def bases() -> Iterator[Base]:
     for name, (tell, title, numbers) in RUNS.items():
-        ids = tuple(f"LEDGER-REPLAY-{number}" for number in numbers.split())
+        ids = tuple(f"LEDGER-SEMANTICS-{number}" for number in numbers.split())
         yield Base(name, title, (*ids, *FURTHER.get(name, ())), tell())

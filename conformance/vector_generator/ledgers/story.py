@@ -1,4 +1,4 @@
-"""Tells the runs of small wave plans, entry by entry and lawfully, with the causes that LEDGER-REPLAY asks for."""
+"""Tells the runs of small wave plans, entry by entry and lawfully, with the causes that LEDGER-SEMANTICS asks for."""
 
 import hashlib
 from collections import Counter

@@ -15,8 +15,8 @@ from pathlib import Path
 import orjson
 
 from forum_runner.errors import UsageError
-from forum_runner.execute.events import Decided
-from forum_runner.execute.restore import read_entries
+from forum_runner.execute.machine.events import Decided
+from forum_runner.execute.resume.restore import read_entries
 from forum_runner.ledger.entry_schema import fits
 from forum_runner.ledger.files import is_being_written
 from forum_runner.ledger.read_entry import ReadEntry

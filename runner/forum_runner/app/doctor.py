@@ -15,9 +15,9 @@ from typing import Any
 from forum_adapters.base import Adapter
 from forum_adapters.registry import AdapterTypeError, known_types, make_adapter
 from forum_runner import __version__
-from forum_runner.app.preparing import ENV_FIELDS, secret_variables
-from forum_runner.execute.main_loop import run_main
-from forum_runner.execute.scrubbing import Scrubber
+from forum_runner.app.run_preparation import ENV_FIELDS, secret_variables
+from forum_runner.execute.drive.event_loop import run_main
+from forum_runner.execute.secrets.scrubber import Scrubber
 
 _LIBRARIES = ("click", "cryptography", "httpx", "jsonschema", "jsonschema-rs", "orjson", "PyYAML", "rfc8785", "rich")
 _PROBE_S = 10.0

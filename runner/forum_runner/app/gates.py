@@ -11,12 +11,12 @@ from typing import Any
 import orjson
 
 from forum_runner.app.decision_box import hand_over
-from forum_runner.app.opening import DETERMINISTIC, open_run
-from forum_runner.app.preparing import secret_variables
+from forum_runner.app.open_run import DETERMINISTIC, open_run
+from forum_runner.app.run_preparation import secret_variables
 from forum_runner.errors import UsageError
-from forum_runner.execute.events import Decided
-from forum_runner.execute.restore import RecordedBodies, read_entries
-from forum_runner.execute.scrubbing import Scrubber
+from forum_runner.execute.machine.events import Decided
+from forum_runner.execute.resume.restore import RecordedBodies, read_entries
+from forum_runner.execute.secrets.scrubber import Scrubber
 from forum_runner.ledger.body import Body
 from forum_runner.ledger.clock import read_time, wall_clock
 from forum_runner.ledger.files import LedgerBusyError, is_being_written

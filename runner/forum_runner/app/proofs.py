@@ -15,7 +15,7 @@ from forum_runner.ledger.note import MalformedKeyError, Note, SignerKey, Verifie
 from forum_runner.ledger.proof import ConsistencyProof, InclusionProof, Proof
 from forum_runner.ledger.source import LedgerSource
 from forum_runner.ledger.verification.chain_level import Chain, checked_entries
-from forum_runner.ledger.verification.report import Findings
+from forum_runner.ledger.verification.report import LedgerFindings
 from forum_runner.write_file import write_file
 
 _MAX_KEY_FILE_BYTES = 4_096
@@ -85,7 +85,7 @@ def prove_consistency(source: LedgerSource, from_size: int, size: int | None) ->
 
 def _read(source: LedgerSource, size: int | None, look: Callable[[int, bytes, bytes], None]) -> Covered:
     """Reads all of a ledger and checks its bytes and chain; `look` is shown the first `size` lines and their hashes."""
-    chain, tree = Chain(Findings()), MerkleTree()
+    chain, tree = Chain(LedgerFindings()), MerkleTree()
     kind, count = "", 0
     with source.lines() as lines:
         for seq, line, entry, leaf in checked_entries(lines, chain, source.name):

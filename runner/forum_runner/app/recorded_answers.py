@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from forum_adapters.base import Adapter, Attempt, Foreseen, Prompt, Reply
+from forum_adapters.base import Adapter, Attempt, Predictable, Prompt, Reply
 from forum_runner.errors import UsageError
-from forum_runner.execute.recorded_replies import recorded_calls
-from forum_runner.execute.restore import read_entries
-from forum_runner.execute.scrubbing import Scrubber
-from forum_runner.execute.verified_run import WITHOUT_SEAL, verified_run
+from forum_runner.execute.replay.recorded_replies import recorded_calls
+from forum_runner.execute.resume.restore import read_entries
+from forum_runner.execute.resume.verified_run import WITHOUT_SEAL, verified_run
+from forum_runner.execute.secrets.scrubber import Scrubber
 from forum_runner.ledger.source import find_ledger
 
 
@@ -42,10 +42,10 @@ class AsRecorded:
         self._run = run
         self._scrubber = scrubber
 
-    def foresee(self, attempt: Attempt) -> tuple[Reply, int]:
-        if not isinstance(self._adapter, Foreseen):
+    def predict(self, attempt: Attempt) -> tuple[Reply, int]:
+        if not isinstance(self._adapter, Predictable):
             raise TypeError("answers that are recorded are known before")
-        return self._adapter.foresee(self._renamed(attempt))
+        return self._adapter.predict(self._renamed(attempt))
 
     async def answer(self, attempt: Attempt) -> Reply:
         return await self._adapter.answer(self._renamed(attempt))

@@ -12,7 +12,7 @@ from forum_runner.ledger.checkpoint import Checkpoint, open_checkpoint
 from forum_runner.ledger.layout import CHECKPOINT, OUTPUTS
 from forum_runner.ledger.recognition import is_called_a_ledger, run_directory
 from forum_runner.ledger.source import LedgerSource
-from forum_runner.ledger.verification.report import Finding, Level, Verdict, VerifyReport
+from forum_runner.ledger.verification.report import LedgerFinding, Level, Verdict, VerifyReport
 from forum_runner.ledger.verification.seal_level import PIN, Expected
 from forum_runner.ledger.verification.two_processes import verify_quickly
 from forum_runner.ledger.verification.verifier import ALL_LEVELS, Request
@@ -53,7 +53,7 @@ def _as_one_line(report: VerifyReport) -> VerifyReport:
     """What is said of bytes without a line end, if they are taken for a line, which is no entry."""
     reasons = {level.level: level.reason or "level 1 does not hold" for level in report.levels}
     levels = (Level(1, "fail", 0), Level(2, "ok"), *(Level(n, "not checked", reason=reasons[n]) for n in (3, 4, 5)))
-    finding = Finding("L102", 0, "no line is an entry: there is no line end")
+    finding = LedgerFinding("L102", 0, "no line is an entry: there is no line end")
     return replace(report, levels=levels, findings=(finding,), codes=(finding.code,), first_bad_seq=0)
 
 
@@ -73,10 +73,10 @@ def _request(source: LedgerSource, trusted: Trusted, levels: frozenset[int]) -> 
     """A key is for the checkpoint that was given or, without one, for that of the run directory."""
     key = read_verifier_key(trusted.key) if trusted.key else None
     expected: list[Expected] = []
-    faults: list[Finding] = []
+    faults: list[LedgerFinding] = []
     if trusted.checkpoint is not None:
         opened = open_checkpoint(_read(trusted.checkpoint), key)
-        if isinstance(opened, Finding):
+        if isinstance(opened, LedgerFinding):
             faults.append(opened)
         else:
             expected.append(Expected("given", opened, key.name if key else None))
@@ -119,7 +119,7 @@ class VerifiedProof:
     verdict: Verdict
     claim: str | None
     is_vouched: bool
-    findings: tuple[Finding, ...]
+    findings: tuple[LedgerFinding, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ class Redacted:
 
 def redact_body(source: LedgerSource, seq: int, body: str, reason: str, actor: str) -> Redacted:
     """Redacts a body in a run directory."""
-    from forum_runner.app.opening import open_run
+    from forum_runner.app.open_run import open_run
 
     directory = run_directory(source, "bodies are redacted in a run directory")
     for folder in (directory, directory / OUTPUTS):

@@ -11,7 +11,7 @@ from typing import Any
 from forum_runner.compile.compiler import Compilation, check_file, compile_workflow
 from forum_runner.compile.inputs import COMMAND_LINE
 from forum_runner.errors import UsageError
-from forum_runner.finding import Finding, errors_in, in_order
+from forum_runner.finding import ManifestFinding, errors_in, in_order
 from forum_runner.manifest.bundle import Bundle
 from forum_runner.manifest.files import BUILT_IN, DiskFiles, is_reserved, split_reference
 from forum_runner.manifest.workflow import InputValue, read_inputs, read_script
@@ -56,11 +56,11 @@ class _Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
+class _ReadInputs:
     """The inputs of a command, what is wrong with their file, and its text."""
 
     values: Mapping[str, InputValue]
-    findings: tuple[Finding, ...]
+    findings: tuple[ManifestFinding, ...]
     texts: Mapping[str, str]
 
 
@@ -69,13 +69,13 @@ class _Scripted:
     """The answers of a script that a command was given, what is wrong with its file, and its text."""
 
     answers: tuple[Answer, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[ManifestFinding, ...]
     texts: Mapping[str, str]
 
 
 def check(paths: Sequence[str], root: Path | None, inputs: Inputs) -> Report:
     """Checks files, each with all that it names; a file without a workflow, manifest by manifest."""
-    findings: list[Finding] = []
+    findings: list[ManifestFinding] = []
     texts: dict[str, str] = {}
     given = _given(inputs)
     for path in paths:
@@ -96,7 +96,7 @@ def compile_file(
     answers = None
     if script is not None:
         scripted = _script(script)
-        given = _Given(given.values, (*given.findings, *scripted.findings), {**given.texts, **scripted.texts})
+        given = _ReadInputs(given.values, (*given.findings, *scripted.findings), {**given.texts, **scripted.texts})
         answers = scripted.answers
     bundle = Bundle(DiskFiles(entry.root))
     result = compile_workflow(bundle, entry.path, entry.name, given.values, complete=complete, answers=answers)
@@ -124,9 +124,9 @@ def _entry(given: str, root: Path | None) -> _Entry:
     return _Entry(folder, relative, name)
 
 
-def _given(inputs: Inputs) -> _Given:
+def _given(inputs: Inputs) -> _ReadInputs:
     values: dict[str, InputValue] = {}
-    findings: list[Finding] = []
+    findings: list[ManifestFinding] = []
     texts: dict[str, str] = {}
     if inputs.file is not None:
         bundle = Bundle(DiskFiles(inputs.file.parent))
@@ -140,7 +140,7 @@ def _given(inputs: Inputs) -> _Given:
             texts[inputs.file.as_posix()] = source.text
         findings = [_shown(finding, inputs.file.parent) for finding in bundle.findings]
     values |= {name: InputValue(text, is_text=True) for name, text in inputs.texts.items()}
-    return _Given(values, tuple(findings), texts)
+    return _ReadInputs(values, tuple(findings), texts)
 
 
 def _script(path: str) -> _Scripted:
@@ -156,13 +156,13 @@ def _script(path: str) -> _Scripted:
     return _Scripted(answers, tuple(_shown(finding, entry.root) for finding in bundle.findings), {shown: source.text})
 
 
-def _report(root: Path, result: Compilation, given: _Given) -> Report:
+def _report(root: Path, result: Compilation, given: _ReadInputs) -> Report:
     findings = in_order([*given.findings, *(_shown(finding, root) for finding in result.findings)])
     texts = {_shown_name(name, root): source.text for name, source in result.sources.items()}
     return Report(findings, {**texts, **given.texts})
 
 
-def _shown(finding: Finding, root: Path) -> Finding:
+def _shown(finding: ManifestFinding, root: Path) -> ManifestFinding:
     return replace(finding, place=replace(finding.place, file=_shown_name(finding.place.file, root)))
 
 

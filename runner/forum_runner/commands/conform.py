@@ -10,7 +10,7 @@ import click
 from forum_runner.commands.output import say_aside, write_document
 
 if TYPE_CHECKING:
-    from forum_runner.app.conforming import Request
+    from forum_runner.app.conformance import Request
 
 SERVE = "serve"
 _UNSUPPORTED = 33
@@ -26,7 +26,7 @@ def command(role: str) -> int:
 
     Exits 0 if it answered, 33 if there is no such role, and 2 if what came is no request.
     """
-    from forum_runner.app.conforming import ROLES, read_request
+    from forum_runner.app.conformance import ROLES, read_request
 
     if role == SERVE:
         return _serve()
@@ -39,7 +39,7 @@ def command(role: str) -> int:
 
 def _serve() -> int:
     """An error ends it: whoever asked gets no line for an answer, and starts another."""
-    from forum_runner.app.conforming import read_request
+    from forum_runner.app.conformance import read_request
     from forum_runner.commands.run_options import keep_memory_in_check
 
     keep_memory_in_check()
@@ -51,6 +51,6 @@ def _serve() -> int:
 def _answer(request: Request) -> None:
     import json
 
-    from forum_runner.app.conforming import answer
+    from forum_runner.app.conformance import answer
 
     write_document(json.dumps(answer(request)) + "\n")

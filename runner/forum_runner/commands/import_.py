@@ -11,7 +11,7 @@ from forum_runner.commands.options import RUN_DIRECTORY
 from forum_runner.commands.output import say, say_aside, write_json
 
 if TYPE_CHECKING:
-    from forum_runner.app.importing import Imported
+    from forum_runner.app.record_import import Imported
 
 _FORMATS = ("auto", "forum-engine", "symposium", "otel")
 
@@ -32,7 +32,7 @@ def command(source: str, format_name: str, out: Path | None, as_json: bool) -> i
 
     Exits 2 if the source cannot be read; nothing is written then.
     """
-    from forum_runner.app.importing import import_records
+    from forum_runner.app.record_import import import_records
     from forum_runner.importing.gathered import Format
 
     made = import_records(source, None if format_name == "auto" else Format(format_name), out)

@@ -20,7 +20,7 @@ def command(run: str, as_json: bool) -> int:
     such as what a model answered, is taken from the record. Exits 0 if the story is the same, 3 if it parts, and 7 if
     it is the same as far as an unfinished run goes.
     """
-    from forum_runner.app.retelling import ASSUMED, CHECKED, replay
+    from forum_runner.app.replay import ASSUMED, CHECKED, replay
     from forum_runner.report import counted
 
     found = replay(run)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from forum_runner.commands.aside import Aside, make_aside
 from forum_runner.commands.options import RUN_DIRECTORY, bundle_options, read_inputs
 from forum_runner.commands.output import show_findings
+from forum_runner.commands.run_console import RunConsole, make_run_console
 from forum_runner.commands.run_options import keep_memory_in_check, progress_options, tell_result
 
 if TYPE_CHECKING:
-    from forum_runner.app.resuming import Stopped
-    from forum_runner.app.running import Finished
+    from forum_runner.app.resume import Stopped
+    from forum_runner.app.runs import Finished
     from forum_runner.app.workflows import Inputs
 
 
@@ -49,13 +49,13 @@ def command(
     With --failed a new run is begun, from the workflow's files as they are and with inputs that may be edited. It says
     for each task why it is reused or run again. Exit codes are those of `forum run`.
     """
-    from forum_runner.app.resuming import find_run, find_stopped
+    from forum_runner.app.resume import find_run, find_stopped
 
     if out is not None and not failed:
         raise click.UsageError("a run goes on where it is; --out goes with --failed")
     inputs = read_inputs(input_texts, inputs_file)
     found = find_run(run)
-    aside = make_aside(progress)
+    aside = make_run_console(progress)
     if found.ended is not None and not failed:
         return _tell_ended(found.ended, aside, as_json=as_json)
     stopped = find_stopped(found, root)
@@ -66,18 +66,18 @@ def command(
         return _go_on(stopped, inputs, aside, as_json=as_json)
 
 
-def _tell_ended(ended: Finished, aside: Aside, *, as_json: bool) -> int:
+def _tell_ended(ended: Finished, aside: RunConsole, *, as_json: bool) -> int:
     hint = "" if ended.outcome.status == "passed" else "; with --failed a new run begins from it"
     with aside.telling_errors():
         aside.notice(f"the run has ended, with the status '{ended.outcome.status}': nothing is left to do{hint}")
         return tell_result(ended, aside, as_json=as_json)
 
 
-def _go_on(stopped: Stopped, inputs: Inputs, aside: Aside, *, as_json: bool) -> int:
-    from forum_runner.app.given_again import secrets_given_again
-    from forum_runner.app.resuming import changed_files, resume
-    from forum_runner.app.reusing import Reuse
-    from forum_runner.app.running import Means
+def _go_on(stopped: Stopped, inputs: Inputs, aside: RunConsole, *, as_json: bool) -> int:
+    from forum_runner.app.resume import changed_files, resume
+    from forum_runner.app.resume_inputs import secrets_given_again
+    from forum_runner.app.reuse import Reuse
+    from forum_runner.app.runs import RunServices
 
     secrets = secrets_given_again(stopped.prepared.wave_plan, inputs)
     changed = changed_files(stopped)
@@ -89,16 +89,16 @@ def _go_on(stopped: Stopped, inputs: Inputs, aside: Aside, *, as_json: bool) -> 
         aside.notice(f"the run '{base}' is not there: nothing more is reused from it")
         base = None
     with Reuse(stopped.prepared, None if base is None else str(base), among=stopped.among) as reuse:
-        finished = resume(stopped, secrets, Means(aside.make_progress(), reuse.find, tell=aside.tell_fate))
+        finished = resume(stopped, secrets, RunServices(aside.make_progress(), reuse.find, tell=aside.tell_fate))
         reuse.keep(finished.directory)
         aside.tell_reuse(reuse.decisions)
     return tell_result(finished, aside, as_json=as_json)
 
 
-def _begin_anew(stopped: Stopped, inputs: Inputs, out: Path | None, aside: Aside, *, as_json: bool) -> int:
-    from forum_runner.app.preparing import prepare
-    from forum_runner.app.reusing import Reuse
-    from forum_runner.app.running import Means, start
+def _begin_anew(stopped: Stopped, inputs: Inputs, out: Path | None, aside: RunConsole, *, as_json: bool) -> int:
+    from forum_runner.app.reuse import Reuse
+    from forum_runner.app.run_preparation import prepare
+    from forum_runner.app.runs import RunServices, start
     from forum_runner.app.workflows import Inputs, compile_file
     from forum_runner.finding import exit_code_of
 
@@ -125,7 +125,7 @@ def _begin_anew(stopped: Stopped, inputs: Inputs, out: Path | None, aside: Aside
     with Reuse(prepared, str(stopped.directory), uses_cache=False) as reuse:
         finished = start(
             prepared,
-            Means(aside.make_progress(), reuse.find),
+            RunServices(aside.make_progress(), reuse.find),
             is_deterministic=stopped.mode == "deterministic",
             out=out,
             source=reuse.source,

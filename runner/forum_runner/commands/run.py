@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from forum_runner.commands.aside import Aside, make_aside
 from forum_runner.commands.options import RUN_DIRECTORY, bundle_options, read_inputs
 from forum_runner.commands.output import say, show_findings, write_document
+from forum_runner.commands.run_console import RunConsole, make_run_console
 from forum_runner.commands.run_options import (
     keep_memory_in_check,
     progress_options,
@@ -22,8 +22,8 @@ from forum_runner.commands.run_options import (
 from forum_runner.errors import ExitCode
 
 if TYPE_CHECKING:
-    from forum_runner.app.preparing import Prepared, Selected
-    from forum_runner.app.reusing import Reuse
+    from forum_runner.app.reuse import Reuse
+    from forum_runner.app.run_preparation import Prepared, Selected
     from forum_runner.report.run_result import RunResult
 
 
@@ -75,7 +75,7 @@ def command(
     policy refused, 7 if the ledger could not be written, 8 if a credential is not set, 130 if it was interrupted: then
     `forum resume` goes on with it. With --repeat it exits as the runs that did not pass, if these all ended alike.
     """
-    from forum_runner.app.preparing import Selected, prepare
+    from forum_runner.app.run_preparation import Selected, prepare
     from forum_runner.app.workflows import compile_file
     from forum_runner.finding import exit_code_of
 
@@ -88,7 +88,7 @@ def command(
     if compiled.wave_plan is None:
         show_findings(compiled.report)
         return exit_code_of(compiled.report.findings)
-    aside = make_aside(progress)
+    aside = make_run_console(progress)
     with aside.telling_errors():
         aside.warn(compiled.report)
         prepared = prepare(
@@ -111,7 +111,7 @@ def command(
 
 
 def _reuse(prepared: Prepared, selected: Selected, base: str | None) -> Reuse:
-    from forum_runner.app.reusing import Reuse
+    from forum_runner.app.reuse import Reuse
 
     among = prepared.to_reuse if selected.needs_base else None
     needs_base = base is not None or bool(prepared.to_reuse)
@@ -128,11 +128,11 @@ def _check_usage(
 
 
 def _run_once(
-    prepared: Prepared, reuse: Reuse, out: Path | None, aside: Aside, *, is_deterministic: bool, as_json: bool
+    prepared: Prepared, reuse: Reuse, out: Path | None, aside: RunConsole, *, is_deterministic: bool, as_json: bool
 ) -> int:
-    from forum_runner.app.running import Means, start
+    from forum_runner.app.runs import RunServices, start
 
-    means = Means(aside.make_progress(), reuse.find)
+    means = RunServices(aside.make_progress(), reuse.find)
     finished = start(prepared, means, is_deterministic=is_deterministic, out=out, source=reuse.source)
     reuse.keep(finished.directory)
     aside.tell_reuse(reuse.decisions)
@@ -140,18 +140,18 @@ def _run_once(
 
 
 def _repeat(
-    prepared: Prepared, reuse: Reuse, times: int, aside: Aside, *, is_deterministic: bool, as_json: bool
+    prepared: Prepared, reuse: Reuse, times: int, aside: RunConsole, *, is_deterministic: bool, as_json: bool
 ) -> int:
     from dataclasses import replace
 
-    from forum_runner.app.running import Means, start
+    from forum_runner.app.runs import RunServices, start
 
     runs: list[RunResult] = []
     codes = []
     for number in range(1, times + 1):
         reuse.forget_what_was_run()
         # A repetition asks how often something comes out: what is reused comes out the same every time.
-        means = Means(aside.make_progress(), reuse.find_in_base)
+        means = RunServices(aside.make_progress(), reuse.find_in_base)
         finished = start(prepared, means, is_deterministic=is_deterministic, source=reuse.source)
         result = result_of(finished)
         # They have one plan, and it need not be held for each.
@@ -174,7 +174,7 @@ def _exit_code_of_all(codes: Sequence[ExitCode]) -> ExitCode:
 
 
 def _tell_what_would_be_done(prepared: Prepared, reuse: Reuse, *, as_json: bool) -> int:
-    from forum_runner.app.forecasting import forecast
+    from forum_runner.app.forecast import forecast
     from forum_runner.report.forecast import render_forecast, render_forecast_json
 
     found = forecast(prepared, reuse)

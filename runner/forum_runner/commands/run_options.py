@@ -15,8 +15,8 @@ from forum_runner.commands.output import discard, say, wants_color, write_docume
 from forum_runner.errors import ExitCode
 
 if TYPE_CHECKING:
-    from forum_runner.app.running import Finished
-    from forum_runner.commands.aside import Aside
+    from forum_runner.app.runs import Finished
+    from forum_runner.commands.run_console import RunConsole
     from forum_runner.report.pass_rates import PassRates
     from forum_runner.report.run_result import RunResult
 
@@ -69,7 +69,7 @@ def keep_memory_in_check() -> None:
     gc.set_threshold(50_000, 20, 100)
 
 
-def tell_result(finished: Finished, aside: Aside, *, as_json: bool) -> int:
+def tell_result(finished: Finished, aside: RunConsole, *, as_json: bool) -> int:
     """Prints how it ended, and appends it to the summary of a GitHub step, if there is one."""
     result = result_of(finished)
     is_printed = _try(lambda: _print(result, as_json=as_json), aside, f"the run is in '{finished.directory}'")
@@ -80,7 +80,7 @@ def tell_result(finished: Finished, aside: Aside, *, as_json: bool) -> int:
     return finished.exit_code if is_printed else finished.exit_code or ExitCode.FAILED
 
 
-def tell_pass_rates(runs: Sequence[RunResult], exit_code: ExitCode, aside: Aside, *, as_json: bool) -> int:
+def tell_pass_rates(runs: Sequence[RunResult], exit_code: ExitCode, aside: RunConsole, *, as_json: bool) -> int:
     """The same of several runs of one plan."""
     from forum_runner.report.pass_rates import pass_rates_of
 
@@ -101,7 +101,7 @@ def result_of(finished: Finished) -> RunResult:
     return read_result(finished.directory, summarize(str(finished.directory)), finished.exit_code)
 
 
-def _try(print_: Callable[[], None], aside: Aside, where: str) -> bool:
+def _try(print_: Callable[[], None], aside: RunConsole, where: str) -> bool:
     """Whether it could be printed; if not, it is said `where` to look for what was done."""
     try:
         print_()
@@ -112,7 +112,7 @@ def _try(print_: Callable[[], None], aside: Aside, where: str) -> bool:
     return True
 
 
-def _append_step_summary(summary: str, aside: Aside) -> None:
+def _append_step_summary(summary: str, aside: RunConsole) -> None:
     from forum_runner.report.step_summary import append_step_summary
 
     problem = append_step_summary(Path(os.environ[_STEP_SUMMARY]), summary)

@@ -8,7 +8,7 @@ from forum_runner.compile.matrix import instance_count
 from forum_runner.compile.permissions import allowed_adapters, candidates, reachable_adapters
 from forum_runner.compile.project import Project
 from forum_runner.document import Origin
-from forum_runner.finding import Finding
+from forum_runner.finding import ManifestFinding
 from forum_runner.manifest.units import shown_span, shown_usd
 from forum_runner.manifest.written import is_written
 from forum_runner.model import Adapter, Budget, Task
@@ -28,7 +28,7 @@ _FIELDS = (
 _ALL = ""  # stands for all agents where calls are counted by agent
 
 
-def check_budgets(project: Project) -> Iterator[Finding]:
+def check_budgets(project: Project) -> Iterator[ManifestFinding]:
     policy = project.policy
     if policy is None or project.roster is None:
         return
@@ -45,7 +45,7 @@ def check_budgets(project: Project) -> Iterator[Finding]:
     yield from _check_calls(project, policy.budget)
 
 
-def _check_task(task: Task, project: Project, run: Budget) -> Iterator[Finding]:
+def _check_task(task: Task, project: Project, run: Budget) -> Iterator[ManifestFinding]:
     budget = task.budget or Budget()
     at = budget.origin or task.origin
     judges = project.judges(task)
@@ -66,7 +66,7 @@ def _check_task(task: Task, project: Project, run: Budget) -> Iterator[Finding]:
             yield at.at(name).finding("F602", f"the budget of task '{task.id}' cannot be used up: {shown}")
 
 
-def _check_scope(budget: Budget, whose: str, adapters: Iterable[Adapter]) -> Iterator[Finding]:
+def _check_scope(budget: Budget, whose: str, adapters: Iterable[Adapter]) -> Iterator[ManifestFinding]:
     at = budget.origin
     if at is None:
         return
@@ -89,7 +89,7 @@ def _check_scope(budget: Budget, whose: str, adapters: Iterable[Adapter]) -> Ite
         yield at.at("usd").finding("F603", message)
 
 
-def _check_calls(project: Project, run: Budget) -> Iterator[Finding]:
+def _check_calls(project: Project, run: Budget) -> Iterator[ManifestFinding]:
     """Every task that is sure to run needs a call, and one more for each judge."""
     least = _count_calls(project)
     total = least.pop(_ALL, 0)

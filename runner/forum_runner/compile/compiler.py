@@ -21,7 +21,7 @@ from forum_runner.compile.project import Project, check_size, collect_plans
 from forum_runner.compile.references import check_references
 from forum_runner.compile.scope import Binding, Known, Secret, Unset
 from forum_runner.compile.wave_plan import write_wave_plan
-from forum_runner.finding import Finding, Place, errors_in, in_order
+from forum_runner.finding import ManifestFinding, Place, errors_in, in_order
 from forum_runner.manifest.bundle import Bundle, SourceFile
 from forum_runner.manifest.manifests import Manifest
 from forum_runner.manifest.roster import read_roster
@@ -39,7 +39,7 @@ class Compilation:
     for whoever runs the plan, and no part of it.
     """
 
-    findings: tuple[Finding, ...]
+    findings: tuple[ManifestFinding, ...]
     sources: Mapping[str, SourceFile]
     wave_plan: Mapping[str, Any] | None = None
     data: bytes | None = field(default=None, repr=False)
@@ -128,7 +128,7 @@ def _project(plan: Plan, workflow: Workflow | None, reader: WorkflowReader) -> P
     return Project(plan, roster, policy, used)
 
 
-def _check(project: Project) -> Iterator[Finding]:
+def _check(project: Project) -> Iterator[ManifestFinding]:
     yield from _check_team(project.roster, project.policy)
     types = TypeBook(project)
     for plan in project.plans():
@@ -147,7 +147,7 @@ def _check(project: Project) -> Iterator[Finding]:
         yield from check_budgets(project)
 
 
-def _check_team(roster: Roster | None, policy: Policy | None) -> Iterator[Finding]:
+def _check_team(roster: Roster | None, policy: Policy | None) -> Iterator[ManifestFinding]:
     """What can be checked without a plan."""
     if roster:
         yield from check_roster(roster)
@@ -186,7 +186,7 @@ def _without_plan(bundle: Bundle) -> Compilation:
     return Compilation(in_order(_without_echoes(bundle.findings)), bundle.sources)
 
 
-def _without_echoes(findings: list[Finding]) -> Iterator[Finding]:
+def _without_echoes(findings: list[ManifestFinding]) -> Iterator[ManifestFinding]:
     """A value that the YAML reader could not give must not be called wrong for being empty as well."""
     lost: dict[Place, str] = {}
     for finding in findings:

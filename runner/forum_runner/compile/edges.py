@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from forum_runner.compile.matrix import check_choice
 from forum_runner.document import Origin
-from forum_runner.finding import Finding
+from forum_runner.finding import ManifestFinding
 from forum_runner.manifest.written import as_written, has_unknown_work, is_unread, is_written
 from forum_runner.model import EdgeKind, Plan, Source, Task, When
 
@@ -24,7 +24,7 @@ def upstreams_of(plan: Plan) -> dict[str, tuple[str, ...]]:
     return result
 
 
-def check_edges(plan: Plan) -> Iterator[Finding]:
+def check_edges(plan: Plan) -> Iterator[ManifestFinding]:
     upstreams = upstreams_of(plan)
     ancestry = _Ancestry(upstreams)
     for task in plan.tasks.values():
@@ -40,12 +40,12 @@ def check_edges(plan: Plan) -> Iterator[Finding]:
     yield from _check_outputs(plan, upstreams)
 
 
-def _check_picks(source: Source, plan: Plan) -> Iterator[Finding]:
+def _check_picks(source: Source, plan: Plan) -> Iterator[ManifestFinding]:
     if source.matrix and source.task in plan.tasks:
         yield from check_choice(plan.tasks[source.task], source.matrix, source.origin.at("matrix"))
 
 
-def _check_needs(task: Task) -> Iterator[Finding]:
+def _check_needs(task: Task) -> Iterator[ManifestFinding]:
     names: set[str] = set()
     for need in task.needs:
         if need.task == task.id:
@@ -71,7 +71,7 @@ def _check_needs(task: Task) -> Iterator[Finding]:
             yield task.foreach.origin.key_finding("F704", message, "use two tasks")
 
 
-def _check_condition(task: Task, when: When, plan: Plan, ancestry: _Ancestry) -> Iterator[Finding]:
+def _check_condition(task: Task, when: When, plan: Plan, ancestry: _Ancestry) -> Iterator[ManifestFinding]:
     at = when.origin.at("task")
     if when.task == task.id:
         message = f"the condition of '{task.id}' looks at its own output, which is not there yet"
@@ -120,7 +120,7 @@ def _reachable(start: str, edges: Upstreams) -> set[str]:
     return found
 
 
-def _check_cycles(plan: Plan, upstreams: Upstreams) -> Iterator[Finding]:
+def _check_cycles(plan: Plan, upstreams: Upstreams) -> Iterator[ManifestFinding]:
     """One finding for each group of tasks that all need each other, near or far."""
     upstreams = {name: needed for name, needed in upstreams.items() if needed}
     upstreams = {name: tuple(up for up in needed if up in upstreams) for name, needed in upstreams.items()}
@@ -204,7 +204,7 @@ def _is_resolved(plan: Plan) -> bool:
     return all(name in plan.tasks for name in named)
 
 
-def _check_outputs(plan: Plan, upstreams: Upstreams) -> Iterator[Finding]:
+def _check_outputs(plan: Plan, upstreams: Upstreams) -> Iterator[ManifestFinding]:
     """A plan that names outputs has no use for a task that none of them needs; one that names none wants all."""
     if not plan.outputs:
         return

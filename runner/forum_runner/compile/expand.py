@@ -18,7 +18,7 @@ from forum_runner.compile.references import (
 )
 from forum_runner.compile.scope import Binding, Handed, Known, RunFact, Scope, Unset
 from forum_runner.compile.values import Value, last_tasks, tasks_in, value_of
-from forum_runner.finding import Finding, Place
+from forum_runner.finding import ManifestFinding, Place
 from forum_runner.model import EdgeKind, Plan, PlanInput, Source, Task
 
 
@@ -37,7 +37,7 @@ class Expansion:
     tasks: dict[str, ExpandedTask] = field(default_factory=dict)
     outputs: dict[str, Value] = field(default_factory=dict)
     schemas: dict[str, Any] = field(default_factory=dict)
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[ManifestFinding] = field(default_factory=list)
     edges: int = 0
     characters: int = 0
 
@@ -112,7 +112,7 @@ class _Expander:
         self._object(check_argument(declared, value, at))
         return Known(value)
 
-    def _object(self, findings: Iterable[Finding]) -> None:
+    def _object(self, findings: Iterable[ManifestFinding]) -> None:
         """One finding a place: the next instance of a matrix would only say it again."""
         for finding in findings:
             if finding.place not in self.objected:

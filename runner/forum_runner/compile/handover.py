@@ -9,7 +9,7 @@ from forum_runner.compile.project import Project
 from forum_runner.compile.references import references_within, whole_reference
 from forum_runner.compile.type_rules import TEXT, CannotHold, Type, disagreement, select
 from forum_runner.document import Origin
-from forum_runner.finding import Finding
+from forum_runner.finding import ManifestFinding
 from forum_runner.manifest.suggest import hint_for
 from forum_runner.manifest.written import as_written, has_unknown_work, is_unread, is_written
 from forum_runner.model import EdgeKind, Foreach, Need, Plan, Schema, Source, Task
@@ -56,7 +56,7 @@ class TypeBook:
         return Type.record(properties)
 
 
-def check_handover(plan: Plan, project: Project, types: TypeBook) -> Iterator[Finding]:
+def check_handover(plan: Plan, project: Project, types: TypeBook) -> Iterator[ManifestFinding]:
     for task in plan.tasks.values():
         for need in task.needs:
             # Most edges hand over all of an upstream and expect nothing of it.
@@ -82,14 +82,14 @@ def check_handover(plan: Plan, project: Project, types: TypeBook) -> Iterator[Fi
                 yield _cannot_hold(found, upstream, output.origin)
 
 
-def _check_need(need: Need, upstream: Task, types: TypeBook) -> Iterator[Finding]:
+def _check_need(need: Need, upstream: Task, types: TypeBook) -> Iterator[ManifestFinding]:
     found = types.of_value(upstream, need)
     yield from _check_type(found, upstream, need.expects, need.origin, need.origin.at("expects"))
 
 
 def _check_type(
     found: Type | CannotHold, upstream: Task, expected: Schema | None, selecting: Origin, expecting: Origin
-) -> Iterator[Finding]:
+) -> Iterator[ManifestFinding]:
     if isinstance(found, CannotHold):
         yield _cannot_hold(found, upstream, selecting)
     elif not _has_unread_pointer(selecting):
@@ -101,13 +101,13 @@ def _has_unread_pointer(origin: Origin) -> bool:
     return is_unread(origin.at("select"), str) or bool(pointer and not pointer.startswith("/"))
 
 
-def _check_agreement(found: Type, source: str, expected: Schema | None, expecting: Origin) -> Iterator[Finding]:
+def _check_agreement(found: Type, source: str, expected: Schema | None, expecting: Origin) -> Iterator[ManifestFinding]:
     reason = disagreement(found, Type.of(expected.value)) if expected is not None else None
     if reason is not None:
         yield expecting.key_finding("F407", f"the types cannot agree: from '{source}', {reason}")
 
 
-def _check_list(found: Type | CannotHold, upstream: Task, foreach: Foreach) -> Iterator[Finding]:
+def _check_list(found: Type | CannotHold, upstream: Task, foreach: Foreach) -> Iterator[ManifestFinding]:
     if isinstance(found, CannotHold):
         yield _cannot_hold(found, upstream, foreach.origin)
     elif "array" not in found.kinds() and not _has_unread_pointer(foreach.origin):
@@ -116,7 +116,7 @@ def _check_list(found: Type | CannotHold, upstream: Task, foreach: Foreach) -> I
         yield at.finding("F408", message, "give its 'output' a type, and 'select' the list in it")
 
 
-def _check_arguments(task: Task, plan: Plan, project: Project, types: TypeBook) -> Iterator[Finding]:
+def _check_arguments(task: Task, plan: Plan, project: Project, types: TypeBook) -> Iterator[ManifestFinding]:
     """Data that an edge brings to a used plan must be able to fit the plan's input."""
     inner = project.plan_of(task)
     is_unclear = is_unread(task.origin.at("with"), dict)
@@ -145,7 +145,7 @@ def _check_arguments(task: Task, plan: Plan, project: Project, types: TypeBook) 
             yield need.origin.finding("F311", message, hint)
 
 
-def _cannot_hold(found: CannotHold, upstream: Task, origin: Origin) -> Finding:
+def _cannot_hold(found: CannotHold, upstream: Task, origin: Origin) -> ManifestFinding:
     message = f"'{found.token}' cannot be in the output of '{upstream.id}': {found.reason}"
     hint = hint_for(found.token, found.known, "there are") if found.known else None
     if upstream.uses is None and upstream.output is None:

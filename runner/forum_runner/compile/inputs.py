@@ -12,7 +12,7 @@ import jsonschema_rs
 from forum_runner.compile.project import Project
 from forum_runner.compile.type_rules import Type
 from forum_runner.document import Origin, Path
-from forum_runner.finding import Finding, Place
+from forum_runner.finding import ManifestFinding, Place
 from forum_runner.manifest.instance_path import instance_path
 from forum_runner.manifest.suggest import hint_for, suggest
 from forum_runner.manifest.template import holds_reference
@@ -67,7 +67,7 @@ def _typed(item: InputValue, declared: PlanInput | None) -> InputValue:
     return replace(item, value=documents[0].value) if len(documents) == 1 else item
 
 
-def check_declared(plan: Plan) -> Iterator[Finding]:
+def check_declared(plan: Plan) -> Iterator[ManifestFinding]:
     """What a plan says about its own inputs."""
     for item in plan.inputs.values():
         at = item.origin.at("default")
@@ -79,7 +79,7 @@ def check_declared(plan: Plan) -> Iterator[Finding]:
             yield at.at(*wrong.path).finding("F017", message, wrong.hint)
 
 
-def check_given(plan: Plan, given: Mapping[str, InputValue], *, complete: bool) -> Iterator[Finding]:
+def check_given(plan: Plan, given: Mapping[str, InputValue], *, complete: bool) -> Iterator[ManifestFinding]:
     """What a workflow and a command line give to a plan; `complete` asks for a value for every input."""
     for name, item in given.items():
         declared = plan.inputs.get(name)
@@ -87,15 +87,17 @@ def check_given(plan: Plan, given: Mapping[str, InputValue], *, complete: bool) 
             continue
         if declared is None:
             place = item.origin.key_place() if item.origin else COMMAND_LINE
-            yield Finding("F015", place, f"the plan has no input '{name}'", hint_for(name, plan.inputs, "inputs"))
+            yield ManifestFinding(
+                "F015", place, f"the plan has no input '{name}'", hint_for(name, plan.inputs, "inputs")
+            )
         elif declared.secret:
             yield from _check_secret(declared, item)
         elif item.problem is not None:
-            yield Finding("F017", COMMAND_LINE, f"input '{name}' cannot be read: {item.problem}")
+            yield ManifestFinding("F017", COMMAND_LINE, f"input '{name}' cannot be read: {item.problem}")
         elif wrong := misfit(item.value, declared.schema):
             place = item.origin.at(*wrong.path).place() if item.origin else COMMAND_LINE
             message = f"input '{name}' does not fit its schema: {wrong.reason}"
-            yield Finding("F017", place, message, wrong.hint if item.origin else None)
+            yield ManifestFinding("F017", place, message, wrong.hint if item.origin else None)
     meant = _meant(given, plan)
     for name, declared in plan.inputs.items():
         if complete and name not in given and name not in meant and not declared.has_default and not declared.secret:
@@ -103,16 +105,16 @@ def check_given(plan: Plan, given: Mapping[str, InputValue], *, complete: bool) 
             yield declared.origin.key_finding("F016", message, f"give it with --input {name}=VALUE, or a 'default'")
 
 
-def _check_secret(declared: PlanInput, item: InputValue) -> Iterator[Finding]:
+def _check_secret(declared: PlanInput, item: InputValue) -> Iterator[ManifestFinding]:
     """A finding about a secret says nothing of its value, and points to no line that holds it."""
     if item.origin and not item.is_private:
         message = f"input '{declared.name}' is secret, so its value may not stand in a manifest"
         yield item.origin.finding("F018", message, "give it when the run starts")
     elif item.problem is not None or misfit(item.value, declared.schema):
-        yield Finding("F017", COMMAND_LINE, f"input '{declared.name}' does not fit its schema; it is secret")
+        yield ManifestFinding("F017", COMMAND_LINE, f"input '{declared.name}' does not fit its schema; it is secret")
 
 
-def check_arguments(plan: Plan, project: Project) -> Iterator[Finding]:
+def check_arguments(plan: Plan, project: Project) -> Iterator[ManifestFinding]:
     """What tasks give to the plans that they use. Values that hold references are looked at when they are known."""
     for task in plan.tasks.values():
         inner = project.plan_of(task)
@@ -133,7 +135,7 @@ def check_arguments(plan: Plan, project: Project) -> Iterator[Finding]:
                 yield task.origin.at("uses").finding("F706", message, f"give it with 'with: {{{name}: ...}}'")
 
 
-def check_argument(declared: PlanInput, value: Any, at: Origin) -> Iterator[Finding]:
+def check_argument(declared: PlanInput, value: Any, at: Origin) -> Iterator[ManifestFinding]:
     if declared.secret:
         message = f"input '{declared.name}' is secret, so its value may not stand in a manifest"
         yield at.finding("F018", message, "hand on a secret input: ${{ inputs.NAME }}")

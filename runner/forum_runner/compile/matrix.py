@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from forum_runner.document import Origin
-from forum_runner.finding import Finding
+from forum_runner.finding import ManifestFinding
 from forum_runner.manifest.suggest import hint_for
 from forum_runner.manifest.written import as_written, has_unknown_work, is_written
 from forum_runner.model import Reference, Task
@@ -41,7 +41,7 @@ def as_text(value: Any) -> str:
     return str(value)
 
 
-def check_matrix(task: Task) -> Iterator[Finding]:
+def check_matrix(task: Task) -> Iterator[ManifestFinding]:
     if task.matrix is None:
         return
     at = task.origin.at("matrix")
@@ -61,7 +61,7 @@ def check_matrix(task: Task) -> Iterator[Finding]:
         yield at.key_finding("F702", f"the matrix of '{task.id}' has {count:,} instances, more than {MAX_INSTANCES:,}")
 
 
-def check_choice(upstream: Task, chosen: Mapping[str, Any], at: Origin) -> Iterator[Finding]:
+def check_choice(upstream: Task, chosen: Mapping[str, Any], at: Origin) -> Iterator[ManifestFinding]:
     """What is wrong with an edge that picks instances; `at` is its `matrix`."""
     declared = upstream.origin.at("matrix")
     for axis, value in sorted(chosen.items()):
@@ -79,7 +79,7 @@ def check_choice(upstream: Task, chosen: Mapping[str, Any], at: Origin) -> Itera
             yield at.at(axis).key_finding("F307", message, hint_for(axis, upstream.matrix, "axes"))
 
 
-def check_value(upstream: Task, axis: str, text: str, at: Origin) -> Iterator[Finding]:
+def check_value(upstream: Task, axis: str, text: str, at: Origin) -> Iterator[ManifestFinding]:
     known = [as_text(item) for item in (upstream.matrix or {}).get(axis, ())]
     is_read = known and len(known) == len(as_written(upstream.origin.at("matrix", axis)))
     if is_read and text not in known:

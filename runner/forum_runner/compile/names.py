@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from forum_runner.compile.expand import ExpandedTask
 from forum_runner.compile.project import Project
 from forum_runner.document import Origin
-from forum_runner.finding import Finding
+from forum_runner.finding import ManifestFinding
 from forum_runner.manifest.roster import is_url
 from forum_runner.manifest.suggest import hint_for
 from forum_runner.manifest.written import as_written, has_unknown_work, is_written
@@ -23,7 +23,7 @@ _NOT_WITH_USES = (
 ).split()
 
 
-def check_roster(roster: Roster) -> Iterator[Finding]:
+def check_roster(roster: Roster) -> Iterator[ManifestFinding]:
     for adapter in roster.adapters.values():
         if adapter.base_url is not None and not is_url(adapter.base_url):
             hint = "http:// or https://, a host, and a port below 65536 if there is one"
@@ -45,14 +45,14 @@ def check_roster(roster: Roster) -> Iterator[Finding]:
             yield at.at("tier").finding("F014", message, _tiers(agent))
 
 
-def check_rates(policy: Policy, roster: Roster) -> Iterator[Finding]:
+def check_rates(policy: Policy, roster: Roster) -> Iterator[ManifestFinding]:
     for name in policy.rates:
         if name not in roster.adapters:
             at = policy.origin.at("rates", name)
             yield at.key_finding("F011", f"no adapter named '{name}' in the roster", _known(name, roster.adapters))
 
 
-def check_answers(answers: tuple[Answer, ...], project: Project) -> Iterator[Finding]:
+def check_answers(answers: tuple[Answer, ...], project: Project) -> Iterator[ManifestFinding]:
     tasks = {task.id for plan in project.plans() for task in plan.tasks.values()}
     for answer in answers:
         name = _INSTANCE.sub("", answer.task).rpartition("/")[2] if answer.task else None
@@ -62,7 +62,7 @@ def check_answers(answers: tuple[Answer, ...], project: Project) -> Iterator[Fin
             yield _unknown_agent(answer.agent, project.roster, answer.origin.at("agent"))
 
 
-def check_answer_ids(answers: tuple[Answer, ...], tasks: Mapping[str, ExpandedTask]) -> Iterator[Finding]:
+def check_answer_ids(answers: tuple[Answer, ...], tasks: Mapping[str, ExpandedTask]) -> Iterator[ManifestFinding]:
     """An answer names tasks as their plan does, or one by its id; of a foreach, an instance by its number."""
     if not answers:
         return
@@ -77,7 +77,7 @@ def check_answer_ids(answers: tuple[Answer, ...], tasks: Mapping[str, ExpandedTa
         yield answer.origin.at("task").finding("F013", message, _known(name, known))
 
 
-def check_names(plan: Plan, project: Project) -> Iterator[Finding]:
+def check_names(plan: Plan, project: Project) -> Iterator[ManifestFinding]:
     for task in plan.tasks.values():
         yield from _check_upstreams(task, plan)
         if task.uses is not None:
@@ -92,7 +92,7 @@ def check_names(plan: Plan, project: Project) -> Iterator[Finding]:
             yield at.finding("F013", f"no task named '{output.task}' in the plan", _known(output.task, plan.tasks))
 
 
-def _check_upstreams(task: Task, plan: Plan) -> Iterator[Finding]:
+def _check_upstreams(task: Task, plan: Plan) -> Iterator[ManifestFinding]:
     named = [(need.task, need.origin.at("task")) for need in task.needs if need.task not in plan.tasks]
     if task.when and task.when.task not in plan.tasks:
         named.append((task.when.task, task.when.origin.at("task")))
@@ -102,7 +102,7 @@ def _check_upstreams(task: Task, plan: Plan) -> Iterator[Finding]:
         yield at.finding("F013", f"no task named '{name}' in the plan", _known(name, plan.tasks, but=task.id))
 
 
-def _check_uses(task: Task) -> Iterator[Finding]:
+def _check_uses(task: Task) -> Iterator[ManifestFinding]:
     if task.agent is not None or task.lane is not None:
         # Two ways to do one task: which fields are right is open until one of them goes.
         return
@@ -112,7 +112,7 @@ def _check_uses(task: Task) -> Iterator[Finding]:
             yield task.origin.at(field).key_finding("F312", message, "give it to the tasks of the used plan")
 
 
-def _check_worker(task: Task, project: Project) -> Iterator[Finding]:
+def _check_worker(task: Task, project: Project) -> Iterator[ManifestFinding]:
     roster = project.roster
     if roster is None:
         return
@@ -130,7 +130,7 @@ def _check_worker(task: Task, project: Project) -> Iterator[Finding]:
     yield from _check_work(task, project)
 
 
-def _check_escalation(task: Task, project: Project) -> Iterator[Finding]:
+def _check_escalation(task: Task, project: Project) -> Iterator[ManifestFinding]:
     agent = project.agent(task.agent)
     if agent and _has_unread_adapters(agent):
         agent = None
@@ -150,7 +150,7 @@ def _has_unread_adapters(agent: Agent) -> bool:
     return not agent.adapters or (agent.is_tiered and len(tiers) != len(agent.adapters))
 
 
-def _check_work(task: Task, project: Project) -> Iterator[Finding]:
+def _check_work(task: Task, project: Project) -> Iterator[ManifestFinding]:
     """A program is given by `run`, everything else is told by `instruction`."""
     adapters = [adapter for _, adapter in project.ladder(task)]
     if task.lane is not None and task.agent is None:
@@ -174,7 +174,7 @@ def _check_work(task: Task, project: Project) -> Iterator[Finding]:
         yield from _check_instruction(task)
 
 
-def _check_routed(task: Task, project: Project) -> Iterator[Finding]:
+def _check_routed(task: Task, project: Project) -> Iterator[ManifestFinding]:
     if task.run is not None:
         yield task.origin.at("run").key_finding("F310", "a task that is routed cannot have 'run'", "name an agent")
     elif not task.instruction:
@@ -190,7 +190,7 @@ def _check_routed(task: Task, project: Project) -> Iterator[Finding]:
             yield task.origin.at("escalate", index).finding("F014", message)
 
 
-def _check_instruction(task: Task) -> Iterator[Finding]:
+def _check_instruction(task: Task) -> Iterator[ManifestFinding]:
     at = task.origin.at("instruction")
     message = f"task '{task.id}' does not say what to do"
     if as_written(at) == "":
@@ -199,7 +199,7 @@ def _check_instruction(task: Task) -> Iterator[Finding]:
         yield task.origin.key_finding("F308", message, "give 'instruction'")
 
 
-def _check_program(program: Text, at: Origin) -> Iterator[Finding]:
+def _check_program(program: Text, at: Origin) -> Iterator[ManifestFinding]:
     """What is run must be known before the run: the policy allows it by name."""
     if any(isinstance(part, Reference) for part in program):
         yield at.finding("F310", "the program must be written out, without a reference")
@@ -212,7 +212,7 @@ def _tiers(agent: Agent) -> str:
     return f"tiers: {', '.join(tiers)}"
 
 
-def _unknown_agent(name: str, roster: Roster, origin: Origin) -> Finding:
+def _unknown_agent(name: str, roster: Roster, origin: Origin) -> ManifestFinding:
     return origin.finding("F012", f"no agent named '{name}' in the roster", _known(name, roster.agents))
 
 

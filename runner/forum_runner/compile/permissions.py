@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from forum_runner.compile.project import Project
 from forum_runner.document import Origin
-from forum_runner.finding import Finding
+from forum_runner.finding import ManifestFinding
 from forum_runner.manifest.policy import ANY
 from forum_runner.manifest.roster import is_url
 from forum_runner.manifest.suggest import hint_for
@@ -67,7 +67,7 @@ def reachable_adapters(project: Project) -> dict[str, Adapter]:
     return found
 
 
-def check_allow_lists(policy: Policy, roster: Roster) -> Iterator[Finding]:
+def check_allow_lists(policy: Policy, roster: Roster) -> Iterator[ManifestFinding]:
     """A name in an allow-list that names nothing is most likely misspelt."""
     for kind, names, known in (
         ("agents", policy.allow.agents, roster.agents),
@@ -80,7 +80,7 @@ def check_allow_lists(policy: Policy, roster: Roster) -> Iterator[Finding]:
                 yield at.at(as_written(at).index(name)).finding("F506", message, hint_for(name, known, kind))
 
 
-def check_permissions(project: Project) -> Iterator[Finding]:
+def check_permissions(project: Project) -> Iterator[ManifestFinding]:
     if project.policy is None:
         return
     allow = project.policy.allow
@@ -97,7 +97,7 @@ def check_permissions(project: Project) -> Iterator[Finding]:
         yield from _check_adapter(adapter, allow)
 
 
-def _check_tasks(plan: Plan, project: Project, allow: Allow) -> Iterator[Finding]:
+def _check_tasks(plan: Plan, project: Project, allow: Allow) -> Iterator[ManifestFinding]:
     refused: dict[tuple[str | None, tuple[str, ...]], list[str]] = {}
     for task in plan.tasks.values():
         yield from _check_agents(task, project, allow)
@@ -118,7 +118,7 @@ def _check_tasks(plan: Plan, project: Project, allow: Allow) -> Iterator[Finding
                 yield _refused_adapter(adapter.name, judge.name, check.origin)
 
 
-def _check_routed_tiers(task: Task, project: Project) -> Iterator[Finding]:
+def _check_routed_tiers(task: Task, project: Project) -> Iterator[ManifestFinding]:
     """Of the tiers that a routed task climbs to, each needs an adapter that is allowed, of one candidate at least."""
     routed = candidates(project)
     for index, tier in enumerate(task.escalate):
@@ -128,12 +128,12 @@ def _check_routed_tiers(task: Task, project: Project) -> Iterator[Finding]:
             yield task.origin.at("escalate", index).finding("F502", message, _how("adapters", offered[0]))
 
 
-def _refused_adapter(name: str, agent: str | None, origin: Origin) -> Finding:
+def _refused_adapter(name: str, agent: str | None, origin: Origin) -> ManifestFinding:
     message = f"the policy does not allow adapter '{name}', which agent '{agent}' works through"
     return origin.at("agent").finding("F502", message, _how("adapters", name))
 
 
-def _check_agents(task: Task, project: Project, allow: Allow) -> Iterator[Finding]:
+def _check_agents(task: Task, project: Project, allow: Allow) -> Iterator[ManifestFinding]:
     if ANY in allow.agents:
         return
     named = [(task.agent, task.origin.at("agent"))]
@@ -143,14 +143,14 @@ def _check_agents(task: Task, project: Project, allow: Allow) -> Iterator[Findin
             yield at.finding("F501", f"the policy does not allow agent '{name}'", _how("agents", name))
 
 
-def _check_program(command: tuple[Text, ...], at: Origin, allow: Allow) -> Iterator[Finding]:
+def _check_program(command: tuple[Text, ...], at: Origin, allow: Allow) -> Iterator[ManifestFinding]:
     program = command[0] if command else ()
     if len(program) == 1 and isinstance(program[0], str) and not is_allowed(program[0], allow.commands):
         name = program[0]
         yield at.at(0).finding("F503", f"the policy does not allow the command '{name}'", _how("commands", name))
 
 
-def _check_adapter(adapter: Adapter, allow: Allow) -> Iterator[Finding]:
+def _check_adapter(adapter: Adapter, allow: Allow) -> Iterator[ManifestFinding]:
     at = adapter.origin
     if adapter.argv and not is_allowed(adapter.argv[0], allow.commands):
         name = adapter.argv[0]

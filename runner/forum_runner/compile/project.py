@@ -8,7 +8,7 @@ from typing import Any
 
 from forum_runner.compile.matrix import instance_count, instances
 from forum_runner.document import Origin
-from forum_runner.finding import Finding
+from forum_runner.finding import ManifestFinding
 from forum_runner.model import Adapter, Agent, Plan, Policy, Roster, Task, Tier
 
 MAX_PLAN_DEPTH = 16
@@ -93,10 +93,10 @@ class Project:
         return [agent for agent in found if agent is not None]
 
 
-def collect_plans(root: Plan, find: FindPlan) -> tuple[dict[Origin, Plan], list[Finding]]:
+def collect_plans(root: Plan, find: FindPlan) -> tuple[dict[Origin, Plan], list[ManifestFinding]]:
     """The plan behind every `uses`, and a finding for every loop of plans that use each other."""
     used: dict[Origin, Plan] = {}
-    findings: list[Finding] = []
+    findings: list[ManifestFinding] = []
     heights: dict[int, int] = {}
 
     def visit(plan: Plan, path: tuple[Plan, ...]) -> None:
@@ -137,7 +137,7 @@ def task_counts(project: Project) -> dict[int, int]:
     return counts
 
 
-def check_size(project: Project) -> Iterator[Finding]:
+def check_size(project: Project) -> Iterator[ManifestFinding]:
     total = task_counts(project)[id(project.root)]
     if total > MAX_TASKS:
         message = f"the plan unfolds to {total:,} tasks, more than {MAX_TASKS:,}"

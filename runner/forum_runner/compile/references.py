@@ -7,7 +7,7 @@ from typing import Any
 
 from forum_runner.compile.edges import has_unclear_edges
 from forum_runner.document import Origin
-from forum_runner.finding import Finding
+from forum_runner.finding import ManifestFinding
 from forum_runner.manifest.suggest import hint_for
 from forum_runner.manifest.template import REFERENCE_HINT, parse_text
 from forum_runner.manifest.written import is_unread, is_written
@@ -60,7 +60,7 @@ def data_names(task: Task) -> set[str]:
     return names | {task.foreach.name} if task.foreach else names
 
 
-def check_references(plan: Plan) -> Iterator[Finding]:
+def check_references(plan: Plan) -> Iterator[ManifestFinding]:
     for task in plan.tasks.values():
         for text, origin in texts_of(task):
             # Most texts are one plain string: nothing to look at.
@@ -76,10 +76,10 @@ def check_references(plan: Plan) -> Iterator[Finding]:
         for axis, chosen in output.matrix.items():
             for reference in references_in(chosen) if isinstance(chosen, tuple) else ():
                 place = output.origin.at("matrix", axis).place_of(reference.written)
-                yield Finding("F020", place, "an output picks instances by values that are written out")
+                yield ManifestFinding("F020", place, "an output picks instances by values that are written out")
 
 
-def _check(reference: Reference, task: Task, plan: Plan, origin: Origin) -> Iterator[Finding]:
+def _check(reference: Reference, task: Task, plan: Plan, origin: Origin) -> Iterator[ManifestFinding]:
     name = reference.name
     match reference.namespace:
         case "inputs":
@@ -96,11 +96,11 @@ def _check(reference: Reference, task: Task, plan: Plan, origin: Origin) -> Iter
     edge = next((n for n in task.needs if n.task == name), None) if reference.namespace == "needs" else None
     if edge is not None and edge.kind is EdgeKind.ORDER:
         hint = "make it a data edge"
-        yield Finding("F304", place, f"the edge from '{name}' is an order edge and brings no data", hint)
+        yield ManifestFinding("F304", place, f"the edge from '{name}' is an order edge and brings no data", hint)
     elif edge is not None:
-        yield Finding("F020", place, what, f"the edge from '{name}' brings it under the name '{edge.name}'")
+        yield ManifestFinding("F020", place, what, f"the edge from '{name}' brings it under the name '{edge.name}'")
     elif not _may_be_there(reference, task, plan):
-        yield Finding("F020", place, what, hint_for(name, known, f"{reference.namespace} here"))
+        yield ManifestFinding("F020", place, what, hint_for(name, known, f"{reference.namespace} here"))
 
 
 def _may_be_there(reference: Reference, task: Task, plan: Plan) -> bool:
@@ -113,7 +113,7 @@ def _may_be_there(reference: Reference, task: Task, plan: Plan) -> bool:
     return reference.namespace == "needs" and has_unclear_edges(task, plan)
 
 
-def _check_choice(chosen: Any, task: Task, plan: Plan, origin: Origin) -> Iterator[Finding]:
+def _check_choice(chosen: Any, task: Task, plan: Plan, origin: Origin) -> Iterator[ManifestFinding]:
     if not isinstance(chosen, tuple):
         return
     for reference in references_in(chosen):
@@ -121,10 +121,10 @@ def _check_choice(chosen: Any, task: Task, plan: Plan, origin: Origin) -> Iterat
             yield from _check(reference, task, plan, origin)
         else:
             place = origin.place_of(reference.written)
-            yield Finding("F020", place, "instances are picked by matrix values and inputs only")
+            yield ManifestFinding("F020", place, "instances are picked by matrix values and inputs only")
 
 
-def _check_arguments(value: Any, task: Task, plan: Plan, origin: Origin) -> Iterator[Finding]:
+def _check_arguments(value: Any, task: Task, plan: Plan, origin: Origin) -> Iterator[ManifestFinding]:
     """The values of `with`, however deep a reference stands in them."""
     if isinstance(value, Mapping):
         for name, item in value.items():
@@ -135,7 +135,7 @@ def _check_arguments(value: Any, task: Task, plan: Plan, origin: Origin) -> Iter
     elif isinstance(value, str) and "${{" in value:
         text, problems = parse_text(value)
         for problem in problems:
-            yield Finding(
+            yield ManifestFinding(
                 "F019", origin.place_of(problem.written, last=problem.is_last), problem.message, REFERENCE_HINT
             )
         is_argument = len(origin.path) == len(task.origin.path) + 2
@@ -145,8 +145,8 @@ def _check_arguments(value: Any, task: Task, plan: Plan, origin: Origin) -> Iter
                 yield only_as_a_whole(reference, origin)
 
 
-def only_as_a_whole(reference: Reference, origin: Origin) -> Finding:
+def only_as_a_whole(reference: Reference, origin: Origin) -> ManifestFinding:
     """What is known only when the run comes to it cannot be put into a text before."""
     message = f"'{reference.namespace}.{reference.name}' can only be handed on as a whole"
     hint = f"write '{reference.written}' alone as the value of an input"
-    return Finding("F314", origin.place_of(reference.written), message, hint)
+    return ManifestFinding("F314", origin.place_of(reference.written), message, hint)

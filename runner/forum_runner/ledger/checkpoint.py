@@ -10,7 +10,7 @@ from pathlib import Path
 from forum_runner.canonical import MAX_INTEGER
 from forum_runner.errors import ForumError, UsageError
 from forum_runner.ledger.note import MalformedNoteError, Note, VerifierKey, from_base64, read_note
-from forum_runner.ledger.verification.report import Finding
+from forum_runner.ledger.verification.report import LedgerFinding
 
 _ORIGIN = re.compile(r"forum/([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})")
 _SIZE = re.compile(r"0|[1-9][0-9]{0,15}")
@@ -59,27 +59,27 @@ def read_checkpoint_file(path: Path) -> bytes:
         raise UsageError(f"cannot read '{path}': {error.strerror}") from error
 
 
-def open_checkpoint(data: bytes, key: VerifierKey | None) -> Checkpoint | Finding:
+def open_checkpoint(data: bytes, key: VerifierKey | None) -> Checkpoint | LedgerFinding:
     """What can be told of a checkpoint before the ledger is read: L506, and with a key L510."""
     if len(data) > MAX_CHECKPOINT_BYTES:
-        return Finding("L506", None, f"the checkpoint has more than {MAX_CHECKPOINT_BYTES:,} bytes")
+        return LedgerFinding("L506", None, f"the checkpoint has more than {MAX_CHECKPOINT_BYTES:,} bytes")
     try:
         checkpoint, note = read_checkpoint(data)
     except MalformedCheckpointError as error:
-        return Finding("L506", None, f"the checkpoint is malformed: {error}")
+        return LedgerFinding("L506", None, f"the checkpoint is malformed: {error}")
     if key is not None and not note.is_signed_by(key):
-        return Finding("L510", None, f"the checkpoint is not signed by the key '{key.name}'")
+        return LedgerFinding("L510", None, f"the checkpoint is not signed by the key '{key.name}'")
     return checkpoint
 
 
-def compare_checkpoint(checkpoint: Checkpoint, run: str, size: int, root: bytes | None) -> Finding | None:
+def compare_checkpoint(checkpoint: Checkpoint, run: str, size: int, root: bytes | None) -> LedgerFinding | None:
     """Whether it holds for a ledger; `root` is that of its first `checkpoint.size` entries, if it has so many."""
     if checkpoint.run != run:
-        return Finding("L507", None, f"the checkpoint is of the run {checkpoint.run}, not {run}")
+        return LedgerFinding("L507", None, f"the checkpoint is of the run {checkpoint.run}, not {run}")
     if checkpoint.size > size:
-        return Finding("L508", None, f"the checkpoint has {checkpoint.size} entries, and the ledger {size}")
+        return LedgerFinding("L508", None, f"the checkpoint has {checkpoint.size} entries, and the ledger {size}")
     if checkpoint.root != root:
-        return Finding("L509", None, f"the checkpoint's root is not that of the first {checkpoint.size} entries")
+        return LedgerFinding("L509", None, f"the checkpoint's root is not that of the first {checkpoint.size} entries")
     return None
 
 

@@ -9,7 +9,7 @@ from forum_runner.ledger.checkpoint import Checkpoint, compare_checkpoint, open_
 from forum_runner.ledger.note import VerifierKey
 from forum_runner.ledger.pin import PIN_CODES, compare_pin
 from forum_runner.ledger.proof import MalformedProofError, Proof, read_proof
-from forum_runner.ledger.verification.report import Finding, Verdict, verdict_of
+from forum_runner.ledger.verification.report import LedgerFinding, Verdict, verdict_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class ProofReport:
     """`proof` is None where the document is malformed."""
 
     proof: Proof | None
-    findings: tuple[Finding, ...]
+    findings: tuple[LedgerFinding, ...]
 
     @property
     def verdict(self) -> Verdict:
@@ -35,22 +35,22 @@ def check_proof(
     try:
         proof, note = read_proof(data)
     except MalformedProofError as error:
-        return ProofReport(None, (Finding("L601", None, f"the proof is malformed: {error}"),))
+        return ProofReport(None, (LedgerFinding("L601", None, f"the proof is malformed: {error}"),))
     findings = []
     if not proof.holds():
-        findings.append(Finding("L602", None, f"the path does not show that {proof.claim()}"))
+        findings.append(LedgerFinding("L602", None, f"the path does not show that {proof.claim()}"))
     if key is not None and checkpoint is None and not note.is_signed_by(key):
-        findings.append(Finding("L510", None, f"the proof's checkpoint is not signed by the key '{key.name}'"))
+        findings.append(LedgerFinding("L510", None, f"the proof's checkpoint is not signed by the key '{key.name}'"))
     findings += _disagreements(proof, checkpoint, key, pin)
     return ProofReport(proof, tuple(findings))
 
 
 def _disagreements(
     proof: Proof, given: bytes | None, key: VerifierKey | None, pin: Checkpoint | None
-) -> Iterator[Finding]:
+) -> Iterator[LedgerFinding]:
     if given is not None:
         opened = open_checkpoint(given, key)
-        if isinstance(opened, Finding):
+        if isinstance(opened, LedgerFinding):
             yield opened
         elif found := compare_checkpoint(opened, *_known(proof, opened.size)):
             yield _told_of_a_proof(found, proof, opened)
@@ -63,7 +63,7 @@ def _known(proof: Proof, size: int) -> tuple[str, int, bytes | None]:
     return proof.checkpoint.run, proof.checkpoint.size, proof.roots().get(size)
 
 
-def _told_of_a_proof(found: Finding, proof: Proof, other: Checkpoint) -> Finding:
+def _told_of_a_proof(found: LedgerFinding, proof: Proof, other: Checkpoint) -> LedgerFinding:
     if found.code == "L507" or other.size in proof.roots():
         return found
     sizes = " and ".join(str(size) for size in proof.roots())

@@ -22,7 +22,7 @@ from forum_runner.ledger.redaction import carry_out
 from forum_runner.ledger.verification.bodies_level import UnreadableArchive, check_bodies
 from forum_runner.ledger.verification.chain_level import Chain, checked_entries
 from forum_runner.ledger.verification.copies import Copies
-from forum_runner.ledger.verification.report import DamagedLedgerError, Finding, Findings
+from forum_runner.ledger.verification.report import DamagedLedgerError, LedgerFinding, LedgerFindings
 from forum_runner.ledger.writer import LedgerState, LedgerWriter
 from forum_runner.write_file import sync_directory
 
@@ -66,7 +66,7 @@ class _Scan:
         self.sealed_as: dict[str, Any] | None = None
         self.known_torn: set[str] = set()
         self.ledger_end = 0
-        self._findings = Findings()
+        self._findings = LedgerFindings()
         self.state = self._read_lines()
         self.state.stored = set(self.index)
         self.state.redacted = set(self.index.redacted)
@@ -81,7 +81,7 @@ class _Scan:
         with (self.directory / LEDGER).open("rb") as stream:
             for seq, line, entry, leaf in checked_entries(Lines(stream), chain, str(self.directory)):
                 for code in self.index.look(seq, entry):
-                    finding = Finding(code, seq, "it names a body in a way that cannot be")
+                    finding = LedgerFinding(code, seq, "it names a body in a way that cannot be")
                     raise DamagedLedgerError(str(self.directory), finding)
                 self._note(seq, entry)
                 if self._look is not None:
@@ -108,7 +108,7 @@ class _Scan:
         try:
             end = check_bodies(self.index, path, self._findings, is_sealed=self.state.is_sealed)
         except UnreadableArchive as error:
-            raise DamagedLedgerError(str(self.directory), Finding("L301", None, str(error))) from error
+            raise DamagedLedgerError(str(self.directory), LedgerFinding("L301", None, str(error))) from error
         self._refuse_findings()
         return end
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from forum_runner.canonical import digest
 from forum_runner.document import Document, Origin
-from forum_runner.finding import Finding, Place
+from forum_runner.finding import ManifestFinding, Place
 from forum_runner.manifest.files import FileProblem, Files, is_reserved, read_built_in, resolve_path
 from forum_runner.manifest.yaml_reader import read_yaml
 
@@ -31,7 +31,7 @@ class Bundle:
     def __init__(self, files: Files) -> None:
         self._files = files
         self._opened: dict[str, SourceFile | FileProblem] = {}
-        self.findings: list[Finding] = []
+        self.findings: list[ManifestFinding] = []
 
     @property
     def sources(self) -> dict[str, SourceFile]:
@@ -41,7 +41,7 @@ class Bundle:
         """The file that a command was given; if it cannot be read, the finding stands at the file itself."""
         opened = self._open(name)
         if isinstance(opened, FileProblem):
-            self.findings.append(Finding(opened.code, Place(name), opened.message, opened.hint))
+            self.findings.append(ManifestFinding(opened.code, Place(name), opened.message, opened.hint))
             return None
         return opened
 
@@ -61,7 +61,7 @@ class Bundle:
         if len(source.documents) > 1:
             place = source.documents[1].origin().place()
             message = f"'{source.name}' holds several documents where one is expected"
-            self.findings.append(Finding("F124", place, message, hint))
+            self.findings.append(ManifestFinding("F124", place, message, hint))
             return None
         return source.documents[0] if source.documents else None
 
@@ -82,7 +82,7 @@ class Bundle:
         self.findings += findings
         if not documents and not findings:
             state = "holds only comments" if text.strip() else "is empty"
-            self.findings.append(Finding("F107", Place(name), f"'{name}' {state}"))
+            self.findings.append(ManifestFinding("F107", Place(name), f"'{name}' {state}"))
         return SourceFile(name, data, text, tuple(documents))
 
     def _decode(self, name: str, data: bytes) -> str | None:
@@ -93,10 +93,10 @@ class Bundle:
             before = data[data.rfind(b"\n", 0, error.start) + 1 : error.start].decode("utf-8", "replace")
             place = Place(name, line, len(before) + 1, line, len(before) + 2)
             message = f"not valid UTF-8: byte 0x{data[error.start]:02x}"
-            self.findings.append(Finding("F105", place, message, "save the file as UTF-8"))
+            self.findings.append(ManifestFinding("F105", place, message, "save the file as UTF-8"))
             return None
         if text.startswith(_BOM):
             message = "the file begins with a byte order mark"
-            self.findings.append(Finding("F106", Place(name), message, "save it as UTF-8 without BOM"))
+            self.findings.append(ManifestFinding("F106", Place(name), message, "save it as UTF-8 without BOM"))
             return text.removeprefix(_BOM)
         return text

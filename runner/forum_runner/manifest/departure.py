@@ -9,7 +9,7 @@ import jsonschema_rs
 
 from forum_runner import resources
 from forum_runner.document import Origin, Path
-from forum_runner.finding import Finding
+from forum_runner.finding import ManifestFinding
 from forum_runner.manifest import pointer
 from forum_runner.manifest.suggest import hint_for
 
@@ -30,7 +30,7 @@ def own_schema(uri: str) -> Any:
     return resources.schema(uri.removeprefix(BASE_URI).removesuffix(".schema.json"))
 
 
-def departure(origin: Origin, error: jsonschema_rs.ValidationError) -> Finding:
+def departure(origin: Origin, error: jsonschema_rs.ValidationError) -> ManifestFinding:
     """The finding for one error of the validator."""
     kind, what = error.kind, _subject(origin.path)
     details = kind.as_dict()
@@ -65,7 +65,7 @@ def departure(origin: Origin, error: jsonschema_rs.ValidationError) -> Finding:
             return origin.finding("F207", f"{what} {_size_problem(kind.name, details)}")
 
 
-def _wrong_type(origin: Origin, error: jsonschema_rs.ValidationError, what: str) -> Finding:
+def _wrong_type(origin: Origin, error: jsonschema_rs.ValidationError, what: str) -> ManifestFinding:
     types = error.kind.as_dict()["types"]
     *others, last = (_TYPE_NAMES[name] for name in sorted(types, reverse=True))
     expected = f"{', '.join(others)} or {last}" if others else last
@@ -74,7 +74,7 @@ def _wrong_type(origin: Origin, error: jsonschema_rs.ValidationError, what: str)
     return origin.finding("F202", f"{what} must be {expected}, and this is {given}", _how_to_write(error, types))
 
 
-def _not_exactly_one(origin: Origin, error: jsonschema_rs.ValidationError, what: str) -> Finding:
+def _not_exactly_one(origin: Origin, error: jsonschema_rs.ValidationError, what: str) -> ManifestFinding:
     names = [branch["required"][0] for branch in schema_at(error)["oneOf"]]
     listed = ", ".join(f"'{name}'" for name in names[:-1]) + f" and '{names[-1]}'"
     given = [name for name in names if isinstance(error.instance, dict) and name in error.instance]
@@ -93,7 +93,7 @@ def _second_of_two(items: list[Any]) -> int:
     return 0
 
 
-def _not_a_choice(origin: Origin, error: jsonschema_rs.ValidationError, what: str) -> Finding:
+def _not_a_choice(origin: Origin, error: jsonschema_rs.ValidationError, what: str) -> ManifestFinding:
     details = error.kind.as_dict()
     options = details["options"] if "options" in details else [details["expected_value"]]
     hint = hint_for(str(error.instance), [str(option) for option in options], "one of")

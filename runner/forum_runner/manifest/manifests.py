@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from forum_runner.document import Document, Origin
-from forum_runner.finding import Finding
+from forum_runner.finding import ManifestFinding
 from forum_runner.manifest.bundle import Bundle, SourceFile
 from forum_runner.manifest.files import split_reference
 from forum_runner.manifest.shape import KINDS, check_header, check_shape
@@ -105,7 +105,7 @@ class Manifests:
         self._bundle.findings.append(origin.finding(code, message, hint))
 
 
-def _is_header(finding: Finding, document: Document) -> bool:
+def _is_header(finding: ManifestFinding, document: Document) -> bool:
     return finding.place in (document.origin("apiVersion").place(), document.origin("kind").place())
 
 

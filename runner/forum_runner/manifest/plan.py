@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from forum_runner.document import Origin
-from forum_runner.finding import Finding
+from forum_runner.finding import ManifestFinding
 from forum_runner.manifest.sections import read_budget, read_retry, read_text
 from forum_runner.manifest.units import milliseconds
 from forum_runner.manifest.user_schema import SchemaReader
@@ -35,7 +35,7 @@ _PLAIN_FIELDS["with"] = "arguments"
 class PlanReader:
     """Reads plans; schemas and texts that are not sound go to `findings`."""
 
-    def __init__(self, schemas: SchemaReader, findings: list[Finding]) -> None:
+    def __init__(self, schemas: SchemaReader, findings: list[ManifestFinding]) -> None:
         self._schemas = schemas
         self._findings = findings
         self._readers: dict[str, Callable[[Any, Origin], Any]] = {

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from forum_runner.document import Origin
-from forum_runner.finding import Finding
+from forum_runner.finding import ManifestFinding
 from forum_runner.manifest.template import REFERENCE_HINT, parse_text
 from forum_runner.manifest.units import micro_usd, milliseconds
 from forum_runner.model import Budget, Retry, Text
@@ -36,9 +36,9 @@ def read_retry(value: Mapping[str, Any] | None) -> Retry | None:
     )
 
 
-def read_text(value: str, origin: Origin, findings: list[Finding]) -> Text:
+def read_text(value: str, origin: Origin, findings: list[ManifestFinding]) -> Text:
     text, problems = parse_text(value)
     findings += [
-        Finding("F019", origin.place_of(p.written, last=p.is_last), p.message, REFERENCE_HINT) for p in problems
+        ManifestFinding("F019", origin.place_of(p.written, last=p.is_last), p.message, REFERENCE_HINT) for p in problems
     ]
     return text

@@ -14,7 +14,7 @@ from typing import Any
 import jsonschema_rs
 
 from forum_runner.document import Document, Path
-from forum_runner.finding import Finding
+from forum_runner.finding import ManifestFinding
 from forum_runner.manifest.departure import BASE_URI, departure, name_of, own_schema, schema_at, shown
 from forum_runner.manifest.instance_path import instance_path
 from forum_runner.manifest.suggest import hint_for, suggest
@@ -30,7 +30,7 @@ def validator(name: str) -> jsonschema_rs.Draft202012Validator:
     return jsonschema_rs.Draft202012Validator({"$ref": f"{BASE_URI}{name}.schema.json"}, retriever=own_schema)
 
 
-def check_header(document: Document) -> tuple[str | None, list[Finding]]:
+def check_header(document: Document) -> tuple[str | None, list[ManifestFinding]]:
     """The kind of a document, if it has one that is known."""
     origin, value = document.origin(), document.value
     if not isinstance(value, dict):
@@ -57,13 +57,13 @@ def check_header(document: Document) -> tuple[str | None, list[Finding]]:
     return str(kind), findings
 
 
-def check_shape(document: Document, schema_name: str) -> tuple[Any, list[Finding]]:
+def check_shape(document: Document, schema_name: str) -> tuple[Any, list[ManifestFinding]]:
     """The document's value as far as it fits the schema, and a finding for all that does not."""
     errors = list(validator(schema_name).iter_errors(document.value))
     if not errors:
         return document.value, []
     value = copy.deepcopy(document.value)
-    findings: list[Finding] = []
+    findings: list[ManifestFinding] = []
     while found := _without_unknown(document, value, errors):
         findings += found
         errors = list(validator(schema_name).iter_errors(value))
@@ -77,7 +77,9 @@ _Kind = jsonschema_rs.ValidationErrorKind
 _Placed = tuple[Path, jsonschema_rs.ValidationError]
 
 
-def _without_unknown(document: Document, value: Any, errors: list[jsonschema_rs.ValidationError]) -> list[Finding]:
+def _without_unknown(
+    document: Document, value: Any, errors: list[jsonschema_rs.ValidationError]
+) -> list[ManifestFinding]:
     """Takes names out that cannot be there, or gives them their right ones, and tells what was done."""
     findings = []
     placed = [(instance_path(error, value), error) for error in errors]
@@ -91,7 +93,9 @@ def _without_unknown(document: Document, value: Any, errors: list[jsonschema_rs.
     return findings
 
 
-def _unknown_fields(document: Document, value: Any, error: jsonschema_rs.ValidationError, path: Path) -> list[Finding]:
+def _unknown_fields(
+    document: Document, value: Any, error: jsonschema_rs.ValidationError, path: Path
+) -> list[ManifestFinding]:
     holder = _at(value, path) or {}
     known = sorted(schema_at(error).get("properties", {}))
     findings = []
@@ -109,7 +113,7 @@ def _unknown_fields(document: Document, value: Any, error: jsonschema_rs.Validat
     return findings
 
 
-def _others(document: Document, errors: Iterable[_Placed]) -> list[Finding]:
+def _others(document: Document, errors: Iterable[_Placed]) -> list[ManifestFinding]:
     """A value of the wrong type is told once, by the widest expectation that it missed; so is one of a wrong form."""
     by_width = sorted(errors, key=lambda placed: -len(placed[1].kind.as_dict().get("types", ())))
     worst: dict[Path, str] = {}

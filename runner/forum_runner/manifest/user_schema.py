@@ -15,7 +15,7 @@ import jsonschema_rs
 
 from forum_runner.canonical import canonical, digest
 from forum_runner.document import Document, Origin
-from forum_runner.finding import Finding
+from forum_runner.finding import ManifestFinding
 from forum_runner.manifest import pointer
 from forum_runner.manifest.bundle import Bundle
 from forum_runner.manifest.instance_path import instance_path
@@ -192,7 +192,7 @@ def _rewritten(schema: Any, path: tuple[str | int, ...], targets: Mapping[tuple[
     return result
 
 
-def _misuse(error: jsonschema_rs.ValidationError, at: Origin) -> Finding:
+def _misuse(error: jsonschema_rs.ValidationError, at: Origin) -> ManifestFinding:
     if at.path[-1:] == ("type",) and isinstance(error.instance, str):
         message = f"not a valid JSON Schema: there is no type '{error.instance}'"
         return at.finding("F401", message, hint_for(error.instance, _TYPES, "types"))

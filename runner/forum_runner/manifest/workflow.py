@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from forum_runner.document import Origin
-from forum_runner.finding import Finding
+from forum_runner.finding import ManifestFinding
 from forum_runner.manifest.bundle import Bundle, SourceFile
 from forum_runner.manifest.files import BUILT_IN
 from forum_runner.manifest.manifests import Manifest, Manifests
@@ -62,7 +62,7 @@ class WorkflowReader:
         self._plans: dict[tuple[str, tuple[str | int, ...], int], Plan] = {}
 
     @property
-    def findings(self) -> list[Finding]:
+    def findings(self) -> list[ManifestFinding]:
         return self.bundle.findings
 
     def read(self, source: SourceFile, manifest: Manifest) -> Workflow:

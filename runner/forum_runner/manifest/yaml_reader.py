@@ -26,7 +26,7 @@ from yaml.events import (
 )
 
 from forum_runner.document import Branch, Document, Span, Step, lines_of
-from forum_runner.finding import Finding, Place
+from forum_runner.finding import ManifestFinding, Place
 from forum_runner.manifest.yaml_scalars import BadTag, NotJson, resolve_plain, resolve_tagged
 from forum_runner.manifest.yaml_text import prepared
 
@@ -45,7 +45,7 @@ _SKIPPED = "\udc00"  # the key of what has none; half a surrogate pair, which no
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def read_yaml(file: str, text: str) -> tuple[list[Document], list[Finding]]:
+def read_yaml(file: str, text: str) -> tuple[list[Document], list[ManifestFinding]]:
     """All documents of a file. After a syntax error the documents before it are still given."""
     readable, restored = prepared(text, is_json=file.endswith(".json"))
     reader = _Reader(file, text, restored)
@@ -97,7 +97,7 @@ class _Reader:
     text: str
     restored: dict[int, str]
     documents: list[Document] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[ManifestFinding] = field(default_factory=list)
     stack: list[_Frame] = field(default_factory=list)
     anchors: dict[str, _Anchored | None] = field(default_factory=dict)
     nodes: int = 0
@@ -230,7 +230,7 @@ class _Reader:
     def _object(self, code: str, span: Any, message: str, hint: str | None = None) -> None:
         start, end = span.start_mark, span.end_mark
         place = Place(self.file, start.line + 1, start.column + 1, end.line + 1, end.column + 1)
-        self.findings.append(Finding(code, place, message, hint))
+        self.findings.append(ManifestFinding(code, place, message, hint))
 
 
 def _merge(value: dict[str, Any], span: Branch) -> None:
@@ -242,27 +242,29 @@ def _merge(value: dict[str, Any], span: Branch) -> None:
         span.keys = {**merged_span.keys, **span.keys}
 
 
-def _syntax_finding(file: str, text: str, error: yaml.MarkedYAMLError) -> Finding:
+def _syntax_finding(file: str, text: str, error: yaml.MarkedYAMLError) -> ManifestFinding:
     mark = error.problem_mark or error.context_mark
     line, column = (mark.line, mark.column) if mark else (0, 0)
     place = Place(file, line + 1, column + 1, line + 1, column + 2)
     lines = lines_of(text)
     shown = lines[line] if line < len(lines) else ""
     if "\t" in shown[: len(shown) - len(shown.lstrip())] or shown[column : column + 1] == "\t":
-        return Finding("F109", place, "a tab stands where YAML takes only spaces", "indent with spaces")
+        return ManifestFinding("F109", place, "a tab stands where YAML takes only spaces", "indent with spaces")
     problem = error.problem or "cannot be read as YAML"
     context = f" {error.context}" if error.context else ""
     hint = "text with ': ' in it stands in quotes" if problem.startswith("mapping values") else None
     if "${{" in shown:
         hint = "inside [ ] or { }, text with '${{' in it stands in quotes"
-    return Finding("F108", place, f"not valid YAML: {problem}{context}", hint)
+    return ManifestFinding("F108", place, f"not valid YAML: {problem}{context}", hint)
 
 
-def _unprintable_finding(file: str, text: str) -> Finding:
+def _unprintable_finding(file: str, text: str) -> ManifestFinding:
     match = _UNPRINTABLE.search(text)
     offset = match.start() if match else 0
     line = text.count("\n", 0, offset) + 1
     column = offset - (text.rfind("\n", 0, offset) + 1) + 1
     shown = f"U+{ord(text[offset]):04X}" if match else "a character"
     message = f"{shown} may not stand in a manifest"
-    return Finding("F119", Place(file, line, column, line, column + 1), message, 'write it as an escape in "..."')
+    return ManifestFinding(
+        "F119", Place(file, line, column, line, column + 1), message, 'write it as an escape in "..."'
+    )

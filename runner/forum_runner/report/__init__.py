@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from forum_runner.finding import Finding, errors_in
+from forum_runner.finding import ManifestFinding, errors_in
 
 
 class ReportFormat(StrEnum):
@@ -20,7 +20,7 @@ class ReportFormat(StrEnum):
 class Report:
     """Findings in order, and the text of the files that they stand in, by the name under which they are shown."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[ManifestFinding, ...]
     texts: Mapping[str, str]
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from forum_runner.finding import Finding
+from forum_runner.finding import ManifestFinding
 from forum_runner.report import Report
 
 
@@ -22,7 +22,7 @@ def render_json(report: Report) -> str:
     return json.dumps(document, indent=2) + "\n"
 
 
-def finding_form(finding: Finding) -> dict[str, Any]:
+def finding_form(finding: ManifestFinding) -> dict[str, Any]:
     place = finding.place
     form = {
         "code": finding.code,

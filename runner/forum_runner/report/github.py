@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable
 
-from forum_runner.finding import Finding
+from forum_runner.finding import ManifestFinding
 from forum_runner.report import joined
 
 
-def render_github(findings: Iterable[Finding]) -> str:
+def render_github(findings: Iterable[ManifestFinding]) -> str:
     return joined([_command(finding) for finding in findings])
 
 
-def _command(finding: Finding) -> str:
+def _command(finding: ManifestFinding) -> str:
     place = finding.place
     fields = {"file": place.file, "line": place.line, "endLine": place.end_line, "col": place.column}
     if place.end_line == place.line:

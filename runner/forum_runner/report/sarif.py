@@ -9,12 +9,12 @@ from urllib.parse import quote
 
 from forum_runner import __version__
 from forum_runner.explanations import explanations
-from forum_runner.finding import Finding
+from forum_runner.finding import ManifestFinding
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
 
-def render_sarif(findings: Iterable[Finding]) -> str:
+def render_sarif(findings: Iterable[ManifestFinding]) -> str:
     found = list(findings)
     titles = {code: explanation.title for code, explanation in explanations().items()}
     rules = [{"id": code, "shortDescription": {"text": titles[code]}} for code in sorted({f.code for f in found})]
@@ -23,7 +23,7 @@ def render_sarif(findings: Iterable[Finding]) -> str:
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n"
 
 
-def _result(finding: Finding) -> dict[str, Any]:
+def _result(finding: ManifestFinding) -> dict[str, Any]:
     place = finding.place
     region = {
         "startLine": place.line,

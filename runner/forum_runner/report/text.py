@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 from forum_runner.document import lines_of
-from forum_runner.finding import Finding, Severity, visible
+from forum_runner.finding import ManifestFinding, Severity, visible
 from forum_runner.report import Report, counted, joined
 from forum_runner.report.paint import painted
 
@@ -19,7 +19,7 @@ def render_text(report: Report, *, color: bool) -> str:
     return joined([*blocks, summary]) if blocks else ""
 
 
-def _block(finding: Finding, lines: list[str], color: bool) -> str:
+def _block(finding: ManifestFinding, lines: list[str], color: bool) -> str:
     place = finding.place
     is_warning = finding.severity is Severity.WARNING
     paint = "yellow" if is_warning else "red"
@@ -35,7 +35,7 @@ def _block(finding: Finding, lines: list[str], color: bool) -> str:
     return f"{head}\n{place.line:>5} | {shown}\n      | {below}"
 
 
-def _window(line: str, finding: Finding) -> tuple[str, int, int]:
+def _window(line: str, finding: ManifestFinding) -> tuple[str, int, int]:
     """The part of the line around the place, the columns before the caret, and the caret's length, as displayed."""
     start = min(finding.place.column - 1, len(line))
     end = finding.place.end_column - 1 if finding.place.end_line == finding.place.line else len(line)

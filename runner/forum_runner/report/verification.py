@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from forum_runner.finding import visible
-from forum_runner.ledger.verification.report import Finding, Level, Verdict, VerifyReport
+from forum_runner.ledger.verification.report import LedgerFinding, Level, Verdict, VerifyReport
 from forum_runner.report import counted
 from forum_runner.report.paint import painted
 
@@ -51,7 +51,7 @@ def _told(report: VerifyReport) -> str:
     return told + (f", {counted(report.redacted, 'body', 'bodies')} redacted" if report.redacted else "")
 
 
-def _finding(finding: Finding, noun: str) -> str:
+def _finding(finding: LedgerFinding, noun: str) -> str:
     place = f"{noun} {finding.seq}: " if finding.seq is not None else ""
     return f"{place}{finding.code} {visible(finding.sentence)}"
 

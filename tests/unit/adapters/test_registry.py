@@ -194,7 +194,7 @@ def test_own_types_are_found_in_a_checkout_that_is_not_installed() -> None:
         [sys.executable, "-S", "-c", program], capture_output=True, text=True, check=True, env=environment
     )
 
-    loaded = ["", ".base", ".foreseeing", ".kept", ".registry", ".script", ".scripted"]
+    loaded = ["", ".base", ".known_replies", ".memo", ".registry", ".script", ".scripted"]
     assert result.stdout.splitlines() == [
         "ScriptedAdapter forum-runner (not installed)",
         str([f"forum_adapters{module}" for module in loaded]),

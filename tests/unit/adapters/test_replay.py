@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forum_adapters.base import Adapter, Attempt, ErrorKind, Failure, Foreseen, Limits, Prompt, Reply, Usage
+from forum_adapters.base import Adapter, Attempt, ErrorKind, Failure, Limits, Predictable, Prompt, Reply, Usage
 from forum_adapters.replay import ReplayAdapter
 
 PROMPT = Prompt(system="Plain.", text="Write.", argv=("git", "log"), stdin=b"\xff data")
@@ -30,7 +30,7 @@ def adapter(*calls: dict[str, Any]) -> ReplayAdapter:
 
 
 def message(attempt: Attempt, *calls: dict[str, Any]) -> str:
-    reply, latency_ms = adapter(*calls).foresee(attempt)
+    reply, latency_ms = adapter(*calls).predict(attempt)
     assert reply.failure is not None
     assert (reply, latency_ms) == (Reply(failure=Failure(ErrorKind.INVALID_REQUEST, reply.failure.message)), 0)
     return reply.failure.message
@@ -40,7 +40,7 @@ def test_it_is_an_adapter_that_foresees() -> None:
     replay = adapter()
 
     assert isinstance(replay, Adapter)
-    assert isinstance(replay, Foreseen)
+    assert isinstance(replay, Predictable)
     assert asyncio.run(replay.probe()) is None
     asyncio.run(replay.close())
 
@@ -56,7 +56,7 @@ def test_a_recorded_call_is_answered_as_it_was() -> None:
     asked = [call(), call(number=2), call(number=2, check=1, agent="critic"), call(task="other")]
     replay = adapter(*calls)
 
-    assert [replay.foresee(attempt) for attempt in asked] == [(c["reply"], c["latency_ms"]) for c in calls]
+    assert [replay.predict(attempt) for attempt in asked] == [(c["reply"], c["latency_ms"]) for c in calls]
 
 
 def test_an_answer_comes_after_the_recorded_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,21 +74,21 @@ def test_an_answer_comes_after_the_recorded_time(monkeypatch: pytest.MonkeyPatch
 def test_what_was_not_recorded_of_a_prompt_is_not_compared() -> None:
     replay = adapter(recorded(prompt={"text": "Write."}))
 
-    assert replay.foresee(call(Prompt(text="Write.", system="x", argv=("x",), stdin=b"x")))[0].content == b"done"
+    assert replay.predict(call(Prompt(text="Write.", system="x", argv=("x",), stdin=b"x")))[0].content == b"done"
 
 
 def test_an_attempt_that_carries_recorded_calls_is_answered_from_those() -> None:
     carrying = pickle.loads(pickle.dumps(call(settings={"recorded": [recorded(Reply(b"its own"))]})))  # noqa: S301
     replay = adapter(recorded())
 
-    assert [replay.foresee(attempt)[0].content for attempt in (call(), carrying)] == [b"done", b"its own"]
+    assert [replay.predict(attempt)[0].content for attempt in (call(), carrying)] == [b"done", b"its own"]
 
 
 def test_a_check_that_was_asked_again_is_answered_as_the_last_time_that_agrees() -> None:
     unanswered = Reply(failure=Failure(ErrorKind.NETWORK))
     other = recorded(Reply(b"other"), prompt={"text": "Read."})
 
-    assert adapter(recorded(unanswered), recorded(), other).foresee(call())[0].content == b"done"
+    assert adapter(recorded(unanswered), recorded(), other).predict(call())[0].content == b"done"
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_the_first_line_shows_a_short_piece_of_both_sides() -> None:
 
 @given(st.text(), st.text())
 def test_what_is_shown_of_both_sides_stays_on_one_line(before: str, after: str) -> None:
-    reply, _ = adapter(recorded(prompt={"text": before})).foresee(call(Prompt(text=after)))
+    reply, _ = adapter(recorded(prompt={"text": before})).predict(call(Prompt(text=after)))
 
     first = reply.failure.message.split("\n")[0] if reply.failure else ""
     assert first.isprintable()
@@ -187,7 +187,7 @@ def test_what_is_shown_of_both_sides_stays_on_one_line(before: str, after: str) 
 
 @given(st.text(alphabet="ab\n\r"), st.text(alphabet="ab\n\r"))
 def test_texts_that_differ_never_show_an_empty_difference(before: str, after: str) -> None:
-    reply, _ = adapter(recorded(prompt={"text": before})).foresee(call(Prompt(text=after)))
+    reply, _ = adapter(recorded(prompt={"text": before})).predict(call(Prompt(text=after)))
 
     shown = reply.failure.message.split("\n")[2:] if reply.failure else []
     assert any(line.startswith(("-", "+")) for line in shown) == (before != after)

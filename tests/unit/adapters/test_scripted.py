@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bundles import codes, compiled, plan_manifest, workflow
-from forum_adapters.base import Adapter, Attempt, ErrorKind, Failure, Foreseen, Limits, Prompt, Reply, Usage
+from forum_adapters.base import Adapter, Attempt, ErrorKind, Failure, Limits, Predictable, Prompt, Reply, Usage
 from forum_adapters.script import names_of
 from forum_adapters.scripted import Script, ScriptedAdapter
 
@@ -30,7 +30,7 @@ def adapter(*answers: Mapping[str, Any]) -> ScriptedAdapter:
 
 
 def reply(attempt: Attempt, *answers: Mapping[str, Any]) -> Reply:
-    return adapter(*answers).foresee(attempt)[0]
+    return adapter(*answers).predict(attempt)[0]
 
 
 def message(attempt: Attempt, *answers: Mapping[str, Any]) -> str:
@@ -44,7 +44,7 @@ def test_it_is_an_adapter_that_foresees() -> None:
     scripted = adapter()
 
     assert isinstance(scripted, Adapter)
-    assert isinstance(scripted, Foreseen)
+    assert isinstance(scripted, Predictable)
     assert asyncio.run(scripted.probe()) is None
     asyncio.run(scripted.close())
 
@@ -85,7 +85,7 @@ def test_of_several_answers_that_match_the_first_is_taken_whatever_they_name() -
     ],
 )
 def test_contains_looks_at_all_that_the_adapter_is_given(prompt: Prompt) -> None:
-    assert adapter({"contains": "1.2.0", "output": "x"}).foresee(call(prompt=prompt))[0].failure is None
+    assert adapter({"contains": "1.2.0", "output": "x"}).predict(call(prompt=prompt))[0].failure is None
 
 
 def test_contains_does_not_look_across_two_arguments() -> None:
@@ -240,7 +240,7 @@ def test_text_is_written_as_it_is_and_everything_is_json_where_a_schema_is_given
     scripted = adapter({"output": output})
     schemas: list[Any] = [None, True, {}, None]
 
-    replies = [scripted.foresee(call(prompt=Prompt(output_schema=schema)))[0] for schema in schemas]
+    replies = [scripted.predict(call(prompt=Prompt(output_schema=schema)))[0] for schema in schemas]
 
     assert replies == [Reply(text.encode()) for text in (as_text, as_json, as_json, as_text)]
 
@@ -280,8 +280,8 @@ def test_latencies_are_counted_in_milliseconds() -> None:
     spans = {"0s": 0, "200ms": 200, "2s": 2_000, "1m": 60_000, "1h": 3_600_000, "1d": 86_400_000}
     attempt = call(limits=Limits(timeout_ms=100_000_000, max_output_bytes=1))
 
-    assert {span: adapter({"output": "", "latency": span}).foresee(attempt)[1] for span in spans} == spans
-    assert adapter({"output": ""}).foresee(attempt)[1] == 0
+    assert {span: adapter({"output": "", "latency": span}).predict(attempt)[1] for span in spans} == spans
+    assert adapter({"output": ""}).predict(attempt)[1] == 0
 
 
 def test_an_answer_comes_after_its_latency_and_at_once_without_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -302,23 +302,23 @@ def test_an_answer_that_takes_longer_than_the_call_may_is_a_timeout_at_that_mome
     attempt = call(limits=Limits(timeout_ms=1_000, max_output_bytes=10))
     failure = Failure(ErrorKind.TIMEOUT, "answer 1 takes 1001 ms, the call may take 1000 ms")
 
-    assert adapter({"output": "x", "latency": "1s"}).foresee(attempt) == (Reply(b"x"), 1_000)
-    assert adapter({"output": "x", "latency": "1001ms"}).foresee(attempt) == (Reply(failure=failure), 1_000)
+    assert adapter({"output": "x", "latency": "1s"}).predict(attempt) == (Reply(b"x"), 1_000)
+    assert adapter({"output": "x", "latency": "1001ms"}).predict(attempt) == (Reply(failure=failure), 1_000)
 
 
 def test_an_output_that_is_longer_than_the_call_may_give_is_cut() -> None:
     attempt = call(limits=Limits(timeout_ms=1_000, max_output_bytes=3))
     failure = Failure(ErrorKind.OUTPUT_LIMIT, "the output has 4 bytes, the call may give 3")
 
-    assert adapter({"output": "123"}).foresee(attempt) == (Reply(b"123"), 0)
-    assert adapter({"output": "1234", "latency": "1s"}).foresee(attempt) == (Reply(b"123", failure), 1_000)
+    assert adapter({"output": "123"}).predict(attempt) == (Reply(b"123"), 0)
+    assert adapter({"output": "1234", "latency": "1s"}).predict(attempt) == (Reply(b"123", failure), 1_000)
 
 
 def test_an_attempt_that_carries_answers_is_answered_from_those() -> None:
     scripted = adapter({"output": "mine"})
     carrying = pickle.loads(pickle.dumps(call(settings={"answers": [{"output": "its own"}]})))  # noqa: S301
 
-    contents = [scripted.foresee(attempt)[0].content for attempt in (call(), carrying, call())]
+    contents = [scripted.predict(attempt)[0].content for attempt in (call(), carrying, call())]
 
     assert contents == [b"mine", b"its own", b"mine"]
 
@@ -362,7 +362,7 @@ def test_a_miss_says_that_no_answer_is_for_the_task() -> None:
 
 @pytest.mark.parametrize("settings", [{"type": "scripted"}, {"type": "scripted", "answers": []}])
 def test_without_any_answer_a_call_is_told_where_answers_come_from(settings: dict[str, Any]) -> None:
-    found, latency_ms = ScriptedAdapter("model", settings).foresee(call())
+    found, latency_ms = ScriptedAdapter("model", settings).predict(call())
 
     text = (
         "there is no answer for task 'draft', attempt 1, agent 'writer', text 'Write.': the script has none at all; "

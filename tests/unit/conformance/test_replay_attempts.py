@@ -28,7 +28,7 @@ PAIR = wave_plan({"a": task(), "b": task(needs=[{"edge": "order", "task": "a"}])
 FED = wave_plan({"a": task(), "b": task(needs=[data_edge({"task": "a"}, "x")])})
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-010", "LEDGER-KIND-002")
+@pytest.mark.requirement("LEDGER-SEMANTICS-010", "LEDGER-KIND-002")
 @pytest.mark.parametrize(
     ("code", "steps"),
     [
@@ -54,7 +54,7 @@ def test_an_attempt_begins_when_it_is_due(tmp_path: Path, code: str | None, step
     assert code_of(tmp_path, ONE, *steps) == code
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-010")
+@pytest.mark.requirement("LEDGER-SEMANTICS-010")
 def test_a_task_has_its_own_number_of_attempts_or_the_policys(tmp_path: Path) -> None:
     own = wave_plan({"a": task(retry={"attempts": 1, "backoff_ms": 0, "max_backoff_ms": 0})})
 
@@ -63,14 +63,14 @@ def test_a_task_has_its_own_number_of_attempts_or_the_policys(tmp_path: Path) ->
     assert code_of(tmp_path, own, start(), failed, start(attempt=2)) == "L410"
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-010")
+@pytest.mark.requirement("LEDGER-SEMANTICS-010")
 def test_an_attempt_that_was_cancelled_does_not_count(tmp_path: Path) -> None:
     own = wave_plan({"a": task(retry={"attempts": 1, "backoff_ms": 0, "max_backoff_ms": 0})})
 
     assert code_of(tmp_path, own, start(), finish(status="cancelled"), start(attempt=2)) is None
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-005")
+@pytest.mark.requirement("LEDGER-SEMANTICS-005")
 @pytest.mark.parametrize(
     ("code", "plan", "steps"),
     [
@@ -91,7 +91,7 @@ def test_a_task_begins_after_what_it_depends_on(
     assert code_of(tmp_path, plan, *steps) == code
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-005")
+@pytest.mark.requirement("LEDGER-SEMANTICS-005")
 def test_a_task_begins_after_what_its_conditions_look_at(tmp_path: Path) -> None:
     plan = wave_plan({"a": task(), "b": task(when=[{"from": {"task": "a"}, "matches": "0" * 64}])})
 
@@ -99,7 +99,7 @@ def test_a_task_begins_after_what_its_conditions_look_at(tmp_path: Path) -> None
     assert code_of(tmp_path / "failed", plan, end(state="failed"), start("b")) is None
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-010")
+@pytest.mark.requirement("LEDGER-SEMANTICS-010")
 def test_an_attempt_names_what_it_follows_from(tmp_path: Path) -> None:
     def deliver(story: Story) -> None:
         story.deliver("b", "x", Stored(b"done"), [3])
@@ -112,7 +112,7 @@ def test_an_attempt_names_what_it_follows_from(tmp_path: Path) -> None:
     assert code_of(tmp_path / "gate", gated, open_gate(), decide(), start(causes=[1])) == "L426"
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-011")
+@pytest.mark.requirement("LEDGER-SEMANTICS-011")
 @pytest.mark.parametrize(
     ("code", "steps"),
     [
@@ -141,7 +141,7 @@ def limited(**budget: int) -> dict[str, Any]:
     return wave_plan({"a": task(), "b": task()}, policy={"budget": budget})
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-015")
+@pytest.mark.requirement("LEDGER-SEMANTICS-015")
 @pytest.mark.parametrize(
     ("amount", "reserved"),
     [("input_tokens", 6), ("output_tokens", 4), ("tokens", 10), ("micro_usd", 5), ("output_bytes", 9), ("calls", 1)],
@@ -154,7 +154,7 @@ def test_what_a_call_reserves_fits_the_budget(tmp_path: Path, amount: str, reser
     assert code_of(tmp_path / "scarce", scarce, *both) == "L412"
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-015")
+@pytest.mark.requirement("LEDGER-SEMANTICS-015")
 def test_usage_takes_the_place_of_what_was_reserved_and_a_lost_call_keeps_it(tmp_path: Path) -> None:
     plan = limited(tokens=10)
     used = {**NO_USAGE, "input_tokens": 1}
@@ -167,7 +167,7 @@ def test_usage_takes_the_place_of_what_was_reserved_and_a_lost_call_keeps_it(tmp
     assert code_of(tmp_path / "over", plan, start(reserved=RESERVED), finish(usage=over), start("b")) == "L412"
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-015")
+@pytest.mark.requirement("LEDGER-SEMANTICS-015")
 def test_agents_and_tasks_have_budgets_of_their_own(tmp_path: Path) -> None:
     by_agent = wave_plan({"a": task(accept=[{"command": [["x"]]}]), "b": task()}, limits={"calls": 1})
     by_task = wave_plan({"a": task(budget={"tokens": 10}), "b": task()})
@@ -178,7 +178,7 @@ def test_agents_and_tasks_have_budgets_of_their_own(tmp_path: Path) -> None:
     assert code_of(tmp_path / "other", by_task, start("b", reserved={**RESERVED, "input_tokens": 7})) is None
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-015")
+@pytest.mark.requirement("LEDGER-SEMANTICS-015")
 def test_a_check_by_a_command_reserves_tokens_of_its_task_and_no_call(tmp_path: Path) -> None:
     plan = wave_plan({"a": task(accept=[{"command": [["x"]]}], budget={"calls": 1, "output_bytes": 8})})
 
@@ -186,7 +186,7 @@ def test_a_check_by_a_command_reserves_tokens_of_its_task_and_no_call(tmp_path: 
     assert code_of(tmp_path / "much", plan, start(), finish(), ask(reserved=RESERVED)) == "L412"
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-010", "LEDGER-REPLAY-012")
+@pytest.mark.requirement("LEDGER-SEMANTICS-010", "LEDGER-SEMANTICS-012")
 def test_no_more_calls_are_open_than_may_run_side_by_side(tmp_path: Path) -> None:
     checks = [{"command": [["x"]]}]
     plan = wave_plan({"a": task(accept=checks), "b": task()}, policy={"max_parallel": 1})
@@ -199,7 +199,7 @@ def test_no_more_calls_are_open_than_may_run_side_by_side(tmp_path: Path) -> Non
 LANE = wave_plan({"a": {"lane": "auto", "escalate": ["capable", "frontier"]}})
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-008")
+@pytest.mark.requirement("LEDGER-SEMANTICS-008")
 @pytest.mark.parametrize(
     ("code", "plan", "steps"),
     [
@@ -223,7 +223,7 @@ def test_a_task_with_a_lane_is_routed_once_and_before_it_begins(
 LADDER = wave_plan({"a": task(ladder=[CHEAP, CAPABLE], accept=[{"schema": "0" * 64}])})
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-013")
+@pytest.mark.requirement("LEDGER-SEMANTICS-013")
 @pytest.mark.parametrize(
     ("code", "steps"),
     [
@@ -243,7 +243,7 @@ def test_an_escalation_takes_one_step(tmp_path: Path, code: str | None, steps: l
     assert code_of(tmp_path, LADDER, *steps) == code
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-010", "LEDGER-REPLAY-013")
+@pytest.mark.requirement("LEDGER-SEMANTICS-010", "LEDGER-SEMANTICS-013")
 def test_attempts_are_counted_at_each_step(tmp_path: Path) -> None:
     retry = {"attempts": 1, "backoff_ms": 0, "max_backoff_ms": 0}
     plan = wave_plan({"a": task(ladder=[CHEAP, CAPABLE], retry=retry)})

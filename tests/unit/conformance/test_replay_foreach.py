@@ -22,7 +22,7 @@ def listed(items: Stored, instances: int, output: Stored | None = None, **foreac
     return story
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-006", "LEDGER-KIND-003")
+@pytest.mark.requirement("LEDGER-SEMANTICS-006", "LEDGER-KIND-003")
 @pytest.mark.parametrize(
     ("code", "story"),
     [
@@ -43,7 +43,7 @@ def test_an_expansion_is_of_the_items_of_its_foreach(
     assert last_code(story(), tmp_path) == code
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-006")
+@pytest.mark.requirement("LEDGER-SEMANTICS-006")
 def test_a_task_is_expanded_once_when_it_may_begin(tmp_path: Path) -> None:
     again = listed(as_json([1]), 1)
     again.expand("each", as_json([1]), 1)
@@ -66,7 +66,7 @@ def test_a_task_is_expanded_once_when_it_may_begin(tmp_path: Path) -> None:
     assert last_code(ended, tmp_path / "ended") == "L409"
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-007", "LEDGER-KIND-003")
+@pytest.mark.requirement("LEDGER-SEMANTICS-007", "LEDGER-KIND-003")
 def test_an_instance_is_handed_its_item(tmp_path: Path) -> None:
     story = listed(as_json([{"n": 1}, {"n": 2}]), 2)
     expanded = story.last["expanded", "each"]
@@ -110,7 +110,7 @@ def run_instance(story: Story, index: int, output: Stored | None, state: str = "
     story.end(unit, state)
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-014", "LEDGER-REPLAY-018")
+@pytest.mark.requirement("LEDGER-SEMANTICS-014", "LEDGER-SEMANTICS-018")
 def test_a_task_with_foreach_ends_when_its_instances_have(tmp_path: Path) -> None:
     story = listed(as_json([0, 1]), 2)
     run_instance(story, 1, as_json({"n": "b"}))
@@ -121,7 +121,7 @@ def test_a_task_with_foreach_ends_when_its_instances_have(tmp_path: Path) -> Non
     assert last_code(story, tmp_path) is None
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-014")
+@pytest.mark.requirement("LEDGER-SEMANTICS-014")
 @pytest.mark.parametrize(
     ("states", "state", "code"),
     [
@@ -146,7 +146,7 @@ def test_the_state_of_a_task_with_foreach_is_that_of_its_instances(
     assert last_code(story, tmp_path) == code
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-014")
+@pytest.mark.requirement("LEDGER-SEMANTICS-014")
 def test_a_task_with_foreach_that_was_not_expanded_may_be_skipped_and_not_pass(tmp_path: Path) -> None:
     plan = listed(as_json([]), 0).plan
     for state, code in (("skipped", None), ("passed", "L417")):
@@ -155,7 +155,7 @@ def test_a_task_with_foreach_that_was_not_expanded_may_be_skipped_and_not_pass(t
         assert last_code(story, tmp_path / state) == code
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-014")
+@pytest.mark.requirement("LEDGER-SEMANTICS-014")
 def test_a_tolerated_instance_does_not_stand_in_the_way_and_gives_nothing(tmp_path: Path) -> None:
     story = tolerant([0, 1])
     run_instance(story, 0, None, "tolerated")
@@ -165,7 +165,7 @@ def test_a_tolerated_instance_does_not_stand_in_the_way_and_gives_nothing(tmp_pa
     assert last_code(story, tmp_path) is None
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-014")
+@pytest.mark.requirement("LEDGER-SEMANTICS-014")
 @pytest.mark.parametrize(
     ("instances", "lawful"),
     [
@@ -189,7 +189,7 @@ def test_a_task_is_tolerated_and_nothing_else_if_there_are_instances_and_all_are
     assert last_code(story, tmp_path) == (None if state in lawful else "L417")
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-014")
+@pytest.mark.requirement("LEDGER-SEMANTICS-014")
 @pytest.mark.parametrize(("state", "code"), [("tolerated", None), ("skipped", "L417")])
 def test_a_task_is_tolerated_and_not_skipped_if_its_instances_were_before_an_attempt(
     tmp_path: Path, state: str, code: str | None
@@ -202,7 +202,7 @@ def test_a_task_is_tolerated_and_not_skipped_if_its_instances_were_before_an_att
     assert last_code(story, tmp_path) == code
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-014", "LEDGER-REPLAY-007")
+@pytest.mark.requirement("LEDGER-SEMANTICS-014", "LEDGER-SEMANTICS-007")
 def test_a_task_all_of_whose_instances_were_tolerated_hands_nothing_over(tmp_path: Path) -> None:
     story = tolerant([0])
     run_instance(story, 0, None, "tolerated")

@@ -20,7 +20,7 @@ def level_4(story: Story, directory: Path) -> list[tuple[str, int | None]]:
     return [finding for finding in told(report) if finding[0][1] == "4"]
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-001")
+@pytest.mark.requirement("LEDGER-SEMANTICS-001")
 def test_level_4_ends_with_its_first_finding(tmp_path: Path) -> None:
     story = Story(wave_plan({"a": task()}))
     first = story.start("a", attempt=2)
@@ -36,7 +36,7 @@ def changed(change: Change) -> dict[str, Any]:
     return finished(plan)
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-002")
+@pytest.mark.requirement("LEDGER-SEMANTICS-002")
 @pytest.mark.parametrize(
     "change",
     [
@@ -67,7 +67,7 @@ def test_a_wave_plan_holds_together(tmp_path: Path, change: Change) -> None:
     assert level_4(Story(changed(change)), tmp_path / "wrong") == [("L401", 0)]
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-002")
+@pytest.mark.requirement("LEDGER-SEMANTICS-002")
 def test_a_task_without_an_agent_has_a_lane(tmp_path: Path) -> None:
     assert level_4(Story(wave_plan({"a": {"lane": "auto", "escalate": ["capable"]}})), tmp_path) == []
 
@@ -85,7 +85,7 @@ def with_value(place: str, value: dict[str, Any]) -> dict[str, Any]:
     return wave_plan(tasks, outputs={"o": value} if place == "output" else {})
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-002")
+@pytest.mark.requirement("LEDGER-SEMANTICS-002")
 @pytest.mark.parametrize("place", ["edge", "condition", "foreach", "output"])
 @pytest.mark.parametrize(
     ("value", "found"),
@@ -104,7 +104,7 @@ def test_each_names_a_task_with_foreach_and_task_one_without(
     assert level_4(Story(with_value(place, value)), tmp_path) == found
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-002")
+@pytest.mark.requirement("LEDGER-SEMANTICS-002")
 def test_an_order_edge_names_a_task_of_either_sort(tmp_path: Path) -> None:
     edge = {"edge": "order", "task": "many"}
     many = task(foreach={"from": {"task": "one"}, "as": "item", "max": 1})
@@ -112,7 +112,7 @@ def test_an_order_edge_names_a_task_of_either_sort(tmp_path: Path) -> None:
     assert level_4(Story(wave_plan({"one": task(), "many": many, "after": task(needs=[edge])})), tmp_path) == []
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-002")
+@pytest.mark.requirement("LEDGER-SEMANTICS-002")
 def test_the_wave_plan_is_the_one_that_the_first_entry_names(tmp_path: Path) -> None:
     plan = wave_plan({"a": task()})
     other = wave_plan({"b": task()})
@@ -141,7 +141,7 @@ def test_a_ledger_of_no_plan_is_not_checked_at_level_4(tmp_path: Path) -> None:
     assert statuses(report) == ["ok", "ok", "ok", "not checked", "ok"]
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-003")
+@pytest.mark.requirement("LEDGER-SEMANTICS-003")
 @pytest.mark.parametrize(
     ("kind", "data"),
     [
@@ -167,7 +167,7 @@ def test_what_an_entry_names_is_there(tmp_path: Path, kind: str, data: dict[str,
     assert level_4(story, tmp_path) == [("L402", seq)]
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-003")
+@pytest.mark.requirement("LEDGER-SEMANTICS-003")
 def test_only_a_task_with_foreach_is_expanded_and_only_an_output_of_the_plan_is_given(tmp_path: Path) -> None:
     story = Story(wave_plan({"a": task()}))
     assert level_4_of(story, tmp_path / "a", lambda: story.expand("a", Stored(b"[]"), 0)) == "L402"
@@ -184,7 +184,7 @@ def level_4_of(story: Story, directory: Path, last: Callable[[], int]) -> str | 
     return found[0][0] if found else None
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-003")
+@pytest.mark.requirement("LEDGER-SEMANTICS-003")
 def test_while_a_run_is_paused_little_stands(tmp_path: Path) -> None:
     gate = {"question": ["go?"], "on_deadline": "reject"}
     story = Story(wave_plan({"a": task(gate=gate), "b": task()}))
@@ -198,7 +198,7 @@ def test_while_a_run_is_paused_little_stands(tmp_path: Path) -> None:
     assert level_4_of(story, tmp_path / "started", lambda: story.start("b")) == "L424"
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-003")
+@pytest.mark.requirement("LEDGER-SEMANTICS-003")
 def test_a_run_is_paused_only_where_no_call_is_open(tmp_path: Path) -> None:
     story = Story(wave_plan({"a": task()}))
     story.start("a")
@@ -206,7 +206,7 @@ def test_a_run_is_paused_only_where_no_call_is_open(tmp_path: Path) -> None:
     assert level_4_of(story, tmp_path, story.pause) == "L424"
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-003")
+@pytest.mark.requirement("LEDGER-SEMANTICS-003")
 def test_orphans_are_lost_before_a_call_begins_and_are_not_finished(tmp_path: Path) -> None:
     def orphaned() -> Story:
         story = Story(wave_plan({"a": task(), "b": task()}))
@@ -221,7 +221,7 @@ def test_orphans_are_lost_before_a_call_begins_and_are_not_finished(tmp_path: Pa
     assert level_4_of(lost, tmp_path / "lost", lambda: lost.start("b")) is None
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-004")
+@pytest.mark.requirement("LEDGER-SEMANTICS-004")
 def test_waves_are_opened_in_order_when_the_earlier_ones_have_ended(tmp_path: Path) -> None:
     plan = wave_plan({"a": task(), "b": task()}, policy={"dispatch": "waves"})
     story = Story(plan)
@@ -261,7 +261,7 @@ def a_run() -> Story:
     return story
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-017")
+@pytest.mark.requirement("LEDGER-SEMANTICS-017")
 def test_a_seal_counts_states_and_sums_what_was_charged(tmp_path: Path) -> None:
     story = a_run()
     story.end("b", "tolerated")
@@ -279,7 +279,7 @@ def test_a_seal_counts_states_and_sums_what_was_charged(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-017")
+@pytest.mark.requirement("LEDGER-SEMANTICS-017")
 def test_a_seal_tells_what_the_entries_tell(tmp_path: Path) -> None:
     early = a_run()
     assert level_4_of(early, tmp_path / "early", early.seal) == "L423"
@@ -295,7 +295,7 @@ def test_a_seal_tells_what_the_entries_tell(tmp_path: Path) -> None:
     assert level_4_of(summed, tmp_path / "totals", summed.seal) == "L421"
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-017")
+@pytest.mark.requirement("LEDGER-SEMANTICS-017")
 @pytest.mark.parametrize(
     ("state", "status", "code"),
     [
@@ -336,7 +336,7 @@ def run_with_outputs(state: str, *given: str, **fields: Any) -> Story:
     return story
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-017")
+@pytest.mark.requirement("LEDGER-SEMANTICS-017")
 @pytest.mark.parametrize(
     ("given", "code"),
     [
@@ -352,7 +352,7 @@ def test_a_run_that_passed_has_given_its_answers(tmp_path: Path, given: list[str
     assert level_4_of(story, tmp_path, story.seal) == code
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-017")
+@pytest.mark.requirement("LEDGER-SEMANTICS-017")
 @pytest.mark.parametrize("state", ["skipped", "tolerated"])
 def test_an_answer_whose_tasks_did_not_all_pass_is_not_asked_for(tmp_path: Path, state: str) -> None:
     story = run_with_outputs(state, "one", "none", allow_failure=True)
@@ -362,7 +362,7 @@ def test_an_answer_whose_tasks_did_not_all_pass_is_not_asked_for(tmp_path: Path,
     assert level_4_of(short, tmp_path / "short", short.seal) == "L425"
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-017")
+@pytest.mark.requirement("LEDGER-SEMANTICS-017")
 def test_a_run_that_did_not_pass_owes_no_answer(tmp_path: Path) -> None:
     story = run_with_outputs("failed")
     assert level_4_of(story, tmp_path / "failed", lambda: story.seal("failed")) is None
@@ -371,7 +371,7 @@ def test_a_run_that_did_not_pass_owes_no_answer(tmp_path: Path) -> None:
     assert level_4_of(untrue, tmp_path / "untrue", untrue.seal) == "L422"
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-017")
+@pytest.mark.requirement("LEDGER-SEMANTICS-017")
 def test_no_call_is_open_at_a_seal(tmp_path: Path) -> None:
     story = Story(wave_plan({"a": task(ladder=[CHEAP])}))
     story.start("a")

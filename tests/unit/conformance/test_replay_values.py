@@ -25,7 +25,7 @@ def delivered(source: dict[str, Any], output: Stored, value: Stored) -> Story:
     return story
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-018", "LEDGER-KIND-004")
+@pytest.mark.requirement("LEDGER-SEMANTICS-018", "LEDGER-KIND-004")
 @pytest.mark.parametrize(
     ("source", "output", "value"),
     [
@@ -50,7 +50,7 @@ def test_a_delivery_is_the_value(tmp_path: Path, source: dict[str, Any], output:
     assert last_code(delivered(source, output, value), tmp_path) is None
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-007", "LEDGER-REPLAY-018")
+@pytest.mark.requirement("LEDGER-SEMANTICS-007", "LEDGER-SEMANTICS-018")
 @pytest.mark.parametrize(
     ("source", "output", "value"),
     [
@@ -74,7 +74,7 @@ def test_a_delivery_that_is_not_the_value_is_told(
     assert last_code(delivered(source, output, value), tmp_path) == "L407"
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-018")
+@pytest.mark.requirement("LEDGER-SEMANTICS-018")
 @pytest.mark.parametrize(
     ("source", "output", "value", "gone"),
     [
@@ -95,7 +95,7 @@ def test_a_body_that_is_needed_and_redacted_settles_nothing(
     assert level_4(story, tmp_path / "gone") == []
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-018")
+@pytest.mark.requirement("LEDGER-SEMANTICS-018")
 @pytest.mark.parametrize(
     ("source", "output", "value"),
     [({"task": "a"}, TEXT, Stored(b"other")), ({"task": "a", "select": "/x"}, as_json({"x": 1}), as_json(2))],
@@ -112,7 +112,7 @@ def test_the_digest_of_a_plain_body_tells_its_bytes_even_if_it_is_redacted(
     assert level_4(same, tmp_path / "same") == []
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-018")
+@pytest.mark.requirement("LEDGER-SEMANTICS-018")
 @pytest.mark.parametrize("gone", [0, 1])
 @pytest.mark.parametrize(("content", "code"), [(TEXT.content, None), (b"other", "L407")])
 def test_a_plain_body_that_is_redacted_is_compared_with_a_salted_one_that_is_there(
@@ -126,7 +126,7 @@ def test_a_plain_body_that_is_redacted_is_compared_with_a_salted_one_that_is_the
     assert level_4(story, tmp_path) == ([(code, 4)] if code else [])
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-018", "LEDGER-KIND-004")
+@pytest.mark.requirement("LEDGER-SEMANTICS-018", "LEDGER-KIND-004")
 @pytest.mark.parametrize("digits", [b"9007199254740992", b"-9007199254740992", b"1" + b"0" * 20, b"9" * 5_000])
 def test_an_integer_beyond_the_safe_ones_has_no_canonical_form(tmp_path: Path, digits: bytes) -> None:
     output = Stored(b'{"x":1,"y":' + digits + b"}", "application/json")
@@ -140,7 +140,7 @@ def nested(depth: int) -> Stored:
     return Stored(b"[" * depth + b"]" * depth, "application/json")
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-018")
+@pytest.mark.requirement("LEDGER-SEMANTICS-018")
 @pytest.mark.parametrize(("depth", "code"), [(254, None), (255, "L407"), (100_000, "L407")])
 def test_a_body_that_is_needed_is_nested_at_most_254_deep(tmp_path: Path, depth: int, code: str | None) -> None:
     source = {"task": "a", "select": "/0"}
@@ -148,7 +148,7 @@ def test_a_body_that_is_needed_is_nested_at_most_254_deep(tmp_path: Path, depth:
     assert last_code(delivered(source, nested(depth), nested(depth - 1)), tmp_path) == code
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-018")
+@pytest.mark.requirement("LEDGER-SEMANTICS-018")
 @pytest.mark.parametrize(("depth", "code"), [(253, None), (254, "L407")])
 @pytest.mark.parametrize("part", [{"list": [{"task": "a"}]}, {"list": [{"list": [{"task": "a"}]}], "select": "/0"}])
 def test_a_value_that_is_made_is_nested_at_most_254_deep(
@@ -157,7 +157,7 @@ def test_a_value_that_is_made_is_nested_at_most_254_deep(
     assert last_code(delivered(part, nested(depth), nested(depth + 1)), tmp_path) == code
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-018")
+@pytest.mark.requirement("LEDGER-SEMANTICS-018")
 def test_a_part_that_cannot_be_made_settles_nothing_beside_one_that_is_gone(tmp_path: Path) -> None:
     unmade = {"task": "a", "select": "/nowhere"}
     for number, parts in enumerate([[unmade, {"task": "b"}], [{"task": "b"}, unmade]]):
@@ -172,7 +172,7 @@ def test_a_part_that_cannot_be_made_settles_nothing_beside_one_that_is_gone(tmp_
         assert level_4(story, tmp_path / f"{number}, gone") == []
 
 
-@pytest.mark.requirement("LEDGER-VERIFY-001", "LEDGER-REPLAY-018")
+@pytest.mark.requirement("LEDGER-VERIFY-001", "LEDGER-SEMANTICS-018")
 def test_a_body_that_is_called_redacted_and_is_there_settles_what_it_holds(tmp_path: Path) -> None:
     story = delivered({"task": "a", "select": "/x"}, as_json({"x": 1}), as_json(2))
     story.redact(as_json({"x": 1}), "output", [2])
@@ -181,7 +181,7 @@ def test_a_body_that_is_called_redacted_and_is_there_settles_what_it_holds(tmp_p
     assert told(judged(story.write(tmp_path))) == [("L306", 2), ("L407", 4), ("L501", None)]
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-018")
+@pytest.mark.requirement("LEDGER-SEMANTICS-018")
 def test_values_may_be_made_of_others_many_times_over(tmp_path: Path) -> None:
     source: dict[str, Any] = {"task": "a"}
     value: Any = 1
@@ -191,7 +191,7 @@ def test_values_may_be_made_of_others_many_times_over(tmp_path: Path) -> None:
     assert last_code(delivered(source, as_json(1), as_json(value)), tmp_path) is None
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-007")
+@pytest.mark.requirement("LEDGER-SEMANTICS-007")
 @pytest.mark.parametrize(
     ("code", "tell"),
     [
@@ -211,7 +211,7 @@ def test_a_delivery_follows_from_the_end_of_its_source(
     assert last_code(story, tmp_path) == code
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-007")
+@pytest.mark.requirement("LEDGER-SEMANTICS-007")
 def test_the_cause_is_the_end_of_the_source_that_ended_last(tmp_path: Path) -> None:
     both = {"list": [{"task": "a"}, {"task": "b"}]}
     for last_first in (True, False):
@@ -222,7 +222,7 @@ def test_the_cause_is_the_end_of_the_source_that_ended_last(tmp_path: Path) -> N
         assert last_code(story, tmp_path / str(last_first)) == (None if last_first else "L426")
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-007")
+@pytest.mark.requirement("LEDGER-SEMANTICS-007")
 def test_an_edge_is_delivered_once_and_before_the_unit_begins(tmp_path: Path) -> None:
     twice = delivered({"task": "a"}, TEXT, TEXT)
     twice.deliver("b", "x", TEXT, [3])
@@ -240,7 +240,7 @@ def test_an_edge_is_delivered_once_and_before_the_unit_begins(tmp_path: Path) ->
     assert last_code(ended, tmp_path / "ended") == "L409"
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-016")
+@pytest.mark.requirement("LEDGER-SEMANTICS-016")
 @pytest.mark.parametrize(
     ("code", "tell"),
     [
@@ -259,7 +259,7 @@ def test_an_answer_is_the_value_of_its_output(tmp_path: Path, code: str | None, 
     assert last_code(story, tmp_path) == code
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-016")
+@pytest.mark.requirement("LEDGER-SEMANTICS-016")
 def test_an_answer_is_given_once(tmp_path: Path) -> None:
     story = Story(wave_plan({"a": task()}, outputs={"o": {"task": "a"}}))
     ended = story.run_task("a", TEXT)

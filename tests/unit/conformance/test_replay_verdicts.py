@@ -13,7 +13,7 @@ GATED = wave_plan({"a": task(gate={"question": [], "on_deadline": "reject"})})
 TIMED = wave_plan({"a": task(gate={"question": [], "deadline_ms": 120_000, "on_deadline": "approve"})})
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-009")
+@pytest.mark.requirement("LEDGER-SEMANTICS-009")
 @pytest.mark.parametrize(
     ("code", "plan", "steps"),
     [
@@ -50,7 +50,7 @@ TO_COMMAND = [start(), finish(), give(0, "schema")]
 TO_AGENT = [*TO_COMMAND, ask(1), give(1)]
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-012")
+@pytest.mark.requirement("LEDGER-SEMANTICS-012")
 @pytest.mark.parametrize(
     ("code", "steps"),
     [
@@ -93,7 +93,7 @@ CONDITIONAL = wave_plan({"b": task(), "a": task(when=[{"from": {"task": "b"}, "m
 FAILED = [start(), finish(status="error")]
 
 
-@pytest.mark.requirement("LEDGER-REPLAY-014")
+@pytest.mark.requirement("LEDGER-SEMANTICS-014")
 @pytest.mark.parametrize(
     ("code", "plan", "steps"),
     [

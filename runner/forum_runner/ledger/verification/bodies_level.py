@@ -23,7 +23,7 @@ from forum_runner.ledger.archive import (
 )
 from forum_runner.ledger.body_index import BodyIndex, Naming
 from forum_runner.ledger.layout import BODIES
-from forum_runner.ledger.verification.report import Findings
+from forum_runner.ledger.verification.report import LedgerFindings
 
 _BUFFER_BYTES = 1 << 20
 _ZEROS = bytes(BLOCK)
@@ -34,7 +34,7 @@ class UnreadableArchive(Exception):
     """The archive cannot be read up to the last body that an entry names: L301."""
 
 
-def check_bodies(index: BodyIndex, path: Path, findings: Findings, *, is_sealed: bool) -> int:
+def check_bodies(index: BodyIndex, path: Path, findings: LedgerFindings, *, is_sealed: bool) -> int:
     """One pass over the archive; where the last member that an entry names ends comes back.
 
     An archive that is, byte for byte, the expected one is looked at in a shorter way.
@@ -88,15 +88,15 @@ def _is_as_expected(index: BodyIndex, stream: BinaryIO, *, is_sealed: bool) -> b
 class _Comparison:
     """`_found` is None while the n-th member is the n-th digest that entries name."""
 
-    def __init__(self, index: BodyIndex, findings: Findings) -> None:
+    def __init__(self, index: BodyIndex, findings: LedgerFindings) -> None:
         self._index = index
         self._findings = findings
         self._expected = iter(index)
         self._in_order = 0
         self._found: dict[bytes, None] | None = None
         self._unnamed: list[str] = []
-        # Findings wait until it is known that the archive can be read at all.
-        self._held = Findings()
+        # LedgerFindings wait until it is known that the archive can be read at all.
+        self._held = LedgerFindings()
         self._repeated: str | None = None
         self.named_end = 0
 

@@ -10,7 +10,7 @@ from forum_runner.ledger.entry_schema import may_follow_a_seal
 from forum_runner.ledger.layout import ZERO_HASH
 from forum_runner.ledger.lines import leaf_of
 from forum_runner.ledger.verification.bytes_level import LineFault, LineReader
-from forum_runner.ledger.verification.report import DamagedLedgerError, Finding, Findings
+from forum_runner.ledger.verification.report import DamagedLedgerError, LedgerFinding, LedgerFindings
 
 
 class Chain:
@@ -18,7 +18,7 @@ class Chain:
 
     __slots__ = ("_at", "findings", "is_sealed", "run")
 
-    def __init__(self, findings: Findings) -> None:
+    def __init__(self, findings: LedgerFindings) -> None:
         self.findings = findings
         self._at = ""
         self.run: str | None = None
@@ -83,7 +83,7 @@ def checked_entries(
         try:
             entry = read(line)
         except LineFault as fault:
-            raise DamagedLedgerError(name, Finding(fault.code, seq, str(fault))) from fault
+            raise DamagedLedgerError(name, LedgerFinding(fault.code, seq, str(fault))) from fault
         chain.look(seq, entry, previous)
         if chain.findings.listed:
             raise DamagedLedgerError(name, chain.findings.listed[0])

@@ -13,7 +13,7 @@ from forum_runner.ledger.body import copy_name
 from forum_runner.ledger.body_index import BodyIndex
 from forum_runner.ledger.body_reader import BodyReader
 from forum_runner.ledger.layout import OUTPUTS, WAVE_PLAN
-from forum_runner.ledger.verification.report import Findings
+from forum_runner.ledger.verification.report import LedgerFindings
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Copies:
         return [file for file, copy in self._copies.items() if copy.body["digest"] == digest]
 
     def check(
-        self, directory: Path, index: BodyIndex, bodies: BodyReader, findings: Findings, *, is_sealed: bool
+        self, directory: Path, index: BodyIndex, bodies: BodyReader, findings: LedgerFindings, *, is_sealed: bool
     ) -> None:
         for file, copy in self._copies.items():
             path = directory / file
@@ -69,7 +69,7 @@ class Copies:
                 findings.add("L308", copy.seq, f"{file} is not what the record holds")
         self._check_others(directory, findings)
 
-    def _check_others(self, directory: Path, findings: Findings) -> None:
+    def _check_others(self, directory: Path, findings: LedgerFindings) -> None:
         outputs = directory / OUTPUTS
         names = sorted(path.name for path in outputs.iterdir()) if outputs.is_dir() else []
         for name in names:

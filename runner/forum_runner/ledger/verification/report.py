@@ -33,7 +33,7 @@ _EXIT_CODES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class LedgerFinding:
     """`seq` is the number of the line in the file, for a finding that has one."""
 
     code: str
@@ -50,24 +50,24 @@ class DamagedLedgerError(ForumError):
 
     exit_code = ExitCode.NOT_VERIFIED
 
-    def __init__(self, name: str, finding: Finding) -> None:
+    def __init__(self, name: str, finding: LedgerFinding) -> None:
         self.finding = finding
         place = f" at entry {finding.seq}" if finding.seq is not None else ""
         super().__init__(f"the ledger in '{name}' does not hold{place}: {finding.code} {finding.sentence}")
 
 
-class Findings:
-    """Findings in the order in which they were made; beyond a number they are only counted."""
+class LedgerFindings:
+    """LedgerFindings in the order in which they were made; beyond a number they are only counted."""
 
     def __init__(self) -> None:
-        self.listed: list[Finding] = []
+        self.listed: list[LedgerFinding] = []
         self.more = 0
         self.codes: set[str] = set()
         self._first_bad: dict[int, int] = {}
         self._levels: set[int] = set()
 
     def add(self, code: str, seq: int | None, sentence: str) -> None:
-        finding = Finding(code, seq, sentence)
+        finding = LedgerFinding(code, seq, sentence)
         self.codes.add(code)
         self._levels.add(finding.level)
         if seq is not None:
@@ -77,7 +77,7 @@ class Findings:
         else:
             self.more += 1
 
-    def take(self, other: Findings) -> None:
+    def take(self, other: LedgerFindings) -> None:
         """Adds what another has found."""
         for finding in other.listed:
             self.add(finding.code, finding.seq, finding.sentence)
@@ -127,7 +127,7 @@ class VerifyReport:
     root: str | None
     redacted: int
     levels: tuple[Level, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[LedgerFinding, ...]
     more_findings: int
     codes: tuple[str, ...]
     first_bad_seq: int | None

@@ -9,7 +9,7 @@ from typing import Any
 from forum_runner.ledger.checkpoint import Checkpoint, compare_checkpoint
 from forum_runner.ledger.merkle import MerkleTree
 from forum_runner.ledger.pin import compare_pin
-from forum_runner.ledger.verification.report import ComparedCheckpoint, Findings
+from forum_runner.ledger.verification.report import ComparedCheckpoint, LedgerFindings
 
 PIN = "pin"
 
@@ -37,7 +37,7 @@ class Seals:
         self._wanted = {item.checkpoint.size for item in expected}
         self._roots: dict[int, bytes] = {0: self.tree.root()}
 
-    def look(self, seq: int, entry: dict[str, Any], findings: Findings) -> None:
+    def look(self, seq: int, entry: dict[str, Any], findings: LedgerFindings) -> None:
         """Before the entry's own line is added to the tree."""
         self.is_sealed = entry["kind"] == "run.sealed"
         if self.is_sealed:
@@ -56,7 +56,7 @@ class Seals:
         if self._wanted and self.tree.size in self._wanted:
             self._roots[self.tree.size] = self.tree.root()
 
-    def compare(self, run: str, findings: Findings) -> list[ComparedCheckpoint]:
+    def compare(self, run: str, findings: LedgerFindings) -> list[ComparedCheckpoint]:
         """The checkpoints that hold; each of the others is a finding."""
         held = []
         for item in self._expected:

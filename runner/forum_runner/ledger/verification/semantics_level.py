@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from forum_runner.ledger.body_reader import BodyReader
-from forum_runner.ledger.replay.unlawful import Unlawful
-from forum_runner.ledger.verification.report import Findings
+from forum_runner.ledger.semantics.violation import Violation
+from forum_runner.ledger.verification.report import LedgerFindings
 
 _LEVEL = 4
 
@@ -14,7 +14,7 @@ _LEVEL = 4
 class Semantics:
     """Does nothing after its first finding, or when the plan cannot be had; `reasons` then says why."""
 
-    def __init__(self, findings: Findings, reasons: dict[int, str]) -> None:
+    def __init__(self, findings: LedgerFindings, reasons: dict[int, str]) -> None:
         self._findings = findings
         self._reasons = reasons
         self._bodies: BodyReader | None = None
@@ -33,14 +33,14 @@ class Semantics:
             return
         try:
             self._look(seq, entry)
-        except Unlawful as unlawful:
+        except Violation as unlawful:
             self._findings.add(unlawful.code, seq, str(unlawful))
             self._look = None
 
     def _open(self, _seq: int, entry: dict[str, Any]) -> None:
         # Imported where it is needed: a ledger without a plan, or without its bodies, is checked without it.
-        from forum_runner.ledger.replay.plan import read_plan
-        from forum_runner.ledger.replay.replay import Replay
+        from forum_runner.ledger.semantics.checker import SemanticsChecker
+        from forum_runner.ledger.semantics.plan import read_plan
 
         if entry["kind"] != "run.opened" or "wave_plan" not in entry["data"]:
             self.leave_out("the run has no wave plan")
@@ -50,4 +50,4 @@ class Semantics:
         if data is None or self._bodies is None:
             self.leave_out("the wave plan is redacted, missing or wrong")
             return
-        self._look = Replay(read_plan(data, entry["data"]), self._bodies).look
+        self._look = SemanticsChecker(read_plan(data, entry["data"]), self._bodies).look

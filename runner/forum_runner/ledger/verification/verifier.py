@@ -27,8 +27,8 @@ from forum_runner.ledger.verification.report import (
     LEVELS,
     UNFINISHED,
     ComparedCheckpoint,
-    Finding,
-    Findings,
+    LedgerFinding,
+    LedgerFindings,
     Level,
     VerifyReport,
 )
@@ -48,7 +48,7 @@ class Request:
     levels: frozenset[int] = ALL_LEVELS
     expected: Sequence[Expected] = ()
     expected_head: str | None = None
-    faults: Sequence[Finding] = ()
+    faults: Sequence[LedgerFinding] = ()
     wants_own_checkpoint: bool = True
     key: VerifierKey | None = None
 
@@ -65,7 +65,7 @@ def beside_its_checkpoint(source: LedgerSource, request: Request) -> Request:
         return request
     opened = open_checkpoint(read_checkpoint_file(path), request.key)
     signed_by = request.key.name if request.key is not None else None
-    if isinstance(opened, Finding):
+    if isinstance(opened, LedgerFinding):
         return replace(request, wants_own_checkpoint=False, faults=(opened, *request.faults))
     own = Expected("directory", opened, signed_by)
     return replace(request, wants_own_checkpoint=False, expected=(own, *request.expected))
@@ -80,8 +80,8 @@ class Verification:
         self._directory: Path | None = source.directory
         self._source = source
         # Levels 3 to 5 are told only if the first two hold, so each has findings of its own until then.
-        self._found = {level: Findings() for level in (3, 4, 5)}
-        self._first = Findings()
+        self._found = {level: LedgerFindings() for level in (3, 4, 5)}
+        self._first = LedgerFindings()
         self._chain = Chain(self._first)
         self._index = BodyIndex()
         self._copies = Copies()
@@ -188,7 +188,7 @@ class Verification:
         try:
             check_bodies(self._index, self._directory / BODIES, found, is_sealed=is_sealed)
         except UnreadableArchive as error:
-            self._found[3] = Findings()
+            self._found[3] = LedgerFindings()
             self._found[3].add("L301", None, str(error))
             return
         if bodies is not None:
@@ -231,7 +231,7 @@ class Verification:
             is_ledger=self._is_ledger,
         )
 
-    def _level(self, level: int, findings: Findings) -> Level:
+    def _level(self, level: int, findings: LedgerFindings) -> Level:
         if level in self._reasons:
             return Level(level, "not checked", reason=self._reasons[level])
         if not findings.has(level):

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from forum_runner.execute.budgets import Account
-from forum_runner.execute.rates import Rates
-from forum_runner.execute.state import RunState
-from forum_runner.execute.unit import Unit
+from forum_runner.execute.machine.budgets import Account
+from forum_runner.execute.machine.rates import Rates
+from forum_runner.execute.machine.state import RunState
+from forum_runner.execute.machine.unit import Unit
 
 Entry = Mapping[str, Any]
 BLOCK = 512

@@ -12,16 +12,25 @@ import orjson
 
 from forum_adapters.base import Attempt, Reply
 from forum_runner.canonical import canonical
-from forum_runner.execute.events import Decided, Event, Interrupted, Lost, Outcome, Replied, Step, TimePassed
-from forum_runner.execute.machine import Context, Machine, Reusable
-from forum_runner.execute.plan import RunPlan
-from forum_runner.execute.recorder import Recorder, RunClock
-from forum_runner.execute.restore import Restoring, read_beginning
-from forum_runner.execute.retelling import Retelling, Retold
-from forum_runner.execute.scrubbing import Scrubber
-from forum_runner.execute.state import RunState
-from forum_runner.execute.unit import Unit
-from forum_runner.execute.virtual import EPOCH_US, VirtualDriver
+from forum_runner.execute.drive.recorder import Recorder, RunClock
+from forum_runner.execute.drive.virtual import EPOCH_US, VirtualDriver
+from forum_runner.execute.machine.events import (
+    Decided,
+    Event,
+    Interrupted,
+    Lost,
+    Outcome,
+    Replied,
+    TimePassed,
+    Transition,
+)
+from forum_runner.execute.machine.machine import Context, Machine, Reusable
+from forum_runner.execute.machine.run_plan import RunPlan
+from forum_runner.execute.machine.state import RunState
+from forum_runner.execute.machine.unit import Unit
+from forum_runner.execute.replay.replayer import Replayer, ReplayResult
+from forum_runner.execute.resume.restore import Restoring, read_beginning
+from forum_runner.execute.secrets.scrubber import Scrubber
 from forum_runner.ledger.begin import create_ledger, open_ledger
 from forum_runner.ledger.body import Body
 from forum_runner.ledger.files import Durability
@@ -97,14 +106,14 @@ class Process:
     def outcome(self) -> Outcome | None:
         return self.machine.outcome
 
-    def handle(self, event: Event) -> Step:
+    def handle(self, event: Event) -> Transition:
         if isinstance(event, Replied):
             event = Replied(event.call, self._scrubber.reply(event.reply))
         step = self.machine.handle(event, self.clock.now_us)
         self.perform(step)
         return step
 
-    def perform(self, step: Step) -> None:
+    def perform(self, step: Transition) -> None:
         self._recorder.write(step.entries)
         self._recorder.commit()
         for command in step.commands:
@@ -273,7 +282,7 @@ class _Events:
         self._seen = len(commands)
 
 
-def _check_nothing_begins(step: Step) -> None:
+def _check_nothing_begins(step: Transition) -> None:
     assert not [command for command in step.commands if isinstance(command, Attempt)]
     assert not [told for told in step.entries if told.kind in ("task.started", "verdict.asked", "wave.opened")]
 
@@ -282,7 +291,7 @@ def _check_rest(process: Process) -> None:
     """When a process has come to its end, nothing that happens makes it do anything."""
     events: list[Event] = [TimePassed(), Interrupted(), *map(Lost, process.open)]
     for event in events:
-        assert process.machine.handle(event, process.clock.now_us + 10_000_000) == Step([], [])
+        assert process.machine.handle(event, process.clock.now_us + 10_000_000) == Transition([], [])
 
 
 def entries_of(directory: Path) -> Iterator[Mapping[str, Any]]:
@@ -324,8 +333,8 @@ def kinds(directory: Path) -> list[str]:
     return [entry["kind"] for entry in entries_of(directory)]
 
 
-def told_again(directory: Path) -> Retold:
-    retelling = Retelling(directory)
+def told_again(directory: Path) -> ReplayResult:
+    retelling = Replayer(directory)
     try:
         return retelling.tell()
     finally:

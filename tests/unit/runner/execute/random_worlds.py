@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from forum_adapters.base import Attempt, ErrorKind, Executable, Failure, Reply, Usage
 from forum_runner.canonical import canonical
-from forum_runner.execute.events import Lost, Replied
-from forum_runner.execute.machine import Reusable
-from forum_runner.execute.prompts import VERDICT_SCHEMA
-from forum_runner.execute.unit import Unit
+from forum_runner.execute.machine.events import Lost, Replied
+from forum_runner.execute.machine.machine import Reusable
+from forum_runner.execute.machine.prompt_renderer import VERDICT_SCHEMA
+from forum_runner.execute.machine.unit import Unit
 from forum_runner.ledger.body import JSON, TEXT, Body
 from unit.runner.execute.random_plans import SECRET, Draw
 
@@ -98,7 +98,7 @@ class World:
             found.append(r.choice((again, (again[0], Lost(attempt.id)))))
         return found
 
-    def foresee(self, attempt: Attempt) -> tuple[Reply, int]:
+    def predict(self, attempt: Attempt) -> tuple[Reply, int]:
         """As an adapter that knows its answers; nothing is lost."""
         prompt = attempt.prompt
         r = self.draw(attempt.task, attempt.number, attempt.check, prompt.text, prompt.argv, prompt.stdin)

@@ -11,26 +11,26 @@ from typing import Any, NamedTuple
 from bundles import compiled, workflow
 from forum_adapters.base import Attempt, Reply
 from forum_adapters.scripted import ScriptedAdapter
-from forum_runner.app.preparing import Prepared
-from forum_runner.app.running import Finished, Means, start
+from forum_runner.app.run_preparation import Prepared
+from forum_runner.app.runs import Finished, RunServices, start
 from forum_runner.canonical import canonical
-from forum_runner.execute.events import (
+from forum_runner.execute.drive.recorder import RunClock
+from forum_runner.execute.drive.virtual import EPOCH_US, VirtualDriver
+from forum_runner.execute.machine.events import (
     Cancel,
     Event,
     Interrupted,
     Lost,
+    NewEntry,
     Outcome,
     Replied,
-    Step,
     TimePassed,
-    Told,
+    Transition,
 )
-from forum_runner.execute.machine import Context, Machine, Reusable
-from forum_runner.execute.plan import RunPlan
-from forum_runner.execute.recorder import RunClock
-from forum_runner.execute.scrubbing import Scrubber
-from forum_runner.execute.values import StoredBytes
-from forum_runner.execute.virtual import EPOCH_US, VirtualDriver
+from forum_runner.execute.machine.machine import Context, Machine, Reusable
+from forum_runner.execute.machine.plan_values import StoredBytes
+from forum_runner.execute.machine.run_plan import RunPlan
+from forum_runner.execute.secrets.scrubber import Scrubber
 from forum_runner.finding import errors_in
 from forum_runner.ledger.body import Body
 from forum_runner.ledger.run_id import new_run_id
@@ -95,7 +95,7 @@ class Story:
     entries: list[Entry] = field(default_factory=list)
     stored: list[Mapping[str, StoredBytes]] = field(default_factory=list)
 
-    def take(self, told: Told, now_us: int, scrubber: Scrubber) -> None:
+    def take(self, told: NewEntry, now_us: int, scrubber: Scrubber) -> None:
         bodies = {
             name: scrubber.body(Body(body.data, body.type, body.is_sensitive)) for name, body in told.bodies.items()
         }
@@ -153,7 +153,7 @@ class _Memory:
     def __init__(self, story: Story, clock: RunClock, scrubber: Scrubber) -> None:
         self._story, self._clock, self._scrubber = story, clock, scrubber
 
-    def write(self, entries: Sequence[Told]) -> None:
+    def write(self, entries: Sequence[NewEntry]) -> None:
         for told in entries:
             self._story.take(told, self._clock.now_us, self._scrubber)
 
@@ -194,7 +194,7 @@ def run_in(directory: Path, tasks: Mapping[str, Any], answers: Sequence[Any], **
     """A deterministic run that leaves a run directory."""
     plan = plan_of(tasks, **parts)
     prepared = Prepared(plan, canonical(plan), directory.parent, "workflow.yaml", answers)
-    return start(prepared, Means(Silence()), is_deterministic=True, out=directory)
+    return start(prepared, RunServices(Silence()), is_deterministic=True, out=directory)
 
 
 class ByHand:
@@ -246,7 +246,7 @@ class ByHand:
     def _handle(self, event: Event) -> None:
         self._perform(self.machine.handle(event, self.now_us))
 
-    def _perform(self, step: Step) -> None:
+    def _perform(self, step: Transition) -> None:
         for told in step.entries:
             self.story.take(told, self.now_us, self._scrubber)
         for command in step.commands:

@@ -5,7 +5,7 @@ import hashlib
 import pytest
 
 from forum_adapters.base import ErrorKind, Failure
-from forum_runner.execute.backoff import backoff_ms
+from forum_runner.execute.machine.backoff import backoff_ms
 from unit.runner.execute.small_runs import WORK, ByHand
 
 RETRY = {"attempts": 9, "backoff_ms": 1_000, "max_backoff_ms": 5_000}

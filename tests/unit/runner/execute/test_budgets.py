@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from forum_adapters.base import ErrorKind, Failure, Usage
-from forum_runner.execute.budgets import Account, Budgets, Ceiling, Prices, Shortage, fit
+from forum_runner.execute.machine.budgets import Account, Budgets, Ceiling, Prices, Shortage, fit
 from unit.runner.execute.small_runs import FAIL, PASS, ROSTER, RUN, WORK, ByHand, outputs, run
 
 PRICES = Prices(input=3_000_000, cached_input=300_000, output=15_000_000)

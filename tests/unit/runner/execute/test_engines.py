@@ -15,14 +15,14 @@ import pytest
 from engines.process_engine import Fates, ProcessEngine
 from forum_adapters.base import Attempt
 from forum_runner.canonical import canonical
-from forum_runner.execute.engine import Engine
-from forum_runner.execute.events import Outcome
-from forum_runner.execute.live import LiveDriver, SteadyClock
-from forum_runner.execute.machine import Context, Machine
-from forum_runner.execute.plan import RunPlan
-from forum_runner.execute.recorder import Recorder, RunClock
-from forum_runner.execute.restore import Restoring, read_beginning
-from forum_runner.execute.scrubbing import Scrubber
+from forum_runner.execute.drive.live import LiveDriver, SteadyClock
+from forum_runner.execute.drive.recorder import Recorder, RunClock
+from forum_runner.execute.engines.engine import Engine
+from forum_runner.execute.machine.events import Outcome
+from forum_runner.execute.machine.machine import Context, Machine
+from forum_runner.execute.machine.run_plan import RunPlan
+from forum_runner.execute.resume.restore import Restoring, read_beginning
+from forum_runner.execute.secrets.scrubber import Scrubber
 from forum_runner.ledger.begin import create_ledger, open_ledger
 from forum_runner.ledger.files import Durability
 from unit.runner.execute.random_laws import BEGINS, Entry, broken_laws, task_of

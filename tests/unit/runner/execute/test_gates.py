@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from forum_adapters.base import ErrorKind, Failure
-from forum_runner.execute.events import Outcome, Told
-from forum_runner.execute.scrubbing import Scrubber
-from forum_runner.execute.virtual import EPOCH_US
+from forum_runner.execute.drive.virtual import EPOCH_US
+from forum_runner.execute.machine.events import NewEntry, Outcome
+from forum_runner.execute.secrets.scrubber import Scrubber
 from forum_runner.ledger.body import TEXT, Body
 from unit.runner.execute.small_runs import RUN, WORK, ByHand, outputs, run
 
@@ -106,7 +106,7 @@ def decided(hand: ByHand, decision: str, **bodies: Any) -> ByHand:
     shown = hand.machine.state.units["a"].gate
     assert shown is not None
     data = {"task": "a", "decision": decision, "by": "person", "authenticated": False, "shown": shown.shown}
-    hand.story.take(Told("gate.decided", data, bodies, [shown.seq], "person:ann"), EPOCH_US, Scrubber({}))
+    hand.story.take(NewEntry("gate.decided", data, bodies, [shown.seq], "person:ann"), EPOCH_US, Scrubber({}))
     return ByHand({"a": TASK}, told=hand.story)
 
 

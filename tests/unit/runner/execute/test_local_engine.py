@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from forum_adapters.base import Attempt, ErrorKind, Failure, Limits, Prompt, Reply, Usage
-from forum_runner.execute import local_engine
-from forum_runner.execute.events import Lost, Replied
-from forum_runner.execute.local_engine import LocalEngine
-from forum_runner.execute.main_loop import run_main
+from forum_runner.execute.drive.event_loop import run_main
+from forum_runner.execute.engines import local
+from forum_runner.execute.engines.local import LocalEngine
+from forum_runner.execute.machine.events import Lost, Replied
 
 LIMITS = Limits(timeout_ms=60_000, max_output_bytes=10)
 ATTEMPT = Attempt("run/1", "run", "task", 1, "own", {}, Prompt(text="do it"), LIMITS, agent="worker")
@@ -125,7 +125,7 @@ def test_an_adapter_that_cancels_itself_has_failed() -> None:
 
 
 def test_a_call_that_does_not_let_itself_be_cancelled_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local_engine, "_PATIENCE_S", 0.05)
+    monkeypatch.setattr(local, "_PATIENCE_S", 0.05)
 
     async def swallows(_attempt: Attempt) -> Reply:
         for _ in range(3):
@@ -139,7 +139,7 @@ def test_a_call_that_does_not_let_itself_be_cancelled_is_lost(monkeypatch: pytes
 
 
 def test_calls_whose_adapter_keeps_no_time_are_ended_each_at_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local_engine, "_GRACE_S", 0.0)
+    monkeypatch.setattr(local, "_GRACE_S", 0.0)
 
     async def sleeps(attempt: Attempt) -> Reply:
         await asyncio.sleep(0 if attempt.task == "quick" else 60)
@@ -170,7 +170,7 @@ def test_calls_whose_adapter_keeps_no_time_are_ended_each_at_its_own(monkeypatch
 
 
 def test_an_adapter_that_does_not_want_to_close_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local_engine, "_PATIENCE_S", 0.05)
+    monkeypatch.setattr(local, "_PATIENCE_S", 0.05)
 
     class Open(Own):
         async def close(self) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 from hypothesis import given
 
 from forum_adapters.base import ErrorKind, Failure
-from forum_runner.execute.events import Interrupted, Outcome, Step
-from forum_runner.execute.machine import Reusable
-from forum_runner.execute.virtual import EPOCH_US
+from forum_runner.execute.drive.virtual import EPOCH_US
+from forum_runner.execute.machine.events import Interrupted, Outcome, Transition
+from forum_runner.execute.machine.machine import Reusable
 from forum_runner.ledger.body import JSON, Body
 from unit.runner.execute.random_laws import broken_laws
 from unit.runner.execute.random_plans import DIGESTS, SECRET, Form, data_edge, small_plan, wave_plans
@@ -216,7 +216,7 @@ def test_a_handled_event_after_the_end_leaves_no_step(tmp_path: Path) -> None:
     run = begun(tmp_path / "run", small_plan({"a": {}}))
     run.reply("a", "done")
 
-    assert run.handle(Interrupted()) == Step([], [])
+    assert run.handle(Interrupted()) == Transition([], [])
 
 
 def test_words_of_the_other_side_that_are_no_text_do_not_stop_a_run(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from forum_adapters.base import Usage
-from forum_runner.execute.rates import Rates
+from forum_runner.execute.machine.rates import Rates
 from unit.runner.execute.small_runs import RUN, WORK, ByHand, run
 
 MINUTE_US = 60_000_000

@@ -8,8 +8,8 @@ from typing import Any, Never
 import pytest
 
 from forum_adapters.base import ErrorKind, Failure
-from forum_runner.execute.machine import Reusable
-from forum_runner.execute.values import RecordedBody, RedactedBodyError, StoredBytes
+from forum_runner.execute.machine.machine import Reusable
+from forum_runner.execute.machine.plan_values import RecordedBody, RedactedBodyError, StoredBytes
 from forum_runner.ledger.body import TEXT, Body
 from unit.runner.execute.small_runs import RUN, WORK, ByHand, Entry, Story, outputs, run
 

@@ -14,11 +14,11 @@ from typing import Any
 from hypothesis import given
 
 from forum_adapters.base import ErrorKind, Failure
-from forum_runner.execute.events import Interrupted
-from forum_runner.execute.plan import RunPlan
-from forum_runner.execute.recorder import RunClock
-from forum_runner.execute.restore import RecordedBodies, read_entries
-from forum_runner.execute.state import RunState
+from forum_runner.execute.drive.recorder import RunClock
+from forum_runner.execute.machine.events import Interrupted
+from forum_runner.execute.machine.run_plan import RunPlan
+from forum_runner.execute.machine.state import RunState
+from forum_runner.execute.resume.restore import RecordedBodies, read_entries
 from forum_runner.ledger.begin import open_ledger
 from forum_runner.ledger.clock import read_time
 from forum_runner.ledger.files import Durability

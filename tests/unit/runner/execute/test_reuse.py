@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from forum_runner.app.preparing import Prepared, Selected, prepare
-from forum_runner.app.running import Finished
+from forum_runner.app.run_preparation import Prepared, Selected, prepare
+from forum_runner.app.runs import Finished
 from forum_runner.app.verification import redact_body
 from forum_runner.app.workflows import Compiled
 from forum_runner.canonical import canonical, digest
 from forum_runner.errors import UsageError
-from forum_runner.execute.events import Outcome
-from forum_runner.execute.machine import Reusable
-from forum_runner.execute.plan import RunPlan
-from forum_runner.execute.restore import read_entries
-from forum_runner.execute.reusing import Cache, Comparison, EarlierRun, GivenRun
-from forum_runner.execute.unit import Unit
+from forum_runner.execute.machine.events import Outcome
+from forum_runner.execute.machine.machine import Reusable
+from forum_runner.execute.machine.run_plan import RunPlan
+from forum_runner.execute.machine.unit import Unit
+from forum_runner.execute.resume.restore import read_entries
+from forum_runner.execute.reuse.earlier_run import Cache, Comparison, EarlierRun, GivenRun
 from forum_runner.ledger.body import JSON, TEXT, Body
 from forum_runner.ledger.source import find_ledger
 from forum_runner.report import Report

@@ -10,11 +10,11 @@ import pytest
 
 from forum_adapters.base import Attempt, Limits, Prompt
 from forum_adapters.scripted import ScriptedAdapter
-from forum_runner.app.preparing import Prepared
-from forum_runner.app.running import Means, go_on
+from forum_runner.app.run_preparation import Prepared
+from forum_runner.app.runs import RunServices, go_on
 from forum_runner.canonical import canonical
-from forum_runner.execute.restore import read_beginning
-from forum_runner.execute.virtual import EPOCH_US
+from forum_runner.execute.drive.virtual import EPOCH_US
+from forum_runner.execute.resume.restore import read_beginning
 from forum_runner.ledger.begin import open_ledger
 from forum_runner.ledger.run_id import new_run_id
 from forum_runner.progress.silence import Silence
@@ -68,7 +68,7 @@ def test_salts_of_a_run_that_is_gone_on_with_are_others(tmp_path: Path) -> None:
     plan = plan_of(tasks)
     prepared = Prepared(plan, canonical(plan), tmp_path, "workflow.yaml", outputs(a="x"))
 
-    go_on(tmp_path / "run", prepared, Means(Silence()), read_beginning(tmp_path / "run"))
+    go_on(tmp_path / "run", prepared, RunServices(Silence()), read_beginning(tmp_path / "run"))
 
     started = next(entry for entry in lines(tmp_path / "run") if entry["kind"] == "task.started")
     salt = hashlib.sha256(f"forum:salt:{started['run']}/resumed/{started['seq']}/0".encode()).digest()
@@ -171,7 +171,7 @@ def test_the_earliest_deadline_comes_first() -> None:
 def replied(answer: dict[str, Any], prompt: Prompt, **call: Any) -> bytes | str | None:
     """What a scripted call gets, the kind of its error, or None if no answer is for it."""
     attempt = Attempt("id", "run", "a", 1, "small", {}, prompt, Limits(600_000, 1_000), **{"agent": "writer", **call})
-    reply, _ = ScriptedAdapter("small", {"answers": [answer]}).foresee(attempt)
+    reply, _ = ScriptedAdapter("small", {"answers": [answer]}).predict(attempt)
     if reply.failure is None:
         return reply.content
     return None if reply.failure.message.startswith("no answer") else str(reply.failure.kind)

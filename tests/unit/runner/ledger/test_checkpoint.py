@@ -14,7 +14,7 @@ from forum_runner.ledger.checkpoint import (
     read_checkpoint,
 )
 from forum_runner.ledger.note import SignerKey
-from forum_runner.ledger.verification.report import Finding
+from forum_runner.ledger.verification.report import LedgerFinding
 
 RUN = "01936b2e-4d10-7a3c-9f00-2b8e6c1d4e5f"
 OTHER_RUN = "01936b2e-4d10-7a3c-9f00-000000000000"
@@ -70,7 +70,9 @@ def test_anything_else_is_malformed(text: str, reason: str) -> None:
         read_checkpoint(text.encode())
 
     assert str(caught.value).startswith(reason)
-    assert open_checkpoint(text.encode(), None) == Finding("L506", None, f"the checkpoint is malformed: {caught.value}")
+    assert open_checkpoint(text.encode(), None) == LedgerFinding(
+        "L506", None, f"the checkpoint is malformed: {caught.value}"
+    )
 
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-001")
@@ -100,9 +102,9 @@ def test_with_a_key_a_checkpoint_must_be_signed_by_it() -> None:
     assert open_checkpoint(signed, KEY.verifier()) == CHECKPOINT
     assert open_checkpoint(signed, None) == CHECKPOINT
     unsigned = open_checkpoint(TEXT.encode(), KEY.verifier())
-    assert unsigned == Finding("L510", None, "the checkpoint is not signed by the key 'witness'")
+    assert unsigned == LedgerFinding("L510", None, "the checkpoint is not signed by the key 'witness'")
     of_another = open_checkpoint(signed, stranger)
-    assert of_another == Finding("L510", None, "the checkpoint is not signed by the key 'stranger'")
+    assert of_another == LedgerFinding("L510", None, "the checkpoint is not signed by the key 'stranger'")
 
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-002", "LEDGER-CHECKPOINT-003")
@@ -111,7 +113,7 @@ def test_a_text_that_was_changed_after_it_was_signed_is_not_signed() -> None:
 
     opened = open_checkpoint(changed, KEY.verifier())
 
-    assert isinstance(opened, Finding) and opened.code == "L510"
+    assert isinstance(opened, LedgerFinding) and opened.code == "L510"
 
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-003")

@@ -8,7 +8,7 @@ from forum_runner.app.proofs import read_pin, write_pin
 from forum_runner.errors import UsageError
 from forum_runner.ledger.checkpoint import Checkpoint
 from forum_runner.ledger.pin import compare_pin
-from forum_runner.ledger.verification.report import Finding
+from forum_runner.ledger.verification.report import LedgerFinding
 
 pytestmark = pytest.mark.requirement("LEDGER-CHECKPOINT-004")
 
@@ -26,12 +26,12 @@ def test_the_same_ledger_and_a_longer_one_agree_with_the_pin() -> None:
 @pytest.mark.parametrize(
     ("run", "size", "root", "finding"),
     [
-        (OTHER_RUN, 7, ROOT, Finding("L507", None, f"the pin is of the run {RUN}, not {OTHER_RUN}")),
-        (RUN, 6, None, Finding("L512", None, "the pin has 7 entries, and the ledger 6")),
-        (RUN, 9, bytes(32), Finding("L513", None, "the pin's root is not that of the first 7 entries")),
+        (OTHER_RUN, 7, ROOT, LedgerFinding("L507", None, f"the pin is of the run {RUN}, not {OTHER_RUN}")),
+        (RUN, 6, None, LedgerFinding("L512", None, "the pin has 7 entries, and the ledger 6")),
+        (RUN, 9, bytes(32), LedgerFinding("L513", None, "the pin's root is not that of the first 7 entries")),
     ],
 )
-def test_another_ledger_is_refused(run: str, size: int, root: bytes | None, finding: Finding) -> None:
+def test_another_ledger_is_refused(run: str, size: int, root: bytes | None, finding: LedgerFinding) -> None:
     assert compare_pin(PIN, run, size, root) == finding
 
 

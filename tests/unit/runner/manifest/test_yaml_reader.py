@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bundles import bundle_of
-from forum_runner.finding import Finding
+from forum_runner.finding import ManifestFinding
 from forum_runner.manifest.bundle import Bundle
 from forum_runner.manifest.files import MAX_FILE_BYTES, DiskFiles
 from forum_runner.manifest.yaml_reader import read_yaml
@@ -294,7 +294,7 @@ def test_every_value_has_its_place(value: Any) -> None:
 
 
 def test_messages_are_one_clean_line() -> None:
-    finding = Finding("F201", read_yaml("f", "a")[0][0].origin().place(), "a\nb\x1b[31m\u2028" + "x" * 1000)
+    finding = ManifestFinding("F201", read_yaml("f", "a")[0][0].origin().place(), "a\nb\x1b[31m\u2028" + "x" * 1000)
 
     assert finding.message.startswith("a\ufffdb\ufffd[31m\ufffdxxx")
     assert len(finding.message) == 500

@@ -1,6 +1,6 @@
 """What a dry run tells a person."""
 
-from forum_runner.app.forecasting import Forecast, TaskForecast
+from forum_runner.app.forecast import Forecast, TaskForecast
 from forum_runner.report.forecast import render_forecast
 
 

@@ -1,0 +1,101 @@
+"""Attempts: when one may begin, how it is closed, and what stands in for one."""
+
+from forum_conformance.entry import Entry
+from forum_conformance.naming import bodies_of
+from forum_conformance.semantics.beginnings import require_may_begin
+from forum_conformance.semantics.breach import Breach, require, require_cause
+from forum_conformance.semantics.call import Call
+from forum_conformance.semantics.names import unit_of
+from forum_conformance.semantics.state import Run, Unit
+
+
+def task_started(run: Run, entry: Entry) -> None:
+    unit, data = unit_of(run, entry), entry["data"]
+    _require_due(run, unit, data["attempt"])
+    if data["attempt"] == 1:
+        _require_ready(run, unit)
+    step = unit.ladder[unit.step] if unit.ladder else None
+    is_step = data["agent"] == unit.agent and (data["tier"], data["adapter"]) == step
+    require(is_step, "L411", f"'{unit.name}' is not at agent, tier and adapter of this attempt")
+    has_attempt = unit.attempts_at_step < run.plan.attempts(unit.task)
+    require(has_attempt, "L410", f"'{unit.name}' has made all its attempts at this step")
+    call = Call(entry["seq"], unit.task, data["attempt"], None, "agent", data["agent"], data["reserved"])
+    require_room(run, call)
+    _require_causes(unit, entry)
+    unit.attempts += 1
+    unit.attempts_at_step += 1
+    unit.is_ok = False
+    unit.checks_passed = 0
+    unit.is_check_failed = False
+    run.open_call(unit, call)
+
+
+def _require_due(run: Run, unit: Unit, attempt: int) -> None:
+    is_open = unit.ending is None and not unit.is_reused and unit.call is None
+    require(is_open, "L409", f"'{unit.name}' has ended, was reused or has an open call")
+    require(not run.holds(unit), "L409", f"the result of '{unit.name}' holds already")
+    require(
+        attempt == unit.attempts + 1, "L409", f"attempt {attempt} of '{unit.name}' follows {unit.attempts} attempts"
+    )
+
+
+def _require_ready(run: Run, unit: Unit) -> None:
+    task = run.task_of(unit)
+    require_may_begin(run, unit.task)
+    for edge in sorted(run.plan.edge_names(unit.task) - unit.delivered):
+        raise Breach("L406", f"'{unit.name}' begins, and '{edge}' was not delivered")
+    is_let_through = "gate" not in task or (unit.gate is not None and unit.gate.decision == "approved")
+    require(is_let_through, "L414", f"'{unit.name}' begins, and its gate was not approved")
+
+
+def require_room(run: Run, call: Call) -> None:
+    excess = run.budgets.excess(call)
+    require(excess is None, "L412", f"the call does not fit a budget: {excess}")
+    is_free = len(run.open_calls) < run.plan.policy["max_parallel"]
+    require(is_free, "L413", f"{len(run.open_calls)} calls are open, and no more may be")
+
+
+def _require_causes(unit: Unit, entry: Entry) -> None:
+    if entry["data"]["attempt"] > 1:
+        require_cause(entry, unit.closed_seq, "the entry that closed the attempt before")
+        return
+    require_cause(entry, unit.delivered_seq, "the last delivery")
+    require_cause(entry, unit.gate.decided_seq if unit.gate else None, "the decision at the gate")
+
+
+def task_finished(run: Run, entry: Entry) -> None:
+    unit, data = unit_of(run, entry), entry["data"]
+    call = _require_open(unit, entry)
+    require(not call.is_orphan, "L408", f"attempt {call.attempt} of '{unit.name}' is an orphan, and can only be lost")
+    require_cause(entry, call.seq, "the start of the attempt")
+    run.close_call(unit, call, data["usage"])
+    unit.closed_seq = entry["seq"]
+    unit.is_ok = data["status"] == "ok"
+    if data["status"] == "cancelled":
+        unit.attempts_at_step -= 1
+    if unit.is_ok:
+        unit.output = bodies_of(entry)["output"]
+
+
+def task_lost(run: Run, entry: Entry) -> None:
+    unit = unit_of(run, entry)
+    call = _require_open(unit, entry)
+    require_cause(entry, call.seq, "the start of the attempt")
+    run.close_call(unit, call, None)
+    unit.closed_seq = entry["seq"]
+    unit.attempts_at_step -= 1
+
+
+def _require_open(unit: Unit, entry: Entry) -> Call:
+    attempt, call = entry["data"]["attempt"], unit.call
+    if call is None or call.check is not None or call.attempt != attempt:
+        raise Breach("L408", f"attempt {attempt} of '{unit.name}' is not open")
+    return call
+
+
+def task_reused(run: Run, entry: Entry) -> None:
+    unit = unit_of(run, entry)
+    _require_due(run, unit, 1)
+    _require_ready(run, unit)
+    unit.is_reused = True
+    unit.output = bodies_of(entry)["output"]

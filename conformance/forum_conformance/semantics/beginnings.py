@@ -1,0 +1,44 @@
+"""When tasks may begin: waves, and what a task waits for."""
+
+from collections.abc import Iterable
+
+from forum_conformance.entry import Entry
+from forum_conformance.semantics.breach import require
+from forum_conformance.semantics.state import Ending, Run
+
+
+def wave_opened(run: Run, entry: Entry) -> None:
+    wave = entry["data"]["wave"]
+    require(
+        run.plan.policy["dispatch"] == "waves", "L405", "a wave is opened, and the policy does not dispatch by waves"
+    )
+    is_next = wave == run.waves_opened and wave < len(run.plan.waves)
+    require(is_next, "L405", f"wave {wave} is opened after {run.waves_opened} of {len(run.plan.waves)} waves")
+    for earlier in run.plan.waves[:wave]:
+        for task in earlier:
+            require(task in run.endings, "L405", f"wave {wave} is opened, and task '{task}' has not ended")
+    run.waves_opened += 1
+
+
+def require_may_begin(run: Run, task: str) -> None:
+    """LEDGER-SEMANTICS-005."""
+    is_open = run.plan.policy["dispatch"] != "waves" or run.plan.wave_of[task] < run.waves_opened
+    require(is_open, "L405", f"task '{task}' begins, and its wave is not open")
+    require_ended(run, run.plan.depends_on(task), f"task '{task}' begins")
+    require_passed(run, run.plan.takes_values_from(task), f"task '{task}' begins")
+
+
+def require_ended(run: Run, tasks: Iterable[str], what: str) -> None:
+    for task in sorted(tasks):
+        require(task in run.endings, "L403", f"{what}, and task '{task}' has not ended")
+
+
+def require_passed(run: Run, tasks: Iterable[str], what: str) -> None:
+    for task in sorted(tasks):
+        require(run.endings[task].state == "passed", "L404", f"{what}, and task '{task}' has not passed")
+
+
+def last_ending(run: Run, tasks: Iterable[str]) -> int | None:
+    """The seq of the `task.ended` of the task that ended last."""
+    endings: list[Ending] = [run.endings[task] for task in tasks]
+    return max((ending.seq for ending in endings), default=None)

@@ -1,0 +1,65 @@
+"""Budgets: what the calls of a run have reserved and used, against the limits of the run, its agents and its tasks."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from forum_conformance.semantics.call import Call
+from forum_conformance.semantics.plan import Plan
+
+# Wall time is not looked at.
+AMOUNTS = ("calls", "input_tokens", "output_tokens", "tokens", "micro_usd", "output_bytes")
+CHARGED = ("input_tokens", "cached_input_tokens", "output_tokens", "micro_usd", "output_bytes", "wall_ms")
+_Scope = tuple[str, str]
+
+
+class Budgets:
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        # What was charged and what is reserved by open calls, in sum: the rules never ask for one of the two alone.
+        self._taken: dict[_Scope, Counter[str]] = {}
+        self.totals: Counter[str] = Counter({"calls": 0, **dict.fromkeys(CHARGED, 0)})
+
+    def excess(self, call: Call) -> str | None:
+        """The limit that the call would exceed, in words."""
+        needed = _amounts(call, call.reserved)
+        for scope, limits in self._limits(call):
+            taken = self._taken.get(scope, Counter())
+            for amount in AMOUNTS:
+                if amount in limits and taken[amount] + needed[amount] > limits[amount]:
+                    return f"{amount} of the {' '.join(scope).strip()} would exceed {limits[amount]}"
+        return None
+
+    def reserve(self, call: Call) -> None:
+        self._take(call, call.reserved, 1)
+
+    def settle(self, call: Call, usage: Mapping[str, int] | None) -> None:
+        """Charges the usage in place of what was reserved; of a lost call, which has none, what was reserved."""
+        charged = call.reserved if usage is None else usage
+        self._take(call, call.reserved, -1)
+        self._take(call, charged, 1)
+        self.totals["calls"] += call.agent is not None
+        for amount in CHARGED:
+            self.totals[amount] += charged.get(amount, 0)
+
+    def _take(self, call: Call, amounts: Mapping[str, int], sign: int) -> None:
+        for scope, _ in self._limits(call):
+            taken = self._taken.setdefault(scope, Counter())
+            for amount, value in _amounts(call, amounts).items():
+                taken[amount] += sign * value
+
+    def _limits(self, call: Call) -> Iterator[tuple[_Scope, Mapping[str, int]]]:
+        yield ("run", ""), self._plan.policy["budget"]
+        yield ("task", call.task), self._plan.tasks[call.task].get("budget", {})
+        if call.agent is not None:
+            yield ("agent", call.agent), self._plan.agents[call.agent].get("limits", {})
+
+
+def _amounts(call: Call, used: Mapping[str, int]) -> dict[str, int]:
+    return {
+        "calls": 0 if call.agent is None else 1,
+        "input_tokens": used["input_tokens"],
+        "output_tokens": used["output_tokens"],
+        "tokens": used["input_tokens"] + used["output_tokens"],
+        "micro_usd": used["micro_usd"],
+        "output_bytes": used["output_bytes"],
+    }

@@ -1,0 +1,89 @@
+"""How tasks and the run end."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from forum_conformance.entry import Entry
+from forum_conformance.semantics import values
+from forum_conformance.semantics.breach import require, require_cause
+from forum_conformance.semantics.names import unit_of
+from forum_conformance.semantics.plan import sources
+from forum_conformance.semantics.state import GOOD_STATES, Ending, Run
+
+STATES = ("passed", "failed", "tolerated", "skipped", "stopped", "refused", "cancelled")
+_BAD_STATES = frozenset({"failed", "stopped", "refused", "cancelled"})
+
+
+def task_ended(run: Run, entry: Entry) -> None:
+    name = entry["data"]["task"]
+    if name in run.plan.tasks and "foreach" in run.plan.tasks[name]:
+        _template_ended(run, entry, name)
+    else:
+        _unit_ended(run, entry)
+
+
+def _template_ended(run: Run, entry: Entry, name: str) -> None:
+    require(name not in run.endings, "L417", f"task '{name}' has ended before")
+    expansion = run.expansions.get(name)
+    all_ended = expansion is None or expansion.ended == expansion.instances
+    require(all_ended, "L417", f"task '{name}' ends, and an instance of it has not")
+    state = entry["data"]["state"]
+    if expansion is not None and expansion.is_all_tolerated:
+        require(state == "tolerated", "L417", f"task '{name}' cannot end {state}: every instance was tolerated")
+    else:
+        holds = expansion is not None and expansion.ended_well == expansion.instances
+        has_begun = expansion is not None and expansion.has_begun
+        _require_state(run.plan.tasks[name], name, entry, holds=holds, has_begun=has_begun)
+    run.endings[name] = Ending(entry["seq"], state)
+
+
+def _unit_ended(run: Run, entry: Entry) -> None:
+    unit = unit_of(run, entry)
+    is_open = unit.ending is None and unit.call is None
+    require(is_open, "L417", f"'{unit.name}' has ended before, or has an open call")
+    _require_state(run.task_of(unit), unit.name, entry, holds=run.holds(unit), has_begun=unit.has_begun)
+    require_cause(entry, unit.closed_seq, "the entry that closed the last attempt")
+    unit.ending = Ending(entry["seq"], entry["data"]["state"])
+    if unit.index is None:
+        run.endings[unit.name] = unit.ending
+    else:
+        expansion = run.expansions[unit.task]
+        expansion.ended += 1
+        expansion.ended_well += unit.ending.state in GOOD_STATES
+        expansion.tolerated += unit.ending.state == "tolerated"
+
+
+def _require_state(task: Mapping[str, Any], name: str, entry: Entry, *, holds: bool, has_begun: bool) -> None:
+    state, reason = entry["data"]["state"], entry["data"].get("reason")
+    if state == "skipped":
+        is_lawful = not has_begun and (reason != "condition" or "when" in task)
+    elif state in ("failed", "tolerated"):
+        is_lawful = not holds and ("allow_failure" in task) == (state == "tolerated")
+    else:
+        is_lawful = holds == (state == "passed")
+    require(is_lawful, "L417", f"'{name}' cannot end {state} here")
+
+
+def run_sealed(run: Run, entry: Entry) -> None:
+    data = entry["data"]
+    for task in sorted(run.plan.tasks):
+        require(task in run.endings, "L423", f"the run is sealed, and task '{task}' has not ended")
+    require(not run.open_calls, "L423", "the run is sealed, and a call is open")
+    found = Counter(ending.state for ending in run.endings.values())
+    counts = {state: found[state] for state in STATES}
+    require(data["counts"] == counts, "L420", f"counts is not {counts}")
+    totals = dict(run.budgets.totals)
+    require(data["totals"] == totals, "L421", f"totals is not {totals}")
+    is_passed = not _BAD_STATES & set(found)
+    is_lawful = is_passed if data["status"] == "passed" else found[data["status"]] > 0
+    require(is_lawful, "L422", f"status cannot be {data['status']} with {counts}")
+    if data["status"] == "passed":
+        _require_answers(run)
+
+
+def _require_answers(run: Run) -> None:
+    for name, value in sorted(run.plan.outputs.items()):
+        if name in run.answered or any(run.endings[task].state != "passed" for task in sources(value)):
+            continue
+        require(not values.can_be_made(run, value), "L425", f"the run passed, and the answer '{name}' was not given")

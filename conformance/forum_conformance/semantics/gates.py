@@ -1,0 +1,44 @@
+"""Gates: a person is asked, and answers about what was shown, or a deadline does."""
+
+from forum_conformance.entry import Entry
+from forum_conformance.naming import bodies_of
+from forum_conformance.semantics.breach import Breach, require, require_cause
+from forum_conformance.semantics.names import unit_of
+from forum_conformance.semantics.state import Gate, Run, Unit
+
+_DECISIONS = {"approve": "approved", "reject": "rejected"}
+
+
+def gate_opened(run: Run, entry: Entry) -> None:
+    unit, deadline = unit_of(run, entry), entry["data"].get("deadline")
+    task = run.task_of(unit)
+    require("gate" in task, "L414", f"'{unit.name}' has no gate")
+    is_due = unit.gate is None and not unit.has_begun and unit.ending is None
+    require(is_due, "L414", f"the gate of '{unit.name}' was opened before, or it has begun or ended")
+    has_deadline = "deadline_ms" in task["gate"]
+    require((deadline is not None) == has_deadline, "L414", f"the gate of '{unit.name}' differs in having a deadline")
+    unit.gate = Gate(entry["seq"], bodies_of(entry)["shown"].digest, deadline)
+
+
+def gate_decided(run: Run, entry: Entry) -> None:
+    unit, data = unit_of(run, entry), entry["data"]
+    gate = unit.gate
+    if gate is None or gate.decision is not None:
+        raise Breach("L414", f"the gate of '{unit.name}' is not open, or decided already")
+    require(data["shown"] == gate.shown, "L414", "shown is not the digest of what was shown")
+    _require_in_time(run, unit, gate, entry)
+    require_cause(entry, gate.seq, "the opening of the gate")
+    gate.decision = data["decision"]
+    gate.decided_seq = entry["seq"]
+
+
+def _require_in_time(run: Run, unit: Unit, gate: Gate, entry: Entry) -> None:
+    data, deadline = entry["data"], gate.deadline
+    if data["by"] == "person":
+        is_early = deadline is None or entry["at"] < deadline
+        require(is_early, "L414", f"a person decides at the gate of '{unit.name}' after its deadline")
+        return
+    is_over = deadline is not None and entry["at"] >= deadline
+    require(is_over, "L414", f"the deadline decides at the gate of '{unit.name}' before it is reached, or without one")
+    expected = _DECISIONS[run.task_of(unit)["gate"]["on_deadline"]]
+    require(data["decision"] == expected, "L414", f"at its deadline the gate of '{unit.name}' is {expected}")

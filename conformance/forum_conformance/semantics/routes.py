@@ -1,0 +1,33 @@
+"""Who does the work: routes of tasks with a lane, and the ladder that a unit climbs."""
+
+from forum_conformance.entry import Entry
+from forum_conformance.semantics.breach import require, require_cause
+from forum_conformance.semantics.names import unit_of
+from forum_conformance.semantics.state import Run
+
+
+def route_decided(run: Run, entry: Entry) -> None:
+    unit, agent = unit_of(run, entry), entry["data"]["agent"]
+    task = run.task_of(unit)
+    require("lane" in task, "L411", f"'{unit.name}' is routed, and its task has no lane")
+    is_due = not unit.is_routed and not unit.has_begun and unit.ending is None
+    require(is_due, "L411", f"'{unit.name}' was routed, has begun or has ended before")
+    fields = run.plan.agents[agent]
+    adapters = fields["adapters"]
+    unit.ladder = [(fields["tier"], adapters.get(fields["tier"]))]
+    unit.ladder += [(tier, adapters[tier]) for tier in task.get("escalate", []) if tier in adapters]
+    unit.agent = agent
+    unit.is_routed = True
+
+
+def escalation_raised(run: Run, entry: Entry) -> None:
+    unit, data = unit_of(run, entry), entry["data"]
+    is_open = unit.ending is None and unit.attempts > 0 and unit.call is None
+    require(is_open, "L418", f"'{unit.name}' has ended, has had no attempt or has an open call")
+    require(not run.holds(unit), "L418", f"'{unit.name}' escalates, and its result holds")
+    tiers = [tier for tier, _ in unit.ladder[unit.step : unit.step + 2]]
+    is_next = tiers == [data["from"], data["to"]]
+    require(is_next, "L418", f"'{unit.name}' has no step from {data['from']} to {data['to']} here")
+    require_cause(entry, unit.closed_seq, "the entry that closed the last attempt")
+    unit.step += 1
+    unit.attempts_at_step = 0

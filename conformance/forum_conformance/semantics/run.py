@@ -1,0 +1,85 @@
+"""Reads the entries of a ledger against its wave plan, up to the first that breaks a rule."""
+
+from collections.abc import Callable, Mapping
+
+from forum_conformance.bodies import Store
+from forum_conformance.entry import Entry
+from forum_conformance.finding import Finding
+from forum_conformance.semantics import attempts, beginnings, endings, gates, handover, routes, verdicts
+from forum_conformance.semantics.breach import Breach, require
+from forum_conformance.semantics.names import require_names
+from forum_conformance.semantics.plan import read_plan
+from forum_conformance.semantics.state import Run
+
+_WHILE_PAUSED = frozenset({"gate.decided", "body.redacted", "run.repaired", "run.resumed"})
+_BEGINS_A_CALL = frozenset({"task.started", "verdict.asked"})
+
+
+def _paused(run: Run, _: Entry) -> None:
+    run.is_paused = True
+
+
+def _resumed(run: Run, _: Entry) -> None:
+    run.is_paused = False
+    for call in run.open_calls:
+        call.is_orphan = True
+
+
+# Kinds that are not here have no rules beyond what they name.
+_RULES: Mapping[str, Callable[[Run, Entry], None]] = {
+    "run.paused": _paused,
+    "run.resumed": _resumed,
+    "run.sealed": endings.run_sealed,
+    "wave.opened": beginnings.wave_opened,
+    "route.decided": routes.route_decided,
+    "task.expanded": handover.task_expanded,
+    "task.started": attempts.task_started,
+    "task.finished": attempts.task_finished,
+    "task.lost": attempts.task_lost,
+    "task.reused": attempts.task_reused,
+    "task.ended": endings.task_ended,
+    "edge.delivered": handover.edge_delivered,
+    "gate.opened": gates.gate_opened,
+    "gate.decided": gates.gate_decided,
+    "verdict.asked": verdicts.verdict_asked,
+    "verdict.given": verdicts.verdict_given,
+    "verdict.lost": verdicts.verdict_lost,
+    "escalation.raised": routes.escalation_raised,
+    "answer.given": handover.answer_given,
+}
+
+
+class Replay:
+    """Is shown every entry in order, the first of them `run.opened`, until it has a finding."""
+
+    def __init__(self, store: Store, wave_plan: bytes) -> None:
+        self._store = store
+        self._wave_plan = wave_plan
+        self._run: Run | None = None
+
+    def look(self, entry: Entry) -> Finding | None:
+        try:
+            if self._run is None:
+                self._run = Run(read_plan(self._wave_plan, entry), self._store)
+            else:
+                _look(self._run, entry)
+        except Breach as breach:
+            return Finding(breach.code, entry["seq"], str(breach))
+        return None
+
+
+def _look(run: Run, entry: Entry) -> None:
+    _require_stands(run, entry["kind"])
+    require_names(run, entry)
+    rule = _RULES.get(entry["kind"])
+    if rule:
+        rule(run, entry)
+
+
+def _require_stands(run: Run, kind: str) -> None:
+    """LEDGER-SEMANTICS-003."""
+    may_stand = not run.is_paused or kind in _WHILE_PAUSED or kind.startswith("x-")
+    require(may_stand, "L424", f"{kind} stands while the run is paused")
+    require(kind != "run.paused" or not run.open_calls, "L424", "the run is paused, and a call is open")
+    has_orphan = kind in _BEGINS_A_CALL and any(call.is_orphan for call in run.open_calls)
+    require(not has_orphan, "L424", f"{kind} stands before every orphan is lost")

@@ -1,0 +1,146 @@
+"""Values: what an edge, a foreach or an output of the plan takes from the outputs of tasks (LEDGER-SEMANTICS-018)."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from forum_conformance import canonical
+from forum_conformance.naming import Body
+from forum_conformance.semantics.plan import Value
+from forum_conformance.semantics.state import Run
+
+_INDEX = re.compile(r"0|[1-9][0-9]*")
+
+
+class NoValue(Exception):
+    """The value cannot be made, so no body is the value."""
+
+
+class Unsettled(Exception):
+    """A body that is redacted, missing or wrong: nothing can be said of the value."""
+
+
+def is_value(run: Run, value: Value, body: Body) -> bool:
+    """Whether the body is the value, as far as it can be said: what cannot be settled is no finding."""
+    try:
+        if set(value) == {"task"}:
+            return _plain_digest(run, _output(run, value["task"])) == _plain_digest(run, body)
+        made = _make(run, value)
+        if canonical.depth_of(made) > canonical.MAX_DEPTH:
+            return False
+        return canonical.digest(canonical.form(made)) == _plain_digest(run, body)
+    except NoValue:
+        return False
+    except Unsettled:
+        return True
+
+
+def can_be_made(run: Run, value: Value) -> bool:
+    """Whether there is a value, as far as it can be said."""
+    try:
+        if set(value) == {"task"}:
+            return run.store.plain_digest(_output(run, value["task"])) is not None
+        return canonical.depth_of(_make(run, value)) <= canonical.MAX_DEPTH
+    except (NoValue, Unsettled):
+        return False
+
+
+def has_digest(run: Run, body: Body, digest: str) -> bool:
+    """Whether the body's bytes have the digest, as far as it can be said."""
+    try:
+        return _plain_digest(run, body) == digest
+    except Unsettled:
+        return True
+
+
+def read_items(run: Run, items: Body) -> tuple[str, ...] | None:
+    """The digests of the forms of the items in a list; None if its body is redacted, missing or wrong."""
+    data = run.store.read(items)
+    if data is None:
+        return None
+    try:
+        value = canonical.read_form(data)
+    except canonical.NotCanonical as error:
+        raise NoValue from error
+    if not isinstance(value, list):
+        raise NoValue
+    return tuple(canonical.digest(canonical.form(item)) for item in value)
+
+
+def _plain_digest(run: Run, body: Body) -> str:
+    """The digest of the body's bytes: a plain body has it as its name, a salted one has to be there to tell."""
+    if not body.is_salted:
+        return body.digest
+    digest = run.store.plain_digest(body)
+    if digest is None:
+        raise Unsettled
+    return digest
+
+
+def _make(run: Run, value: Value) -> Any:
+    # All of them first: where one is not there, nothing is settled, whatever the others hold.
+    if any(run.store.plain_digest(output) is None for output in _outputs(run, value)):
+        raise Unsettled
+    return _part(run, value)
+
+
+def _outputs(run: Run, value: Value) -> Iterator[Body]:
+    if "task" in value:
+        yield _output(run, value["task"])
+    elif "each" in value:
+        yield from _outputs_of_instances(run, value["each"])
+    else:
+        for part in value["object"].values() if "object" in value else value["list"]:
+            yield from _outputs(run, part)
+
+
+def _part(run: Run, value: Value) -> Any:
+    made: Any
+    if "task" in value:
+        made = _json(run, _output(run, value["task"]))
+    elif "each" in value:
+        item = value.get("item", "")
+        made = [_select(_json(run, output), item) for output in _outputs_of_instances(run, value["each"])]
+    elif "list" in value:
+        made = [_part(run, part) for part in value["list"]]
+    else:
+        made = {name: _part(run, part) for name, part in value["object"].items()}
+    return _select(made, value.get("select", ""))
+
+
+def _output(run: Run, task: str) -> Body:
+    unit = run.unit(task)
+    if unit is None or unit.output is None:
+        raise NoValue
+    return unit.output
+
+
+def _outputs_of_instances(run: Run, task: str) -> Iterator[Body]:
+    if task not in run.expansions:
+        raise NoValue
+    for unit in run.expansions[task].passed():
+        if unit.output:
+            yield unit.output
+
+
+def _json(run: Run, output: Body) -> Any:
+    data = run.store.read(output)
+    if data is None:
+        raise Unsettled
+    try:
+        return canonical.read_form(data) if output.type == "application/json" else data.decode("utf-8")
+    except (canonical.NotCanonical, UnicodeDecodeError) as error:
+        raise NoValue from error
+
+
+def _select(value: Any, pointer: str) -> Any:
+    """RFC 6901."""
+    for token in pointer.split("/")[1:]:
+        key = token.replace("~1", "/").replace("~0", "~")
+        if isinstance(value, dict) and key in value:
+            value = value[key]
+        elif isinstance(value, list) and _INDEX.fullmatch(key) and len(key) < 20 and int(key) < len(value):
+            value = value[int(key)]
+        else:
+            raise NoValue
+    return value

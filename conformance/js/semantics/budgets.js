@@ -1,0 +1,101 @@
+// @ts-check
+/** What calls reserve and are charged, in the budgets of the run, of agents and of tasks (LEDGER-SEMANTICS-015). */
+
+import { ask } from "./broken.js";
+
+/** @typedef {Record<string, bigint>} Amounts BigInt: a sum of many safe integers need not be one */
+/** @typedef {{limits: [string, bigint][], used: Amounts}} Scope `used` is what was charged and what is held */
+/** @typedef {{scopes: Scope[], held: Amounts, calls: bigint}} Reservation */
+
+const AMOUNTS = ["calls", "input_tokens", "output_tokens", "tokens", "micro_usd", "output_bytes"];
+const TOTALS = [
+  "calls",
+  "input_tokens",
+  "cached_input_tokens",
+  "output_tokens",
+  "micro_usd",
+  "output_bytes",
+  "wall_ms",
+];
+
+/**
+ * @param {string[]} names
+ * @returns {Amounts}
+ */
+const zeros = (names) => Object.fromEntries(names.map((name) => [name, 0n]));
+
+/**
+ * @param {Record<string, number>} facts what an entry reserves or uses
+ * @param {bigint} calls
+ * @returns {Amounts}
+ */
+function amountsOf(facts, calls) {
+  const amounts = Object.fromEntries(Object.entries(facts).map(([name, number]) => [name, BigInt(number)]));
+  return { ...amounts, calls, tokens: amounts.input_tokens + amounts.output_tokens };
+}
+
+/**
+ * @param {Amounts} sum
+ * @param {Amounts} amounts
+ * @param {bigint} sign
+ */
+function add(sum, amounts, sign = 1n) {
+  for (const name of Object.keys(sum)) sum[name] += sign * (amounts[name] ?? 0n);
+}
+
+/**
+ * @param {Record<string, number>} [budget]
+ * @returns {Scope}
+ */
+function scopeOf(budget = {}) {
+  const limited = AMOUNTS.filter((name) => budget[name] !== undefined);
+  return { limits: limited.map((name) => [name, BigInt(budget[name])]), used: zeros(AMOUNTS) };
+}
+
+export class Budgets {
+  /** @param {any} plan */
+  constructor(plan) {
+    this.run = scopeOf(plan.policy.budget);
+    this.agents = new Map(Object.keys(plan.agents).map((name) => [name, scopeOf(plan.agents[name].limits)]));
+    this.tasks = new Map(Object.keys(plan.tasks).map((id) => [id, scopeOf(plan.tasks[id].budget)]));
+    this.totals = zeros(TOTALS);
+  }
+
+  /**
+   * @param {string | null} agent null for a check by a command
+   * @param {string} task
+   * @param {Record<string, number>} reserved
+   * @returns {Reservation}
+   */
+  reserve(agent, task, reserved) {
+    const calls = agent === null ? 0n : 1n;
+    const held = amountsOf(reserved, calls);
+    const known = [this.run, agent === null ? undefined : this.agents.get(agent), this.tasks.get(task)];
+    const scopes = /** @type {Scope[]} */ (known.filter((scope) => scope !== undefined));
+    for (const scope of scopes) {
+      const fits = scope.limits.every(([name, limit]) => scope.used[name] + held[name] <= limit);
+      ask(fits, "L412", "the call does not fit a budget");
+    }
+    for (const scope of scopes) add(scope.used, held);
+    return { scopes, held, calls };
+  }
+
+  /**
+   * Charges a call that has ended.
+   * @param {Reservation} reservation
+   * @param {Record<string, number> | null} usage null if it was lost: then it is charged what it reserved
+   */
+  settle({ scopes, held, calls }, usage) {
+    const charged = usage === null ? held : amountsOf(usage, calls);
+    for (const scope of scopes) {
+      add(scope.used, held, -1n);
+      add(scope.used, charged);
+    }
+    add(this.totals, charged);
+  }
+
+  /** @param {Record<string, number>} told */
+  areTotals(told) {
+    return TOTALS.every((name) => BigInt(told[name]) === this.totals[name]);
+  }
+}

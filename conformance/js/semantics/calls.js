@@ -1,0 +1,205 @@
+// @ts-check
+/** Attempts and checks, from their beginning to their end (LEDGER-SEMANTICS-010 to 013). */
+
+import { ask, askCause } from "./broken.js";
+import { askMayStart } from "./dispatch.js";
+
+/** @typedef {import("./state.js").RunState} RunState */
+/** @typedef {import("./state.js").Unit} Unit */
+/** @typedef {import("./state.js").Attempt} Attempt */
+
+/** @param {RunState} state */
+function askRoom(state) {
+  ask(state.calls.size < state.plan.policy.max_parallel, "L413", "more calls are open than the policy allows");
+}
+
+/**
+ * @param {Unit} unit
+ * @param {number} attempt
+ */
+function askAttemptIsNext(unit, attempt) {
+  const isFree = unit.ended === null && !unit.isReused && unit.call === null && !unit.holds();
+  ask(isFree && attempt === unit.attempts + 1, "L409", `attempt ${attempt} of '${unit.id}' cannot begin`);
+}
+
+/**
+ * @param {RunState} state
+ * @param {any} entry
+ * @param {Unit} unit
+ */
+export function taskStarted(state, entry, unit) {
+  const { attempt, agent, tier, adapter, reserved } = entry.data;
+  askAttemptIsNext(unit, attempt);
+  if (attempt === 1) askMayStart(state, unit);
+  const step = unit.ladder[unit.step];
+  const isWorker = agent === unit.agent && tier === step?.tier && adapter === step.adapter;
+  ask(isWorker, "L411", `'${unit.id}' is not the work of ${agent}, ${tier}, ${adapter}`);
+  const { attempts } = unit.task.spec.retry ?? state.plan.policy.retry;
+  ask(unit.attemptsAtStep < attempts, "L410", `'${unit.id}' has had all its attempts`);
+  const reservation = state.budgets.reserve(agent, unit.task.id, reserved);
+  askRoom(state);
+  for (const cause of causesOfStart(unit)) askCause(entry, cause);
+  unit.attempt = { number: attempt, status: "open", closedSeq: -1, passed: 0, hasFailed: false };
+  unit.attemptsAtStep++;
+  state.open({ unit, seq: entry.seq, check: null, by: "agent", reservation });
+}
+
+/** @param {Unit} unit */
+function causesOfStart(unit) {
+  if (unit.attempt !== null) return [unit.attempt.closedSeq];
+  // Deliveries are kept in the order of their entries.
+  return [[...unit.delivered.values()].at(-1) ?? null, unit.gate?.decided?.seq ?? null];
+}
+
+/**
+ * The open attempt that an entry closes.
+ * @param {any} entry
+ * @param {Unit} unit
+ */
+function openAttempt(entry, unit) {
+  const { call } = unit;
+  const isOpen = call !== null && call.check === null && unit.attempts === entry.data.attempt;
+  ask(isOpen, "L408", `attempt ${entry.data.attempt} of '${unit.id}' is not open`);
+  return /** @type {import("./state.js").Call} */ (call);
+}
+
+/**
+ * @param {RunState} state
+ * @param {any} entry
+ * @param {Unit} unit
+ */
+export function taskFinished(state, entry, unit) {
+  const call = openAttempt(entry, unit);
+  ask(!call.isOrphan, "L408", "nobody can know how this attempt ended");
+  askCause(entry, call.seq);
+  closeAttempt(unit, entry.data.status, entry.seq);
+  if (entry.data.status === "ok") unit.output = entry.bodies.output;
+  state.close(call, entry.data.usage);
+}
+
+/**
+ * @param {RunState} state
+ * @param {any} entry
+ * @param {Unit} unit
+ */
+export function taskLost(state, entry, unit) {
+  const call = openAttempt(entry, unit);
+  askCause(entry, call.seq);
+  closeAttempt(unit, "lost", entry.seq);
+  state.close(call, null);
+}
+
+/**
+ * @param {Unit} unit
+ * @param {string} status
+ * @param {number} seq
+ */
+function closeAttempt(unit, status, seq) {
+  const attempt = /** @type {Attempt} */ (unit.attempt);
+  attempt.status = status;
+  attempt.closedSeq = seq;
+  if (status === "lost" || status === "cancelled") unit.attemptsAtStep--;
+}
+
+/**
+ * @param {RunState} state
+ * @param {any} entry
+ * @param {Unit} unit
+ */
+export function taskReused(state, entry, unit) {
+  askAttemptIsNext(unit, 1);
+  askMayStart(state, unit);
+  unit.isReused = true;
+  unit.output = entry.bodies.output;
+}
+
+/**
+ * @param {Unit} unit
+ * @param {{attempt: number, check: number, by: string}} data
+ */
+function askCheckIsNext(unit, { attempt, check, by }) {
+  const last = unit.attempt;
+  const isJudged = unit.ended === null && unit.call === null && last?.number === attempt && last.status === "ok";
+  const isNext = isJudged && !last.hasFailed && check === last.passed && by in unit.task.spec.accept[check];
+  ask(isNext, "L415", `check ${check} of '${unit.id}' is not the next one`);
+}
+
+/**
+ * @param {RunState} state
+ * @param {any} entry
+ * @param {Unit} unit
+ */
+export function verdictAsked(state, entry, unit) {
+  const { check, by, agent = null, tier, adapter, reserved } = entry.data;
+  askCheckIsNext(unit, entry.data);
+  if (by === "agent") {
+    const name = unit.task.spec.accept[check].agent;
+    const judge = state.plan.agents[name];
+    const isJudge = agent === name && tier === judge.tier && adapter === judge.adapters[tier];
+    ask(isJudge, "L411", `the check is not made by ${agent}, ${tier}, ${adapter}`);
+  }
+  const reservation = state.budgets.reserve(agent, unit.task.id, reserved);
+  askRoom(state);
+  askCause(entry, unit.closedSeq);
+  state.open({ unit, seq: entry.seq, check, by, reservation });
+}
+
+/**
+ * The open check that an entry closes.
+ * @param {any} entry
+ * @param {Unit} unit
+ */
+function openCheck(entry, unit) {
+  const { attempt, check } = entry.data;
+  const { call } = unit;
+  const isOpen = call !== null && call.check === check && unit.attempts === attempt;
+  ask(isOpen, "L408", `check ${check} of '${unit.id}' is not open`);
+  return /** @type {import("./state.js").Call} */ (call);
+}
+
+/**
+ * @param {RunState} state
+ * @param {any} entry
+ * @param {Unit} unit
+ */
+export function verdictGiven(state, entry, unit) {
+  const { by, verdict, usage } = entry.data;
+  if (by === "schema") {
+    askCheckIsNext(unit, entry.data);
+    askCause(entry, unit.closedSeq);
+  } else {
+    const call = openCheck(entry, unit);
+    ask(call.by === by && !call.isOrphan, "L408", "the check was asked of somebody else, or is lost");
+    askCause(entry, call.seq);
+    state.close(call, usage);
+  }
+  const attempt = /** @type {Attempt} */ (unit.attempt);
+  if (verdict === "pass") attempt.passed++;
+  if (verdict === "fail") attempt.hasFailed = true;
+}
+
+/**
+ * @param {RunState} state
+ * @param {any} entry
+ * @param {Unit} unit
+ */
+export function verdictLost(state, entry, unit) {
+  const call = openCheck(entry, unit);
+  askCause(entry, call.seq);
+  state.close(call, null);
+}
+
+/**
+ * @param {RunState} _
+ * @param {any} entry
+ * @param {Unit} unit
+ */
+export function escalationRaised(_, entry, unit) {
+  const { from, to } = entry.data;
+  const isDue = unit.ended === null && unit.attempt !== null && unit.call === null && !unit.holds();
+  const isNext = from === unit.ladder[unit.step]?.tier && to === unit.ladder[unit.step + 1]?.tier;
+  ask(isDue && isNext, "L418", `'${unit.id}' does not climb from ${from} to ${to}`);
+  askCause(entry, unit.closedSeq);
+  unit.step++;
+  unit.attemptsAtStep = 0;
+}

@@ -1,0 +1,94 @@
+// @ts-check
+/** How tasks and runs end: final states, answers, the seal (LEDGER-SEMANTICS-014, 016 and 017). */
+
+import { ask, askCause } from "./broken.js";
+import { sourcesOf } from "./plan.js";
+
+/** @typedef {import("./state.js").RunState} RunState */
+/** @typedef {import("./state.js").Task} Task */
+/** @typedef {import("./state.js").Unit} Unit */
+
+/** States of a task with which a run is not passed. */
+const NOT_PASSED = ["failed", "stopped", "refused", "cancelled"];
+
+/**
+ * @param {string} state
+ * @param {string | undefined} reason
+ * @param {any} spec
+ * @param {boolean} holds whether the result does
+ * @param {boolean} hasBegun
+ */
+function isLawful(state, reason, spec, holds, hasBegun) {
+  if (state === "passed") return holds;
+  if (state === "skipped") return !hasBegun && (reason !== "condition" || spec.when !== undefined);
+  if (state === "failed") return !holds && spec.allow_failure === undefined;
+  if (state === "tolerated") return !holds && spec.allow_failure !== undefined;
+  return !holds;
+}
+
+/**
+ * @param {RunState} _
+ * @param {any} entry
+ * @param {Unit | null} unit null for a task with a foreach
+ * @param {Task} task
+ */
+export function taskEnded(_, entry, unit, task) {
+  const { state, reason } = entry.data;
+  const subject = unit ?? task;
+  const parts = unit === null ? task.units : [unit];
+  const areOver = parts.every((part) => part.call === null && (unit !== null || part.ended !== null));
+  ask(subject.ended === null && areOver, "L417", `'${subject.id}' cannot end here`);
+  const hasBegun = parts.some((part) => part.hasBegun);
+  const isRight =
+    unit === null && task.isAllTolerated
+      ? state === "tolerated"
+      : isLawful(state, reason, task.spec, subject.holds(), hasBegun);
+  ask(isRight, "L417", `'${subject.id}' is not ${state}`);
+  if (unit !== null) askCause(entry, unit.closedSeq);
+  subject.ended = { state, seq: entry.seq };
+  if (unit !== null && unit.index === null) task.ended = unit.ended;
+}
+
+/**
+ * @param {RunState} state
+ * @param {any} entry
+ */
+export async function answerGiven(state, entry) {
+  const { output } = entry.data;
+  ask(!state.answers.has(output), "L425", `the output '${output}' was given before`);
+  const expression = state.plan.outputs[output];
+  const sources = sourcesOf(expression);
+  const havePassed = sources.every((id) => state.task(id).ended?.state === "passed");
+  ask(havePassed, "L425", `what the output '${output}' comes from did not end passed`);
+  const isValue = await state.values.is(expression, entry.bodies.value);
+  ask(isValue !== false, "L425", `the output '${output}' has another value`);
+  askCause(entry, state.lastEnding(sources));
+  state.answers.add(output);
+}
+
+/**
+ * @param {RunState} state
+ * @param {any} entry
+ */
+export async function runSealed(state, entry) {
+  const { status, counts, totals } = entry.data;
+  const tasks = [...state.tasks.values()];
+  const isOver = state.calls.size === 0 && tasks.every((task) => task.ended !== null);
+  ask(isOver, "L423", "a task has not ended, or a call is open");
+  const numberOf = (/** @type {string} */ name) => tasks.filter((task) => task.ended?.state === name).length;
+  const areCounts = Object.keys(counts).every((name) => counts[name] === numberOf(name));
+  ask(areCounts, "L420", "counts are not the numbers of tasks");
+  ask(state.budgets.areTotals(totals), "L421", "totals are not what was charged");
+  const isStatus = status === "passed" ? NOT_PASSED.every((name) => numberOf(name) === 0) : numberOf(status) > 0;
+  ask(isStatus, "L422", `no run of these tasks is ${status}`);
+  if (status === "passed") await askAnswers(state);
+}
+
+/** @param {RunState} state */
+async function askAnswers(state) {
+  for (const [name, expression] of Object.entries(state.plan.outputs)) {
+    const havePassed = sourcesOf(expression).every((id) => state.task(id).ended?.state === "passed");
+    if (state.answers.has(name) || !havePassed) continue;
+    ask(!(await state.values.canBeMade(expression)), "L425", `the output '${name}' was not given`);
+  }
+}

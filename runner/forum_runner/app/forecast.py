@@ -1,0 +1,158 @@
+"""What a run would do, and what it could take at most, before anything is done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from forum_adapters.base import Attempt
+from forum_runner.app.reuse import Reuse
+from forum_runner.app.run_preparation import Prepared, variables_not_set
+from forum_runner.canonical import canonical
+from forum_runner.execute.machine.machine import Context, Machine
+from forum_runner.execute.machine.prompt_renderer import SHOWN_OF_AN_ANSWER
+from forum_runner.execute.machine.routing import route
+from forum_runner.execute.machine.run_plan import RunPlan, TaskSpec
+from forum_runner.ledger.semantics.plan import tasks_of
+
+# The bytes that stand around the data in a prompt, and a judge's own words.
+_AROUND = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class TaskForecast:
+    """`fate` is `run`, `reuse`, `skip` or, where it depends on what others put out, `later`; then the most it takes."""
+
+    task: str
+    wave: int
+    agent: str
+    adapter: str
+    fate: str
+    ground: str | None
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    micro_usd: int
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """`plan` is a digest, `most` what all tasks could take together, `limits` what the policy's budget lets them.
+    `not_set` are the names of variables without which a run would not begin."""
+
+    workflow: str
+    plan: str
+    waves: int
+    tasks: tuple[TaskForecast, ...]
+    most: Mapping[str, int]
+    limits: Mapping[str, int]
+    not_set: tuple[str, ...] = ()
+
+
+def forecast(prepared: Prepared, reuse: Reuse) -> Forecast:
+    plan = prepared.plan
+    fates = _fates(prepared, reuse)
+    tasks = tuple(_task(plan, task, fates.get(task.id, ("later", None))) for task in plan.tasks.values())
+    counted = [task for task in tasks if task.fate != "reuse"]
+    names = ("calls", "input_tokens", "output_tokens", "micro_usd")
+    most = {name: sum(getattr(task, name) for task in counted) for name in names}
+    most["tokens"] = most["input_tokens"] + most["output_tokens"]
+    document = prepared.wave_plan
+    limits = document["policy"]["budget"]
+    name, digest = document["metadata"]["name"], document["digest"]
+    return Forecast(name, digest, len(plan.waves), tasks, most, limits, tuple(variables_not_set(prepared)))
+
+
+def _fates(prepared: Prepared, reuse: Reuse) -> dict[str, tuple[str, str | None]]:
+    """Lets the machine go as far as it comes without an answer: what it begins would run, what it reuses would not."""
+    document = dict(prepared.wave_plan)
+    free = {"max_parallel": len(document["tasks"]) * 10_001, "dispatch": "eager", "budget": {}, "rates": {}}
+    document["policy"] = {**document["policy"], **free}
+    context = Context(
+        run="0" * 36,
+        implementation={},
+        settings=document["adapters"],
+        check_settings={},
+        secrets={name: "" for name, item in document["inputs"].items() if "secret" in item},
+        find_reusable=reuse.find,
+    )
+    step = Machine(RunPlan(document), context).open(0)
+    fates: dict[str, tuple[str, str | None]] = {}
+    for entry in step.entries:
+        if entry.kind == "task.reused":
+            data = entry.data
+            where = "the cache" if data["ground"] == "cache" else "the earlier run"
+            fates[data["task"]] = ("reuse", f"{where}: run {data['run']}, entry {data['seq']}")
+        elif entry.kind == "task.ended" and entry.data["state"] == "skipped":
+            fates[entry.data["task"]] = ("skip", entry.data["reason"])
+        elif entry.kind == "gate.opened":
+            fates[entry.data["task"]] = ("later", "a person decides first")
+    for command in step.commands:
+        if isinstance(command, Attempt):
+            fates[command.task] = ("run", _why_not_cached(document, reuse, command.task))
+    return fates
+
+
+def _why_not_cached(document: Mapping[str, Any], reuse: Reuse, task: str) -> str | None:
+    if task in reuse.redacted:
+        return "its output in the cache was redacted"
+    form = document["tasks"].get(task, {})
+    return "no earlier result has its fingerprint" if "cache" in form else None
+
+
+def _task(plan: RunPlan, task: TaskSpec, fate: tuple[str, str | None]) -> TaskForecast:
+    agent = task.agent or route(plan, task).agent
+    ladder = plan.ladder_of(task, agent)
+    times = task.foreach["max"] if task.foreach is not None else 1
+    attempts = task.retry["attempts"]
+    sent = _most_sent(plan, task)
+    calls = input_tokens = output_tokens = money = 0
+    steps = [(step.adapter, attempts, sent) for step in ladder]
+    judges = [plan.judge_step(check["agent"]).adapter for check in task.accept if "agent" in check]
+    judged = sent + _most_put_out(plan, task)
+    steps += [(adapter, attempts * attempts * len(ladder), judged) for adapter in judges]
+    for adapter, count, size in steps:
+        most = plan.terms[adapter].most(size)
+        each = most.prices.cost(most.input_tokens, 0, most.max_tokens)
+        calls += count * times
+        input_tokens += count * times * most.input_tokens
+        output_tokens += count * times * most.max_tokens
+        money += count * times * each
+    budget = task.form.get("budget", {})
+    return TaskForecast(
+        task.id,
+        task.wave,
+        agent,
+        ladder[0].adapter,
+        fate[0],
+        fate[1],
+        min(calls, budget.get("calls", calls)),
+        min(input_tokens, budget.get("input_tokens", input_tokens)),
+        min(output_tokens, budget.get("output_tokens", output_tokens)),
+        min(money, budget.get("micro_usd", money)),
+    )
+
+
+def _most_sent(plan: RunPlan, task: TaskSpec) -> int:
+    """The longest prompt that there could be, in bytes."""
+    form = task.form
+    texts = [form.get("instruction", ()), *form.get("done_when", ())]
+    written = sum(len(part.encode()) for text in texts for part in text if isinstance(part, str))
+    schema = len(canonical(plan.document["schemas"][form["output"]])) * 2 if "output" in form else 0
+    persona = len(plan.agents[task.agent].get("persona", "").encode()) if task.agent else 0
+    given = 0
+    for edge in task.edges:
+        size = sum(_most_put_out(plan, plan.tasks[name]) for name in tasks_of(edge.value))
+        given += size if edge.max_bytes is None else min(size, edge.max_bytes)
+    if task.foreach is not None:
+        given += sum(_most_put_out(plan, plan.tasks[name]) for name in tasks_of(task.foreach["from"]))
+    # After a bad answer the next attempt is told the reason and the answer, each cut.
+    told = 2 * SHOWN_OF_AN_ANSWER if task.retry["attempts"] > 1 or task.form.get("accept") else 0
+    return written + persona + schema + given + told + _AROUND
+
+
+def _most_put_out(plan: RunPlan, task: TaskSpec) -> int:
+    agent = task.agent or route(plan, task).agent
+    most = max(plan.terms[step.adapter].max_output_bytes for step in plan.ladder_of(task, agent))
+    return most * (task.foreach["max"] if task.foreach is not None else 1)

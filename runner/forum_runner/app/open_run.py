@@ -1,0 +1,54 @@
+"""Opens the ledger of a run again: a deterministic one has its own time, and salts that are not drawn by lot."""
+
+from __future__ import annotations
+
+import hashlib
+from itertools import count
+from pathlib import Path
+
+from forum_runner.errors import UsageError
+from forum_runner.execute.resume.restore import mode_of, read_entries
+from forum_runner.ledger.begin import open_ledger
+from forum_runner.ledger.clock import Clock
+from forum_runner.ledger.files import Durability
+from forum_runner.ledger.layout import LEDGER
+from forum_runner.ledger.recovery import Look
+from forum_runner.ledger.writer import LedgerWriter
+
+DETERMINISTIC = "deterministic"
+
+
+def open_run(directory: Path) -> LedgerWriter:
+    """For what a person does. In a deterministic run that takes no time."""
+    if mode_of(directory) != DETERMINISTIC:
+        return open_ledger(directory)
+    # Times never go back: an entry whose clock is behind has the time of the one before.
+    return open_virtually(directory, durability=Durability.EACH, clock=lambda: 0)
+
+
+def check_is_begun(directory: Path) -> None:
+    """A beginning that was killed may leave a ledger without an entry."""
+    if not (directory / LEDGER).stat().st_size:
+        raise UsageError(f"the ledger in '{directory}' has no entry: no run was begun there")
+
+
+def check_is_of_a_plan(directory: Path) -> None:
+    """Of a ledger that holds. One that was imported, or that another program wrote, tells of no plan."""
+    check_is_begun(directory)
+    opened = next(read_entries(directory), None)
+    if opened is None or "wave_plan" not in opened.bodies:
+        raise UsageError(f"'{directory}' is not the run of a plan")
+
+
+def open_virtually(directory: Path, *, durability: Durability, clock: Clock, look: Look | None = None) -> LedgerWriter:
+    numbers = count()
+
+    def salt() -> bytes:
+        return virtual_salt(writer.run, f"resumed/{writer.size}/{next(numbers)}")
+
+    writer = open_ledger(directory, durability=durability, clock=clock, salt=salt, look=look)
+    return writer
+
+
+def virtual_salt(run: str, number: str) -> bytes:
+    return hashlib.sha256(f"forum:salt:{run}/{number}".encode()).digest()

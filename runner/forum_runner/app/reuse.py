@@ -1,0 +1,227 @@
+"""What a new run may take from earlier ones, and what it leaves to later ones."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from forum_runner.app.run_preparation import Prepared
+from forum_runner.app.runs import ReuseSource
+from forum_runner.errors import UsageError
+from forum_runner.execute.machine.call_result import missing_for_outputs
+from forum_runner.execute.machine.machine import Reusable
+from forum_runner.execute.machine.plan_values import Output
+from forum_runner.execute.machine.prompt_renderer import holds_secret, texts_of
+from forum_runner.execute.machine.unit import Unit
+from forum_runner.execute.resume.restore import mode_of, read_entries, workflow_of
+from forum_runner.execute.reuse.earlier_run import NOT_THERE, Cache, Comparison, EarlierRun, ResultCache
+from forum_runner.ledger.source import RUNS, find_ledger
+
+
+@dataclass(frozen=True, slots=True)
+class ReuseDecision:
+    """Whether the result of a unit was reused, and on what ground; otherwise it is run, `again` if it was before."""
+
+    task: str
+    is_reused: bool
+    ground: str
+    again: bool = True
+
+    def __str__(self) -> str:
+        fate = "reused" if self.is_reused else "run again" if self.again else "run"
+        return f"{self.task}: {fate}, {self.ground}"
+
+
+class Reuse:
+    """For the time of one command: an earlier run, if there is one to go on from, and the cache.
+
+    `base` names the earlier run, empty for the last one of the same workflow. `among` are the tasks whose results may
+    be taken from there, None for all. `cache` takes the place of the one that all runs share, which runs with a script
+    have no part in. `decisions` says for each unit that was looked at why it was reused or not; `redacted` are those
+    whose result the cache had, until its output was redacted.
+
+    A unit is looked at before its first attempt, after all that it depends on: so it is known what of that was run.
+    """
+
+    def __init__(
+        self,
+        prepared: Prepared,
+        base: str | None,
+        *,
+        among: frozenset[str] | None = None,
+        uses_cache: bool = True,
+        cache: ResultCache | None = None,
+    ) -> None:
+        self._plan = prepared.plan
+        self._cache: ResultCache | None = cache
+        if cache is None and uses_cache and prepared.stand_in is None:
+            self._cache = Cache()
+        self._fingerprints: dict[str, str] = {}
+        self._among = among
+        self._gone_on_with = prepared.gone_on_with
+        # Last for each unit: one that waits for a budget is looked at again.
+        self._decisions: dict[str, ReuseDecision] = {}
+        self.redacted: set[str] = set()
+        self._comparison: Comparison | None = None
+        if base is not None:
+            earlier = EarlierRun(find_ledger(base or _last_run(prepared)))
+            self._comparison = Comparison(earlier, self._plan)
+            try:
+                self._check(prepared)
+            except UsageError:
+                earlier.close()
+                raise
+
+    @property
+    def decisions(self) -> Sequence[ReuseDecision]:
+        return list(self._decisions.values())
+
+    @property
+    def source(self) -> ReuseSource | None:
+        """As the new run names the earlier one."""
+        if self._comparison is None:
+            return None
+        earlier = self._comparison.earlier
+        origin = None if earlier.head is None else {"run": earlier.run, "head": earlier.head}
+        return ReuseSource(earlier.directory, origin, self._among)
+
+    def _check(self, prepared: Prepared) -> None:
+        """What is to be reused must be there: nothing is run that was not asked for."""
+        if self._comparison is None:
+            return
+        earlier = self._comparison.earlier
+        if (earlier.is_live and prepared.stand_in is not None) or (not earlier.is_live and prepared.stand_in is None):
+            kinds = ("live", "scripted") if earlier.is_live else ("scripted", "live")
+            reason = f"it is {kinds[0]}, and this one is {kinds[1]}: prepared and real results are not mixed"
+            raise UsageError(f"nothing is reused from the run {earlier.run}: {reason}")
+        for task in sorted(prepared.to_reuse, key=lambda name: self._plan.tasks[name].order):
+            why = self._comparison.why_not(task)
+            if why is not None:
+                hint = f"--from {shlex.quote(task)} runs it too, and all that comes after it"
+                hint = f"name a run that has it with --base RUN, or {hint}" if why == NOT_THERE else hint
+                raise UsageError(f"the result of '{task}' in the run {earlier.run} cannot be reused: {why}; {hint}")
+
+    def forget_what_was_run(self) -> None:
+        """Before another run begins from the same one: what was run in the last is nothing to it."""
+        self._was_run.clear()
+
+    def find(self, unit: Unit, fingerprint: str) -> Reusable | None:
+        found = self._find_in_base(unit, fingerprint)
+        if found is None and "cache" in unit.task.form and not _uses_secret(unit):
+            self._fingerprints[unit.name] = fingerprint
+            found = self._find_in_cache(unit, fingerprint, self._cache) if self._cache is not None else None
+        return self._noted(unit, found)
+
+    def find_in_base(self, unit: Unit, fingerprint: str) -> Reusable | None:
+        return self._noted(unit, self._find_in_base(unit, fingerprint))
+
+    def _noted(self, unit: Unit, found: Reusable | None) -> Reusable | None:
+        if found is None and self._comparison is not None:
+            self._was_run.add(unit.task.id)
+        return found
+
+    def _find_in_cache(self, unit: Unit, fingerprint: str, cache: ResultCache) -> Reusable | None:
+        """By the fingerprint alone, whatever was run before."""
+        found = cache.find(fingerprint)
+        if found is None and cache.has_redacted(fingerprint):
+            self.redacted.add(unit.name)
+            self._decide(unit, "its output in the cache was redacted")
+        if found is None or self._lacks_output(unit, found):
+            return None
+        if self._comparison is not None:
+            self._decide(unit, "its fingerprint is in the cache", is_reused=True)
+        return found
+
+    def _find_in_base(self, unit: Unit, fingerprint: str) -> Reusable | None:
+        if self._comparison is None:
+            return None
+        if self._among is not None and unit.task.id not in self._among:
+            self._decide(unit, "as it was asked for", again=False)
+            return None
+        if _uses_secret(unit):
+            self._decide(unit, "as it uses a secret input, which may be another")
+            return None
+        found = self._comparison.earlier.find(unit, fingerprint)
+        if found is None:
+            self._decide(unit, self._comparison.why(unit, fingerprint))
+        elif self._lacks_output(unit, found):
+            self._decide(unit, "its output lacks what the plan gives back of it")
+        elif (before := self._run_before(unit)) is not None:
+            self._decide(unit, f"it comes after '{before}', which ran again")
+        else:
+            self._decide(unit, "its fingerprint is the same", is_reused=True)
+            return found
+        return None
+
+    def _run_before(self, unit: Unit) -> str | None:
+        """The first task that was run in this run, and that the unit depends on otherwise than by data.
+
+        What it left behind is in no fingerprint. Of data, the digest says whether it is the same.
+        """
+        task, tasks = unit.task, self._plan.tasks
+        found = (task.depends_on - task.sources) & self._was_run
+        return min(found, key=lambda name: tasks[name].order, default=None)
+
+    @cached_property
+    def _was_run(self) -> set[str]:
+        """The tasks that were run in this run, also by an earlier process.
+
+        They are read when they are first asked for: by then the ledger was found to hold.
+        """
+        if self._gone_on_with is None:
+            return set()
+        begun = [entry.task for entry in read_entries(self._gone_on_with) if entry.kind == "task.started"]
+        return {name if name in self._plan.tasks else name.rpartition("[")[0] for name in begun if name is not None}
+
+    def _lacks_output(self, unit: Unit, found: Reusable) -> bool:
+        """Whether the plan's outputs take something from it that is not there: then it is no result to reuse."""
+        return missing_for_outputs(self._plan, unit.task.id, Output(found.output)) is not None
+
+    def _decide(self, unit: Unit, ground: str, *, is_reused: bool = False, again: bool = True) -> None:
+        self._decisions[unit.name] = ReuseDecision(unit.name, is_reused, ground, again)
+
+    def keep(self, directory: Path) -> None:
+        """Lets later runs find the results of tasks that may be cached."""
+        if self._cache is None or not self._fingerprints:
+            return
+        with suppress(OSError):
+            earlier = EarlierRun(find_ledger(str(directory)))
+            for name, fingerprint in self._fingerprints.items():
+                result = earlier.results.get(name)
+                if result is not None and result.state == "passed" and result.fingerprint == fingerprint:
+                    self._cache.keep(fingerprint, earlier.run, name, directory)
+            earlier.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._comparison is not None:
+            self._comparison.earlier.close()
+        if self._cache is not None:
+            self._cache.close()
+
+
+def _uses_secret(unit: Unit) -> bool:
+    """A secret is in no fingerprint: it could be told from it."""
+    commands = [argument for check in unit.task.accept for argument in check.get("command", ())]
+    return holds_secret([*texts_of(unit.task.form), *commands])
+
+
+def _last_run(prepared: Prepared) -> str:
+    """The latest run of a workflow of this name, live or scripted as the new one is: ids sort by time."""
+    workflow, is_live = prepared.wave_plan["metadata"]["name"], prepared.stand_in is None
+
+    runs = sorted((path for path in RUNS.glob("*") if path.is_dir()), reverse=True)
+    for directory in runs:
+        if workflow_of(directory) == workflow and (mode_of(directory) == "live") == is_live:
+            return str(directory)
+    raise UsageError(f"there is no earlier run of '{workflow}' in '{RUNS}'; name one with --base RUN")

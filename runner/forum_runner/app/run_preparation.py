@@ -1,0 +1,299 @@
+"""From a compiled workflow to something that can be run: script, secrets, credentials, the part that is wanted."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from forum_adapters.base import fits_a_header
+from forum_adapters.registry import AdapterTypeError, make_adapter
+from forum_runner.app.recorded_answers import RecordedRun, recorded_run
+from forum_runner.app.workflows import Compiled, Inputs
+from forum_runner.canonical import canonical
+from forum_runner.compile.narrow import Dependencies, narrow
+from forum_runner.errors import ExitCode, ForumError, UsageError
+from forum_runner.execute.machine.routing import route
+from forum_runner.execute.machine.run_plan import RunPlan
+from forum_runner.execute.secrets.scrubber import LEAST_CHARACTERS, Scrubber
+
+# The fields of adapters that name variables.
+ENV_FIELDS = ("api_key_env", "proxy_env")
+
+
+class NoCredentialError(ForumError):
+    """A variable that the roster names is not set, so no call that needs it could be made."""
+
+    exit_code = ExitCode.NO_CREDENTIAL
+
+    def __init__(self, missing: Mapping[str, Sequence[str]]) -> None:
+        self.missing = missing
+        super().__init__(f"these variables are not set, and the roster names them: {_listed(missing)}; nothing was run")
+
+
+class UnusableCredentialError(ForumError):
+    """A variable that holds a key has a value that no header can carry, so no call with it could be made."""
+
+    exit_code = ExitCode.NO_CREDENTIAL
+
+    def __init__(self, unusable: Mapping[str, Sequence[str]]) -> None:
+        self.unusable = unusable
+        reason = "the key has characters that no key has, such as a space or a line's end"
+        super().__init__(f"these variables cannot be used, as {reason}: {_listed(unusable)}; nothing was run")
+
+
+def _listed(variables: Mapping[str, Sequence[str]]) -> str:
+    return "; ".join(f"{name} (for {', '.join(adapters)})" for name, adapters in sorted(variables.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """Which part of a plan is wanted: `--only`, `--from` or `--until`, and the names that were given."""
+
+    only: tuple[str, ...] = ()
+    start: tuple[str, ...] = ()
+    until: tuple[str, ...] = ()
+
+    @property
+    def needs_base(self) -> bool:
+        return bool(self.only or self.start)
+
+    def __bool__(self) -> bool:
+        return bool(self.only or self.start or self.until)
+
+
+@dataclass(frozen=True, slots=True)
+class RunArguments:
+    """What a command was given beside the workflow: plain inputs, a file of inputs, the part that is wanted."""
+
+    texts: Mapping[str, str] = field(default_factory=dict)
+    file: Path | None = None
+    selected: Selected = field(default_factory=Selected)
+
+
+# Without slots: `plan` is kept once it was made.
+@dataclass(frozen=True)
+class Prepared:
+    """A wave plan and what it takes to run it.
+
+    `workflow` is its path from the root. `answers` are a script's, where adapters are scripted, and `script` is the
+    file that they are from, if it is not the workflow's own; `recorded` is an earlier run whose calls answer.
+    `to_reuse` are the tasks whose results an earlier run has to give. `secrets` are by input, `scrubbed` by the name
+    under which they are scrubbed. `gone_on_with` is the directory of the run, if it is not a new one.
+    """
+
+    wave_plan: Mapping[str, Any]
+    data: bytes = field(repr=False)
+    root: Path
+    workflow: str
+    answers: Sequence[Mapping[str, Any]] | None = None
+    script: Path | None = None
+    recorded: RecordedRun | None = field(default=None, repr=False)
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    scrubbed: Mapping[str, str] = field(default_factory=dict, repr=False)
+    to_reuse: frozenset[str] = frozenset()
+    given: RunArguments = field(default_factory=lambda: RunArguments())
+    gone_on_with: Path | None = None
+
+    @cached_property
+    def plan(self) -> RunPlan:
+        """The wave plan as the machine sees it."""
+        return RunPlan(self.wave_plan)
+
+    @property
+    def stand_in(self) -> Mapping[str, Any] | None:
+        """The settings of what answers in place of every adapter, if anything does."""
+        if self.recorded is not None:
+            return {"type": "replay", "recorded": self.recorded.calls}
+        return None if self.answers is None else {"type": "scripted", "answers": self.answers}
+
+
+def prepare(
+    compiled: Compiled,
+    workflow: str,
+    *,
+    is_scripted: bool,
+    script: str | None = None,
+    answers_from: str | None = None,
+    selected: Selected | None = None,
+    inputs: Inputs | None = None,
+    is_complete: bool = True,
+) -> Prepared:
+    """What `run` starts with. Whatever would be missing in the middle of it is missed here."""
+    if compiled.wave_plan is None or compiled.data is None:
+        raise ValueError("a workflow with findings is not prepared")
+    plan, data = compiled.wave_plan, compiled.data
+    to_reuse: frozenset[str] = frozenset()
+    if selected:
+        plan, data, to_reuse = _part(plan, selected)
+    answers = None
+    if is_scripted:
+        if compiled.answers is None:
+            raise UsageError("the workflow names no script; give one with --scripted FILE")
+        answers = [answer.form for answer in compiled.answers]
+    root = compiled.root.resolve()
+    prepared = Prepared(
+        plan,
+        data,
+        root,
+        os.path.relpath(Path(workflow).absolute(), root),
+        answers,
+        Path(script).absolute() if script and is_scripted else None,
+        None if answers_from is None else recorded_run(answers_from),
+        to_reuse=to_reuse,
+        given=_given(plan, inputs or Inputs(), selected or Selected()),
+    )
+    return with_secrets(prepared, compiled.secrets, is_complete=is_complete)
+
+
+def _given(plan: Mapping[str, Any], inputs: Inputs, selected: Selected) -> RunArguments:
+    """As it is kept beside the record: without secrets."""
+    plain = {name: text for name, text in inputs.texts.items() if "secret" not in plan["inputs"].get(name, {})}
+    return RunArguments(plain, None if inputs.file is None else inputs.file.absolute(), selected)
+
+
+def with_secrets(prepared: Prepared, given: Mapping[str, Any], *, is_complete: bool = True) -> Prepared:
+    """The same, with the values of secret inputs and of the variables that must not be recorded."""
+    plan = prepared.wave_plan
+    wanted = [name for name, item in plan["inputs"].items() if "secret" in item]
+    missing = sorted(name for name in wanted if name not in given)
+    if missing and is_complete and prepared.stand_in is None:
+        hint = f"give it in a file with --inputs FILE, or with --input {missing[0]}=VALUE"
+        raise UsageError(f"the secret input '{missing[0]}' has no value; {hint}")
+    secrets = {name: _as_text(given[name]) for name in wanted if name in given}
+    for name, value in secrets.items():
+        if len(value) < LEAST_CHARACTERS:
+            reason = f"with fewer than {LEAST_CHARACTERS} characters it cannot be told from other text in the record"
+            raise UsageError(f"the secret input '{name}' is too short: {reason}")
+    if prepared.stand_in is None:
+        called = _called_adapters(prepared)
+        _check_types(called)
+        if is_complete:
+            _check_credentials(called)
+    scrubbed = secret_variables(plan) | {name: value for name, value in secrets.items() if value}
+    for name in wanted:
+        scrubbed |= {f"{name}, part {number}": text for number, text in enumerate(_texts_in(given.get(name)), 1)}
+    _check_is_clean(prepared, scrubbed)
+    if prepared.stand_in is not None:
+        # A script is asked in place of whoever needs the secret: its name will do. A record has nothing else.
+        unknown = wanted if prepared.recorded is not None else missing
+        secrets |= {name: f"[secret: {name}]" for name in unknown}
+    return replace(prepared, secrets=secrets, scrubbed=scrubbed)
+
+
+def secret_variables(plan: Mapping[str, Any]) -> dict[str, str]:
+    """The values of the variables that must not be recorded: credentials, and what the policy names."""
+    named = {*plan["policy"]["privacy"]["scrub_env"], *_credentials(plan["adapters"])}
+    return {name: os.environ[name] for name in sorted(named) if os.environ.get(name)}
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    """The texts inside a structured secret: a program may print one of them alone."""
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for item in items:
+        if isinstance(item, str) and len(item) >= LEAST_CHARACTERS:
+            yield item
+        yield from _texts_in(item)
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else canonical(value).decode()
+
+
+def _called_adapters(prepared: Prepared) -> dict[str, Mapping[str, Any]]:
+    """Those that the tasks can come to, by their ladders and their judges. A part of a plan names all adapters of the
+    whole, and what is to be reused calls nobody."""
+    adapters, agents = prepared.wave_plan["adapters"], prepared.wave_plan["agents"]
+    found: set[str] = set()
+    for name, form in prepared.wave_plan["tasks"].items():
+        if name not in prepared.to_reuse:
+            judges = [agents[check["agent"]] for check in form.get("accept", ()) if "agent" in check]
+            found.update(judge["adapters"][judge["tier"]] for judge in judges)
+            found.update(step["adapter"] for step in form.get("ladder") or _routed_ladder(prepared.plan, name))
+    return {name: adapters[name] for name in sorted(found)}
+
+
+def _routed_ladder(plan: RunPlan, name: str) -> list[dict[str, str]]:
+    task = plan.tasks[name]
+    return [step._asdict() for step in plan.ladder_of(task, route(plan, task).agent)]
+
+
+def _check_types(adapters: Mapping[str, Mapping[str, Any]]) -> None:
+    """Packages that offer a type may not be installed, or be broken: better known before than in the middle."""
+    for name, settings in adapters.items():
+        try:
+            make_adapter(name, settings)
+        except AdapterTypeError as error:
+            raise UsageError(f"the adapter '{name}' cannot be used: {error}") from error
+
+
+def _credentials(adapters: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str]]:
+    """The variables that the roster names, each with the adapters that need it."""
+    named: dict[str, list[str]] = {}
+    for adapter, settings in sorted(adapters.items()):
+        for variable in (settings[item] for item in ENV_FIELDS if item in settings):
+            named.setdefault(variable, []).append(adapter)
+    return named
+
+
+def variables_not_set(prepared: Prepared) -> list[str]:
+    """Those without which the run would not begin."""
+    return [] if prepared.stand_in is not None else sorted(_not_set(_credentials(_called_adapters(prepared))))
+
+
+def _not_set(named: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    return {variable: users for variable, users in named.items() if not os.environ.get(variable)}
+
+
+def _check_credentials(adapters: Mapping[str, Mapping[str, Any]]) -> None:
+    named = _credentials(adapters)
+    missing = _not_set(named)
+    if missing:
+        raise NoCredentialError(missing)
+    keys = {settings["api_key_env"] for settings in adapters.values() if "api_key_env" in settings}
+    unusable = {key: named[key] for key in keys if not fits_a_header(os.environ[key])}
+    if unusable:
+        raise UnusableCredentialError(unusable)
+
+
+def _check_is_clean(prepared: Prepared, scrubbed: Mapping[str, str]) -> None:
+    """The wave plan goes into the record as it is, and the script beside it: nothing could be taken out of them."""
+    script = b"" if prepared.answers is None else json.dumps(prepared.answers, ensure_ascii=False).encode()
+    for name, value in scrubbed.items():
+        scrubber = Scrubber({name: value})
+        for place, data in (("workflow", prepared.data), ("script", script)):
+            if scrubber.finds(data):
+                raise UsageError(f"the value of {name} stands in the {place}, and would be recorded; take it out")
+
+
+def _part(plan: Mapping[str, Any], selected: Selected) -> tuple[Mapping[str, Any], bytes, frozenset[str]]:
+    known = Dependencies(plan)
+    fresh = _fresh(known, selected)
+    wanted = fresh | known.ancestors(fresh)
+    document, data = narrow(plan, wanted)
+    return document, data, frozenset(wanted - fresh)
+
+
+def _fresh(known: Dependencies, selected: Selected) -> set[str]:
+    """The tasks that are to be run, whatever an earlier run has of them."""
+    if selected.only and (selected.start or selected.until):
+        raise UsageError("--only names all that is run: it goes neither with --from nor with --until")
+    if selected.only:
+        return known.all_named(selected.only)
+    begun, last = known.all_named(selected.start), known.all_named(selected.until)
+    after, before = begun | known.descendants(begun), last | known.ancestors(last)
+    if not selected.until:
+        return after
+    if not selected.start:
+        return before
+    for name in selected.start:
+        if known.named(name).isdisjoint(before):
+            raise UsageError(f"--from '{name}' leads nowhere: no task of --until comes after it")
+    for name in selected.until:
+        if known.named(name).isdisjoint(after):
+            raise UsageError(f"--until '{name}' is never reached: it comes after no task of --from")
+    return after & before

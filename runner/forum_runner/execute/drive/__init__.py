@@ -1,0 +1,1 @@
+"""Drives a machine, in real or in virtual time, and writes its entries."""

@@ -1,0 +1,107 @@
+"""Writes what the machine tells to the ledger, and shows it to whoever watches."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
+from typing import Any, Protocol
+
+from forum_runner.execute.machine.events import NewEntry
+from forum_runner.execute.machine.plan_values import StoredBytes
+from forum_runner.execute.machine.state import RunState
+from forum_runner.execute.secrets.scrubber import Scrubber
+from forum_runner.ledger.body import Body
+from forum_runner.ledger.writer import LedgerWriter
+
+# What most entries are of, made by the machine with the same members every time: the laws of its tests hold that they
+# fit their schemas, and a verifier looks at every one.
+_SOUND = frozenset({"task.started", "task.finished", "task.ended", "edge.delivered", "wave.opened"})
+_kind = itemgetter(0)
+Watcher = Callable[[int, int, str, Mapping[str, Any]], None]
+
+
+class RunClock:
+    """The time of the event that is handled: all entries that come of it have it."""
+
+    __slots__ = ("now_us",)
+
+    def __init__(self, now_us: int) -> None:
+        self.now_us = now_us
+
+    def __call__(self) -> int:
+        return self.now_us
+
+
+class Record(Protocol):
+    """Where a driver puts entries. `waits_for_disk`: a commit takes so long that others should not have to wait."""
+
+    waits_for_disk: bool
+
+    def write(self, entries: Sequence[NewEntry]) -> None: ...
+
+    def commit(self) -> None: ...
+
+    async def commit_together(self) -> None: ...
+
+
+class Recorder:
+    def __init__(self, writer: LedgerWriter, state: RunState, scrubber: Scrubber, watch: Watcher | None = None) -> None:
+        self._writer = writer
+        self.waits_for_disk = writer.syncs_each
+        self._state = state
+        self._scrubber = scrubber
+        self._watch = watch
+        # Whose bodies were made here, and need no scrubbing.
+        self._as_they_are = frozenset() if scrubber.has_work else _SOUND
+        self._unseen: list[tuple[int, int, str, Mapping[str, Any]]] = []
+
+    def write(self, entries: Sequence[NewEntry]) -> None:
+        """Gives the entries their places. What they tell is shown when they are written."""
+        if not entries:
+            return
+        first = self._writer.size
+        if self._as_they_are.issuperset(map(_kind, entries)):
+            self._writer.stage_sound(entries)
+        else:
+            for entry in entries:
+                self._place(entry)
+        if self._watch is not None:
+            at_us = self._state.latest_us
+            self._unseen += [(seq, at_us, entry.kind, entry.data) for seq, entry in enumerate(entries, first)]
+
+    def _place(self, entry: NewEntry) -> None:
+        kind, data, told, causes, actor = entry
+        if kind in self._as_they_are:
+            self._writer.stage_sound((entry,))
+            return
+        bodies = {name: self._scrubbed(body) for name, body in told.items()}
+        if kind == "run.sealed":
+            self._writer.seal(**data)
+        elif kind == "answer.given":
+            self._writer.answer(data["output"], bodies["value"], causes=causes)
+        else:
+            self._writer.stage(kind, data, bodies=bodies, causes=causes, actor=actor)
+        if kind == "gate.opened":
+            gate = self._state.units[data["task"]].gate
+            if gate is not None:
+                gate.shown = self._writer.digests_of_last()["shown"]
+
+    def _scrubbed(self, body: StoredBytes) -> Body:
+        return self._scrubber.body(body if isinstance(body, Body) else Body(body.data, body.type, body.is_sensitive))
+
+    def commit(self) -> None:
+        self._writer.commit()
+        if self._unseen:
+            self._show()
+
+    async def commit_together(self) -> None:
+        """As `commit`; a sync of the disk does not hold up what runs beside it."""
+        await asyncio.get_running_loop().run_in_executor(None, self._writer.commit)
+        self._show()
+
+    def _show(self) -> None:
+        if self._watch is not None and self._unseen:
+            unseen, self._unseen = self._unseen, []
+            for entry in unseen:
+                self._watch(*entry)

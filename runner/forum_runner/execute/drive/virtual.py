@@ -1,0 +1,98 @@
+"""Drives a machine in virtual time: nothing waits, nothing is drawn by lot, and two runs are the same to the byte."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from heapq import heappop, heappush
+from itertools import count
+from typing import Any
+
+from forum_adapters.base import Attempt, ErrorKind, Failure, Predictable, Reply
+from forum_runner.execute.drive.recorder import Record, RunClock
+from forum_runner.execute.machine.events import Outcome, Replied, TimePassed, Transition
+from forum_runner.execute.machine.machine import Machine
+from forum_runner.execute.secrets.scrubber import Scrubber
+
+# 2000-01-01T00:00:00Z, in microseconds.
+EPOCH_US = 946_684_800_000_000
+
+MakePredictable = Callable[[str, Mapping[str, Any]], Predictable]
+
+
+class VirtualDriver:
+    """Events come in the order of their time, replies before timers, and replies by the order of their tasks."""
+
+    def __init__(
+        self, machine: Machine, record: Record, make_adapter: MakePredictable, scrubber: Scrubber, clock: RunClock
+    ) -> None:
+        self._machine = machine
+        self._record = record
+        self._make_adapter = make_adapter
+        self._scrubber = scrubber
+        self._clock = clock
+        self._adapters: dict[str, Predictable] = {}
+        self._replies: list[tuple[int, tuple[int, int], int, Replied]] = []
+        self._numbers = count()
+
+    def run(self, *, is_new: bool) -> Outcome:
+        if is_new:
+            self._perform(self._machine.open(self._clock.now_us))
+        elif not self._machine.is_waiting(self._clock.now_us):
+            self._perform(self._machine.resume(self._clock.now_us))
+        elif not self._pass_a_deadline():
+            return Outcome("paused", "gate")
+        while True:
+            outcome = self._machine.outcome
+            if outcome is None:
+                self._go_on()
+            elif outcome.reason != "gate" or not self._pass_a_deadline():
+                return outcome
+
+    def _perform(self, step: Transition) -> None:
+        self._record.write(step.entries)
+        self._record.commit()
+        for command in step.commands:
+            if isinstance(command, Attempt):
+                self._begin(command)
+            else:
+                self._cancel(command.call)
+
+    def _begin(self, attempt: Attempt) -> None:
+        adapter = self._adapters.get(attempt.adapter)
+        if adapter is None:
+            adapter = self._adapters[attempt.adapter] = self._make_adapter(attempt.adapter, attempt.settings)
+        reply, latency_ms = adapter.predict(attempt)
+        if latency_ms > attempt.limits.timeout_ms:
+            latency_ms = attempt.limits.timeout_ms
+            reply = Reply(failure=Failure(ErrorKind.TIMEOUT, "it took longer than it may"))
+        self._push(attempt.id, reply, latency_ms)
+
+    def _push(self, call: str, reply: Reply, latency_ms: int) -> None:
+        order = self._machine.state.calls[call].order
+        due_us = self._clock.now_us + latency_ms * 1_000
+        heappush(self._replies, (due_us, order, next(self._numbers), Replied(call, self._scrubber.reply(reply))))
+
+    def _cancel(self, call: str) -> None:
+        self._push(call, Reply(failure=Failure(ErrorKind.CANCELLED, "it was cancelled")), 0)
+
+    def _go_on(self) -> None:
+        wake_us = self._machine.next_wake_us()
+        if self._replies and (wake_us is None or self._replies[0][0] <= wake_us):
+            due_us, _, _, event = heappop(self._replies)
+            self._clock.now_us = max(self._clock.now_us, due_us)
+            self._perform(self._machine.handle(event, self._clock.now_us))
+            return
+        if wake_us is None:
+            raise RuntimeError("nothing will ever happen, and the run is not over")
+        self._clock.now_us = max(self._clock.now_us, wake_us)
+        self._perform(self._machine.handle(TimePassed(), self._clock.now_us))
+
+    def _pass_a_deadline(self) -> bool:
+        """Nobody will decide in virtual time: the first deadline of the open gates comes, if one has any."""
+        gates = [unit.gate for unit in self._machine.state.units.values() if unit.gate is not None and not unit.state]
+        deadlines = [gate.deadline_us for gate in gates if gate.decision is None and gate.deadline_us is not None]
+        if not deadlines:
+            return False
+        self._clock.now_us = max(self._clock.now_us, min(deadlines))
+        self._perform(self._machine.resume(self._clock.now_us))
+        return True

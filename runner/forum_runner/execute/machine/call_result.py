@@ -1,0 +1,346 @@
+"""How calls end, what follows from it, and how tasks end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from forum_adapters.base import ErrorKind, Failure, Reply
+from forum_runner.canonical import canonical
+from forum_runner.execute.machine import task_end
+from forum_runner.execute.machine.backoff import backoff_ms
+from forum_runner.execute.machine.budgets import Shortage
+from forum_runner.execute.machine.call_prompt import missing_for_call
+from forum_runner.execute.machine.plan_values import Output, StoredBytes
+from forum_runner.execute.machine.reply_parser import parse, read_structured, read_text
+from forum_runner.execute.machine.run_plan import RunPlan
+from forum_runner.execute.machine.unit import Call, Unit
+from forum_runner.execute.machine.usage_charge import usage_of
+from forum_runner.ledger.body import JSON, TEXT, Body
+from forum_runner.manifest.pointer import look_up
+
+if TYPE_CHECKING:
+    from forum_runner.execute.machine.machine import Machine
+
+# After these another tier may do what this one could not.
+_CLIMBS = frozenset({ErrorKind.MALFORMED, ErrorKind.SCHEMA_MISMATCH, ErrorKind.CONTEXT_LENGTH})
+# How often a call that came to nothing, and nobody knows why, is made anew, in one process.
+_MAX_LOSSES = 3
+_EXCEEDABLE = ("input_tokens", "output_tokens", "micro_usd", "output_bytes")
+
+
+def take_reply(m: Machine, call_id: str, reply: Reply) -> None:
+    """A call ended. One that is closed already is not recorded a second time, whoever answers twice."""
+    unit = m.state.calls.get(call_id)
+    if unit is None or unit.call is None:
+        return
+    call = unit.call
+    if call.check is None:
+        _finish(m, unit, call, reply)
+    else:
+        _give_verdict(m, unit, call, reply)
+    failure, shortage = reply.failure, None
+    if failure is not None:
+        unit.losses += failure.kind is ErrorKind.CANCELLED and not m.is_pausing
+        shortage = _shortage_behind(call, failure.kind)
+    make_room(m)
+    if shortage is not None:
+        task_end.stop(m, unit, shortage)
+    elif not m.is_pausing:
+        go_on(m, unit)
+
+
+def _shortage_behind(call: Call, kind: ErrorKind) -> Shortage | None:
+    """The budget that cut a call short, if one did: its own limits would have let it go on."""
+    if kind is ErrorKind.TIMEOUT:
+        return call.short_time
+    return call.short_output if kind is ErrorKind.OUTPUT_LIMIT else None
+
+
+def make_room(m: Machine) -> None:
+    """What a call held is free again: those who waited for it are looked at first."""
+    if m.short:
+        waiting, m.short = m.short, []
+        for unit in waiting:
+            (m.begun if unit.has_begun else m.fresh).append(unit)
+
+
+def _finish(m: Machine, unit: Unit, call: Call, reply: Reply) -> None:
+    content, failure, _, exit_status, executable, stderr, _, _ = reply
+    usage, is_measured = usage_of(m.plan, call, reply, m.state.now_us)
+    data: dict[str, Any] = {
+        "task": unit.name, "attempt": call.attempt, "status": "ok", "usage": usage, "measured": is_measured,
+    }  # fmt: skip
+    bodies: dict[str, StoredBytes] = {}
+    is_sensitive = unit.is_sensitive
+    output: Body | Failure = failure or _read(m, unit, content, is_sensitive=is_sensitive)
+    if isinstance(output, Failure):
+        is_cancelled = output.kind is ErrorKind.CANCELLED
+        data |= {"status": "cancelled"} if is_cancelled else {"status": "error", "error": str(output.kind)}
+        reply = reply._replace(failure=output)
+    else:
+        bodies["output"] = output
+    if content and (isinstance(output, Failure) or output.data != content):
+        bodies["reply"] = Body(content, is_sensitive=is_sensitive)
+    if stderr:
+        bodies["stderr"] = Body(stderr, is_sensitive=is_sensitive)
+    detail = _detail(reply)
+    if detail:
+        bodies["detail"] = Body(canonical(detail), JSON, is_sensitive)
+    if exit_status is not None:
+        data["exit_status"] = exit_status
+    if executable is not None:
+        data["executable"] = executable.digest
+    seq = m.tell("task.finished", data, bodies, [call.seq], _actor(call))
+    _tell_excess(m, unit, call, usage, seq)
+
+
+def _detail(reply: Reply) -> dict[str, Any]:
+    """What the other side said about it: small things that an entry has no place for."""
+    _, failure, _, _, executable, _, model, finish = reply
+    if failure is None and executable is None and not model and not finish:
+        return {}
+    detail: dict[str, Any] = {"model": model, "finish": finish}
+    if failure is not None:
+        detail |= {"message": failure.message, "retry_after_ms": failure.retry_after_ms}
+    if executable is not None:
+        detail["path"] = executable.path
+    found = {name: value for name, value in detail.items() if value not in ("", None)}
+    return {name: _sound(value) if isinstance(value, str) else value for name, value in found.items()}
+
+
+def _sound(text: str) -> str:
+    """What another side sends may hold half of a character, which no record can."""
+    return text.encode(errors="replace").decode()
+
+
+def _actor(call: Call) -> str:
+    return "runner" if call.agent is None else f"agent:{call.agent}"
+
+
+def _tell_excess(m: Machine, unit: Unit, call: Call, usage: Mapping[str, int], closed: int) -> None:
+    reserved = call.reserved
+    for amount in _EXCEEDABLE:
+        if usage[amount] > reserved[amount]:
+            data = {"task": unit.name, "attempt": call.attempt, "amount": amount}
+            m.tell("budget.exceeded", {**data, "reserved": reserved[amount], "used": usage[amount]}, causes=[closed])
+
+
+def _read(m: Machine, unit: Unit, content: bytes, *, is_sensitive: bool) -> Body | Failure:
+    """The output of the answer. What the plan's outputs take from it must be there."""
+    form = unit.task.form
+    if "output" not in form:
+        output = read_text(content, is_sensitive=is_sensitive)
+    else:
+        output = read_structured(content, m.schemas, form["output"], is_sensitive=is_sensitive)
+    if unit.task.id not in m.plan.selected or isinstance(output, Failure):
+        return output
+    missing = missing_for_outputs(m.plan, unit.task.id, Output(output))
+    if missing is not None:
+        message = f"the answer has nothing at '{missing}', and the plan gives that back"
+        return Failure(ErrorKind.SCHEMA_MISMATCH, message)
+    return output
+
+
+def missing_for_outputs(plan: RunPlan, task: str, output: Output) -> str | None:
+    """A pointer by which the plan's outputs take something from the output, and nothing is there."""
+    for pointer in plan.selected.get(task, ()):
+        if pointer:
+            try:
+                look_up(output.value, pointer)
+            except KeyError:
+                return pointer
+    return None
+
+
+def _give_verdict(m: Machine, unit: Unit, call: Call, reply: Reply) -> None:
+    usage, _ = usage_of(m.plan, call, reply, m.state.now_us)
+    by = "command" if call.agent is None else "agent"
+    data: dict[str, Any] = {"task": unit.name, "attempt": call.attempt, "check": call.check, "by": by, "usage": usage}
+    if by == "command":
+        verdict, ground = _verdict_of_a_command(reply)
+    else:
+        verdict, ground = _verdict_of_an_agent(reply)
+    bodies: dict[str, StoredBytes] = {}
+    if isinstance(verdict, ErrorKind):
+        data |= {"verdict": "none", "error": str(verdict)}
+    else:
+        data["verdict"] = verdict
+    if reply.content:
+        bodies["reply"] = Body(reply.content, is_sensitive=unit.is_sensitive)
+    if reply.failure is not None and reply.failure.retry_after_ms is not None:
+        detail = canonical({"retry_after_ms": reply.failure.retry_after_ms})
+        bodies["detail"] = Body(detail, JSON, unit.is_sensitive)
+    if ground:
+        bodies["ground"] = Body(ground.encode(errors="replace"), TEXT, unit.is_sensitive)
+    seq = m.tell("verdict.given", data, bodies, [call.seq], _actor(call))
+    _tell_excess(m, unit, call, usage, seq)
+    unit.check_error = reply.failure or Failure(verdict) if isinstance(verdict, ErrorKind) else None
+
+
+def _verdict_of_a_command(reply: Reply) -> tuple[str | ErrorKind, str]:
+    failure = reply.failure
+    said = b"\n".join(part for part in (reply.content, reply.stderr) if part).decode(errors="replace")
+    if failure is None:
+        return "pass", said
+    if failure.kind is ErrorKind.EXIT_STATUS:
+        return "fail", said or failure.message
+    return failure.kind, failure.message
+
+
+def _verdict_of_an_agent(reply: Reply) -> tuple[str | ErrorKind, str]:
+    if reply.failure is not None:
+        return reply.failure.kind, reply.failure.message
+    parsed = parse(reply.content)
+    if isinstance(parsed, Failure):
+        return parsed.kind, parsed.message
+    answer = parsed[0]
+    if isinstance(answer, dict) and answer.get("verdict") in ("pass", "fail") and isinstance(answer.get("ground"), str):
+        return answer["verdict"], answer["ground"]
+    return ErrorKind.SCHEMA_MISMATCH, "a judge answers with `verdict`, pass or fail, and `ground`"
+
+
+def lose(m: Machine, unit: Unit) -> None:
+    call = unit.call
+    if call is None:
+        return
+    data: dict[str, Any] = {"task": unit.name, "attempt": call.attempt}
+    if call.check is None:
+        m.tell("task.lost", data, causes=[call.seq])
+    else:
+        m.tell("verdict.lost", {**data, "check": call.check}, causes=[call.seq])
+    make_room(m)
+    if not call.is_orphan:
+        unit.losses += 1
+        if not m.is_pausing:
+            go_on(m, unit)
+
+
+def go_on(m: Machine, unit: Unit) -> None:
+    """What follows from how the last call ended. It asks the state alone, so a run that was cut off goes on here."""
+    last = unit.ending
+    if unit.reused or (last is not None and last.status == "ok"):
+        _go_on_after_an_answer(m, unit)
+    elif last is None:
+        _again(m, unit)
+    elif last.status == "cancelled":
+        _again_if_not_too_often(m, unit)
+    elif last.status == "lost":
+        # The end of the run's time cut it short, as it does a timeout, whether or not it may be made again.
+        if m.state.is_out_of_time or "idempotent" in unit.task.form or m.plan.policy.get("on_lost") == "retry":
+            _again_if_not_too_often(m, unit)
+        else:
+            task_end.fail(m, unit, "error")
+    elif last.error is not None:
+        _go_on_after_an_error(m, unit, last.error, last.retry_after_ms)
+
+
+def _again(m: Machine, unit: Unit, wait_ms: int = 0) -> None:
+    if m.state.is_out_of_time:
+        task_end.end(m, unit, "stopped", "budget")
+    elif not has_all(m, unit):
+        return
+    elif wait_ms:
+        m.wait(unit, m.state.now_us + wait_ms * 1_000)
+    else:
+        m.begun.append(unit)
+
+
+def has_all(m: Machine, unit: Unit) -> bool:
+    """Whether nothing that the unit's next call needs was redacted. False: the unit has ended."""
+    missing = missing_for_call(unit)
+    if missing is not None:
+        task_end.fail(m, unit, "expects", missing)
+    return missing is None
+
+
+def _again_if_not_too_often(m: Machine, unit: Unit) -> None:
+    if m.state.is_out_of_time or unit.losses <= _MAX_LOSSES:
+        _again(m, unit)
+    else:
+        task_end.fail(m, unit, "error")
+
+
+def _go_on_after_an_answer(m: Machine, unit: Unit) -> None:
+    while not unit.reused and not unit.has_failed_check and unit.checks_passed < len(unit.task.accept):
+        check = unit.task.accept[unit.checks_passed]
+        if "schema" not in check:
+            _go_on_with_a_check(m, unit)
+            return
+        if not has_all(m, unit):
+            return
+        _check_by_schema(m, unit, check["schema"])
+    if unit.has_failed_check:
+        _go_on_after_a_failed_verdict(m, unit)
+    else:
+        task_end.end(m, unit, "passed", None)
+
+
+def _go_on_after_a_failed_verdict(m: Machine, unit: Unit) -> None:
+    """Another tier is more likely to do better than another try."""
+    is_last = unit.step + 1 >= len(unit.ladder)
+    if is_last and unit.at_step < unit.task.retry["attempts"]:
+        _again(m, unit)
+    else:
+        _climb_or_fail(m, unit, "verdict", may_climb=True)
+
+
+def _go_on_with_a_check(m: Machine, unit: Unit) -> None:
+    """A check that gave no verdict is made again, as often as an attempt would be."""
+    failure, unit.check_error = unit.check_error, None
+    if failure is None or failure.kind is ErrorKind.CANCELLED:
+        _again_if_not_too_often(m, unit)
+    elif _may_try_again(m, unit, unit.asked, failure.kind):
+        _wait_or_go(m, unit, unit.asked, failure.kind, failure.retry_after_ms)
+    else:
+        task_end.fail(m, unit, "error")
+
+
+def _check_by_schema(m: Machine, unit: Unit, digest: str) -> None:
+    if unit.output is None:
+        raise ValueError(f"'{unit.name}' has nothing to check")
+    misfit = m.schemas.misfit(digest, unit.output.value)
+    data = {"task": unit.name, "attempt": unit.attempts, "check": unit.checks_passed, "by": "schema"}
+    causes = [] if unit.closed is None else [unit.closed]
+    if misfit is None:
+        m.tell("verdict.given", {**data, "verdict": "pass"}, causes=causes)
+    else:
+        ground = Body(misfit.encode(errors="replace"), TEXT, unit.is_sensitive)
+        m.tell("verdict.given", {**data, "verdict": "fail"}, {"ground": ground}, causes)
+
+
+def _go_on_after_an_error(m: Machine, unit: Unit, error: ErrorKind, retry_after_ms: int | None) -> None:
+    if _may_try_again(m, unit, unit.at_step, error):
+        _wait_or_go(m, unit, unit.at_step, error, retry_after_ms)
+    else:
+        _climb_or_fail(m, unit, "error", may_climb=error in _CLIMBS)
+
+
+def _may_try_again(m: Machine, unit: Unit, tries: int, error: ErrorKind) -> bool:
+    """A call that the end of the run's time cut short has not failed: it would be made again, if there was time."""
+    if m.state.is_out_of_time and error is ErrorKind.TIMEOUT:
+        return True
+    return error.may_be_retried and tries < unit.task.retry["attempts"]
+
+
+def _wait_or_go(m: Machine, unit: Unit, tries: int, error: ErrorKind, retry_after_ms: int | None) -> None:
+    """After a hiccup time helps; after a bad answer only another answer does."""
+    if error.is_answer:
+        _again(m, unit)
+    else:
+        _again(m, unit, max(backoff_ms(unit.task.retry, tries, m.context.run, unit.name), retry_after_ms or 0))
+
+
+def _climb_or_fail(m: Machine, unit: Unit, reason: str, *, may_climb: bool) -> None:
+    if may_climb and unit.step + 1 < len(unit.ladder):
+        tiers = {"from": unit.ladder[unit.step].tier, "to": unit.ladder[unit.step + 1].tier}
+        causes = [] if unit.closed is None else [unit.closed]
+        m.tell("escalation.raised", {"task": unit.name, **tiers}, causes=causes)
+        _again(m, unit)
+    else:
+        task_end.fail(m, unit, reason)
+
+
+def stop_repeating(m: Machine, unit: Unit) -> None:
+    """The same was asked before, and answered: asking again would only cost."""
+    _climb_or_fail(m, unit, "repeated", may_climb=True)

@@ -1,0 +1,173 @@
+"""The next call of a unit: whether there is one, what it may take, and its beginning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from forum_adapters.base import Attempt, Limits, Prompt
+from forum_runner.execute.machine import call_result, task_end, task_start
+from forum_runner.execute.machine.budgets import WALL, Ceiling, Shortage, fit
+from forum_runner.execute.machine.call_limits import OF_A_CHECK, Terms
+from forum_runner.execute.machine.call_prompt import (
+    check_without_secrets,
+    edited_for,
+    render,
+    render_check,
+    without_secrets,
+)
+from forum_runner.execute.machine.plan_values import body_digest
+from forum_runner.execute.machine.prompt_renderer import recorded, size_of
+from forum_runner.execute.machine.tuples import made
+from forum_runner.execute.machine.unit import Unit
+from forum_runner.ledger.body import JSON, Body
+
+if TYPE_CHECKING:
+    from forum_runner.execute.machine.machine import Machine
+
+
+def advance(m: Machine, unit: Unit) -> None:
+    """There is room for a call: the unit makes its next one, or ends, or waits."""
+    if unit.state is not None or unit.call is not None or unit.resumes_us is not None:
+        return
+    if not unit.has_begun:
+        if m.state.is_stopping:
+            task_start.sweep_unit(m, unit)
+            return
+        if unit.gate is None and not task_start.prepare(m, unit):
+            return
+        if unit.gate is not None and unit.gate.decision == "rejected":
+            reason = "deadline" if unit.gate.by == "deadline" else "rejected"
+            task_end.end(m, unit, "refused", reason)
+            return
+    if unit.ending is not None and unit.ending.status == "ok" and not unit.has_failed_check:
+        _check(m, unit)
+    else:
+        _attempt(m, unit)
+
+
+def _attempt(m: Machine, unit: Unit) -> None:
+    agent = unit.agent
+    if agent is None:
+        raise ValueError(f"'{unit.name}' has no agent")
+    edited = None if unit.gate is None else edited_for(unit)
+    fingerprint = unit.fingerprint or m.fingerprints.of(unit.task, agent, unit.ladder, unit.given, edited)
+    if not unit.has_begun and task_start.reuse(m, unit, fingerprint):
+        return
+    tier, adapter = unit.ladder[unit.step]
+    prompt = render(m, m.renderer, unit)
+    shown = without_secrets(m, unit, prompt) if m.context.secrets else prompt
+    kept = Body(recorded(shown), JSON, unit.is_sensitive)
+    if unit.seen and body_digest(kept) in unit.seen:
+        call_result.stop_repeating(m, unit)
+        return
+    ceiling = _room(m, unit, agent, adapter, _wanted(m.plan.terms[adapter], shown))
+    if ceiling is None:
+        return
+    data = {
+        "task": unit.name,
+        "attempt": unit.attempts + 1,
+        "agent": agent,
+        "tier": tier,
+        "adapter": adapter,
+        "fingerprint": fingerprint,
+        "reserved": ceiling.reserved(),
+    }
+    m.tell("task.started", data, {"prompt": kept}, _causes_of_an_attempt(unit))
+    _begin(m, unit, agent, adapter, m.context.settings[adapter], prompt, ceiling)
+
+
+def _causes_of_an_attempt(unit: Unit) -> list[int]:
+    if unit.attempts:
+        return [] if unit.closed is None else [unit.closed]
+    decided = None if unit.gate is None else unit.gate.decided_seq
+    ground = unit.cause if unit.delivered is None else unit.delivered
+    if decided is None:
+        return [] if ground is None else [ground]
+    return [decided] if ground is None else sorted({ground, decided})
+
+
+def _check(m: Machine, unit: Unit) -> None:
+    """The next check, which a command or an agent makes. Those by schemas need no call, and were made."""
+    number = unit.checks_passed
+    agent: str | None = unit.task.accept[number].get("agent")
+    data: dict[str, Any] = {"task": unit.name, "attempt": unit.attempts, "check": number}
+    prompt = render_check(m, m.renderer, unit)
+    shown = check_without_secrets(m, unit, prompt)
+    if agent is None:
+        data["by"], adapter, settings = "command", None, m.context.check_settings
+        wanted = OF_A_CHECK.most(0)
+    else:
+        step = m.plan.judge_step(agent)
+        adapter, settings = step.adapter, m.context.settings[step.adapter]
+        data |= {"by": "agent", "agent": agent, "tier": step.tier, "adapter": adapter}
+        wanted = _wanted(m.plan.terms[adapter], shown)
+    ceiling = _room(m, unit, agent, adapter, wanted)
+    if ceiling is None:
+        return
+    kept = Body(recorded(shown), JSON, unit.is_sensitive)
+    causes = [] if unit.closed is None else [unit.closed]
+    m.tell("verdict.asked", {**data, "reserved": ceiling.reserved()}, {"prompt": kept}, causes)
+    _begin(m, unit, agent, adapter or "", settings, prompt, ceiling)
+
+
+def _begin(
+    m: Machine,
+    unit: Unit,
+    agent: str | None,
+    adapter: str,
+    settings: Mapping[str, Any],
+    prompt: Prompt,
+    ceiling: Ceiling,
+) -> None:
+    call = unit.call
+    if call is None:
+        raise ValueError(f"no call of '{unit.name}' is open")
+    _, max_tokens, max_output_bytes, timeout_ms, _, short_time, short_output = ceiling
+    call.short_time, call.short_output = short_time, short_output
+    limits = Limits(timeout_ms, max_output_bytes, max_tokens, short_time is not None)
+    run, site = m.context.run, m.context.site
+    m.begin(made(Attempt, (
+        call.id, run, unit.name, unit.attempts, adapter, settings, prompt, limits, agent, call.check, site,
+    )))  # fmt: skip
+
+
+def _wanted(terms: Terms, prompt: Prompt) -> Ceiling:
+    """What a call may take by its adapter alone."""
+    return terms.most(size_of(prompt) if terms.counts_prompt else 0)
+
+
+def _room(m: Machine, unit: Unit, agent: str | None, adapter: str | None, wanted: Ceiling) -> Ceiling | None:
+    """The ceiling with which the call may begin; None: it waits, or the unit was stopped."""
+    state = m.state
+    ceiling: Ceiling | Shortage = wanted
+    left_ms = m.wall_left_ms()
+    if left_ms is not None:
+        if left_ms <= 0:
+            task_end.end(m, unit, "stopped", "budget")
+            return None
+        ceiling = wanted = _within_time(m, wanted, left_ms)
+    if state.budgets.limits_anything:
+        accounts = state.budgets.accounts(unit.task.id, agent)
+        ceiling = fit(accounts, wanted, 0 if agent is None else 1)
+    if isinstance(ceiling, Shortage):
+        if ceiling.may_pass:
+            m.short.append(unit)
+        else:
+            task_end.stop(m, unit, ceiling)
+        return None
+    if adapter is not None and state.rates.limits_anything:
+        free_us = state.rates.free_at(adapter, m.state.now_us, ceiling.input_tokens + ceiling.max_tokens)
+        if free_us > m.state.now_us:
+            m.wait(unit, free_us)
+            return None
+    return ceiling
+
+
+def _within_time(m: Machine, wanted: Ceiling, left_ms: int) -> Ceiling:
+    """No call may take longer than is left of the run's time."""
+    if left_ms >= wanted.timeout_ms:
+        return wanted
+    used_ms = m.state.active_ms(m.state.now_us)
+    short = Shortage(m.state.budgets.run, WALL, used_ms + left_ms, used_ms, wanted.timeout_ms, False)
+    return wanted._replace(timeout_ms=left_ms, short_time=short)

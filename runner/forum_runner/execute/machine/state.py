@@ -1,0 +1,405 @@
+"""The state of a run: what its entries, one after the other, make of it.
+
+Nothing else changes it. So a run that is taken up again from its ledger is in the state in which it was left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from forum_adapters.base import ErrorKind
+from forum_runner.execute.machine.budgets import Budgets
+from forum_runner.execute.machine.events import NewEntry
+from forum_runner.execute.machine.plan_values import (
+    Output,
+    StoredBytes,
+    Unmakeable,
+    body_digest,
+    bytes_left,
+    content_digest,
+)
+from forum_runner.execute.machine.prompt_renderer import DeliveredValue, Feedback
+from forum_runner.execute.machine.rates import Rates
+from forum_runner.execute.machine.run_plan import RunPlan, TaskSpec
+from forum_runner.execute.machine.tuples import made
+from forum_runner.execute.machine.unit import Call, Ending, Gate, Unit
+from forum_runner.ledger.clock import read_time
+from forum_runner.ledger.writer import NO_COUNTS
+
+# After these nothing that was to come after the task is begun, whatever the policy says.
+_REFUSED = "refused"
+
+Data = Mapping[str, Any]
+Bodies = Mapping[str, StoredBytes]
+_NO_BODIES: Bodies = {}
+
+
+class Expansion:
+    """The instances of a task with a `foreach`. An item is made when its instance begins."""
+
+    __slots__ = ("items", "open", "seq", "units")
+
+    def __init__(self, seq: int, items: Output, units: list[Unit]) -> None:
+        self.seq = seq
+        self.items = items
+        self.units = units
+        self.open = len(units)
+
+
+class RunState:
+    def __init__(self, plan: RunPlan, run: str) -> None:
+        self.plan = plan
+        self.run = run
+        self.budgets = Budgets(plan.policy, plan.agents, plan.document["tasks"])
+        self.rates = Rates(plan.policy["rates"])
+        self.seq = 0
+        # One for each task; a task with a `foreach` has that of its template, and one for each instance.
+        self.units = {name: Unit(name, task) for name, task in plan.tasks.items()}
+        self.expansions: dict[str, Expansion] = {}
+        self.waiting_for = {name: len(task.depends_on) for name, task in plan.tasks.items()}
+        self.counts = dict(NO_COUNTS)
+        self.ended = 0
+        self.calls: dict[str, Unit] = {}
+        self.waves_opened = 0
+        self.wave_left = 0
+        self.readers = {name: task.readers for name, task in plan.tasks.items()}
+        self.blocks_order: set[str] = set()
+        self.released: list[TaskSpec] = []
+        self.answers: set[str] = set()
+        # Nothing that has not begun is to begin.
+        self.is_stopping = False
+        self.is_out_of_budget = False
+        self.is_out_of_time = False
+        self.is_paused = False
+        self.pause_reason = ""
+        self.last_ended: int | None = None
+        self.is_sealed = False
+        self.open_gates = 0
+        self.active_us = 0
+        self.active_since_us: int | None = None
+        # The time of what happens, the entries that came of it, and the time of the last entry.
+        self.now_us = 0
+        self.told: list[NewEntry] = []
+        self.latest_us = 0
+        self._applier_of = _APPLIERS.get
+
+    # Outputs, as the values of the plan ask for them.
+
+    def output(self, task: str) -> Output:
+        unit = self.units.get(task)
+        if unit is None or unit.state != "passed" or unit.output is None:
+            raise Unmakeable(f"'{task}' has no output")
+        return unit.output
+
+    def instances(self, task: str) -> Sequence[Output]:
+        expansion = self.expansions.get(task)
+        if expansion is None:
+            raise Unmakeable(f"'{task}' has no instances")
+        return [unit.output for unit in expansion.units if unit.state == "passed" and unit.output is not None]
+
+    # Entries.
+
+    def tell(
+        self, kind: str, data: Data, bodies: Bodies = _NO_BODIES, causes: Sequence[int] = (), actor: str = "runner"
+    ) -> int:
+        """Takes in an entry of what happens, which is still to be written; its seq comes back."""
+        self.told.append(made(NewEntry, (kind, data, bodies, causes, actor)))
+        seq, at_us = self.seq, self.now_us
+        self.seq = seq + 1
+        self._applier_of(kind, _changes_nothing)(self, seq, at_us, data, bodies)
+        self.latest_us = at_us
+        return seq
+
+    def apply(self, kind: str, at_us: int, data: Data, bodies: Bodies) -> int:
+        """Takes in an entry that is written; its seq comes back."""
+        seq = self.seq
+        self.seq = seq + 1
+        self._applier_of(kind, _changes_nothing)(self, seq, at_us, data, bodies)
+        self.latest_us = at_us
+        return seq
+
+    def state_of(self, task: str) -> str | None:
+        return self.units[task].state
+
+    def active_ms(self, now_us: int) -> int:
+        """How long the run has been at work: pauses and the time between two processes do not count."""
+        running = 0 if self.active_since_us is None else now_us - self.active_since_us
+        return (self.active_us + running) // 1_000
+
+    def _opened(self, _seq: int, at_us: int, _data: Data, _bodies: Bodies) -> None:
+        self.active_since_us = at_us
+
+    def _paused(self, _seq: int, at_us: int, data: Data, _bodies: Bodies) -> None:
+        self.is_paused = True
+        self.pause_reason = data["reason"]
+        self._stop_the_clock(at_us)
+
+    def _stop_the_clock(self, at_us: int) -> None:
+        if self.active_since_us is not None:
+            self.active_us += at_us - self.active_since_us
+            self.active_since_us = None
+
+    def _noted(self, _seq: int, _at_us: int, _data: Data, _bodies: Bodies) -> None:
+        """Something was done to the record: whoever was at work had stopped with the entry before."""
+        self._stop_the_clock(self.latest_us)
+
+    def _resumed(self, _seq: int, at_us: int, _data: Data, _bodies: Bodies) -> None:
+        # Of a process that did not pause the time ended with its last entry.
+        self._stop_the_clock(self.latest_us)
+        self.is_paused = False
+        self.active_since_us = at_us
+        for unit in self.calls.values():
+            if unit.call is not None:
+                unit.call.is_orphan = True
+
+    def _wave_opened(self, _seq: int, _at_us: int, _data: Data, _bodies: Bodies) -> None:
+        units = self.units
+        self.wave_left = sum([units[name].state is None for name in self.plan.waves[self.waves_opened]])
+        self.waves_opened += 1
+
+    def _routed(self, _seq: int, _at_us: int, data: Data, _bodies: Bodies) -> None:
+        unit = self.units[data["task"]]
+        unit.agent = data["agent"]
+        unit.ladder = self.plan.ladder_of(unit.task, data["agent"])
+
+    def _expanded(self, seq: int, _at_us: int, data: Data, bodies: Bodies) -> None:
+        task = self.plan.tasks[data["task"]]
+        units = [Unit(f"{task.id}[{index}]", task, index) for index in range(data["instances"])]
+        self.expansions[task.id] = Expansion(seq, Output(bodies["items"]), units)
+        self.units.update((unit.name, unit) for unit in units)
+        for unit in units:
+            unit.cause = seq
+
+    def _delivered(self, seq: int, _at_us: int, data: Data, bodies: Bodies) -> None:
+        unit, name, body = self.units[data["task"]], data["as"], bodies["value"]
+        if not unit.given:
+            unit.given = {}
+        # What is committed with a salt cannot be named by a digest that others could guess it from.
+        digest = f"{self.run}/{seq}" if body.is_sensitive else body_digest(body)
+        unit.given[name] = DeliveredValue(name, body, unit.task.origin_of(name), digest)
+        unit.delivered = seq
+
+    def _cut(self, _seq: int, _at_us: int, data: Data, _bodies: Bodies) -> None:
+        given = self.units[data["task"]].given
+        whole = given[data["as"]]
+        given[data["as"]] = DeliveredValue(whole.name, whole.body, whole.origin, whole.digest, data["kept_bytes"])
+
+    def _gate_opened(self, seq: int, _at_us: int, data: Data, bodies: Bodies) -> None:
+        deadline = read_time(data["deadline"]) if "deadline" in data else None
+        self.units[data["task"]].gate = Gate(seq, body_digest(bodies["shown"]), deadline)
+        self.open_gates += 1
+
+    def _gate_decided(self, seq: int, _at_us: int, data: Data, bodies: Bodies) -> None:
+        gate = self.units[data["task"]].gate
+        if gate is None:
+            raise ValueError(f"no gate of '{data['task']}' is open")
+        gate.decision, gate.by, gate.decided_seq = data["decision"], data["by"], seq
+        gate.edited = bodies.get("edited")
+        self.open_gates -= 1
+
+    def _started(self, seq: int, at_us: int, data: Data, bodies: Bodies) -> None:
+        unit = self.units[data["task"]]
+        unit.attempts = data["attempt"]
+        unit.has_begun = True
+        unit.at_step += 1
+        unit.fingerprint = data["fingerprint"]
+        unit.checks_passed = unit.asked = 0
+        unit.has_failed_check = False
+        # Until the attempt is answered, what it was told is what the next one has to be told.
+        unit.feedback = unit.told
+        unit.ending = unit.resumes_us = None
+        self._begin(unit, seq, at_us, data, None)
+        if unit.may_repeat and "prompt" in bodies:
+            unit.prompt = content_digest(bodies["prompt"])
+
+    def _asked(self, seq: int, at_us: int, data: Data, _bodies: Bodies) -> None:
+        unit = self.units[data["task"]]
+        unit.asked += 1
+        unit.resumes_us = None
+        self._begin(unit, seq, at_us, data, data["check"])
+
+    def _begin(self, unit: Unit, seq: int, at_us: int, data: Data, check: int | None) -> None:
+        agent, adapter, reserved = data.get("agent"), data.get("adapter"), data["reserved"]
+        task = unit.task.id
+        timeout_ms = self.budgets.timeout(task, agent, self.plan.terms[adapter].timeout_ms)
+        call = Call(f"{self.run}/{seq}", seq, data["attempt"], agent, adapter, reserved, timeout_ms, at_us, check)
+        self.budgets.hold(task, agent, reserved, timeout_ms)
+        if adapter is not None and self.rates.limits_anything:
+            call.rate = self.rates.note(adapter, at_us, reserved["input_tokens"] + reserved["output_tokens"])
+        unit.call = call
+        self.calls[call.id] = unit
+
+    def _close(self, unit: Unit, usage: Mapping[str, int] | None) -> Call:
+        call = unit.call
+        if call is None:
+            raise ValueError(f"no call of '{unit.name}' is open")
+        self.budgets.settle(unit.task.id, call.agent, call.reserved, call.timeout_ms, usage)
+        if usage is not None and call.rate is not None and call.adapter is not None:
+            self.rates.correct(call.adapter, call.rate, usage["input_tokens"] + usage["output_tokens"])
+        unit.call = None
+        del self.calls[call.id]
+        return call
+
+    def _finished(self, seq: int, _at_us: int, data: Data, bodies: Bodies) -> None:
+        unit = self.units[data["task"]]
+        self._close(unit, data["usage"])
+        unit.closed = seq
+        status = data["status"]
+        if status == "ok" or data.get("error") in _ANSWERED:
+            unit.feedback = None
+            if unit.prompt:
+                unit.seen = (unit.seen or set()) | {unit.prompt}
+        if status == "ok":
+            unit.output = Output(bodies["output"])
+            unit.ending = _OK
+            return
+        if status == "cancelled":
+            unit.at_step -= 1
+        detail: Mapping[str, Any] = orjson.loads(bytes_left(bodies.get("detail")) or b"{}")
+        error = ErrorKind(data["error"]) if "error" in data else None
+        feedback = None
+        if error is not None and error.is_answer:
+            feedback = Feedback(detail.get("message", ""), bytes_left(bodies.get("reply")))
+        unit.ending = Ending(status, error, detail.get("retry_after_ms"), feedback)
+
+    def _lost(self, seq: int, _at_us: int, data: Data, _bodies: Bodies) -> None:
+        unit = self.units[data["task"]]
+        self._close(unit, None)
+        unit.closed = seq
+        unit.at_step -= 1
+        unit.ending = Ending("lost")
+
+    def _reused(self, seq: int, _at_us: int, data: Data, bodies: Bodies) -> None:
+        unit = self.units[data["task"]]
+        unit.reused = unit.has_begun = True
+        unit.fingerprint = data["fingerprint"]
+        unit.output = Output(bodies["output"])
+        unit.closed = seq
+
+    def _given(self, _seq: int, _at_us: int, data: Data, bodies: Bodies) -> None:
+        unit = self.units[data["task"]]
+        if data["by"] != "schema":
+            self._close(unit, data["usage"])
+        if data["verdict"] == "pass":
+            unit.checks_passed += 1
+            unit.asked = 0
+        elif data["verdict"] == "fail":
+            unit.has_failed_check = True
+            reason = bytes_left(bodies.get("ground")).decode(errors="replace") or "a check failed"
+            unit.feedback = Feedback(reason, bytes_left(unit.output.body if unit.output else None))
+
+    def _verdict_lost(self, _seq: int, _at_us: int, data: Data, _bodies: Bodies) -> None:
+        self._close(self.units[data["task"]], None)
+
+    def _escalated(self, _seq: int, _at_us: int, data: Data, _bodies: Bodies) -> None:
+        unit = self.units[data["task"]]
+        unit.step += 1
+        unit.at_step = 0
+        unit.seen = None
+        # What the tier below came to is settled; why it was not enough is told to the next.
+        unit.feedback = unit.told
+        unit.ending = None
+        unit.has_failed_check = False
+
+    def _ended(self, seq: int, _at_us: int, data: Data, _bodies: Bodies) -> None:
+        name, state = data["task"], data["state"]
+        unit = self.units[name]
+        task = unit.task
+        unit.state, unit.ended = state, seq
+        unit.release()
+        if unit.gate is not None and unit.gate.decision is None:
+            self.open_gates -= 1
+        if state in ("failed", "stopped") and self.plan.policy["on_failure"] == "stop":
+            self.is_stopping = True
+        if unit.index is not None:
+            self.expansions[task.id].open -= 1
+            return
+        self.counts[state] += 1
+        self.ended += 1
+        self.last_ended = seq
+        if task.wave == self.waves_opened - 1:
+            self.wave_left -= 1
+        if state != "passed" and self._blocks_order(task, state, data.get("reason")):
+            self.blocks_order.add(name)
+        for source in task.read_from:
+            self.readers[source] -= 1
+            self._release(source)
+        self._release(name)
+        waiting_for = self.waiting_for
+        for dependent in task.dependents:
+            waiting = dependent.id
+            left = waiting_for[waiting] = waiting_for[waiting] - 1
+            if not left:
+                self.units[waiting].cause = seq
+                self.released.append(dependent)
+
+    def _blocks_order(self, task: TaskSpec, state: str, reason: str | None) -> bool:
+        """Whether even what only comes after this task is not to begin."""
+        if state == _REFUSED:
+            return True
+        if state == "skipped" and reason == "upstream":
+            return not self.blocks_order.isdisjoint(task.depends_on)
+        goes_on = self.plan.policy["on_failure"] == "continue"
+        return not goes_on and (state in ("failed", "stopped", "cancelled") or reason == "failure")
+
+    def _release(self, task: str) -> None:
+        """An output that nobody will read any more is not kept; until its task has ended, the task itself reads it."""
+        unit = self.units[task]
+        if self.readers[task] > 0 or unit.state is None:
+            return
+        unit.output = None
+        if task in self.expansions:
+            for instance in self.expansions[task].units:
+                instance.output = None
+
+    def _budget_stopped(self, _seq: int, _at_us: int, data: Data, _bodies: Bodies) -> None:
+        if data["scope"] == "run":
+            self.is_out_of_budget = self.is_stopping = True
+            self.is_out_of_time = self.is_out_of_time or data["amount"] == "wall_ms"
+
+    def _answered(self, _seq: int, _at_us: int, data: Data, _bodies: Bodies) -> None:
+        self.answers.add(data["output"])
+
+    def _sealed(self, _seq: int, _at_us: int, _data: Data, _bodies: Bodies) -> None:
+        self.is_sealed = True
+
+
+_OK = Ending("ok")
+_ANSWERED = frozenset(kind.value for kind in ErrorKind if kind.is_answer)
+
+Applier = Callable[[RunState, int, int, Data, Bodies], None]
+
+
+def _changes_nothing(_state: RunState, _seq: int, _at_us: int, _data: Data, _bodies: Bodies) -> None:
+    """What is told and changes nothing: an excess, an entry of somebody else."""
+
+
+_APPLIERS: dict[str, Applier] = {
+    "run.opened": RunState._opened,
+    "run.paused": RunState._paused,
+    "run.repaired": RunState._noted,
+    "body.redacted": RunState._noted,
+    "run.resumed": RunState._resumed,
+    "run.sealed": RunState._sealed,
+    "wave.opened": RunState._wave_opened,
+    "route.decided": RunState._routed,
+    "task.expanded": RunState._expanded,
+    "task.started": RunState._started,
+    "task.finished": RunState._finished,
+    "task.lost": RunState._lost,
+    "task.reused": RunState._reused,
+    "task.ended": RunState._ended,
+    "edge.delivered": RunState._delivered,
+    "context.cut": RunState._cut,
+    "gate.opened": RunState._gate_opened,
+    "gate.decided": RunState._gate_decided,
+    "verdict.asked": RunState._asked,
+    "verdict.given": RunState._given,
+    "verdict.lost": RunState._verdict_lost,
+    "escalation.raised": RunState._escalated,
+    "budget.stopped": RunState._budget_stopped,
+    "answer.given": RunState._answered,
+}

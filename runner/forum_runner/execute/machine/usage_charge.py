@@ -1,0 +1,49 @@
+"""What a call took, in the one shape that entries have."""
+
+from __future__ import annotations
+
+from forum_adapters.base import ErrorKind, Reply
+from forum_runner.canonical import MAX_INTEGER
+from forum_runner.execute.machine.budgets import NO_PRICES
+from forum_runner.execute.machine.run_plan import RunPlan
+from forum_runner.execute.machine.unit import Call
+
+# No answer takes so many: whoever says so has not counted.
+_MOST_TOKENS = 10**12
+# With these the other side refused before it did any work, unless it had begun to answer, and had said who does.
+_UNPAID = frozenset(
+    {
+        ErrorKind.AUTH,
+        ErrorKind.CONTEXT_LENGTH,
+        ErrorKind.INVALID_REQUEST,
+        ErrorKind.MODEL_UNAVAILABLE,
+        ErrorKind.QUOTA_EXHAUSTED,
+        ErrorKind.RATE_LIMITED,
+    }
+)
+
+
+def usage_of(plan: RunPlan, call: Call, reply: Reply, now_us: int) -> tuple[dict[str, int], bool]:
+    """The usage of a call, and whether somebody counted it. Without a count it is charged what it reserved."""
+    content, failure, counted, _, _, _, model, _ = reply
+    terms = plan.terms[call.adapter]
+    cached, is_measured = 0, True
+    if counted is not None and max(counted.input_tokens, counted.output_tokens) <= _MOST_TOKENS:
+        sent, cached, made = counted
+    elif terms.is_program:
+        is_priced = call.reserved["output_tokens"] > 0
+        sent, made = (call.reserved["input_tokens"], len(content)) if is_priced else (0, 0)
+        is_measured = not is_priced
+    elif failure is not None and failure.kind in _UNPAID and not content and not model:
+        sent, made, is_measured = 0, 0, False
+    else:
+        sent, made, is_measured = call.reserved["input_tokens"], call.reserved["output_tokens"], False
+    usage = {
+        "input_tokens": sent,
+        "cached_input_tokens": cached,
+        "output_tokens": made,
+        "micro_usd": 0 if terms.prices is NO_PRICES else min(terms.prices.cost(sent, cached, made), MAX_INTEGER),
+        "output_bytes": len(content),
+        "wall_ms": max(now_us - call.started_us, 0) // 1_000,
+    }
+    return usage, is_measured

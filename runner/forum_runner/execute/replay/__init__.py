@@ -1,0 +1,1 @@
+"""Replays a run from its ledger and compares."""

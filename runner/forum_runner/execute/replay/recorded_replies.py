@@ -1,0 +1,117 @@
+"""What adapters must have said for a record to be what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from forum_adapters.base import ErrorKind, Executable, Failure, Reply, Usage
+from forum_runner.execute.machine.plan_values import RecordedBody
+from forum_runner.execute.resume.restore import RecordedBodies, read_entries
+from forum_runner.ledger.clock import read_time
+from forum_runner.ledger.layout import BODIES
+from forum_runner.ledger.read_entry import ReadEntry
+
+# How the runner's own sentences about an answer begin; those of its own adapters do not.
+_OWN_WORDS = ("the answer is ", "the answer holds ", "the answer does not fit ", "the answer has ", "a judge answers ")
+Bodies = Mapping[str, RecordedBody]
+
+
+def reply_of(entry: ReadEntry, bodies: Bodies, *, is_model: bool, reads_again: bool = True) -> Reply:
+    """The reply of a `task.finished`, or of a `verdict.given` by a command or an agent.
+
+    An answer that the runner could not read is read again, and fails again. Not so if `reads_again` is false: then the
+    adapter is taken to have said so itself, which leads to the same entry.
+    """
+    if entry.kind == "verdict.given":
+        return _verdict(entry, bodies, reads_again)
+    return _work(entry, bodies, is_model, reads_again)
+
+
+def recorded_calls(directory: Path) -> list[dict[str, Any]]:
+    """Every call of a run with its reply, as the replay adapter takes them."""
+    with (directory / BODIES).open("rb") as stream:
+        return list(_calls(directory, RecordedBodies(stream)))
+
+
+def _calls(directory: Path, bodies: RecordedBodies) -> Iterator[dict[str, Any]]:
+    adapters: Mapping[str, Any] = {}
+    open_calls: dict[str, ReadEntry] = {}
+    for entry in read_entries(directory):
+        if entry.kind == "run.opened":
+            adapters = orjson.loads(bodies.body(entry.bodies["wave_plan"]).data)["adapters"]
+        elif entry.kind in ("task.started", "verdict.asked"):
+            open_calls[entry.data["task"]] = entry
+        elif entry.kind in ("task.finished", "verdict.given") and entry.data.get("by") != "schema":
+            began = open_calls.pop(entry.data["task"])
+            adapter = began.data.get("adapter")
+            is_model = adapter is not None and adapters[adapter]["type"] != "command"
+            prompt = orjson.loads(bodies.body(began.bodies["prompt"]).data) if "prompt" in began.bodies else {}
+            if "stdin" in prompt:
+                prompt["stdin"] = prompt["stdin"].encode()
+            yield {
+                "task": began.data["task"],
+                "attempt": began.data["attempt"],
+                "check": began.data.get("check"),
+                "agent": began.data.get("agent"),
+                "latency_ms": (read_time(entry.at) - read_time(began.at)) // 1_000,
+                "prompt": prompt,
+                "reply": reply_of(entry, bodies.of(entry), is_model=is_model),
+            }
+
+
+def _work(entry: ReadEntry, bodies: Bodies, is_model: bool, reads_again: bool) -> Reply:
+    data, usage = entry.data, entry.data["usage"]
+    detail = orjson.loads(bodies["detail"].data) if "detail" in bodies else {}
+    content = _content(bodies)
+    failure = None
+    kind = data.get("error") or ("cancelled" if data["status"] == "cancelled" else None)
+    if kind is not None:
+        said = Failure(ErrorKind(kind), detail.get("message", ""), detail.get("retry_after_ms"))
+        failure = None if reads_again and _is_about_reading(said, content) else said
+    counted = Usage(usage["input_tokens"], usage["cached_input_tokens"], usage["output_tokens"])
+    digest = data.get("executable")
+    return Reply(
+        content=content,
+        failure=failure,
+        usage=counted if data["measured"] and is_model else None,
+        exit_status=data.get("exit_status"),
+        executable=None if digest is None else Executable(detail.get("path", ""), digest),
+        stderr=bodies["stderr"].data if "stderr" in bodies else b"",
+        model=detail.get("model", ""),
+        finish=detail.get("finish", ""),
+    )
+
+
+def _is_about_reading(failure: Failure, content: bytes) -> bool:
+    return failure.kind.is_answer and bool(content) and failure.message.startswith(_OWN_WORDS)
+
+
+def _content(bodies: Bodies) -> bytes:
+    for name in ("reply", "output"):
+        if name in bodies:
+            return bodies[name].data
+    return b""
+
+
+def _verdict(entry: ReadEntry, bodies: Bodies, reads_again: bool) -> Reply:
+    """A reply that gives this verdict, on this ground."""
+    usage = entry.data["usage"]
+    counted = Usage(usage["input_tokens"], usage["cached_input_tokens"], usage["output_tokens"])
+    content = bodies["reply"].data if "reply" in bodies else b""
+    said = bodies["ground"].data.decode() if "ground" in bodies else ""
+    detail = orjson.loads(bodies["detail"].data) if "detail" in bodies else {}
+    retry_after_ms = detail.get("retry_after_ms")
+    if entry.data["verdict"] == "none":
+        failed = Failure(ErrorKind(entry.data["error"]), said, retry_after_ms)
+        is_read = reads_again and _is_about_reading(failed, content)
+        return Reply(content, None if is_read else failed, usage=counted)
+    if entry.data["by"] == "agent":
+        return Reply(content, usage=counted)
+    # A command's ground is what it wrote to its two outputs, one after the other, as text.
+    errors = said[len(content.decode(errors="replace")) + 1 :] if content else said
+    failure = None if entry.data["verdict"] == "pass" else Failure(ErrorKind.EXIT_STATUS, said, retry_after_ms)
+    return Reply(content, failure, stderr=errors.encode())

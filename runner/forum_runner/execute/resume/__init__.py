@@ -1,0 +1,1 @@
+"""Restores a run from its ledger."""

@@ -1,0 +1,1 @@
+"""Finds results of earlier runs that may be reused."""

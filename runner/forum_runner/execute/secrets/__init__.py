@@ -1,0 +1,1 @@
+"""Keeps secrets out of the record."""
