@@ -25,7 +25,7 @@ from forum_runner.execute.machine.prompt_renderer import DeliveredValue, Feedbac
 from forum_runner.execute.machine.rates import Rates
 from forum_runner.execute.machine.run_plan import RunPlan, TaskSpec
 from forum_runner.execute.machine.tuples import made
-from forum_runner.execute.machine.unit import Call, Ending, Gate, Unit
+from forum_runner.execute.machine.unit import Call, Ending, Expansion, Gate, Unit
 from forum_runner.ledger.clock import read_time
 from forum_runner.ledger.writer import NO_COUNTS
 
@@ -35,18 +35,6 @@ _REFUSED = "refused"
 Data = Mapping[str, Any]
 Bodies = Mapping[str, StoredBytes]
 _NO_BODIES: Bodies = {}
-
-
-class Expansion:
-    """The instances of a task with a `foreach`. An item is made when its instance begins."""
-
-    __slots__ = ("items", "open", "seq", "units")
-
-    def __init__(self, seq: int, items: Output, units: list[Unit]) -> None:
-        self.seq = seq
-        self.items = items
-        self.units = units
-        self.open = len(units)
 
 
 class RunState:

@@ -118,3 +118,15 @@ class Unit:
         """Forgets what only its own work needed."""
         self.given = NOTHING
         self.seen = self.ending = self.feedback = None
+
+
+class Expansion:
+    """The instances of a task with a `foreach`. An item is read when its instance starts."""
+
+    __slots__ = ("items", "open", "seq", "units")
+
+    def __init__(self, seq: int, items: Output, units: list[Unit]) -> None:
+        self.seq = seq
+        self.items = items
+        self.units = units
+        self.open = len(units)
