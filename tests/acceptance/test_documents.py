@@ -63,7 +63,7 @@ def test_the_commands_of_a_document_print_what_it_shows(
 
 
 def test_links_between_documents_lead_somewhere() -> None:
-    for document in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")):
+    for document in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")):
         for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text(encoding="utf-8")):
             assert (document.parent / target).exists(), f"{document.name}: {target}"
 

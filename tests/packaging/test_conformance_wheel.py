@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import forum_conformance
 from forum_runner import __version__
 from installing import ROOT, build, environment, run, worked_ledger
 
@@ -53,7 +54,9 @@ def files_below(folder: Path, prefix: str) -> dict[str, bytes]:
 
 
 def test_both_distributions_have_the_version_of_the_program() -> None:
-    assert [project(ROOT)["version"], project(ROOT / "conformance")["version"]] == [__version__, __version__]
+    versions = [project(ROOT)["version"], project(ROOT / "conformance")["version"], forum_conformance.__version__]
+
+    assert versions == [__version__] * 3
 
 
 def test_both_distributions_have_the_same_license() -> None:

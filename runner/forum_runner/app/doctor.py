@@ -19,7 +19,7 @@ from forum_runner.app.run_preparation import ENV_FIELDS, secret_variables
 from forum_runner.execute.drive.event_loop import run_main
 from forum_runner.execute.secrets.scrubber import Scrubber
 
-_LIBRARIES = ("click", "cryptography", "httpx", "jsonschema", "jsonschema-rs", "orjson", "PyYAML", "rfc8785", "rich")
+_LIBRARIES = ("click", "cryptography", "httpx", "jsonschema-rs", "orjson", "PyYAML", "rfc8785", "rich")
 _PROBE_S = 10.0
 
 
