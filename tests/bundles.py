@@ -6,7 +6,7 @@ from typing import Any
 
 from forum_runner.compile.compiler import Compilation, check_file, compile_workflow
 from forum_runner.manifest.bundle import Bundle
-from forum_runner.manifest.files import MemoryFiles
+from forum_runner.manifest.bundle_files import MemoryFiles
 from forum_runner.manifest.workflow import InputValue
 
 ROSTER: dict[str, Any] = {

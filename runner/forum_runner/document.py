@@ -15,7 +15,7 @@ Step = str | int
 Path = tuple[Step, ...]
 
 
-class Mark(Protocol):
+class YamlMark(Protocol):
     """A position that the YAML parser gives; both numbers count from 0."""
 
     line: int
@@ -23,16 +23,16 @@ class Mark(Protocol):
 
 
 class Span(Protocol):
-    start_mark: Mark
-    end_mark: Mark
+    start_mark: YamlMark
+    end_mark: YamlMark
 
 
 @dataclass(slots=True)
 class Branch:
     """The place of a mapping or a list, and of all that it holds."""
 
-    start_mark: Mark
-    end_mark: Mark
+    start_mark: YamlMark
+    end_mark: YamlMark
     children: dict[Step, Span]
     keys: dict[Step, Span]
 

@@ -161,7 +161,7 @@ class Policy:
     durability: str = "batch"
 
 
-class Source(Protocol):
+class OutputSelection(Protocol):
     """Whatever takes a value from a task: an edge, a condition, a foreach, an output.
 
     `select` points into the output; `matrix` picks instances by axis, and a value of it may be a text with references.
@@ -257,7 +257,7 @@ class Task:
     cache: bool = False
 
     @property
-    def sources(self) -> tuple[Source, ...]:
+    def selections(self) -> tuple[OutputSelection, ...]:
         """All that takes a value from another task."""
         if self.when is None and self.foreach is None:
             return self.needs

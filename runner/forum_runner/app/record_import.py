@@ -10,11 +10,11 @@ from pathlib import Path
 from forum_runner.app.runs_folder import check_is_free, keep_out_of_git
 from forum_runner.errors import UsageError
 from forum_runner.importing import forum_engine, otel, symposium
-from forum_runner.importing.gathered import Format, Gathered
-from forum_runner.importing.recognition import file_in, shape_of
-from forum_runner.importing.source import STANDARD_INPUT, SourceFile, open_file
-from forum_runner.importing.spool import Spool
-from forum_runner.importing.writing import write_ledger
+from forum_runner.importing.format_detection import detect_format, file_in
+from forum_runner.importing.import_file import STANDARD_INPUT, ImportFile, open_file
+from forum_runner.importing.import_writer import write_ledger
+from forum_runner.importing.parsed_source import ImportFormat, ParsedSource
+from forum_runner.importing.spool import RecordSpool
 from forum_runner.ledger.clock import wall_clock
 from forum_runner.ledger.run_id import new_run_id
 from forum_runner.ledger.source import RUNS
@@ -31,10 +31,10 @@ class Imported:
     directory: Path
     head: str
     records: int
-    gathered: Gathered
+    parsed: ParsedSource
 
 
-def import_records(given: str, format_: Format | None, out: Path | None) -> Imported:
+def import_records(given: str, format_: ImportFormat | None, out: Path | None) -> Imported:
     """Reads the source to its end, and only then begins the ledger."""
     if out is not None:
         check_is_free(out, has_invocation=False)
@@ -44,27 +44,27 @@ def import_records(given: str, format_: Format | None, out: Path | None) -> Impo
     run = new_run_id(wall_clock(), os.urandom(10))
     directory = out if out is not None else RUNS / run
     with ExitStack() as stack:
-        spool = stack.enter_context(Spool())
-        gathered = _gather(stack, spool, path, format_)
+        spool = stack.enter_context(RecordSpool())
+        parsed = _parse(stack, spool, path, format_)
         if out is None:
             keep_out_of_git()
-        head = write_ledger(gathered, directory, run)
-        return Imported(run, directory, head, len(spool), gathered)
+        head = write_ledger(parsed, directory, run)
+        return Imported(run, directory, head, len(spool), parsed)
 
 
-def _gather(stack: ExitStack, spool: Spool, path: Path | None, asked: Format | None) -> Gathered:
+def _parse(stack: ExitStack, spool: RecordSpool, path: Path | None, asked: ImportFormat | None) -> ParsedSource:
     if path is not None and path.is_dir():
         path = file_in(path, asked)
     file = stack.enter_context(open_file(path))
-    shape = shape_of(file.head(), file.name, asked)
-    if shape.format is Format.FORUM_ENGINE:
-        return forum_engine.gather(spool, file, _payloads(stack, path))
-    if shape.format is Format.SYMPOSIUM:
-        return symposium.gather(spool, file, MAX_SOURCE_BYTES)
-    return otel.gather(spool, file, MAX_SOURCE_BYTES, is_lines=shape.is_lines)
+    shape = detect_format(file.head(), file.name, asked)
+    if shape.format is ImportFormat.FORUM_ENGINE:
+        return forum_engine.parse(spool, file, _payloads(stack, path))
+    if shape.format is ImportFormat.SYMPOSIUM:
+        return symposium.parse(spool, file, MAX_SOURCE_BYTES)
+    return otel.parse(spool, file, MAX_SOURCE_BYTES, is_lines=shape.is_lines)
 
 
-def _payloads(stack: ExitStack, entries: Path | None) -> SourceFile | None:
+def _payloads(stack: ExitStack, entries: Path | None) -> ImportFile | None:
     """The bodies stand beside the entries; entries that come alone are imported without."""
     beside = entries.with_name(forum_engine.PAYLOADS) if entries is not None else None
     return stack.enter_context(open_file(beside)) if beside is not None and beside.is_file() else None

@@ -20,7 +20,7 @@ from forum_runner.execute.resume.restore import Beginning, ends_with_a_seal, rea
 from forum_runner.execute.resume.verified_run import verified_run
 from forum_runner.ledger.layout import BODIES, CHECKPOINT
 from forum_runner.ledger.source import LedgerSource, find_ledger
-from forum_runner.manifest.files import BUILT_IN
+from forum_runner.manifest.bundle_files import BUILT_IN
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,12 @@ from typing import Any
 
 from forum_runner.app.workflows import Inputs
 from forum_runner.canonical import canonical
-from forum_runner.compile.inputs import misfit
+from forum_runner.compile.inputs import schema_mismatch
 from forum_runner.compile.type_rules import Type
 from forum_runner.errors import CanonicalError, UsageError
 from forum_runner.finding import errors_in
 from forum_runner.manifest.bundle import Bundle
-from forum_runner.manifest.files import DiskFiles
+from forum_runner.manifest.bundle_files import DiskFiles
 from forum_runner.manifest.suggest import hint_for
 from forum_runner.manifest.workflow import read_inputs
 from forum_runner.manifest.yaml_reader import read_yaml
@@ -43,7 +43,7 @@ def check_secrets(wave_plan: Mapping[str, Any], secrets: Mapping[str, Any]) -> N
     for name, value in secrets.items():
         if "secret" not in inputs.get(name, {}):
             raise UsageError(f"'{name}' is no secret input of the run")
-        if misfit(value, _schema_of(wave_plan, name)):
+        if schema_mismatch(value, _schema_of(wave_plan, name)):
             raise UsageError(f"input '{name}' does not fit its schema; it is secret")
 
 

@@ -33,9 +33,9 @@ def command(source: str, format_name: str, out: Path | None, as_json: bool) -> i
     Exits 2 if the source cannot be read; nothing is written then.
     """
     from forum_runner.app.record_import import import_records
-    from forum_runner.importing.gathered import Format
+    from forum_runner.importing.parsed_source import ImportFormat
 
-    made = import_records(source, None if format_name == "auto" else Format(format_name), out)
+    made = import_records(source, None if format_name == "auto" else ImportFormat(format_name), out)
     if as_json:
         write_json(_document(made))
     else:
@@ -46,31 +46,31 @@ def command(source: str, format_name: str, out: Path | None, as_json: bool) -> i
 def _tell(made: Imported) -> None:
     from forum_runner.report import counted
 
-    gathered = made.gathered
-    files = ", ".join(file.name for file in gathered.files)
-    say(f"{made.directory}: {counted(made.records, 'record')} of {gathered.format} from {files}")
-    if gathered.check == "fail":
-        say_aside(f"forum: the source does not hold: {gathered.ground}; it was imported as it is")
+    parsed = made.parsed
+    files = ", ".join(file.name for file in parsed.files)
+    say(f"{made.directory}: {counted(made.records, 'record')} of {parsed.format} from {files}")
+    if parsed.check == "fail":
+        say_aside(f"forum: the source does not hold: {parsed.reason}; it was imported as it is")
     else:
-        say(f"{'checked' if gathered.check == 'ok' else 'not checked'}: {gathered.ground}")
-    for remark in gathered.remarks:
+        say(f"{'checked' if parsed.check == 'ok' else 'not checked'}: {parsed.reason}")
+    for remark in parsed.remarks:
         say(f"noted: {remark}")
     say("what happened before the import is only as good as its source")
     say(f"head {made.head}")
 
 
 def _document(made: Imported) -> dict[str, object]:
-    gathered = made.gathered
+    parsed = made.parsed
     return {
         "apiVersion": "forum/v1",
         "kind": "Import",
         "run": made.run,
         "directory": str(made.directory),
         "head": made.head,
-        "format": gathered.format.value,
+        "format": parsed.format.value,
         "records": made.records,
-        "files": [{"name": file.name, "bytes": file.bytes, "digest": file.digest} for file in gathered.files],
-        "check": gathered.check.value,
-        "ground": gathered.ground,
-        "remarks": list(gathered.remarks),
+        "files": [{"name": file.name, "bytes": file.bytes, "digest": file.digest} for file in parsed.files],
+        "check": parsed.check.value,
+        "ground": parsed.reason,
+        "remarks": list(parsed.remarks),
     }

@@ -9,22 +9,22 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from forum_runner.compile.budgets import check_budgets
-from forum_runner.compile.edges import check_edges
+from forum_runner.compile.budget_checks import check_budgets
+from forum_runner.compile.edge_checks import check_edges
+from forum_runner.compile.edge_types import OutputTypes, check_edge_types
 from forum_runner.compile.expand import expand
-from forum_runner.compile.handover import TypeBook, check_handover
 from forum_runner.compile.inputs import check_arguments, check_declared, check_given, typed
 from forum_runner.compile.matrix import check_matrix
-from forum_runner.compile.names import check_answer_ids, check_answers, check_names, check_rates, check_roster
+from forum_runner.compile.name_checks import check_answer_ids, check_answers, check_names, check_rates, check_roster
 from forum_runner.compile.permissions import check_allow_lists, check_permissions
 from forum_runner.compile.project import Project, check_size, collect_plans
 from forum_runner.compile.references import check_references
-from forum_runner.compile.scope import Binding, Known, Secret, Unset
+from forum_runner.compile.scope import Binding, KnownInput, SecretInput, UnsetInput
 from forum_runner.compile.wave_plan import write_wave_plan
 from forum_runner.finding import ManifestFinding, Place, errors_in, in_order
-from forum_runner.manifest.bundle import Bundle, SourceFile
+from forum_runner.manifest.bundle import Bundle, BundleFile
 from forum_runner.manifest.manifests import Manifest
-from forum_runner.manifest.roster import read_roster
+from forum_runner.manifest.roster_reader import read_roster
 from forum_runner.manifest.workflow import InputValue, Workflow, WorkflowReader
 from forum_runner.model import Answer, Plan, Policy, Roster
 
@@ -40,7 +40,7 @@ class Compilation:
     """
 
     findings: tuple[ManifestFinding, ...]
-    sources: Mapping[str, SourceFile]
+    sources: Mapping[str, BundleFile]
     wave_plan: Mapping[str, Any] | None = None
     data: bytes | None = field(default=None, repr=False)
     answers: tuple[Answer, ...] | None = None
@@ -82,7 +82,7 @@ def check_file(bundle: Bundle, entry: str, name: str | None, given: Mapping[str,
 
 def _compiled(
     reader: WorkflowReader,
-    source: SourceFile,
+    source: BundleFile,
     name: str | None,
     given: Mapping[str, InputValue],
     complete: bool,
@@ -130,13 +130,13 @@ def _project(plan: Plan, workflow: Workflow | None, reader: WorkflowReader) -> P
 
 def _check(project: Project) -> Iterator[ManifestFinding]:
     yield from _check_team(project.roster, project.policy)
-    types = TypeBook(project)
+    types = OutputTypes(project)
     for plan in project.plans():
         yield from check_declared(plan)
         yield from check_names(plan, project)
         yield from check_edges(plan)
         yield from check_references(plan)
-        yield from check_handover(plan, project, types)
+        yield from check_edge_types(plan, project, types)
         yield from check_arguments(plan, project)
         for task in plan.tasks.values():
             yield from check_matrix(task)
@@ -160,11 +160,11 @@ def _bindings(plan: Plan, inputs: Mapping[str, InputValue]) -> dict[str, Binding
     bindings: dict[str, Binding] = {}
     for name, declared in plan.inputs.items():
         if declared.secret:
-            bindings[name] = Secret(name)
+            bindings[name] = SecretInput(name)
         elif name in inputs:
-            bindings[name] = Known(inputs[name].value)
+            bindings[name] = KnownInput(inputs[name].value)
         else:
-            bindings[name] = Known(declared.default) if declared.has_default else Unset()
+            bindings[name] = KnownInput(declared.default) if declared.has_default else UnsetInput()
     return bindings
 
 

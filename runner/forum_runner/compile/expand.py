@@ -1,4 +1,4 @@
-"""Expansion: used plans are unfolded, matrices multiplied out, references filled in where their values are known."""
+"""ExpandedPlan: used plans are unfolded, matrices multiplied out, references filled in where their values are known."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from forum_runner.compile import matrix, task_form
+from forum_runner.compile import matrix, task_document
 from forum_runner.compile.inputs import check_argument
 from forum_runner.compile.project import MAX_EDGES, MAX_TEXT, Project
 from forum_runner.compile.references import (
@@ -16,10 +16,10 @@ from forum_runner.compile.references import (
     texts_of,
     whole_reference,
 )
-from forum_runner.compile.scope import Binding, Handed, Known, RunFact, Scope, Unset
-from forum_runner.compile.values import Value, last_tasks, tasks_in, value_of
+from forum_runner.compile.scope import Binding, EdgeInput, KnownInput, PlanScope, RunFactInput, UnsetInput
+from forum_runner.compile.value_source import Value, last_tasks, tasks_in, value_of
 from forum_runner.finding import ManifestFinding, Place
-from forum_runner.model import EdgeKind, Plan, PlanInput, Source, Task
+from forum_runner.model import EdgeKind, OutputSelection, Plan, PlanInput, Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class ExpandedTask:
 
 
 @dataclass(slots=True)
-class Expansion:
+class ExpandedPlan:
     """All tasks by id, the schemas that they name, and what was found wrong on the way."""
 
     tasks: dict[str, ExpandedTask] = field(default_factory=dict)
@@ -49,10 +49,10 @@ class Expansion:
         return f"{MAX_TEXT:,} characters of text" if self.characters > MAX_TEXT else None
 
 
-def expand(project: Project, bindings: Mapping[str, Binding]) -> Expansion:
+def expand(project: Project, bindings: Mapping[str, Binding]) -> ExpandedPlan:
     """The tasks of the root plan. The project must be free of errors."""
-    expander = _Expander(project, Expansion())
-    expander.unfold(Scope(project.root, "", bindings))
+    expander = _Expander(project, ExpandedPlan())
+    expander.unfold(PlanScope(project.root, "", bindings))
     result = expander.result
     for name, output in project.root.outputs.items():
         result.outputs[name] = value_of(project, project.root, "", output, matrix.literal_picks(output.matrix))
@@ -62,10 +62,10 @@ def expand(project: Project, bindings: Mapping[str, Binding]) -> Expansion:
 @dataclass(slots=True)
 class _Expander:
     project: Project
-    result: Expansion
+    result: ExpandedPlan
     objected: set[Place] = field(default_factory=set)
 
-    def unfold(self, scope: Scope) -> None:
+    def unfold(self, scope: PlanScope) -> None:
         for name, task in sorted(scope.plan.tasks.items()):
             for suffix, values in self.project.instances(task):
                 if self.result.excess:
@@ -76,41 +76,41 @@ class _Expander:
                 else:
                     self._add(task, scope, scope.prefix + name + suffix, values)
 
-    def _unfold_used(self, task: Task, inner: Plan, scope: Scope, id_: str, values: Mapping[str, Any]) -> None:
+    def _unfold_used(self, task: Task, inner: Plan, scope: PlanScope, id_: str, values: Mapping[str, Any]) -> None:
         bindings = {
             name: self._argument(task, declared, scope, values) for name, declared in sorted(inner.inputs.items())
         }
         needed = [id_ for need in task.needs for id_ in self._ids(need, scope, values)]
         after = tuple(dict.fromkeys(needed)) if task.needs else scope.after
         conditions = (*scope.conditions, *self._conditions(task, scope, values))
-        self.unfold(Scope(inner, id_ + "/", bindings, after, conditions))
+        self.unfold(PlanScope(inner, id_ + "/", bindings, after, conditions))
 
-    def _argument(self, task: Task, declared: PlanInput, scope: Scope, values: Mapping[str, Any]) -> Binding:
+    def _argument(self, task: Task, declared: PlanInput, scope: PlanScope, values: Mapping[str, Any]) -> Binding:
         if declared.name not in task.arguments:
-            return Known(declared.default)
+            return KnownInput(declared.default)
         written = task.arguments[declared.name]
         reference = whole_reference(written)
         if reference and reference.namespace == "needs":
             need = next(n for n in task.needs if n.kind is EdgeKind.DATA and n.name == reference.name)
             expects = tuple(schema for schema in (need.expects, declared.schema) if schema is not None)
-            return Handed(self._value(need, scope, values), expects, need.max_bytes)
+            return EdgeInput(self._value(need, scope, values), expects, need.max_bytes)
         if reference and reference.namespace == "run":
-            return RunFact(reference.name)
+            return RunFactInput(reference.name)
         if reference and reference.namespace == "inputs":
             binding = scope.bindings[reference.name]
-            if isinstance(binding, Handed):
+            if isinstance(binding, EdgeInput):
                 more = (declared.schema,) if declared.schema is not None else ()
-                return Handed(binding.value, (*binding.expects, *more), binding.max_bytes)
-            if not isinstance(binding, Known):
+                return EdgeInput(binding.value, (*binding.expects, *more), binding.max_bytes)
+            if not isinstance(binding, KnownInput):
                 return binding
         at = task.origin.at("with", declared.name)
         for reference, binding in scope.bound(references_within(written)):
-            if not isinstance(binding, Known):
-                self._object(() if isinstance(binding, Unset) else [only_as_a_whole(reference, at)])
-                return Unset()
+            if not isinstance(binding, KnownInput):
+                self._object(() if isinstance(binding, UnsetInput) else [only_as_a_whole(reference, at)])
+                return UnsetInput()
         value = scope.filled(written, values)
         self._object(check_argument(declared, value, at))
-        return Known(value)
+        return KnownInput(value)
 
     def _object(self, findings: Iterable[ManifestFinding]) -> None:
         """One finding a place: the next instance of a matrix would only say it again."""
@@ -119,8 +119,8 @@ class _Expander:
                 self.objected.add(finding.place)
                 self.result.findings.append(finding)
 
-    def _add(self, task: Task, scope: Scope, id_: str, values: Mapping[str, Any]) -> None:
-        form = task_form.plain_fields(task, self.project)
+    def _add(self, task: Task, scope: PlanScope, id_: str, values: Mapping[str, Any]) -> None:
+        form = task_document.plain_fields(task, self.project)
         self._name_schemas(task)
         conditions = [*scope.conditions, *self._conditions(task, scope, values)]
         if conditions:
@@ -144,14 +144,14 @@ class _Expander:
             form["done_when"] = [scope.parts(text, values) for text in task.done_when]
         if task.accept:
             commands = {id(c): [scope.parts(t, values) for t in c.command or ()] for c in task.accept}
-            form["accept"] = task_form.accept_forms(task, commands)
+            form["accept"] = task_document.accept_documents(task, commands)
         if task.gate is not None:
-            form["gate"] = task_form.gate_form(task.gate, scope.parts(task.gate.question, values))
+            form["gate"] = task_document.gate_document(task.gate, scope.parts(task.gate.question, values))
         self.result.edges += len(upstreams)
         self.result.tasks[id_] = ExpandedTask(form, upstreams)
 
     def _edges(
-        self, task: Task, scope: Scope, values: Mapping[str, Any], conditions: list[dict[str, Any]]
+        self, task: Task, scope: PlanScope, values: Mapping[str, Any], conditions: list[dict[str, Any]]
     ) -> tuple[list[Any], tuple[str, ...]]:
         """Order edges by task, then data edges by name, and the ids that all of them come from.
 
@@ -165,9 +165,9 @@ class _Expander:
             else:
                 expects = (need.expects,) if need.expects is not None else ()
                 value = self._value(need, scope, values)
-                data[need.name] = task_form.data_edge(need.name, value, expects, need.max_bytes)
-        if scope.is_handed_data:
-            data |= self._handed_edges(task, scope)
+                data[need.name] = task_document.data_edge(need.name, value, expects, need.max_bytes)
+        if scope.has_edge_inputs:
+            data |= self._input_edges(task, scope)
         if not before and not data and not conditions:
             return [], ()
         handed = {id_ for edge in data.values() for id_ in tasks_in(edge["from"])}
@@ -176,18 +176,18 @@ class _Expander:
         edges = [{"edge": "order", "task": id_} for id_ in order] + [data[name] for name in sorted(data)]
         return edges, (*order, *sorted(handed))
 
-    def _handed_edges(self, task: Task, scope: Scope) -> dict[str, dict[str, Any]]:
+    def _input_edges(self, task: Task, scope: PlanScope) -> dict[str, dict[str, Any]]:
         names = {r.name for text, _ in texts_of(task) for r in references_in(text) if r.namespace == "inputs"}
         edges = {}
         for name in names:
             binding = scope.bindings[name]
-            if isinstance(binding, Handed):
+            if isinstance(binding, EdgeInput):
                 self.result.schemas |= {schema.digest: schema.value for schema in binding.expects}
-                edge = task_form.data_edge(f"inputs.{name}", binding.value, binding.expects, binding.max_bytes)
+                edge = task_document.data_edge(f"inputs.{name}", binding.value, binding.expects, binding.max_bytes)
                 edges[f"inputs.{name}"] = edge
         return edges
 
-    def _conditions(self, task: Task, scope: Scope, values: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def _conditions(self, task: Task, scope: PlanScope, values: Mapping[str, Any]) -> list[dict[str, Any]]:
         if task.when is None or task.when.output is None:
             return []
         schema = task.when.output
@@ -195,14 +195,14 @@ class _Expander:
         source = self._value(task.when, scope, values)
         return [{"from": source, "matches": schema.digest}]
 
-    def _value(self, source: Source, scope: Scope, values: Mapping[str, Any]) -> Value:
+    def _value(self, source: OutputSelection, scope: PlanScope, values: Mapping[str, Any]) -> Value:
         chosen = self._chosen(source, scope, values)
         return value_of(self.project, scope.plan, scope.prefix, source, chosen)
 
-    def _ids(self, need: Source, scope: Scope, values: Mapping[str, Any]) -> list[str]:
+    def _ids(self, need: OutputSelection, scope: PlanScope, values: Mapping[str, Any]) -> list[str]:
         return last_tasks(self.project, scope.plan, scope.prefix, need.task, self._chosen(need, scope, values))
 
-    def _chosen(self, source: Source, scope: Scope, values: Mapping[str, Any]) -> dict[str, str]:
+    def _chosen(self, source: OutputSelection, scope: PlanScope, values: Mapping[str, Any]) -> dict[str, str]:
         """The value that is picked on each axis; an axis whose value is not known yet is left out."""
         chosen = {}
         for axis, value in source.matrix.items():
@@ -210,10 +210,10 @@ class _Expander:
                 chosen[axis] = matrix.as_text(value)
                 continue
             at = source.origin.at("matrix", axis)
-            unknown = [b for _, b in scope.bound(references_in(value)) if not isinstance(b, Known)]
+            unknown = [b for _, b in scope.bound(references_in(value)) if not isinstance(b, KnownInput)]
             if unknown:
                 message = f"axis '{axis}' is picked by a value that is known only when the run comes to it"
-                self._object([] if isinstance(unknown[0], Unset) else [at.finding("F307", message)])
+                self._object([] if isinstance(unknown[0], UnsetInput) else [at.finding("F307", message)])
                 continue
             text = "".join(str(part) for part in scope.parts(value, values))
             problems = list(matrix.check_value(scope.plan.tasks[source.task], axis, text, at))

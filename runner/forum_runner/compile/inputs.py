@@ -14,10 +14,10 @@ from forum_runner.compile.type_rules import Type
 from forum_runner.document import Origin, Path
 from forum_runner.finding import ManifestFinding, Place
 from forum_runner.manifest.instance_path import instance_path
+from forum_runner.manifest.raw_value import has_wrong_type, raw_value
 from forum_runner.manifest.suggest import hint_for, suggest
 from forum_runner.manifest.template import holds_reference
 from forum_runner.manifest.workflow import InputValue
-from forum_runner.manifest.written import as_written, is_unread
 from forum_runner.manifest.yaml_reader import read_yaml
 from forum_runner.model import Plan, PlanInput, Schema
 
@@ -25,7 +25,7 @@ COMMAND_LINE = Place("(command line)")
 
 
 @dataclass(frozen=True, slots=True)
-class Misfit:
+class SchemaMismatch:
     """Why a value does not fit a schema, and which part of it."""
 
     path: Path
@@ -33,7 +33,7 @@ class Misfit:
     hint: str | None
 
 
-def misfit(value: Any, schema: Schema | None) -> Misfit | None:
+def schema_mismatch(value: Any, schema: Schema | None) -> SchemaMismatch | None:
     if schema is None:
         return None
     error = next(iter(_validator(schema).iter_errors(value)), None)
@@ -43,7 +43,7 @@ def misfit(value: Any, schema: Schema | None) -> Misfit | None:
     where = "/".join(map(str, path))
     reason = f"at '{where}', {error.message}" if where else error.message
     is_unquoted = isinstance(error.instance, int | float) and error.kind.as_dict().get("types") == ["string"]
-    return Misfit(path, reason, "write it in quotes" if is_unquoted else None)
+    return SchemaMismatch(path, reason, "write it in quotes" if is_unquoted else None)
 
 
 @lru_cache(maxsize=1024)
@@ -74,7 +74,7 @@ def check_declared(plan: Plan) -> Iterator[ManifestFinding]:
         if item.secret and item.has_default:
             message = f"input '{item.name}' is secret, so its value may not stand in the plan"
             yield at.key_finding("F018", message, "give it when the run starts")
-        elif item.has_default and (wrong := misfit(item.default, item.schema)):
+        elif item.has_default and (wrong := schema_mismatch(item.default, item.schema)):
             message = f"the default of input '{item.name}' does not fit its schema: {wrong.reason}"
             yield at.at(*wrong.path).finding("F017", message, wrong.hint)
 
@@ -83,7 +83,7 @@ def check_given(plan: Plan, given: Mapping[str, InputValue], *, complete: bool) 
     """What a workflow and a command line give to a plan; `complete` asks for a value for every input."""
     for name, item in given.items():
         declared = plan.inputs.get(name)
-        if declared is None and is_unread(plan.origin.at("inputs"), dict):
+        if declared is None and has_wrong_type(plan.origin.at("inputs"), dict):
             continue
         if declared is None:
             place = item.origin.key_place() if item.origin else COMMAND_LINE
@@ -94,7 +94,7 @@ def check_given(plan: Plan, given: Mapping[str, InputValue], *, complete: bool) 
             yield from _check_secret(declared, item)
         elif item.problem is not None:
             yield ManifestFinding("F017", COMMAND_LINE, f"input '{name}' cannot be read: {item.problem}")
-        elif wrong := misfit(item.value, declared.schema):
+        elif wrong := schema_mismatch(item.value, declared.schema):
             place = item.origin.at(*wrong.path).place() if item.origin else COMMAND_LINE
             message = f"input '{name}' does not fit its schema: {wrong.reason}"
             yield ManifestFinding("F017", place, message, wrong.hint if item.origin else None)
@@ -110,7 +110,7 @@ def _check_secret(declared: PlanInput, item: InputValue) -> Iterator[ManifestFin
     if item.origin and not item.is_private:
         message = f"input '{declared.name}' is secret, so its value may not stand in a manifest"
         yield item.origin.finding("F018", message, "give it when the run starts")
-    elif item.problem is not None or misfit(item.value, declared.schema):
+    elif item.problem is not None or schema_mismatch(item.value, declared.schema):
         yield ManifestFinding("F017", COMMAND_LINE, f"input '{declared.name}' does not fit its schema; it is secret")
 
 
@@ -118,7 +118,7 @@ def check_arguments(plan: Plan, project: Project) -> Iterator[ManifestFinding]:
     """What tasks give to the plans that they use. Values that hold references are looked at when they are known."""
     for task in plan.tasks.values():
         inner = project.plan_of(task)
-        if inner is None or is_unread(task.origin.at("with"), dict):
+        if inner is None or has_wrong_type(task.origin.at("with"), dict):
             continue
         for name, value in task.arguments.items():
             at = task.origin.at("with", name)
@@ -139,10 +139,10 @@ def check_argument(declared: PlanInput, value: Any, at: Origin) -> Iterator[Mani
     if declared.secret:
         message = f"input '{declared.name}' is secret, so its value may not stand in a manifest"
         yield at.finding("F018", message, "hand on a secret input: ${{ inputs.NAME }}")
-    elif wrong := misfit(value, declared.schema):
+    elif wrong := schema_mismatch(value, declared.schema):
         message = f"input '{declared.name}' does not fit its schema: {wrong.reason}"
         # What a reference brings is not mended where the reference stands.
-        hint = None if holds_reference(as_written(at)) else wrong.hint
+        hint = None if holds_reference(raw_value(at)) else wrong.hint
         yield at.at(*wrong.path).finding("F017", message, hint)
 
 

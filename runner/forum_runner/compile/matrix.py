@@ -10,8 +10,8 @@ from urllib.parse import quote
 
 from forum_runner.document import Origin
 from forum_runner.finding import ManifestFinding
+from forum_runner.manifest.raw_value import has_unknown_worker, is_present, raw_value
 from forum_runner.manifest.suggest import hint_for
-from forum_runner.manifest.written import as_written, has_unknown_work, is_written
 from forum_runner.model import Reference, Task
 
 MAX_INSTANCES = 1_000
@@ -45,10 +45,10 @@ def check_matrix(task: Task) -> Iterator[ManifestFinding]:
     if task.matrix is None:
         return
     at = task.origin.at("matrix")
-    if as_written(at) == {}:
+    if raw_value(at) == {}:
         yield at.key_finding("F701", f"the matrix of '{task.id}' has no axis")
     for axis, values in task.matrix.items():
-        if as_written(at.at(axis)) == []:
+        if raw_value(at.at(axis)) == []:
             yield at.at(axis).key_finding("F701", f"axis '{axis}' of the matrix has no value")
         seen: dict[str, int] = {}
         for index, value in enumerate(values):
@@ -65,8 +65,8 @@ def check_choice(upstream: Task, chosen: Mapping[str, Any], at: Origin) -> Itera
     """What is wrong with an edge that picks instances; `at` is its `matrix`."""
     declared = upstream.origin.at("matrix")
     for axis, value in sorted(chosen.items()):
-        if not is_written(declared):
-            if has_unknown_work(upstream):
+        if not is_present(declared):
+            if has_unknown_worker(upstream):
                 continue
             yield at.at(axis).key_finding("F307", f"'{upstream.id}' has no matrix to pick from")
         elif not upstream.matrix:
@@ -74,14 +74,14 @@ def check_choice(upstream: Task, chosen: Mapping[str, Any], at: Origin) -> Itera
         elif axis in upstream.matrix:
             if (text := _literal(value)) is not None:
                 yield from check_value(upstream, axis, text, at.at(axis))
-        elif not is_written(declared.at(axis)):
+        elif not is_present(declared.at(axis)):
             message = f"the matrix of '{upstream.id}' has no axis '{axis}'"
             yield at.at(axis).key_finding("F307", message, hint_for(axis, upstream.matrix, "axes"))
 
 
 def check_value(upstream: Task, axis: str, text: str, at: Origin) -> Iterator[ManifestFinding]:
     known = [as_text(item) for item in (upstream.matrix or {}).get(axis, ())]
-    is_read = known and len(known) == len(as_written(upstream.origin.at("matrix", axis)))
+    is_read = known and len(known) == len(raw_value(upstream.origin.at("matrix", axis)))
     if is_read and text not in known:
         message = f"axis '{axis}' of '{upstream.id}' has no value '{text}'"
         yield at.finding("F307", message, hint_for(text, known, "values"))

@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 from forum_runner.compile.project import Project
 from forum_runner.document import Origin
 from forum_runner.finding import ManifestFinding
-from forum_runner.manifest.policy import ANY
-from forum_runner.manifest.roster import is_url
+from forum_runner.manifest.policy_reader import ANY
+from forum_runner.manifest.raw_value import raw_value
+from forum_runner.manifest.roster_reader import is_url
 from forum_runner.manifest.suggest import hint_for
-from forum_runner.manifest.written import as_written
 from forum_runner.model import Adapter, Agent, Allow, Plan, Policy, Roster, Task, Text
 
 _PORTS = {"http": 80, "https": 443}
@@ -77,7 +77,7 @@ def check_allow_lists(policy: Policy, roster: Roster) -> Iterator[ManifestFindin
         for name in names:
             if name != ANY and name not in known:
                 message = f"the policy allows '{name}', which is not among the roster's {kind}"
-                yield at.at(as_written(at).index(name)).finding("F506", message, hint_for(name, known, kind))
+                yield at.at(raw_value(at).index(name)).finding("F506", message, hint_for(name, known, kind))
 
 
 def check_permissions(project: Project) -> Iterator[ManifestFinding]:

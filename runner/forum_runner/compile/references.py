@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from forum_runner.compile.edges import has_unclear_edges
+from forum_runner.compile.edge_checks import has_unclear_edges
 from forum_runner.document import Origin
 from forum_runner.finding import ManifestFinding
+from forum_runner.manifest.raw_value import has_wrong_type, is_present
 from forum_runner.manifest.suggest import hint_for
 from forum_runner.manifest.template import REFERENCE_HINT, parse_text
-from forum_runner.manifest.written import is_unread, is_written
 from forum_runner.model import EdgeKind, Plan, Reference, Task, Text
 
 _RUN_FACTS = ("id",)
@@ -67,7 +67,7 @@ def check_references(plan: Plan) -> Iterator[ManifestFinding]:
             if len(text) > 1 or (text and not isinstance(text[0], str)):
                 for reference in references_in(text):
                     yield from _check(reference, task, plan, origin)
-        for source in task.sources:
+        for source in task.selections:
             for axis, chosen in source.matrix.items():
                 yield from _check_choice(chosen, task, plan, source.origin.at("matrix", axis))
         if task.arguments:
@@ -107,9 +107,9 @@ def _may_be_there(reference: Reference, task: Task, plan: Plan) -> bool:
     """Whether what the reference means is written, but wrong in a way that kept it from being read."""
     if reference.namespace == "matrix":
         at = task.origin.at("matrix")
-        return is_unread(at, dict) or is_written(at.at(reference.name))
+        return has_wrong_type(at, dict) or is_present(at.at(reference.name))
     if reference.namespace == "inputs":
-        return is_unread(plan.origin.at("inputs"), dict)
+        return has_wrong_type(plan.origin.at("inputs"), dict)
     return reference.namespace == "needs" and has_unclear_edges(task, plan)
 
 

@@ -9,27 +9,27 @@ from typing import Any
 from forum_runner.canonical import canonical
 from forum_runner.compile import matrix
 from forum_runner.compile.references import whole_reference
-from forum_runner.compile.values import Value
+from forum_runner.compile.value_source import Value
 from forum_runner.manifest.template import parse_text
 from forum_runner.model import Plan, Reference, Schema, Text
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownInput:
     """An input whose value stands in the plan."""
 
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
-class Secret:
+class SecretInput:
     """An input whose value is given when the run starts; `name` is the workflow's name for it."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Handed:
+class EdgeInput:
     """An input of a used plan that an edge brings when the run comes to it, and what the edge and the inputs expect."""
 
     value: Value
@@ -38,23 +38,23 @@ class Handed:
 
 
 @dataclass(frozen=True, slots=True)
-class RunFact:
+class RunFactInput:
     """An input of a used plan that is a fact of the run, such as its id."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Unset:
+class UnsetInput:
     """An input that has no value yet: the plan can be looked at, not run."""
 
 
-Binding = Known | Secret | Handed | RunFact | Unset
+Binding = KnownInput | SecretInput | EdgeInput | RunFactInput | UnsetInput
 Part = str | dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class PlanScope:
     """A plan that is being unfolded: where, with which inputs, after which tasks and under which conditions."""
 
     plan: Plan
@@ -64,8 +64,8 @@ class Scope:
     conditions: tuple[dict[str, Any], ...] = ()
 
     @property
-    def is_handed_data(self) -> bool:
-        return bool(self.prefix) and any(isinstance(binding, Handed) for binding in self.bindings.values())
+    def has_edge_inputs(self) -> bool:
+        return bool(self.prefix) and any(isinstance(binding, EdgeInput) for binding in self.bindings.values())
 
     def bound(self, references: Iterable[Reference]) -> list[tuple[Reference, Binding]]:
         """The references to inputs among them, each with what the input is bound to."""
@@ -82,7 +82,7 @@ class Scope:
         reference = whole_reference(value)
         if reference and reference.namespace == "matrix":
             return values[reference.name]
-        if reference and isinstance(binding := self.bindings[reference.name], Known):
+        if reference and isinstance(binding := self.bindings[reference.name], KnownInput):
             return binding.value
         return "".join(str(part) for part in self.parts(parse_text(value)[0], values))
 
@@ -106,13 +106,13 @@ class Scope:
             return {"run": reference.name}
         binding = self.bindings[reference.name]
         match binding:
-            case Known(value):
+            case KnownInput(value):
                 return value if isinstance(value, str) else canonical(value).decode()
-            case Secret(name):
+            case SecretInput(name):
                 return {"secret": name}
-            case Handed():
+            case EdgeInput():
                 return {"need": f"inputs.{reference.name}"}
-            case RunFact(name):
+            case RunFactInput(name):
                 return {"run": name}
-            case Unset():
+            case UnsetInput():
                 return reference.written

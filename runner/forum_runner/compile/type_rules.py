@@ -96,7 +96,7 @@ _Types = tuple[Type, Type]
 
 
 @dataclass(frozen=True, slots=True)
-class CannotHold:
+class UnknownPointer:
     """A pointer that no value of the type could satisfy."""
 
     token: str
@@ -104,11 +104,11 @@ class CannotHold:
     known: tuple[str, ...] = ()
 
 
-def select(type_: Type, path: str) -> Type | CannotHold:
+def select(type_: Type, path: str) -> Type | UnknownPointer:
     """The type of what the pointer names."""
     for token in pointer.tokens(path):
         step = _step(type_, token)
-        if isinstance(step, CannotHold):
+        if isinstance(step, UnknownPointer):
             return step
         type_ = step
     return type_
@@ -136,7 +136,7 @@ def disagreement(given: Type, expected: Type, compared: dict[_Pair, _Types] | No
     for name in sorted(expected.required()):
         objects = given.below(given.node, {"type": "object"})
         inner_given, inner_expected = _step(objects, name), _step(expected, name)
-        if isinstance(inner_given, CannotHold):
+        if isinstance(inner_given, UnknownPointer):
             return f"'{name}' is expected and can never be there"
         if isinstance(inner_expected, Type):
             reason = disagreement(inner_given, inner_expected, compared)
@@ -145,10 +145,10 @@ def disagreement(given: Type, expected: Type, compared: dict[_Pair, _Types] | No
     return None
 
 
-def _step(type_: Type, token: str) -> Type | CannotHold:
+def _step(type_: Type, token: str) -> Type | UnknownPointer:
     kinds = type_.kinds()
     if not kinds & {"object", "array"}:
-        return CannotHold(token, f"it is {_listed(kinds)}")
+        return UnknownPointer(token, f"it is {_listed(kinds)}")
     if {"object", "array"} <= kinds:
         return type_.below(True)
     if "object" in kinds:
@@ -156,7 +156,7 @@ def _step(type_: Type, token: str) -> Type | CannotHold:
     return _item(type_, token)
 
 
-def _member(type_: Type, name: str) -> Type | CannotHold:
+def _member(type_: Type, name: str) -> Type | UnknownPointer:
     children = []
     for node in type_.conjuncts():
         properties = node.get("properties", {})
@@ -165,24 +165,24 @@ def _member(type_: Type, name: str) -> Type | CannotHold:
         elif "patternProperties" in node:
             continue
         elif node.get("additionalProperties") is False:
-            return CannotHold(name, f"it has no '{name}'", tuple(sorted(properties)))
+            return UnknownPointer(name, f"it has no '{name}'", tuple(sorted(properties)))
         elif "additionalProperties" in node:
             children.append(node["additionalProperties"])
     return type_.below(*children)
 
 
-def _item(type_: Type, token: str) -> Type | CannotHold:
+def _item(type_: Type, token: str) -> Type | UnknownPointer:
     if not (token.isascii() and token.isdecimal()) or (len(token) > 1 and token.startswith("0")):
-        return CannotHold(token, f"it is an array, and '{token}' is not an index")
+        return UnknownPointer(token, f"it is an array, and '{token}' is not an index")
     index, children = int(token), []
     for node in type_.conjuncts():
         first = node.get("prefixItems", [])
         if index >= node.get("maxItems", index + 1):
-            return CannotHold(token, f"it has at most {node['maxItems']} items")
+            return UnknownPointer(token, f"it has at most {node['maxItems']} items")
         if index < len(first):
             children.append(first[index])
         elif node.get("items") is False:
-            return CannotHold(token, f"it has at most {len(first)} items")
+            return UnknownPointer(token, f"it has at most {len(first)} items")
         elif "items" in node:
             children.append(node["items"])
     return type_.below(*children)

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from forum_runner.canonical import canonical, digest, join_members
-from forum_runner.compile.expand import Expansion
+from forum_runner.compile.expand import ExpandedPlan
 from forum_runner.compile.layer import cut, layer
 from forum_runner.compile.permissions import candidates, reachable_adapters
 from forum_runner.compile.project import Project
-from forum_runner.compile.scope import Binding, Known, Secret
-from forum_runner.compile.task_form import budget_form, retry_form
-from forum_runner.manifest.bundle import SourceFile
+from forum_runner.compile.scope import Binding, KnownInput, SecretInput
+from forum_runner.compile.task_document import budget_document, retry_document
+from forum_runner.manifest.bundle import BundleFile
 from forum_runner.manifest.workflow import Workflow
 from forum_runner.model import Agent, Policy
 
@@ -20,9 +20,9 @@ from forum_runner.model import Agent, Policy
 def write_wave_plan(
     workflow: Workflow,
     project: Project,
-    expansion: Expansion,
+    expansion: ExpandedPlan,
     bindings: Mapping[str, Binding],
-    sources: Iterable[SourceFile],
+    sources: Iterable[BundleFile],
 ) -> tuple[dict[str, Any], bytes]:
     """The document and its bytes."""
     policy = project.policy
@@ -70,9 +70,9 @@ def _policy(policy: Policy) -> dict[str, Any]:
     written = {
         "max_parallel": policy.max_parallel,
         "dispatch": policy.dispatch,
-        "budget": budget_form(policy.budget),
+        "budget": budget_document(policy.budget),
         "allow": {name: list(getattr(allow, name)) for name in ("agents", "adapters", "commands", "hosts", "env")},
-        "retry": retry_form(policy.retry),
+        "retry": retry_document(policy.retry),
         "rates": rates,
         "on_failure": policy.on_failure,
         "privacy": {"sensitive": policy.sensitive, "scrub_env": list(policy.scrub_env)},
@@ -104,7 +104,7 @@ def _agent(agent: Agent, reachable: Mapping[str, Any]) -> dict[str, Any]:
     if agent.persona is not None:
         form["persona"] = agent.persona
     if agent.limits is not None:
-        form["limits"] = budget_form(agent.limits)
+        form["limits"] = budget_document(agent.limits)
     return form
 
 
@@ -116,9 +116,9 @@ def _inputs(project: Project, bindings: Mapping[str, Binding], schemas: dict[str
         schemas[declared.schema.digest] = declared.schema.value
         form: dict[str, Any] = {"schema": declared.schema.digest}
         match bindings[name]:
-            case Known(value):
+            case KnownInput(value):
                 form["value"] = value
-            case Secret():
+            case SecretInput():
                 form["secret"] = True
         inputs[name] = form
     return inputs

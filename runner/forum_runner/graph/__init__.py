@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from forum_runner.graph.model import read_graph
+from forum_runner.graph.plan_graph import read_graph
 
 __all__ = ["GraphFormat", "render"]
 
@@ -22,7 +22,7 @@ def render(wave_plan: Mapping[str, Any], format: GraphFormat) -> str:
     # Each format is imported when it is asked for: a log of text need not load what lays out pictures.
     match format:
         case GraphFormat.TEXT:
-            from forum_runner.graph.text import draw
+            from forum_runner.graph.ascii import draw
         case GraphFormat.MERMAID:
             from forum_runner.graph.mermaid import draw
         case GraphFormat.DOT:

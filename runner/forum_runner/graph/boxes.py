@@ -6,7 +6,7 @@ All text of the user's is set in a fixed-width font: its width can be known with
 from dataclasses import dataclass
 
 from forum_runner.graph.labels import cells, printable, shorten
-from forum_runner.graph.model import Mark, Node
+from forum_runner.graph.plan_graph import Node, TaskMark
 
 ID_CELL = 7.9
 PERFORMER_CELL = 6.7
@@ -29,7 +29,7 @@ _MARKS_HEIGHT = 22
 class BoxText:
     title: str
     performer: str
-    marks: tuple[Mark, ...]
+    marks: tuple[TaskMark, ...]
 
     @property
     def width(self) -> int:
@@ -53,7 +53,7 @@ def box_text(node: Node) -> BoxText:
     )
 
 
-def mark_width(mark: Mark) -> int:
+def mark_width(mark: TaskMark) -> int:
     return round(len(mark) * MARK_CELL) + 2 * MARK_PADDING
 
 

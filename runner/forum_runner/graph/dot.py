@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from forum_runner.graph.labels import printable
-from forum_runner.graph.model import Graph, Node
+from forum_runner.graph.plan_graph import Graph, Node
 from forum_runner.model import EdgeKind
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from forum_runner.graph.labels import printable
-from forum_runner.graph.model import Graph, Node
+from forum_runner.graph.plan_graph import Graph, Node
 from forum_runner.model import EdgeKind
 
 # Between two letters or digits these signs mean nothing, neither to Mermaid nor to the Markdown in its labels;

@@ -8,7 +8,7 @@ from itertools import pairwise
 from forum_runner.graph.alignment import Link, align
 from forum_runner.graph.boxes import BoxText, box_text, label_width
 from forum_runner.graph.crossings import links_of, untangle
-from forum_runner.graph.model import Edge, Graph, Node
+from forum_runner.graph.plan_graph import Graph, GraphEdge, Node
 from forum_runner.graph.ports import Ports, find_ports
 from forum_runner.graph.routes import RouteMap, map_routes
 from forum_runner.model import EdgeKind
@@ -47,7 +47,7 @@ class Box:
 class Wire:
     """An edge's line, from its tip back to where it begins: level and curved stretches take turns."""
 
-    edge: Edge
+    edge: GraphEdge
     points: tuple[tuple[int, int], ...]
 
 

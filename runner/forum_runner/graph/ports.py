@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import fsum
 
 from forum_runner.graph.boxes import PORT_PITCH
-from forum_runner.graph.model import Edge
+from forum_runner.graph.plan_graph import GraphEdge
 from forum_runner.graph.routes import RouteMap
 from forum_runner.model import EdgeKind
 
@@ -24,10 +24,10 @@ class Ports:
     entries: dict[int, dict[_Key, int]]
     exits: dict[int, dict[_Key, int]]
 
-    def entry(self, box: int, edge: Edge) -> int:
+    def entry(self, box: int, edge: GraphEdge) -> int:
         return self.entries[box][edge.kind, edge.label]
 
-    def exit(self, box: int, edge: Edge) -> int:
+    def exit(self, box: int, edge: GraphEdge) -> int:
         return self.exits[box][edge.kind, ""]
 
     def count(self, box: int) -> int:

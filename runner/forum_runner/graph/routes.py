@@ -8,7 +8,7 @@ goes farthest draws the whole line, the others begin where they branch off.
 from collections import defaultdict
 from dataclasses import dataclass
 
-from forum_runner.graph.model import Edge, Graph
+from forum_runner.graph.plan_graph import Graph, GraphEdge
 from forum_runner.model import EdgeKind
 
 _LANES_PER_TASK = 1
@@ -16,10 +16,10 @@ _FREE_LANES = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class EdgeRoute:
     """What one edge draws: from vertex to vertex, the last one being its downstream's box."""
 
-    edge: Edge
+    edge: GraphEdge
     stops: tuple[int, ...]
 
 
@@ -27,7 +27,7 @@ class Route:
 class RouteMap:
     box_count: int
     columns: tuple[tuple[int, ...], ...]
-    routes: tuple[Route, ...]
+    routes: tuple[EdgeRoute, ...]
 
     def is_lane(self, vertex: int) -> bool:
         return vertex >= self.box_count
@@ -38,7 +38,7 @@ def map_routes(graph: Graph) -> RouteMap:
     number = {node.id: index for index, node in enumerate(nodes)}
     wave_of = {node.id: node.wave for node in nodes}
     columns = [[number[node.id] for node in wave] for wave in graph.waves]
-    routes: list[Route] = []
+    routes: list[EdgeRoute] = []
     # Lanes can be as many as tasks times waves. Past the limit an edge runs straight, behind the boxes.
     lanes_left = _LANES_PER_TASK * len(nodes) + _FREE_LANES
     next_lane = len(nodes)
@@ -46,7 +46,7 @@ def map_routes(graph: Graph) -> RouteMap:
         upstream, first_wave = number[edges[0].upstream], wave_of[edges[0].upstream] + 1
         lane_count = max(0, wave_of[edges[0].downstream] - first_wave)
         if lane_count > lanes_left:
-            routes.extend(Route(edge, (upstream, number[edge.downstream])) for edge in edges)
+            routes.extend(EdgeRoute(edge, (upstream, number[edge.downstream])) for edge in edges)
             continue
         lanes = range(next_lane, next_lane + lane_count)
         for wave, lane in enumerate(lanes, start=first_wave):
@@ -54,20 +54,20 @@ def map_routes(graph: Graph) -> RouteMap:
         lanes_left -= lane_count
         next_lane += lane_count
         trunk = (upstream, *lanes)
-        routes.append(Route(edges[0], (*trunk, number[edges[0].downstream])))
+        routes.append(EdgeRoute(edges[0], (*trunk, number[edges[0].downstream])))
         for edge in edges[1:]:
             branch = trunk[max(0, wave_of[edge.downstream] - first_wave)]
-            routes.append(Route(edge, (branch, number[edge.downstream])))
+            routes.append(EdgeRoute(edge, (branch, number[edge.downstream])))
     return RouteMap(len(nodes), tuple(map(tuple, columns)), tuple(routes))
 
 
-def _edges_by_exit(graph: Graph, wave_of: dict[str, int]) -> list[list[Edge]]:
+def _edges_by_exit(graph: Graph, wave_of: dict[str, int]) -> list[list[GraphEdge]]:
     """The edges of one kind that leave one task, the farthest first; those that need few lanes before the others."""
 
-    def reach(edge: Edge) -> int:
+    def reach(edge: GraphEdge) -> int:
         return wave_of[edge.downstream] - wave_of[edge.upstream]
 
-    exits: defaultdict[tuple[str, EdgeKind], list[Edge]] = defaultdict(list)
+    exits: defaultdict[tuple[str, EdgeKind], list[GraphEdge]] = defaultdict(list)
     for edge in sorted(graph.edges, key=reach, reverse=True):
         exits[edge.upstream, edge.kind].append(edge)
     return sorted(exits.values(), key=lambda edges: reach(edges[0]))

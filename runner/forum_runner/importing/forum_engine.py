@@ -11,12 +11,12 @@ import hashlib
 import json
 from typing import Any
 
-from forum_runner.importing.fault import SourceError
-from forum_runner.importing.gathered import Check, Format, Gathered
-from forum_runner.importing.record import Record, as_found, facts, texts, time_of
-from forum_runner.importing.source import SourceFile
-from forum_runner.importing.spool import Spool
-from forum_runner.importing.strict_json import Text, read_json
+from forum_runner.importing.import_file import ImportFile
+from forum_runner.importing.imported_record import ImportedRecord, as_found, facts, texts, time_of
+from forum_runner.importing.parsed_source import ImportFormat, ParsedSource, SourceCheck
+from forum_runner.importing.source_error import SourceError
+from forum_runner.importing.spool import RecordSpool
+from forum_runner.importing.strict_json import JsonText, read_json
 
 ENTRIES = "entries.jsonl"
 PAYLOADS = "payloads.jsonl"
@@ -27,7 +27,7 @@ _TEXTS = ("text", "instruction", "output", "answer", "reason")
 _TYPES = {"seq": int, "actor": str, "kind": str, "payload_hash": str, "prev_hash": str, "entry_hash": str}
 
 
-def gather(spool: Spool, entries: SourceFile, payloads: SourceFile | None) -> Gathered:
+def parse(spool: RecordSpool, entries: ImportFile, payloads: ImportFile | None) -> ParsedSource:
     """Every line of the entries becomes a record; its payload goes with it, where it is still there."""
     store = _Payloads(payloads)
     chain = _Chain()
@@ -38,12 +38,12 @@ def gather(spool: Spool, entries: SourceFile, payloads: SourceFile | None) -> Ga
     faults = [fault for fault in (chain.fault, store.fault) if fault]
     files = tuple(file.facts() for file in (entries, payloads) if file)
     if faults:
-        return Gathered(Format.FORUM_ENGINE, spool, files, Check.FAIL, "; ".join(faults))
-    ground = f"its own chain of hashes holds, computed anew; {store.told()}"
-    return Gathered(Format.FORUM_ENGINE, spool, files, Check.OK, ground)
+        return ParsedSource(ImportFormat.FORUM_ENGINE, spool, files, SourceCheck.FAIL, "; ".join(faults))
+    reason = f"its own chain of hashes holds, computed anew; {store.told()}"
+    return ParsedSource(ImportFormat.FORUM_ENGINE, spool, files, SourceCheck.OK, reason)
 
 
-def _entry(line: Text) -> dict[str, Any]:
+def _entry(line: JsonText) -> dict[str, Any]:
     entry = read_json(line)
     if not isinstance(entry, dict) or not set(entry) >= MEMBERS:
         raise SourceError(line.file, f"line {line.line}", "it does not have the members of a forum-engine entry")
@@ -55,7 +55,7 @@ def _entry(line: Text) -> dict[str, Any]:
     return entry
 
 
-def _record(number: int, line: Text, entry: dict[str, Any], store: _Payloads) -> Record:
+def _record(number: int, line: JsonText, entry: dict[str, Any], store: _Payloads) -> ImportedRecord:
     parent = entry.get("causal_parent")
     found = store.read(entry["payload_hash"])
     body = found[1] if found else None
@@ -73,7 +73,7 @@ def _record(number: int, line: Text, entry: dict[str, Any], store: _Payloads) ->
     bodies = {"record": as_found(line.data), **texts({name: members.get(name) for name in _TEXTS})}
     if found:
         bodies["payload"] = as_found(found[0])
-    return Record("x-import-entry", data, bodies, _causes(number, entry["seq"], parent))
+    return ImportedRecord("x-import-entry", data, bodies, _causes(number, entry["seq"], parent))
 
 
 def _causes(number: int, seq: int, parent: int | None) -> tuple[int, ...]:
@@ -112,7 +112,7 @@ def _entry_hash(entry: dict[str, Any]) -> str:
 class _Payloads:
     """Where each payload stands in its file: the hashes are kept, the payloads are not."""
 
-    def __init__(self, file: SourceFile | None) -> None:
+    def __init__(self, file: ImportFile | None) -> None:
         self.fault: str | None = None
         self._missing = 0
         self._file = file
@@ -120,7 +120,7 @@ class _Payloads:
         if file is not None:
             self._index(file)
 
-    def _index(self, file: SourceFile) -> None:
+    def _index(self, file: ImportFile) -> None:
         for line, offset in file.lines_and_offsets():
             payload = read_json(line)
             if not isinstance(payload, dict) or type(payload.get("hash")) is not str or "body" not in payload:

@@ -11,45 +11,44 @@ from typing import Any
 
 from forum_runner.canonical import canonical
 from forum_runner.errors import CanonicalError
-from forum_runner.importing.fault import SourceError
-from forum_runner.importing.gathered import Check, Format, Gathered
+from forum_runner.importing.import_file import ImportFile
+from forum_runner.importing.imported_record import ImportedRecord
 from forum_runner.importing.otel_span import event_facts, span_facts, text_bodies
 from forum_runner.importing.otel_tree import Tree, is_malformed, key_above, own_key
 from forum_runner.importing.otel_values import (
-    ShapeError,
+    OtlpError,
     attributes_of,
     first_too_wide,
     nanoseconds,
     objects,
     with_wide_as_text,
 )
-from forum_runner.importing.record import Record
-from forum_runner.importing.source import SourceFile
-from forum_runner.importing.spool import Spool
-from forum_runner.importing.strict_json import Text, read_json
+from forum_runner.importing.parsed_source import ImportFormat, ParsedSource, SourceCheck
+from forum_runner.importing.source_error import SourceError
+from forum_runner.importing.spool import RecordSpool
+from forum_runner.importing.strict_json import JsonText, read_json
 from forum_runner.ledger.body import JSON, Body
 
 SIGNALS = ("resourceSpans", "resourceLogs", "resourceMetrics")
-_GROUND = "traces have no hashes of their own"
+_REASON = "traces have no hashes of their own"
 
 
-def gather(spool: Spool, file: SourceFile, max_source_bytes: int, *, is_lines: bool) -> Gathered:
+def parse(spool: RecordSpool, file: ImportFile, max_source_bytes: int, *, is_lines: bool) -> ParsedSource:
     tree = Tree()
     texts = file.lines() if is_lines else iter([file.whole()])
     for text in texts:
-        _Reader(text, spool, tree).read()
+        _TraceReader(text, spool, tree).read()
     if not len(spool):
         raise SourceError(file.name, "", "it holds no span and no log record")
     source, order = file.whole_if_small(max_source_bytes), tree.order()
-    return Gathered(
-        Format.OTEL, spool, (file.facts(),), Check.NOT_CHECKED, _GROUND, source, order, tuple(tree.remarks())
-    )
+    remarks, unchecked = tuple(tree.remarks()), SourceCheck.NOT_CHECKED
+    return ParsedSource(ImportFormat.OTEL, spool, (file.facts(),), unchecked, _REASON, source, order, remarks)
 
 
-class _Reader:
+class _TraceReader:
     """One text of a source: its resources, their scopes, and the spans and log records in these."""
 
-    def __init__(self, text: Text, spool: Spool, tree: Tree) -> None:
+    def __init__(self, text: JsonText, spool: RecordSpool, tree: Tree) -> None:
         self._text = text
         self._spool = spool
         self._tree = tree
@@ -65,7 +64,7 @@ class _Reader:
                 self._add_span(*item)
             for item in self._items(document, "resourceLogs", ("scopeLogs",), "logRecords"):
                 self._add_event(*item)
-        except (ShapeError, CanonicalError) as error:
+        except (OtlpError, CanonicalError) as error:
             where = f"line {self._text.line}{', ' if self._place else ''}{self._place}"
             raise SourceError(self._text.file, where, str(error)) from error
 
@@ -87,23 +86,23 @@ class _Reader:
     def _add_span(self, span: dict[str, Any], resource: dict[str, Any], bodies: dict[str, Body]) -> None:
         key = own_key(span)
         if key is None:
-            raise ShapeError("it has no traceId and spanId")
+            raise OtlpError("it has no traceId and spanId")
         start = nanoseconds(span, "startTimeUnixNano")
         data = span_facts(span, resource)
         self._tree.errors += data.get("status") == "error"
         self._tree.add_span(
             key, start, key_above(span, "parentSpanId"), is_malformed=is_malformed(span, "spanId", "parentSpanId")
         )
-        self._spool.add(Record("x-import-span", data, bodies))
+        self._spool.add(ImportedRecord("x-import-span", data, bodies))
 
     def _add_event(self, event: dict[str, Any], resource: dict[str, Any], bodies: dict[str, Body]) -> None:
         start = nanoseconds(event, "timeUnixNano", "observedTimeUnixNano")
         self._tree.add(start, key_above(event, "spanId"), is_malformed=is_malformed(event, "spanId"))
-        self._spool.add(Record("x-import-event", event_facts(event, resource), bodies))
+        self._spool.add(ImportedRecord("x-import-event", event_facts(event, resource), bodies))
 
 
 def _json(value: Any) -> Body:
     plain = with_wide_as_text(value)
     if (number := first_too_wide(plain)) is not None:
-        raise ShapeError(f"{number} is beyond ±(2^53 - 1), so another reader would see another number")
+        raise OtlpError(f"{number} is beyond ±(2^53 - 1), so another reader would see another number")
     return Body(canonical(plain), JSON)

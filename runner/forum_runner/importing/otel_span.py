@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from forum_runner.canonical import canonical
+from forum_runner.importing.imported_record import facts
 from forum_runner.importing.otel_values import attributes_of, nanoseconds, objects, time_of_ns, value_of
-from forum_runner.importing.record import facts
 from forum_runner.ledger.body import JSON, TEXT, Body
 
 _STATUS = {0: "unset", 1: "ok", 2: "error", "STATUS_CODE_UNSET": "unset"}
@@ -90,7 +90,7 @@ def _told(attributes: Mapping[str, Any]) -> dict[str, Any]:
 def text_bodies(holder: dict[str, Any]) -> dict[str, Body]:
     """What was asked and answered, as far as the span or log record, or an event in it, holds it."""
     found: dict[str, Any] = {}
-    gathered: dict[str, list[Any]] = {}
+    parsed: dict[str, list[Any]] = {}
     for name, attributes, body in _holders(holder):
         for text, keys in _TEXTS.items():
             value = next((attributes[key] for key in keys if key in attributes), None)
@@ -98,8 +98,8 @@ def text_bodies(holder: dict[str, Any]) -> dict[str, Body]:
                 found.setdefault(text, value)
         side = _MESSAGE_EVENTS.get(name)
         if side:
-            gathered.setdefault(side, []).append({"event": name, **(body if isinstance(body, dict) else attributes)})
-    for side, messages in (*gathered.items(), *_numbered(attributes_of(holder))):
+            parsed.setdefault(side, []).append({"event": name, **(body if isinstance(body, dict) else attributes)})
+    for side, messages in (*parsed.items(), *_numbered(attributes_of(holder))):
         found.setdefault(side, messages)
     return {name: _body(value) for name, value in found.items()}
 

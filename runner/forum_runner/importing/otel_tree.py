@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from forum_runner.importing.gathered import Order
-from forum_runner.importing.otel_values import ShapeError
+from forum_runner.importing.otel_values import OtlpError
+from forum_runner.importing.parsed_source import RecordOrder
 
 # A key for each span is held in memory: bytes where the ids have their form, as they take the least room.
 Key = bytes | tuple[str, str]
@@ -18,7 +18,7 @@ Key = bytes | tuple[str, str]
 _TRACE, _SPAN = re.compile(r"[0-9a-fA-F]{32}"), re.compile(r"[0-9a-fA-F]{16}")
 
 
-class Fault(StrEnum):
+class SpanFault(StrEnum):
     """What is wrong with a span or a log record, as its fact `fault` says; it is imported all the same."""
 
     MALFORMED = "malformed id"
@@ -28,10 +28,10 @@ class Fault(StrEnum):
 
 
 _TOLD = {
-    Fault.MALFORMED: "with an id that is not of 32 (trace) or 16 (span) hexadecimal digits",
-    Fault.DUPLICATE: "with the id of another span; what names that id follows from the first",
-    Fault.OWN_PARENT: "named as the parent of itself",
-    Fault.LOOP: "in a loop of parents, which has no beginning",
+    SpanFault.MALFORMED: "with an id that is not of 32 (trace) or 16 (span) hexadecimal digits",
+    SpanFault.DUPLICATE: "with the id of another span; what names that id follows from the first",
+    SpanFault.OWN_PARENT: "named as the parent of itself",
+    SpanFault.LOOP: "in a loop of parents, which has no beginning",
 }
 
 
@@ -56,7 +56,7 @@ def is_malformed(item: Mapping[str, Any], *names: str) -> bool:
 def _text(item: Mapping[str, Any], name: str) -> str:
     value = item.get(name)
     if value is not None and not isinstance(value, str):
-        raise ShapeError(f"its {name} is no string")
+        raise OtlpError(f"its {name} is no string")
     return value or ""
 
 
@@ -76,40 +76,40 @@ class Tree:
     parents: list[Key | None] = field(default_factory=list)
     spans: dict[Key, int] = field(default_factory=dict)
     errors: int = 0
-    _faults: dict[int, list[Fault]] = field(default_factory=dict)
+    _faults: dict[int, list[SpanFault]] = field(default_factory=dict)
 
     def add(self, start: int, parent: Key | None, *, is_malformed: bool) -> int:
         number = len(self.starts)
         self.starts.append(start)
         self.parents.append(parent)
         if is_malformed:
-            self._blame(number, Fault.MALFORMED)
+            self._blame(number, SpanFault.MALFORMED)
         return number
 
     def add_span(self, key: Key, start: int, parent: Key | None, *, is_malformed: bool) -> None:
         number = self.add(start, parent, is_malformed=is_malformed)
         if self.spans.setdefault(key, number) != number:
-            self._blame(number, Fault.DUPLICATE)
+            self._blame(number, SpanFault.DUPLICATE)
 
-    def order(self) -> Order:
+    def order(self) -> RecordOrder:
         above = [self.spans.get(parent) if parent else None for parent in self.parents]
         for loop in _loops(above):
             for number in loop:
-                self._blame(number, Fault.LOOP if len(loop) > 1 else Fault.OWN_PARENT)
+                self._blame(number, SpanFault.LOOP if len(loop) > 1 else SpanFault.OWN_PARENT)
         ranks = _ranks(self.starts, above)
         numbers = sorted(range(len(ranks)), key=lambda number: (*ranks[number], number))
         places = {number: place for place, number in enumerate(numbers)}
         causes = [_cause(above[number], place, places) for place, number in enumerate(numbers)]
-        return Order(numbers, causes, {number: ", ".join(faults) for number, faults in self._faults.items()})
+        return RecordOrder(numbers, causes, {number: ", ".join(faults) for number, faults in self._faults.items()})
 
     def remarks(self) -> Iterator[str]:
         """What a reader of the ledger should know; asked for when the order is made."""
         if self.errors:
             yield f"{self.errors:,} with the status error"
         counts = Counter(fault for faults in self._faults.values() for fault in faults)
-        yield from (f"{counts[fault]:,} {_TOLD[fault]}" for fault in Fault if counts[fault])
+        yield from (f"{counts[fault]:,} {_TOLD[fault]}" for fault in SpanFault if counts[fault])
 
-    def _blame(self, number: int, fault: Fault) -> None:
+    def _blame(self, number: int, fault: SpanFault) -> None:
         self._faults.setdefault(number, []).append(fault)
 
 

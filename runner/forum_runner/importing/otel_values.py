@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from forum_runner.canonical import MAX_INTEGER
-from forum_runner.importing.record import time_of_us
+from forum_runner.importing.imported_record import time_of_us
 
 _NANOSECONDS = 1_000
 
 
-class ShapeError(ValueError):
+class OtlpError(ValueError):
     """A part of a trace that does not have the form of OTLP."""
 
 
@@ -21,7 +21,7 @@ def attributes_of(holder: dict[str, Any]) -> dict[str, Any]:
     for item in objects(holder, "attributes"):
         key = item.get("key")
         if not isinstance(key, str):
-            raise ShapeError("an attribute has no key")
+            raise OtlpError("an attribute has no key")
         found[key] = value_of(item.get("value"))
     return found
 
@@ -31,7 +31,7 @@ def value_of(value: Any) -> Any:
     if value is None or value == {}:
         return None
     if not isinstance(value, dict) or len(value) != 1:
-        raise ShapeError("a value is not of the form {type: value}")
+        raise OtlpError("a value is not of the form {type: value}")
     kind, inner = next(iter(value.items()))
     if kind == "intValue":
         return integer(inner)
@@ -40,14 +40,14 @@ def value_of(value: Any) -> Any:
     if kind == "kvlistValue":
         return {str(item.get("key")): value_of(item.get("value")) for item in _values(inner)}
     if kind not in ("stringValue", "boolValue", "doubleValue", "bytesValue"):
-        raise ShapeError(f"'{kind[:40]}' is no type of a value")
+        raise OtlpError(f"'{kind[:40]}' is no type of a value")
     return inner
 
 
 def _values(inner: Any) -> list[Any]:
     values = inner.get("values", []) if isinstance(inner, dict) else None
     if not isinstance(values, list):
-        raise ShapeError("a list of values is none")
+        raise OtlpError("a list of values is none")
     return values
 
 
@@ -58,7 +58,7 @@ def objects(holder: dict[str, Any], *names: str) -> Iterator[dict[str, Any]]:
         if items is None:
             continue
         if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
-            raise ShapeError(f"'{name}' is not a list of objects")
+            raise OtlpError(f"'{name}' is not a list of objects")
         yield from items
 
 
@@ -68,7 +68,7 @@ def integer(value: Any) -> int:
         return value
     if isinstance(value, str) and len(value) <= 20 and value.removeprefix("-").isdecimal() and value.isascii():
         return int(value)
-    raise ShapeError(f"{str(value)[:40]!r} is no integer")
+    raise OtlpError(f"{str(value)[:40]!r} is no integer")
 
 
 def nanoseconds(holder: dict[str, Any], *names: str) -> int:

@@ -9,13 +9,13 @@ from typing import Self
 
 import orjson
 
-from forum_runner.importing.record import Record
+from forum_runner.importing.imported_record import ImportedRecord
 from forum_runner.ledger.body import Body
 
 _LENGTH_BYTES = 8
 
 
-class Spool:
+class RecordSpool:
     """Records by their numbers, from 0, in the order in which they were added."""
 
     def __init__(self) -> None:
@@ -26,7 +26,7 @@ class Spool:
     def __len__(self) -> int:
         return len(self._offsets)
 
-    def add(self, record: Record) -> int:
+    def add(self, record: ImportedRecord) -> int:
         bodies = record.bodies.items()
         sizes = [[name, body.type, len(body.data)] for name, body in bodies]
         head = orjson.dumps([record.kind, record.data, record.causes, sizes])
@@ -36,12 +36,12 @@ class Spool:
         self._file.writelines(parts)
         return len(self._offsets) - 1
 
-    def read(self, number: int) -> Record:
+    def read(self, number: int) -> ImportedRecord:
         self._file.seek(self._offsets[number])
         head = self._file.read(int.from_bytes(self._file.read(_LENGTH_BYTES)))
         kind, data, causes, sizes = orjson.loads(head)
         bodies = {name: Body(self._file.read(size), type_) for name, type_, size in sizes}
-        return Record(kind, data, bodies, tuple(causes))
+        return ImportedRecord(kind, data, bodies, tuple(causes))
 
     def __enter__(self) -> Self:
         return self

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from forum_runner.canonical import MAX_INTEGER
-from forum_runner.importing.fault import SourceError
+from forum_runner.importing.source_error import SourceError
 from forum_runner.json_text import each_key_once, refuse_constant
 
 # Within a signed or an unsigned number of 64 bits; Python itself would read on without an end.
@@ -28,7 +28,7 @@ class _RefusedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class JsonText:
     """A JSON text, with the file that it stands in and the number of its first line there."""
 
     file: str
@@ -36,7 +36,7 @@ class Text:
     line: int = 1
 
 
-def read_json(text: Text, *, is_wide: bool = False) -> Any:
+def read_json(text: JsonText, *, is_wide: bool = False) -> Any:
     """The value of a text. `is_wide` lets integers of 64 bits pass, which some formats write as numbers."""
     try:
         characters = text.data.decode("utf-8")
@@ -103,7 +103,7 @@ class _Level:
     wants_key: bool = True
 
 
-def _located(text: Text, characters: str, *, is_wide: bool) -> SourceError:
+def _located(text: JsonText, characters: str, *, is_wide: bool) -> SourceError:
     fault = _first_fault(characters, is_wide=is_wide)
     if fault is None:
         return SourceError(text.file, f"line {text.line}", "it cannot be read as JSON")
@@ -163,6 +163,6 @@ def _short(text: str) -> str:
     return text if len(text) <= 40 else f"{text[:40]}..."
 
 
-def _place(text: Text, characters: str, offset: int) -> str:
+def _place(text: JsonText, characters: str, offset: int) -> str:
     line = text.line + characters.count("\n", 0, offset)
     return f"line {line}, column {offset - characters.rfind(chr(10), 0, offset)}"

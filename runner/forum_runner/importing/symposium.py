@@ -6,12 +6,12 @@ from typing import Any
 
 from forum_runner.canonical import canonical, digest
 from forum_runner.errors import CanonicalError
-from forum_runner.importing.fault import SourceError
-from forum_runner.importing.gathered import Check, Format, Gathered
-from forum_runner.importing.record import Record, facts, micro_usd, texts
-from forum_runner.importing.source import SourceFile
-from forum_runner.importing.spool import Spool
-from forum_runner.importing.strict_json import Text, read_json
+from forum_runner.importing.import_file import ImportFile
+from forum_runner.importing.imported_record import ImportedRecord, facts, micro_usd, texts
+from forum_runner.importing.parsed_source import ImportFormat, ParsedSource, SourceCheck
+from forum_runner.importing.source_error import SourceError
+from forum_runner.importing.spool import RecordSpool
+from forum_runner.importing.strict_json import JsonText, read_json
 from forum_runner.ledger.body import JSON, Body
 
 ARTIFACT = "artifact.json"
@@ -20,7 +20,7 @@ TRANSCRIPT = "canonical_transcript"
 _TEXTS = ("text", "integrated_answer", "rationale")
 
 
-def gather(spool: Spool, file: SourceFile, max_source_bytes: int) -> Gathered:
+def parse(spool: RecordSpool, file: ImportFile, max_source_bytes: int) -> ParsedSource:
     text = file.whole()
     artifact = read_json(text)
     if not isinstance(artifact, dict) or not isinstance(artifact.get(TRANSCRIPT), list):
@@ -32,22 +32,22 @@ def gather(spool: Spool, file: SourceFile, max_source_bytes: int) -> Gathered:
             raise SourceError(text.file, f"/{TRANSCRIPT}/{place}", "it is no message: it has no id")
         numbers.setdefault(message["id"], spool.add(_message(text, place, message, numbers)))
     spool.add(_outcome(text, artifact, numbers))
-    check, ground = _check(artifact)
+    check, reason = _check(artifact)
     source = file.whole_if_small(max_source_bytes)
-    return Gathered(Format.SYMPOSIUM, spool, (file.facts(),), check, ground, source)
+    return ParsedSource(ImportFormat.SYMPOSIUM, spool, (file.facts(),), check, reason, source)
 
 
-def _session(text: Text, artifact: dict[str, Any]) -> Record:
+def _session(text: JsonText, artifact: dict[str, Any]) -> ImportedRecord:
     data = facts(
         session=artifact.get("session_id"),
         schema_version=artifact.get("schema_version"),
         started=artifact.get("started_at"),
         messages=len(artifact[TRANSCRIPT]),
     )
-    return Record("x-import-session", data, {"config": _json(text, "/config", artifact.get("config"))})
+    return ImportedRecord("x-import-session", data, {"config": _json(text, "/config", artifact.get("config"))})
 
 
-def _message(text: Text, place: int, message: dict[str, Any], numbers: dict[str, int]) -> Record:
+def _message(text: JsonText, place: int, message: dict[str, Any], numbers: dict[str, int]) -> ImportedRecord:
     content, usage = message.get("content"), message.get("usage")
     spent = usage if isinstance(usage, dict) else {}
     data = facts(
@@ -67,10 +67,10 @@ def _message(text: Text, place: int, message: dict[str, Any], numbers: dict[str,
     bodies = {"record": _json(text, f"/{TRANSCRIPT}/{place}", message), **texts({"text": told})}
     parent = numbers.get(str(message.get("parent_id")))
     # The session is the first record: what answers to no message follows from it.
-    return Record("x-import-message", data, bodies, (0,) if parent is None else (parent,))
+    return ImportedRecord("x-import-message", data, bodies, (0,) if parent is None else (parent,))
 
 
-def _outcome(text: Text, artifact: dict[str, Any], numbers: dict[str, int]) -> Record:
+def _outcome(text: JsonText, artifact: dict[str, Any], numbers: dict[str, int]) -> ImportedRecord:
     outcome, usage = artifact.get("outcome"), artifact.get("cumulative_usage")
     told = outcome if isinstance(outcome, dict) else {}
     spent = usage if isinstance(usage, dict) else {}
@@ -86,19 +86,21 @@ def _outcome(text: Text, artifact: dict[str, Any], numbers: dict[str, int]) -> R
     answer = numbers.get(str(told.get("synthesis_message_id")))
     # The last message, if none is named: a session that was ended ended after it.
     last = max(numbers.values(), default=0)
-    return Record("x-import-outcome", data, {"record": _json(text, "", rest)}, (last,) if answer is None else (answer,))
+    return ImportedRecord(
+        "x-import-outcome", data, {"record": _json(text, "", rest)}, (last,) if answer is None else (answer,)
+    )
 
 
-def _check(artifact: dict[str, Any]) -> tuple[Check, str]:
+def _check(artifact: dict[str, Any]) -> tuple[SourceCheck, str]:
     claimed = artifact.get("transcript_digest")
     if not isinstance(claimed, str):
-        return Check.NOT_CHECKED, "it has no transcript_digest"
+        return SourceCheck.NOT_CHECKED, "it has no transcript_digest"
     if digest(canonical(artifact[TRANSCRIPT])) != claimed:
-        return Check.FAIL, "its transcript_digest is not that of its transcript"
-    return Check.OK, "its transcript_digest is that of its transcript; it covers nothing else of the artifact"
+        return SourceCheck.FAIL, "its transcript_digest is not that of its transcript"
+    return SourceCheck.OK, "its transcript_digest is that of its transcript; it covers nothing else of the artifact"
 
 
-def _json(text: Text, place: str, value: Any) -> Body:
+def _json(text: JsonText, place: str, value: Any) -> Body:
     try:
         return Body(canonical(value), JSON)
     except CanonicalError as error:

@@ -17,7 +17,7 @@ from forum_runner.ledger.layout import FORMAT, leaf_hash
 from forum_runner.ledger.merkle_path import is_consistent, is_included
 from forum_runner.ledger.note import Note
 from forum_runner.ledger.verification.bytes_level import LineFault, read_object
-from forum_runner.manifest.shape import validator
+from forum_runner.manifest.schema_check import validator
 
 _MAX_REASON = 200
 

@@ -89,7 +89,7 @@ def ledger_lines(
 
 def _what_it_is(lines: Iterable[bytes]) -> str | None:
     """A document of ours that is no ledger, by how it begins."""
-    from forum_runner.manifest.shape import KINDS
+    from forum_runner.manifest.schema_check import KINDS
 
     head = b"\n".join(lines)
     if not _MAPPING.match(head) or not _API_VERSION.search(head):

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from forum_runner.canonical import digest
 from forum_runner.document import Document, Origin
 from forum_runner.finding import ManifestFinding, Place
-from forum_runner.manifest.files import FileProblem, Files, is_reserved, read_built_in, resolve_path
+from forum_runner.manifest.bundle_files import FileProblem, Files, is_reserved, read_built_in, resolve_path
 from forum_runner.manifest.yaml_reader import read_yaml
 
 _BOM = "\N{ZERO WIDTH NO-BREAK SPACE}"
 
 
 @dataclass(frozen=True, slots=True)
-class SourceFile:
+class BundleFile:
     name: str
     data: bytes
     text: str
@@ -30,14 +30,14 @@ class Bundle:
 
     def __init__(self, files: Files) -> None:
         self._files = files
-        self._opened: dict[str, SourceFile | FileProblem] = {}
+        self._opened: dict[str, BundleFile | FileProblem] = {}
         self.findings: list[ManifestFinding] = []
 
     @property
-    def sources(self) -> dict[str, SourceFile]:
-        return {name: item for name, item in sorted(self._opened.items()) if isinstance(item, SourceFile)}
+    def sources(self) -> dict[str, BundleFile]:
+        return {name: item for name, item in sorted(self._opened.items()) if isinstance(item, BundleFile)}
 
-    def open_entry(self, name: str) -> SourceFile | None:
+    def open_entry(self, name: str) -> BundleFile | None:
         """The file that a command was given; if it cannot be read, the finding stands at the file itself."""
         opened = self._open(name)
         if isinstance(opened, FileProblem):
@@ -45,7 +45,7 @@ class Bundle:
             return None
         return opened
 
-    def open_reference(self, reference: str, origin: Origin) -> SourceFile | None:
+    def open_reference(self, reference: str, origin: Origin) -> BundleFile | None:
         """The file that a manifest names; if it cannot be read, the finding stands where it is named."""
         try:
             opened = self._open(resolve_path(origin.document.file, reference))
@@ -56,7 +56,7 @@ class Bundle:
             return None
         return opened
 
-    def single_document(self, source: SourceFile, hint: str | None = None) -> Document | None:
+    def single_document(self, source: BundleFile, hint: str | None = None) -> Document | None:
         """The only document of a file that may hold no more than one, such as a schema or a file of inputs."""
         if len(source.documents) > 1:
             place = source.documents[1].origin().place()
@@ -65,7 +65,7 @@ class Bundle:
             return None
         return source.documents[0] if source.documents else None
 
-    def _open(self, name: str) -> SourceFile | FileProblem:
+    def _open(self, name: str) -> BundleFile | FileProblem:
         if name not in self._opened:
             try:
                 self._opened[name] = self._read(name)
@@ -73,17 +73,17 @@ class Bundle:
                 self._opened[name] = problem
         return self._opened[name]
 
-    def _read(self, name: str) -> SourceFile:
+    def _read(self, name: str) -> BundleFile:
         data = read_built_in(name) if is_reserved(name) else self._files.read(name)
         text = self._decode(name, data)
         if text is None:
-            return SourceFile(name, data, "", ())
+            return BundleFile(name, data, "", ())
         documents, findings = read_yaml(name, text)
         self.findings += findings
         if not documents and not findings:
             state = "holds only comments" if text.strip() else "is empty"
             self.findings.append(ManifestFinding("F107", Place(name), f"'{name}' {state}"))
-        return SourceFile(name, data, text, tuple(documents))
+        return BundleFile(name, data, text, tuple(documents))
 
     def _decode(self, name: str, data: bytes) -> str | None:
         try:

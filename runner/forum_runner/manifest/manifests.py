@@ -7,9 +7,9 @@ from typing import Any
 
 from forum_runner.document import Document, Origin
 from forum_runner.finding import ManifestFinding
-from forum_runner.manifest.bundle import Bundle, SourceFile
-from forum_runner.manifest.files import split_reference
-from forum_runner.manifest.shape import KINDS, check_header, check_shape
+from forum_runner.manifest.bundle import Bundle, BundleFile
+from forum_runner.manifest.bundle_files import split_reference
+from forum_runner.manifest.schema_check import KINDS, check_header, check_schema
 from forum_runner.manifest.suggest import hint_for
 
 
@@ -34,13 +34,13 @@ class Manifests:
         self._bundle = bundle
         self._read: dict[str, list[Manifest]] = {}
 
-    def all_in(self, source: SourceFile) -> list[Manifest]:
+    def all_in(self, source: BundleFile) -> list[Manifest]:
         if source.name not in self._read:
             read = [self._manifest(document) for document in source.documents]
             self._read[source.name] = [manifest for manifest in read if manifest is not None]
         return self._read[source.name]
 
-    def entry(self, source: SourceFile, kind: str, name: str | None) -> Manifest | None:
+    def entry(self, source: BundleFile, kind: str, name: str | None) -> Manifest | None:
         """The manifest that a command was given a path for."""
         found = [m for m in self.all_in(source) if m.kind == kind and name in (None, m.name)]
         if len(found) == 1:
@@ -55,7 +55,7 @@ class Manifests:
             self._object(found[1].origin.at("kind"), "F004", message, f"say which: '{source.name}#NAME'")
         return None
 
-    def beside(self, source: SourceFile, kind: str) -> list[Manifest]:
+    def beside(self, source: BundleFile, kind: str) -> list[Manifest]:
         """The manifests of a kind in a file whose workflow names none; a second one is a finding."""
         found = [m for m in self.all_in(source) if m.kind == kind]
         if len(found) > 1:
@@ -82,11 +82,11 @@ class Manifests:
             self._object(origin, "F005", message, self._hint(source, kind, name))
         return None
 
-    def _hint(self, source: SourceFile, kind: str, name: str | None) -> str | None:
+    def _hint(self, source: BundleFile, kind: str, name: str | None) -> str | None:
         known = [m.name for m in self.all_in(source) if m.kind == kind]
         return hint_for(name, known, "names") if name and known else _held(self.all_in(source))
 
-    def _is_sound(self, source: SourceFile) -> bool:
+    def _is_sound(self, source: BundleFile) -> bool:
         """Whether all documents say what they are: one that does not may be the one that is missed."""
         return bool(source.documents) and len(self.all_in(source)) == len(source.documents)
 
@@ -95,7 +95,7 @@ class Manifests:
         self._bundle.findings += findings
         if kind is None:
             return None
-        value, findings = check_shape(document, kind.lower())
+        value, findings = check_schema(document, kind.lower())
         # The header has its own findings, with better words.
         self._bundle.findings += [f for f in findings if f.code != "F204" or not _is_header(f, document)]
         metadata = value.get("metadata", {})

@@ -16,13 +16,13 @@ def micro_usd(text: str) -> int:
     return int(whole) * MICRO + int(decimals.ljust(6, "0"))
 
 
-def shown_usd(micro: int) -> str:
+def format_usd(micro: int) -> str:
     whole, rest = divmod(micro, MICRO)
     decimals = f"{rest:06}".rstrip("0").ljust(2, "0")
     return f"${whole}.{decimals}"
 
 
-def shown_span(ms: int) -> str:
+def format_duration(ms: int) -> str:
     for unit in ("d", "h", "m", "s"):
         if ms and ms % _MILLISECONDS[unit] == 0:
             return f"{ms // _MILLISECONDS[unit]}{unit}"

@@ -8,14 +8,14 @@ from typing import Any, TypeVar
 
 from forum_runner.document import Origin
 from forum_runner.finding import ManifestFinding
-from forum_runner.manifest.bundle import Bundle, SourceFile
-from forum_runner.manifest.files import BUILT_IN
+from forum_runner.manifest.bundle import Bundle, BundleFile
+from forum_runner.manifest.bundle_files import BUILT_IN
 from forum_runner.manifest.manifests import Manifest, Manifests
-from forum_runner.manifest.plan import PlanReader
-from forum_runner.manifest.policy import read_policy
-from forum_runner.manifest.roster import read_roster
+from forum_runner.manifest.plan_reader import PlanReader
+from forum_runner.manifest.policy_reader import read_policy
+from forum_runner.manifest.raw_value import is_present
+from forum_runner.manifest.roster_reader import read_roster
 from forum_runner.manifest.user_schema import SchemaReader
-from forum_runner.manifest.written import is_written
 from forum_runner.model import Answer, Plan, Policy, Roster
 
 DEFAULT = "default"
@@ -65,7 +65,7 @@ class WorkflowReader:
     def findings(self) -> list[ManifestFinding]:
         return self.bundle.findings
 
-    def read(self, source: SourceFile, manifest: Manifest) -> Workflow:
+    def read(self, source: BundleFile, manifest: Manifest) -> Workflow:
         metadata = manifest.value.get("metadata", {})
         for item in self.manifests.all_in(source):
             if item.kind == "Plan":
@@ -94,7 +94,7 @@ class WorkflowReader:
 
     def _part(
         self,
-        source: SourceFile,
+        source: BundleFile,
         workflow: Manifest,
         kind: str,
         read: Callable[[Mapping[str, Any], Origin], _Read | None],
@@ -104,7 +104,7 @@ class WorkflowReader:
         given, origin = workflow.value.get(field), workflow.origin.at(field)
         if isinstance(given, dict):
             return read(given, origin)
-        if given is None and is_written(origin):
+        if given is None and is_present(origin):
             return None
         beside = self.manifests.beside(source, kind) if given is None else []
         if len(beside) > 1:
@@ -140,7 +140,7 @@ class WorkflowReader:
         return {name: InputValue(value, origin.at(name)) for name, value in given.items()}
 
 
-def read_inputs(bundle: Bundle, source: SourceFile, hint: str | None = None) -> dict[str, InputValue]:
+def read_inputs(bundle: Bundle, source: BundleFile, hint: str | None = None) -> dict[str, InputValue]:
     """The values in a file of inputs."""
     document = bundle.single_document(source, hint)
     if document is None:
@@ -158,7 +158,7 @@ def read_answers(value: Mapping[str, Any], origin: Origin) -> tuple[Answer, ...]
     return tuple(Answer(origin.at("answers", i), a.get("task"), a.get("agent"), a) for i, a in found)
 
 
-def read_script(bundle: Bundle, source: SourceFile, name: str | None) -> tuple[Answer, ...]:
+def read_script(bundle: Bundle, source: BundleFile, name: str | None) -> tuple[Answer, ...]:
     """The answers of a script that a command was given."""
     manifest = Manifests(bundle).entry(source, "Script", name)
     return read_answers(manifest.value, manifest.origin) if manifest else ()

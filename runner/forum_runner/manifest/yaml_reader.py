@@ -48,7 +48,7 @@ _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U000100
 def read_yaml(file: str, text: str) -> tuple[list[Document], list[ManifestFinding]]:
     """All documents of a file. After a syntax error the documents before it are still given."""
     readable, restored = prepared(text, is_json=file.endswith(".json"))
-    reader = _Reader(file, text, restored)
+    reader = _EventReader(file, text, restored)
     parser = None
     try:
         parser = _Parser(readable)
@@ -92,7 +92,7 @@ class _Anchored:
 
 
 @dataclass(slots=True)
-class _Reader:
+class _EventReader:
     file: str
     text: str
     restored: dict[int, str]

@@ -10,7 +10,7 @@ from typing import Any
 
 from forum_runner.errors import UsageError
 from forum_runner.json_text import read_json_text
-from forum_runner.manifest.shape import validator
+from forum_runner.manifest.schema_check import validator
 
 PROTOCOL = 1
 ROLES = ("canonicalize", "compile", "verify", "prove", "run")

@@ -12,7 +12,7 @@ from forum_runner.canonical import canonical, digest
 from forum_runner.errors import CanonicalError
 from forum_runner.ledger.json_body import read_json
 from forum_runner.ledger.semantics.violation import Violation
-from forum_runner.manifest.departure import BASE_URI, own_schema
+from forum_runner.manifest.schema_findings import BASE_URI, own_schema
 
 _NOT_IN_DIGEST = ("bundle", "digest")
 

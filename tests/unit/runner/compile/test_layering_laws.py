@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bundles import as_bytes, compiled, plan_manifest, without_bundle, workflow
 from forum_runner.compile.layer import cut, layer
-from forum_runner.compile.values import tasks_in
+from forum_runner.compile.value_source import tasks_in
 
 NAMES = [f"t{index}" for index in range(24)]
 WORK = {"agent": "operator", "run": ["true"]}

@@ -11,7 +11,7 @@ from bundles import ROSTER, as_bytes, compiled, compiled_plan, plan_codes, workf
 from forum_runner.compile.compiler import check_file, compile_workflow
 from forum_runner.finding import exit_code_of
 from forum_runner.manifest.bundle import Bundle
-from forum_runner.manifest.files import MemoryFiles
+from forum_runner.manifest.bundle_files import MemoryFiles
 from forum_runner.manifest.workflow import InputValue
 
 RUN = {"agent": "operator", "run": ["true"]}

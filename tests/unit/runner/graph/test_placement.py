@@ -8,21 +8,21 @@ from forum_runner.graph.alignment import Link, align
 from forum_runner.graph.boxes import ID_CELL, PADDING, PERFORMER_CELL, box_text
 from forum_runner.graph.crossings import untangle
 from forum_runner.graph.labels import cells, printable, shorten
-from forum_runner.graph.model import Edge, Graph, Mark, Node
 from forum_runner.graph.placement import Placement, Wire, place
-from forum_runner.graph.routes import Route, map_routes
+from forum_runner.graph.plan_graph import Graph, GraphEdge, Node, TaskMark
+from forum_runner.graph.routes import EdgeRoute, map_routes
 from forum_runner.model import EdgeKind
 
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
-def graph_of(waves: list[list[str]], edges: list[Edge]) -> Graph:
+def graph_of(waves: list[list[str]], edges: list[GraphEdge]) -> Graph:
     nodes = tuple(tuple(Node(task_id, wave, "agent") for task_id in ids) for wave, ids in enumerate(waves))
     return Graph("graph", "", nodes, tuple(edges))
 
 
-def order(upstream: str, downstream: str) -> Edge:
-    return Edge(upstream, downstream, EdgeKind.ORDER)
+def order(upstream: str, downstream: str) -> GraphEdge:
+    return GraphEdge(upstream, downstream, EdgeKind.ORDER)
 
 
 @st.composite
@@ -42,7 +42,7 @@ def graphs(draw: st.DrawFn) -> Graph:
     return graph_of(
         waves,
         [
-            Edge(*pair, kind, label if kind is EdgeKind.DATA else "")
+            GraphEdge(*pair, kind, label if kind is EdgeKind.DATA else "")
             for pair, kind, label in zip(chosen, kinds, labels, strict=True)
         ],
     )
@@ -101,8 +101,8 @@ def test_everything_is_inside_the_picture(graph: Graph) -> None:
 
 
 @unhurried
-@given(st.text(max_size=80), st.text(max_size=80), st.sets(st.sampled_from(Mark)))
-def test_text_never_overflows_its_box(task_id: str, agent: str, marks: set[Mark]) -> None:
+@given(st.text(max_size=80), st.text(max_size=80), st.sets(st.sampled_from(TaskMark)))
+def test_text_never_overflows_its_box(task_id: str, agent: str, marks: set[TaskMark]) -> None:
     text = box_text(Node(task_id, 0, agent, marks=tuple(sorted(marks))))
 
     room = text.width - 2 * PADDING + 1
@@ -116,7 +116,7 @@ def test_edges_that_leave_a_task_share_their_lanes() -> None:
 
     routes = map_routes(graph)
 
-    assert routes.routes == (Route(edges[1], (0, 4, 5, 3)), Route(edges[0], (4, 2)))
+    assert routes.routes == (EdgeRoute(edges[1], (0, 4, 5, 3)), EdgeRoute(edges[0], (4, 2)))
     assert routes.columns == ((0,), (1, 4), (2, 5), (3,))
 
 

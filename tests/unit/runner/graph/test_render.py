@@ -92,4 +92,4 @@ def test_pictures_are_not_loaded_for_text() -> None:
 
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 
-    assert done.stdout == "['forum_runner.graph.model', 'forum_runner.graph.text']\n"
+    assert done.stdout == "['forum_runner.graph.ascii', 'forum_runner.graph.plan_graph']\n"

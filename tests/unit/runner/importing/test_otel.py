@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from forum_runner.importing.fault import SourceError
-from forum_runner.importing.gathered import Gathered
-from forum_runner.importing.otel import gather
-from forum_runner.importing.record import Record
-from forum_runner.importing.source import SourceFile
-from forum_runner.importing.spool import Spool
+from forum_runner.importing.import_file import ImportFile
+from forum_runner.importing.imported_record import ImportedRecord
+from forum_runner.importing.otel import parse
+from forum_runner.importing.parsed_source import ParsedSource
+from forum_runner.importing.source_error import SourceError
+from forum_runner.importing.spool import RecordSpool
 
 
 @pytest.fixture
-def spool() -> Iterator[Spool]:
-    with Spool() as made:
+def spool() -> Iterator[RecordSpool]:
+    with RecordSpool() as made:
         yield made
 
 
@@ -41,20 +41,20 @@ def logs(*items: dict[str, Any]) -> dict[str, Any]:
     return {"resourceLogs": [{"scopeLogs": [{"logRecords": list(items)}]}]}
 
 
-def read(spool: Spool, *documents: dict[str, Any]) -> Gathered:
+def read(spool: RecordSpool, *documents: dict[str, Any]) -> ParsedSource:
     data = b"".join(json.dumps(document).encode() + b"\n" for document in documents)
-    return gather(spool, SourceFile("trace.jsonl", BytesIO(data)), 0, is_lines=True)
+    return parse(spool, ImportFile("trace.jsonl", BytesIO(data)), 0, is_lines=True)
 
 
-def records(spool: Spool, *documents: dict[str, Any]) -> list[Record]:
+def records(spool: RecordSpool, *documents: dict[str, Any]) -> list[ImportedRecord]:
     return list(read(spool, *documents).records())
 
 
-def story(found: list[Record]) -> list[tuple[Any, tuple[int, ...]]]:
+def story(found: list[ImportedRecord]) -> list[tuple[Any, tuple[int, ...]]]:
     return [(record.data.get("span"), record.causes) for record in found]
 
 
-def test_spans_stand_in_the_order_of_their_beginnings_after_what_called_them(spool: Spool) -> None:
+def test_spans_stand_in_the_order_of_their_beginnings_after_what_called_them(spool: RecordSpool) -> None:
     found = records(
         spool, spans(span("c", "b", "30"), span("b", "a", "20")), spans(span("d", "a", "25"), span("a", None, "10"))
     )
@@ -62,7 +62,7 @@ def test_spans_stand_in_the_order_of_their_beginnings_after_what_called_them(spo
     assert story(found) == [("a", ()), ("b", (0,)), ("d", (0,)), ("c", (1,))]
 
 
-def test_a_child_whose_clock_is_behind_still_follows_its_parent(spool: Spool) -> None:
+def test_a_child_whose_clock_is_behind_still_follows_its_parent(spool: RecordSpool) -> None:
     found = records(
         spool, spans(span("c", "b", "1"), span("b", "a", "2"), span("a", None, "900"), span("z", None, "800"))
     )
@@ -70,13 +70,13 @@ def test_a_child_whose_clock_is_behind_still_follows_its_parent(spool: Spool) ->
     assert story(found) == [("z", ()), ("a", ()), ("b", (1,)), ("c", (2,))]
 
 
-def test_a_parent_that_is_not_there_is_named_and_not_linked(spool: Spool) -> None:
+def test_a_parent_that_is_not_there_is_named_and_not_linked(spool: RecordSpool) -> None:
     (found,) = records(spool, spans(span("b", "gone", "2")))
 
     assert (found.data["parent"], found.causes) == ("gone", ())
 
 
-def test_spans_that_are_each_others_parents_have_no_link_that_leads_forwards(spool: Spool) -> None:
+def test_spans_that_are_each_others_parents_have_no_link_that_leads_forwards(spool: RecordSpool) -> None:
     found = records(spool, spans(span("a", "b", "1"), span("b", "a", "2"), span("s", "s", "3")))
 
     assert sorted(len(record.causes) for record in found) == [0, 0, 1]
@@ -114,29 +114,29 @@ FAULTS: dict[str, tuple[list[dict[str, Any]], list[str | None], list[str]]] = {
 
 
 @pytest.mark.parametrize("case", FAULTS)
-def test_what_cannot_be_right_about_a_span_is_a_fact_of_it_and_noted(case: str, spool: Spool) -> None:
+def test_what_cannot_be_right_about_a_span_is_a_fact_of_it_and_noted(case: str, spool: RecordSpool) -> None:
     given, faults, remarks = FAULTS[case]
 
-    gathered = read(spool, spans(*given))
+    parsed = read(spool, spans(*given))
 
-    found = {(record.data["span"], record.data["trace"]): record.data.get("fault") for record in gathered.records()}
+    found = {(record.data["span"], record.data["trace"]): record.data.get("fault") for record in parsed.records()}
     assert found == {(item["spanId"], item["traceId"]): fault for item, fault in zip(given, faults, strict=True)}
-    assert list(gathered.remarks) == remarks
+    assert list(parsed.remarks) == remarks
 
 
-def test_the_status_of_a_span_is_a_fact(spool: Spool) -> None:
+def test_the_status_of_a_span_is_a_fact(spool: RecordSpool) -> None:
     found = records(spool, spans(real(A, status={"code": 2}), real(B, status={"code": "STATUS_CODE_OK"}), real(C)))
 
     assert [record.data["status"] for record in found] == ["error", "ok", "unset"]
 
 
 @pytest.mark.parametrize("name", ["traceId", "spanId", "parentSpanId"])
-def test_an_id_that_is_no_string_is_refused(name: str, spool: Spool) -> None:
+def test_an_id_that_is_no_string_is_refused(name: str, spool: RecordSpool) -> None:
     with pytest.raises(SourceError, match=f"its {name} is no string"):
         records(spool, spans({**real(A), name: 7}))
 
 
-def test_a_chain_of_many_spans_needs_no_deep_calls(spool: Spool) -> None:
+def test_a_chain_of_many_spans_needs_no_deep_calls(spool: RecordSpool) -> None:
     many = [span(str(number), str(number - 1), "1") for number in range(5_000, 0, -1)]
 
     found = records(spool, spans(*many))
@@ -144,7 +144,7 @@ def test_a_chain_of_many_spans_needs_no_deep_calls(spool: Spool) -> None:
     assert [record.causes for record in found] == [(), *((number,) for number in range(4_999))]
 
 
-def test_a_log_record_follows_from_its_span(spool: Spool) -> None:
+def test_a_log_record_follows_from_its_span(spool: RecordSpool) -> None:
     event = {
         "traceId": "t",
         "spanId": "a",
@@ -158,7 +158,7 @@ def test_a_log_record_follows_from_its_span(spool: Spool) -> None:
     assert [(record.kind, record.causes) for record in found] == [("x-import-span", ()), ("x-import-event", (0,))]
 
 
-def test_numbers_of_64_bits_may_be_numbers_and_are_kept_as_strings(spool: Spool) -> None:
+def test_numbers_of_64_bits_may_be_numbers_and_are_kept_as_strings(spool: RecordSpool) -> None:
     (found,) = records(
         spool, spans(span("a", None, 1_794_733_200_000_000_001, attributes=[attribute("n", intValue=2**60)]))
     )
@@ -171,7 +171,7 @@ def test_numbers_of_64_bits_may_be_numbers_and_are_kept_as_strings(spool: Spool)
     )
 
 
-def test_a_number_out_of_range_elsewhere_is_refused_with_its_place(spool: Spool) -> None:
+def test_a_number_out_of_range_elsewhere_is_refused_with_its_place(spool: RecordSpool) -> None:
     with pytest.raises(SourceError) as raised:
         records(spool, spans(span("a", flags=2**60)))
 
@@ -216,19 +216,19 @@ def test_a_number_out_of_range_elsewhere_is_refused_with_its_place(spool: Spool)
     ],
 )
 def test_messages_are_found_in_every_form_that_they_had(
-    fields: dict[str, Any], side: str, expected: Any, spool: Spool
+    fields: dict[str, Any], side: str, expected: Any, spool: RecordSpool
 ) -> None:
     (found,) = records(spool, spans(span("a", None, "1", **fields)))
 
     assert json.loads(found.bodies[side].data) == expected
 
 
-def test_a_source_of_metrics_alone_has_nothing_to_import(spool: Spool) -> None:
+def test_a_source_of_metrics_alone_has_nothing_to_import(spool: RecordSpool) -> None:
     with pytest.raises(SourceError, match="it holds no span and no log record"):
         read(spool, {"resourceMetrics": []})
 
 
-def test_a_fact_that_is_long_is_in_the_record_only(spool: Spool) -> None:
+def test_a_fact_that_is_long_is_in_the_record_only(spool: RecordSpool) -> None:
     (found,) = records(spool, spans(span("a", None, "1", name="x" * 257)))
 
     assert "name" not in found.data

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forum_runner.importing.fault import SourceError
-from forum_runner.importing.strict_json import Text, read_json
+from forum_runner.importing.source_error import SourceError
+from forum_runner.importing.strict_json import JsonText, read_json
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 SCALARS = st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | st.floats(allow_nan=False) | TEXTS
@@ -20,7 +20,7 @@ VALUES = st.recursive(
 
 
 def read(text: str, *, is_wide: bool = False) -> Any:
-    return read_json(Text("source.json", text.encode(), 7), is_wide=is_wide)
+    return read_json(JsonText("source.json", text.encode(), 7), is_wide=is_wide)
 
 
 def refused(text: str, *, is_wide: bool = False) -> tuple[str, str]:

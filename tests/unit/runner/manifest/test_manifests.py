@@ -8,8 +8,8 @@ import pytest
 from bundles import POLICY, ROSTER, as_bytes, codes, compiled, plan_manifest, workflow
 from forum_runner.compile.compiler import check_file
 from forum_runner.manifest.bundle import Bundle
-from forum_runner.manifest.files import DiskFiles
-from forum_runner.manifest.units import micro_usd, milliseconds, shown_span, shown_usd
+from forum_runner.manifest.bundle_files import DiskFiles
+from forum_runner.manifest.units import format_duration, format_usd, micro_usd, milliseconds
 
 WORK: dict[str, Any] = {"agent": "operator", "run": ["true"]}
 PLAN: dict[str, Any] = {"tasks": {"work": WORK}}
@@ -314,7 +314,7 @@ def test_spans_are_counted_in_milliseconds() -> None:
     spans = {"0s": 0, "250ms": 250, "90s": 90_000, "2m": 120_000, "24h": 86_400_000, "1d": 86_400_000}
 
     assert {text: milliseconds(text) for text in spans} == spans
-    assert [shown_span(ms) for ms in (0, 1500, 90_000, 86_400_000)] == ["0ms", "1500ms", "90s", "1d"]
+    assert [format_duration(ms) for ms in (0, 1500, 90_000, 86_400_000)] == ["0ms", "1500ms", "90s", "1d"]
 
 
 @pytest.mark.requirement("MANIFEST-UNIT-001")
@@ -328,7 +328,7 @@ def test_money_is_exact() -> None:
     sums = {"0": 0, "0.1": 100_000, "0.10": 100_000, "12.000001": 12_000_001, "999999999.999999": 999_999_999_999_999}
 
     assert {text: micro_usd(text) for text in sums} == sums
-    assert [shown_usd(sum_) for sum_ in (0, 100_000, 12_000_001)] == ["$0.00", "$0.10", "$12.000001"]
+    assert [format_usd(sum_) for sum_ in (0, 100_000, 12_000_001)] == ["$0.00", "$0.10", "$12.000001"]
 
 
 @pytest.mark.requirement("MANIFEST-UNIT-002")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bundles import bundle_of
 from forum_runner.finding import ManifestFinding
 from forum_runner.manifest.bundle import Bundle
-from forum_runner.manifest.files import MAX_FILE_BYTES, DiskFiles
+from forum_runner.manifest.bundle_files import MAX_FILE_BYTES, DiskFiles
 from forum_runner.manifest.yaml_reader import read_yaml
 
 JSON = st.recursive(

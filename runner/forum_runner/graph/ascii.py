@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from forum_runner.graph.model import Edge, Graph, Node
+from forum_runner.graph.plan_graph import Graph, GraphEdge, Node
 from forum_runner.model import EdgeKind
 
 WIDTH = 80
@@ -24,7 +24,7 @@ def draw(graph: Graph) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _task_lines(node: Node, edges: list[Edge], id_column: int, performer_column: int) -> Iterator[str]:
+def _task_lines(node: Node, edges: list[GraphEdge], id_column: int, performer_column: int) -> Iterator[str]:
     task_id = _ascii(node.id)
     start = _MARGIN + task_id.ljust(id_column)
     if len(task_id) > id_column:
@@ -34,14 +34,14 @@ def _task_lines(node: Node, edges: list[Edge], id_column: int, performer_column:
     yield from _wrap(start, list(_remarks(node, edges)))
 
 
-def _remarks(node: Node, edges: list[Edge]) -> Iterator[str]:
+def _remarks(node: Node, edges: list[GraphEdge]) -> Iterator[str]:
     if node.marks:
         yield f"[{', '.join(node.marks)}]"
     for position, edge in enumerate(edges, start=1):
         yield _need(edge) + (";" if position < len(edges) else "")
 
 
-def _need(edge: Edge) -> str:
+def _need(edge: GraphEdge) -> str:
     upstream = _ascii(edge.upstream)
     return f"{upstream} -> {_ascii(edge.label)}" if edge.kind is EdgeKind.DATA else f"after {upstream}"
 
@@ -64,8 +64,8 @@ def _column(limit: int, texts: Iterable[str]) -> int:
     return min(limit, max(len(_ascii(text)) for text in texts))
 
 
-def _edges_by_downstream(graph: Graph) -> defaultdict[str, list[Edge]]:
-    edges: defaultdict[str, list[Edge]] = defaultdict(list)
+def _edges_by_downstream(graph: Graph) -> defaultdict[str, list[GraphEdge]]:
+    edges: defaultdict[str, list[GraphEdge]] = defaultdict(list)
     for edge in graph.edges:
         edges[edge.downstream].append(edge)
     return edges

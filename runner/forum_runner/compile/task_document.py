@@ -24,22 +24,22 @@ def plain_fields(task: Task, project: Project) -> dict[str, Any]:
     if task.output is not None:
         form["output"] = task.output.digest
     if task.retry is not None:
-        form["retry"] = retry_form(task.retry)
+        form["retry"] = retry_document(task.retry)
     if task.budget is not None:
-        form["budget"] = budget_form(task.budget)
+        form["budget"] = budget_document(task.budget)
     return form
 
 
-def budget_form(budget: Budget) -> dict[str, int]:
+def budget_document(budget: Budget) -> dict[str, int]:
     amounts = ((name, getattr(budget, name)) for name in _BUDGET_FIELDS)
     return {name: amount for name, amount in amounts if amount is not None}
 
 
-def retry_form(retry: Retry) -> dict[str, int]:
+def retry_document(retry: Retry) -> dict[str, int]:
     return {"attempts": retry.attempts, "backoff_ms": retry.backoff_ms, "max_backoff_ms": retry.max_backoff_ms}
 
 
-def gate_form(gate: Gate, question: list[Any]) -> dict[str, Any]:
+def gate_document(gate: Gate, question: list[Any]) -> dict[str, Any]:
     form: dict[str, Any] = {"question": question, "on_deadline": gate.on_deadline}
     if gate.deadline_ms is not None:
         form["deadline_ms"] = gate.deadline_ms
@@ -56,9 +56,9 @@ def data_edge(name: str, value: Mapping[str, Any], expects: Iterable[Schema], ma
     return edge
 
 
-def accept_forms(task: Task, commands: Mapping[int, list[Any]]) -> list[dict[str, Any]]:
+def accept_documents(task: Task, commands: Mapping[int, list[Any]]) -> list[dict[str, Any]]:
     """Cheap checks first: schemas, then commands, then judges; otherwise in the order in which they were written."""
-    return [_accept_form(check, commands[id(check)]) for check in sorted(task.accept, key=_cost)]
+    return [_accept_document(check, commands[id(check)]) for check in sorted(task.accept, key=_cost)]
 
 
 def _cost(check: Accept) -> int:
@@ -67,7 +67,7 @@ def _cost(check: Accept) -> int:
     return 1 if check.command is not None else 2
 
 
-def _accept_form(check: Accept, command: list[Any]) -> dict[str, Any]:
+def _accept_document(check: Accept, command: list[Any]) -> dict[str, Any]:
     if check.schema is not None:
         return {"schema": check.schema.digest}
     return {"command": command} if check.command is not None else {"agent": check.agent}

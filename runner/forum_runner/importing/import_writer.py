@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from forum_runner.errors import UsageError
-from forum_runner.importing.gathered import Check, Gathered
+from forum_runner.importing.parsed_source import ParsedSource, SourceCheck
 from forum_runner.ledger.body import TEXT, Body
 from forum_runner.ledger.clock import Clock, wall_clock
 from forum_runner.ledger.files import Durability, LedgerFiles
@@ -21,7 +21,7 @@ _MAX_STAGED_BYTES = 1 << 24
 _OCTETS = "application/octet-stream"
 
 
-def write_ledger(gathered: Gathered, directory: Path, run: str, clock: Clock = wall_clock) -> str:
+def write_ledger(parsed: ParsedSource, directory: Path, run: str, clock: Clock = wall_clock) -> str:
     """Writes it and seals it; the head comes back. What fails, or is interrupted, takes the directory away again."""
     was_there = directory.exists()
     try:
@@ -31,8 +31,8 @@ def write_ledger(gathered: Gathered, directory: Path, run: str, clock: Clock = w
     try:
         with LedgerWriter(files, LedgerState(run), clock) as writer:
             opened = {"format": FORMAT, "implementation": IMPLEMENTATION, "mode": "imported"}
-            writer.append("run.opened", {**opened, "imported": _imported(gathered)}, bodies=_bodies(gathered))
-            _write_records(writer, gathered)
+            writer.append("run.opened", {**opened, "imported": _imported(parsed)}, bodies=_bodies(parsed))
+            _write_records(writer, parsed)
             # The format has no status for what was not run here; `mode` in the first entry tells readers which it is.
             writer.seal("passed")
     except BaseException as error:
@@ -45,36 +45,38 @@ def write_ledger(gathered: Gathered, directory: Path, run: str, clock: Clock = w
     return writer.head
 
 
-def _imported(gathered: Gathered) -> dict[str, Any]:
+def _imported(parsed: ParsedSource) -> dict[str, Any]:
     return {
-        "format": gathered.format.value,
-        "files": [asdict(file) for file in sorted(gathered.files, key=lambda file: file.name)],
-        "records": len(gathered.spool),
-        "check": gathered.check.value,
+        "format": parsed.format.value,
+        "files": [asdict(file) for file in sorted(parsed.files, key=lambda file: file.name)],
+        "records": len(parsed.spool),
+        "check": parsed.check.value,
     }
 
 
-def _bodies(gathered: Gathered) -> dict[str, Body]:
-    bodies = {"notice": Body(notice(gathered).encode(), TEXT)}
-    if gathered.source is not None:
-        bodies["source"] = Body(gathered.source, _OCTETS)
+def _bodies(parsed: ParsedSource) -> dict[str, Body]:
+    bodies = {"notice": Body(notice(parsed).encode(), TEXT)}
+    if parsed.source is not None:
+        bodies["source"] = Body(parsed.source, _OCTETS)
     return bodies
 
 
-def notice(gathered: Gathered) -> str:
-    held = {Check.OK: "Checked", Check.FAIL: "IT DOES NOT HOLD", Check.NOT_CHECKED: "Not checked"}[gathered.check]
+def notice(parsed: ParsedSource) -> str:
+    held = {SourceCheck.OK: "Checked", SourceCheck.FAIL: "IT DOES NOT HOLD", SourceCheck.NOT_CHECKED: "Not checked"}[
+        parsed.check
+    ]
     return (
-        f"This ledger was made from records of another program, of the format {gathered.format}.\n"
+        f"This ledger was made from records of another program, of the format {parsed.format}.\n"
         "It shows whether anything was changed since the import. What the records tell of the time before\n"
         "is only as good as their source, and times are those that the source gives.\n"
         "The seal's status says that the import was done, and nothing of how the work ended.\n"
-        f"{held}: {gathered.ground}.\n"
-    ) + "".join(f"Noted: {remark}.\n" for remark in gathered.remarks)
+        f"{held}: {parsed.reason}.\n"
+    ) + "".join(f"Noted: {remark}.\n" for remark in parsed.remarks)
 
 
-def _write_records(writer: LedgerWriter, gathered: Gathered) -> None:
+def _write_records(writer: LedgerWriter, parsed: ParsedSource) -> None:
     staged = staged_bytes = 0
-    for record in gathered.records():
+    for record in parsed.records():
         # Entry 0 is the import itself: it is what a record without a cause of its own follows from.
         causes = [number + 1 for number in record.causes] or [0]
         writer.stage(record.kind, record.data, bodies=record.bodies, causes=causes)

@@ -1,4 +1,4 @@
-"""How a departure from a schema is told: the validator's errors as findings."""
+"""Turns the schema validator's errors into findings."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def own_schema(uri: str) -> Any:
     return resources.schema(uri.removeprefix(BASE_URI).removesuffix(".schema.json"))
 
 
-def departure(origin: Origin, error: jsonschema_rs.ValidationError) -> ManifestFinding:
+def schema_finding(origin: Origin, error: jsonschema_rs.ValidationError) -> ManifestFinding:
     """The finding for one error of the validator."""
     kind, what = error.kind, _subject(origin.path)
     details = kind.as_dict()
@@ -70,7 +70,7 @@ def _wrong_type(origin: Origin, error: jsonschema_rs.ValidationError, what: str)
     *others, last = (_TYPE_NAMES[name] for name in sorted(types, reverse=True))
     expected = f"{', '.join(others)} or {last}" if others else last
     is_fraction = types == ["integer"] and isinstance(error.instance, float)
-    given = "a fraction" if is_fraction else name_of(error.instance)
+    given = "a fraction" if is_fraction else type_name(error.instance)
     return origin.finding("F202", f"{what} must be {expected}, and this is {given}", _how_to_write(error, types))
 
 
@@ -154,7 +154,7 @@ def _subject(path: Path) -> str:
     return f"'{path[-1]}'"
 
 
-def name_of(value: Any) -> str:
+def type_name(value: Any) -> str:
     if value is None:
         return "empty"
     names = {bool: "true/false", str: "text", dict: "a mapping", list: "a list", int: "a number", float: "a number"}

@@ -8,9 +8,9 @@ from forum_runner.compile.expand import ExpandedTask
 from forum_runner.compile.project import Project
 from forum_runner.document import Origin
 from forum_runner.finding import ManifestFinding
-from forum_runner.manifest.roster import is_url
+from forum_runner.manifest.raw_value import has_unknown_worker, is_present, raw_value
+from forum_runner.manifest.roster_reader import is_url
 from forum_runner.manifest.suggest import hint_for
-from forum_runner.manifest.written import as_written, has_unknown_work, is_written
 from forum_runner.model import Agent, Answer, Plan, Policy, Reference, Roster, Task, Text
 
 _MAX_LISTED = 2_000
@@ -83,7 +83,7 @@ def check_names(plan: Plan, project: Project) -> Iterator[ManifestFinding]:
         if task.uses is not None:
             yield from _check_uses(task)
         else:
-            if task.arguments and not has_unknown_work(task):
+            if task.arguments and not has_unknown_worker(task):
                 yield task.origin.at("with").key_finding("F312", "'with' is only for a task that 'uses' a plan")
             yield from _check_worker(task, project)
     for output in plan.outputs.values():
@@ -145,7 +145,7 @@ def _check_escalation(task: Task, project: Project) -> Iterator[ManifestFinding]
 
 
 def _has_unread_adapters(agent: Agent) -> bool:
-    written = as_written(agent.origin.at("adapters")) if agent.is_tiered else None
+    written = raw_value(agent.origin.at("adapters")) if agent.is_tiered else None
     tiers = [name for name in written if not name.startswith("x-")] if isinstance(written, dict) else []
     return not agent.adapters or (agent.is_tiered and len(tiers) != len(agent.adapters))
 
@@ -161,7 +161,7 @@ def _check_work(task: Task, project: Project) -> Iterator[ManifestFinding]:
     if len(takes_run) == len(adapters):
         if task.run:
             yield from _check_program(task.run[0], task.origin.at("run", 0))
-        elif not is_written(task.origin.at("run")):
+        elif not is_present(task.origin.at("run")):
             message = f"task '{task.id}' does not say which program to run"
             yield task.origin.key_finding("F309", message, "give 'run': [program, argument, ...]")
         return
@@ -193,9 +193,9 @@ def _check_routed(task: Task, project: Project) -> Iterator[ManifestFinding]:
 def _check_instruction(task: Task) -> Iterator[ManifestFinding]:
     at = task.origin.at("instruction")
     message = f"task '{task.id}' does not say what to do"
-    if as_written(at) == "":
+    if raw_value(at) == "":
         yield at.finding("F308", message, "the instruction is empty")
-    elif not is_written(at):
+    elif not is_present(at):
         yield task.origin.key_finding("F308", message, "give 'instruction'")
 
 
@@ -203,7 +203,7 @@ def _check_program(program: Text, at: Origin) -> Iterator[ManifestFinding]:
     """What is run must be known before the run: the policy allows it by name."""
     if any(isinstance(part, Reference) for part in program):
         yield at.finding("F310", "the program must be written out, without a reference")
-    elif not program and as_written(at) == "":
+    elif not program and raw_value(at) == "":
         yield at.finding("F310", "the program has no name")
 
 

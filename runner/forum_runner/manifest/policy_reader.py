@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from forum_runner.document import Origin
-from forum_runner.manifest.sections import read_budget, read_retry
-from forum_runner.manifest.written import is_unread
+from forum_runner.manifest.raw_value import has_wrong_type
+from forum_runner.manifest.shared_fields import read_budget, read_retry
 from forum_runner.model import Allow, Budget, Policy, Rate, Retry
 
 ANY = "*"
@@ -35,7 +35,7 @@ def _allow(value: Mapping[str, Any], origin: Origin) -> Allow:
     usual = Allow()
     lists: dict[str, tuple[str, ...]] = {}
     for name in ("agents", "adapters", "commands", "hosts", "env"):
-        if is_unread(origin, dict) or is_unread(origin.at(name), list) or None in value.get(name, ()):
+        if has_wrong_type(origin, dict) or has_wrong_type(origin.at(name), list) or None in value.get(name, ()):
             lists[name] = (ANY,)
         else:
             lists[name] = _sorted(value.get(name, getattr(usual, name)))

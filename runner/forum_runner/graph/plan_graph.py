@@ -10,7 +10,7 @@ from forum_runner.errors import ForumError
 from forum_runner.model import EdgeKind
 
 
-class Mark(StrEnum):
+class TaskMark(StrEnum):
     """What sets a task apart; the value is the task's field."""
 
     GATE = "gate"
@@ -25,7 +25,7 @@ class Node:
     wave: int
     agent: str | None = None
     lane: str | None = None
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[TaskMark, ...] = ()
 
     @property
     def performer(self) -> str:
@@ -34,7 +34,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class GraphEdge:
     upstream: str
     downstream: str
     kind: EdgeKind
@@ -48,7 +48,7 @@ class Graph:
     name: str
     description: str
     waves: tuple[tuple[Node, ...], ...]
-    edges: tuple[Edge, ...]
+    edges: tuple[GraphEdge, ...]
 
     @property
     def nodes(self) -> tuple[Node, ...]:
@@ -95,18 +95,18 @@ def _check_places(tasks: Mapping[str, Any], waves: Iterable[Iterable[str]]) -> N
 
 
 def _read_node(task_id: str, wave: int, task: Mapping[str, Any]) -> Node:
-    marks = tuple(mark for mark in Mark if task.get(mark))
+    marks = tuple(mark for mark in TaskMark if task.get(mark))
     return Node(id=task_id, wave=wave, agent=task.get("agent"), lane=task.get("lane"), marks=marks)
 
 
-def _read_edges(task_id: str, tasks: Mapping[str, Mapping[str, Any]]) -> Iterator[Edge]:
+def _read_edges(task_id: str, tasks: Mapping[str, Mapping[str, Any]]) -> Iterator[GraphEdge]:
     labels: defaultdict[tuple[EdgeKind, str], set[str]] = defaultdict(set)
     for kind, upstream, label in _needs_of(tasks[task_id]):
         if upstream not in tasks:
             raise MisplacedTaskError(upstream)
         labels[kind, upstream].add(label)
     for kind, upstream in sorted(labels):
-        yield Edge(upstream, task_id, kind, ", ".join(sorted(labels[kind, upstream])))
+        yield GraphEdge(upstream, task_id, kind, ", ".join(sorted(labels[kind, upstream])))
 
 
 def _needs_of(task: Mapping[str, Any]) -> Iterator[tuple[EdgeKind, str, str]]:

@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from forum_runner.document import Origin
-from forum_runner.manifest.sections import read_budget
+from forum_runner.manifest.shared_fields import read_budget
 from forum_runner.manifest.units import micro_usd, milliseconds
 from forum_runner.model import Adapter, Agent, Prices, Roster, Tier
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from forum_runner.document import Origin
 from forum_runner.finding import ManifestFinding
-from forum_runner.manifest.sections import read_budget, read_retry, read_text
+from forum_runner.manifest.shared_fields import read_budget, read_retry, read_text
 from forum_runner.manifest.units import milliseconds
 from forum_runner.manifest.user_schema import SchemaReader
 from forum_runner.model import (

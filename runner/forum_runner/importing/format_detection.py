@@ -9,8 +9,8 @@ from pathlib import Path
 
 from forum_runner.errors import UsageError
 from forum_runner.importing.forum_engine import ENTRIES
-from forum_runner.importing.gathered import Format
 from forum_runner.importing.otel import SIGNALS
+from forum_runner.importing.parsed_source import ImportFormat
 from forum_runner.importing.symposium import ARTIFACT, TRANSCRIPT
 from forum_runner.ledger.layout import LEDGER
 
@@ -21,14 +21,14 @@ _KNOWN = "forum-engine's entries.jsonl, an artifact of symposium, OTLP JSON"
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
-    format: Format
+class DetectedFormat:
+    format: ImportFormat
     is_lines: bool
 
 
-def file_in(folder: Path, format_: Format | None) -> Path:
+def file_in(folder: Path, format_: ImportFormat | None) -> Path:
     """The file that a folder is imported from."""
-    names = {Format.FORUM_ENGINE: ENTRIES, Format.SYMPOSIUM: ARTIFACT}
+    names = {ImportFormat.FORUM_ENGINE: ENTRIES, ImportFormat.SYMPOSIUM: ARTIFACT}
     wanted = [names[format_]] if format_ in names else list(names.values())
     for name in wanted:
         if (folder / name).is_file():
@@ -38,7 +38,7 @@ def file_in(folder: Path, format_: Format | None) -> Path:
     raise UsageError(f"there is no {' and no '.join(wanted)} in '{folder}'; traces are given as a file")
 
 
-def shape_of(head: bytes, name: str, asked: Format | None) -> Shape:
+def detect_format(head: bytes, name: str, asked: ImportFormat | None) -> DetectedFormat:
     """What a file is, by its first object; `asked` is believed, and the file then held to it when it is read."""
     if not head.strip():
         raise UsageError(f"there is nothing in '{name}'")
@@ -50,15 +50,15 @@ def shape_of(head: bytes, name: str, asked: Format | None) -> Shape:
     format_ = asked or _format_by(members)
     if format_ is None:
         raise UsageError(_unknown(name, members))
-    return Shape(format_, is_lines)
+    return DetectedFormat(format_, is_lines)
 
 
-def _format_by(members: set[str]) -> Format | None:
+def _format_by(members: set[str]) -> ImportFormat | None:
     if members >= _OF_AN_ENGINE:
-        return Format.FORUM_ENGINE
+        return ImportFormat.FORUM_ENGINE
     if TRANSCRIPT in members:
-        return Format.SYMPOSIUM
-    return Format.OTEL if members & set(SIGNALS) else None
+        return ImportFormat.SYMPOSIUM
+    return ImportFormat.OTEL if members & set(SIGNALS) else None
 
 
 def _unknown(name: str, members: set[str]) -> str:

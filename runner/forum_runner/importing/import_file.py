@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from forum_runner.errors import UsageError
-from forum_runner.importing.fault import SourceError
-from forum_runner.importing.strict_json import Text
+from forum_runner.importing.source_error import SourceError
+from forum_runner.importing.strict_json import JsonText
 
 STANDARD_INPUT = "-"
 HEAD_BYTES = 1 << 20
@@ -31,7 +31,7 @@ class FileFacts:
     digest: str
 
 
-class SourceFile:
+class ImportFile:
     """A file of a source. What was read of it is counted and hashed; `facts` is asked for when all has been."""
 
     def __init__(self, name: str, stream: BinaryIO, rest: BinaryIO | None = None) -> None:
@@ -48,11 +48,11 @@ class SourceFile:
         self._stream.seek(0)
         return found
 
-    def lines(self) -> Iterator[Text]:
+    def lines(self) -> Iterator[JsonText]:
         """Its lines, without their LF; empty ones are left out."""
         return (line for line, _ in self.lines_and_offsets())
 
-    def lines_and_offsets(self) -> Iterator[tuple[Text, int]]:
+    def lines_and_offsets(self) -> Iterator[tuple[JsonText, int]]:
         """Its lines, each with the place where it begins."""
         self._copy_rest()
         number = 0
@@ -63,9 +63,9 @@ class SourceFile:
             offset = self._bytes
             self._take(line)
             if line.strip():
-                yield Text(self.name, line.removesuffix(b"\n"), number), offset
+                yield JsonText(self.name, line.removesuffix(b"\n"), number), offset
 
-    def whole(self) -> Text:
+    def whole(self) -> JsonText:
         """All of it, as one document."""
         self._copy_rest()
         data = self._stream.read(MAX_HELD_BYTES + 1)
@@ -73,7 +73,7 @@ class SourceFile:
             sentence = f"it is one document of more than {MAX_HELD_BYTES:,} bytes; only lines of JSON may be longer"
             raise SourceError(self.name, "", sentence)
         self._take(data)
-        return Text(self.name, data)
+        return JsonText(self.name, data)
 
     def read_at(self, offset: int, size: int) -> bytes:
         """Bytes that were read before, once more."""
@@ -101,7 +101,7 @@ class SourceFile:
 
 
 @contextmanager
-def open_file(path: Path | None) -> Iterator[SourceFile]:
+def open_file(path: Path | None) -> Iterator[ImportFile]:
     """A file, or, for None, standard input; what cannot be read twice is copied to a temporary one."""
     try:
         stream = open(0, "rb", closefd=False) if path is None else path.open("rb")  # noqa: SIM115 - closed below
@@ -110,9 +110,9 @@ def open_file(path: Path | None) -> Iterator[SourceFile]:
     with stream:
         name = STANDARD_INPUT if path is None else path.name.encode(errors="replace").decode()[:255]
         if path is not None and path.is_file():
-            yield SourceFile(name, stream)
+            yield ImportFile(name, stream)
             return
         with tempfile.TemporaryFile() as copy:
             copy.write(stream.read(HEAD_BYTES))
             copy.seek(0)
-            yield SourceFile(name, cast(BinaryIO, copy), stream)
+            yield ImportFile(name, cast(BinaryIO, copy), stream)

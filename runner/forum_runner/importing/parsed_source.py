@@ -6,18 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from forum_runner.importing.record import Record
-from forum_runner.importing.source import FileFacts
-from forum_runner.importing.spool import Spool
+from forum_runner.importing.import_file import FileFacts
+from forum_runner.importing.imported_record import ImportedRecord
+from forum_runner.importing.spool import RecordSpool
 
 
-class Format(StrEnum):
+class ImportFormat(StrEnum):
     FORUM_ENGINE = "forum-engine"
     SYMPOSIUM = "symposium"
     OTEL = "otel"
 
 
-class Check(StrEnum):
+class SourceCheck(StrEnum):
     """Whether the hashes that a source has of itself are right."""
 
     OK = "ok"
@@ -26,7 +26,7 @@ class Check(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class RecordOrder:
     """In which order records stand in the ledger, if not in their own; `causes` of each, by numbers in that order.
 
     `faults` says what is wrong with a record, by its own number, where only the whole of the source shows it.
@@ -38,22 +38,22 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
-    """`ground` says in words what the check found. `source` is the only file, if it is small enough to be kept.
+class ParsedSource:
+    """`reason` says in words what the check found. `source` is the only file, if it is small enough to be kept.
 
     `remarks` are what a reader should know of the records as a whole.
     """
 
-    format: Format
-    spool: Spool
+    format: ImportFormat
+    spool: RecordSpool
     files: tuple[FileFacts, ...]
-    check: Check
-    ground: str
+    check: SourceCheck
+    reason: str
     source: bytes | None = None
-    order: Order | None = None
+    order: RecordOrder | None = None
     remarks: tuple[str, ...] = ()
 
-    def records(self) -> Iterator[Record]:
+    def records(self) -> Iterator[ImportedRecord]:
         if self.order is None:
             yield from map(self.spool.read, range(len(self.spool)))
             return

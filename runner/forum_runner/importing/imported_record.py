@@ -18,7 +18,7 @@ _MAX_TIME_US = 253_402_300_799_999_999
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class ImportedRecord:
     """`causes` are the numbers of earlier records of the same source."""
 
     kind: str

@@ -11,12 +11,12 @@ from typing import Any
 from forum_runner.compile import matrix
 from forum_runner.compile.project import Project
 from forum_runner.manifest import pointer
-from forum_runner.model import Plan, PlanOutput, Source, Task
+from forum_runner.model import OutputSelection, Plan, PlanOutput, Task
 
 Value = dict[str, Any]
 
 
-def value_of(project: Project, plan: Plan, prefix: str, source: Source, chosen: dict[str, str]) -> Value:
+def value_of(project: Project, plan: Plan, prefix: str, source: OutputSelection, chosen: dict[str, str]) -> Value:
     """What a source brings in a plan that is unfolded under `prefix`; `chosen` is what it picks."""
     task, id_ = plan.tasks[source.task], prefix + source.task
     values = [_of_instance(project, task, id_ + suffix, source.select) for suffix in _picked(project, task, chosen)]

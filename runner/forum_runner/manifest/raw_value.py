@@ -8,27 +8,27 @@ from forum_runner.model import Task
 _NOTHING = object()
 
 
-def is_written(origin: Origin) -> bool:
+def is_present(origin: Origin) -> bool:
     return _look_up(origin) is not _NOTHING
 
 
-def is_unread(origin: Origin, kind: type) -> bool:
+def has_wrong_type(origin: Origin, kind: type) -> bool:
     """Whether something stands there that is not of the kind that it must be."""
     value = _look_up(origin)
     return value is not _NOTHING and not isinstance(value, kind)
 
 
-def as_written(origin: Origin) -> Any:
+def raw_value(origin: Origin) -> Any:
     """The value as the file has it; None if there is none."""
     value = _look_up(origin)
     return None if value is _NOTHING else value
 
 
-def has_unknown_work(task: Task) -> bool:
+def has_unknown_worker(task: Task) -> bool:
     """Whether nobody can say if an agent does the task or a plan: what it hands over is then open too."""
     if task.agent is not None or task.lane is not None or task.uses is not None:
         return False
-    return not is_written(task.origin.at("agent")) and not is_written(task.origin.at("lane"))
+    return not is_present(task.origin.at("agent")) and not is_present(task.origin.at("lane"))
 
 
 def _look_up(origin: Origin) -> Any:

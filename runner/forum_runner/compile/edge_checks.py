@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from forum_runner.compile.matrix import check_choice
 from forum_runner.document import Origin
 from forum_runner.finding import ManifestFinding
-from forum_runner.manifest.written import as_written, has_unknown_work, is_unread, is_written
-from forum_runner.model import EdgeKind, Plan, Source, Task, When
+from forum_runner.manifest.raw_value import has_unknown_worker, has_wrong_type, is_present, raw_value
+from forum_runner.model import EdgeKind, OutputSelection, Plan, Task, When
 
 Upstreams = Mapping[str, tuple[str, ...]]
 
@@ -32,7 +32,7 @@ def check_edges(plan: Plan) -> Iterator[ManifestFinding]:
             yield from _check_needs(task)
         if task.when and task.when.task in plan.tasks:
             yield from _check_condition(task, task.when, plan, ancestry)
-        for source in task.sources:
+        for source in task.selections:
             yield from _check_picks(source, plan)
     for output in plan.outputs.values():
         yield from _check_picks(output, plan)
@@ -40,7 +40,7 @@ def check_edges(plan: Plan) -> Iterator[ManifestFinding]:
     yield from _check_outputs(plan, upstreams)
 
 
-def _check_picks(source: Source, plan: Plan) -> Iterator[ManifestFinding]:
+def _check_picks(source: OutputSelection, plan: Plan) -> Iterator[ManifestFinding]:
     if source.matrix and source.task in plan.tasks:
         yield from check_choice(plan.tasks[source.task], source.matrix, source.origin.at("matrix"))
 
@@ -84,11 +84,11 @@ def _check_condition(task: Task, when: When, plan: Plan, ancestry: _Ancestry) ->
 def has_unclear_edges(task: Task, plan: Plan) -> bool:
     """Whether an edge of the task is so wrong that nobody can say where it comes from, or what it brings."""
     at = task.origin.at("needs")
-    if is_unread(at, list) or len(as_written(at) or ()) != len(task.needs):
+    if has_wrong_type(at, list) or len(raw_value(at) or ()) != len(task.needs):
         return True
-    if any(need.task not in plan.tasks or is_unread(need.origin.at("as"), str) for need in task.needs):
+    if any(need.task not in plan.tasks or has_wrong_type(need.origin.at("as"), str) for need in task.needs):
         return True
-    return task.foreach is None and is_written(task.origin.at("foreach"))
+    return task.foreach is None and is_present(task.origin.at("foreach"))
 
 
 class _Ancestry:
@@ -195,9 +195,9 @@ def _edge_origin(task: Task, upstream: str) -> Origin:
 
 def _is_resolved(plan: Plan) -> bool:
     """Whether every edge and output leads to a task: where one does not, the task that it meant looks unneeded."""
-    if len(as_written(plan.origin.at("outputs"))) != len(plan.outputs):
+    if len(raw_value(plan.origin.at("outputs"))) != len(plan.outputs):
         return False
-    if any(has_unclear_edges(task, plan) or has_unknown_work(task) for task in plan.tasks.values()):
+    if any(has_unclear_edges(task, plan) or has_unknown_worker(task) for task in plan.tasks.values()):
         return False
     named = [output.task for output in plan.outputs.values()]
     named += [task.foreach.task for task in plan.tasks.values() if task.foreach]

@@ -7,17 +7,17 @@ from math import prod
 
 from forum_runner.compile.project import Project
 from forum_runner.compile.references import references_within, whole_reference
-from forum_runner.compile.type_rules import TEXT, CannotHold, Type, disagreement, select
+from forum_runner.compile.type_rules import TEXT, Type, UnknownPointer, disagreement, select
 from forum_runner.document import Origin
 from forum_runner.finding import ManifestFinding
+from forum_runner.manifest.raw_value import has_unknown_worker, has_wrong_type, is_present, raw_value
 from forum_runner.manifest.suggest import hint_for
-from forum_runner.manifest.written import as_written, has_unknown_work, is_unread, is_written
-from forum_runner.model import EdgeKind, Foreach, Need, Plan, Schema, Source, Task
+from forum_runner.model import EdgeKind, Foreach, Need, OutputSelection, Plan, Schema, Task
 
 _ANYTHING = Type.of(True)
 
 
-class TypeBook:
+class OutputTypes:
     """The type of every task's output, worked out once."""
 
     def __init__(self, project: Project) -> None:
@@ -28,7 +28,7 @@ class TypeBook:
         """The type of one instance's output: as declared, else text; of a used plan, an object of its outputs."""
         if task.uses is None and task.output is None:
             # A type that is written and could not be read has its finding: anything may be handed over.
-            is_open = is_written(task.origin.at("output")) or has_unknown_work(task)
+            is_open = is_present(task.origin.at("output")) or has_unknown_worker(task)
             return _ANYTHING if is_open else Type.of(TEXT)
         if task.output is not None:
             return Type.of(task.output.value)
@@ -37,10 +37,10 @@ class TypeBook:
             self._of_tasks[id(task)] = self._of_outputs(inner) if inner else _ANYTHING
         return self._of_tasks[id(task)]
 
-    def of_value(self, task: Task, source: Source) -> Type | CannotHold:
+    def of_value(self, task: Task, source: OutputSelection) -> Type | UnknownPointer:
         """The type of what a source brings from its task: a list where that has several instances."""
         chosen = select(self.of_instance(task), source.select)
-        if isinstance(chosen, CannotHold):
+        if isinstance(chosen, UnknownPointer):
             return chosen
         if task.foreach:
             return Type.list_of(chosen, task.foreach.max)
@@ -56,7 +56,7 @@ class TypeBook:
         return Type.record(properties)
 
 
-def check_handover(plan: Plan, project: Project, types: TypeBook) -> Iterator[ManifestFinding]:
+def check_edge_types(plan: Plan, project: Project, types: OutputTypes) -> Iterator[ManifestFinding]:
     for task in plan.tasks.values():
         for need in task.needs:
             # Most edges hand over all of an upstream and expect nothing of it.
@@ -78,27 +78,27 @@ def check_handover(plan: Plan, project: Project, types: TypeBook) -> Iterator[Ma
         if output.task in plan.tasks and output.select:
             upstream = plan.tasks[output.task]
             found = types.of_value(upstream, output)
-            if isinstance(found, CannotHold):
-                yield _cannot_hold(found, upstream, output.origin)
+            if isinstance(found, UnknownPointer):
+                yield _unknown_pointer(found, upstream, output.origin)
 
 
-def _check_need(need: Need, upstream: Task, types: TypeBook) -> Iterator[ManifestFinding]:
+def _check_need(need: Need, upstream: Task, types: OutputTypes) -> Iterator[ManifestFinding]:
     found = types.of_value(upstream, need)
     yield from _check_type(found, upstream, need.expects, need.origin, need.origin.at("expects"))
 
 
 def _check_type(
-    found: Type | CannotHold, upstream: Task, expected: Schema | None, selecting: Origin, expecting: Origin
+    found: Type | UnknownPointer, upstream: Task, expected: Schema | None, selecting: Origin, expecting: Origin
 ) -> Iterator[ManifestFinding]:
-    if isinstance(found, CannotHold):
-        yield _cannot_hold(found, upstream, selecting)
+    if isinstance(found, UnknownPointer):
+        yield _unknown_pointer(found, upstream, selecting)
     elif not _has_unread_pointer(selecting):
         yield from _check_agreement(found, upstream.id, expected, expecting)
 
 
 def _has_unread_pointer(origin: Origin) -> bool:
-    pointer = as_written(origin.at("select"))
-    return is_unread(origin.at("select"), str) or bool(pointer and not pointer.startswith("/"))
+    pointer = raw_value(origin.at("select"))
+    return has_wrong_type(origin.at("select"), str) or bool(pointer and not pointer.startswith("/"))
 
 
 def _check_agreement(found: Type, source: str, expected: Schema | None, expecting: Origin) -> Iterator[ManifestFinding]:
@@ -107,19 +107,19 @@ def _check_agreement(found: Type, source: str, expected: Schema | None, expectin
         yield expecting.key_finding("F407", f"the types cannot agree: from '{source}', {reason}")
 
 
-def _check_list(found: Type | CannotHold, upstream: Task, foreach: Foreach) -> Iterator[ManifestFinding]:
-    if isinstance(found, CannotHold):
-        yield _cannot_hold(found, upstream, foreach.origin)
+def _check_list(found: Type | UnknownPointer, upstream: Task, foreach: Foreach) -> Iterator[ManifestFinding]:
+    if isinstance(found, UnknownPointer):
+        yield _unknown_pointer(found, upstream, foreach.origin)
     elif "array" not in found.kinds() and not _has_unread_pointer(foreach.origin):
         at = foreach.origin.at("select" if foreach.select else "task")
         message = f"what '{upstream.id}' hands over is not a list"
         yield at.finding("F408", message, "give its 'output' a type, and 'select' the list in it")
 
 
-def _check_arguments(task: Task, plan: Plan, project: Project, types: TypeBook) -> Iterator[ManifestFinding]:
+def _check_arguments(task: Task, plan: Plan, project: Project, types: OutputTypes) -> Iterator[ManifestFinding]:
     """Data that an edge brings to a used plan must be able to fit the plan's input."""
     inner = project.plan_of(task)
-    is_unclear = is_unread(task.origin.at("with"), dict)
+    is_unclear = has_wrong_type(task.origin.at("with"), dict)
     passed = {reference.name for reference in references_within(task.arguments) if reference.namespace == "needs"}
     for name, value in task.arguments.items():
         reference = whole_reference(value)
@@ -145,7 +145,7 @@ def _check_arguments(task: Task, plan: Plan, project: Project, types: TypeBook) 
             yield need.origin.finding("F311", message, hint)
 
 
-def _cannot_hold(found: CannotHold, upstream: Task, origin: Origin) -> ManifestFinding:
+def _unknown_pointer(found: UnknownPointer, upstream: Task, origin: Origin) -> ManifestFinding:
     message = f"'{found.token}' cannot be in the output of '{upstream.id}': {found.reason}"
     hint = hint_for(found.token, found.known, "there are") if found.known else None
     if upstream.uses is None and upstream.output is None:

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from forum_runner.graph.model import Edge, Graph, Mark, MisplacedTaskError, Node, read_graph
+from forum_runner.graph.plan_graph import Graph, GraphEdge, MisplacedTaskError, Node, TaskMark, read_graph
 from forum_runner.model import EdgeKind
 
 
@@ -14,7 +14,7 @@ def data(source: dict[str, Any], name: str) -> dict[str, Any]:
     return {"edge": "data", "from": source, "as": name}
 
 
-def edges_into_last(*needs: dict[str, Any], **fields: Any) -> tuple[Edge, ...]:
+def edges_into_last(*needs: dict[str, Any], **fields: Any) -> tuple[GraphEdge, ...]:
     tasks = {"a": {}, "b": {}, "last": {"needs": list(needs), **fields}}
     return read_graph(wave_plan(tasks, [["a", "b"], ["last"]])).edges
 
@@ -30,9 +30,9 @@ def test_a_wave_plan_becomes_nodes_and_edges() -> None:
         description="Writes notes.",
         waves=(
             (Node("log", wave=0, agent="operator"),),
-            (Node("draft", wave=1, lane="auto", marks=(Mark.GATE,)),),
+            (Node("draft", wave=1, lane="auto", marks=(TaskMark.GATE,)),),
         ),
-        edges=(Edge("log", "draft", EdgeKind.DATA, "commits"),),
+        edges=(GraphEdge("log", "draft", EdgeKind.DATA, "commits"),),
     )
 
 
@@ -40,8 +40,8 @@ def test_the_sources_of_a_value_are_found_however_it_nests() -> None:
     value = {"object": {"x": {"list": [{"task": "b", "select": "/n"}, {"object": {"y": {"each": "a"}}}]}}}
 
     assert edges_into_last(data(value, "v")) == (
-        Edge("a", "last", EdgeKind.DATA, "v"),
-        Edge("b", "last", EdgeKind.DATA, "v"),
+        GraphEdge("a", "last", EdgeKind.DATA, "v"),
+        GraphEdge("b", "last", EdgeKind.DATA, "v"),
     )
 
 
@@ -50,13 +50,13 @@ def test_a_value_that_nests_deeper_than_the_stack_is_walked() -> None:
     for _ in range(5000):
         value = {"list": [value]}
 
-    assert edges_into_last(data(value, "v")) == (Edge("a", "last", EdgeKind.DATA, "v"),)
+    assert edges_into_last(data(value, "v")) == (GraphEdge("a", "last", EdgeKind.DATA, "v"),)
 
 
 def test_the_list_of_a_foreach_comes_over_a_data_edge() -> None:
     edges = edges_into_last(foreach={"from": {"task": "a"}, "as": "item", "max": 3})
 
-    assert edges == (Edge("a", "last", EdgeKind.DATA, "item"),)
+    assert edges == (GraphEdge("a", "last", EdgeKind.DATA, "item"),)
 
 
 def test_a_condition_is_a_mark_and_no_edge() -> None:
@@ -68,14 +68,14 @@ def test_edges_of_one_kind_between_two_tasks_are_one_edge() -> None:
         {"edge": "order", "task": "a"}, data({"task": "a"}, "y"), data({"task": "a"}, "x"), data({"task": "a"}, "x")
     )
 
-    assert edges == (Edge("a", "last", EdgeKind.DATA, "x, y"), Edge("a", "last", EdgeKind.ORDER))
+    assert edges == (GraphEdge("a", "last", EdgeKind.DATA, "x, y"), GraphEdge("a", "last", EdgeKind.ORDER))
 
 
 def test_marks_come_in_one_order() -> None:
     fields = {"allow_failure": True, "foreach": {"from": {"list": []}}, "when": [{}], "gate": {"question": []}}
     graph = read_graph(wave_plan({"a": fields}, [["a"]]))
 
-    assert graph.nodes[0].marks == (Mark.GATE, Mark.WHEN, Mark.FOREACH, Mark.ALLOW_FAILURE)
+    assert graph.nodes[0].marks == (TaskMark.GATE, TaskMark.WHEN, TaskMark.FOREACH, TaskMark.ALLOW_FAILURE)
 
 
 @pytest.mark.parametrize(

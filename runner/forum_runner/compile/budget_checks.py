@@ -9,8 +9,8 @@ from forum_runner.compile.permissions import allowed_adapters, candidates, reach
 from forum_runner.compile.project import Project
 from forum_runner.document import Origin
 from forum_runner.finding import ManifestFinding
-from forum_runner.manifest.units import shown_span, shown_usd
-from forum_runner.manifest.written import is_written
+from forum_runner.manifest.raw_value import is_present
+from forum_runner.manifest.units import format_duration, format_usd
 from forum_runner.model import Adapter, Budget, Task
 
 # The field of the model, the field of the manifest, and how a person reads its value.
@@ -77,7 +77,7 @@ def _check_scope(budget: Budget, whose: str, adapters: Iterable[Adapter]) -> Ite
     adapters = list(adapters)
     charged = [adapter for adapter in adapters if not adapter.costs_nothing]
     # Prices that are written and could not be read have their finding.
-    charged = [adapter for adapter in charged if adapter.prices or not is_written(adapter.origin.at("prices"))]
+    charged = [adapter for adapter in charged if adapter.prices or not is_present(adapter.origin.at("prices"))]
     unpriced = sorted({adapter.name for adapter in charged if adapter.prices is None})
     if unpriced:
         listed = ("adapter " if len(unpriced) == 1 else "adapters ") + ", ".join(f"'{name}'" for name in unpriced)
@@ -133,5 +133,5 @@ def _calls_of(task: Task) -> dict[str, int]:
 
 def _shown(field: str, form: str, value: int) -> str:
     if field == "micro_usd":
-        return shown_usd(value)
-    return shown_span(value) if field == "wall_ms" else form.format(value)
+        return format_usd(value)
+    return format_duration(value) if field == "wall_ms" else form.format(value)

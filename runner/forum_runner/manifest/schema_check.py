@@ -1,4 +1,4 @@
-"""Holds a document against the schema of its kind: each departure is one finding, and what is sound is passed on.
+"""Holds a document against the schema of its kind: each violation is one finding, and what is sound is passed on.
 
 The value that comes back may lack fields, but every field that it has is of the right shape: a field that is not
 goes, a misspelt one gets its right name, an item of a list that is not becomes None.
@@ -15,8 +15,8 @@ import jsonschema_rs
 
 from forum_runner.document import Document, Path
 from forum_runner.finding import ManifestFinding
-from forum_runner.manifest.departure import BASE_URI, departure, name_of, own_schema, schema_at, shown
 from forum_runner.manifest.instance_path import instance_path
+from forum_runner.manifest.schema_findings import BASE_URI, own_schema, schema_at, schema_finding, shown, type_name
 from forum_runner.manifest.suggest import hint_for, suggest
 
 API_VERSIONS = ("forum/v1",)
@@ -34,7 +34,7 @@ def check_header(document: Document) -> tuple[str | None, list[ManifestFinding]]
     """The kind of a document, if it has one that is known."""
     origin, value = document.origin(), document.value
     if not isinstance(value, dict):
-        return None, [origin.finding("F202", f"a manifest must be a mapping, and this is {name_of(value)}")]
+        return None, [origin.finding("F202", f"a manifest must be a mapping, and this is {type_name(value)}")]
     findings = []
     version, kind = value.get("apiVersion"), value.get("kind")
     if version is None and "apiVersion" in value:
@@ -57,7 +57,7 @@ def check_header(document: Document) -> tuple[str | None, list[ManifestFinding]]
     return str(kind), findings
 
 
-def check_shape(document: Document, schema_name: str) -> tuple[Any, list[ManifestFinding]]:
+def check_schema(document: Document, schema_name: str) -> tuple[Any, list[ManifestFinding]]:
     """The document's value as far as it fits the schema, and a finding for all that does not."""
     errors = list(validator(schema_name).iter_errors(document.value))
     if not errors:
@@ -125,7 +125,7 @@ def _others(document: Document, errors: Iterable[_Placed]) -> list[ManifestFindi
         # What does not fit under the name that it was given here was not meant by it.
         if path in document.renames or worst.get(path, error.kind.name) != error.kind.name:
             continue
-        finding = departure(document.origin(*path), error)
+        finding = schema_finding(document.origin(*path), error)
         subject = finding.message if finding.code in ("F203", "F209") else ""
         if (path, finding.code, subject) not in seen:
             seen.add((path, finding.code, subject))
