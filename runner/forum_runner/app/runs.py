@@ -95,7 +95,7 @@ class RunServices:
 
     progress: Progress
     find_reusable: FindReusable = lambda _unit, _fingerprint: None
-    make_engine: Callable[[], Engine] = lambda: LocalEngine(make_adapter)
+    make_engine: Callable[[], Engine] = LocalEngine
     tell: Callable[[str], None] = lambda _sentence: None
 
 

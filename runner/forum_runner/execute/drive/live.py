@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from itertools import count
 
 from forum_adapters.base import Attempt
+from forum_runner.execute.drive.engine_guard import EngineGuard
 from forum_runner.execute.drive.recorder import Record, RunClock
 from forum_runner.execute.engines.engine import Engine
 from forum_runner.execute.machine.events import Command, Decided, Event, Interrupted, Outcome, Replied, TimePassed
@@ -46,7 +47,7 @@ class LiveDriver:
         self._decisions = decisions
         self._machine = machine
         self._record = record
-        self._engine = engine
+        self._engine = EngineGuard(engine)
         self._scrubber = scrubber
         self._clock = clock
         self._now = now

@@ -1,34 +1,39 @@
-"""The seam between deciding and doing: an engine is given an attempt, and reports its reply, or that it was lost."""
+"""The interface of engines: an engine takes attempts and reports their replies, or that they are lost."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from forum_adapters.base import Attempt
 from forum_runner.execute.machine.events import Lost, Replied
 
+__all__ = ["Engine", "Lost", "Replied"]
+
 
 class Engine(Protocol):
-    """Carries out attempts, here or elsewhere. It never makes one twice by itself.
+    """Carries out attempts, here or elsewhere. It never repeats one: retries are the runner's decision.
 
-    Whatever was begun is reported: a reply, or that nobody knows. A report that comes twice does no harm.
+    An engine reports each attempt once: its reply, or that its outcome is unknown. The runner checks every report.
+    All methods are called in the event loop of the run.
     """
 
     def attach(self, wake: Callable[[], None]) -> None:
-        """`wake` is to be called, in the event loop, whenever there is something to report."""
+        """Call `wake` in the event loop whenever there is something to report."""
         ...
 
-    def begin(self, attempt: Attempt) -> None: ...
+    def begin(self, attempt: Attempt) -> None:
+        """Start an attempt without waiting for it. An exception means that it did not start."""
+        ...
 
     def cancel(self, call: str) -> None:
-        """Ends a call that is under way; its end is still reported."""
+        """End the call with this id. It is still reported, with a failure of the kind `cancelled`."""
         ...
 
-    def reports(self) -> list[Replied | Lost]:
-        """What there is to report, each thing once."""
+    def reports(self) -> Sequence[Replied | Lost]:
+        """Return what there is to report, each report once."""
         ...
 
     async def close(self) -> None:
-        """Ends everything that is still under way."""
+        """End everything that is still running."""
         ...

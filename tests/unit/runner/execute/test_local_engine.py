@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from forum_adapters.base import Attempt, ErrorKind, Failure, Limits, Prompt, Reply, Usage
+from forum_runner.execute.drive import engine_guard
+from forum_runner.execute.drive.engine_guard import EngineGuard
 from forum_runner.execute.drive.event_loop import run_main
 from forum_runner.execute.engines import local
 from forum_runner.execute.engines.local import LocalEngine
@@ -38,7 +40,7 @@ def reported(gives: Any, *, is_cancelled: bool = False) -> Replied | Lost:
         def make(_name: str, _settings: Mapping[str, Any]) -> Any:
             return Own(gives)
 
-        engine, woken = LocalEngine(make), asyncio.Event()
+        engine, woken = EngineGuard(LocalEngine(make)), asyncio.Event()
         engine.attach(woken.set)
         engine.begin(ATTEMPT)
         await asyncio.sleep(0)
@@ -62,14 +64,14 @@ def failure_of(gives: Any) -> Failure | None:
 @pytest.mark.parametrize(
     ("gives", "message"),
     [
-        (None, "the adapter gave back a NoneType, and not a Reply"),
-        (Reply("text"), "the adapter gave back a Reply whose content or stderr is not bytes"),  # type: ignore[arg-type]
+        (None, "the adapter returned a NoneType instead of a Reply"),
+        (Reply("text"), "the adapter returned a Reply whose content or stderr is not bytes"),  # type: ignore[arg-type]
         (
             Reply(failure=Failure("odd")),  # type: ignore[arg-type]
-            "the adapter gave back a Failure of the kind 'odd', which is no ErrorKind",
+            "the adapter returned a Failure of the unknown kind 'odd'",
         ),
-        (Reply(usage=Usage(-1)), "the adapter gave back a Usage that is not whole numbers of tokens"),
-        (Reply(exit_status=2**70), f"the adapter gave back the exit status {2**70}"),
+        (Reply(usage=Usage(-1)), "the adapter returned a Usage whose token counts are not whole numbers"),
+        (Reply(exit_status=2**70), f"the adapter returned the exit status {2**70}"),
     ],
 )
 def test_what_is_no_reply_is_the_adapters_failure(gives: Any, message: str) -> None:
@@ -125,7 +127,7 @@ def test_an_adapter_that_cancels_itself_has_failed() -> None:
 
 
 def test_a_call_that_does_not_let_itself_be_cancelled_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "_PATIENCE_S", 0.05)
+    monkeypatch.setattr(engine_guard, "_PATIENCE_S", 0.05)
 
     async def swallows(_attempt: Attempt) -> Reply:
         for _ in range(3):
@@ -139,14 +141,14 @@ def test_a_call_that_does_not_let_itself_be_cancelled_is_lost(monkeypatch: pytes
 
 
 def test_calls_whose_adapter_keeps_no_time_are_ended_each_at_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "_GRACE_S", 0.0)
+    monkeypatch.setattr(engine_guard, "_GRACE_S", 0.0)
 
     async def sleeps(attempt: Attempt) -> Reply:
         await asyncio.sleep(0 if attempt.task == "quick" else 60)
         return Reply(b"done")
 
     async def run() -> list[Replied | Lost]:
-        engine, woken = LocalEngine(lambda _name, _settings: Own(sleeps)), asyncio.Event()
+        engine, woken = EngineGuard(LocalEngine(lambda _name, _settings: Own(sleeps))), asyncio.Event()
         engine.attach(woken.set)
         # The first to end is begun last, so that whoever watches has to look earlier than was planned.
         for task, timeout_ms in (("slow", 200), ("quick", 20), ("slower", 400), ("first", 100)):
@@ -160,7 +162,7 @@ def test_calls_whose_adapter_keeps_no_time_are_ended_each_at_its_own(monkeypatch
         await engine.close()
         return found
 
-    too_long = Reply(failure=Failure(ErrorKind.TIMEOUT, "it took longer than it may"))
+    too_long = Reply(failure=Failure(ErrorKind.TIMEOUT, "the call exceeded its timeout"))
     assert asyncio.run(run()) == [
         Replied("run/quick", Reply(b"done")),
         Replied("run/first", too_long),
@@ -170,7 +172,7 @@ def test_calls_whose_adapter_keeps_no_time_are_ended_each_at_its_own(monkeypatch
 
 
 def test_an_adapter_that_does_not_want_to_close_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "_PATIENCE_S", 0.05)
+    monkeypatch.setattr(local, "_CLOSE_PATIENCE_S", 0.05)
 
     class Open(Own):
         async def close(self) -> None:
@@ -179,7 +181,7 @@ def test_an_adapter_that_does_not_want_to_close_is_left(monkeypatch: pytest.Monk
                     await asyncio.sleep(3_600)
 
     async def run() -> list[Replied | Lost]:
-        engine, woken = LocalEngine(lambda _name, _settings: Open(Reply(b"done"))), asyncio.Event()
+        engine, woken = EngineGuard(LocalEngine(lambda _name, _settings: Open(Reply(b"done")))), asyncio.Event()
         engine.attach(woken.set)
         engine.begin(ATTEMPT)
         await woken.wait()

@@ -1,0 +1,132 @@
+"""Protects a run from its engine: each attempt gets exactly one checked report, in time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import NamedTuple
+
+from forum_adapters.base import Attempt, ErrorKind, Failure, Limits, Reply
+from forum_runner.execute.drive.reply_check import checked_reply
+from forum_runner.execute.engines.engine import Engine
+from forum_runner.execute.machine.events import Lost, Replied
+
+# Adapters enforce their own timeout; this is for those that do not.
+_GRACE_S = 15.0
+# How long a cancelled call may take to end. A program's grace period is part of it.
+_PATIENCE_S = 10.0
+_CLOSE_PATIENCE_S = 30.0
+
+
+class _OpenCall(NamedTuple):
+    limits: Limits
+    deadline_s: float
+    is_overdue: bool = False
+
+
+class EngineGuard:
+    """Stands between the driver and an engine. An engine may be from another package, so it may do anything.
+
+    Second reports and reports about unknown calls are ignored. Malformed replies become failures, and so do attempts
+    that the engine does not start. A call that it does not report in time is cancelled, and then lost.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._open: dict[str, _OpenCall] = {}
+        self._is_attached = False
+        self._own_reports: list[Replied | Lost] = []
+        self._watchdog: asyncio.TimerHandle | None = None
+        self._wake: Callable[[], None] = lambda: None
+
+    def attach(self, wake: Callable[[], None]) -> None:
+        self._wake = wake
+
+    def begin(self, attempt: Attempt) -> None:
+        loop = asyncio.get_running_loop()
+        limits = attempt.limits
+        deadline_s = loop.time() + limits.timeout_ms / 1_000 + _GRACE_S
+        self._open[attempt.id] = _OpenCall(limits, deadline_s)
+        try:
+            if not self._is_attached:
+                self._engine.attach(self._wake)
+                self._is_attached = True
+            self._engine.begin(attempt)
+        except (Exception, SystemExit) as error:
+            message = f"the engine failed: {type(error).__name__}: {error}"
+            self._add(Replied(attempt.id, Reply(failure=Failure(ErrorKind.INTERNAL, message))))
+        if self._watchdog is None or deadline_s < self._watchdog.when():
+            self._watch(loop, deadline_s)
+
+    def _watch(self, loop: asyncio.AbstractEventLoop, until_s: float) -> None:
+        """One timer serves all calls: hardly any of them is ever overdue."""
+        if self._watchdog is not None:
+            self._watchdog.cancel()
+        self._watchdog = loop.call_at(until_s, self._cancel_overdue, loop)
+
+    def _cancel_overdue(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._watchdog = None
+        now_s = loop.time()
+        for id_, call in self._open.items():
+            if call.deadline_s <= now_s and not call.is_overdue:
+                self._open[id_] = call._replace(is_overdue=True)
+                self.cancel(id_)
+        deadlines_s = [call.deadline_s for call in self._open.values() if not call.is_overdue]
+        if deadlines_s:
+            self._watch(loop, min(deadlines_s))
+
+    def cancel(self, call: str) -> None:
+        if call not in self._open:
+            return
+        # Whether or not the engine fails here: if it does not report the call, the call is lost.
+        asyncio.get_running_loop().call_later(_PATIENCE_S, self._add, Lost(call))
+        with suppress(Exception, SystemExit):
+            self._engine.cancel(call)
+
+    def _add(self, report: Replied | Lost) -> None:
+        if report.call in self._open:
+            self._own_reports.append(report)
+            self._wake()
+
+    def reports(self) -> list[Replied | Lost]:
+        found: list[Replied | Lost] = []
+        try:
+            self._take(self._engine.reports(), found)
+        except (Exception, SystemExit):
+            self._own_reports += map(Lost, self._open)
+        if self._own_reports:
+            own, self._own_reports = self._own_reports, []
+            self._take(own, found)
+        return found
+
+    def _take(self, reports: Iterable[Replied | Lost], found: list[Replied | Lost]) -> None:
+        for report in reports:
+            # A report without a call's id is about no call.
+            id_ = getattr(report, "call", None)
+            call = self._open.pop(id_, None) if isinstance(id_, str) else None
+            if call is not None:
+                found.append(_checked(report, call))
+
+    async def close(self) -> None:
+        if self._watchdog is not None:
+            self._watchdog.cancel()
+        closing = asyncio.ensure_future(_close(self._engine))
+        # `wait_for` would wait for an engine that ignores its cancellation.
+        await asyncio.wait({closing}, timeout=_CLOSE_PATIENCE_S)
+
+
+async def _close(engine: Engine) -> None:
+    with suppress(Exception, SystemExit):
+        await engine.close()
+
+
+def _checked(report: object, call: _OpenCall) -> Replied | Lost:
+    if not isinstance(report, Replied):
+        # A malformed report says that the call is over, but not how it ended.
+        return report if isinstance(report, Lost) else Lost(str(getattr(report, "call", "")))
+    reply = checked_reply(report.reply, call.limits)
+    failure = reply.failure
+    if call.is_overdue and failure is not None and failure.kind is ErrorKind.CANCELLED:
+        reply = reply._replace(failure=Failure(ErrorKind.TIMEOUT, "the call exceeded its timeout"))
+    return report if reply is report.reply else Replied(report.call, reply)

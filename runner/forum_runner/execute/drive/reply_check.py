@@ -1,0 +1,64 @@
+"""Checks replies: an adapter or an engine from another package may return anything."""
+
+from __future__ import annotations
+
+from forum_adapters.base import ErrorKind, Executable, Failure, Limits, Reply, Usage
+from forum_runner.canonical import MAX_INTEGER
+
+
+def checked_reply(reply: object, limits: Limits) -> Reply:
+    """The reply itself, or a failure that says what is wrong with it; content beyond its limit is cut."""
+    if not isinstance(reply, Reply):
+        return _malformed(f"a {type(reply).__name__} instead of a Reply")
+    problem = _problem_with(reply)
+    if problem is not None:
+        return _malformed(problem)
+    content, limit = reply.content, limits.max_output_bytes
+    if len(content) <= limit:
+        return reply
+    failure = Failure(ErrorKind.OUTPUT_LIMIT, f"the answer has more than {limit:,} bytes")
+    return reply._replace(content=content[:limit], failure=failure)
+
+
+def _malformed(problem: str) -> Reply:
+    return Reply(failure=Failure(ErrorKind.INTERNAL, f"the adapter returned {problem}"))
+
+
+def _problem_with(reply: Reply) -> str | None:
+    content, failure, usage, exit_status, executable, stderr, model, finish = reply
+    if type(content) is not bytes or type(stderr) is not bytes:
+        return "a Reply whose content or stderr is not bytes"
+    if failure is not None and (problem := _problem_with_failure(failure)) is not None:
+        return problem
+    if usage is not None and not _is_usage(usage):
+        return "a Usage whose token counts are not whole numbers"
+    if exit_status is not None and (type(exit_status) is not int or not -255 <= exit_status <= 2**32 - 1):
+        return f"the exit status {exit_status}"
+    if executable is not None and not isinstance(executable, Executable):
+        return f"a {type(executable).__name__} instead of an Executable"
+    if type(model) is not str or type(finish) is not str:
+        return "a Reply whose model or finish is not text"
+    return None
+
+
+def _problem_with_failure(failure: object) -> str | None:
+    if not isinstance(failure, Failure):
+        return f"a {type(failure).__name__} instead of a Failure"
+    if not isinstance(failure.kind, ErrorKind):
+        return f"a Failure of the unknown kind {failure.kind!r}"
+    if type(failure.message) is not str:
+        return "a Failure whose message is not text"
+    delay_ms = failure.retry_after_ms
+    if delay_ms is not None and (type(delay_ms) is not int or not 0 <= delay_ms <= MAX_INTEGER):
+        return f"a Failure with the delay {delay_ms!r}"
+    return None
+
+
+def _is_usage(usage: object) -> bool:
+    if not isinstance(usage, Usage):
+        return False
+    sent, cached, received = usage
+    if type(sent) is not int or type(cached) is not int or type(received) is not int:
+        return False
+    # All three at once: the limit has every bit set that a count may have, and the sign is a bit too.
+    return 0 <= sent | cached | received <= MAX_INTEGER

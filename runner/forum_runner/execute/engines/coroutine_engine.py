@@ -1,0 +1,92 @@
+"""The base of engines that carry out each attempt in an asyncio task."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+from forum_adapters.base import Attempt, ErrorKind, Failure, Reply
+from forum_runner.execute.machine.events import Lost, Replied
+
+# How long cancelled calls may take to end when nobody is left to record how.
+_CLOSE_PATIENCE_S = 1.0
+CANCELLED = Reply(failure=Failure(ErrorKind.CANCELLED, "it was cancelled"))
+
+
+class LostCall(Exception):
+    """The outcome of a call is unknown."""
+
+
+class CoroutineEngine(ABC):
+    def __init__(self) -> None:
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._cancelled: set[str] = set()
+        self._reports: list[Replied | Lost] = []
+        self._wake: Callable[[], None] = lambda: None
+
+    @abstractmethod
+    async def _answer(self, attempt: Attempt) -> Reply:
+        """Carry out one attempt. Raise LostCall if its outcome is unknown."""
+
+    @abstractmethod
+    async def _dispose(self) -> None:
+        """Release what calls share, when no call is left."""
+
+    def attach(self, wake: Callable[[], None]) -> None:
+        self._wake = wake
+
+    def begin(self, attempt: Attempt) -> None:
+        self._tasks[attempt.id] = asyncio.get_running_loop().create_task(self._call(attempt))
+
+    async def _call(self, attempt: Attempt) -> None:
+        """Reports by itself: a callback of its task would run one iteration of the loop later."""
+        call = attempt.id
+        report: Replied | Lost
+        try:
+            report = Replied(call, await self._answer(attempt))
+        except asyncio.CancelledError:
+            report = self._cancelled_report(call)
+        except LostCall:
+            report = Lost(call)
+        except BaseException as error:  # SystemExit too: only a signal ends a run
+            report = Replied(call, failed(error))
+        self._report(report)
+
+    def _cancelled_report(self, call: str) -> Replied:
+        if call in self._cancelled:
+            return Replied(call, CANCELLED)
+        return Replied(call, Reply(failure=Failure(ErrorKind.INTERNAL, "the adapter cancelled itself")))
+
+    def _report(self, report: Replied | Lost) -> None:
+        self._tasks.pop(report.call, None)
+        self._cancelled.discard(report.call)
+        self._reports.append(report)
+        self._wake()
+
+    def cancel(self, call: str) -> None:
+        task = self._tasks.get(call)
+        if task is not None:
+            self._cancelled.add(call)
+            task.cancel()
+            task.add_done_callback(lambda _: self._report_unstarted(call))
+
+    def _report_unstarted(self, call: str) -> None:
+        """A task that is cancelled before its first step runs nothing of its coroutine."""
+        if call in self._tasks:
+            self._report(Replied(call, CANCELLED))
+
+    def reports(self) -> list[Replied | Lost]:
+        found, self._reports = self._reports, []
+        return found
+
+    async def close(self) -> None:
+        for call in list(self._tasks):
+            self.cancel(call)
+        if self._tasks:
+            await asyncio.wait(self._tasks.values(), timeout=_CLOSE_PATIENCE_S)
+        await self._dispose()
+
+
+def failed(error: BaseException) -> Reply:
+    return Reply(failure=Failure(ErrorKind.INTERNAL, f"the adapter failed: {type(error).__name__}: {error}"))

@@ -1,0 +1,121 @@
+"""No engine breaks a run: each attempt gets exactly one checked report."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from forum_adapters.base import Attempt, ErrorKind, Failure, Limits, Prompt, Reply
+from forum_runner.execute.drive import engine_guard
+from forum_runner.execute.drive.engine_guard import EngineGuard
+from forum_runner.execute.machine.events import Lost, Replied
+
+LIMITS = Limits(timeout_ms=60_000, max_output_bytes=10)
+ATTEMPT = Attempt("run/1", "run", "task", 1, "own", {}, Prompt(text="do it"), LIMITS, agent="worker")
+DONE = Replied("run/1", Reply(b"done"))
+
+
+class OddEngine:
+    """Reports what it is given, or calls it."""
+
+    def __init__(self, *reports: Any, fails_in: str = "") -> None:
+        self._given = reports
+        self._fails_in = fails_in
+        self._reports: Any = []
+        self._wake: Callable[[], None] = lambda: None
+
+    def _step(self, name: str) -> None:
+        if self._fails_in == name:
+            raise ValueError(name)
+
+    def attach(self, wake: Callable[[], None]) -> None:
+        self._step("attach")
+        self._wake = wake
+
+    def begin(self, attempt: Attempt) -> None:
+        self._step("begin")
+        assert attempt == ATTEMPT
+        self._reports = list(self._given)
+        self._wake()
+
+    def cancel(self, call: str) -> None:
+        self._step("cancel")
+        assert call == ATTEMPT.id
+
+    def reports(self) -> Any:
+        self._step("reports")
+        found, self._reports = self._reports, []
+        return found
+
+    async def close(self) -> None:
+        self._step("close")
+
+
+def reports_of(engine: OddEngine, *, is_cancelled: bool = False) -> list[Replied | Lost]:
+    async def run() -> list[Replied | Lost]:
+        guard, woken = EngineGuard(engine), asyncio.Event()
+        guard.attach(woken.set)
+        guard.begin(ATTEMPT)
+        if is_cancelled:
+            guard.cancel(ATTEMPT.id)
+        found = guard.reports()
+        while not found:
+            await woken.wait()
+            woken.clear()
+            found = guard.reports()
+        found += guard.reports()
+        await guard.close()
+        return found
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    "reports",
+    [
+        [DONE],
+        [DONE, DONE, Lost("run/1")],
+        [Replied("run/2", Reply(b"other")), DONE],
+        [None, "run/1", Replied(["run/1"], Reply()), Lost(1), DONE],  # type: ignore[arg-type]
+    ],
+)
+def test_the_first_report_about_a_call_counts_and_no_other(reports: list[Any]) -> None:
+    assert reports_of(OddEngine(*reports)) == [DONE]
+
+
+def test_a_reply_is_checked_whichever_engine_delivers_it() -> None:
+    found = reports_of(OddEngine(Replied("run/1", "text")))  # type: ignore[arg-type]
+
+    failure = Failure(ErrorKind.INTERNAL, "the adapter returned a str instead of a Reply")
+    assert found == [Replied("run/1", Reply(failure=failure))]
+
+
+@pytest.mark.parametrize("method", ["attach", "begin"])
+def test_an_attempt_that_the_engine_does_not_start_has_failed(method: str) -> None:
+    found = reports_of(OddEngine(DONE, fails_in=method))
+
+    failure = Failure(ErrorKind.INTERNAL, f"the engine failed: ValueError: {method}")
+    assert found == [Replied("run/1", Reply(failure=failure))]
+
+
+def test_calls_are_lost_when_the_engine_cannot_report_them() -> None:
+    assert reports_of(OddEngine(DONE, fails_in="reports")) == [Lost("run/1")]
+
+
+@pytest.mark.parametrize("fails_in", ["", "cancel"])
+def test_a_cancelled_call_that_is_not_reported_is_lost(fails_in: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_guard, "_PATIENCE_S", 0.02)
+
+    assert reports_of(OddEngine(fails_in=fails_in), is_cancelled=True) == [Lost("run/1")]
+
+
+def test_a_call_that_an_engine_forgets_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_guard, "_GRACE_S", -60.0)
+    monkeypatch.setattr(engine_guard, "_PATIENCE_S", 0.02)
+
+    assert reports_of(OddEngine()) == [Lost("run/1")]
+
+
+def test_an_engine_that_fails_to_close_ends_nothing_else() -> None:
+    assert reports_of(OddEngine(DONE, fails_in="close")) == [DONE]
