@@ -12,7 +12,7 @@ import pytest
 
 from acceptance.running import PATIENCE_S, Ended, Folder, check_holds, sh, wait_for
 from forum_runner.app.decision_box import DecisionBox
-from forum_runner.execute.machine.events import Decided
+from forum_runner.execute.machine import Decided
 
 BUSY = "touch at-work; while [ ! -e enough ]; do sleep 0.05; done"
 

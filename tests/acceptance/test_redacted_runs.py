@@ -194,7 +194,7 @@ def test_a_run_without_its_wave_plan_is_not_gone_on_with(paused: Folder) -> None
     ended = paused.forum("resume", "first")
 
     assert ended.code == 2, ended
-    assert "the wave plan of 'first' was redacted: nobody can go on with the run" in ended.err
+    assert "the wave plan of 'first' was redacted: the run cannot be resumed" in ended.err
 
 
 @pytest.mark.parametrize("options", [[], ["--json"]])

@@ -28,6 +28,8 @@ LAYERS = (
     {"cli"},
     {"__main__"},
 )
+# The parts of `execute` with one public interface each.
+PARTS = ("machine", "replay", "resume", "reuse", "secrets")
 ALLOWED_ACROSS = {("forum_runner", "forum_adapters.base"), ("forum_runner", "forum_adapters.registry")}
 
 
@@ -109,6 +111,60 @@ def test_the_runner_imports_only_downwards() -> None:
     }
 
     assert upward == set()
+
+
+def test_parts_of_execute_import_each_other_by_their_public_interface() -> None:
+    """A part exports its names in `__init__`; only its own modules know which module holds them."""
+    names = {name for name, _ in modules("forum_runner")}
+    inside = {
+        (name, imported)
+        for name, tree in modules("forum_runner")
+        for imported in imports(tree)
+        if imported.split(".")[1:3] in [["execute", part] for part in PARTS]
+        and ".".join(imported.split(".")[:4]) in names
+        and imported.split(".")[:3] != name.split(".")[:3]
+    }
+
+    assert inside == set()
+
+
+def import_graph() -> dict[str, set[str]]:
+    """Every module of ours with the modules that it imports, be it lazily or for types alone."""
+    trees = {name: tree for package in PACKAGES for name, tree in modules(package)}
+    return {
+        name: {
+            found
+            for imported in imports(tree)
+            for found in (imported if imported in trees else imported.rpartition(".")[0],)
+            if found in trees and found != name
+        }
+        for name, tree in trees.items()
+    }
+
+
+def find_cycle(graph: dict[str, set[str]]) -> list[str]:
+    """The path of one cycle; empty if there is none."""
+    done: set[str] = set()
+
+    def visit(name: str, path: list[str]) -> list[str]:
+        if name in path:
+            return [*path[path.index(name) :], name]
+        if name not in done:
+            for imported in sorted(graph[name]):
+                if cycle := visit(imported, [*path, name]):
+                    return cycle
+            done.add(name)
+        return []
+
+    return next((cycle for name in sorted(graph) if (cycle := visit(name, []))), [])
+
+
+def test_no_modules_import_each_other_in_a_cycle() -> None:
+    assert find_cycle(import_graph()) == []
+
+
+def test_the_search_finds_a_cycle() -> None:
+    assert find_cycle({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == ["b", "c", "b"]
 
 
 def test_the_rule_sees_lazy_imports() -> None:

@@ -15,7 +15,7 @@ from random import Random
 
 from engines.worker import BEGUN, frame
 from forum_adapters.base import Attempt, ErrorKind, Failure, Reply
-from forum_runner.execute.machine.events import Lost, Replied
+from forum_runner.execute.machine import Lost, Replied
 
 _WORKER = Path(__file__).with_name("worker.py")
 _LENGTH_BYTES = 8

@@ -15,11 +15,11 @@ from pathlib import Path
 import orjson
 
 from forum_runner.errors import UsageError
-from forum_runner.execute.machine.events import Decided
-from forum_runner.execute.resume.restore import read_entries
+from forum_runner.execute.machine import Decided
 from forum_runner.ledger.entry_schema import fits
 from forum_runner.ledger.files import is_being_written
 from forum_runner.ledger.read_entry import ReadEntry
+from forum_runner.ledger.run_reader import read_entries
 from forum_runner.write_file import write_file
 
 _PREFIX = "decision-"

@@ -17,7 +17,7 @@ from forum_adapters.registry import AdapterTypeError, known_types, make_adapter
 from forum_runner import __version__
 from forum_runner.app.run_preparation import ENV_FIELDS, secret_variables
 from forum_runner.execute.drive.event_loop import run_main
-from forum_runner.execute.secrets.scrubber import Scrubber
+from forum_runner.execute.secrets import Scrubber
 
 _LIBRARIES = ("click", "cryptography", "httpx", "jsonschema-rs", "orjson", "PyYAML", "rfc8785", "rich")
 _PROBE_S = 10.0

@@ -10,10 +10,7 @@ from forum_adapters.base import Attempt
 from forum_runner.app.reuse import Reuse
 from forum_runner.app.run_preparation import Prepared, variables_not_set
 from forum_runner.canonical import canonical
-from forum_runner.execute.machine.machine import Context, Machine
-from forum_runner.execute.machine.prompt_renderer import SHOWN_OF_AN_ANSWER
-from forum_runner.execute.machine.routing import route
-from forum_runner.execute.machine.run_plan import RunPlan, TaskSpec
+from forum_runner.execute.machine import SHOWN_OF_AN_ANSWER, Context, Machine, RunPlan, TaskSpec, route
 from forum_runner.ledger.semantics.plan import tasks_of
 
 # The bytes that stand around the data in a prompt, and a judge's own words.

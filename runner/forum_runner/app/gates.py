@@ -14,15 +14,16 @@ from forum_runner.app.decision_box import hand_over
 from forum_runner.app.open_run import DETERMINISTIC, open_run
 from forum_runner.app.run_preparation import secret_variables
 from forum_runner.errors import UsageError
-from forum_runner.execute.machine.events import Decided
-from forum_runner.execute.resume.restore import RecordedBodies, read_entries
-from forum_runner.execute.secrets.scrubber import Scrubber
+from forum_runner.execute.machine import Decided
+from forum_runner.execute.secrets import Scrubber
 from forum_runner.ledger.body import Body
 from forum_runner.ledger.clock import read_time, wall_clock
 from forum_runner.ledger.files import LedgerBusyError, is_being_written
 from forum_runner.ledger.layout import BODIES
 from forum_runner.ledger.read_entry import ReadEntry, part, text
 from forum_runner.ledger.recognition import run_directory
+from forum_runner.ledger.recorded_body import RecordedBodies
+from forum_runner.ledger.run_reader import read_entries
 from forum_runner.ledger.source import find_ledger
 from forum_runner.ledger.summary import WHILE_PAUSED
 from forum_runner.manifest.suggest import hint_for

@@ -7,12 +7,12 @@ from itertools import count
 from pathlib import Path
 
 from forum_runner.errors import UsageError
-from forum_runner.execute.resume.restore import mode_of, read_entries
 from forum_runner.ledger.begin import open_ledger
 from forum_runner.ledger.clock import Clock
 from forum_runner.ledger.files import Durability
 from forum_runner.ledger.layout import LEDGER
 from forum_runner.ledger.recovery import Look
+from forum_runner.ledger.run_reader import mode_of, read_entries
 from forum_runner.ledger.writer import LedgerWriter
 
 DETERMINISTIC = "deterministic"

@@ -9,11 +9,11 @@ from typing import Any
 
 from forum_adapters.base import Adapter, Attempt, Predictable, Prompt, Reply
 from forum_runner.errors import UsageError
-from forum_runner.execute.replay.recorded_replies import recorded_calls
-from forum_runner.execute.resume.restore import read_entries
-from forum_runner.execute.resume.verified_run import WITHOUT_SEAL, verified_run
-from forum_runner.execute.secrets.scrubber import Scrubber
+from forum_runner.execute.replay import recorded_calls
+from forum_runner.execute.secrets import Scrubber
+from forum_runner.ledger.run_reader import read_entries
 from forum_runner.ledger.source import find_ledger
+from forum_runner.ledger.verification.verified_run import WITHOUT_SEAL, verified_run
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from forum_runner.app.open_run import check_is_of_a_plan
 from forum_runner.errors import UsageError
-from forum_runner.execute.replay.replayer import Replayer, ReplayResult
-from forum_runner.execute.resume.verified_run import verified_run
+from forum_runner.execute.replay import Replayer, ReplayResult
 from forum_runner.ledger.source import find_ledger
 from forum_runner.ledger.verification.report import VerifyReport
+from forum_runner.ledger.verification.verified_run import verified_run
 
 CHECKED = (
     "what was handed over, and under which conditions tasks began",

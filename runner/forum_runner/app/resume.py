@@ -15,11 +15,12 @@ from forum_runner.app.run_preparation import Prepared, RunArguments, Selected, w
 from forum_runner.app.runs import Finished, RunServices, go_on
 from forum_runner.canonical import digest
 from forum_runner.errors import UsageError
-from forum_runner.execute.machine.events import Outcome
-from forum_runner.execute.resume.restore import Beginning, ends_with_a_seal, read_beginning
-from forum_runner.execute.resume.verified_run import verified_run
+from forum_runner.execute.machine import Outcome
+from forum_runner.execute.resume import RunStart, read_run_start
 from forum_runner.ledger.layout import BODIES, CHECKPOINT
+from forum_runner.ledger.run_reader import ends_with_seal
 from forum_runner.ledger.source import LedgerSource, find_ledger
+from forum_runner.ledger.verification.verified_run import verified_run
 from forum_runner.manifest.bundle_files import BUILT_IN
 
 
@@ -28,7 +29,7 @@ class Found:
     """The run of a plan. `status` is that of its seal, if it has one."""
 
     directory: Path
-    beginning: Beginning
+    beginning: RunStart
     status: str | None
 
     @property
@@ -63,7 +64,7 @@ def find_run(run: str) -> Found:
     when it is opened, in the same pass; what has a seal or a checkpoint is verified here."""
     directory, status = _looked_at(find_ledger(run))
     check_is_begun(directory)
-    return Found(directory, read_beginning(directory), status)
+    return Found(directory, read_run_start(directory), status)
 
 
 def find_stopped(run: str | Found, root: Path | None, known: Invocation | None = None) -> Stopped:
@@ -99,7 +100,7 @@ def _looked_at(source: LedgerSource) -> tuple[Path, str | None]:
 
 
 def _is_vouched_for(directory: Path) -> bool:
-    return (directory / CHECKPOINT).exists() or ends_with_a_seal(directory)
+    return (directory / CHECKPOINT).exists() or ends_with_seal(directory)
 
 
 def _root(known: Path, given: Path | None) -> Path:

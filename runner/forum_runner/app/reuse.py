@@ -14,13 +14,9 @@ from typing import Self
 from forum_runner.app.run_preparation import Prepared
 from forum_runner.app.runs import ReuseSource
 from forum_runner.errors import UsageError
-from forum_runner.execute.machine.call_result import missing_for_outputs
-from forum_runner.execute.machine.machine import Reusable
-from forum_runner.execute.machine.plan_values import Output
-from forum_runner.execute.machine.prompt_renderer import holds_secret, texts_of
-from forum_runner.execute.machine.unit import Unit
-from forum_runner.execute.resume.restore import mode_of, read_entries, workflow_of
-from forum_runner.execute.reuse.earlier_run import NOT_THERE, Cache, Comparison, EarlierRun, ResultCache
+from forum_runner.execute.machine import Output, Reusable, Unit, holds_secret, missing_for_outputs, texts_of
+from forum_runner.execute.reuse import NOT_THERE, Cache, Comparison, EarlierRun, ResultCache
+from forum_runner.ledger.run_reader import mode_of, read_entries, workflow_of
 from forum_runner.ledger.source import RUNS, find_ledger
 
 

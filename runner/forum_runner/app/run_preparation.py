@@ -17,9 +17,8 @@ from forum_runner.app.workflows import Compiled, Inputs
 from forum_runner.canonical import canonical
 from forum_runner.compile.narrow import Dependencies, narrow
 from forum_runner.errors import ExitCode, ForumError, UsageError
-from forum_runner.execute.machine.routing import route
-from forum_runner.execute.machine.run_plan import RunPlan
-from forum_runner.execute.secrets.scrubber import LEAST_CHARACTERS, Scrubber
+from forum_runner.execute.machine import RunPlan, route
+from forum_runner.execute.secrets import LEAST_CHARACTERS, Scrubber
 
 # The fields of adapters that name variables.
 ENV_FIELDS = ("api_key_env", "proxy_env")

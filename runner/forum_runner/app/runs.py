@@ -27,16 +27,14 @@ from forum_runner.execute.drive.recorder import Recorder, RunClock
 from forum_runner.execute.drive.virtual import EPOCH_US, VirtualDriver
 from forum_runner.execute.engines.engine import Engine
 from forum_runner.execute.engines.local import LocalEngine
-from forum_runner.execute.machine.events import Outcome
-from forum_runner.execute.machine.machine import Context, Machine, Reusable
-from forum_runner.execute.machine.unit import Unit
-from forum_runner.execute.resume.restore import Beginning, Restoring, read_entries
-from forum_runner.execute.resume.resume_summary import taken_up
-from forum_runner.execute.secrets.scrubber import Scrubber
+from forum_runner.execute.machine import Context, Machine, Outcome, Reusable, Unit
+from forum_runner.execute.resume import RunStart, StateRestorer, taken_up
+from forum_runner.execute.secrets import Scrubber
 from forum_runner.ledger.begin import create_ledger, open_ledger
 from forum_runner.ledger.clock import read_time
 from forum_runner.ledger.files import Durability
 from forum_runner.ledger.run_id import new_run_id
+from forum_runner.ledger.run_reader import read_entries
 from forum_runner.ledger.source import RUNS
 from forum_runner.ledger.writer import IMPLEMENTATION, LedgerBrokenError, LedgerWriter, random_salt
 from forum_runner.model import Allow
@@ -145,7 +143,7 @@ def start(
     return Finished(directory, mode.run, outcome)
 
 
-def go_on(directory: Path, prepared: Prepared, means: RunServices, beginning: Beginning) -> Finished:
+def go_on(directory: Path, prepared: Prepared, means: RunServices, beginning: RunStart) -> Finished:
     """A run that was paused, or cut off. In one pass its ledger is verified, and its state made from the entries."""
     durability = Durability(prepared.wave_plan["policy"]["durability"])
     clock = RunClock(0)
@@ -155,10 +153,10 @@ def go_on(directory: Path, prepared: Prepared, means: RunServices, beginning: Be
     mode = _Mode(mode_name, clock, clock, implementation, run)
     machine = Machine(prepared.plan, _context(prepared, mode, means))
     with ExitStack() as held:
-        restoring = held.enter_context(closing(Restoring(machine.state, directory, beginning.plan)))
+        restorer = held.enter_context(closing(StateRestorer(machine.state, directory, beginning.plan)))
         opening = open_virtually if is_deterministic else open_ledger
         writer: LedgerWriter = held.enter_context(
-            opening(directory, durability=durability, clock=clock, look=restoring.look)
+            opening(directory, durability=durability, clock=clock, look=restorer.observe)
         )
         # Opening may have added that it set torn tails aside, which tells nothing of the run.
         machine.state.seq = writer.size

@@ -35,7 +35,8 @@ def command(
     """
     from forum_runner.app.workflows import check
     from forum_runner.finding import exit_code_of
-    from forum_runner.report import ReportFormat, counted, render
+    from forum_runner.report import ReportFormat, counted
+    from forum_runner.report.render import render
 
     report = check(files, root, read_inputs(input_texts, inputs_file))
     chosen = ReportFormat.JSON if as_json else ReportFormat(form)

@@ -89,7 +89,8 @@ def has_reader(stream: TextIO) -> bool:
 
 def show_findings(report: Report) -> None:
     """Findings of a command whose output is something else go to standard error."""
-    from forum_runner.report import ReportFormat, render
+    from forum_runner.report import ReportFormat
+    from forum_runner.report.render import render
 
     color = wants_color(sys.stderr)
     say_aside(render(report, ReportFormat.TEXT, color=color), newline=False, color=color)

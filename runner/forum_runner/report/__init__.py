@@ -32,26 +32,6 @@ class Report:
         return len(self.findings) - self.errors
 
 
-def render(report: Report, form: ReportFormat, *, color: bool = False) -> str:
-    match form:
-        case ReportFormat.TEXT:
-            from forum_runner.report.text import render_text
-
-            return render_text(report, color=color)
-        case ReportFormat.JSON:
-            from forum_runner.report.check_report import render_json
-
-            return render_json(report)
-        case ReportFormat.GITHUB:
-            from forum_runner.report.github import render_github
-
-            return render_github(report.findings)
-        case ReportFormat.SARIF:
-            from forum_runner.report.sarif import render_sarif
-
-            return render_sarif(report.findings)
-
-
 def counted(number: int, noun: str, plural: str | None = None) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {plural or noun + 's'}"
 

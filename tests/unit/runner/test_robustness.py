@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from bundles import bundle_of, workflow
 from forum_runner.compile.compiler import Compilation, check_file
 from forum_runner.finding import in_order
-from forum_runner.report import Report, ReportFormat, render
+from forum_runner.report import Report, ReportFormat
+from forum_runner.report.render import render
 
 SOUND = workflow(
     {

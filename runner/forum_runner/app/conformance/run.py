@@ -18,8 +18,8 @@ from forum_runner.app.runs import RunServices, start
 from forum_runner.app.verification import redact_body
 from forum_runner.app.workflows import Compiled, Inputs, compile_file
 from forum_runner.errors import UsageError
-from forum_runner.execute.resume.restore import read_entries
-from forum_runner.execute.reuse.earlier_run import GivenRun
+from forum_runner.execute.reuse import GivenRun
+from forum_runner.ledger.run_reader import read_entries
 from forum_runner.ledger.source import find_ledger
 from forum_runner.ledger.verification.report import DamagedLedgerError
 from forum_runner.progress.silence import Silence

@@ -11,9 +11,8 @@ from forum_adapters.base import Attempt
 from forum_runner.execute.drive.engine_guard import EngineGuard
 from forum_runner.execute.drive.recorder import Record, RunClock
 from forum_runner.execute.engines.engine import Engine
-from forum_runner.execute.machine.events import Command, Decided, Event, Interrupted, Outcome, Replied, TimePassed
-from forum_runner.execute.machine.machine import Machine
-from forum_runner.execute.secrets.scrubber import Scrubber
+from forum_runner.execute.machine import Command, Decided, Event, Interrupted, Machine, Outcome, Replied, TimePassed
+from forum_runner.execute.secrets import Scrubber
 
 _ROUNDS = 64
 # How often it is looked whether a person has decided, as long as there is something to decide.

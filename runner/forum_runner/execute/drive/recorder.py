@@ -7,11 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, Protocol
 
-from forum_runner.execute.machine.events import NewEntry
-from forum_runner.execute.machine.plan_values import StoredBytes
-from forum_runner.execute.machine.state import RunState
-from forum_runner.execute.secrets.scrubber import Scrubber
+from forum_runner.execute.machine import NewEntry, RunState
+from forum_runner.execute.secrets import Scrubber
 from forum_runner.ledger.body import Body
+from forum_runner.ledger.recorded_body import StoredBytes
 from forum_runner.ledger.writer import LedgerWriter
 
 # What most entries are of, made by the machine with the same members every time: the laws of its tests hold that they

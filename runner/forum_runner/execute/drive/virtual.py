@@ -9,9 +9,8 @@ from typing import Any
 
 from forum_adapters.base import Attempt, ErrorKind, Failure, Predictable, Reply
 from forum_runner.execute.drive.recorder import Record, RunClock
-from forum_runner.execute.machine.events import Outcome, Replied, TimePassed, Transition
-from forum_runner.execute.machine.machine import Machine
-from forum_runner.execute.secrets.scrubber import Scrubber
+from forum_runner.execute.machine import Machine, Outcome, Replied, TimePassed, Transition
+from forum_runner.execute.secrets import Scrubber
 
 # 2000-01-01T00:00:00Z, in microseconds.
 EPOCH_US = 946_684_800_000_000

@@ -1,1 +1,55 @@
-"""Decides what a run does next: events in, entries and commands out."""
+"""The machine decides what a run does: events in, entries and commands out."""
+
+from forum_runner.execute.machine.call_result import missing_for_outputs
+from forum_runner.execute.machine.core import Context, Reusable
+from forum_runner.execute.machine.events import (
+    Cancel,
+    Command,
+    Decided,
+    Event,
+    Interrupted,
+    Lost,
+    NewEntry,
+    Outcome,
+    Replied,
+    TimePassed,
+    Transition,
+)
+from forum_runner.execute.machine.fingerprint import Fingerprints
+from forum_runner.execute.machine.machine import Machine
+from forum_runner.execute.machine.plan_values import Output
+from forum_runner.execute.machine.prompt_renderer import SHOWN_OF_AN_ANSWER, VERDICT_SCHEMA, holds_secret, texts_of
+from forum_runner.execute.machine.routing import route
+from forum_runner.execute.machine.run_plan import RunPlan, TaskSpec
+from forum_runner.execute.machine.state import RunState
+from forum_runner.execute.machine.unit import Gate, Unit
+
+__all__ = [
+    "SHOWN_OF_AN_ANSWER",
+    "VERDICT_SCHEMA",
+    "Cancel",
+    "Command",
+    "Context",
+    "Decided",
+    "Event",
+    "Fingerprints",
+    "Gate",
+    "Interrupted",
+    "Lost",
+    "Machine",
+    "NewEntry",
+    "Outcome",
+    "Output",
+    "Replied",
+    "Reusable",
+    "RunPlan",
+    "RunState",
+    "TaskSpec",
+    "TimePassed",
+    "Transition",
+    "Unit",
+    "holds_secret",
+    "missing_for_outputs",
+    "route",
+    "texts_of",
+]

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from forum_adapters.base import Prompt
-from forum_runner.execute.machine.plan_values import RedactedBodyError, StoredBytes, check_is_there
+from forum_runner.execute.machine.core import MachineCore
 from forum_runner.execute.machine.prompt_renderer import Renderer, Work, for_program, holds_secret, texts_of
 from forum_runner.execute.machine.tuples import made
 from forum_runner.execute.machine.unit import Unit
-
-if TYPE_CHECKING:
-    from forum_runner.execute.machine.machine import Machine
+from forum_runner.ledger.recorded_body import RedactedBodyError, StoredBytes, check_not_redacted
 
 
-def render(m: Machine, renderer: Renderer, unit: Unit) -> Prompt:
+def render(core: MachineCore, renderer: Renderer, unit: Unit) -> Prompt:
     """What the next attempt of the unit is given."""
     adapter = unit.ladder[unit.step].adapter
-    work = work_of(m, unit)
-    if not m.plan.terms[adapter].is_program:
+    work = work_of(core, unit)
+    if not core.plan.terms[adapter].is_program:
         return renderer.instruct(work)
-    settings = m.plan.adapters[adapter]
+    settings = core.plan.adapters[adapter]
     stdin = settings.get("stdin", "text")
     if "run" in unit.task.form:
         return renderer.command(work, stdin)
@@ -37,7 +34,7 @@ def missing_for_call(unit: Unit) -> str | None:
     """In words: what the next call of the unit is made of, and was redacted since it was recorded."""
     for what, body in _recorded_for_call(unit):
         try:
-            check_is_there(body)
+            check_not_redacted(body)
         except RedactedBodyError as error:
             return f"{what} cannot be made: {error}"
     return None
@@ -57,25 +54,25 @@ def _recorded_for_call(unit: Unit) -> Iterator[tuple[str, StoredBytes]]:
         yield f"what is to come as '{name}'", item.body
 
 
-def work_of(m: Machine, unit: Unit) -> Work:
+def work_of(core: MachineCore, unit: Unit) -> Work:
     form, agent = unit.task.form, unit.agent
     edited = None if unit.gate is None else edited_for(unit)
     instruction = form.get("instruction", ()) if edited is None else (edited,)
-    persona = "" if agent is None else m.plan.agents[agent].get("persona", "")
-    schema = m.schemas.schema(form["output"]) if "output" in form else None
+    persona = "" if agent is None else core.plan.agents[agent].get("persona", "")
+    schema = core.schemas.schema(form["output"]) if "output" in form else None
     argv, done_when = form.get("run", ()), form.get("done_when", ())
     return made(Work, (
-        m.context.run, unit.name, unit.attempts + 1, persona, instruction, argv, done_when, unit.given, schema,
-        unit.told,
+        core.context.run, unit.name, unit.attempts + 1, persona, instruction, argv, done_when, unit.given, schema,
+        unit.last_feedback,
     ))  # fmt: skip
 
 
-def without_secrets(m: Machine, unit: Unit, prompt: Prompt) -> Prompt:
+def without_secrets(core: MachineCore, unit: Unit, prompt: Prompt) -> Prompt:
     """The prompt as it is recorded: where the plan puts a secret, its name stands."""
-    return render(m, m.recording, unit) if holds_secret(texts_of(unit.task.form)) else prompt
+    return render(core, core.recording, unit) if holds_secret(texts_of(unit.task.form)) else prompt
 
 
-def render_check(m: Machine, renderer: Renderer, unit: Unit) -> Prompt:
+def render_check(core: MachineCore, renderer: Renderer, unit: Unit) -> Prompt:
     """What the next check of the unit is given."""
     check = unit.task.accept[unit.checks_passed]
     if unit.output is None:
@@ -83,14 +80,14 @@ def render_check(m: Machine, renderer: Renderer, unit: Unit) -> Prompt:
     if "command" in check:
         return renderer.check(check["command"], unit.given, unit.output.body)
     judge = check["agent"]
-    prompt = renderer.judge(work_of(m, unit), m.plan.agents[judge].get("persona", ""), unit.output.body)
-    settings = m.plan.adapters[m.plan.judge_step(judge).adapter]
+    prompt = renderer.judge(work_of(core, unit), core.plan.agents[judge].get("persona", ""), unit.output.body)
+    settings = core.plan.adapters[core.plan.judge_step(judge).adapter]
     return for_program(prompt, settings.get("argv", ())) if settings["type"] == "command" else prompt
 
 
-def check_without_secrets(m: Machine, unit: Unit, prompt: Prompt) -> Prompt:
-    if not m.context.secrets:
+def check_without_secrets(core: MachineCore, unit: Unit, prompt: Prompt) -> Prompt:
+    if not core.context.secrets:
         return prompt
     check, form = unit.task.accept[unit.checks_passed], unit.task.form
     texts = check.get("command") or [form.get("instruction", ()), *form.get("done_when", ())]
-    return render_check(m, m.recording, unit) if holds_secret(texts) else prompt
+    return render_check(core, core.recording, unit) if holds_secret(texts) else prompt

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from forum_adapters.base import ErrorKind, Failure, Reply
 from forum_runner.canonical import canonical
@@ -11,16 +11,15 @@ from forum_runner.execute.machine import task_end
 from forum_runner.execute.machine.backoff import backoff_ms
 from forum_runner.execute.machine.budgets import Shortage
 from forum_runner.execute.machine.call_prompt import missing_for_call
-from forum_runner.execute.machine.plan_values import Output, StoredBytes
+from forum_runner.execute.machine.core import MachineCore
+from forum_runner.execute.machine.plan_values import Output
 from forum_runner.execute.machine.reply_parser import parse, read_structured, read_text
 from forum_runner.execute.machine.run_plan import RunPlan
 from forum_runner.execute.machine.unit import Call, Unit
 from forum_runner.execute.machine.usage_charge import usage_of
 from forum_runner.ledger.body import JSON, TEXT, Body
+from forum_runner.ledger.recorded_body import StoredBytes
 from forum_runner.manifest.pointer import look_up
-
-if TYPE_CHECKING:
-    from forum_runner.execute.machine.machine import Machine
 
 # After these another tier may do what this one could not.
 _CLIMBS = frozenset({ErrorKind.MALFORMED, ErrorKind.SCHEMA_MISMATCH, ErrorKind.CONTEXT_LENGTH})
@@ -29,25 +28,25 @@ _MAX_LOSSES = 3
 _EXCEEDABLE = ("input_tokens", "output_tokens", "micro_usd", "output_bytes")
 
 
-def take_reply(m: Machine, call_id: str, reply: Reply) -> None:
+def take_reply(core: MachineCore, call_id: str, reply: Reply) -> None:
     """A call ended. One that is closed already is not recorded a second time, whoever answers twice."""
-    unit = m.state.calls.get(call_id)
+    unit = core.state.calls.get(call_id)
     if unit is None or unit.call is None:
         return
     call = unit.call
     if call.check is None:
-        _finish(m, unit, call, reply)
+        _finish(core, unit, call, reply)
     else:
-        _give_verdict(m, unit, call, reply)
+        _give_verdict(core, unit, call, reply)
     failure, shortage = reply.failure, None
     if failure is not None:
-        unit.losses += failure.kind is ErrorKind.CANCELLED and not m.is_pausing
+        unit.losses += failure.kind is ErrorKind.CANCELLED and not core.is_pausing
         shortage = _shortage_behind(call, failure.kind)
-    make_room(m)
+    make_room(core)
     if shortage is not None:
-        task_end.stop(m, unit, shortage)
-    elif not m.is_pausing:
-        go_on(m, unit)
+        task_end.stop(core, unit, shortage)
+    elif not core.is_pausing:
+        proceed(core, unit)
 
 
 def _shortage_behind(call: Call, kind: ErrorKind) -> Shortage | None:
@@ -57,23 +56,23 @@ def _shortage_behind(call: Call, kind: ErrorKind) -> Shortage | None:
     return call.short_output if kind is ErrorKind.OUTPUT_LIMIT else None
 
 
-def make_room(m: Machine) -> None:
+def make_room(core: MachineCore) -> None:
     """What a call held is free again: those who waited for it are looked at first."""
-    if m.short:
-        waiting, m.short = m.short, []
+    if core.short:
+        waiting, core.short = core.short, []
         for unit in waiting:
-            (m.begun if unit.has_begun else m.fresh).append(unit)
+            core.enqueue(unit)
 
 
-def _finish(m: Machine, unit: Unit, call: Call, reply: Reply) -> None:
+def _finish(core: MachineCore, unit: Unit, call: Call, reply: Reply) -> None:
     content, failure, _, exit_status, executable, stderr, _, _ = reply
-    usage, is_measured = usage_of(m.plan, call, reply, m.state.now_us)
+    usage, is_measured = usage_of(core.plan, call, reply, core.state.now_us)
     data: dict[str, Any] = {
         "task": unit.name, "attempt": call.attempt, "status": "ok", "usage": usage, "measured": is_measured,
     }  # fmt: skip
     bodies: dict[str, StoredBytes] = {}
     is_sensitive = unit.is_sensitive
-    output: Body | Failure = failure or _read(m, unit, content, is_sensitive=is_sensitive)
+    output: Body | Failure = failure or _read(core, unit, content, is_sensitive=is_sensitive)
     if isinstance(output, Failure):
         is_cancelled = output.kind is ErrorKind.CANCELLED
         data |= {"status": "cancelled"} if is_cancelled else {"status": "error", "error": str(output.kind)}
@@ -91,8 +90,8 @@ def _finish(m: Machine, unit: Unit, call: Call, reply: Reply) -> None:
         data["exit_status"] = exit_status
     if executable is not None:
         data["executable"] = executable.digest
-    seq = m.tell("task.finished", data, bodies, [call.seq], _actor(call))
-    _tell_excess(m, unit, call, usage, seq)
+    seq = core.record("task.finished", data, bodies, [call.seq], _actor(call))
+    _record_excess(core, unit, call, usage, seq)
 
 
 def _detail(reply: Reply) -> dict[str, Any]:
@@ -118,24 +117,26 @@ def _actor(call: Call) -> str:
     return "runner" if call.agent is None else f"agent:{call.agent}"
 
 
-def _tell_excess(m: Machine, unit: Unit, call: Call, usage: Mapping[str, int], closed: int) -> None:
+def _record_excess(core: MachineCore, unit: Unit, call: Call, usage: Mapping[str, int], closed: int) -> None:
     reserved = call.reserved
     for amount in _EXCEEDABLE:
         if usage[amount] > reserved[amount]:
             data = {"task": unit.name, "attempt": call.attempt, "amount": amount}
-            m.tell("budget.exceeded", {**data, "reserved": reserved[amount], "used": usage[amount]}, causes=[closed])
+            core.record(
+                "budget.exceeded", {**data, "reserved": reserved[amount], "used": usage[amount]}, causes=[closed]
+            )
 
 
-def _read(m: Machine, unit: Unit, content: bytes, *, is_sensitive: bool) -> Body | Failure:
+def _read(core: MachineCore, unit: Unit, content: bytes, *, is_sensitive: bool) -> Body | Failure:
     """The output of the answer. What the plan's outputs take from it must be there."""
     form = unit.task.form
     if "output" not in form:
         output = read_text(content, is_sensitive=is_sensitive)
     else:
-        output = read_structured(content, m.schemas, form["output"], is_sensitive=is_sensitive)
-    if unit.task.id not in m.plan.selected or isinstance(output, Failure):
+        output = read_structured(content, core.schemas, form["output"], is_sensitive=is_sensitive)
+    if unit.task.id not in core.plan.selected or isinstance(output, Failure):
         return output
-    missing = missing_for_outputs(m.plan, unit.task.id, Output(output))
+    missing = missing_for_outputs(core.plan, unit.task.id, Output(output))
     if missing is not None:
         message = f"the answer has nothing at '{missing}', and the plan gives that back"
         return Failure(ErrorKind.SCHEMA_MISMATCH, message)
@@ -153,8 +154,8 @@ def missing_for_outputs(plan: RunPlan, task: str, output: Output) -> str | None:
     return None
 
 
-def _give_verdict(m: Machine, unit: Unit, call: Call, reply: Reply) -> None:
-    usage, _ = usage_of(m.plan, call, reply, m.state.now_us)
+def _give_verdict(core: MachineCore, unit: Unit, call: Call, reply: Reply) -> None:
+    usage, _ = usage_of(core.plan, call, reply, core.state.now_us)
     by = "command" if call.agent is None else "agent"
     data: dict[str, Any] = {"task": unit.name, "attempt": call.attempt, "check": call.check, "by": by, "usage": usage}
     if by == "command":
@@ -173,8 +174,8 @@ def _give_verdict(m: Machine, unit: Unit, call: Call, reply: Reply) -> None:
         bodies["detail"] = Body(detail, JSON, unit.is_sensitive)
     if ground:
         bodies["ground"] = Body(ground.encode(errors="replace"), TEXT, unit.is_sensitive)
-    seq = m.tell("verdict.given", data, bodies, [call.seq], _actor(call))
-    _tell_excess(m, unit, call, usage, seq)
+    seq = core.record("verdict.given", data, bodies, [call.seq], _actor(call))
+    _record_excess(core, unit, call, usage, seq)
     unit.check_error = reply.failure or Failure(verdict) if isinstance(verdict, ErrorKind) else None
 
 
@@ -200,147 +201,147 @@ def _verdict_of_an_agent(reply: Reply) -> tuple[str | ErrorKind, str]:
     return ErrorKind.SCHEMA_MISMATCH, "a judge answers with `verdict`, pass or fail, and `ground`"
 
 
-def lose(m: Machine, unit: Unit) -> None:
+def lose(core: MachineCore, unit: Unit) -> None:
     call = unit.call
     if call is None:
         return
     data: dict[str, Any] = {"task": unit.name, "attempt": call.attempt}
     if call.check is None:
-        m.tell("task.lost", data, causes=[call.seq])
+        core.record("task.lost", data, causes=[call.seq])
     else:
-        m.tell("verdict.lost", {**data, "check": call.check}, causes=[call.seq])
-    make_room(m)
+        core.record("verdict.lost", {**data, "check": call.check}, causes=[call.seq])
+    make_room(core)
     if not call.is_orphan:
         unit.losses += 1
-        if not m.is_pausing:
-            go_on(m, unit)
+        if not core.is_pausing:
+            proceed(core, unit)
 
 
-def go_on(m: Machine, unit: Unit) -> None:
+def proceed(core: MachineCore, unit: Unit) -> None:
     """What follows from how the last call ended. It asks the state alone, so a run that was cut off goes on here."""
     last = unit.ending
     if unit.reused or (last is not None and last.status == "ok"):
-        _go_on_after_an_answer(m, unit)
+        _proceed_after_an_answer(core, unit)
     elif last is None:
-        _again(m, unit)
+        _retry(core, unit)
     elif last.status == "cancelled":
-        _again_if_not_too_often(m, unit)
+        _retry_unless_lost_too_often(core, unit)
     elif last.status == "lost":
         # The end of the run's time cut it short, as it does a timeout, whether or not it may be made again.
-        if m.state.is_out_of_time or "idempotent" in unit.task.form or m.plan.policy.get("on_lost") == "retry":
-            _again_if_not_too_often(m, unit)
+        if core.state.is_out_of_time or "idempotent" in unit.task.form or core.plan.policy.get("on_lost") == "retry":
+            _retry_unless_lost_too_often(core, unit)
         else:
-            task_end.fail(m, unit, "error")
+            task_end.fail(core, unit, "error")
     elif last.error is not None:
-        _go_on_after_an_error(m, unit, last.error, last.retry_after_ms)
+        _proceed_after_an_error(core, unit, last.error, last.retry_after_ms)
 
 
-def _again(m: Machine, unit: Unit, wait_ms: int = 0) -> None:
-    if m.state.is_out_of_time:
-        task_end.end(m, unit, "stopped", "budget")
-    elif not has_all(m, unit):
+def _retry(core: MachineCore, unit: Unit, wait_ms: int = 0) -> None:
+    if core.state.is_out_of_time:
+        task_end.end(core, unit, "stopped", "budget")
+    elif not has_all(core, unit):
         return
     elif wait_ms:
-        m.wait(unit, m.state.now_us + wait_ms * 1_000)
+        core.wait(unit, core.state.now_us + wait_ms * 1_000)
     else:
-        m.begun.append(unit)
+        core.begun.append(unit)
 
 
-def has_all(m: Machine, unit: Unit) -> bool:
+def has_all(core: MachineCore, unit: Unit) -> bool:
     """Whether nothing that the unit's next call needs was redacted. False: the unit has ended."""
     missing = missing_for_call(unit)
     if missing is not None:
-        task_end.fail(m, unit, "expects", missing)
+        task_end.fail(core, unit, "expects", missing)
     return missing is None
 
 
-def _again_if_not_too_often(m: Machine, unit: Unit) -> None:
-    if m.state.is_out_of_time or unit.losses <= _MAX_LOSSES:
-        _again(m, unit)
+def _retry_unless_lost_too_often(core: MachineCore, unit: Unit) -> None:
+    if core.state.is_out_of_time or unit.losses <= _MAX_LOSSES:
+        _retry(core, unit)
     else:
-        task_end.fail(m, unit, "error")
+        task_end.fail(core, unit, "error")
 
 
-def _go_on_after_an_answer(m: Machine, unit: Unit) -> None:
+def _proceed_after_an_answer(core: MachineCore, unit: Unit) -> None:
     while not unit.reused and not unit.has_failed_check and unit.checks_passed < len(unit.task.accept):
         check = unit.task.accept[unit.checks_passed]
         if "schema" not in check:
-            _go_on_with_a_check(m, unit)
+            _proceed_with_check(core, unit)
             return
-        if not has_all(m, unit):
+        if not has_all(core, unit):
             return
-        _check_by_schema(m, unit, check["schema"])
+        _check_by_schema(core, unit, check["schema"])
     if unit.has_failed_check:
-        _go_on_after_a_failed_verdict(m, unit)
+        _proceed_after_a_failed_verdict(core, unit)
     else:
-        task_end.end(m, unit, "passed", None)
+        task_end.end(core, unit, "passed", None)
 
 
-def _go_on_after_a_failed_verdict(m: Machine, unit: Unit) -> None:
+def _proceed_after_a_failed_verdict(core: MachineCore, unit: Unit) -> None:
     """Another tier is more likely to do better than another try."""
     is_last = unit.step + 1 >= len(unit.ladder)
     if is_last and unit.at_step < unit.task.retry["attempts"]:
-        _again(m, unit)
+        _retry(core, unit)
     else:
-        _climb_or_fail(m, unit, "verdict", may_climb=True)
+        _climb_or_fail(core, unit, "verdict", may_climb=True)
 
 
-def _go_on_with_a_check(m: Machine, unit: Unit) -> None:
+def _proceed_with_check(core: MachineCore, unit: Unit) -> None:
     """A check that gave no verdict is made again, as often as an attempt would be."""
     failure, unit.check_error = unit.check_error, None
     if failure is None or failure.kind is ErrorKind.CANCELLED:
-        _again_if_not_too_often(m, unit)
-    elif _may_try_again(m, unit, unit.asked, failure.kind):
-        _wait_or_go(m, unit, unit.asked, failure.kind, failure.retry_after_ms)
+        _retry_unless_lost_too_often(core, unit)
+    elif _may_try_again(core, unit, unit.asked, failure.kind):
+        _wait_or_go(core, unit, unit.asked, failure.kind, failure.retry_after_ms)
     else:
-        task_end.fail(m, unit, "error")
+        task_end.fail(core, unit, "error")
 
 
-def _check_by_schema(m: Machine, unit: Unit, digest: str) -> None:
+def _check_by_schema(core: MachineCore, unit: Unit, digest: str) -> None:
     if unit.output is None:
         raise ValueError(f"'{unit.name}' has nothing to check")
-    misfit = m.schemas.misfit(digest, unit.output.value)
+    misfit = core.schemas.misfit(digest, unit.output.value)
     data = {"task": unit.name, "attempt": unit.attempts, "check": unit.checks_passed, "by": "schema"}
     causes = [] if unit.closed is None else [unit.closed]
     if misfit is None:
-        m.tell("verdict.given", {**data, "verdict": "pass"}, causes=causes)
+        core.record("verdict.given", {**data, "verdict": "pass"}, causes=causes)
     else:
         ground = Body(misfit.encode(errors="replace"), TEXT, unit.is_sensitive)
-        m.tell("verdict.given", {**data, "verdict": "fail"}, {"ground": ground}, causes)
+        core.record("verdict.given", {**data, "verdict": "fail"}, {"ground": ground}, causes)
 
 
-def _go_on_after_an_error(m: Machine, unit: Unit, error: ErrorKind, retry_after_ms: int | None) -> None:
-    if _may_try_again(m, unit, unit.at_step, error):
-        _wait_or_go(m, unit, unit.at_step, error, retry_after_ms)
+def _proceed_after_an_error(core: MachineCore, unit: Unit, error: ErrorKind, retry_after_ms: int | None) -> None:
+    if _may_try_again(core, unit, unit.at_step, error):
+        _wait_or_go(core, unit, unit.at_step, error, retry_after_ms)
     else:
-        _climb_or_fail(m, unit, "error", may_climb=error in _CLIMBS)
+        _climb_or_fail(core, unit, "error", may_climb=error in _CLIMBS)
 
 
-def _may_try_again(m: Machine, unit: Unit, tries: int, error: ErrorKind) -> bool:
+def _may_try_again(core: MachineCore, unit: Unit, tries: int, error: ErrorKind) -> bool:
     """A call that the end of the run's time cut short has not failed: it would be made again, if there was time."""
-    if m.state.is_out_of_time and error is ErrorKind.TIMEOUT:
+    if core.state.is_out_of_time and error is ErrorKind.TIMEOUT:
         return True
     return error.may_be_retried and tries < unit.task.retry["attempts"]
 
 
-def _wait_or_go(m: Machine, unit: Unit, tries: int, error: ErrorKind, retry_after_ms: int | None) -> None:
+def _wait_or_go(core: MachineCore, unit: Unit, tries: int, error: ErrorKind, retry_after_ms: int | None) -> None:
     """After a hiccup time helps; after a bad answer only another answer does."""
     if error.is_answer:
-        _again(m, unit)
+        _retry(core, unit)
     else:
-        _again(m, unit, max(backoff_ms(unit.task.retry, tries, m.context.run, unit.name), retry_after_ms or 0))
+        _retry(core, unit, max(backoff_ms(unit.task.retry, tries, core.context.run, unit.name), retry_after_ms or 0))
 
 
-def _climb_or_fail(m: Machine, unit: Unit, reason: str, *, may_climb: bool) -> None:
+def _climb_or_fail(core: MachineCore, unit: Unit, reason: str, *, may_climb: bool) -> None:
     if may_climb and unit.step + 1 < len(unit.ladder):
         tiers = {"from": unit.ladder[unit.step].tier, "to": unit.ladder[unit.step + 1].tier}
         causes = [] if unit.closed is None else [unit.closed]
-        m.tell("escalation.raised", {"task": unit.name, **tiers}, causes=causes)
-        _again(m, unit)
+        core.record("escalation.raised", {"task": unit.name, **tiers}, causes=causes)
+        _retry(core, unit)
     else:
-        task_end.fail(m, unit, reason)
+        task_end.fail(core, unit, reason)
 
 
-def stop_repeating(m: Machine, unit: Unit) -> None:
+def stop_repeating(core: MachineCore, unit: Unit) -> None:
     """The same was asked before, and answered: asking again would only cost."""
-    _climb_or_fail(m, unit, "repeated", may_climb=True)
+    _climb_or_fail(core, unit, "repeated", may_climb=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from forum_adapters.base import Attempt, Reply
-from forum_runner.execute.machine.plan_values import StoredBytes
+from forum_runner.ledger.recorded_body import StoredBytes
 
 
 class Replied(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from forum_adapters.base import Attempt, Limits, Prompt
 from forum_runner.execute.machine import call_result, task_end, task_start
@@ -16,52 +16,50 @@ from forum_runner.execute.machine.call_prompt import (
     render_check,
     without_secrets,
 )
-from forum_runner.execute.machine.plan_values import body_digest
+from forum_runner.execute.machine.core import MachineCore
 from forum_runner.execute.machine.prompt_renderer import recorded, size_of
 from forum_runner.execute.machine.tuples import made
 from forum_runner.execute.machine.unit import Unit
 from forum_runner.ledger.body import JSON, Body
-
-if TYPE_CHECKING:
-    from forum_runner.execute.machine.machine import Machine
+from forum_runner.ledger.recorded_body import body_digest
 
 
-def advance(m: Machine, unit: Unit) -> None:
+def advance(core: MachineCore, unit: Unit) -> None:
     """There is room for a call: the unit makes its next one, or ends, or waits."""
     if unit.state is not None or unit.call is not None or unit.resumes_us is not None:
         return
     if not unit.has_begun:
-        if m.state.is_stopping:
-            task_start.sweep_unit(m, unit)
+        if core.state.is_stopping:
+            task_start.sweep_unit(core, unit)
             return
-        if unit.gate is None and not task_start.prepare(m, unit):
+        if unit.gate is None and not task_start.prepare(core, unit):
             return
         if unit.gate is not None and unit.gate.decision == "rejected":
             reason = "deadline" if unit.gate.by == "deadline" else "rejected"
-            task_end.end(m, unit, "refused", reason)
+            task_end.end(core, unit, "refused", reason)
             return
     if unit.ending is not None and unit.ending.status == "ok" and not unit.has_failed_check:
-        _check(m, unit)
+        _check(core, unit)
     else:
-        _attempt(m, unit)
+        _attempt(core, unit)
 
 
-def _attempt(m: Machine, unit: Unit) -> None:
+def _attempt(core: MachineCore, unit: Unit) -> None:
     agent = unit.agent
     if agent is None:
         raise ValueError(f"'{unit.name}' has no agent")
     edited = None if unit.gate is None else edited_for(unit)
-    fingerprint = unit.fingerprint or m.fingerprints.of(unit.task, agent, unit.ladder, unit.given, edited)
-    if not unit.has_begun and task_start.reuse(m, unit, fingerprint):
+    fingerprint = unit.fingerprint or core.fingerprints.of(unit.task, agent, unit.ladder, unit.given, edited)
+    if not unit.has_begun and task_start.reuse(core, unit, fingerprint):
         return
     tier, adapter = unit.ladder[unit.step]
-    prompt = render(m, m.renderer, unit)
-    shown = without_secrets(m, unit, prompt) if m.context.secrets else prompt
+    prompt = render(core, core.renderer, unit)
+    shown = without_secrets(core, unit, prompt) if core.context.secrets else prompt
     kept = Body(recorded(shown), JSON, unit.is_sensitive)
     if unit.seen and body_digest(kept) in unit.seen:
-        call_result.stop_repeating(m, unit)
+        call_result.stop_repeating(core, unit)
         return
-    ceiling = _room(m, unit, agent, adapter, _wanted(m.plan.terms[adapter], shown))
+    ceiling = _room(core, unit, agent, adapter, _wanted(core.plan.terms[adapter], shown))
     if ceiling is None:
         return
     data = {
@@ -73,8 +71,8 @@ def _attempt(m: Machine, unit: Unit) -> None:
         "fingerprint": fingerprint,
         "reserved": ceiling.reserved(),
     }
-    m.tell("task.started", data, {"prompt": kept}, _causes_of_an_attempt(unit))
-    _begin(m, unit, agent, adapter, m.context.settings[adapter], prompt, ceiling)
+    core.record("task.started", data, {"prompt": kept}, _causes_of_an_attempt(unit))
+    _begin(core, unit, agent, adapter, core.context.settings[adapter], prompt, ceiling)
 
 
 def _causes_of_an_attempt(unit: Unit) -> list[int]:
@@ -87,32 +85,32 @@ def _causes_of_an_attempt(unit: Unit) -> list[int]:
     return [decided] if ground is None else sorted({ground, decided})
 
 
-def _check(m: Machine, unit: Unit) -> None:
+def _check(core: MachineCore, unit: Unit) -> None:
     """The next check, which a command or an agent makes. Those by schemas need no call, and were made."""
     number = unit.checks_passed
     agent: str | None = unit.task.accept[number].get("agent")
     data: dict[str, Any] = {"task": unit.name, "attempt": unit.attempts, "check": number}
-    prompt = render_check(m, m.renderer, unit)
-    shown = check_without_secrets(m, unit, prompt)
+    prompt = render_check(core, core.renderer, unit)
+    shown = check_without_secrets(core, unit, prompt)
     if agent is None:
-        data["by"], adapter, settings = "command", None, m.context.check_settings
+        data["by"], adapter, settings = "command", None, core.context.check_settings
         wanted = OF_A_CHECK.most(0)
     else:
-        step = m.plan.judge_step(agent)
-        adapter, settings = step.adapter, m.context.settings[step.adapter]
+        step = core.plan.judge_step(agent)
+        adapter, settings = step.adapter, core.context.settings[step.adapter]
         data |= {"by": "agent", "agent": agent, "tier": step.tier, "adapter": adapter}
-        wanted = _wanted(m.plan.terms[adapter], shown)
-    ceiling = _room(m, unit, agent, adapter, wanted)
+        wanted = _wanted(core.plan.terms[adapter], shown)
+    ceiling = _room(core, unit, agent, adapter, wanted)
     if ceiling is None:
         return
     kept = Body(recorded(shown), JSON, unit.is_sensitive)
     causes = [] if unit.closed is None else [unit.closed]
-    m.tell("verdict.asked", {**data, "reserved": ceiling.reserved()}, {"prompt": kept}, causes)
-    _begin(m, unit, agent, adapter or "", settings, prompt, ceiling)
+    core.record("verdict.asked", {**data, "reserved": ceiling.reserved()}, {"prompt": kept}, causes)
+    _begin(core, unit, agent, adapter or "", settings, prompt, ceiling)
 
 
 def _begin(
-    m: Machine,
+    core: MachineCore,
     unit: Unit,
     agent: str | None,
     adapter: str,
@@ -126,8 +124,8 @@ def _begin(
     _, max_tokens, max_output_bytes, timeout_ms, _, short_time, short_output = ceiling
     call.short_time, call.short_output = short_time, short_output
     limits = Limits(timeout_ms, max_output_bytes, max_tokens, short_time is not None)
-    run, site = m.context.run, m.context.site
-    m.begin(made(Attempt, (
+    run, site = core.context.run, core.context.site
+    core.begin(made(Attempt, (
         call.id, run, unit.name, unit.attempts, adapter, settings, prompt, limits, agent, call.check, site,
     )))  # fmt: skip
 
@@ -137,37 +135,37 @@ def _wanted(terms: Terms, prompt: Prompt) -> Ceiling:
     return terms.most(size_of(prompt) if terms.counts_prompt else 0)
 
 
-def _room(m: Machine, unit: Unit, agent: str | None, adapter: str | None, wanted: Ceiling) -> Ceiling | None:
+def _room(core: MachineCore, unit: Unit, agent: str | None, adapter: str | None, wanted: Ceiling) -> Ceiling | None:
     """The ceiling with which the call may begin; None: it waits, or the unit was stopped."""
-    state = m.state
+    state = core.state
     ceiling: Ceiling | Shortage = wanted
-    left_ms = m.wall_left_ms()
+    left_ms = core.wall_left_ms()
     if left_ms is not None:
         if left_ms <= 0:
-            task_end.end(m, unit, "stopped", "budget")
+            task_end.end(core, unit, "stopped", "budget")
             return None
-        ceiling = wanted = _within_time(m, wanted, left_ms)
+        ceiling = wanted = _within_time(core, wanted, left_ms)
     if state.budgets.limits_anything:
         accounts = state.budgets.accounts(unit.task.id, agent)
         ceiling = fit(accounts, wanted, 0 if agent is None else 1)
     if isinstance(ceiling, Shortage):
         if ceiling.may_pass:
-            m.short.append(unit)
+            core.short.append(unit)
         else:
-            task_end.stop(m, unit, ceiling)
+            task_end.stop(core, unit, ceiling)
         return None
     if adapter is not None and state.rates.limits_anything:
-        free_us = state.rates.free_at(adapter, m.state.now_us, ceiling.input_tokens + ceiling.max_tokens)
-        if free_us > m.state.now_us:
-            m.wait(unit, free_us)
+        free_us = state.rates.free_at(adapter, core.state.now_us, ceiling.input_tokens + ceiling.max_tokens)
+        if free_us > core.state.now_us:
+            core.wait(unit, free_us)
             return None
     return ceiling
 
 
-def _within_time(m: Machine, wanted: Ceiling, left_ms: int) -> Ceiling:
+def _within_time(core: MachineCore, wanted: Ceiling, left_ms: int) -> Ceiling:
     """No call may take longer than is left of the run's time."""
     if left_ms >= wanted.timeout_ms:
         return wanted
-    used_ms = m.state.active_ms(m.state.now_us)
-    short = Shortage(m.state.budgets.run, WALL, used_ms + left_ms, used_ms, wanted.timeout_ms, False)
+    used_ms = core.state.active_ms(core.state.now_us)
+    short = Shortage(core.state.budgets.run, WALL, used_ms + left_ms, used_ms, wanted.timeout_ms, False)
     return wanted._replace(timeout_ms=left_ms, short_time=short)

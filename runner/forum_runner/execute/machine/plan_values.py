@@ -3,73 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any, Protocol
 
 import orjson
 
 from forum_runner.canonical import canonical
-from forum_runner.errors import CanonicalError, UsageError
+from forum_runner.errors import CanonicalError
 from forum_runner.ledger.body import JSON, Body
+from forum_runner.ledger.recorded_body import RedactedBodyError, StoredBytes
 from forum_runner.manifest.pointer import look_up
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedBody:
-    """A body of a ledger: its bytes stay in the archive until they are asked for."""
-
-    digest: str
-    type: str
-    is_sensitive: bool
-    read: Callable[[], bytes]
-
-    @property
-    def data(self) -> bytes:
-        return self.read()
-
-
-# A body that is about to be recorded, or that was.
-StoredBytes = Body | RecordedBody
-
-
 class Unmakeable(Exception):
-    """The value cannot be made: a pointer leads nowhere, what was made has no canonical form, or a body is gone."""
-
-
-class RedactedBodyError(Unmakeable, UsageError):
-    """A body that is needed was redacted: nothing can be made of it, and a command that cannot do without it ends."""
-
-    def __init__(self, digest: str) -> None:
-        self.digest = digest
-        super().__init__(f"the body {digest} is needed, and was redacted")
-
-
-def bytes_left(body: StoredBytes | None) -> bytes:
-    """The bytes of a body that is good to have, and not needed; none if there is none, or it was redacted."""
-    try:
-        return b"" if body is None else body.data
-    except RedactedBodyError:
-        return b""
-
-
-def body_digest(body: StoredBytes) -> str:
-    """The digest of a body that was recorded, or of a plain one that is about to be."""
-    return sha256(body.data).hexdigest() if isinstance(body, Body) else body.digest
-
-
-def content_digest(body: StoredBytes) -> str:
-    """As `body_digest`, and the same for a body that was recorded with a salt; empty for one that is redacted."""
-    if isinstance(body, Body) or not body.is_sensitive:
-        return body_digest(body)
-    content = bytes_left(body)
-    return sha256(content).hexdigest() if content else ""
-
-
-def check_is_there(body: StoredBytes) -> None:
-    """A RedactedBodyError if the body was redacted since it was recorded; one that this process made is there."""
-    if isinstance(body, RecordedBody):
-        body.read()
+    """The value cannot be made: a pointer leads nowhere, the result has no canonical form, or a body was redacted."""
 
 
 class Output:
@@ -104,9 +50,6 @@ class Outputs(Protocol):
 
 def make_value(value: Mapping[str, Any], outputs: Outputs) -> Body:
     """The body of a value: an output as it is, to the byte, or else the RFC 8785 form of what was made of outputs."""
-    if len(value) == 1 and "task" in value:
-        body = outputs.output(value["task"]).body
-        return Body(body.data, body.type, body.is_sensitive)
     is_sensitive = False
 
     def read(output: Output) -> Any:
@@ -115,14 +58,22 @@ def make_value(value: Mapping[str, Any], outputs: Outputs) -> Body:
         return output.value
 
     try:
+        if len(value) == 1 and "task" in value:
+            body = outputs.output(value["task"]).body
+            return Body(body.data, body.type, body.is_sensitive)
         return Body(canonical(_evaluate(value, outputs, read)), JSON, is_sensitive)
     except CanonicalError as error:
         raise Unmakeable("it has no canonical form") from error
+    except RedactedBodyError as error:
+        raise Unmakeable(str(error)) from error
 
 
 def look_at(value: Mapping[str, Any], outputs: Outputs) -> Any:
     """The value itself, for a condition."""
-    return _evaluate(value, outputs, lambda output: output.value)
+    try:
+        return _evaluate(value, outputs, lambda output: output.value)
+    except RedactedBodyError as error:
+        raise Unmakeable(str(error)) from error
 
 
 def _evaluate(value: Mapping[str, Any], outputs: Outputs, read: Callable[[Output], Any]) -> Any:

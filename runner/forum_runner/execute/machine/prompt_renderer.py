@@ -11,9 +11,9 @@ import orjson
 
 from forum_adapters.base import Prompt
 from forum_runner.canonical import canonical
-from forum_runner.execute.machine.plan_values import StoredBytes
 from forum_runner.execute.machine.run_plan import Parts
 from forum_runner.ledger.body import JSON
+from forum_runner.ledger.recorded_body import StoredBytes
 
 VERDICT_SCHEMA: dict[str, Any] = {
     "type": "object",

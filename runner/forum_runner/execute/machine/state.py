@@ -13,20 +13,14 @@ import orjson
 from forum_adapters.base import ErrorKind
 from forum_runner.execute.machine.budgets import Budgets
 from forum_runner.execute.machine.events import NewEntry
-from forum_runner.execute.machine.plan_values import (
-    Output,
-    StoredBytes,
-    Unmakeable,
-    body_digest,
-    bytes_left,
-    content_digest,
-)
+from forum_runner.execute.machine.plan_values import Output, Unmakeable
 from forum_runner.execute.machine.prompt_renderer import DeliveredValue, Feedback
 from forum_runner.execute.machine.rates import Rates
 from forum_runner.execute.machine.run_plan import RunPlan, TaskSpec
 from forum_runner.execute.machine.tuples import made
 from forum_runner.execute.machine.unit import Call, Ending, Expansion, Gate, Unit
 from forum_runner.ledger.clock import read_time
+from forum_runner.ledger.recorded_body import StoredBytes, body_digest, bytes_left, content_digest
 from forum_runner.ledger.writer import NO_COUNTS
 
 # After these nothing that was to come after the task is begun, whatever the policy says.
@@ -70,7 +64,7 @@ class RunState:
         self.active_since_us: int | None = None
         # The time of what happens, the entries that came of it, and the time of the last entry.
         self.now_us = 0
-        self.told: list[NewEntry] = []
+        self.new_entries: list[NewEntry] = []
         self.latest_us = 0
         self._applier_of = _APPLIERS.get
 
@@ -90,11 +84,11 @@ class RunState:
 
     # Entries.
 
-    def tell(
+    def record(
         self, kind: str, data: Data, bodies: Bodies = _NO_BODIES, causes: Sequence[int] = (), actor: str = "runner"
     ) -> int:
-        """Takes in an entry of what happens, which is still to be written; its seq comes back."""
-        self.told.append(made(NewEntry, (kind, data, bodies, causes, actor)))
+        """Applies an entry that is still to be written, and returns its seq."""
+        self.new_entries.append(made(NewEntry, (kind, data, bodies, causes, actor)))
         seq, at_us = self.seq, self.now_us
         self.seq = seq + 1
         self._applier_of(kind, _changes_nothing)(self, seq, at_us, data, bodies)
@@ -102,12 +96,16 @@ class RunState:
         return seq
 
     def apply(self, kind: str, at_us: int, data: Data, bodies: Bodies) -> int:
-        """Takes in an entry that is written; its seq comes back."""
+        """Applies an entry that is written, and returns its seq."""
         seq = self.seq
         self.seq = seq + 1
         self._applier_of(kind, _changes_nothing)(self, seq, at_us, data, bodies)
         self.latest_us = at_us
         return seq
+
+    def take_entries(self) -> list[NewEntry]:
+        entries, self.new_entries = self.new_entries, []
+        return entries
 
     def state_of(self, task: str) -> str | None:
         return self.units[task].state
@@ -197,7 +195,7 @@ class RunState:
         unit.checks_passed = unit.asked = 0
         unit.has_failed_check = False
         # Until the attempt is answered, what it was told is what the next one has to be told.
-        unit.feedback = unit.told
+        unit.feedback = unit.last_feedback
         unit.ending = unit.resumes_us = None
         self._begin(unit, seq, at_us, data, None)
         if unit.may_repeat and "prompt" in bodies:
@@ -288,7 +286,7 @@ class RunState:
         unit.at_step = 0
         unit.seen = None
         # What the tier below came to is settled; why it was not enough is told to the next.
-        unit.feedback = unit.told
+        unit.feedback = unit.last_feedback
         unit.ending = None
         unit.has_failed_check = False
 

@@ -2,48 +2,45 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from forum_runner.canonical import canonical
 from forum_runner.execute.machine.budgets import WALL, Shortage
+from forum_runner.execute.machine.core import MachineCore
 from forum_runner.execute.machine.plan_values import Unmakeable, make_value
 from forum_runner.execute.machine.run_plan import TaskSpec
 from forum_runner.execute.machine.unit import Unit
 from forum_runner.ledger.body import JSON, Body
 from forum_runner.ledger.semantics.plan import tasks_of
 
-if TYPE_CHECKING:
-    from forum_runner.execute.machine.machine import Machine
 
-
-def stop(m: Machine, unit: Unit, shortage: Shortage) -> None:
+def stop(core: MachineCore, unit: Unit, shortage: Shortage) -> None:
     """A call does not fit a budget. If it is the run's own, nothing more begins."""
     account = shortage.account
     used = account.charged[shortage.amount] + account.held[shortage.amount]
     if account.scope == "run" and shortage.amount == WALL:
-        used = m.state.active_ms(m.state.now_us)
+        used = core.state.active_ms(core.state.now_us)
     causes = [] if unit.closed is None else [unit.closed]
-    m.tell("budget.stopped", shortage._replace(used=used).facts(), causes=causes)
-    end(m, unit, "stopped", "budget")
+    core.record("budget.stopped", shortage._replace(used=used).facts(), causes=causes)
+    end(core, unit, "stopped", "budget")
 
 
-def stop_at_wall(m: Machine) -> None:
+def stop_at_wall(core: MachineCore) -> None:
     """The run's time is over: what is under way is ended, and nothing more begins."""
-    limit = m.wall_ms or 0
-    used = m.state.active_ms(m.state.now_us)
-    m.tell("budget.stopped", {"scope": "run", "amount": "wall_ms", "limit": limit, "used": used, "needed": 0})
-    for call in m.state.calls:
-        m.cancel(call)
-    for unit in (*m.begun, *m.short, *m.waiting()):
+    limit = core.wall_ms or 0
+    used = core.state.active_ms(core.state.now_us)
+    core.record("budget.stopped", {"scope": "run", "amount": "wall_ms", "limit": limit, "used": used, "needed": 0})
+    core.cancel_all()
+    for unit in (*core.begun, *core.short, *core.waiting()):
         if unit.state is None and unit.call is None and unit.has_begun:
-            end(m, unit, "stopped", "budget")
+            end(core, unit, "stopped", "budget")
 
 
-def fail(m: Machine, unit: Unit, reason: str, message: str | None = None) -> None:
-    end(m, unit, "tolerated" if "allow_failure" in unit.task.form else "failed", reason, message)
+def fail(core: MachineCore, unit: Unit, reason: str, message: str | None = None) -> None:
+    end(core, unit, "tolerated" if "allow_failure" in unit.task.form else "failed", reason, message)
 
 
-def end(m: Machine, unit: Unit, state: str, reason: str | None, message: str | None = None) -> None:
+def end(core: MachineCore, unit: Unit, state: str, reason: str | None, message: str | None = None) -> None:
     data = {"task": unit.name, "state": state}
     if reason is not None:
         data["reason"] = reason
@@ -52,15 +49,15 @@ def end(m: Machine, unit: Unit, state: str, reason: str | None, message: str | N
     causes = [] if last is None else [last]
     if unit.gate is not None and unit.gate.decided_seq is not None and not unit.has_begun:
         causes = sorted({*causes, unit.gate.decided_seq})
-    m.tell("task.ended", data, bodies, causes)
+    core.record("task.ended", data, bodies, causes)
     if unit.index is not None:
-        end_template(m, unit.task)
+        end_template(core, unit.task)
 
 
-def end_template(m: Machine, task: TaskSpec) -> None:
+def end_template(core: MachineCore, task: TaskSpec) -> None:
     """A task with a `foreach` ends when the last of its instances has: tolerated, if each of them was."""
-    expansion = m.state.expansions[task.id]
-    template = m.state.units[task.id]
+    expansion = core.state.expansions[task.id]
+    template = core.state.units[task.id]
     if expansion.open or template.state is not None:
         return
     states = {unit.state for unit in expansion.units}
@@ -80,18 +77,18 @@ def end_template(m: Machine, task: TaskSpec) -> None:
         data |= {"state": "skipped", "reason": "failure"}
     else:
         data |= {"state": "cancelled", "reason": "failure"}
-    m.tell("task.ended", data, causes=[last])
+    core.record("task.ended", data, causes=[last])
 
 
-def answer(m: Machine, name: str) -> None:
+def answer(core: MachineCore, name: str) -> None:
     """One of the plan's named outputs, if all that it comes from has passed."""
-    value = m.plan.outputs[name]
-    sources = [m.state.units[task] for task in tasks_of(value)]
+    value = core.plan.outputs[name]
+    sources = [core.state.units[task] for task in tasks_of(value)]
     if any(unit.state != "passed" for unit in sources):
         return
     try:
-        made = make_value(value, m.state)
+        made = make_value(value, core.state)
     except Unmakeable:
         return
     last = max((unit.ended or 0 for unit in sources), default=0)
-    m.tell("answer.given", {"output": name}, {"value": made}, [last])
+    core.record("answer.given", {"output": name}, {"value": made}, [last])

@@ -3,236 +3,235 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from forum_runner.canonical import canonical
 from forum_runner.execute.machine import call_result, task_end
 from forum_runner.execute.machine.call_prompt import render
+from forum_runner.execute.machine.core import MachineCore
 from forum_runner.execute.machine.events import Decided
-from forum_runner.execute.machine.plan_values import Output, RedactedBodyError, Unmakeable, look_at, make_value
+from forum_runner.execute.machine.plan_values import Output, Unmakeable, look_at, make_value
 from forum_runner.execute.machine.routing import route
 from forum_runner.execute.machine.run_plan import Edge, TaskSpec
 from forum_runner.execute.machine.unit import Unit
 from forum_runner.ledger.body import JSON, TEXT, Body
 from forum_runner.ledger.clock import written_time
+from forum_runner.ledger.recorded_body import RedactedBodyError
 from forum_runner.ledger.semantics.plan import tasks_of
 
-if TYPE_CHECKING:
-    from forum_runner.execute.machine.machine import Machine
 
-
-def arrive(m: Machine, task: TaskSpec) -> None:
+def arrive(core: MachineCore, task: TaskSpec) -> None:
     """All that the task depends on has ended, and its wave, if there are waves, is open."""
-    state = m.state
+    state = core.state
     unit = state.units[task.id]
     if unit.state is not None:
         return
     if state.is_out_of_budget:
-        task_end.end(m, unit, "stopped", "budget")
-    elif is_cut_off(m, task):
-        task_end.end(m, unit, "skipped", "upstream")
+        task_end.end(core, unit, "stopped", "budget")
+    elif is_cut_off(core, task):
+        task_end.end(core, unit, "skipped", "upstream")
     elif state.is_stopping:
-        task_end.end(m, unit, "skipped", "failure")
-    elif task.conditions and not _condition_holds(m, unit):
-        task_end.end(m, unit, "skipped", "condition")
+        task_end.end(core, unit, "skipped", "failure")
+    elif task.conditions and not _condition_holds(core, unit):
+        task_end.end(core, unit, "skipped", "condition")
     elif task.foreach is not None:
-        _expand(m, unit, task.foreach)
+        _expand(core, unit, task.foreach)
     else:
-        enqueue(m, unit)
+        admit(core, unit)
 
 
-def enqueue(m: Machine, unit: Unit) -> None:
+def admit(core: MachineCore, unit: Unit) -> None:
     """People are asked as soon as there is something to ask; everything else waits until there is room for it."""
     if unit.task.gate is None or (unit.gate is not None and unit.gate.decision == "rejected"):
-        m.fresh.append(unit)
-    elif prepare(m, unit):
-        _ask(m, unit)
+        core.fresh.append(unit)
+    elif prepare(core, unit):
+        _ask(core, unit)
 
 
-def take_up(m: Machine, task: TaskSpec) -> None:
+def resume_task(core: MachineCore, task: TaskSpec) -> None:
     """A task that had arrived when an earlier process ended."""
-    unit = m.state.units[task.id]
+    unit = core.state.units[task.id]
     if task.foreach is None:
-        _take_up_unit(m, unit) if _has_traces(unit) else arrive(m, task)
+        _resume_unit(core, unit) if _has_traces(unit) else arrive(core, task)
         return
-    expansion = m.state.expansions.get(task.id)
+    expansion = core.state.expansions.get(task.id)
     if expansion is None:
-        arrive(m, task)
+        arrive(core, task)
         return
     for instance in expansion.units:
         if instance.state is None:
-            _take_up_unit(m, instance) if _has_traces(instance) else enqueue(m, instance)
-    task_end.end_template(m, task)
+            _resume_unit(core, instance) if _has_traces(instance) else admit(core, instance)
+    task_end.end_template(core, task)
 
 
 def _has_traces(unit: Unit) -> bool:
     return unit.has_begun or bool(unit.given) or unit.gate is not None
 
 
-def _take_up_unit(m: Machine, unit: Unit) -> None:
+def _resume_unit(core: MachineCore, unit: Unit) -> None:
     if unit.has_begun:
-        call_result.go_on(m, unit)
+        call_result.proceed(core, unit)
     else:
-        enqueue(m, unit)
+        admit(core, unit)
 
 
-def is_cut_off(m: Machine, task: TaskSpec) -> bool:
+def is_cut_off(core: MachineCore, task: TaskSpec) -> bool:
     """Whether something that it depends on ended in a way after which it cannot or must not begin."""
-    state = m.state
+    state = core.state
     if task.sources and any(state.state_of(name) not in (None, "passed") for name in task.sources):
         return True
     return not state.blocks_order.isdisjoint(task.depends_on)
 
 
-def _condition_holds(m: Machine, unit: Unit) -> bool:
+def _condition_holds(core: MachineCore, unit: Unit) -> bool:
     for condition in unit.task.conditions:
         try:
-            value = look_at(condition["from"], m.state)
+            value = look_at(condition["from"], core.state)
         except Unmakeable:
             return False
-        if not m.schemas.fits(condition["matches"], value):
+        if not core.schemas.fits(condition["matches"], value):
             return False
     return True
 
 
-def _expand(m: Machine, unit: Unit, foreach: Mapping[str, Any]) -> None:
+def _expand(core: MachineCore, unit: Unit, foreach: Mapping[str, Any]) -> None:
     try:
-        items = make_value(foreach["from"], m.state)
+        items = make_value(foreach["from"], core.state)
     except Unmakeable as error:
-        task_end.fail(m, unit, "expects", f"the items cannot be made: {error}")
+        task_end.fail(core, unit, "expects", f"the items cannot be made: {error}")
         return
     listed = Output(items).value
     if not isinstance(listed, list):
-        task_end.fail(m, unit, "expects", "the items are no list")
+        task_end.fail(core, unit, "expects", "the items are no list")
         return
     if len(listed) > foreach["max"]:
-        task_end.fail(m, unit, "expects", f"there are {len(listed)} items, and at most {foreach['max']} are allowed")
+        task_end.fail(core, unit, "expects", f"there are {len(listed)} items, and at most {foreach['max']} are allowed")
         return
     if unit.is_sensitive:
         items = items._replace(is_sensitive=True)
     data = {"task": unit.name, "instances": len(listed)}
-    m.tell("task.expanded", data, {"items": items}, _causes(unit.cause))
-    for instance in m.state.expansions[unit.name].units:
-        enqueue(m, instance)
-    task_end.end_template(m, unit.task)
+    core.record("task.expanded", data, {"items": items}, _causes(unit.cause))
+    for instance in core.state.expansions[unit.name].units:
+        admit(core, instance)
+    task_end.end_template(core, unit.task)
 
 
-def prepare(m: Machine, unit: Unit) -> bool:
+def prepare(core: MachineCore, unit: Unit) -> bool:
     """Hands over the data and finds an agent. False: the unit could not begin, and has ended."""
     task = unit.task
-    if (unit.given or unit.gate is not None) and not call_result.has_all(m, unit):
+    if (unit.given or unit.gate is not None) and not call_result.has_all(core, unit):
         return False
-    if (task.edges or task.foreach is not None) and not _deliver(m, unit):
+    if (task.edges or task.foreach is not None) and not _deliver(core, unit):
         return False
     if unit.agent is None:
-        found = route(m.plan, task)
+        found = route(core.plan, task)
         ground = Body(canonical(found.scores), JSON)
-        m.tell("route.decided", {"task": unit.name, "agent": found.agent, "by": found.by}, {"ground": ground})
+        core.record("route.decided", {"task": unit.name, "agent": found.agent, "by": found.by}, {"ground": ground})
     return True
 
 
-def _deliver(m: Machine, unit: Unit) -> bool:
+def _deliver(core: MachineCore, unit: Unit) -> bool:
     """False: something cannot be made, or is not what the plan expects, and the unit has ended."""
     task = unit.task
     name = ""
     try:
         for edge in task.edges:
             name = edge.name
-            if name not in unit.given and not _deliver_value(m, unit, edge):
+            if name not in unit.given and not _deliver_value(core, unit, edge):
                 return False
-            _cut(m, unit, edge)
+            _cut(core, unit, edge)
         if task.foreach is not None and unit.index is not None and task.foreach["as"] not in unit.given:
             name = task.foreach["as"]
-            _deliver_item(m, unit, name, unit.index)
-    except Unmakeable as error:
-        task_end.fail(m, unit, "expects", f"what is to come as '{name}' cannot be made: {error}")
+            _deliver_item(core, unit, name, unit.index)
+    except (Unmakeable, RedactedBodyError) as error:
+        task_end.fail(core, unit, "expects", f"what is to come as '{name}' cannot be made: {error}")
         return False
     return True
 
 
-def _deliver_value(m: Machine, unit: Unit, edge: Edge) -> bool:
-    value = make_value(edge.value, m.state)
+def _deliver_value(core: MachineCore, unit: Unit, edge: Edge) -> bool:
+    value = make_value(edge.value, core.state)
     for digest in edge.expects:
-        misfit = m.schemas.misfit(digest, Output(value).value)
+        misfit = core.schemas.misfit(digest, Output(value).value)
         if misfit is not None:
-            task_end.fail(m, unit, "expects", f"what comes as '{edge.name}' is not what is expected: {misfit}")
+            task_end.fail(core, unit, "expects", f"what comes as '{edge.name}' is not what is expected: {misfit}")
             return False
-    last = max(m.state.units[name].ended or 0 for name in tasks_of(edge.value))
-    _hand_over(m, unit, edge.name, value, last)
+    last = max(core.state.units[name].ended or 0 for name in tasks_of(edge.value))
+    _hand_over(core, unit, edge.name, value, last)
     return True
 
 
-def _deliver_item(m: Machine, unit: Unit, name: str, index: int) -> None:
-    expansion = m.state.expansions[unit.task.id]
+def _deliver_item(core: MachineCore, unit: Unit, name: str, index: int) -> None:
+    expansion = core.state.expansions[unit.task.id]
     item = canonical(expansion.items.value[index])
-    _hand_over(m, unit, name, Body(item, JSON, expansion.items.body.is_sensitive), expansion.seq)
+    _hand_over(core, unit, name, Body(item, JSON, expansion.items.body.is_sensitive), expansion.seq)
 
 
-def _cut(m: Machine, unit: Unit, edge: Edge) -> None:
+def _cut(core: MachineCore, unit: Unit, edge: Edge) -> None:
     """Says how much of a value a prompt gets, unless an earlier process said so."""
     given = unit.given[edge.name]
-    if edge.max_bytes is None or given.kept_bytes is not None or _gets_all(m, unit):
+    if edge.max_bytes is None or given.kept_bytes is not None or _gets_all(core, unit):
         return
     value = given.shown()
     if len(value) <= edge.max_bytes:
         return
     kept = len(value[: edge.max_bytes].decode(errors="ignore").encode())
     data = {"task": unit.name, "as": edge.name, "bytes": len(value), "kept_bytes": kept}
-    m.tell("context.cut", data, causes=_causes(unit.delivered))
+    core.record("context.cut", data, causes=_causes(unit.delivered))
 
 
-def _gets_all(m: Machine, unit: Unit) -> bool:
+def _gets_all(core: MachineCore, unit: Unit) -> bool:
     """Whether whoever may do the work is a program that reads one JSON object: that holds values, and not prompts."""
-    forms = [m.plan.adapters[step.adapter].get("stdin") for step in unit.ladder]
+    forms = [core.plan.adapters[step.adapter].get("stdin") for step in unit.ladder]
     return bool(forms) and all(form == "json" for form in forms)
 
 
-def _hand_over(m: Machine, unit: Unit, name: str, value: Body, cause: int) -> None:
+def _hand_over(core: MachineCore, unit: Unit, name: str, value: Body, cause: int) -> None:
     if unit.is_sensitive and not value.is_sensitive:
         value = value._replace(is_sensitive=True)
-    m.tell("edge.delivered", {"task": unit.name, "as": name}, {"value": value}, [cause])
+    core.record("edge.delivered", {"task": unit.name, "as": name}, {"value": value}, [cause])
 
 
-def _ask(m: Machine, unit: Unit) -> None:
+def _ask(core: MachineCore, unit: Unit) -> None:
     gate = unit.task.gate
     if gate is None:
         return
     if unit.gate is None:
         data: dict[str, Any] = {"task": unit.name}
         if "deadline_ms" in gate:
-            data["deadline"] = written_time(m.state.now_us + gate["deadline_ms"] * 1_000)
-        shown = Body(canonical(_shown(m, unit, gate)), JSON, unit.is_sensitive)
-        m.tell("gate.opened", data, {"shown": shown}, _causes(unit.delivered, unit.cause))
+            data["deadline"] = written_time(core.state.now_us + gate["deadline_ms"] * 1_000)
+        shown = Body(canonical(_shown(core, unit, gate)), JSON, unit.is_sensitive)
+        core.record("gate.opened", data, {"shown": shown}, _causes(unit.delivered, unit.cause))
     opened = unit.gate
     if opened is not None and opened.decision is not None:
-        m.fresh.append(unit)
+        core.fresh.append(unit)
     elif opened is not None and opened.deadline_us is not None:
-        m.wait(unit, opened.deadline_us)
+        core.wait(unit, opened.deadline_us)
 
 
-def _shown(m: Machine, unit: Unit, gate: Mapping[str, Any]) -> dict[str, Any]:
+def _shown(core: MachineCore, unit: Unit, gate: Mapping[str, Any]) -> dict[str, Any]:
     """What a person decides on: the question, and what would be done."""
-    question = m.recording.text(gate["question"], unit.given, inline=True)
-    prompt = render(m, m.recording, unit)
+    question = core.recording.text(gate["question"], unit.given, inline=True)
+    prompt = render(core, core.recording, unit)
     shown: dict[str, Any] = {"task": unit.name, "agent": unit.agent, "question": question}
     if prompt.argv:
         return {**shown, "argv": list(prompt.argv), "stdin": prompt.stdin.decode(errors="replace")}
     return {**shown, "system": prompt.system, "text": prompt.text}
 
 
-def pass_deadline(m: Machine, unit: Unit) -> None:
+def pass_deadline(core: MachineCore, unit: Unit) -> None:
     """Nobody decided in time."""
     gate, form = unit.gate, unit.task.gate
     if gate is None or form is None:
         return
     decision = "approved" if form["on_deadline"] == "approve" else "rejected"
     data = {"task": unit.name, "decision": decision, "by": "deadline", "authenticated": False, "shown": gate.shown}
-    m.tell("gate.decided", data, causes=[gate.seq])
+    core.record("gate.decided", data, causes=[gate.seq])
 
 
-def take_decision(m: Machine, decided: Decided) -> None:
+def take_decision(core: MachineCore, decided: Decided) -> None:
     """A person decided while the run is at work. Whoever comes too late, or saw something else, is not heard."""
-    unit = m.state.units.get(decided.task)
+    unit = core.state.units.get(decided.task)
     gate = None if unit is None else unit.gate
     if unit is None or gate is None or gate.decision is not None or unit.state is not None:
         return
@@ -240,50 +239,50 @@ def take_decision(m: Machine, decided: Decided) -> None:
         return
     data = {"task": unit.name, "decision": decided.decision, "by": "person", "authenticated": False}
     bodies = {name: Body(text, TEXT, unit.is_sensitive) for name, text in decided.texts.items()}
-    m.tell("gate.decided", {**data, "shown": gate.shown}, bodies, [gate.seq], decided.actor)
+    core.record("gate.decided", {**data, "shown": gate.shown}, bodies, [gate.seq], decided.actor)
     # It does not wait for its deadline any more.
     unit.resumes_us = None
-    m.fresh.append(unit)
+    core.fresh.append(unit)
 
 
-def reuse(m: Machine, unit: Unit, fingerprint: str) -> bool:
+def reuse(core: MachineCore, unit: Unit, fingerprint: str) -> bool:
     """Whether the result of an earlier run stands in for an attempt."""
-    found = m.context.find_reusable(unit, fingerprint)
+    found = core.context.find_reusable(unit, fingerprint)
     try:
-        if found is None or call_result.missing_for_outputs(m.plan, unit.task.id, Output(found.output)) is not None:
+        if found is None or call_result.missing_for_outputs(core.plan, unit.task.id, Output(found.output)) is not None:
             return False
         output = Body(found.output.data, found.output.type, unit.is_sensitive)
     except RedactedBodyError:
         return False
     data = {"task": unit.name, "fingerprint": fingerprint, "ground": found.ground, "run": found.run, "seq": found.seq}
-    m.tell("task.reused", data, {"output": output}, _causes(unit.delivered, unit.cause))
-    call_result.go_on(m, unit)
+    core.record("task.reused", data, {"output": output}, _causes(unit.delivered, unit.cause))
+    call_result.proceed(core, unit)
     return True
 
 
-def sweep(m: Machine) -> None:
+def sweep(core: MachineCore) -> None:
     """The run is to stop: what has not begun is ended, each with its reason."""
-    for task in m.plan.tasks.values():
-        unit = m.state.units[task.id]
+    for task in core.plan.tasks.values():
+        unit = core.state.units[task.id]
         if unit.state is not None:
             continue
-        expansion = m.state.expansions.get(task.id)
+        expansion = core.state.expansions.get(task.id)
         if expansion is not None:
             for instance in expansion.units:
                 if instance.state is None and not instance.has_begun:
-                    sweep_unit(m, instance)
-            task_end.end_template(m, task)
+                    sweep_unit(core, instance)
+            task_end.end_template(core, task)
         elif not unit.has_begun:
-            sweep_unit(m, unit)
+            sweep_unit(core, unit)
 
 
-def sweep_unit(m: Machine, unit: Unit) -> None:
-    if m.state.is_out_of_budget:
-        task_end.end(m, unit, "stopped", "budget")
-    elif unit.index is None and is_cut_off(m, unit.task):
-        task_end.end(m, unit, "skipped", "upstream")
+def sweep_unit(core: MachineCore, unit: Unit) -> None:
+    if core.state.is_out_of_budget:
+        task_end.end(core, unit, "stopped", "budget")
+    elif unit.index is None and is_cut_off(core, unit.task):
+        task_end.end(core, unit, "skipped", "upstream")
     else:
-        task_end.end(m, unit, "skipped", "failure")
+        task_end.end(core, unit, "skipped", "failure")
 
 
 def _causes(*seqs: int | None) -> list[int]:

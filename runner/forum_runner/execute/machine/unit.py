@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from forum_adapters.base import ErrorKind, Failure
 from forum_runner.execute.machine.budgets import Shortage
-from forum_runner.execute.machine.plan_values import Output, StoredBytes
+from forum_runner.execute.machine.plan_values import Output
 from forum_runner.execute.machine.prompt_renderer import DeliveredValue, Feedback
 from forum_runner.execute.machine.run_plan import Rung, TaskSpec
+from forum_runner.ledger.recorded_body import StoredBytes
 
 
 @dataclass(slots=True)
@@ -110,7 +111,7 @@ class Unit:
         return any(item.body.is_sensitive for item in self.given.values())
 
     @property
-    def told(self) -> Feedback | None:
+    def last_feedback(self) -> Feedback | None:
         """Why the last answer was not good enough, if there was one."""
         return self.feedback or (self.ending.feedback if self.ending is not None else None)
 

@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from forum_runner.execute.machine.events import NewEntry, Replied, Transition
-from forum_runner.execute.machine.machine import Context, Machine, Reusable
-from forum_runner.execute.machine.plan_values import RecordedBody, StoredBytes
-from forum_runner.execute.machine.unit import Unit
+from forum_runner.execute.machine import Context, Machine, NewEntry, Replied, Reusable, Transition, Unit
 from forum_runner.execute.replay.event_candidates import EventCandidates, Part, is_by_a_person, is_foreign
 from forum_runner.ledger.archive import SALT_BYTES, SALTED, commitment
 from forum_runner.ledger.clock import read_time, written_time
 from forum_runner.ledger.read_entry import ReadEntry
+from forum_runner.ledger.recorded_body import RecordedBody, StoredBytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from forum_runner.execute.machine.events import Decided, Event, Interrupted, Lost, Replied, TimePassed
-from forum_runner.execute.machine.machine import Machine
-from forum_runner.execute.machine.run_plan import RunPlan
+from forum_runner.execute.machine import Decided, Event, Interrupted, Lost, Machine, Replied, RunPlan, TimePassed
 from forum_runner.execute.replay.recorded_replies import reply_of
-from forum_runner.execute.resume.restore import RecordedBodies
 from forum_runner.ledger.clock import read_time
 from forum_runner.ledger.read_entry import OF_THE_RECORD, ReadEntry
+from forum_runner.ledger.recorded_body import RecordedBodies
 
 _CLOSING = ("task.finished", "verdict.given", "task.lost", "verdict.lost")
 # What a machine tells of its clock, before it looks at what happened.

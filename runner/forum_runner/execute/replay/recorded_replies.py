@@ -9,11 +9,11 @@ from typing import Any
 import orjson
 
 from forum_adapters.base import ErrorKind, Executable, Failure, Reply, Usage
-from forum_runner.execute.machine.plan_values import RecordedBody
-from forum_runner.execute.resume.restore import RecordedBodies, read_entries
 from forum_runner.ledger.clock import read_time
 from forum_runner.ledger.layout import BODIES
 from forum_runner.ledger.read_entry import ReadEntry
+from forum_runner.ledger.recorded_body import RecordedBodies, RecordedBody
+from forum_runner.ledger.run_reader import read_entries
 
 # How the runner's own sentences about an answer begin; those of its own adapters do not.
 _OWN_WORDS = ("the answer is ", "the answer holds ", "the answer does not fit ", "the answer has ", "a judge answers ")

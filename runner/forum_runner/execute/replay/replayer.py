@@ -9,11 +9,12 @@ from pathlib import Path
 
 import orjson
 
-from forum_runner.execute.machine.run_plan import RunPlan
+from forum_runner.execute.machine import RunPlan
 from forum_runner.execute.replay.comparison import Divergence, Telling
 from forum_runner.execute.replay.event_candidates import EventCandidates, Part
-from forum_runner.execute.resume.restore import RecordedBodies, read_entries
 from forum_runner.ledger.layout import BODIES
+from forum_runner.ledger.recorded_body import RecordedBodies
+from forum_runner.ledger.run_reader import read_entries
 
 # How many entries are gone through to find out what happened to a process: a few seconds' worth or, in a long run, as
 # many as make a few tries.

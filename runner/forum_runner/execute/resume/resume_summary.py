@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from forum_runner.execute.machine.state import RunState
-from forum_runner.execute.machine.unit import Gate, Unit
+from forum_runner.execute.machine import Gate, RunState, Unit
 
 
 def taken_up(state: RunState, now_us: int) -> Iterator[str]:

@@ -12,17 +12,14 @@ from typing import Any, BinaryIO, Protocol
 import orjson
 
 from forum_runner.errors import UsageError
-from forum_runner.execute.machine.fingerprint import Fingerprints
-from forum_runner.execute.machine.machine import Reusable
-from forum_runner.execute.machine.plan_values import RecordedBody, RedactedBodyError
-from forum_runner.execute.machine.run_plan import RunPlan
-from forum_runner.execute.machine.unit import Unit
-from forum_runner.execute.resume.restore import RecordedBodies, read_entries
-from forum_runner.execute.resume.verified_run import WITHOUT_SEAL, verified_run
+from forum_runner.execute.machine import Fingerprints, Reusable, RunPlan, Unit
 from forum_runner.ledger.layout import BODIES, LEDGER
 from forum_runner.ledger.read_entry import ReadEntry
+from forum_runner.ledger.recorded_body import RecordedBodies, RecordedBody, RedactedBodyError
+from forum_runner.ledger.run_reader import read_entries
 from forum_runner.ledger.source import LedgerSource
 from forum_runner.ledger.verification.report import DamagedLedgerError
+from forum_runner.ledger.verification.verified_run import WITHOUT_SEAL, verified_run
 from forum_runner.write_file import write_file
 
 CACHE = Path(".forum/cache")

@@ -66,7 +66,7 @@ class SemanticsChecker:
     def __init__(self, plan: Plan, bodies: BodyReader) -> None:
         self._state = RunState(plan, bodies)
 
-    def look(self, seq: int, entry: Mapping[str, Any]) -> None:
+    def observe(self, seq: int, entry: Mapping[str, Any]) -> None:
         """Raises `Violation` if the entry cannot stand where it stands."""
         kind = entry["kind"]
         if self._state.is_paused and kind not in _WHILE_PAUSED and not kind.startswith(OWN_PREFIX):

@@ -50,4 +50,4 @@ class Semantics:
         if data is None or self._bodies is None:
             self.leave_out("the wave plan is redacted, missing or wrong")
             return
-        self._look = SemanticsChecker(read_plan(data, entry["data"]), self._bodies).look
+        self._look = SemanticsChecker(read_plan(data, entry["data"]), self._bodies).observe

@@ -5,10 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from forum_runner.execute.machine import RunState, Unit
 from forum_runner.execute.machine.budgets import Account
 from forum_runner.execute.machine.rates import Rates
-from forum_runner.execute.machine.state import RunState
-from forum_runner.execute.machine.unit import Unit
 
 Entry = Mapping[str, Any]
 BLOCK = 512

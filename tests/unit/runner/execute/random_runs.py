@@ -14,23 +14,25 @@ from forum_adapters.base import Attempt, Reply
 from forum_runner.canonical import canonical
 from forum_runner.execute.drive.recorder import Recorder, RunClock
 from forum_runner.execute.drive.virtual import EPOCH_US, VirtualDriver
-from forum_runner.execute.machine.events import (
+from forum_runner.execute.machine import (
+    Context,
     Decided,
     Event,
     Interrupted,
     Lost,
+    Machine,
     Outcome,
     Replied,
+    Reusable,
+    RunPlan,
+    RunState,
     TimePassed,
     Transition,
+    Unit,
 )
-from forum_runner.execute.machine.machine import Context, Machine, Reusable
-from forum_runner.execute.machine.run_plan import RunPlan
-from forum_runner.execute.machine.state import RunState
-from forum_runner.execute.machine.unit import Unit
-from forum_runner.execute.replay.replayer import Replayer, ReplayResult
-from forum_runner.execute.resume.restore import Restoring, read_beginning
-from forum_runner.execute.secrets.scrubber import Scrubber
+from forum_runner.execute.replay import Replayer, ReplayResult
+from forum_runner.execute.resume import StateRestorer, read_run_start
+from forum_runner.execute.secrets import Scrubber
 from forum_runner.ledger.begin import create_ledger, open_ledger
 from forum_runner.ledger.body import Body
 from forum_runner.ledger.files import Durability
@@ -84,10 +86,10 @@ class Process:
                 directory, run=RUN, wave_plan=canonical(document), durability=Durability.NONE, clock=clock, salt=Salts()
             )
         else:
-            restoring = Restoring(self.machine.state, directory, read_beginning(directory).plan)
-            self._held.callback(restoring.close)
+            restorer = StateRestorer(self.machine.state, directory, read_run_start(directory).plan)
+            self._held.callback(restorer.close)
             ledger = open_ledger(
-                directory, durability=Durability.NONE, clock=clock, salt=lambda: next_salt(), look=restoring.look
+                directory, durability=Durability.NONE, clock=clock, salt=lambda: next_salt(), look=restorer.observe
             )
         next_salt = Salts(ledger.size << 32)
         self.ledger = self._held.enter_context(ledger)

@@ -10,10 +10,7 @@ from hypothesis import strategies as st
 
 from forum_adapters.base import Attempt, ErrorKind, Executable, Failure, Reply, Usage
 from forum_runner.canonical import canonical
-from forum_runner.execute.machine.events import Lost, Replied
-from forum_runner.execute.machine.machine import Reusable
-from forum_runner.execute.machine.prompt_renderer import VERDICT_SCHEMA
-from forum_runner.execute.machine.unit import Unit
+from forum_runner.execute.machine import VERDICT_SCHEMA, Lost, Replied, Reusable, Unit
 from forum_runner.ledger.body import JSON, TEXT, Body
 from unit.runner.execute.random_plans import SECRET, Draw
 

@@ -16,23 +16,25 @@ from forum_runner.app.runs import Finished, RunServices, start
 from forum_runner.canonical import canonical
 from forum_runner.execute.drive.recorder import RunClock
 from forum_runner.execute.drive.virtual import EPOCH_US, VirtualDriver
-from forum_runner.execute.machine.events import (
+from forum_runner.execute.machine import (
     Cancel,
+    Context,
     Event,
     Interrupted,
     Lost,
+    Machine,
     NewEntry,
     Outcome,
     Replied,
+    Reusable,
+    RunPlan,
     TimePassed,
     Transition,
 )
-from forum_runner.execute.machine.machine import Context, Machine, Reusable
-from forum_runner.execute.machine.plan_values import StoredBytes
-from forum_runner.execute.machine.run_plan import RunPlan
-from forum_runner.execute.secrets.scrubber import Scrubber
+from forum_runner.execute.secrets import Scrubber
 from forum_runner.finding import errors_in
 from forum_runner.ledger.body import Body
+from forum_runner.ledger.recorded_body import StoredBytes
 from forum_runner.ledger.run_id import new_run_id
 from forum_runner.progress.silence import Silence
 

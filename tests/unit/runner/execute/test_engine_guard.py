@@ -9,7 +9,7 @@ import pytest
 from forum_adapters.base import Attempt, ErrorKind, Failure, Limits, Prompt, Reply
 from forum_runner.execute.drive import engine_guard
 from forum_runner.execute.drive.engine_guard import EngineGuard
-from forum_runner.execute.machine.events import Lost, Replied
+from forum_runner.execute.machine import Lost, Replied
 
 LIMITS = Limits(timeout_ms=60_000, max_output_bytes=10)
 ATTEMPT = Attempt("run/1", "run", "task", 1, "own", {}, Prompt(text="do it"), LIMITS, agent="worker")

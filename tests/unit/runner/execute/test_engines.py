@@ -18,11 +18,9 @@ from forum_runner.canonical import canonical
 from forum_runner.execute.drive.live import LiveDriver, SteadyClock
 from forum_runner.execute.drive.recorder import Recorder, RunClock
 from forum_runner.execute.engines.engine import Engine
-from forum_runner.execute.machine.events import Outcome
-from forum_runner.execute.machine.machine import Context, Machine
-from forum_runner.execute.machine.run_plan import RunPlan
-from forum_runner.execute.resume.restore import Restoring, read_beginning
-from forum_runner.execute.secrets.scrubber import Scrubber
+from forum_runner.execute.machine import Context, Machine, Outcome, RunPlan
+from forum_runner.execute.resume import StateRestorer, read_run_start
+from forum_runner.execute.secrets import Scrubber
 from forum_runner.ledger.begin import create_ledger, open_ledger
 from forum_runner.ledger.files import Durability
 from unit.runner.execute.random_laws import BEGINS, Entry, broken_laws, task_of
@@ -87,9 +85,9 @@ class Runs:
                 )
                 machine.state.apply("run.opened", clock.now_us, {}, {})
             else:
-                restoring = Restoring(machine.state, self._directory, read_beginning(self._directory).plan)
-                held.callback(restoring.close)
-                ledger = open_ledger(self._directory, clock=clock, look=restoring.look)
+                restorer = StateRestorer(machine.state, self._directory, read_run_start(self._directory).plan)
+                held.callback(restorer.close)
+                ledger = open_ledger(self._directory, clock=clock, look=restorer.observe)
             recorder = Recorder(held.enter_context(ledger), machine.state, scrubber)
 
             def interrupt(reports: int) -> None:

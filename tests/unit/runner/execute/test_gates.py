@@ -7,8 +7,8 @@ import pytest
 
 from forum_adapters.base import ErrorKind, Failure
 from forum_runner.execute.drive.virtual import EPOCH_US
-from forum_runner.execute.machine.events import NewEntry, Outcome
-from forum_runner.execute.secrets.scrubber import Scrubber
+from forum_runner.execute.machine import NewEntry, Outcome
+from forum_runner.execute.secrets import Scrubber
 from forum_runner.ledger.body import TEXT, Body
 from unit.runner.execute.small_runs import RUN, WORK, ByHand, outputs, run
 

@@ -13,7 +13,7 @@ from forum_runner.execute.drive.engine_guard import EngineGuard
 from forum_runner.execute.drive.event_loop import run_main
 from forum_runner.execute.engines import local
 from forum_runner.execute.engines.local import LocalEngine
-from forum_runner.execute.machine.events import Lost, Replied
+from forum_runner.execute.machine import Lost, Replied
 
 LIMITS = Limits(timeout_ms=60_000, max_output_bytes=10)
 ATTEMPT = Attempt("run/1", "run", "task", 1, "own", {}, Prompt(text="do it"), LIMITS, agent="worker")

@@ -11,8 +11,7 @@ from hypothesis import given
 
 from forum_adapters.base import ErrorKind, Failure
 from forum_runner.execute.drive.virtual import EPOCH_US
-from forum_runner.execute.machine.events import Interrupted, Outcome, Transition
-from forum_runner.execute.machine.machine import Reusable
+from forum_runner.execute.machine import Interrupted, Outcome, Reusable, Transition
 from forum_runner.ledger.body import JSON, Body
 from unit.runner.execute.random_laws import broken_laws
 from unit.runner.execute.random_plans import DIGESTS, SECRET, Form, data_edge, small_plan, wave_plans

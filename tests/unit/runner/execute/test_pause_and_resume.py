@@ -11,9 +11,8 @@ from forum_runner.app.run_preparation import Prepared
 from forum_runner.app.runs import RunServices, go_on
 from forum_runner.canonical import canonical
 from forum_runner.errors import ForumError
-from forum_runner.execute.machine.events import Outcome
-from forum_runner.execute.resume.restore import read_beginning
-from forum_runner.execute.resume.resume_summary import taken_up
+from forum_runner.execute.machine import Outcome
+from forum_runner.execute.resume import read_run_start, taken_up
 from forum_runner.progress.silence import Silence
 from unit.runner.execute.small_runs import RUN, WORK, ByHand, outputs, plan_of, run, run_in
 
@@ -159,7 +158,7 @@ def test_a_sealed_run_is_not_gone_on_with(tmp_path: Path) -> None:
 
     with pytest.raises(ForumError, match="is finished"):
         go_on(
-            tmp_path / "run", prepared(tmp_path, {"a": WORK}), RunServices(Silence()), read_beginning(tmp_path / "run")
+            tmp_path / "run", prepared(tmp_path, {"a": WORK}), RunServices(Silence()), read_run_start(tmp_path / "run")
         )
 
 
@@ -171,7 +170,7 @@ def test_a_ledger_that_does_not_hold_is_not_gone_on_with(tmp_path: Path) -> None
     ledger.write_bytes(ledger.read_bytes().replace(b'"kind":"run.paused"', b'"kind":"run.pausee"'))
 
     with pytest.raises(ForumError):
-        go_on(tmp_path / "run", prepared(tmp_path, tasks), RunServices(Silence()), read_beginning(tmp_path / "run"))
+        go_on(tmp_path / "run", prepared(tmp_path, tasks), RunServices(Silence()), read_run_start(tmp_path / "run"))
 
 
 @pytest.mark.parametrize(("own", "again"), [({}, "is not made again"), ({"idempotent": True}, "is made again")])

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from forum_runner.execute.machine.plan_values import Output, Unmakeable, look_at, make_value
+from forum_runner.execute.machine import Output
+from forum_runner.execute.machine.plan_values import Unmakeable, look_at, make_value
 from forum_runner.ledger.body import JSON, TEXT, Body
 
 TEXT_BODY = Body("é\n".encode(), TEXT)

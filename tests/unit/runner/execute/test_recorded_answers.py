@@ -5,7 +5,7 @@ import asyncio
 from forum_adapters.base import Attempt, Limits, Prompt, Reply
 from forum_adapters.replay import ReplayAdapter
 from forum_runner.app.recorded_answers import AsRecorded
-from forum_runner.execute.secrets.scrubber import Scrubber
+from forum_runner.execute.secrets import Scrubber
 
 KEY = "sk-" + "k" * 80
 SCRUBBER = Scrubber({"KEY": KEY})

@@ -8,9 +8,9 @@ from typing import Any, Never
 import pytest
 
 from forum_adapters.base import ErrorKind, Failure
-from forum_runner.execute.machine.machine import Reusable
-from forum_runner.execute.machine.plan_values import RecordedBody, RedactedBodyError, StoredBytes
+from forum_runner.execute.machine import Reusable
 from forum_runner.ledger.body import TEXT, Body
+from forum_runner.ledger.recorded_body import RecordedBody, RedactedBodyError, StoredBytes
 from unit.runner.execute.small_runs import RUN, WORK, ByHand, Entry, Story, outputs, run
 
 CANCELLED = Failure(ErrorKind.CANCELLED, "it was cancelled")

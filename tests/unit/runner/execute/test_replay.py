@@ -8,9 +8,7 @@ import orjson
 import pytest
 
 from forum_adapters.base import ErrorKind, Failure, Reply, Usage
-from forum_runner.execute.machine.events import Interrupted, Replied
-from forum_runner.execute.machine.machine import Reusable
-from forum_runner.execute.machine.unit import Unit
+from forum_runner.execute.machine import Interrupted, Replied, Reusable, Unit
 from forum_runner.ledger.body import TEXT, Body
 from unit.runner.execute.random_cuts import cut
 from unit.runner.execute.random_plans import Form, finished, small_plan

@@ -15,13 +15,12 @@ from hypothesis import given
 
 from forum_adapters.base import ErrorKind, Failure
 from forum_runner.execute.drive.recorder import RunClock
-from forum_runner.execute.machine.events import Interrupted
-from forum_runner.execute.machine.run_plan import RunPlan
-from forum_runner.execute.machine.state import RunState
-from forum_runner.execute.resume.restore import RecordedBodies, read_entries
+from forum_runner.execute.machine import Interrupted, RunPlan, RunState
 from forum_runner.ledger.begin import open_ledger
 from forum_runner.ledger.clock import read_time
 from forum_runner.ledger.files import Durability
+from forum_runner.ledger.recorded_body import RecordedBodies
+from forum_runner.ledger.run_reader import read_entries
 from unit.runner.execute.random_cuts import cut, projection
 from unit.runner.execute.random_laws import broken_laws, task_of, time_of
 from unit.runner.execute.random_plans import DIGESTS, Form, data_edge, ladder_of, small_plan, wave_plans

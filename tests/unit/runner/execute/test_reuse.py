@@ -12,13 +12,10 @@ from forum_runner.app.verification import redact_body
 from forum_runner.app.workflows import Compiled
 from forum_runner.canonical import canonical, digest
 from forum_runner.errors import UsageError
-from forum_runner.execute.machine.events import Outcome
-from forum_runner.execute.machine.machine import Reusable
-from forum_runner.execute.machine.run_plan import RunPlan
-from forum_runner.execute.machine.unit import Unit
-from forum_runner.execute.resume.restore import read_entries
-from forum_runner.execute.reuse.earlier_run import Cache, Comparison, EarlierRun, GivenRun
+from forum_runner.execute.machine import Outcome, Reusable, RunPlan, Unit
+from forum_runner.execute.reuse import Cache, Comparison, EarlierRun, GivenRun
 from forum_runner.ledger.body import JSON, TEXT, Body
+from forum_runner.ledger.run_reader import read_entries
 from forum_runner.ledger.source import find_ledger
 from forum_runner.report import Report
 from unit.runner.execute.small_runs import RUN, WORK, outputs, plan_of, run, run_in

@@ -13,7 +13,7 @@ from forum_adapters.base import ErrorKind, Executable, Failure, Reply
 from forum_runner.app.run_preparation import NoCredentialError, Prepared, with_secrets
 from forum_runner.canonical import canonical
 from forum_runner.errors import UsageError
-from forum_runner.execute.secrets.scrubber import Scrubber
+from forum_runner.execute.secrets import Scrubber
 from forum_runner.execute.secrets.traces import Traces
 from forum_runner.ledger.archive import LARGE_BYTES
 from unit.runner.execute.small_runs import RUN, WORK, outputs, plan_of, run

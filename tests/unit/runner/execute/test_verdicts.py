@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from forum_adapters.base import ErrorKind, Failure
-from forum_runner.execute.machine.machine import Reusable
+from forum_runner.execute.machine import Reusable
 from forum_runner.ledger.body import TEXT, Body
 from unit.runner.execute.small_runs import WORK, ByHand, Entry, outputs, run
 

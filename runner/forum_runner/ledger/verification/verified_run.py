@@ -1,4 +1,4 @@
-"""A run of somebody's that something is to be taken from: its directory, if its ledger holds."""
+"""A run directory to take something from, unless its ledger is invalid."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WITHOUT_SEAL = frozenset({1, 2, 3, 4})
 
 
 def verified_run(source: LedgerSource, purpose: str, levels: frozenset[int] = ALL_LEVELS) -> tuple[Path, VerifyReport]:
-    """The run directory. A run that is not finished is good enough; one that does not hold is not."""
+    """The run directory. An unfinished run is accepted; an invalid ledger is a DamagedLedgerError."""
     directory = run_directory(source, purpose)
     report = verify(source, Request(levels=levels))
     if report.verdict is Verdict.INVALID:

@@ -1,0 +1,132 @@
+"""What the parts of the machine share: plan, context, state, queues, timers and the commands to send."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from itertools import count
+from typing import Any, NamedTuple
+
+from forum_adapters.base import Attempt, Site
+from forum_runner.execute.machine.events import Cancel, Command, Outcome
+from forum_runner.execute.machine.fingerprint import Fingerprints
+from forum_runner.execute.machine.prompt_renderer import Renderer
+from forum_runner.execute.machine.reply_parser import Schemas
+from forum_runner.execute.machine.run_plan import RunPlan
+from forum_runner.execute.machine.state import RunState
+from forum_runner.execute.machine.unit import Unit
+from forum_runner.ledger.recorded_body import StoredBytes
+
+
+class Reusable(NamedTuple):
+    """A result of an earlier run that may replace an attempt: why it may be reused, and which entry holds it."""
+
+    ground: str
+    run: str
+    seq: int
+    output: StoredBytes
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The machine's surroundings.
+
+    `settings` are those that calls get: a script's if adapters are scripted. `check_settings` are for checks by
+    commands, which have no adapter. `find_reusable` is called before a unit's first attempt.
+    """
+
+    run: str
+    implementation: Mapping[str, str]
+    settings: Mapping[str, Mapping[str, Any]]
+    check_settings: Mapping[str, Any]
+    site: Site = field(default_factory=Site)
+    secrets: Mapping[str, str] = field(default_factory=dict)
+    find_reusable: Callable[[Unit, str], Reusable | None] = lambda _unit, _fingerprint: None
+
+
+class MachineCore:
+    """Only entries change `state`. The rest follows from the state and is rebuilt when a run is resumed."""
+
+    def __init__(self, plan: RunPlan, context: Context) -> None:
+        self.plan = plan
+        self.context = context
+        self.state = RunState(plan, context.run)
+        self.record = self.state.record
+        self.schemas = Schemas(plan.document["schemas"])
+        self.fingerprints = Fingerprints(plan)
+        self.renderer = Renderer(context.run, context.secrets)
+        self.recording = Renderer(context.run, None)
+        self.wall_ms: int | None = plan.policy["budget"].get("wall_ms")
+        self.outcome: Outcome | None = None
+        self.is_pausing = False
+        # Units that have begun go first: work that was paid for is finished first.
+        self.begun: deque[Unit] = deque()
+        self.fresh: deque[Unit] = deque()
+        # Units that wait until open calls give back what they hold of a budget.
+        self.short: list[Unit] = []
+        self._timers: list[tuple[int, int, Unit]] = []
+        self._numbers = count()
+        self._commands: list[Command] = []
+        self._has_cancels = False
+
+    def begin(self, attempt: Attempt) -> None:
+        self._commands.append(attempt)
+
+    def cancel(self, call: str) -> None:
+        self._commands.append(Cancel(call))
+        self._has_cancels = True
+
+    def cancel_all(self) -> None:
+        for call in self.state.calls:
+            self.cancel(call)
+
+    def take_commands(self) -> list[Command]:
+        commands, self._commands = self._commands, []
+        if self._has_cancels:
+            self._has_cancels = False
+            # A call may have ended in the step that was to cancel it.
+            calls = self.state.calls
+            commands = [command for command in commands if isinstance(command, Attempt) or command.call in calls]
+        return commands
+
+    def enqueue(self, unit: Unit) -> None:
+        (self.begun if unit.has_begun else self.fresh).append(unit)
+
+    def wait(self, unit: Unit, until_us: int) -> None:
+        """Suspends the unit until that time."""
+        unit.resumes_us = until_us
+        heappush(self._timers, (until_us, next(self._numbers), unit))
+
+    def take_due(self) -> Unit | None:
+        """The next unit whose time has come."""
+        while self._timers and self._timers[0][0] <= self.state.now_us:
+            due_us, _, unit = heappop(self._timers)
+            if unit.state is None and unit.resumes_us == due_us:
+                unit.resumes_us = None
+                return unit
+        return None
+
+    def first_waiting(self) -> Unit | None:
+        """The unit with the earliest timer."""
+        return self._timers[0][2] if self._timers else None
+
+    def waiting(self) -> list[Unit]:
+        """The units that wait for a time."""
+        return [unit for due_us, _, unit in self._timers if unit.state is None and unit.resumes_us == due_us]
+
+    def wall_left_ms(self) -> int | None:
+        return None if self.wall_ms is None else self.wall_ms - self.state.active_ms(self.state.now_us)
+
+    def reset(self) -> None:
+        """Forgets what only the process knew that has stopped, be it this one."""
+        self.outcome = None
+        self.is_pausing = False
+        self.begun.clear()
+        self.fresh.clear()
+        self.short.clear()
+        self._timers.clear()
+        for unit in self.state.units.values():
+            unit.resumes_us = unit.check_error = None
+            unit.losses = 0
