@@ -13,7 +13,8 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from forum_adapters.base import Adapter
-from forum_adapters.registry import AdapterTypeError, known_types, make_adapter
+from forum_adapters.plugins import PluginError
+from forum_adapters.registry import ADAPTER_TYPES, make_adapter
 from forum_runner import __version__
 from forum_runner.app.run_preparation import ENV_FIELDS, secret_variables
 from forum_runner.execute.drive.event_loop import run_main
@@ -54,9 +55,9 @@ def examine(plan: Mapping[str, Any] | None) -> Health:
     versions: dict[str, str | None] = {"forum": __version__, "Python": platform.python_version()}
     versions |= {library: _version(library) for library in _LIBRARIES}
     if plan is None:
-        return Health(versions, known_types(), ())
+        return Health(versions, ADAPTER_TYPES.known(), ())
     programs = {name: shutil.which(name) for name in sorted(_programs(plan)) if "/" not in name}
-    return Health(versions, known_types(), run_main(_examine(plan)), programs)
+    return Health(versions, ADAPTER_TYPES.known(), run_main(_examine(plan)), programs)
 
 
 def _programs(plan: Mapping[str, Any]) -> Iterator[str]:
@@ -91,7 +92,7 @@ async def _state(name: str, settings: Mapping[str, Any], scrubber: Scrubber) -> 
 async def _problem(name: str, settings: Mapping[str, Any], missing: Sequence[str]) -> str | None:
     try:
         adapter = make_adapter(name, settings)
-    except AdapterTypeError as error:
+    except PluginError as error:
         return str(error)
     if missing:
         return f"not asked, since {' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not set"

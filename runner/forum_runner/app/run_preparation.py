@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from forum_adapters.base import fits_a_header
-from forum_adapters.registry import AdapterTypeError, make_adapter
+from forum_adapters.plugins import PluginError
+from forum_adapters.registry import make_adapter
 from forum_runner.app.recorded_answers import RecordedRun, recorded_run
 from forum_runner.app.workflows import Compiled, Inputs
 from forum_runner.canonical import canonical
@@ -226,7 +227,7 @@ def _check_types(adapters: Mapping[str, Mapping[str, Any]]) -> None:
     for name, settings in adapters.items():
         try:
             make_adapter(name, settings)
-        except AdapterTypeError as error:
+        except PluginError as error:
             raise UsageError(f"the adapter '{name}' cannot be used: {error}") from error
 
 

@@ -11,18 +11,11 @@ from pathlib import Path
 import pytest
 
 from forum_adapters.base import Adapter
-from forum_adapters.registry import (
-    GROUP,
-    OWN_TYPES,
-    BrokenAdapterError,
-    ClashingAdapterError,
-    UnknownAdapterError,
-    adapter_type,
-    known_types,
-    make_adapter,
-)
+from forum_adapters.plugins import BrokenPluginError, ClashingPluginError, UnknownPluginError
+from forum_adapters.registry import ADAPTER_TYPES, make_adapter
 from forum_adapters.replay import ReplayAdapter
 from forum_adapters.scripted import ScriptedAdapter
+from forum_runner.execute.engines.registry import ENGINES
 
 ROOT = Path(__file__).parents[3]
 OWN = ("anthropic", "command", "openai", "scripted")
@@ -72,7 +65,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
 
 
 def reason(type_name: str) -> str:
-    with pytest.raises(BrokenAdapterError) as caught:
+    with pytest.raises(BrokenPluginError) as caught:
         make_adapter("one", {"type": type_name})
     assert str(caught.value) == f"adapter type '{type_name}' is broken: {caught.value.reason}"
     return caught.value.reason
@@ -81,19 +74,19 @@ def reason(type_name: str) -> str:
 def test_an_own_type_is_found_and_makes_an_adapter() -> None:
     made = make_adapter("small", {"type": "scripted", "answers": []})
 
-    assert adapter_type("scripted") is ScriptedAdapter
+    assert ADAPTER_TYPES.load("scripted") is ScriptedAdapter
     assert isinstance(made, ScriptedAdapter)
     assert made.name == "small"
 
 
 @pytest.mark.parametrize("type_name", OWN)
 def test_every_own_type_is_there(type_name: str) -> None:
-    assert isinstance(adapter_type(type_name), type)
+    assert isinstance(ADAPTER_TYPES.load(type_name), type)
 
 
 def test_the_runner_can_have_a_replay_though_no_roster_can_name_it() -> None:
-    assert adapter_type("replay") is ReplayAdapter
-    assert "replay" not in known_types()
+    assert ADAPTER_TYPES.load("replay") is ReplayAdapter
+    assert "replay" not in ADAPTER_TYPES.known()
 
 
 def test_the_type_of_another_package_is_found(install: Install) -> None:
@@ -110,46 +103,46 @@ def test_known_types_say_where_they_come_from(install: Install) -> None:
     install("others", {"x-echo": "Echo", "x-other": "Echo"})
 
     own = dict.fromkeys(OWN, f"forum-runner {version('forum-runner')}")
-    assert known_types() == own | {"x-echo": "others 2.0, echoes 2.0", "x-other": "others 2.0"}
+    assert ADAPTER_TYPES.known() == own | {"x-echo": "others 2.0, echoes 2.0", "x-other": "others 2.0"}
 
 
 def test_an_unknown_type_names_the_known_ones(install: Install) -> None:
     install("echoes", {"x-echo": "Echo", "unprefixed": "Echo"})
 
-    with pytest.raises(UnknownAdapterError) as caught:
-        adapter_type("x-ecko")
+    with pytest.raises(UnknownPluginError) as caught:
+        ADAPTER_TYPES.load("x-ecko")
 
-    assert (caught.value.type_name, caught.value.known) == ("x-ecko", (*OWN, "x-echo"))
+    assert (caught.value.name, caught.value.known) == ("x-ecko", (*OWN, "x-echo"))
     assert str(caught.value) == (
-        "no adapter type 'x-ecko' is installed; there are anthropic, command, openai, scripted, x-echo; "
-        "another package that offers it must be installed"
+        "no adapter type 'x-ecko' is installed (installed: anthropic, command, openai, scripted, x-echo); "
+        "did you mean 'x-echo'?"
     )
 
 
 def test_a_type_of_another_package_begins_with_x(install: Install) -> None:
     install("echoes", {"unprefixed": "Echo"})
 
-    with pytest.raises(UnknownAdapterError):
-        adapter_type("unprefixed")
+    with pytest.raises(UnknownPluginError):
+        ADAPTER_TYPES.load("unprefixed")
 
 
 def test_a_type_that_two_distributions_offer_is_refused(install: Install) -> None:
     install("echoes", {"x-echo": "Echo"})
     install("others", {"x-echo": "Echo"})
 
-    with pytest.raises(ClashingAdapterError) as caught:
-        adapter_type("x-echo")
+    with pytest.raises(ClashingPluginError) as caught:
+        ADAPTER_TYPES.load("x-echo")
 
     assert str(caught.value) == (
-        "adapter type 'x-echo' is offered by others 2.0 and by echoes 2.0; all but one must go"
+        "adapter type 'x-echo' is provided by others 2.0 and by echoes 2.0; uninstall all but one"
     )
 
 
 def test_a_distribution_that_offers_an_own_name_is_refused(install: Install) -> None:
     install("echoes", {"scripted": "Echo"})
 
-    with pytest.raises(ClashingAdapterError) as caught:
-        adapter_type("scripted")
+    with pytest.raises(ClashingPluginError) as caught:
+        ADAPTER_TYPES.load("scripted")
 
     assert caught.value.distributions == (f"forum-runner {version('forum-runner')}", "echoes 2.0")
 
@@ -161,8 +154,8 @@ def test_a_type_that_does_not_do_what_an_adapter_does_is_broken(install: Install
 
     assert {name: reason(name) for name in offers} == {
         "x-number": "echoes_module:number is not callable",
-        "x-mute": "it lacks probe, close",
-        "x-mutes": "it lacks probe, close",
+        "x-mute": "it has no method probe, close",
+        "x-mutes": "it has no method probe, close",
         "x-refuse": "making 'one' failed: ValueError: no 'colour' in the settings",
         "x-absent": "loading echoes_module:no failed: AttributeError: module 'echoes_module' has no attribute 'no'",
         "x-leave": "making 'one' failed: SystemExit: 3",
@@ -173,7 +166,7 @@ def test_a_type_whose_module_fails_is_broken_and_hurts_no_other(install: Install
     install("failing", {"x-failing": "Echo"}, source="raise OSError('no device')\n")
 
     assert reason("x-failing") == "loading failing_module:Echo failed: OSError: no device"
-    assert adapter_type("scripted") is ScriptedAdapter
+    assert ADAPTER_TYPES.load("scripted") is ScriptedAdapter
 
 
 def test_a_type_whose_module_ends_the_process_is_broken(install: Install) -> None:
@@ -184,8 +177,8 @@ def test_a_type_whose_module_ends_the_process_is_broken(install: Install) -> Non
 
 def test_own_types_are_found_in_a_checkout_that_is_not_installed() -> None:
     program = (
-        "import sys\nfrom forum_adapters.registry import adapter_type, known_types\n"
-        "print(adapter_type('scripted').__name__, known_types()['openai'])\n"
+        "import sys\nfrom forum_adapters.registry import ADAPTER_TYPES as types\n"
+        "print(types.load('scripted').__name__, types.known()['openai'])\n"
         "print(sorted(name for name in sys.modules if name.startswith('forum_')))"
     )
     # -S leaves out the folder in which packages are installed.
@@ -194,7 +187,7 @@ def test_own_types_are_found_in_a_checkout_that_is_not_installed() -> None:
         [sys.executable, "-S", "-c", program], capture_output=True, text=True, check=True, env=environment
     )
 
-    loaded = ["", ".base", ".known_replies", ".memo", ".registry", ".script", ".scripted"]
+    loaded = ["", ".base", ".known_replies", ".memo", ".plugins", ".registry", ".script", ".scripted"]
     assert result.stdout.splitlines() == [
         "ScriptedAdapter forum-runner (not installed)",
         str([f"forum_adapters{module}" for module in loaded]),
@@ -204,4 +197,4 @@ def test_own_types_are_found_in_a_checkout_that_is_not_installed() -> None:
 def test_what_is_installed_and_what_a_checkout_falls_back_to_are_the_same() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
-    assert project["entry-points"] == {GROUP: OWN_TYPES}
+    assert project["entry-points"] == {group.group: group.own for group in (ADAPTER_TYPES, ENGINES)}

@@ -1,0 +1,137 @@
+"""Implementations found by name: forum's own, and entry points of other packages. They are loaded when first used.
+
+PluginError
+├── UnknownPluginError   no installed package provides the name
+├── ClashingPluginError  several distributions provide it, or another one provides one of forum's own names
+└── BrokenPluginError    it cannot be loaded or made, or lacks methods
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+_OWN_DISTRIBUTION = "forum-runner"
+# Names of other packages begin like the users' own fields (docs/adr/0004).
+_FOREIGN_PREFIX = "x-"
+
+
+class PluginError(Exception):
+    """A plugin that a manifest or an option names cannot be used."""
+
+    def __init__(self, name: str, message: str) -> None:
+        self.name = name
+        super().__init__(message)
+
+
+class UnknownPluginError(PluginError):
+    """No installed package provides the plugin."""
+
+    def __init__(self, noun: str, name: str, known: Iterable[str]) -> None:
+        from difflib import get_close_matches
+
+        self.known = tuple(known)
+        near = get_close_matches(name, self.known, n=1)
+        hint = f"did you mean '{near[0]}'?" if near else "install the package that provides it"
+        super().__init__(name, f"no {noun} '{name}' is installed (installed: {', '.join(self.known)}); {hint}")
+
+
+class ClashingPluginError(PluginError):
+    """The order of installation must not decide which code runs."""
+
+    def __init__(self, noun: str, name: str, distributions: Sequence[str]) -> None:
+        self.distributions = tuple(distributions)
+        providers = " and by ".join(self.distributions)
+        super().__init__(name, f"{noun} '{name}' is provided by {providers}; uninstall all but one")
+
+
+class BrokenPluginError(PluginError):
+    """The plugin's code cannot be loaded, or does not implement the interface."""
+
+    def __init__(self, noun: str, name: str, reason: str) -> None:
+        self.reason = reason
+        super().__init__(name, f"{noun} '{name}' is broken: {reason}")
+
+
+@dataclass(frozen=True, slots=True)
+class PluginGroup:
+    """The plugins of one entry-point group, called `noun` in messages. Each provides an object with these `methods`.
+
+    `own` works in a checkout that is not installed, which has no entry points. `internal` plugins are for the runner
+    alone: no manifest can name them.
+    """
+
+    group: str
+    noun: str
+    methods: tuple[str, ...]
+    own: Mapping[str, str]
+    internal: Mapping[str, str]
+
+    def load(self, name: str) -> Callable[..., Any]:
+        if name in self.internal:
+            return self._load(EntryPoint(name, self.internal[name], self.group))
+        providers = self._providers()
+        found = providers.get(name)
+        if not found:
+            raise UnknownPluginError(self.noun, name, sorted(providers))
+        if len(found) > 1:
+            raise ClashingPluginError(self.noun, name, [_distribution(provider) for provider in found])
+        return self._load(found[0])
+
+    def make(self, name: str, label: str, *arguments: Any) -> Any:
+        """Load the plugin and call it; `label` names the object in messages."""
+        make = self.load(name)
+        try:
+            made = make(*arguments)
+        except (Exception, SystemExit) as error:
+            raise BrokenPluginError(self.noun, name, f"making {label} failed: {_described(error)}") from error
+        self._check_methods(name, made)
+        return made
+
+    def known(self) -> dict[str, str]:
+        """Every name that can be used, with the distributions that provide it and their versions."""
+        return {name: ", ".join(map(_distribution, found)) for name, found in sorted(self._providers().items())}
+
+    def _providers(self) -> dict[str, list[EntryPoint]]:
+        """The entry points of each name, forum's own first."""
+        found = {name: [EntryPoint(name, value, self.group)] for name, value in self.own.items()}
+        for provider in entry_points(group=self.group):
+            if provider.name in self.own and _is_own(provider):
+                found[provider.name][0] = provider
+            elif provider.name in self.own or provider.name.startswith(_FOREIGN_PREFIX):
+                found.setdefault(provider.name, []).append(provider)
+        return found
+
+    def _load(self, provider: EntryPoint) -> Callable[..., Any]:
+        try:
+            found = provider.load()
+        except (Exception, SystemExit) as error:
+            reason = f"loading {provider.value} failed: {_described(error)}"
+            raise BrokenPluginError(self.noun, provider.name, reason) from error
+        if not callable(found):
+            raise BrokenPluginError(self.noun, provider.name, f"{provider.value} is not callable")
+        if isinstance(found, type):
+            self._check_methods(provider.name, found)
+        make: Callable[..., Any] = found
+        return make
+
+    def _check_methods(self, name: str, found: object) -> None:
+        missing = [method for method in self.methods if not callable(getattr(found, method, None))]
+        if missing:
+            raise BrokenPluginError(self.noun, name, f"it has no method {', '.join(missing)}")
+
+
+def _is_own(provider: EntryPoint) -> bool:
+    return provider.dist is not None and provider.dist.name == _OWN_DISTRIBUTION
+
+
+def _distribution(provider: EntryPoint) -> str:
+    if provider.dist is None:
+        return f"{_OWN_DISTRIBUTION} (not installed)"
+    return f"{provider.dist.name} {provider.dist.version}"
+
+
+def _described(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
