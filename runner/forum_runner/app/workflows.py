@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from forum_runner.compile.compiler import Compilation, check_file, compile_workflow
+from forum_runner.compile.compiler import Compilation, check_file, compile_workflow, read_script
 from forum_runner.compile.inputs import COMMAND_LINE
 from forum_runner.errors import UsageError
 from forum_runner.finding import ManifestFinding, errors_in, in_order
 from forum_runner.manifest.bundle import Bundle
 from forum_runner.manifest.bundle_files import BUILT_IN, DiskFiles, is_reserved, split_reference
-from forum_runner.manifest.workflow import InputValue, read_inputs, read_script
+from forum_runner.manifest.workflow import InputValue, read_inputs
 from forum_runner.model import Answer
 from forum_runner.report import Report
 

@@ -1,195 +1,75 @@
-"""The compiler's steps in their order: load, schema, resolve, check, expand, layer, write.
-
-Every check runs, whatever the others found; only what cannot be done at all is left out.
-"""
+"""The compiler's entry points: find the manifests in a file and handle each by the row of its kind."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Collection, Mapping
 
-from forum_runner.compile.budget_checks import check_budgets
-from forum_runner.compile.edge_checks import check_edges
-from forum_runner.compile.edge_types import OutputTypes, check_edge_types
-from forum_runner.compile.expand import expand
-from forum_runner.compile.inputs import check_arguments, check_declared, check_given, typed
-from forum_runner.compile.matrix import check_matrix
-from forum_runner.compile.name_checks import check_answer_ids, check_answers, check_names, check_rates, check_roster
-from forum_runner.compile.permissions import check_allow_lists, check_permissions
-from forum_runner.compile.project import Project, check_size, collect_plans
-from forum_runner.compile.references import check_references
-from forum_runner.compile.scope import Binding, KnownInput, SecretInput, UnsetInput
-from forum_runner.compile.wave_plan import write_wave_plan
-from forum_runner.finding import ManifestFinding, Place, errors_in, in_order
+from forum_runner.compile.kinds import KINDS
+from forum_runner.compile.workflow_compiler import Compilation, CompileOptions, without_wave_plan
 from forum_runner.manifest.bundle import Bundle, BundleFile
-from forum_runner.manifest.manifests import Manifest
-from forum_runner.manifest.roster_reader import read_roster
-from forum_runner.manifest.workflow import InputValue, Workflow, WorkflowReader
-from forum_runner.model import Answer, Plan, Policy, Roster
+from forum_runner.manifest.manifest_reader import ManifestReader
+from forum_runner.manifest.workflow import InputValue
+from forum_runner.model import Answer
 
-_LOST_VALUES = ("F113", "F114", "F116", "F117", "F118")
-
-
-@dataclass(frozen=True, slots=True)
-class Compilation:
-    """What came of compiling: a wave plan if there is no error, and in any case the findings, in order.
-
-    `answers` are those of the workflow's script, None if it names none; `secrets` the values of secret inputs. Both are
-    for whoever runs the plan, and no part of it.
-    """
-
-    findings: tuple[ManifestFinding, ...]
-    sources: Mapping[str, BundleFile]
-    wave_plan: Mapping[str, Any] | None = None
-    data: bytes | None = field(default=None, repr=False)
-    answers: tuple[Answer, ...] | None = None
-    secrets: Mapping[str, Any] = field(default_factory=dict, repr=False)
+__all__ = ["Compilation", "check_file", "compile_workflow", "read_script"]
 
 
 def compile_workflow(
     bundle: Bundle,
     entry: str,
     name: str | None,
-    given: Mapping[str, InputValue],
+    inputs: Mapping[str, InputValue],
     *,
     complete: bool,
     answers: tuple[Answer, ...] | None = None,
 ) -> Compilation:
-    """Compiles the workflow of the file `entry`. `given` overrides its inputs, and `answers` those of its script;
-    `complete` asks that no input is missing."""
+    """Compiles the workflow in the file `entry`; `name` selects one of several. For the rest, see CompileOptions."""
     source = bundle.open_entry(entry)
     if source is None:
-        return _without_plan(bundle)
-    return _compiled(WorkflowReader(bundle), source, name, given, complete, answers)
+        return without_wave_plan(bundle)
+    options = CompileOptions(inputs, complete, answers)
+    return _compile(ManifestReader(bundle, KINDS), source, _compiled_kinds(), name, options)
 
 
-def check_file(bundle: Bundle, entry: str, name: str | None, given: Mapping[str, InputValue]) -> Compilation:
-    """Checks every workflow of a file, and each of its other manifests by itself."""
+def check_file(bundle: Bundle, entry: str, name: str | None, inputs: Mapping[str, InputValue]) -> Compilation:
+    """Checks each manifest in a file; with `name`, only the workflow of that name."""
     source = bundle.open_entry(entry)
     if source is None:
-        return _without_plan(bundle)
-    reader = WorkflowReader(bundle)
+        return without_wave_plan(bundle)
+    reader, options = ManifestReader(bundle, KINDS), CompileOptions(inputs)
     if name is not None:
-        return _compiled(reader, source, name, given, complete=False)
+        return _compile(reader, source, _compiled_kinds(), name, options)
     manifests = reader.manifests.all_in(source)
-    _check_each(manifests, reader)
-    for manifest in manifests:
-        if manifest.kind == "Workflow":
-            _compiled(reader, source, manifest.name, given, complete=False)
-    return _without_plan(bundle)
+    for manifest in sorted(manifests, key=lambda manifest: manifest.kind in _compiled_kinds()):
+        kind = KINDS[manifest.kind]
+        if kind.compile is not None:
+            _compile(reader, source, [kind.name], manifest.name, options)
+        elif (value := reader.read(manifest)) is not None:
+            reader.findings.extend(kind.check(reader, value))
+    return without_wave_plan(bundle)
 
 
-def _compiled(
-    reader: WorkflowReader,
-    source: BundleFile,
-    name: str | None,
-    given: Mapping[str, InputValue],
-    complete: bool,
-    answers: tuple[Answer, ...] | None = None,
+def read_script(bundle: Bundle, source: BundleFile, name: str | None) -> tuple[Answer, ...]:
+    """The answers of the script in a file."""
+    reader = ManifestReader(bundle, KINDS)
+    manifest = reader.manifests.entry(source, ["Script"], name)
+    answers: tuple[Answer, ...] = reader.read(manifest) if manifest else ()
+    return answers
+
+
+def _compiled_kinds() -> list[str]:
+    return [kind.name for kind in KINDS.values() if kind.compile is not None]
+
+
+def _compile(
+    reader: ManifestReader, source: BundleFile, kinds: Collection[str], name: str | None, options: CompileOptions
 ) -> Compilation:
-    bundle = reader.bundle
-    manifest = reader.manifests.entry(source, "Workflow", name)
-    if manifest is None:
-        return _without_plan(bundle)
-    workflow = reader.read(source, manifest)
-    if answers is not None:
-        workflow = replace(workflow, answers=answers)
-    if workflow.plan is None:
-        bundle.findings += _check_team(workflow.roster, workflow.policy)
-        return _without_plan(bundle)
-    inputs = {**workflow.inputs, **typed(given, workflow.plan)}
-    project = _project(workflow.plan, workflow, reader)
-    bundle.findings += check_given(workflow.plan, inputs, complete=complete)
-    bundle.findings += check_answers(workflow.answers or (), project)
-    bundle.findings += _check(project)
-    if errors_in(bundle.findings):
-        return _without_plan(bundle)
-    compiled = _written(bundle, workflow, project, _bindings(workflow.plan, inputs))
-    secrets = {
-        name: inputs[name].value for name, item in workflow.plan.inputs.items() if item.secret and name in inputs
-    }
-    return replace(compiled, answers=workflow.answers, secrets=secrets)
-
-
-def _check_each(manifests: list[Manifest], reader: WorkflowReader) -> None:
-    for manifest in manifests:
-        if manifest.kind == "Plan":
-            plan = reader.plan_of(manifest.value, manifest.origin)
-            reader.findings.extend(_check(_project(plan, None, reader)))
-        elif manifest.kind == "Roster" and (roster := read_roster(manifest.value, manifest.origin)):
-            reader.findings.extend(check_roster(roster))
-
-
-def _project(plan: Plan, workflow: Workflow | None, reader: WorkflowReader) -> Project:
-    used, findings = collect_plans(plan, reader.used_plan)
-    reader.findings.extend(findings)
-    roster, policy = (workflow.roster, workflow.policy) if workflow else (None, None)
-    return Project(plan, roster, policy, used)
-
-
-def _check(project: Project) -> Iterator[ManifestFinding]:
-    yield from _check_team(project.roster, project.policy)
-    types = OutputTypes(project)
-    for plan in project.plans():
-        yield from check_declared(plan)
-        yield from check_names(plan, project)
-        yield from check_edges(plan)
-        yield from check_references(plan)
-        yield from check_edge_types(plan, project, types)
-        yield from check_arguments(plan, project)
-        for task in plan.tasks.values():
-            yield from check_matrix(task)
-    yield from check_permissions(project)
-    too_large = list(check_size(project))
-    yield from too_large
-    if not too_large:
-        yield from check_budgets(project)
-
-
-def _check_team(roster: Roster | None, policy: Policy | None) -> Iterator[ManifestFinding]:
-    """What can be checked without a plan."""
-    if roster:
-        yield from check_roster(roster)
-    if roster and policy:
-        yield from check_rates(policy, roster)
-        yield from check_allow_lists(policy, roster)
-
-
-def _bindings(plan: Plan, inputs: Mapping[str, InputValue]) -> dict[str, Binding]:
-    bindings: dict[str, Binding] = {}
-    for name, declared in plan.inputs.items():
-        if declared.secret:
-            bindings[name] = SecretInput(name)
-        elif name in inputs:
-            bindings[name] = KnownInput(inputs[name].value)
-        else:
-            bindings[name] = KnownInput(declared.default) if declared.has_default else UnsetInput()
-    return bindings
-
-
-def _written(bundle: Bundle, workflow: Workflow, project: Project, bindings: Mapping[str, Binding]) -> Compilation:
-    expansion = expand(project, bindings)
-    bundle.findings += expansion.findings
-    bundle.findings += check_answer_ids(workflow.answers or (), expansion.tasks)
-    if expansion.excess:
-        message = f"the plan unfolds to more than {expansion.excess}"
-        bundle.findings.append(project.root.origin.at("tasks").key_finding("F708", message))
-    if errors_in(bundle.findings):
-        return _without_plan(bundle)
-    sources = bundle.sources
-    document, data = write_wave_plan(workflow, project, expansion, bindings, sources.values())
-    return Compilation(in_order(bundle.findings), sources, document, data)
-
-
-def _without_plan(bundle: Bundle) -> Compilation:
-    return Compilation(in_order(_without_echoes(bundle.findings)), bundle.sources)
-
-
-def _without_echoes(findings: list[ManifestFinding]) -> Iterator[ManifestFinding]:
-    """A value that the YAML reader could not give must not be called wrong for being empty as well."""
-    lost: dict[Place, str] = {}
-    for finding in findings:
-        if finding.code in _LOST_VALUES:
-            lost[finding.place] = max(finding.code, lost.get(finding.place, ""))
-    return (finding for finding in findings if lost.get(finding.place, finding.code) == finding.code)
+    manifest = reader.manifests.entry(source, kinds, name)
+    compile_manifest = KINDS[manifest.kind].compile if manifest else None
+    if manifest is None or compile_manifest is None:
+        return without_wave_plan(reader.bundle)
+    for other in reader.manifests.all_in(source):
+        # What the manifest does not use may still have findings.
+        if KINDS[other.kind].compile is None:
+            reader.read(other)
+    return compile_manifest(reader, reader.read(manifest), options)

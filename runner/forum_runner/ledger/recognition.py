@@ -89,14 +89,14 @@ def ledger_lines(
 
 def _what_it_is(lines: Iterable[bytes]) -> str | None:
     """A document of ours that is no ledger, by how it begins."""
-    from forum_runner.manifest.schema_check import KINDS
+    from forum_runner import resources
 
     head = b"\n".join(lines)
     if not _MAPPING.match(head) or not _API_VERSION.search(head):
         return None
     for found in _KIND.finditer(head):
         kind = found[1].decode()
-        if kind in KINDS:
+        if kind in resources.schema("manifest")["properties"]["kind"]["enum"]:
             return f"a manifest ({kind})"
         if kind == "WavePlan":
             return "a wave plan"

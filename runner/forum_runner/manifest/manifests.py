@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ from forum_runner.document import Document, Origin
 from forum_runner.finding import ManifestFinding
 from forum_runner.manifest.bundle import Bundle, BundleFile
 from forum_runner.manifest.bundle_files import split_reference
-from forum_runner.manifest.schema_check import KINDS, check_header, check_schema
+from forum_runner.manifest.schema_check import check_header, check_schema
 from forum_runner.manifest.suggest import hint_for
 
 
@@ -30,8 +31,10 @@ class Manifest:
 class Manifests:
     """The manifests of a bundle, each validated once, when its file is first opened."""
 
-    def __init__(self, bundle: Bundle) -> None:
+    def __init__(self, bundle: Bundle, schemas: Mapping[str, str]) -> None:
+        """`schemas` names the schema of each kind."""
         self._bundle = bundle
+        self._schemas = schemas
         self._read: dict[str, list[Manifest]] = {}
 
     def all_in(self, source: BundleFile) -> list[Manifest]:
@@ -40,14 +43,15 @@ class Manifests:
             self._read[source.name] = [manifest for manifest in read if manifest is not None]
         return self._read[source.name]
 
-    def entry(self, source: BundleFile, kind: str, name: str | None) -> Manifest | None:
-        """The manifest that a command was given a path for."""
-        found = [m for m in self.all_in(source) if m.kind == kind and name in (None, m.name)]
+    def entry(self, source: BundleFile, kinds: Collection[str], name: str | None) -> Manifest | None:
+        """The manifest of one of the kinds in a file that was passed to a command."""
+        found = [m for m in self.all_in(source) if m.kind in kinds and name in (None, m.name)]
+        kind = " or ".join(kinds)
         if len(found) == 1:
             return found[0]
         at = source.documents[0].origin() if source.documents else None
         if at is not None and not found and self._is_sound(source):
-            hint = self._hint(source, kind, name)
+            hint = self._hint(source, kinds, name)
             self._object(at, "F003", f"there is no {kind}{_named(name)} in this file", hint)
         elif found:
             names = ", ".join(sorted(m.name for m in found))
@@ -79,23 +83,28 @@ class Manifests:
             self._object(origin, "F004", f"'{source.name}' holds {len(found)} documents of kind {kind}", "add '#NAME'")
         elif self._is_sound(source):
             message = f"'{source.name}' holds no {kind}{_named(name)}"
-            self._object(origin, "F005", message, self._hint(source, kind, name))
+            self._object(origin, "F005", message, self._hint(source, [kind], name))
         return None
 
-    def _hint(self, source: BundleFile, kind: str, name: str | None) -> str | None:
-        known = [m.name for m in self.all_in(source) if m.kind == kind]
-        return hint_for(name, known, "names") if name and known else _held(self.all_in(source))
+    def _hint(self, source: BundleFile, kinds: Collection[str], name: str | None) -> str | None:
+        manifests = self.all_in(source)
+        known = [m.name for m in manifests if m.kind in kinds]
+        if name and known:
+            return hint_for(name, known, "names")
+        present = {manifest.kind for manifest in manifests}
+        listed = ", ".join(kind for kind in self._schemas if kind in present)
+        return f"it contains: {listed}" if listed else "it contains no manifest"
 
     def _is_sound(self, source: BundleFile) -> bool:
         """Whether all documents say what they are: one that does not may be the one that is missed."""
         return bool(source.documents) and len(self.all_in(source)) == len(source.documents)
 
     def _manifest(self, document: Document) -> Manifest | None:
-        kind, findings = check_header(document)
+        kind, findings = check_header(document, tuple(self._schemas))
         self._bundle.findings += findings
         if kind is None:
             return None
-        value, findings = check_schema(document, kind.lower())
+        value, findings = check_schema(document, self._schemas[kind])
         # The header has its own findings, with better words.
         self._bundle.findings += [f for f in findings if f.code != "F204" or not _is_header(f, document)]
         metadata = value.get("metadata", {})
@@ -111,8 +120,3 @@ def _is_header(finding: ManifestFinding, document: Document) -> bool:
 
 def _named(name: str | None) -> str:
     return f" named '{name}'" if name else ""
-
-
-def _held(manifests: list[Manifest]) -> str:
-    kinds = sorted({manifest.kind for manifest in manifests}, key=KINDS.index)
-    return f"it holds: {', '.join(kinds)}" if kinds else "it holds no manifest"

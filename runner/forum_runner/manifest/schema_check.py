@@ -7,7 +7,7 @@ goes, a misspelt one gets its right name, an item of a list that is not becomes 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import cache
 from typing import Any
 
@@ -20,7 +20,6 @@ from forum_runner.manifest.schema_findings import BASE_URI, own_schema, schema_a
 from forum_runner.manifest.suggest import hint_for, suggest
 
 API_VERSIONS = ("forum/v1",)
-KINDS = ("Workflow", "Roster", "Policy", "Plan", "Script")
 
 _NAMED = (("adapters",), ("agents",), ("tasks",), ("inputs",))
 
@@ -30,7 +29,7 @@ def validator(name: str) -> jsonschema_rs.Draft202012Validator:
     return jsonschema_rs.Draft202012Validator({"$ref": f"{BASE_URI}{name}.schema.json"}, retriever=own_schema)
 
 
-def check_header(document: Document) -> tuple[str | None, list[ManifestFinding]]:
+def check_header(document: Document, kinds: Collection[str]) -> tuple[str | None, list[ManifestFinding]]:
     """The kind of a document, if it has one that is known."""
     origin, value = document.origin(), document.value
     if not isinstance(value, dict):
@@ -43,15 +42,15 @@ def check_header(document: Document) -> tuple[str | None, list[ManifestFinding]]
         known = " and ".join(f"'{v}'" for v in API_VERSIONS)
         message = f"apiVersion {shown(version)} is not known"
         findings.append(origin.at("apiVersion").finding("F001", message, f"this version of forum reads {known}"))
-    if "kind" not in value and (similar := suggest("kind", value)) and value[similar] in KINDS:
+    if "kind" not in value and (similar := suggest("kind", value)) and value[similar] in kinds:
         # Its key has a finding when the shape is checked.
         return str(value[similar]), findings
     if kind is None:
         at = origin.at("kind") if "kind" in value else origin
-        findings.append(at.finding("F203", "the document does not say its 'kind'", f"one of {', '.join(KINDS)}"))
+        findings.append(at.finding("F203", "the document does not say its 'kind'", f"one of {', '.join(kinds)}"))
         return None, findings
-    if kind not in KINDS:
-        hint = hint_for(str(kind), KINDS, "kinds")
+    if kind not in kinds:
+        hint = hint_for(str(kind), kinds, "kinds")
         findings.append(origin.at("kind").finding("F002", f"kind {shown(kind)} is not known", hint))
         return None, findings
     return str(kind), findings

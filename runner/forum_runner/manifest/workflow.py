@@ -1,34 +1,23 @@
-"""Puts a workflow together: its roster, policy, plan, inputs and script, from wherever it names them."""
+"""Reads a workflow: its roster, policy, plan, inputs and script, from wherever it refers to them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from forum_runner.document import Origin
-from forum_runner.finding import ManifestFinding
 from forum_runner.manifest.bundle import Bundle, BundleFile
-from forum_runner.manifest.bundle_files import BUILT_IN
-from forum_runner.manifest.manifests import Manifest, Manifests
-from forum_runner.manifest.plan_reader import PlanReader
-from forum_runner.manifest.policy_reader import read_policy
-from forum_runner.manifest.raw_value import is_present
-from forum_runner.manifest.roster_reader import read_roster
-from forum_runner.manifest.user_schema import SchemaReader
+from forum_runner.manifest.manifest_reader import DEFAULT, ManifestReader
 from forum_runner.model import Answer, Plan, Policy, Roster
-
-DEFAULT = "default"
-
-_Read = TypeVar("_Read")
 
 
 @dataclass(frozen=True, slots=True)
 class InputValue:
-    """A value for an input, and where it was given: in a file, or nowhere that has a place.
+    """A value for an input, and its location if it comes from a file.
 
-    `is_private`: it came with the command and goes into no record. `is_text`: it was typed, and the plan has yet to
-    say what it is; `problem` is why it could not be read as that.
+    `is_private`: the value was passed to a command and is not recorded. `is_text`: it is text whose type only the plan
+    knows; `problem` says why it could not be converted to that type.
     """
 
     value: Any
@@ -40,7 +29,7 @@ class InputValue:
 
 @dataclass(frozen=True, slots=True)
 class Workflow:
-    """A part that could not be read is None, and a finding says why. Without a script there are no answers."""
+    """A part that could not be read is None, and has a finding. `answers` is None without a script."""
 
     origin: Origin
     name: str
@@ -52,92 +41,18 @@ class Workflow:
     answers: tuple[Answer, ...] | None
 
 
-class WorkflowReader:
-    """Reads workflows and the plans that they use, each plan once."""
-
-    def __init__(self, bundle: Bundle) -> None:
-        self.bundle = bundle
-        self.manifests = Manifests(bundle)
-        self._plan_reader = PlanReader(SchemaReader(bundle), bundle.findings)
-        self._plans: dict[tuple[str, tuple[str | int, ...], int], Plan] = {}
-
-    @property
-    def findings(self) -> list[ManifestFinding]:
-        return self.bundle.findings
-
-    def read(self, source: BundleFile, manifest: Manifest) -> Workflow:
-        metadata = manifest.value.get("metadata", {})
-        for item in self.manifests.all_in(source):
-            if item.kind == "Plan":
-                self.plan_of(item.value, item.origin)
-        return Workflow(
-            origin=manifest.origin,
-            name=metadata.get("name", ""),
-            description=metadata.get("description"),
-            roster=self._part(source, manifest, "Roster", read_roster),
-            policy=self._part(source, manifest, "Policy", read_policy),
-            plan=self._part(source, manifest, "Plan", self.plan_of),
-            inputs=self._inputs(manifest),
-            answers=self._part(source, manifest, "Script", read_answers),
-        )
-
-    def used_plan(self, reference: str, origin: Origin) -> Plan | None:
-        """The plan that a task's `uses` means."""
-        manifest = self.manifests.by_reference(reference, "Plan", origin)
-        return self.plan_of(manifest.value, manifest.origin) if manifest else None
-
-    def plan_of(self, value: Mapping[str, Any], origin: Origin) -> Plan:
-        key = (origin.document.file, origin.path, id(origin.document))
-        if key not in self._plans:
-            self._plans[key] = self._plan_reader.read(value, origin)
-        return self._plans[key]
-
-    def _part(
-        self,
-        source: BundleFile,
-        workflow: Manifest,
-        kind: str,
-        read: Callable[[Mapping[str, Any], Origin], _Read | None],
-    ) -> _Read | None:
-        """A path, an inline mapping, `default`, or nothing: then what stands in the same file, else the default."""
-        field = kind.lower()
-        given, origin = workflow.value.get(field), workflow.origin.at(field)
-        if isinstance(given, dict):
-            return read(given, origin)
-        if given is None and is_present(origin):
-            return None
-        beside = self.manifests.beside(source, kind) if given is None else []
-        if len(beside) > 1:
-            return None
-        manifest = beside[0] if beside else None
-        has_default = kind in ("Roster", "Policy")
-        if given == DEFAULT or (given is None and manifest is None and has_default):
-            manifest = self._default(kind, origin)
-        elif isinstance(given, str):
-            manifest = self.manifests.by_reference(given, kind, origin)
-        elif manifest is None and kind == "Plan":
-            message = "the workflow has no plan"
-            self.findings.append(
-                workflow.origin.at("kind").finding("F203", message, "give 'plan': a path or a mapping")
-            )
-        return read(manifest.value, manifest.origin) if manifest else None
-
-    def _default(self, kind: str, origin: Origin) -> Manifest | None:
-        if kind not in ("Roster", "Policy"):
-            message = f"there is no default {kind.lower()}"
-            self.findings.append(origin.finding("F005", message, "give a path or a mapping"))
-            return None
-        source = self.bundle.open_entry(f"{BUILT_IN}default/{kind.lower()}.yaml")
-        return self.manifests.entry(source, kind, None) if source else None
-
-    def _inputs(self, workflow: Manifest) -> dict[str, InputValue]:
-        given, origin = workflow.value.get("inputs", DEFAULT), workflow.origin.at("inputs")
-        if given == DEFAULT:
-            return {}
-        if isinstance(given, str):
-            source = self.bundle.open_reference(given, origin)
-            return read_inputs(self.bundle, source, f"it is read from {origin.document.file}") if source else {}
-        return {name: InputValue(value, origin.at(name)) for name, value in given.items()}
+def read_workflow(reader: ManifestReader, value: Mapping[str, Any], origin: Origin) -> Workflow:
+    metadata = value.get("metadata", {})
+    return Workflow(
+        origin=origin,
+        name=metadata.get("name", ""),
+        description=metadata.get("description"),
+        roster=reader.part(value, origin, "Roster"),
+        policy=reader.part(value, origin, "Policy"),
+        plan=reader.part(value, origin, "Plan", required=True),
+        inputs=_workflow_inputs(reader.bundle, value, origin.at("inputs")),
+        answers=reader.part(value, origin, "Script"),
+    )
 
 
 def read_inputs(bundle: Bundle, source: BundleFile, hint: str | None = None) -> dict[str, InputValue]:
@@ -153,12 +68,17 @@ def read_inputs(bundle: Bundle, source: BundleFile, hint: str | None = None) -> 
 
 
 def read_answers(value: Mapping[str, Any], origin: Origin) -> tuple[Answer, ...]:
+    """The answers of a script."""
     answers = enumerate(value.get("answers", ()))
     found = ((i, answer) for i, answer in answers if answer is not None)
     return tuple(Answer(origin.at("answers", i), a.get("task"), a.get("agent"), a) for i, a in found)
 
 
-def read_script(bundle: Bundle, source: BundleFile, name: str | None) -> tuple[Answer, ...]:
-    """The answers of a script that a command was given."""
-    manifest = Manifests(bundle).entry(source, "Script", name)
-    return read_answers(manifest.value, manifest.origin) if manifest else ()
+def _workflow_inputs(bundle: Bundle, workflow: Mapping[str, Any], origin: Origin) -> dict[str, InputValue]:
+    inputs = workflow.get("inputs", DEFAULT)
+    if inputs == DEFAULT:
+        return {}
+    if isinstance(inputs, str):
+        source = bundle.open_reference(inputs, origin)
+        return read_inputs(bundle, source, f"it is read from {origin.document.file}") if source else {}
+    return {name: InputValue(value, origin.at(name)) for name, value in inputs.items()}

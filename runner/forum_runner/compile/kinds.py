@@ -1,0 +1,48 @@
+"""The registry of manifest kinds: to add a kind, add a row here, its schema, and the modules that the row names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from forum_runner.compile.name_checks import check_roster
+from forum_runner.compile.workflow_compiler import Compilation, CompileOptions, check_plan, compile_to_wave_plan
+from forum_runner.document import Origin
+from forum_runner.finding import ManifestFinding
+from forum_runner.manifest.manifest_reader import ManifestKind, ManifestReader
+from forum_runner.manifest.policy_reader import read_policy
+from forum_runner.manifest.roster_reader import read_roster
+from forum_runner.manifest.workflow import read_answers, read_workflow
+
+_Read = Callable[[ManifestReader, Mapping[str, Any], Origin], Any]
+
+
+def _no_checks(_reader: ManifestReader, _value: Any) -> Iterable[ManifestFinding]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class CompilerKind(ManifestKind):
+    """A row. `check` checks a manifest by itself, beyond its schema.
+
+    `compile` turns a manifest into a wave plan, with all checks; None for a kind that is only a part of others.
+    """
+
+    check: Callable[[ManifestReader, Any], Iterable[ManifestFinding]] = _no_checks
+    compile: Callable[[ManifestReader, Any, CompileOptions], Compilation] | None = None
+
+
+def _alone(read: Callable[[Mapping[str, Any], Origin], Any]) -> _Read:
+    """A reader for a kind that refers to no other manifest."""
+    return lambda _, value, origin: read(value, origin)
+
+
+_ROWS = (
+    CompilerKind("Workflow", "workflow", read_workflow, compile=compile_to_wave_plan),
+    CompilerKind("Roster", "roster", _alone(read_roster), has_default=True, check=lambda _, value: check_roster(value)),
+    CompilerKind("Policy", "policy", _alone(read_policy), has_default=True),
+    CompilerKind("Plan", "plan", ManifestReader.plan, check=check_plan),
+    CompilerKind("Script", "script", _alone(read_answers)),
+)
+KINDS = {row.name: row for row in _ROWS}

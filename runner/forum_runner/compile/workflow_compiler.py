@@ -1,0 +1,159 @@
+"""Compiles a workflow: check, expand, layer, write.
+
+Every check runs, whatever the others found. A step is skipped only if it is impossible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from forum_runner.compile.budget_checks import check_budgets
+from forum_runner.compile.edge_checks import check_edges
+from forum_runner.compile.edge_types import OutputTypes, check_edge_types
+from forum_runner.compile.expand import expand
+from forum_runner.compile.inputs import check_arguments, check_declared, check_given, typed
+from forum_runner.compile.matrix import check_matrix
+from forum_runner.compile.name_checks import check_answer_ids, check_answers, check_names, check_rates, check_roster
+from forum_runner.compile.permissions import check_allow_lists, check_permissions
+from forum_runner.compile.project import Project, check_size, collect_plans
+from forum_runner.compile.references import check_references
+from forum_runner.compile.scope import Binding, KnownInput, SecretInput, UnsetInput
+from forum_runner.compile.wave_plan import write_wave_plan
+from forum_runner.finding import ManifestFinding, Place, errors_in, in_order
+from forum_runner.manifest.bundle import Bundle, BundleFile
+from forum_runner.manifest.manifest_reader import ManifestReader
+from forum_runner.manifest.workflow import InputValue, Workflow
+from forum_runner.model import Answer, Plan, Policy, Roster
+
+_LOST_VALUES = ("F113", "F114", "F116", "F117", "F118")
+
+
+@dataclass(frozen=True, slots=True)
+class CompileOptions:
+    """`inputs` and `answers` override those of the workflow and its script.
+
+    `complete` requires a value for each input.
+    """
+
+    inputs: Mapping[str, InputValue] = field(default_factory=dict)
+    complete: bool = False
+    answers: tuple[Answer, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Compilation:
+    """The result of compiling: the findings, in order, and a wave plan if none of them is an error.
+
+    `answers` are those of the workflow's script, None without a script; `secrets` are the values of secret inputs. Both
+    are needed to run the wave plan, and are not part of it.
+    """
+
+    findings: tuple[ManifestFinding, ...]
+    sources: Mapping[str, BundleFile]
+    wave_plan: Mapping[str, Any] | None = None
+    data: bytes | None = field(default=None, repr=False)
+    answers: tuple[Answer, ...] | None = None
+    secrets: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+
+def compile_to_wave_plan(reader: ManifestReader, workflow: Workflow, options: CompileOptions) -> Compilation:
+    bundle = reader.bundle
+    if options.answers is not None:
+        workflow = replace(workflow, answers=options.answers)
+    if workflow.plan is None:
+        bundle.findings += _check_team(workflow.roster, workflow.policy)
+        return without_wave_plan(bundle)
+    inputs = {**workflow.inputs, **typed(options.inputs, workflow.plan)}
+    project = _project(workflow.plan, workflow, reader)
+    bundle.findings += check_given(workflow.plan, inputs, complete=options.complete)
+    bundle.findings += check_answers(workflow.answers or (), project)
+    bundle.findings += _check(project)
+    if errors_in(bundle.findings):
+        return without_wave_plan(bundle)
+    compiled = _write(bundle, workflow, project, _bindings(workflow.plan, inputs))
+    secrets = {
+        name: inputs[name].value for name, item in workflow.plan.inputs.items() if item.secret and name in inputs
+    }
+    return replace(compiled, answers=workflow.answers, secrets=secrets)
+
+
+def check_plan(reader: ManifestReader, plan: Plan) -> Iterator[ManifestFinding]:
+    """The checks of a plan that need no roster and no policy."""
+    return _check(_project(plan, None, reader))
+
+
+def _project(plan: Plan, workflow: Workflow | None, reader: ManifestReader) -> Project:
+    used, findings = collect_plans(plan, reader.used_plan)
+    reader.findings.extend(findings)
+    roster, policy = (workflow.roster, workflow.policy) if workflow else (None, None)
+    return Project(plan, roster, policy, used)
+
+
+def _check(project: Project) -> Iterator[ManifestFinding]:
+    yield from _check_team(project.roster, project.policy)
+    types = OutputTypes(project)
+    for plan in project.plans():
+        yield from check_declared(plan)
+        yield from check_names(plan, project)
+        yield from check_edges(plan)
+        yield from check_references(plan)
+        yield from check_edge_types(plan, project, types)
+        yield from check_arguments(plan, project)
+        for task in plan.tasks.values():
+            yield from check_matrix(task)
+    yield from check_permissions(project)
+    too_large = list(check_size(project))
+    yield from too_large
+    if not too_large:
+        yield from check_budgets(project)
+
+
+def _check_team(roster: Roster | None, policy: Policy | None) -> Iterator[ManifestFinding]:
+    """What can be checked without a plan."""
+    if roster:
+        yield from check_roster(roster)
+    if roster and policy:
+        yield from check_rates(policy, roster)
+        yield from check_allow_lists(policy, roster)
+
+
+def _bindings(plan: Plan, inputs: Mapping[str, InputValue]) -> dict[str, Binding]:
+    bindings: dict[str, Binding] = {}
+    for name, declared in plan.inputs.items():
+        if declared.secret:
+            bindings[name] = SecretInput(name)
+        elif name in inputs:
+            bindings[name] = KnownInput(inputs[name].value)
+        else:
+            bindings[name] = KnownInput(declared.default) if declared.has_default else UnsetInput()
+    return bindings
+
+
+def _write(bundle: Bundle, workflow: Workflow, project: Project, bindings: Mapping[str, Binding]) -> Compilation:
+    expansion = expand(project, bindings)
+    bundle.findings += expansion.findings
+    bundle.findings += check_answer_ids(workflow.answers or (), expansion.tasks)
+    if expansion.excess:
+        message = f"the plan unfolds to more than {expansion.excess}"
+        bundle.findings.append(project.root.origin.at("tasks").key_finding("F708", message))
+    if errors_in(bundle.findings):
+        return without_wave_plan(bundle)
+    sources = bundle.sources
+    document, data = write_wave_plan(workflow, project, expansion, bindings, sources.values())
+    return Compilation(in_order(bundle.findings), sources, document, data)
+
+
+def without_wave_plan(bundle: Bundle) -> Compilation:
+    """The result if there is nothing to compile, or an error."""
+    return Compilation(in_order(_without_echoes(bundle.findings)), bundle.sources)
+
+
+def _without_echoes(findings: list[ManifestFinding]) -> Iterator[ManifestFinding]:
+    """A value that the YAML reader could not give must not be called wrong for being empty as well."""
+    lost: dict[Place, str] = {}
+    for finding in findings:
+        if finding.code in _LOST_VALUES:
+            lost[finding.place] = max(finding.code, lost.get(finding.place, ""))
+    return (finding for finding in findings if lost.get(finding.place, finding.code) == finding.code)
