@@ -95,7 +95,7 @@ CHANGES: list[tuple[Change, list[str], set[str], str]] = [
     (_model, [], {"beside"}, "beside: run again, its model changed"),
     (_persona, [], {"beside"}, "beside: run again, its agent or adapter changed"),
     (_needs, [], {"join"}, "join: run again, its needs changed"),
-    (_upstream, [], {"source", "left", "right"}, "left: run again, what it is given as 'source' changed"),
+    (_upstream, [], {"source", "left", "right"}, "left: run again, its input 'source' changed"),
     (_same_output, [], {"source"}, "source: run again, its instruction changed"),
     (_done_when, [], {"beside"}, "beside: run again, its done_when changed"),
     (_comment, [], set(), ""),

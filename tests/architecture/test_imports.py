@@ -18,6 +18,7 @@ LAYERS = (
     {"document"},
     {"model"},
     {"manifest"},
+    {"wave_plan"},
     {"compile", "ledger"},
     {"execute", "importing"},
     {"report", "graph", "defect"},

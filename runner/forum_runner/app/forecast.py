@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+
+from msgspec import structs
 
 from forum_adapters.base import Attempt
 from forum_runner.app.reuse import Reuse
 from forum_runner.app.run_preparation import Prepared, variables_not_set
 from forum_runner.canonical import canonical
-from forum_runner.execute.machine import SHOWN_OF_AN_ANSWER, Context, Machine, RunPlan, TaskSpec, route
-from forum_runner.ledger.semantics.plan import tasks_of
+from forum_runner.execute.machine import SHOWN_OF_AN_ANSWER, Context, Machine, limits_of, route
+from forum_runner.wave_plan.planned_task import PlannedTask
+from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
 # The bytes that stand around the data in a prompt, and a judge's own words.
 _AROUND = 4_096
@@ -55,26 +57,24 @@ def forecast(prepared: Prepared, reuse: Reuse) -> Forecast:
     names = ("calls", "input_tokens", "output_tokens", "micro_usd")
     most = {name: sum(getattr(task, name) for task in counted) for name in names}
     most["tokens"] = most["input_tokens"] + most["output_tokens"]
-    document = prepared.wave_plan
-    limits = document["policy"]["budget"]
-    name, digest = document["metadata"]["name"], document["digest"]
-    return Forecast(name, digest, len(plan.waves), tasks, most, limits, tuple(variables_not_set(prepared)))
+    name, limits = plan.metadata.name, plan.policy.budget
+    return Forecast(name, plan.digest, len(plan.waves), tasks, most, limits, tuple(variables_not_set(prepared)))
 
 
 def _fates(prepared: Prepared, reuse: Reuse) -> dict[str, tuple[str, str | None]]:
     """Lets the machine go as far as it comes without an answer: what it begins would run, what it reuses would not."""
-    document = dict(prepared.wave_plan)
-    free = {"max_parallel": len(document["tasks"]) * 10_001, "dispatch": "eager", "budget": {}, "rates": {}}
-    document["policy"] = {**document["policy"], **free}
+    plan = prepared.plan
+    most = len(plan.tasks) * 10_001
+    unlimited = structs.replace(plan.policy, max_parallel=most, dispatch="eager", budget={}, rates={})
     context = Context(
         run="0" * 36,
         implementation={},
-        settings=document["adapters"],
+        settings={name: adapter.settings for name, adapter in plan.adapters.items()},
         check_settings={},
-        secrets={name: "" for name, item in document["inputs"].items() if "secret" in item},
+        secrets=dict.fromkeys(plan.secret_names(), ""),
         find_reusable=reuse.find,
     )
-    step = Machine(RunPlan(document), context).open(0)
+    step = Machine(structs.replace(plan, policy=unlimited), context).open(0)
     fates: dict[str, tuple[str, str | None]] = {}
     for entry in step.entries:
         if entry.kind == "task.reused":
@@ -87,36 +87,36 @@ def _fates(prepared: Prepared, reuse: Reuse) -> dict[str, tuple[str, str | None]
             fates[entry.data["task"]] = ("later", "a person decides first")
     for command in step.commands:
         if isinstance(command, Attempt):
-            fates[command.task] = ("run", _why_not_cached(document, reuse, command.task))
+            fates[command.task] = ("run", _why_not_cached(plan, reuse, command.task))
     return fates
 
 
-def _why_not_cached(document: Mapping[str, Any], reuse: Reuse, task: str) -> str | None:
+def _why_not_cached(plan: WavePlan, reuse: Reuse, task: str) -> str | None:
     if task in reuse.redacted:
         return "its output in the cache was redacted"
-    form = document["tasks"].get(task, {})
-    return "no earlier result has its fingerprint" if "cache" in form else None
+    uses_cache = task in plan.tasks and plan.tasks[task].uses_cache
+    return "no earlier result has its fingerprint" if uses_cache else None
 
 
-def _task(plan: RunPlan, task: TaskSpec, fate: tuple[str, str | None]) -> TaskForecast:
+def _task(plan: WavePlan, task: PlannedTask, fate: tuple[str, str | None]) -> TaskForecast:
     agent = task.agent or route(plan, task).agent
     ladder = plan.ladder_of(task, agent)
-    times = task.foreach["max"] if task.foreach is not None else 1
-    attempts = task.retry["attempts"]
+    times = task.foreach.max if task.foreach is not None else 1
+    attempts = task.retry.attempts
     sent = _most_sent(plan, task)
     calls = input_tokens = output_tokens = money = 0
     steps = [(step.adapter, attempts, sent) for step in ladder]
-    judges = [plan.judge_step(check["agent"]).adapter for check in task.accept if "agent" in check]
+    judges = [plan.agents[check.agent].own_rung.adapter for check in task.checks if check.agent is not None]
     judged = sent + _most_put_out(plan, task)
     steps += [(adapter, attempts * attempts * len(ladder), judged) for adapter in judges]
     for adapter, count, size in steps:
-        most = plan.terms[adapter].most(size)
+        most = limits_of(plan.adapters[adapter]).ceiling(size)
         each = most.prices.cost(most.input_tokens, 0, most.max_tokens)
         calls += count * times
         input_tokens += count * times * most.input_tokens
         output_tokens += count * times * most.max_tokens
         money += count * times * each
-    budget = task.form.get("budget", {})
+    budget = task.budget or {}
     return TaskForecast(
         task.id,
         task.wave,
@@ -131,25 +131,24 @@ def _task(plan: RunPlan, task: TaskSpec, fate: tuple[str, str | None]) -> TaskFo
     )
 
 
-def _most_sent(plan: RunPlan, task: TaskSpec) -> int:
+def _most_sent(plan: WavePlan, task: PlannedTask) -> int:
     """The longest prompt that there could be, in bytes."""
-    form = task.form
-    texts = [form.get("instruction", ()), *form.get("done_when", ())]
+    texts = (task.instruction or (), *(task.done_when or ()))
     written = sum(len(part.encode()) for text in texts for part in text if isinstance(part, str))
-    schema = len(canonical(plan.document["schemas"][form["output"]])) * 2 if "output" in form else 0
-    persona = len(plan.agents[task.agent].get("persona", "").encode()) if task.agent else 0
+    schema = 0 if task.output is None else len(canonical(plan.schemas[task.output])) * 2
+    persona = len(plan.agents[task.agent].persona.encode()) if task.agent else 0
     given = 0
     for edge in task.edges:
-        size = sum(_most_put_out(plan, plan.tasks[name]) for name in tasks_of(edge.value))
+        size = sum(_most_put_out(plan, plan.tasks[name]) for name in edge.value.tasks())
         given += size if edge.max_bytes is None else min(size, edge.max_bytes)
     if task.foreach is not None:
-        given += sum(_most_put_out(plan, plan.tasks[name]) for name in tasks_of(task.foreach["from"]))
+        given += sum(_most_put_out(plan, plan.tasks[name]) for name in task.foreach.value.tasks())
     # After a bad answer the next attempt is told the reason and the answer, each cut.
-    told = 2 * SHOWN_OF_AN_ANSWER if task.retry["attempts"] > 1 or task.form.get("accept") else 0
+    told = 2 * SHOWN_OF_AN_ANSWER if task.retry.attempts > 1 or task.checks else 0
     return written + persona + schema + given + told + _AROUND
 
 
-def _most_put_out(plan: RunPlan, task: TaskSpec) -> int:
+def _most_put_out(plan: WavePlan, task: PlannedTask) -> int:
     agent = task.agent or route(plan, task).agent
-    most = max(plan.terms[step.adapter].max_output_bytes for step in plan.ladder_of(task, agent))
-    return most * (task.foreach["max"] if task.foreach is not None else 1)
+    most = max(limits_of(plan.adapters[rung.adapter]).max_output_bytes for rung in plan.ladder_of(task, agent))
+    return most * (task.foreach.max if task.foreach is not None else 1)

@@ -14,10 +14,11 @@ from typing import Self
 from forum_runner.app.run_preparation import Prepared
 from forum_runner.app.runs import ReuseSource
 from forum_runner.errors import UsageError
-from forum_runner.execute.machine import Output, Reusable, Unit, holds_secret, missing_for_outputs, texts_of
-from forum_runner.execute.reuse import NOT_THERE, Cache, Comparison, EarlierRun, ResultCache
+from forum_runner.execute.machine import Output, Reusable, Unit, holds_secret, missing_for_outputs
+from forum_runner.execute.reuse import NOT_THERE, DirectoryCache, EarlierRun, ResultCache, ReuseComparison
 from forum_runner.ledger.run_reader import mode_of, read_entries, workflow_of
 from forum_runner.ledger.source import RUNS, find_ledger
+from forum_runner.wave_plan.unit_id import task_of_unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +58,17 @@ class Reuse:
         self._plan = prepared.plan
         self._cache: ResultCache | None = cache
         if cache is None and uses_cache and prepared.stand_in is None:
-            self._cache = Cache()
+            self._cache = DirectoryCache()
         self._fingerprints: dict[str, str] = {}
         self._among = among
         self._gone_on_with = prepared.gone_on_with
         # Last for each unit: one that waits for a budget is looked at again.
         self._decisions: dict[str, ReuseDecision] = {}
         self.redacted: set[str] = set()
-        self._comparison: Comparison | None = None
+        self._comparison: ReuseComparison | None = None
         if base is not None:
             earlier = EarlierRun(find_ledger(base or _last_run(prepared)))
-            self._comparison = Comparison(earlier, self._plan)
+            self._comparison = ReuseComparison(earlier, self._plan)
             try:
                 self._check(prepared)
             except UsageError:
@@ -109,7 +110,7 @@ class Reuse:
 
     def find(self, unit: Unit, fingerprint: str) -> Reusable | None:
         found = self._find_in_base(unit, fingerprint)
-        if found is None and "cache" in unit.task.form and not _uses_secret(unit):
+        if found is None and unit.task.uses_cache and not _uses_secret(unit):
             self._fingerprints[unit.name] = fingerprint
             found = self._find_in_cache(unit, fingerprint, self._cache) if self._cache is not None else None
         return self._noted(unit, found)
@@ -173,7 +174,7 @@ class Reuse:
         if self._gone_on_with is None:
             return set()
         begun = [entry.task for entry in read_entries(self._gone_on_with) if entry.kind == "task.started"]
-        return {name if name in self._plan.tasks else name.rpartition("[")[0] for name in begun if name is not None}
+        return {task_of_unit(name, self._plan.tasks) for name in begun if name is not None}
 
     def _lacks_output(self, unit: Unit, found: Reusable) -> bool:
         """Whether the plan's outputs take something from it that is not there: then it is no result to reuse."""
@@ -208,8 +209,8 @@ class Reuse:
 
 def _uses_secret(unit: Unit) -> bool:
     """A secret is in no fingerprint: it could be told from it."""
-    commands = [argument for check in unit.task.accept for argument in check.get("command", ())]
-    return holds_secret([*texts_of(unit.task.form), *commands])
+    commands = [text for check in unit.task.checks for text in check.command or ()]
+    return holds_secret([*unit.task.texts(), *commands])
 
 
 def _last_run(prepared: Prepared) -> str:

@@ -18,8 +18,9 @@ from forum_runner.app.workflows import Compiled, Inputs
 from forum_runner.canonical import canonical
 from forum_runner.compile.narrow import Dependencies, narrow
 from forum_runner.errors import ExitCode, ForumError, UsageError
-from forum_runner.execute.machine import RunPlan, route
+from forum_runner.execute.machine import route
 from forum_runner.execute.secrets import LEAST_CHARACTERS, Scrubber
+from forum_runner.wave_plan.wave_plan_reader import WavePlan, read_wave_plan
 
 # The fields of adapters that name variables.
 ENV_FIELDS = ("api_key_env", "proxy_env")
@@ -100,9 +101,8 @@ class Prepared:
     gone_on_with: Path | None = None
 
     @cached_property
-    def plan(self) -> RunPlan:
-        """The wave plan as the machine sees it."""
-        return RunPlan(self.wave_plan)
+    def plan(self) -> WavePlan:
+        return read_wave_plan(self.wave_plan)
 
     @property
     def stand_in(self) -> Mapping[str, Any] | None:
@@ -207,19 +207,15 @@ def _as_text(value: Any) -> str:
 def _called_adapters(prepared: Prepared) -> dict[str, Mapping[str, Any]]:
     """Those that the tasks can come to, by their ladders and their judges. A part of a plan names all adapters of the
     whole, and what is to be reused calls nobody."""
-    adapters, agents = prepared.wave_plan["adapters"], prepared.wave_plan["agents"]
+    plan = prepared.plan
     found: set[str] = set()
-    for name, form in prepared.wave_plan["tasks"].items():
-        if name not in prepared.to_reuse:
-            judges = [agents[check["agent"]] for check in form.get("accept", ()) if "agent" in check]
-            found.update(judge["adapters"][judge["tier"]] for judge in judges)
-            found.update(step["adapter"] for step in form.get("ladder") or _routed_ladder(prepared.plan, name))
-    return {name: adapters[name] for name in sorted(found)}
-
-
-def _routed_ladder(plan: RunPlan, name: str) -> list[dict[str, str]]:
-    task = plan.tasks[name]
-    return [step._asdict() for step in plan.ladder_of(task, route(plan, task).agent)]
+    for task in plan.tasks.values():
+        if task.id not in prepared.to_reuse:
+            judges = [plan.agents[check.agent] for check in task.checks if check.agent is not None]
+            agent = task.agent or route(plan, task).agent
+            found.update(rung.adapter for rung in [judge.own_rung for judge in judges])
+            found.update(rung.adapter for rung in plan.ladder_of(task, agent))
+    return {name: plan.adapters[name].settings for name in sorted(found)}
 
 
 def _check_types(adapters: Mapping[str, Mapping[str, Any]]) -> None:

@@ -20,7 +20,7 @@ from forum_runner.compile.permissions import check_allow_lists, check_permission
 from forum_runner.compile.project import Project, check_size, collect_plans
 from forum_runner.compile.references import check_references
 from forum_runner.compile.scope import Binding, KnownInput, SecretInput, UnsetInput
-from forum_runner.compile.wave_plan import write_wave_plan
+from forum_runner.compile.wave_plan_writer import write_wave_plan
 from forum_runner.finding import ManifestFinding, Place, errors_in, in_order
 from forum_runner.manifest.bundle import Bundle, BundleFile
 from forum_runner.manifest.manifest_reader import ManifestReader

@@ -18,7 +18,7 @@ from forum_runner.app.runs import RunServices, start
 from forum_runner.app.verification import redact_body
 from forum_runner.app.workflows import Compiled, Inputs, compile_file
 from forum_runner.errors import UsageError
-from forum_runner.execute.reuse import GivenRun
+from forum_runner.execute.reuse import RunCache
 from forum_runner.ledger.run_reader import read_entries
 from forum_runner.ledger.source import find_ledger
 from forum_runner.ledger.verification.report import DamagedLedgerError
@@ -123,9 +123,9 @@ def _selected(request: Request) -> Selected:
     return Selected(request.names("only"), request.names("from"), request.names("until"))
 
 
-def _cache(request: Request) -> GivenRun | None:
+def _cache(request: Request) -> RunCache | None:
     given = request.optional_path("cache")
-    return None if given is None else GivenRun(given)
+    return None if given is None else RunCache(given)
 
 
 def _status(directory: Path) -> str:

@@ -1,5 +1,6 @@
 """The machine decides what a run does: events in, entries and commands out."""
 
+from forum_runner.execute.machine.call_limits import limits_of
 from forum_runner.execute.machine.call_result import missing_for_outputs
 from forum_runner.execute.machine.core import Context, Reusable
 from forum_runner.execute.machine.events import (
@@ -17,11 +18,11 @@ from forum_runner.execute.machine.events import (
 )
 from forum_runner.execute.machine.fingerprint import Fingerprints
 from forum_runner.execute.machine.machine import Machine
-from forum_runner.execute.machine.plan_values import Output
-from forum_runner.execute.machine.prompt_renderer import SHOWN_OF_AN_ANSWER, VERDICT_SCHEMA, holds_secret, texts_of
+from forum_runner.execute.machine.prompt_renderer import SHOWN_OF_AN_ANSWER, VERDICT_SCHEMA, holds_secret
 from forum_runner.execute.machine.routing import route
-from forum_runner.execute.machine.run_plan import RunPlan, TaskSpec
+from forum_runner.execute.machine.run_plan import RunPlan
 from forum_runner.execute.machine.state import RunState
+from forum_runner.execute.machine.task_output import Output
 from forum_runner.execute.machine.unit import Gate, Unit
 
 __all__ = [
@@ -44,12 +45,11 @@ __all__ = [
     "Reusable",
     "RunPlan",
     "RunState",
-    "TaskSpec",
     "TimePassed",
     "Transition",
     "Unit",
     "holds_secret",
+    "limits_of",
     "missing_for_outputs",
     "route",
-    "texts_of",
 ]

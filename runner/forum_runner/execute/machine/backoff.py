@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from hashlib import sha256
+
+from forum_runner.wave_plan.planned_task import RetryRule
 
 _PARTS = 1_000
 
 
-def backoff_ms(retry: Mapping[str, int], tries: int, run: str, unit: str) -> int:
+def backoff_ms(retry: RetryRule, tries: int, run: str, unit: str) -> int:
     """Doubles with every try up to a limit, and is then shortened by up to half.
 
     Units that failed together do not come back together. By how much is a function of the run, the unit and the number
     of tries, so that a run can be told again.
     """
-    longest = min(retry["backoff_ms"] << min(tries - 1, 40), retry["max_backoff_ms"])
+    longest = min(retry.backoff_ms << min(tries - 1, 40), retry.max_backoff_ms)
     drawn = int.from_bytes(sha256(f"{run}/{unit}/{tries}".encode()).digest()[:4]) % (_PARTS + 1)
     return longest - longest * drawn // (2 * _PARTS)

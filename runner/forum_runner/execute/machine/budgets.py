@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+from forum_runner.wave_plan.wave_plan_reader import NO_PRICES, TokenPrices, WavePlan
 
 AMOUNTS = ("calls", "input_tokens", "output_tokens", "tokens", "micro_usd", "output_bytes", "wall_ms")
 CALLS, INPUT, OUTPUT, TOKENS, MONEY, BYTES, WALL = range(len(AMOUNTS))
@@ -53,29 +54,6 @@ class Shortage(NamedTuple):
         return {**facts, "used": self.used, "needed": self.needed}
 
 
-@dataclass(frozen=True, slots=True)
-class Prices:
-    """Millionths of a dollar per million tokens."""
-
-    input: int = 0
-    cached_input: int = 0
-    output: int = 0
-
-    def cost(self, input_tokens: int, cached_tokens: int, output_tokens: int) -> int:
-        """In millionths of a dollar, rounded up."""
-        cached = min(cached_tokens, input_tokens)
-        total = (input_tokens - cached) * self.input + cached * self.cached_input + output_tokens * self.output
-        return -(-total // _MILLION)
-
-
-NO_PRICES = Prices()
-
-
-def prices_in(given: Mapping[str, int] | None) -> Prices:
-    """The prices that an adapter gives."""
-    return NO_PRICES if not given else Prices(given["input"], given["cached_input"], given["output"])
-
-
 class Ceiling(NamedTuple):
     """What one call may take at most. `short_time` and `short_output` are the budgets that made its limits lower than
     the adapter's own."""
@@ -84,7 +62,7 @@ class Ceiling(NamedTuple):
     max_tokens: int
     max_output_bytes: int
     timeout_ms: int
-    prices: Prices
+    prices: TokenPrices
     short_time: Shortage | None = None
     short_output: Shortage | None = None
 
@@ -174,28 +152,28 @@ def _amounts(of: Mapping[str, int], calls: int, wall_ms: int) -> Amounts:
 class Budgets:
     """All accounts of a run, and its totals."""
 
-    def __init__(self, policy: Mapping[str, Any], agents: Mapping[str, Any], tasks: Mapping[str, Any]) -> None:
-        self._agents = agents
-        self._tasks = tasks
-        self.run = Account("run", "", policy["budget"])
+    def __init__(self, plan: WavePlan) -> None:
+        self._agents = plan.agents
+        self._tasks = plan.tasks
+        self.run = Account("run", "", plan.policy.budget)
         self._agent_accounts: dict[str, Account] = {}
         self._task_accounts: dict[str, Account] = {}
         self.totals = dict.fromkeys(("calls", *TOTALS), 0)
         self.limits_anything = (
             bool(self.run.limits)
-            or any("limits" in agent for agent in agents.values())
-            or any("budget" in task for task in tasks.values())
+            or any(agent.limits is not None for agent in plan.agents.values())
+            or any(task.budget is not None for task in plan.tasks.values())
         )
 
     def accounts(self, task: str, agent: str | None) -> list[Account]:
         """Those that limit anything, the widest first."""
         found = [self.run] if self.run.limits else []
-        if agent is not None and (limits := self._agents[agent].get("limits")):
+        if agent is not None and (limits := self._agents[agent].limits):
             account = self._agent_accounts.get(agent)
             if account is None:
                 account = self._agent_accounts[agent] = Account("agent", agent, limits)
             found.append(account)
-        if limits := self._tasks[task].get("budget"):
+        if limits := self._tasks[task].budget:
             account = self._task_accounts.get(task)
             if account is None:
                 account = self._task_accounts[task] = Account("task", task, limits)

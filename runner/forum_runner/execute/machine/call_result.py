@@ -12,14 +12,14 @@ from forum_runner.execute.machine.backoff import backoff_ms
 from forum_runner.execute.machine.budgets import Shortage
 from forum_runner.execute.machine.call_prompt import missing_for_call
 from forum_runner.execute.machine.core import MachineCore
-from forum_runner.execute.machine.plan_values import Output
 from forum_runner.execute.machine.reply_parser import parse, read_structured, read_text
-from forum_runner.execute.machine.run_plan import RunPlan
+from forum_runner.execute.machine.task_output import Output
 from forum_runner.execute.machine.unit import Call, Unit
 from forum_runner.execute.machine.usage_charge import usage_of
 from forum_runner.ledger.body import JSON, TEXT, Body
 from forum_runner.ledger.recorded_body import StoredBytes
 from forum_runner.manifest.pointer import look_up
+from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
 # After these another tier may do what this one could not.
 _CLIMBS = frozenset({ErrorKind.MALFORMED, ErrorKind.SCHEMA_MISMATCH, ErrorKind.CONTEXT_LENGTH})
@@ -129,23 +129,23 @@ def _record_excess(core: MachineCore, unit: Unit, call: Call, usage: Mapping[str
 
 def _read(core: MachineCore, unit: Unit, content: bytes, *, is_sensitive: bool) -> Body | Failure:
     """The output of the answer. What the plan's outputs take from it must be there."""
-    form = unit.task.form
-    if "output" not in form:
+    schema = unit.task.output
+    if schema is None:
         output = read_text(content, is_sensitive=is_sensitive)
     else:
-        output = read_structured(content, core.schemas, form["output"], is_sensitive=is_sensitive)
-    if unit.task.id not in core.plan.selected or isinstance(output, Failure):
+        output = read_structured(content, core.schemas, schema, is_sensitive=is_sensitive)
+    if unit.task.id not in core.plan.wave_plan.output_pointers or isinstance(output, Failure):
         return output
-    missing = missing_for_outputs(core.plan, unit.task.id, Output(output))
+    missing = missing_for_outputs(core.plan.wave_plan, unit.task.id, Output(output))
     if missing is not None:
         message = f"the answer has nothing at '{missing}', and the plan gives that back"
         return Failure(ErrorKind.SCHEMA_MISMATCH, message)
     return output
 
 
-def missing_for_outputs(plan: RunPlan, task: str, output: Output) -> str | None:
+def missing_for_outputs(plan: WavePlan, task: str, output: Output) -> str | None:
     """A pointer by which the plan's outputs take something from the output, and nothing is there."""
-    for pointer in plan.selected.get(task, ()):
+    for pointer in plan.output_pointers.get(task, ()):
         if pointer:
             try:
                 look_up(output.value, pointer)
@@ -228,7 +228,7 @@ def proceed(core: MachineCore, unit: Unit) -> None:
         _retry_unless_lost_too_often(core, unit)
     elif last.status == "lost":
         # The end of the run's time cut it short, as it does a timeout, whether or not it may be made again.
-        if core.state.is_out_of_time or "idempotent" in unit.task.form or core.plan.policy.get("on_lost") == "retry":
+        if core.state.is_out_of_time or unit.task.is_idempotent or core.plan.policy.on_lost == "retry":
             _retry_unless_lost_too_often(core, unit)
         else:
             task_end.fail(core, unit, "error")
@@ -263,14 +263,14 @@ def _retry_unless_lost_too_often(core: MachineCore, unit: Unit) -> None:
 
 
 def _proceed_after_an_answer(core: MachineCore, unit: Unit) -> None:
-    while not unit.reused and not unit.has_failed_check and unit.checks_passed < len(unit.task.accept):
-        check = unit.task.accept[unit.checks_passed]
-        if "schema" not in check:
+    while not unit.reused and not unit.has_failed_check and unit.checks_passed < len(unit.task.checks):
+        schema = unit.task.checks[unit.checks_passed].schema
+        if schema is None:
             _proceed_with_check(core, unit)
             return
         if not has_all(core, unit):
             return
-        _check_by_schema(core, unit, check["schema"])
+        _check_by_schema(core, unit, schema)
     if unit.has_failed_check:
         _proceed_after_a_failed_verdict(core, unit)
     else:
@@ -280,7 +280,7 @@ def _proceed_after_an_answer(core: MachineCore, unit: Unit) -> None:
 def _proceed_after_a_failed_verdict(core: MachineCore, unit: Unit) -> None:
     """Another tier is more likely to do better than another try."""
     is_last = unit.step + 1 >= len(unit.ladder)
-    if is_last and unit.at_step < unit.task.retry["attempts"]:
+    if is_last and unit.at_step < unit.task.retry.attempts:
         _retry(core, unit)
     else:
         _climb_or_fail(core, unit, "verdict", may_climb=True)
@@ -321,7 +321,7 @@ def _may_try_again(core: MachineCore, unit: Unit, tries: int, error: ErrorKind) 
     """A call that the end of the run's time cut short has not failed: it would be made again, if there was time."""
     if core.state.is_out_of_time and error is ErrorKind.TIMEOUT:
         return True
-    return error.may_be_retried and tries < unit.task.retry["attempts"]
+    return error.may_be_retried and tries < unit.task.retry.attempts
 
 
 def _wait_or_go(core: MachineCore, unit: Unit, tries: int, error: ErrorKind, retry_after_ms: int | None) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from forum_adapters.base import Attempt, Site
 from forum_runner.execute.machine.events import Cancel, Command, Outcome
@@ -18,6 +18,7 @@ from forum_runner.execute.machine.run_plan import RunPlan
 from forum_runner.execute.machine.state import RunState
 from forum_runner.execute.machine.unit import Unit
 from forum_runner.ledger.recorded_body import StoredBytes
+from forum_runner.wave_plan.wave_plan_reader import AdapterSettings, WavePlan
 
 
 class Reusable(NamedTuple):
@@ -39,8 +40,8 @@ class Context:
 
     run: str
     implementation: Mapping[str, str]
-    settings: Mapping[str, Mapping[str, Any]]
-    check_settings: Mapping[str, Any]
+    settings: Mapping[str, AdapterSettings]
+    check_settings: AdapterSettings
     site: Site = field(default_factory=Site)
     secrets: Mapping[str, str] = field(default_factory=dict)
     find_reusable: Callable[[Unit, str], Reusable | None] = lambda _unit, _fingerprint: None
@@ -49,16 +50,16 @@ class Context:
 class MachineCore:
     """Only entries change `state`. The rest follows from the state and is rebuilt when a run is resumed."""
 
-    def __init__(self, plan: RunPlan, context: Context) -> None:
-        self.plan = plan
+    def __init__(self, wave_plan: WavePlan, context: Context) -> None:
+        self.plan = plan = RunPlan(wave_plan)
         self.context = context
         self.state = RunState(plan, context.run)
         self.record = self.state.record
-        self.schemas = Schemas(plan.document["schemas"])
-        self.fingerprints = Fingerprints(plan)
+        self.schemas = Schemas(wave_plan.schemas)
+        self.fingerprints = Fingerprints(wave_plan)
         self.renderer = Renderer(context.run, context.secrets)
         self.recording = Renderer(context.run, None)
-        self.wall_ms: int | None = plan.policy["budget"].get("wall_ms")
+        self.wall_ms: int | None = plan.policy.budget.get("wall_ms")
         self.outcome: Outcome | None = None
         self.is_pausing = False
         # Units that have begun go first: work that was paid for is finished first.

@@ -5,16 +5,16 @@ from __future__ import annotations
 from forum_runner.execute.machine import call_result, next_call, task_end, task_start
 from forum_runner.execute.machine.core import Context, MachineCore
 from forum_runner.execute.machine.events import Decided, Event, Interrupted, Lost, Outcome, Replied, Transition
-from forum_runner.execute.machine.run_plan import RunPlan
 from forum_runner.execute.machine.tuples import made
+from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
 # The worst task state gives the run its status.
 _WORST_FIRST = ("stopped", "failed", "refused", "cancelled")
 
 
 class Machine(MachineCore):
-    def __init__(self, plan: RunPlan, context: Context) -> None:
-        super().__init__(plan, context)
+    def __init__(self, wave_plan: WavePlan, context: Context) -> None:
+        super().__init__(wave_plan, context)
         self._has_swept = False
 
     def open(self, now_us: int) -> Transition:

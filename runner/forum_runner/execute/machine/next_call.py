@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from forum_adapters.base import Attempt, Limits, Prompt
 from forum_runner.execute.machine import call_result, task_end, task_start
 from forum_runner.execute.machine.budgets import WALL, Ceiling, Shortage, fit
-from forum_runner.execute.machine.call_limits import OF_A_CHECK, Terms
+from forum_runner.execute.machine.call_limits import COMMAND_CHECK_LIMITS, CallLimits
 from forum_runner.execute.machine.call_prompt import (
     check_without_secrets,
     edited_for,
@@ -22,6 +21,7 @@ from forum_runner.execute.machine.tuples import made
 from forum_runner.execute.machine.unit import Unit
 from forum_runner.ledger.body import JSON, Body
 from forum_runner.ledger.recorded_body import body_digest
+from forum_runner.wave_plan.wave_plan_reader import AdapterSettings
 
 
 def advance(core: MachineCore, unit: Unit) -> None:
@@ -52,21 +52,22 @@ def _attempt(core: MachineCore, unit: Unit) -> None:
     fingerprint = unit.fingerprint or core.fingerprints.of(unit.task, agent, unit.ladder, unit.given, edited)
     if not unit.has_begun and task_start.reuse(core, unit, fingerprint):
         return
-    tier, adapter = unit.ladder[unit.step]
+    rung = unit.ladder[unit.step]
+    adapter = rung.adapter
     prompt = render(core, core.renderer, unit)
     shown = without_secrets(core, unit, prompt) if core.context.secrets else prompt
     kept = Body(recorded(shown), JSON, unit.is_sensitive)
     if unit.seen and body_digest(kept) in unit.seen:
         call_result.stop_repeating(core, unit)
         return
-    ceiling = _room(core, unit, agent, adapter, _wanted(core.plan.terms[adapter], shown))
+    ceiling = _room(core, unit, agent, adapter, _wanted(core.plan.call_limits[adapter], shown))
     if ceiling is None:
         return
     data = {
         "task": unit.name,
         "attempt": unit.attempts + 1,
         "agent": agent,
-        "tier": tier,
+        "tier": rung.tier,
         "adapter": adapter,
         "fingerprint": fingerprint,
         "reserved": ceiling.reserved(),
@@ -88,18 +89,18 @@ def _causes_of_an_attempt(unit: Unit) -> list[int]:
 def _check(core: MachineCore, unit: Unit) -> None:
     """The next check, which a command or an agent makes. Those by schemas need no call, and were made."""
     number = unit.checks_passed
-    agent: str | None = unit.task.accept[number].get("agent")
+    agent: str | None = unit.task.checks[number].agent
     data: dict[str, Any] = {"task": unit.name, "attempt": unit.attempts, "check": number}
     prompt = render_check(core, core.renderer, unit)
     shown = check_without_secrets(core, unit, prompt)
     if agent is None:
         data["by"], adapter, settings = "command", None, core.context.check_settings
-        wanted = OF_A_CHECK.most(0)
+        wanted = COMMAND_CHECK_LIMITS.ceiling(0)
     else:
-        step = core.plan.judge_step(agent)
-        adapter, settings = step.adapter, core.context.settings[step.adapter]
-        data |= {"by": "agent", "agent": agent, "tier": step.tier, "adapter": adapter}
-        wanted = _wanted(core.plan.terms[adapter], shown)
+        rung = core.plan.agents[agent].own_rung
+        adapter, settings = rung.adapter, core.context.settings[rung.adapter]
+        data |= {"by": "agent", "agent": agent, "tier": rung.tier, "adapter": adapter}
+        wanted = _wanted(core.plan.call_limits[adapter], shown)
     ceiling = _room(core, unit, agent, adapter, wanted)
     if ceiling is None:
         return
@@ -114,7 +115,7 @@ def _begin(
     unit: Unit,
     agent: str | None,
     adapter: str,
-    settings: Mapping[str, Any],
+    settings: AdapterSettings,
     prompt: Prompt,
     ceiling: Ceiling,
 ) -> None:
@@ -130,9 +131,9 @@ def _begin(
     )))  # fmt: skip
 
 
-def _wanted(terms: Terms, prompt: Prompt) -> Ceiling:
+def _wanted(limits: CallLimits, prompt: Prompt) -> Ceiling:
     """What a call may take by its adapter alone."""
-    return terms.most(size_of(prompt) if terms.counts_prompt else 0)
+    return limits.ceiling(size_of(prompt) if limits.counts_prompt else 0)
 
 
 def _room(core: MachineCore, unit: Unit, agent: str | None, adapter: str | None, wanted: Ceiling) -> Ceiling | None:

@@ -11,9 +11,9 @@ import orjson
 
 from forum_adapters.base import Prompt
 from forum_runner.canonical import canonical
-from forum_runner.execute.machine.run_plan import Parts
 from forum_runner.ledger.body import JSON
 from forum_runner.ledger.recorded_body import StoredBytes
+from forum_runner.wave_plan.planned_task import Argv, Placeholder, Text
 
 VERDICT_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -71,9 +71,9 @@ class Work(NamedTuple):
     task: str
     attempt: int
     persona: str
-    instruction: Parts
-    argv: Sequence[Parts]
-    done_when: Sequence[Parts]
+    instruction: Text
+    argv: Argv
+    done_when: Sequence[Text]
     given: Mapping[str, DeliveredValue]
     output_schema: Any
     feedback: Feedback | None
@@ -88,13 +88,8 @@ def shown(body: StoredBytes) -> bytes:
     return text.encode()
 
 
-def texts_of(form: Mapping[str, Any]) -> list[Parts]:
-    """The texts of a task that its prompts are made of."""
-    return [form.get("instruction", ()), *form.get("run", ()), *form.get("done_when", ())]
-
-
-def holds_secret(parts: Sequence[Parts]) -> bool:
-    return any(isinstance(part, dict) and "secret" in part for text in parts for part in text)
+def holds_secret(texts: Sequence[Text]) -> bool:
+    return any(isinstance(part, Placeholder) and part.secret is not None for text in texts for part in text)
 
 
 class Renderer:
@@ -104,17 +99,17 @@ class Renderer:
         self._run = run
         self._secrets = secrets
 
-    def text(self, parts: Parts, given: Mapping[str, DeliveredValue], *, inline: bool) -> str:
+    def text(self, parts: Text, given: Mapping[str, DeliveredValue], *, inline: bool) -> str:
         """`inline` puts data where it is referred to; otherwise a word stands there, and the data stays apart."""
-        if len(parts) == 1 and type(parts[0]) is str:
+        if len(parts) == 1 and isinstance(parts[0], str):
             return parts[0]
-        return "".join(part if type(part) is str else self._filled(part, given, inline) for part in parts)
+        return "".join(part if isinstance(part, str) else self._filled(part, given, inline) for part in parts)
 
-    def _filled(self, part: Mapping[str, str], given: Mapping[str, DeliveredValue], inline: bool) -> str:
-        if "need" in part:
-            return given[part["need"]].text() if inline else f"[data: {part['need']}]"
-        if "secret" in part:
-            name = part["secret"]
+    def _filled(self, part: Placeholder, given: Mapping[str, DeliveredValue], inline: bool) -> str:
+        if part.need is not None:
+            return given[part.need].text() if inline else f"[data: {part.need}]"
+        if part.secret is not None:
+            name = part.secret
             return f"[secret: {name}]" if self._secrets is None else self._secrets[name]
         return self._run
 
@@ -184,7 +179,7 @@ class Renderer:
         parts.append(f"Answer with one JSON value that fits this JSON Schema, and with nothing else:\n{schema}")
         return Prompt(persona, "\n\n".join(parts), output_schema=VERDICT_SCHEMA)
 
-    def check(self, command: Sequence[Parts], given: Mapping[str, DeliveredValue], output: StoredBytes) -> Prompt:
+    def check(self, command: Argv, given: Mapping[str, DeliveredValue], output: StoredBytes) -> Prompt:
         """A program that checks an output reads it from its standard input."""
         argv = tuple(self.text(argument, given, inline=True) for argument in command)
         return Prompt(argv=argv, stdin=output.data)

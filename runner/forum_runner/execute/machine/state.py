@@ -13,15 +13,18 @@ import orjson
 from forum_adapters.base import ErrorKind
 from forum_runner.execute.machine.budgets import Budgets
 from forum_runner.execute.machine.events import NewEntry
-from forum_runner.execute.machine.plan_values import Output, Unmakeable
 from forum_runner.execute.machine.prompt_renderer import DeliveredValue, Feedback
 from forum_runner.execute.machine.rates import Rates
-from forum_runner.execute.machine.run_plan import RunPlan, TaskSpec
+from forum_runner.execute.machine.run_plan import RunPlan
+from forum_runner.execute.machine.task_output import Output
 from forum_runner.execute.machine.tuples import made
 from forum_runner.execute.machine.unit import Call, Ending, Expansion, Gate, Unit
 from forum_runner.ledger.clock import read_time
 from forum_runner.ledger.recorded_body import StoredBytes, body_digest, bytes_left, content_digest
 from forum_runner.ledger.writer import NO_COUNTS
+from forum_runner.wave_plan.plan_value import NoValueError
+from forum_runner.wave_plan.planned_task import PlannedTask
+from forum_runner.wave_plan.unit_id import instance_id
 
 # After these nothing that was to come after the task is begun, whatever the policy says.
 _REFUSED = "refused"
@@ -35,8 +38,8 @@ class RunState:
     def __init__(self, plan: RunPlan, run: str) -> None:
         self.plan = plan
         self.run = run
-        self.budgets = Budgets(plan.policy, plan.agents, plan.document["tasks"])
-        self.rates = Rates(plan.policy["rates"])
+        self.budgets = Budgets(plan.wave_plan)
+        self.rates = Rates(plan.policy.rates)
         self.seq = 0
         # One for each task; a task with a `foreach` has that of its template, and one for each instance.
         self.units = {name: Unit(name, task) for name, task in plan.tasks.items()}
@@ -47,9 +50,9 @@ class RunState:
         self.calls: dict[str, Unit] = {}
         self.waves_opened = 0
         self.wave_left = 0
-        self.readers = {name: task.readers for name, task in plan.tasks.items()}
+        self.readers = dict(plan.readers)
         self.blocks_order: set[str] = set()
-        self.released: list[TaskSpec] = []
+        self.released: list[PlannedTask] = []
         self.answers: set[str] = set()
         # Nothing that has not begun is to begin.
         self.is_stopping = False
@@ -70,17 +73,17 @@ class RunState:
 
     # Outputs, as the values of the plan ask for them.
 
-    def output(self, task: str) -> Output:
-        unit = self.units.get(task)
-        if unit is None or unit.state != "passed" or unit.output is None:
-            raise Unmakeable(f"'{task}' has no output")
-        return unit.output
+    def output(self, unit: str) -> Output:
+        found = self.units.get(unit)
+        if found is None or found.state != "passed" or found.output is None:
+            raise NoValueError(f"'{unit}' has no output")
+        return found.output
 
-    def instances(self, task: str) -> Sequence[Output]:
+    def passed_instances(self, task: str) -> Sequence[str]:
         expansion = self.expansions.get(task)
         if expansion is None:
-            raise Unmakeable(f"'{task}' has no instances")
-        return [unit.output for unit in expansion.units if unit.state == "passed" and unit.output is not None]
+            raise NoValueError(f"'{task}' has no instances")
+        return [unit.name for unit in expansion.units if unit.state == "passed" and unit.output is not None]
 
     # Entries.
 
@@ -149,11 +152,11 @@ class RunState:
     def _routed(self, _seq: int, _at_us: int, data: Data, _bodies: Bodies) -> None:
         unit = self.units[data["task"]]
         unit.agent = data["agent"]
-        unit.ladder = self.plan.ladder_of(unit.task, data["agent"])
+        unit.ladder = self.plan.wave_plan.ladder_of(unit.task, data["agent"])
 
     def _expanded(self, seq: int, _at_us: int, data: Data, bodies: Bodies) -> None:
         task = self.plan.tasks[data["task"]]
-        units = [Unit(f"{task.id}[{index}]", task, index) for index in range(data["instances"])]
+        units = [Unit(instance_id(task.id, index), task, index) for index in range(data["instances"])]
         self.expansions[task.id] = Expansion(seq, Output(bodies["items"]), units)
         self.units.update((unit.name, unit) for unit in units)
         for unit in units:
@@ -210,7 +213,7 @@ class RunState:
     def _begin(self, unit: Unit, seq: int, at_us: int, data: Data, check: int | None) -> None:
         agent, adapter, reserved = data.get("agent"), data.get("adapter"), data["reserved"]
         task = unit.task.id
-        timeout_ms = self.budgets.timeout(task, agent, self.plan.terms[adapter].timeout_ms)
+        timeout_ms = self.budgets.timeout(task, agent, self.plan.call_limits[adapter].timeout_ms)
         call = Call(f"{self.run}/{seq}", seq, data["attempt"], agent, adapter, reserved, timeout_ms, at_us, check)
         self.budgets.hold(task, agent, reserved, timeout_ms)
         if adapter is not None and self.rates.limits_anything:
@@ -298,7 +301,7 @@ class RunState:
         unit.release()
         if unit.gate is not None and unit.gate.decision is None:
             self.open_gates -= 1
-        if state in ("failed", "stopped") and self.plan.policy["on_failure"] == "stop":
+        if state in ("failed", "stopped") and self.plan.policy.on_failure == "stop":
             self.is_stopping = True
         if unit.index is not None:
             self.expansions[task.id].open -= 1
@@ -315,20 +318,20 @@ class RunState:
             self._release(source)
         self._release(name)
         waiting_for = self.waiting_for
-        for dependent in task.dependents:
+        for dependent in self.plan.dependents.get(name, ()):
             waiting = dependent.id
             left = waiting_for[waiting] = waiting_for[waiting] - 1
             if not left:
                 self.units[waiting].cause = seq
                 self.released.append(dependent)
 
-    def _blocks_order(self, task: TaskSpec, state: str, reason: str | None) -> bool:
+    def _blocks_order(self, task: PlannedTask, state: str, reason: str | None) -> bool:
         """Whether even what only comes after this task is not to begin."""
         if state == _REFUSED:
             return True
         if state == "skipped" and reason == "upstream":
             return not self.blocks_order.isdisjoint(task.depends_on)
-        goes_on = self.plan.policy["on_failure"] == "continue"
+        goes_on = self.plan.policy.on_failure == "continue"
         return not goes_on and (state in ("failed", "stopped", "cancelled") or reason == "failure")
 
     def _release(self, task: str) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 from forum_runner.canonical import canonical
 from forum_runner.execute.machine.budgets import WALL, Shortage
 from forum_runner.execute.machine.core import MachineCore
-from forum_runner.execute.machine.plan_values import Unmakeable, make_value
-from forum_runner.execute.machine.run_plan import TaskSpec
+from forum_runner.execute.machine.task_output import make_body
 from forum_runner.execute.machine.unit import Unit
 from forum_runner.ledger.body import JSON, Body
-from forum_runner.ledger.semantics.plan import tasks_of
+from forum_runner.wave_plan.plan_value import NoValueError
+from forum_runner.wave_plan.planned_task import PlannedTask
 
 
 def stop(core: MachineCore, unit: Unit, shortage: Shortage) -> None:
@@ -37,7 +37,7 @@ def stop_at_wall(core: MachineCore) -> None:
 
 
 def fail(core: MachineCore, unit: Unit, reason: str, message: str | None = None) -> None:
-    end(core, unit, "tolerated" if "allow_failure" in unit.task.form else "failed", reason, message)
+    end(core, unit, "tolerated" if unit.task.allows_failure else "failed", reason, message)
 
 
 def end(core: MachineCore, unit: Unit, state: str, reason: str | None, message: str | None = None) -> None:
@@ -54,7 +54,7 @@ def end(core: MachineCore, unit: Unit, state: str, reason: str | None, message: 
         end_template(core, unit.task)
 
 
-def end_template(core: MachineCore, task: TaskSpec) -> None:
+def end_template(core: MachineCore, task: PlannedTask) -> None:
     """A task with a `foreach` ends when the last of its instances has: tolerated, if each of them was."""
     expansion = core.state.expansions[task.id]
     template = core.state.units[task.id]
@@ -83,12 +83,12 @@ def end_template(core: MachineCore, task: TaskSpec) -> None:
 def answer(core: MachineCore, name: str) -> None:
     """One of the plan's named outputs, if all that it comes from has passed."""
     value = core.plan.outputs[name]
-    sources = [core.state.units[task] for task in tasks_of(value)]
+    sources = [core.state.units[task] for task in value.tasks()]
     if any(unit.state != "passed" for unit in sources):
         return
     try:
-        made = make_value(value, core.state)
-    except Unmakeable:
+        body = make_body(value, core.state)
+    except NoValueError:
         return
     last = max((unit.ended or 0 for unit in sources), default=0)
-    core.record("answer.given", {"output": name}, {"value": made}, [last])
+    core.record("answer.given", {"output": name}, {"value": body}, [last])

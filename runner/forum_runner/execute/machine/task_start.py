@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from forum_runner.canonical import canonical
@@ -10,17 +9,17 @@ from forum_runner.execute.machine import call_result, task_end
 from forum_runner.execute.machine.call_prompt import render
 from forum_runner.execute.machine.core import MachineCore
 from forum_runner.execute.machine.events import Decided
-from forum_runner.execute.machine.plan_values import Output, Unmakeable, look_at, make_value
 from forum_runner.execute.machine.routing import route
-from forum_runner.execute.machine.run_plan import Edge, TaskSpec
+from forum_runner.execute.machine.task_output import Output, evaluate, make_body
 from forum_runner.execute.machine.unit import Unit
 from forum_runner.ledger.body import JSON, TEXT, Body
 from forum_runner.ledger.clock import written_time
 from forum_runner.ledger.recorded_body import RedactedBodyError
-from forum_runner.ledger.semantics.plan import tasks_of
+from forum_runner.wave_plan.plan_value import NoValueError
+from forum_runner.wave_plan.planned_task import DataEdge, ForeachRule, GateRule, PlannedTask
 
 
-def arrive(core: MachineCore, task: TaskSpec) -> None:
+def arrive(core: MachineCore, task: PlannedTask) -> None:
     """All that the task depends on has ended, and its wave, if there are waves, is open."""
     state = core.state
     unit = state.units[task.id]
@@ -48,7 +47,7 @@ def admit(core: MachineCore, unit: Unit) -> None:
         _ask(core, unit)
 
 
-def resume_task(core: MachineCore, task: TaskSpec) -> None:
+def resume_task(core: MachineCore, task: PlannedTask) -> None:
     """A task that had arrived when an earlier process ended."""
     unit = core.state.units[task.id]
     if task.foreach is None:
@@ -75,7 +74,7 @@ def _resume_unit(core: MachineCore, unit: Unit) -> None:
         admit(core, unit)
 
 
-def is_cut_off(core: MachineCore, task: TaskSpec) -> bool:
+def is_cut_off(core: MachineCore, task: PlannedTask) -> bool:
     """Whether something that it depends on ended in a way after which it cannot or must not begin."""
     state = core.state
     if task.sources and any(state.state_of(name) not in (None, "passed") for name in task.sources):
@@ -86,26 +85,26 @@ def is_cut_off(core: MachineCore, task: TaskSpec) -> bool:
 def _condition_holds(core: MachineCore, unit: Unit) -> bool:
     for condition in unit.task.conditions:
         try:
-            value = look_at(condition["from"], core.state)
-        except Unmakeable:
+            value = evaluate(condition.value, core.state)
+        except NoValueError:
             return False
-        if not core.schemas.fits(condition["matches"], value):
+        if not core.schemas.fits(condition.schema, value):
             return False
     return True
 
 
-def _expand(core: MachineCore, unit: Unit, foreach: Mapping[str, Any]) -> None:
+def _expand(core: MachineCore, unit: Unit, foreach: ForeachRule) -> None:
     try:
-        items = make_value(foreach["from"], core.state)
-    except Unmakeable as error:
+        items = make_body(foreach.value, core.state)
+    except NoValueError as error:
         task_end.fail(core, unit, "expects", f"the items cannot be made: {error}")
         return
     listed = Output(items).value
     if not isinstance(listed, list):
         task_end.fail(core, unit, "expects", "the items are no list")
         return
-    if len(listed) > foreach["max"]:
-        task_end.fail(core, unit, "expects", f"there are {len(listed)} items, and at most {foreach['max']} are allowed")
+    if len(listed) > foreach.max:
+        task_end.fail(core, unit, "expects", f"there are {len(listed)} items, and at most {foreach.max} are allowed")
         return
     if unit.is_sensitive:
         items = items._replace(is_sensitive=True)
@@ -124,7 +123,7 @@ def prepare(core: MachineCore, unit: Unit) -> bool:
     if (task.edges or task.foreach is not None) and not _deliver(core, unit):
         return False
     if unit.agent is None:
-        found = route(core.plan, task)
+        found = route(core.plan.wave_plan, task)
         ground = Body(canonical(found.scores), JSON)
         core.record("route.decided", {"task": unit.name, "agent": found.agent, "by": found.by}, {"ground": ground})
     return True
@@ -140,23 +139,23 @@ def _deliver(core: MachineCore, unit: Unit) -> bool:
             if name not in unit.given and not _deliver_value(core, unit, edge):
                 return False
             _cut(core, unit, edge)
-        if task.foreach is not None and unit.index is not None and task.foreach["as"] not in unit.given:
-            name = task.foreach["as"]
+        if task.foreach is not None and unit.index is not None and task.foreach.name not in unit.given:
+            name = task.foreach.name
             _deliver_item(core, unit, name, unit.index)
-    except (Unmakeable, RedactedBodyError) as error:
+    except (NoValueError, RedactedBodyError) as error:
         task_end.fail(core, unit, "expects", f"what is to come as '{name}' cannot be made: {error}")
         return False
     return True
 
 
-def _deliver_value(core: MachineCore, unit: Unit, edge: Edge) -> bool:
-    value = make_value(edge.value, core.state)
+def _deliver_value(core: MachineCore, unit: Unit, edge: DataEdge) -> bool:
+    value = make_body(edge.value, core.state)
     for digest in edge.expects:
         misfit = core.schemas.misfit(digest, Output(value).value)
         if misfit is not None:
             task_end.fail(core, unit, "expects", f"what comes as '{edge.name}' is not what is expected: {misfit}")
             return False
-    last = max(core.state.units[name].ended or 0 for name in tasks_of(edge.value))
+    last = max(core.state.units[name].ended or 0 for name in edge.value.tasks())
     _hand_over(core, unit, edge.name, value, last)
     return True
 
@@ -167,7 +166,7 @@ def _deliver_item(core: MachineCore, unit: Unit, name: str, index: int) -> None:
     _hand_over(core, unit, name, Body(item, JSON, expansion.items.body.is_sensitive), expansion.seq)
 
 
-def _cut(core: MachineCore, unit: Unit, edge: Edge) -> None:
+def _cut(core: MachineCore, unit: Unit, edge: DataEdge) -> None:
     """Says how much of a value a prompt gets, unless an earlier process said so."""
     given = unit.given[edge.name]
     if edge.max_bytes is None or given.kept_bytes is not None or _gets_all(core, unit):
@@ -182,8 +181,8 @@ def _cut(core: MachineCore, unit: Unit, edge: Edge) -> None:
 
 def _gets_all(core: MachineCore, unit: Unit) -> bool:
     """Whether whoever may do the work is a program that reads one JSON object: that holds values, and not prompts."""
-    forms = [core.plan.adapters[step.adapter].get("stdin") for step in unit.ladder]
-    return bool(forms) and all(form == "json" for form in forms)
+    adapters = [core.plan.adapters[rung.adapter] for rung in unit.ladder]
+    return bool(adapters) and all(adapter.stdin == "json" for adapter in adapters)
 
 
 def _hand_over(core: MachineCore, unit: Unit, name: str, value: Body, cause: int) -> None:
@@ -198,8 +197,8 @@ def _ask(core: MachineCore, unit: Unit) -> None:
         return
     if unit.gate is None:
         data: dict[str, Any] = {"task": unit.name}
-        if "deadline_ms" in gate:
-            data["deadline"] = written_time(core.state.now_us + gate["deadline_ms"] * 1_000)
+        if gate.deadline_ms is not None:
+            data["deadline"] = written_time(core.state.now_us + gate.deadline_ms * 1_000)
         shown = Body(canonical(_shown(core, unit, gate)), JSON, unit.is_sensitive)
         core.record("gate.opened", data, {"shown": shown}, _causes(unit.delivered, unit.cause))
     opened = unit.gate
@@ -209,9 +208,9 @@ def _ask(core: MachineCore, unit: Unit) -> None:
         core.wait(unit, opened.deadline_us)
 
 
-def _shown(core: MachineCore, unit: Unit, gate: Mapping[str, Any]) -> dict[str, Any]:
+def _shown(core: MachineCore, unit: Unit, gate: GateRule) -> dict[str, Any]:
     """What a person decides on: the question, and what would be done."""
-    question = core.recording.text(gate["question"], unit.given, inline=True)
+    question = core.recording.text(gate.question, unit.given, inline=True)
     prompt = render(core, core.recording, unit)
     shown: dict[str, Any] = {"task": unit.name, "agent": unit.agent, "question": question}
     if prompt.argv:
@@ -221,11 +220,16 @@ def _shown(core: MachineCore, unit: Unit, gate: Mapping[str, Any]) -> dict[str, 
 
 def pass_deadline(core: MachineCore, unit: Unit) -> None:
     """Nobody decided in time."""
-    gate, form = unit.gate, unit.task.gate
-    if gate is None or form is None:
+    gate, rule = unit.gate, unit.task.gate
+    if gate is None or rule is None:
         return
-    decision = "approved" if form["on_deadline"] == "approve" else "rejected"
-    data = {"task": unit.name, "decision": decision, "by": "deadline", "authenticated": False, "shown": gate.shown}
+    data = {
+        "task": unit.name,
+        "decision": rule.deadline_decision,
+        "by": "deadline",
+        "authenticated": False,
+        "shown": gate.shown,
+    }
     core.record("gate.decided", data, causes=[gate.seq])
 
 
@@ -247,9 +251,9 @@ def take_decision(core: MachineCore, decided: Decided) -> None:
 
 def reuse(core: MachineCore, unit: Unit, fingerprint: str) -> bool:
     """Whether the result of an earlier run stands in for an attempt."""
-    found = core.context.find_reusable(unit, fingerprint)
+    found, plan = core.context.find_reusable(unit, fingerprint), core.plan.wave_plan
     try:
-        if found is None or call_result.missing_for_outputs(core.plan, unit.task.id, Output(found.output)) is not None:
+        if found is None or call_result.missing_for_outputs(plan, unit.task.id, Output(found.output)) is not None:
             return False
         output = Body(found.output.data, found.output.type, unit.is_sensitive)
     except RedactedBodyError:

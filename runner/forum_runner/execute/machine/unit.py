@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from forum_adapters.base import ErrorKind, Failure
 from forum_runner.execute.machine.budgets import Shortage
-from forum_runner.execute.machine.plan_values import Output
 from forum_runner.execute.machine.prompt_renderer import DeliveredValue, Feedback
-from forum_runner.execute.machine.run_plan import Rung, TaskSpec
+from forum_runner.execute.machine.task_output import Output
 from forum_runner.ledger.recorded_body import StoredBytes
+from forum_runner.wave_plan.planned_task import PlannedTask, Rung
 
 
 @dataclass(slots=True)
@@ -65,7 +65,7 @@ class Unit:
         "step", "task",
     )  # fmt: skip
 
-    def __init__(self, name: str, task: TaskSpec, index: int | None = None) -> None:
+    def __init__(self, name: str, task: PlannedTask, index: int | None = None) -> None:
         self.name = name
         self.task = task
         self.index = index
@@ -94,7 +94,7 @@ class Unit:
         self.output: Output | None = None
         self.reused = False
         # A program may find another world at its next call; a model that is asked the same has nothing new to say.
-        self.may_repeat = "run" not in task.form and (task.retry["attempts"] > 1 or len(task.ladder) != 1)
+        self.may_repeat = task.run is None and (task.retry.attempts > 1 or len(task.ladder) != 1)
         self.prompt = ""
         self.seen: set[str] | None = None
         self.resumes_us: int | None = None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from forum_adapters.base import ErrorKind, Reply
 from forum_runner.canonical import MAX_INTEGER
-from forum_runner.execute.machine.budgets import NO_PRICES
 from forum_runner.execute.machine.run_plan import RunPlan
 from forum_runner.execute.machine.unit import Call
+from forum_runner.wave_plan.wave_plan_reader import NO_PRICES
 
 # No answer takes so many: whoever says so has not counted.
 _MOST_TOKENS = 10**12
@@ -26,11 +26,11 @@ _UNPAID = frozenset(
 def usage_of(plan: RunPlan, call: Call, reply: Reply, now_us: int) -> tuple[dict[str, int], bool]:
     """The usage of a call, and whether somebody counted it. Without a count it is charged what it reserved."""
     content, failure, counted, _, _, _, model, _ = reply
-    terms = plan.terms[call.adapter]
+    limits = plan.call_limits[call.adapter]
     cached, is_measured = 0, True
     if counted is not None and max(counted.input_tokens, counted.output_tokens) <= _MOST_TOKENS:
         sent, cached, made = counted
-    elif terms.is_program:
+    elif limits.is_program:
         is_priced = call.reserved["output_tokens"] > 0
         sent, made = (call.reserved["input_tokens"], len(content)) if is_priced else (0, 0)
         is_measured = not is_priced
@@ -42,7 +42,7 @@ def usage_of(plan: RunPlan, call: Call, reply: Reply, now_us: int) -> tuple[dict
         "input_tokens": sent,
         "cached_input_tokens": cached,
         "output_tokens": made,
-        "micro_usd": 0 if terms.prices is NO_PRICES else min(terms.prices.cost(sent, cached, made), MAX_INTEGER),
+        "micro_usd": 0 if limits.prices is NO_PRICES else min(limits.prices.cost(sent, cached, made), MAX_INTEGER),
         "output_bytes": len(content),
         "wall_ms": max(now_us - call.started_us, 0) // 1_000,
     }

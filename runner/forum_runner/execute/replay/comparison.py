@@ -46,13 +46,12 @@ class Telling:
     def _restored(self) -> Machine:
         """A machine that has taken in what is recorded up to here, as a new process has."""
         part, opened = self._part, self._entries[0]
-        inputs = part.plan.document["inputs"]
         context = Context(
             run=opened.run,
             implementation=self._entries[part.start].data["implementation"],
-            settings=part.plan.adapters,
+            settings={name: adapter.settings for name, adapter in part.plan.adapters.items()},
             check_settings={"type": "command"},
-            secrets={name: f"[secret: {name}]" for name, item in inputs.items() if "secret" in item},
+            secrets={name: f"[secret: {name}]" for name in part.plan.secret_names()},
             find_reusable=self._find_reusable,
         )
         machine = Machine(part.plan, context)

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from forum_runner.execute.machine import Decided, Event, Interrupted, Lost, Machine, Replied, RunPlan, TimePassed
+from forum_runner.execute.machine import Decided, Event, Interrupted, Lost, Machine, Replied, TimePassed
 from forum_runner.execute.replay.recorded_replies import reply_of
 from forum_runner.ledger.clock import read_time
 from forum_runner.ledger.read_entry import OF_THE_RECORD, ReadEntry
 from forum_runner.ledger.recorded_body import RecordedBodies
+from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
 _CLOSING = ("task.finished", "verdict.given", "task.lost", "verdict.lost")
 # What a machine tells of its clock, before it looks at what happened.
@@ -31,7 +32,7 @@ _LATE_US = 50_000
 class Part:
     """What one process wrote: the entries of a run from `start` to before `end`."""
 
-    plan: RunPlan
+    plan: WavePlan
     entries: Sequence[ReadEntry]
     bodies: RecordedBodies
     start: int
@@ -128,11 +129,11 @@ class EventCandidates:
         if entry.kind.endswith("lost"):
             return Lost(unit.call.id)
         # A check by a command has no adapter.
-        adapter = unit.call.adapter
-        kind = "command" if adapter is None else self._part.plan.adapters[adapter]["type"]
+        adapter = None if unit.call.adapter is None else self._part.plan.adapters[unit.call.adapter]
+        is_model = adapter is not None and not adapter.is_program
         # The adapter of another package may use the runner's own words.
-        reads_again = not kind.startswith("x-")
-        return Replied(unit.call.id, reply_of(entry, bodies, is_model=kind != "command", reads_again=reads_again))
+        reads_again = adapter is None or not adapter.type.startswith("x-")
+        return Replied(unit.call.id, reply_of(entry, bodies, is_model=is_model, reads_again=reads_again))
 
 
 def _shows_an_event(entry: ReadEntry) -> bool:

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import orjson
 
-from forum_runner.execute.machine import RunPlan
 from forum_runner.execute.replay.comparison import Divergence, Telling
 from forum_runner.execute.replay.event_candidates import EventCandidates, Part
 from forum_runner.ledger.layout import BODIES
 from forum_runner.ledger.recorded_body import RecordedBodies
 from forum_runner.ledger.run_reader import read_entries
+from forum_runner.wave_plan.wave_plan_reader import read_wave_plan
 
 # How many entries are gone through to find out what happened to a process: a few seconds' worth or, in a long run, as
 # many as make a few tries.
@@ -37,7 +37,7 @@ class Replayer:
         self._stream = (directory / BODIES).open("rb")
         self._bodies = RecordedBodies(self._stream)
         self._entries = list(read_entries(directory))
-        self._plan = RunPlan(orjson.loads(self._bodies.body(self._entries[0].bodies["wave_plan"]).data))
+        self._plan = read_wave_plan(orjson.loads(self._bodies.body(self._entries[0].bodies["wave_plan"]).data))
 
     def close(self) -> None:
         self._stream.close()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from forum_runner.execute.machine import Gate, RunState, Unit
+from forum_runner.wave_plan.planned_task import GateRule
 
 
 def taken_up(state: RunState, now_us: int) -> Iterator[str]:
@@ -28,19 +28,18 @@ def _fate(state: RunState, unit: Unit, now_us: int) -> str:
     if call is not None and call.check is not None:
         return f"check {call.check + 1} of attempt {call.attempt} was lost, and is made again"
     if call is not None or (unit.ending is not None and unit.ending.status == "lost"):
-        may_repeat = "idempotent" in unit.task.form or state.plan.policy.get("on_lost") == "retry"
+        may_repeat = unit.task.is_idempotent or state.plan.policy.on_lost == "retry"
         again = "is made again" if may_repeat else "is not made again, as the task is not idempotent"
         return f"attempt {unit.attempts} was lost, and {again}"
     if unit.has_begun:
         how = unit.ending.status if unit.ending is not None else "reused"
         return f"goes on after attempt {unit.attempts} ({how})"
-    if unit.gate is not None and unit.gate.decision is None:
-        return _fate_at_gate(unit.gate, unit.task.gate or {}, now_us)
+    if unit.gate is not None and unit.gate.decision is None and unit.task.gate is not None:
+        return _fate_at_gate(unit.gate, unit.task.gate, now_us)
     return "is still to begin"
 
 
-def _fate_at_gate(gate: Gate, form: Mapping[str, Any], now_us: int) -> str:
+def _fate_at_gate(gate: Gate, rule: GateRule, now_us: int) -> str:
     if gate.deadline_us is None or gate.deadline_us > now_us:
         return "waits for a decision"
-    decision = "approved" if form.get("on_deadline") == "approve" else "rejected"
-    return f"is {decision}, as nobody decided before its deadline"
+    return f"is {rule.deadline_decision}, as nobody decided before its deadline"

@@ -24,7 +24,6 @@ from forum_runner.execute.machine import (
     Outcome,
     Replied,
     Reusable,
-    RunPlan,
     RunState,
     TimePassed,
     Transition,
@@ -36,6 +35,7 @@ from forum_runner.execute.secrets import Scrubber
 from forum_runner.ledger.begin import create_ledger, open_ledger
 from forum_runner.ledger.body import Body
 from forum_runner.ledger.files import Durability
+from forum_runner.wave_plan.wave_plan_reader import read_wave_plan
 from unit.runner.execute.random_plans import SECRET, Form
 from unit.runner.execute.random_verdicts import VALID, runner_says
 from unit.runner.execute.random_worlds import World, is_due
@@ -74,7 +74,7 @@ class Process:
         self, document: Form, directory: Path, clock: RunClock, find_reusable: FindReusable = nothing_reusable
     ) -> None:
         self.clock = clock
-        self.machine = Machine(RunPlan(document), context_of(document, find_reusable))
+        self.machine = Machine(read_wave_plan(document), context_of(document, find_reusable))
         self.open: dict[str, Attempt] = {}
         self.commands: list[Attempt | str] = []
         self.is_by_hand = False
@@ -207,7 +207,7 @@ class Play:
             decision = self._draw.choice(("approved", "approved", "rejected"))
             data = {"task": unit.name, "decision": decision, "by": "person", "authenticated": False,
                     "shown": gate.shown}  # fmt: skip
-            is_edited = decision == "approved" and "instruction" in unit.task.form and self._draw.randrange(2)
+            is_edited = decision == "approved" and unit.task.instruction is not None and self._draw.randrange(2)
             bodies = {"edited": Body.text("do it otherwise")} if is_edited else {}
             process.ledger.append("gate.decided", data, bodies=bodies, causes=[gate.seq], actor="person:p")
         process.close()
@@ -260,7 +260,7 @@ class _Events:
         was_open = unit.gate.decision is None and unit.state is None
         shown = self._draw.choice((unit.gate.shown, unit.gate.shown, "0" * 64))
         decision = self._draw.choice(("approved", "approved", "rejected"))
-        is_edited = decision == "approved" and "instruction" in unit.task.form and self._draw.randrange(2)
+        is_edited = decision == "approved" and unit.task.instruction is not None and self._draw.randrange(2)
         texts = {"edited": b"do it otherwise"} if is_edited else {"reason": b"because"}
         clock.now_us += self._draw.choice((0, 1_000))
         is_over = unit.gate.deadline_us is not None and unit.gate.deadline_us <= clock.now_us
@@ -304,7 +304,7 @@ def entries_of(directory: Path) -> Iterator[Mapping[str, Any]]:
 def virtual_run(document: Form, world: World, directory: Path) -> Outcome:
     """A run in virtual time."""
     clock, scrubber = RunClock(EPOCH_US), Scrubber({"token": SECRET})
-    machine = Machine(RunPlan(document), context_of(document, world.find_reusable))
+    machine = Machine(read_wave_plan(document), context_of(document, world.find_reusable))
     machine.state.apply("run.opened", EPOCH_US, {}, {})
     with create_ledger(
         directory, run=RUN, wave_plan=canonical(document), durability=Durability.NONE, clock=clock, salt=Salts()

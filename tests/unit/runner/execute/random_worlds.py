@@ -110,9 +110,9 @@ class World:
 
     def find_reusable(self, unit: Unit, fingerprint: str) -> Reusable | None:
         r = self.draw("reuse", unit.name, fingerprint)
-        if "cache" not in unit.task.form or not is_due(r, self.temper.reuses):
+        if not unit.task.uses_cache or not is_due(r, self.temper.reuses):
             return None
-        is_json = "output" in unit.task.form
+        is_json = unit.task.output is not None
         output = Body(canonical(r.choice(VALUES)), JSON) if is_json else Body(b"earlier", TEXT)
         return Reusable("cache", OTHER_RUN, r.randrange(100), output)
 

@@ -27,7 +27,6 @@ from forum_runner.execute.machine import (
     Outcome,
     Replied,
     Reusable,
-    RunPlan,
     TimePassed,
     Transition,
 )
@@ -37,6 +36,7 @@ from forum_runner.ledger.body import Body
 from forum_runner.ledger.recorded_body import StoredBytes
 from forum_runner.ledger.run_id import new_run_id
 from forum_runner.progress.silence import Silence
+from forum_runner.wave_plan.wave_plan_reader import WavePlan, read_wave_plan
 
 ROSTER: dict[str, Any] = {
     "adapters": {
@@ -86,6 +86,10 @@ def plan_of(tasks: Mapping[str, Any], **parts: Any) -> Mapping[str, Any]:
     assert errors_in(result.findings) == ()
     assert result.wave_plan is not None
     return result.wave_plan
+
+
+def wave_plan_of(tasks: Mapping[str, Any], **parts: Any) -> WavePlan:
+    return read_wave_plan(plan_of(tasks, **parts))
 
 
 @dataclass
@@ -179,7 +183,7 @@ def run(tasks: Mapping[str, Any], answers: Sequence[Any] = (), **parts: Any) -> 
     find_reusable = parts.pop("find_reusable", lambda unit, _fingerprint: reusable.get(unit.name))
     plan = plan_of(tasks, **parts)
     context = context_of(plan, answers, secrets=secrets, find_reusable=find_reusable)
-    machine = Machine(RunPlan(plan), context)
+    machine = Machine(read_wave_plan(plan), context)
     clock, scrubber = RunClock(EPOCH_US), Scrubber(scrubbed)
     machine.state.apply("run.opened", EPOCH_US, {}, {})
     story = Story(plan, context.run)
@@ -204,7 +208,7 @@ class ByHand:
 
     def __init__(self, tasks: Mapping[str, Any], *, told: Story | None = None, **parts: Any) -> None:
         plan = plan_of(tasks, **parts)
-        self.machine = Machine(RunPlan(plan), context_of(plan))
+        self.machine = Machine(read_wave_plan(plan), context_of(plan))
         self.story = Story(plan, self.machine.context.run)
         self.open: dict[str, Attempt] = {}
         self.cancelled: list[str] = []

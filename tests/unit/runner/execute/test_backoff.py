@@ -6,9 +6,10 @@ import pytest
 
 from forum_adapters.base import ErrorKind, Failure
 from forum_runner.execute.machine.backoff import backoff_ms
+from forum_runner.wave_plan.planned_task import RetryRule
 from unit.runner.execute.small_runs import WORK, ByHand
 
-RETRY = {"attempts": 9, "backoff_ms": 1_000, "max_backoff_ms": 5_000}
+RETRY = RetryRule(attempts=9, backoff_ms=1_000, max_backoff_ms=5_000)
 
 
 @pytest.mark.requirement("RUN-RETRY-002")
@@ -26,7 +27,7 @@ def test_waits_are_known() -> None:
 
 @pytest.mark.requirement("RUN-RETRY-002")
 def test_no_backoff_is_no_wait() -> None:
-    assert backoff_ms({"backoff_ms": 0, "max_backoff_ms": 5_000}, 3, "run", "a") == 0
+    assert backoff_ms(RetryRule(attempts=9, backoff_ms=0, max_backoff_ms=5_000), 3, "run", "a") == 0
 
 
 @pytest.mark.requirement("RUN-RETRY-002")
@@ -46,5 +47,5 @@ def test_a_longer_backoff_goes_before_what_the_other_side_asks_for() -> None:
     hand = ByHand({"a": {**WORK, "retry": {"attempts": 2, "backoff": "1h", "max_backoff": "1h"}}})
     hand.reply("a", "", failure=Failure(ErrorKind.RATE_LIMITED, "slow down", 1))
 
-    retry = {"backoff_ms": 3_600_000, "max_backoff_ms": 3_600_000}
+    retry = RetryRule(attempts=2, backoff_ms=3_600_000, max_backoff_ms=3_600_000)
     assert hand.machine.next_wake_us() == hand.now_us + backoff_ms(retry, 1, hand.story.run, "a") * 1_000

@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from forum_adapters.base import ErrorKind, Failure, Usage
-from forum_runner.execute.machine.budgets import Account, Budgets, Ceiling, Prices, Shortage, fit
-from unit.runner.execute.small_runs import FAIL, PASS, ROSTER, RUN, WORK, ByHand, outputs, run
+from forum_runner.execute.machine.budgets import Account, Budgets, Ceiling, Shortage, fit
+from forum_runner.wave_plan.wave_plan_reader import TokenPrices
+from unit.runner.execute.small_runs import FAIL, PASS, ROSTER, RUN, WORK, ByHand, outputs, run, wave_plan_of
 
-PRICES = Prices(input=3_000_000, cached_input=300_000, output=15_000_000)
+PRICES = TokenPrices(input=3_000_000, cached_input=300_000, output=15_000_000)
 WANTED = Ceiling(input_tokens=100, max_tokens=1_000, max_output_bytes=5_000, timeout_ms=60_000, prices=PRICES)
 ROOMY: dict[str, int] = {"calls": 10, "tokens": 10_000}
 
@@ -166,9 +167,12 @@ def test_what_nobody_holds_is_not_waited_for() -> None:
 
 @pytest.mark.requirement("RUN-BUDGET-001")
 def test_the_widest_scope_is_looked_at_first() -> None:
-    budgets = Budgets({"budget": {"calls": 1}}, {"w": {"limits": {"calls": 1}}}, {"a": {"budget": {"calls": 1}}})
+    agents = {"writer": {"adapter": "small", "limits": {"calls": 1}}}
+    policy = {"budget": {"calls": 1}}
+    plan = wave_plan_of({"a": {**WORK, "budget": {"calls": 1}}}, policy=policy, roster={**ROSTER, "agents": agents})
+    budgets = Budgets(plan)
 
-    assert [found.scope for found in budgets.accounts("a", "w")] == ["run", "agent", "task"]
+    assert [found.scope for found in budgets.accounts("a", "writer")] == ["run", "agent", "task"]
 
 
 @pytest.mark.requirement("RUN-BUDGET-001")

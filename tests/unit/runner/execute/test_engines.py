@@ -18,11 +18,12 @@ from forum_runner.canonical import canonical
 from forum_runner.execute.drive.live import LiveDriver, SteadyClock
 from forum_runner.execute.drive.recorder import Recorder, RunClock
 from forum_runner.execute.engines.engine import Engine
-from forum_runner.execute.machine import Context, Machine, Outcome, RunPlan
+from forum_runner.execute.machine import Context, Machine, Outcome
 from forum_runner.execute.resume import StateRestorer, read_run_start
 from forum_runner.execute.secrets import Scrubber
 from forum_runner.ledger.begin import create_ledger, open_ledger
 from forum_runner.ledger.files import Durability
+from forum_runner.wave_plan.wave_plan_reader import read_wave_plan
 from unit.runner.execute.random_laws import BEGINS, Entry, broken_laws, task_of
 from unit.runner.execute.random_plans import DIGESTS, Form, data_edge, ladder_of, small_plan
 from unit.runner.execute.random_runs import IMPLEMENTATION, RUN, begun, entries_of
@@ -73,7 +74,7 @@ class Runs:
     async def _next(self, interrupt_after: int | None) -> Outcome:
         script = {"type": "scripted", "answers": ANSWERS}
         context = Context(RUN, IMPLEMENTATION, dict.fromkeys(self._document["adapters"], script), script)
-        machine = Machine(RunPlan(self._document), context)
+        machine = Machine(read_wave_plan(self._document), context)
         is_new = not self._directory.exists()
         now = SteadyClock()
         clock, scrubber = RunClock(now()), Scrubber({})

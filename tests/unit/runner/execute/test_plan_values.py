@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from forum_runner.execute.machine import Output
-from forum_runner.execute.machine.plan_values import Unmakeable, look_at, make_value
+from forum_runner.execute.machine.task_output import evaluate, make_body
 from forum_runner.ledger.body import JSON, TEXT, Body
+from forum_runner.wave_plan.plan_value import NoValueError, read_value
 
 TEXT_BODY = Body("é\n".encode(), TEXT)
 OBJECT_BODY = Body(b'{"a":{"b":[1,2]}}', JSON)
@@ -16,12 +17,14 @@ OBJECT_BODY = Body(b'{"a":{"b":[1,2]}}', JSON)
 class Known:
     """`text` and `object` are tasks, `each` is one with instances."""
 
-    def output(self, task: str) -> Output:
-        return Output({"text": TEXT_BODY, "object": OBJECT_BODY, "secret": TEXT_BODY._replace(is_sensitive=True)}[task])
+    def output(self, unit: str) -> Output:
+        instances = {"each[0]": Body(b'{"n":1}', JSON), "each[1]": Body(b'{"n":2}', JSON)}
+        secret = TEXT_BODY._replace(is_sensitive=True)
+        return Output({"text": TEXT_BODY, "object": OBJECT_BODY, "secret": secret, **instances}[unit])
 
-    def instances(self, task: str) -> Sequence[Output]:
+    def passed_instances(self, task: str) -> Sequence[str]:
         assert task == "each"
-        return [Output(Body(b'{"n":1}', JSON)), Output(Body(b'{"n":2}', JSON))]
+        return ["each[0]", "each[1]"]
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-018")
@@ -40,7 +43,7 @@ class Known:
     ],
 )
 def test_a_value_is_an_output_as_it_is_or_json_made_of_outputs(value: dict[str, Any], body: Body) -> None:
-    assert make_value(value, Known()) == body
+    assert make_body(read_value(value), Known()) == body
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-018")
@@ -55,10 +58,10 @@ def test_a_value_is_an_output_as_it_is_or_json_made_of_outputs(value: dict[str, 
     ],
 )
 def test_a_pointer_that_leads_nowhere_gives_no_value(value: dict[str, Any]) -> None:
-    with pytest.raises(Unmakeable):
-        make_value(value, Known())
+    with pytest.raises(NoValueError):
+        make_body(read_value(value), Known())
 
 
 @pytest.mark.requirement("RUN-WHEN-001")
 def test_a_condition_looks_at_text_as_a_string() -> None:
-    assert look_at({"task": "text"}, Known()) == "é\n"
+    assert evaluate(read_value({"task": "text"}), Known()) == "é\n"

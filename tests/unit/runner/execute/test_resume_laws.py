@@ -11,6 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import orjson
 from hypothesis import given
 
 from forum_adapters.base import ErrorKind, Failure
@@ -21,6 +22,7 @@ from forum_runner.ledger.clock import read_time
 from forum_runner.ledger.files import Durability
 from forum_runner.ledger.recorded_body import RecordedBodies
 from forum_runner.ledger.run_reader import read_entries
+from forum_runner.wave_plan.wave_plan_reader import read_wave_plan
 from unit.runner.execute.random_cuts import cut, projection
 from unit.runner.execute.random_laws import broken_laws, task_of, time_of
 from unit.runner.execute.random_plans import DIGESTS, Form, data_edge, ladder_of, small_plan, wave_plans
@@ -53,7 +55,7 @@ def test_the_entries_alone_make_the_state_of_the_process_that_wrote_them(documen
 
 
 def folded(document: Form, directory: Path) -> Iterator[RunState]:
-    state = RunState(RunPlan(document), RUN)
+    state = RunState(RunPlan(read_wave_plan(document)), RUN)
     with (directory / "bodies.tar").open("rb") as stream:
         bodies = RecordedBodies(stream)
         for entry in read_entries(directory):
@@ -236,4 +238,4 @@ def begun_again(directory: Path, run: Process, *, before: str, number: int = 1) 
     places = [place for place, entry in enumerate(entries) if entry["kind"] == before]
     target = directory.with_name("cut")
     cut(directory, target, entries, places[number - 1], is_torn=False)
-    return begun(target, dict(run.machine.plan.document))
+    return begun(target, orjson.loads((directory / "wave-plan.json").read_bytes()))

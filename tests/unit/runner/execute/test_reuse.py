@@ -12,13 +12,13 @@ from forum_runner.app.verification import redact_body
 from forum_runner.app.workflows import Compiled
 from forum_runner.canonical import canonical, digest
 from forum_runner.errors import UsageError
-from forum_runner.execute.machine import Outcome, Reusable, RunPlan, Unit
-from forum_runner.execute.reuse import Cache, Comparison, EarlierRun, GivenRun
+from forum_runner.execute.machine import Outcome, Reusable, Unit
+from forum_runner.execute.reuse import DirectoryCache, EarlierRun, ReuseComparison, RunCache
 from forum_runner.ledger.body import JSON, TEXT, Body
 from forum_runner.ledger.run_reader import read_entries
 from forum_runner.ledger.source import find_ledger
 from forum_runner.report import Report
-from unit.runner.execute.small_runs import RUN, WORK, outputs, plan_of, run, run_in
+from unit.runner.execute.small_runs import RUN, WORK, outputs, plan_of, run, run_in, wave_plan_of
 
 TASKS: dict[str, Any] = {"a": RUN, "b": {**WORK, "needs": ["a"]}, "c": {**WORK, "needs": ["b"]}}
 OTHER_RUN = "01936b2e-4d10-7a3c-9f00-2b8e6c1d4e5f"
@@ -91,7 +91,7 @@ def test_the_cache_gives_no_salted_output(tmp_path: Path, task: dict[str, Any], 
     finished = run_in(tmp_path / "run", {"a": {**WORK, "cache": True, **task}}, SAID)
     with closing(EarlierRun(find_ledger(str(tmp_path / "run")))) as earlier:
         fingerprint = earlier.results["a"].fingerprint
-    cache = Cache(tmp_path / "cache")
+    cache = DirectoryCache(tmp_path / "cache")
     cache.keep(fingerprint, finished.run, "a", tmp_path / "run")
 
     with closing(cache):
@@ -109,7 +109,7 @@ def test_a_run_that_is_given_as_a_cache_gives_the_earliest_of_its_results_that_m
     with closing(EarlierRun(find_ledger(str(tmp_path / "run")))) as earlier:
         results = earlier.results
 
-    with closing(GivenRun(tmp_path / "run")) as cache:
+    with closing(RunCache(tmp_path / "run")) as cache:
         found = cache.find(results["a"].fingerprint)
         others = [cache.find(results[name].fingerprint) for name in "cd"]
         assert found is not None
@@ -140,10 +140,10 @@ def test_a_result_in_the_cache_that_was_redacted_is_none(tmp_path: Path) -> None
     with closing(EarlierRun(find_ledger(str(tmp_path / "run")))) as earlier:
         fingerprint = earlier.results["a"].fingerprint
         seq = earlier.results["b"].seq
-    cache = Cache(tmp_path / "cache")
+    cache = DirectoryCache(tmp_path / "cache")
     cache.keep(fingerprint, finished.run, "a", tmp_path / "run")
 
-    with closing(cache), closing(GivenRun(tmp_path / "run")) as given:
+    with closing(cache), closing(RunCache(tmp_path / "run")) as given:
         assert (cache.find(fingerprint), cache.has_redacted(fingerprint)) == (None, True)
         assert not cache.has_redacted("0" * 64)
         # Both tasks are the same work, so the second result of the run that is given stands in for the first.
@@ -163,8 +163,8 @@ def test_it_is_told_that_a_result_was_redacted(tmp_path: Path) -> None:
     redact(tmp_path / "run", "task.finished", "output", "each[1]")
 
     with closing(EarlierRun(find_ledger(str(tmp_path / "run")))) as earlier:
-        plan = RunPlan(plan_of(tasks))
-        comparison = Comparison(earlier, plan)
+        plan = wave_plan_of(tasks)
+        comparison = ReuseComparison(earlier, plan)
         unit, fingerprint = Unit("b", plan.tasks["b"]), earlier.results["b"].fingerprint
         reasons = [comparison.why_not(task) for task in tasks]
         why = comparison.why(unit, fingerprint)
@@ -219,7 +219,7 @@ def test_what_the_base_run_cannot_give_is_told(tmp_path: Path) -> None:
     run_in(tmp_path / "one", TASKS, [{"task": "a", "error": {"kind": "auth"}}])
 
     with closing(EarlierRun(find_ledger(str(tmp_path / "one")))) as earlier:
-        reason = Comparison(earlier, RunPlan(plan_of(TASKS))).why_not("a")
+        reason = ReuseComparison(earlier, wave_plan_of(TASKS)).why_not("a")
 
     assert reason == "it was failed in that run"
 

@@ -1,0 +1,82 @@
+"""What units put out, and the bodies that the values of the plan make of it (LEDGER-SEMANTICS-018)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import orjson
+
+from forum_runner.canonical import canonical
+from forum_runner.errors import CanonicalError
+from forum_runner.ledger.body import JSON, Body
+from forum_runner.ledger.recorded_body import RedactedBodyError, StoredBytes
+from forum_runner.wave_plan.plan_value import NoValueError, PlanValue, TaskOutput
+
+
+class Output:
+    """What a unit put out. It is parsed at the first use of its value."""
+
+    __slots__ = ("_value", "body")
+
+    def __init__(self, body: StoredBytes) -> None:
+        self.body = body
+
+    @property
+    def value(self) -> Any:
+        try:
+            return self._value
+        except AttributeError:
+            self._value: Any = self._parsed()
+            return self._value
+
+    def _parsed(self) -> Any:
+        return orjson.loads(self.body.data) if self.body.type == JSON else self.body.data.decode()
+
+
+class StoredOutputs(Protocol):
+    """The outputs that the values of the plan are made of."""
+
+    def output(self, unit: str) -> Output:
+        """A NoValueError if the unit has no output."""
+        ...
+
+    def passed_instances(self, task: str) -> Sequence[str]:
+        """The instances of a task with `foreach` that passed, in order."""
+        ...
+
+
+class _OutputReader:
+    """Reads outputs for a value, and notes whether one of them is sensitive."""
+
+    def __init__(self, outputs: StoredOutputs) -> None:
+        self._outputs = outputs
+        self.passed_instances = outputs.passed_instances
+        self.is_sensitive = False
+
+    def value(self, unit: str) -> Any:
+        output = self._outputs.output(unit)
+        self.is_sensitive = self.is_sensitive or output.body.is_sensitive
+        return output.value
+
+
+def make_body(value: PlanValue, outputs: StoredOutputs) -> Body:
+    """The body of a value: an output as it is, byte for byte, or the RFC 8785 form of what is made of outputs."""
+    reader = _OutputReader(outputs)
+    try:
+        if isinstance(value, TaskOutput) and value.select is None:
+            body = outputs.output(value.task).body
+            return Body(body.data, body.type, body.is_sensitive)
+        return Body(canonical(value.evaluate(reader)), JSON, reader.is_sensitive)
+    except CanonicalError as error:
+        raise NoValueError("it has no canonical form") from error
+    except RedactedBodyError as error:
+        raise NoValueError(str(error)) from error
+
+
+def evaluate(value: PlanValue, outputs: StoredOutputs) -> Any:
+    """The value itself, for a condition."""
+    try:
+        return value.evaluate(_OutputReader(outputs))
+    except RedactedBodyError as error:
+        raise NoValueError(str(error)) from error

@@ -1,0 +1,1 @@
+"""The wave plan as typed values: the only reader of its document."""

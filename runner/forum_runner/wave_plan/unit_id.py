@@ -1,0 +1,35 @@
+"""Ids of units: a task without `foreach` has its own id, an instance of one with it the id `task[index]`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container
+
+_INSTANCE = re.compile(r"(.*)\[(0|[1-9][0-9]{0,15})\]", re.DOTALL)
+_SUFFIX = re.compile(r"\[[^\]]*\]")
+
+
+def instance_id(task: str, index: int) -> str:
+    return f"{task}[{index}]"
+
+
+def split_instance_id(unit: str) -> tuple[str, int] | None:
+    """The task and the index of an instance; None for any other id."""
+    found = _INSTANCE.fullmatch(unit)
+    return (found[1], int(found[2])) if found else None
+
+
+def task_of_unit(unit: str, tasks: Container[str]) -> str:
+    """The task of a unit: one of `tasks`, if the unit belongs to one."""
+    split = None if unit in tasks else split_instance_id(unit)
+    return unit if split is None else split[0]
+
+
+def is_unit_of(unit: str, task: str) -> bool:
+    """Whether the unit is the task, or an instance of it by a matrix or a `foreach`."""
+    return unit == task or (unit.startswith(f"{task}[") and unit.endswith("]"))
+
+
+def without_instances(path: str) -> str:
+    """A path of task ids without the instance that each step names."""
+    return _SUFFIX.sub("", path)

@@ -1,0 +1,182 @@
+"""Reads the wave plan: its document in, frozen values out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from msgspec import UNSET, Struct, convert, field
+
+from forum_runner.wave_plan.plan_value import PlanValue, read_value
+from forum_runner.wave_plan.planned_task import PlannedTask, RetryRule, Rung
+
+# Amounts by name: calls, tokens, micro_usd ...
+BudgetLimits = dict[str, int]
+# An adapter type's own settings.
+AdapterSettings = Mapping[str, Any]
+JsonSchema = Mapping[str, Any] | bool
+
+_COMMAND = "command"
+
+
+class TokenPrices(Struct, frozen=True):
+    """Millionths of a dollar per million tokens."""
+
+    input: int = 0
+    cached_input: int = 0
+    output: int = 0
+
+    def cost(self, input_tokens: int, cached_tokens: int, output_tokens: int) -> int:
+        """In millionths of a dollar, rounded up."""
+        cached = min(cached_tokens, input_tokens)
+        total = (input_tokens - cached) * self.input + cached * self.cached_input + output_tokens * self.output
+        return -(-total // 1_000_000)
+
+
+NO_PRICES = TokenPrices()
+
+
+class PlannedAdapter(Struct, frozen=True, kw_only=True):
+    """The settings that the runner itself knows, and all of them as the adapter gets them."""
+
+    type: str
+    settings: AdapterSettings
+    model: str | None = None
+    timeout_ms: int | None = None
+    max_tokens: int | None = None
+    max_output_bytes: int | None = None
+    prices: TokenPrices = NO_PRICES
+    argv: tuple[str, ...] | None = None
+    stdin: Literal["text", "json", "none"] = "text"
+
+    @property
+    def is_program(self) -> bool:
+        return self.type == _COMMAND
+
+    @property
+    def takes_instructions(self) -> bool:
+        """Whether it does what an instruction says, and not only what a task's `run` says."""
+        return not self.is_program or self.argv is not None
+
+
+class PlannedAgent(Struct, frozen=True):
+    tier: str
+    adapters: dict[str, str]
+    domain: str = ""
+    keywords: tuple[str, ...] = ()
+    persona: str = ""
+    limits: BudgetLimits | None = None
+
+    @property
+    def own_rung(self) -> Rung:
+        """Where it works as a judge."""
+        return Rung(self.tier, self.adapters[self.tier])
+
+
+class PlannedInput(Struct, frozen=True):
+    schema: str
+    value: Any = UNSET
+    is_secret: bool = field(name="secret", default=False)
+
+
+class PrivacyRule(Struct, frozen=True):
+    sensitive: bool
+    scrub_env: tuple[str, ...]
+
+
+class PlannedPolicy(Struct, frozen=True):
+    max_parallel: int
+    dispatch: Literal["waves", "eager"]
+    budget: BudgetLimits
+    allow: dict[str, tuple[str, ...]]
+    retry: RetryRule
+    rates: dict[str, dict[str, int]]
+    on_failure: Literal["stop", "skip-dependents", "continue"]
+    privacy: PrivacyRule
+    durability: Literal["each", "batch", "none"]
+    on_lost: Literal["fail", "retry"] = "fail"
+
+    @property
+    def is_in_waves(self) -> bool:
+        return self.dispatch == "waves"
+
+
+class PlanMetadata(Struct, frozen=True):
+    name: str
+    description: str = ""
+
+
+class PlannedFile(Struct, frozen=True):
+    path: str
+    digest: str
+    bytes: int
+
+
+class WavePlan(Struct, frozen=True, kw_only=True):
+    """`tasks` are in the order of the waves. `output_pointers` are what `outputs` select from each task's output."""
+
+    digest: str
+    metadata: PlanMetadata
+    bundle: tuple[PlannedFile, ...]
+    policy: PlannedPolicy
+    adapters: dict[str, PlannedAdapter]
+    agents: dict[str, PlannedAgent]
+    inputs: dict[str, PlannedInput]
+    schemas: dict[str, JsonSchema]
+    waves: tuple[tuple[str, ...], ...]
+    outputs: dict[str, PlanValue]
+    output_pointers: dict[str, list[str]]
+    tasks: dict[str, PlannedTask]
+
+    def ladder_of(self, task: PlannedTask, agent: str) -> tuple[Rung, ...]:
+        """The rungs that the task climbs: the plan's or, for a routed task, those of the agent that it is routed to."""
+        if task.ladder:
+            return task.ladder
+        own = self.agents[agent]
+        return tuple(Rung(tier, own.adapters[tier]) for tier in (own.tier, *task.escalate) if tier in own.adapters)
+
+    def secret_names(self) -> list[str]:
+        return [name for name, item in self.inputs.items() if item.is_secret]
+
+
+def read_wave_plan(document: Mapping[str, Any]) -> WavePlan:
+    """The wave plan of a document that fits its schema, and whose waves hold every task once."""
+    policy = convert(document["policy"], PlannedPolicy)
+    defaults: dict[str, Any] = {"retry": policy.retry}
+    overrides: dict[str, Any] = {"sensitive": True} if policy.privacy.sensitive else {}
+    tasks: dict[str, PlannedTask] = {}
+    for number, wave in enumerate(document["waves"]):
+        for id_ in wave:
+            place = {"id": id_, "wave": number, "order": len(tasks)}
+            fields = {**defaults, **document["tasks"][id_], **overrides, **place}
+            tasks[id_] = convert(fields, PlannedTask, dec_hook=_read_custom)
+    outputs = {name: read_value(value) for name, value in document["outputs"].items()}
+    return WavePlan(
+        digest=document["digest"],
+        metadata=convert(document["metadata"], PlanMetadata),
+        bundle=convert(document["bundle"], tuple[PlannedFile, ...]),
+        policy=policy,
+        adapters={
+            name: convert({**settings, "settings": settings}, PlannedAdapter)
+            for name, settings in document["adapters"].items()
+        },
+        agents=convert(document["agents"], dict[str, PlannedAgent]),
+        inputs=convert(document["inputs"], dict[str, PlannedInput]),
+        schemas=document["schemas"],
+        waves=convert(document["waves"], tuple[tuple[str, ...], ...]),
+        outputs=outputs,
+        output_pointers=_pointers(outputs),
+        tasks=tasks,
+    )
+
+
+def _pointers(outputs: Mapping[str, PlanValue]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for value in outputs.values():
+        for name in set(value.tasks()):
+            found.setdefault(name, []).extend(value.pointers(name))
+    return found
+
+
+def _read_custom(_type: type, document: Any) -> PlanValue:
+    return read_value(document)
