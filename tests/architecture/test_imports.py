@@ -20,6 +20,7 @@ LAYERS = (
     {"manifest"},
     {"wave_plan"},
     {"compile", "ledger"},
+    {"history"},
     {"execute", "importing"},
     {"report", "graph", "defect"},
     {"progress"},

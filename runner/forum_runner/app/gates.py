@@ -16,16 +16,16 @@ from forum_runner.app.run_preparation import secret_variables
 from forum_runner.errors import UsageError
 from forum_runner.execute.machine import Decided
 from forum_runner.execute.secrets import Scrubber
+from forum_runner.history.run_history import RunHistory
 from forum_runner.ledger.body import Body
 from forum_runner.ledger.clock import read_time, wall_clock
 from forum_runner.ledger.files import LedgerBusyError, is_being_written
 from forum_runner.ledger.layout import BODIES
-from forum_runner.ledger.read_entry import ReadEntry, part, text
+from forum_runner.ledger.read_entry import part, text
 from forum_runner.ledger.recognition import run_directory
 from forum_runner.ledger.recorded_body import RecordedBodies
 from forum_runner.ledger.run_reader import read_entries
 from forum_runner.ledger.source import find_ledger
-from forum_runner.ledger.summary import WHILE_PAUSED
 from forum_runner.manifest.suggest import hint_for
 
 _LEAST_OF_A_DIGEST = 8
@@ -68,14 +68,14 @@ class Decision:
 
 def waiting_gates(run: str) -> list[WaitingGate]:
     directory = _directory(run)
-    return list(_gates_of(directory, _OpenGates(directory)))
+    return list(_gates_of(directory, _history(directory)))
 
 
 def look_at_gates(run: str) -> Waiting:
     directory = _directory(run)
-    found = _OpenGates(directory)
+    found = _history(directory)
     # Nobody is at work with a run that is paused, and to ask could be in the way of whoever goes on with it.
-    is_at_work = not found.is_paused and is_being_written(directory)
+    is_at_work = found.paused is None and is_being_written(directory)
     return Waiting(tuple(_gates_of(directory, found)), is_at_work)
 
 
@@ -170,30 +170,22 @@ def _gate(gates: list[WaitingGate], task: str) -> WaitingGate:
     raise UsageError(f"no gate of '{task}' waits for a decision; {hint}")
 
 
-class _OpenGates:
-    """One way through the ledger: the gates that are open, by their tasks, and where the run stands."""
-
-    def __init__(self, directory: Path) -> None:
-        self.entries: dict[str, ReadEntry] = {}
-        self.is_paused = False
-        mode, now_us = "live", 0
-        for entry in read_entries(directory):
-            mode, now_us = entry.data.get("mode", mode), read_time(entry.at)
-            if entry.kind not in WHILE_PAUSED and not entry.kind.startswith("x-"):
-                self.is_paused = entry.kind == "run.paused"
-            if entry.kind == "gate.opened":
-                self.entries[entry.data["task"]] = entry
-            elif entry.kind in ("gate.decided", "task.ended"):
-                self.entries.pop(entry.data["task"], None)
-        self.now_us = now_us if mode == DETERMINISTIC else wall_clock()
+def _history(directory: Path) -> RunHistory:
+    history = RunHistory()
+    for entry in read_entries(directory):
+        history.apply(entry)
+    return history
 
 
-def _gates_of(directory: Path, found: _OpenGates) -> Iterator[WaitingGate]:
-    with_deadline = [task for task, entry in found.entries.items() if "deadline" in entry.data]
+def _gates_of(directory: Path, history: RunHistory) -> Iterator[WaitingGate]:
+    waiting = [task.gate.opened for task in history.open_tasks.values() if task.is_waiting and task.gate is not None]
+    opened = {str(entry.task): entry for entry in waiting if entry is not None}
+    with_deadline = [task for task, entry in opened.items() if "deadline" in entry.data]
     rules = _deadline_rules(directory, with_deadline) if with_deadline else {}
+    now_us = _now_us(history)
     with (directory / BODIES).open("rb") as stream:
         bodies = RecordedBodies(stream)
-        for task, entry in found.entries.items():
+        for task, entry in sorted(opened.items(), key=lambda item: item[1].seq):
             reference, deadline = entry.bodies["shown"], entry.data.get("deadline")
             yield WaitingGate(
                 task,
@@ -203,8 +195,14 @@ def _gates_of(directory: Path, found: _OpenGates) -> Iterator[WaitingGate]:
                 rules.get(task),
                 "salted" in reference,
                 _shown(bodies, reference),
-                deadline is not None and read_time(deadline) <= found.now_us,
+                deadline is not None and read_time(deadline) <= now_us,
             )
+
+
+def _now_us(history: RunHistory) -> int:
+    """The time of a deterministic run is that of its last entry."""
+    is_deterministic = history.opened is not None and history.opened.data.get("mode") == DETERMINISTIC
+    return read_time(history.last.at) if is_deterministic and history.last is not None else wall_clock()
 
 
 def _deadline_rules(directory: Path, tasks: Iterable[str]) -> dict[str, str | None]:

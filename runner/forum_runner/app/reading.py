@@ -11,15 +11,16 @@ from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from forum_runner.errors import UsageError
-from forum_runner.ledger.difference import Difference, Entries, compare
+from forum_runner.history.difference import Entries, RunDifference, compare
+from forum_runner.history.read_history import read_history
+from forum_runner.history.run_history import RunHistory
 from forum_runner.ledger.lines import Lines, length_of
 from forum_runner.ledger.read_entry import SEAL, ReadEntry, is_import, read_entry
 from forum_runner.ledger.recognition import check_is_ledger, check_stream, ledger_lines
 from forum_runner.ledger.selection import Selection, check_kinds, check_tasks, task_of
 from forum_runner.ledger.source import LedgerSource, find_ledger
-from forum_runner.ledger.summary import Summary
 from forum_runner.ledger.trace import Trace
-from forum_runner.report.decision_reason import Reason, read_reasons
+from forum_runner.report.decision_reason import DecisionReason, read_reasons
 from forum_runner.report.run_result import read_result
 
 
@@ -107,35 +108,25 @@ def trace(given: str, found: Trace) -> Iterator[tuple[bytes, ReadEntry]]:
         raise UsageError(f"there is no entry {found.seq:,} in '{source.name}'; {last}")
 
 
-def summarize(given: str) -> Summary:
-    summary = Summary()
-    source = find_ledger(given)
-    with source.lines() as lines:
-        for number, line in enumerate(ledger_lines(lines, source, lambda: lines.torn)):
-            entry = read_entry(line)
-            if entry is None:
-                summary.add_unreadable(number)
-            else:
-                summary.add(entry)
-        summary.torn_bytes = length_of(lines.torn)
-    return summary
+def summarize(given: str) -> RunHistory:
+    return read_history(find_ledger(given))
 
 
-def reasons(given: str, summary: Summary) -> list[str]:
+def reasons(given: str, history: RunHistory) -> list[str]:
     """Why tasks of a run did not do, as far as its bodies tell; nothing for a bare ledger."""
     source = find_ledger(given)
     if source.directory is None:
         return []
-    result = read_result(source.directory, summary, 0)
+    result = read_result(source.directory, history, 0)
     return [f"{task}: {failure}" for task, failure in result.failures.items()]
 
 
-def decision_reasons(given: str, summary: Summary) -> dict[str, Reason]:
+def decision_reasons(given: str, history: RunHistory) -> dict[str, DecisionReason]:
     """Why people decided at gates as they did, by the task."""
-    return read_reasons(find_ledger(given).directory, summary)
+    return read_reasons(find_ledger(given).directory, history)
 
 
-def compare_runs(left: str, right: str) -> Difference:
+def compare_runs(left: str, right: str) -> RunDifference:
     sources = find_ledger(left), find_ledger(right)
     if sources[0].path is None and sources[1].path is None:
         raise UsageError("only one of the two runs can come from standard input")

@@ -147,14 +147,14 @@ def _form(gate: WaitingGate) -> dict[str, Any]:
 
 def _described(gate: WaitingGate, run: str) -> str:
     from forum_runner.finding import visible
-    from forum_runner.report.amounts import moment, shown
+    from forum_runner.report.amounts import clip, moment
 
     lines = [f"{gate.task}"]
     told = gate.shown or {}
     lines.append(f"  question  {visible(str(told.get('question', 'what was shown is redacted')))}")
     if gate.deadline is not None:
         passed = " (passed)" if gate.is_over else ""
-        lines.append(f"  deadline  {moment(gate.deadline)}{passed}, then {shown(gate.on_deadline or '?')}")
+        lines.append(f"  deadline  {moment(gate.deadline)}{passed}, then {clip(gate.on_deadline or '?')}")
     lines.append(f"  shown     {gate.digest}")
     for name in ("agent", "argv", "stdin", "system", "text"):
         if told.get(name):

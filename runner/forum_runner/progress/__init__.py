@@ -1,4 +1,4 @@
-"""What is seen of a run while it goes on: the ledger's entries as they are written, and nothing else."""
+"""Displays of a running run, made from the ledger's entries as they are written and from nothing else."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ MODES = ("auto", "tty", "plain", "json", "none")
 
 class Progress(Protocol):
     def opened(self, run: str, directory: Path, wave_plan: Mapping[str, Any], /) -> None:
-        """Before the first entry."""
+        """Called before the first entry."""
 
     def recall(self, seq: int, at_us: int, kind: str, data: Mapping[str, Any], /) -> None:
-        """An entry that an earlier process wrote, of a run that is resumed: it counts, and is not told again."""
+        """Called for each entry of an earlier process, if the run is resumed: it counts, but is not displayed."""
 
     def entry(self, seq: int, at_us: int, kind: str, data: Mapping[str, Any], /) -> None:
-        """Each entry, after it was written."""
+        """Called for each entry after it is written."""
 
     def waiting(self, until_us: int, why: str, /) -> None:
-        """There is nothing to do before a time, on the clock of the entries."""
+        """The run has nothing to do before a time, on the clock of the entries."""
 
     def stopping(self) -> None:
-        """Somebody asked the run to stop: nothing more begins, and what is under way is ended."""
+        """The run was asked to stop: nothing more starts, and open calls are cancelled."""
 
     def close(self) -> None:
-        """After the last entry, and when the run ends otherwise; a second time does no harm."""
+        """Called after the last entry, or when the run ends otherwise. It may be called twice."""
 
 
 def make_progress(mode: str, stream: TextIO, *, color: bool, environ: Mapping[str, str] = os.environ) -> Progress:
-    """`auto` is `tty` where somebody watches, and `plain` where lines are kept."""
+    """`auto` means `tty` on an interactive terminal, and `plain` elsewhere."""
     if mode == "auto":
-        mode = "tty" if _is_watched(stream, environ) else "plain"
+        mode = "tty" if _is_interactive(stream, environ) else "plain"
     match mode:
         case "tty":
             from forum_runner.progress.terminal import TerminalProgress
@@ -51,8 +51,8 @@ def make_progress(mode: str, stream: TextIO, *, color: bool, environ: Mapping[st
             from forum_runner.progress.silence import Silence
 
             return Silence()
-    raise ValueError(f"there is no progress '{mode}', only {', '.join(MODES)}")
+    raise ValueError(f"unknown progress mode '{mode}'; choose one of {', '.join(MODES)}")
 
 
-def _is_watched(stream: TextIO, environ: Mapping[str, str]) -> bool:
+def _is_interactive(stream: TextIO, environ: Mapping[str, str]) -> bool:
     return stream.isatty() and environ.get("TERM") != "dumb" and not environ.get("CI")

@@ -1,4 +1,4 @@
-"""Bars of coloured cells: how many of each part, and what is left."""
+"""Bars of coloured cells."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ASCII = {_FULL: "#", _SHADED: "=", _EMPTY: "."}
 
 
 def state_bar(counts: Mapping[str, int], styles: Mapping[str, str], total: int, width: int, *, is_ascii: bool) -> Text:
-    """A cell at least for each state that there is, so that one failure among thousands is seen."""
+    """At least one cell for each state that occurs, so that one failure among thousands is visible."""
     states = [(state, counts[state]) for state in styles if counts.get(state)]
     cells = cells_of([number for _, number in states], total, width)
     bar = Text()
@@ -28,9 +28,9 @@ def budget_bar(used: int, reserved: int, limit: int, width: int, *, is_ascii: bo
 
 
 def cells_of(numbers: Sequence[int], total: int, width: int) -> list[int]:
-    """How many cells of a bar each number gets: in proportion, and at least one for what is not 0.
+    """The number of cells for each number: in proportion, and at least one unless the number is 0.
 
-    A cell stays empty until all of the total is there: a bar that looks full means that nothing is left.
+    A bar looks full only if the numbers add up to the total.
     """
     whole = max(total, sum(numbers), 1)
     is_full = sum(numbers) == whole

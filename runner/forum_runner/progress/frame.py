@@ -1,4 +1,4 @@
-"""What a terminal shows of a run at one moment: lines that fit its width, as many as fit its height."""
+"""One frame of the terminal display: lines that fit the width, as many as fit the height."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from forum_runner.finding import visible
+from forum_runner.history.task_history import TaskHistory
+from forum_runner.ledger.clock import read_time
 from forum_runner.progress.bars import budget_bar, state_bar
-from forum_runner.progress.states import STATE_COLORS
-from forum_runner.progress.tally import Tally, Unit
-from forum_runner.progress.words import performer
-from forum_runner.report.amounts import money, shown, span
-from forum_runner.report.budget_words import AMOUNTS, used_amount, used_of
+from forum_runner.progress.run_view import RunView
+from forum_runner.report.amounts import clip, duration, money
+from forum_runner.report.budget_text import AMOUNTS, used_amount, used_of
+from forum_runner.report.paint import STATE_COLORS
 
-_MAX_UNITS = 12
+_MAX_TASKS = 12
 _MAX_WIDTH = 110
 _SPINNER, _ASCII_SPINNER = "\u280b\u2819\u2839\u2838\u283c\u2834\u2826\u2827\u2807\u280f", "|/-\\"
 _SPINS_PER_SECOND = 10
@@ -37,51 +38,50 @@ class Screen:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
-    """One of the last things that happened."""
-
+class RecentEvent:
     line: str
     state: str | None = None
 
 
 def frame(
-    tally: Tally, run: str, now_us: int, screen: Screen, notes: Iterable[Note] = (), wait: str | None = None
+    view: RunView, now_us: int, screen: Screen, events: Iterable[RecentEvent] = (), wait: str | None = None
 ) -> list[Text]:
-    """The head and the budgets always; of what is under way, and then of what happened, as much as has room."""
-    head = _head(tally, run, now_us, screen)
-    budgets = list(_budgets(tally, now_us, screen))
-    # One line stays free for the cursor, one each for what was left out and for what is waited for.
+    """Always the head and the budgets; then tasks in progress and recent events, as many as have room."""
+    head = _head(view, now_us, screen)
+    budgets = list(_budgets(view, now_us, screen))
+    # One line is for the cursor, one for the number of tasks that are left out, and one for the wait.
     room = max(1, screen.height - len(head) - len(budgets) - 3)
-    units = _units(tally, now_us, screen, min(room, _MAX_UNITS))
-    told = list(notes)[-max(0, room - len(units)) :] if room > len(units) else []
-    lines = [*head, *units]
+    tasks = _tasks(view, now_us, screen, min(room, _MAX_TASKS))
+    recent = list(events)[-max(0, room - len(tasks)) :] if room > len(tasks) else []
+    lines = [*head, *tasks]
     if wait:
-        lines.append(Text(shown(wait), "dim"))
-    lines += [*budgets, *(Text(note.line, _STYLES.get(note.state or "", "dim")) for note in told)]
+        lines.append(Text(clip(wait), "dim"))
+    lines += [*budgets, *(Text(event.line, _STYLES.get(event.state or "", "dim")) for event in recent)]
     return [_fitted(line, screen) for line in lines]
 
 
-def closing_frame(tally: Tally, run: str, now_us: int, screen: Screen) -> list[Text]:
-    """What stays on the screen: the result that is printed after it tells the rest."""
-    return [_fitted(line, screen) for line in _head(tally, run, now_us, screen)]
+def closing_frame(view: RunView, now_us: int, screen: Screen) -> list[Text]:
+    """What stays on the screen above the result."""
+    return [_fitted(line, screen) for line in _head(view, now_us, screen)]
 
 
-def _head(tally: Tally, run: str, now_us: int, screen: Screen) -> list[Text]:
-    title = Text().append(shown(tally.name) or "run", "bold")
-    if tally.status is not None:
-        title.append(f"  {shown(tally.status)}", _STYLES.get(tally.status, "bold"))
-    elif tally.paused is not None:
-        title.append(f"  paused ({shown(tally.paused)})", "bold yellow")
-    title.append(f"  {span(tally.active_at(now_us) // 1_000)}")
-    title.append(f"  {shown(run)}", "dim")
+def _head(view: RunView, now_us: int, screen: Screen) -> list[Text]:
+    history, waves = view.history, view.context.waves
+    title = Text().append(clip(view.name) or "run", "bold")
+    if history.is_sealed:
+        title.append(f"  {clip(history.status)}", _STYLES.get(history.status, "bold"))
+    elif history.paused is not None:
+        title.append(f"  paused ({clip(history.paused)})", "bold yellow")
+    title.append(f"  {duration(history.active_us_at(now_us) // 1_000)}")
+    title.append(f"  {clip(view.run)}", "dim")
     lines = [title]
-    if tally.wave:
-        size = len(tally.waves[tally.wave - 1]) if tally.wave <= len(tally.waves) else 0
-        words = f"wave {tally.wave:,} of {len(tally.waves):,}: {tally.wave_ended:,} of {size:,} ended"
-        lines.append(Text(words))
-    lines += _states("tasks", tally.ended, len(tally.tasks), screen)
-    if tally.instances:
-        lines += _states("instances", tally.instances_ended, tally.instances, screen)
+    if history.wave is not None:
+        wave = waves[history.wave] if history.wave < len(waves) else ()
+        ended = sum(task in history.tasks and task not in history.open_tasks for task in wave)
+        lines.append(Text(f"wave {history.wave + 1:,} of {len(waves):,}: {ended:,} of {len(wave):,} ended"))
+    lines += _states("tasks", history.ended, view.planned, screen)
+    if history.instances:
+        lines += _states("instances", history.instances_ended, history.instances, screen)
     return lines
 
 
@@ -98,47 +98,45 @@ def _states(what: str, counts: Mapping[str, int], total: int, screen: Screen) ->
     yield line
 
 
-def _units(tally: Tally, now_us: int, screen: Screen, most: int) -> list[Text]:
-    """Those that are tried again, those with an open call, and then others; what has no room is counted."""
-    again = [unit for unit in tally.units.values() if unit.is_tried_again]
-    at_work = [unit for unit in tally.units.values() if unit.is_at_work and not unit.is_tried_again]
-    others = [unit for unit in tally.units.values() if not unit.is_at_work and not unit.is_tried_again]
-    # Neither of the first two is to hide the other.
-    shares = most - min(len(at_work), most // 2)
-    listed = [*again[:shares], *at_work, *again[shares:], *others][:most]
+def _tasks(view: RunView, now_us: int, screen: Screen, most: int) -> list[Text]:
+    """Retried tasks, then tasks with an open call, then others; those without room are counted."""
+    open_tasks = view.history.open_tasks.values()
+    retried = [task for task in open_tasks if task.is_retried]
+    working = [task for task in open_tasks if task.is_working and not task.is_retried]
+    others = [task for task in open_tasks if not task.is_working and not task.is_retried]
+    # Neither of the first two may hide the other.
+    share = most - min(len(working), most // 2)
+    listed = [*retried[:share], *working, *retried[share:], *others][:most]
     if not listed:
         return []
     names = _names(listed, max(10, screen.width * 2 // 5))
-    lines = [_unit(unit, name, now_us, screen) for unit, name in zip(listed, names, strict=True)]
-    more = len(tally.units) - len(listed)
+    lines = [_task(view, task, name, now_us, screen) for task, name in zip(listed, names, strict=True)]
+    more = len(open_tasks) - len(listed)
     return [*lines, Text(f"  and {more:,} more", "dim")] if more else lines
 
 
-def _names(units: Sequence[Unit], max_width: int) -> list[str]:
-    """All of one width. Where one is too long, those that come of a matrix go without the names of its axes."""
-    names = [visible(unit.task) for unit in units]
+def _names(tasks: Sequence[TaskHistory], max_width: int) -> list[str]:
+    """All of one width. If one is too long, instances of a matrix lose the names of their axes."""
+    names = [visible(task.id) for task in tasks]
     if max(map(cell_len, names)) > max_width:
         names = [_AXIS.sub("", name) for name in names]
     width = min(max_width, max(map(cell_len, names)))
     return [set_cell_size(_cut(name, width), width) for name in names]
 
 
-def _unit(unit: Unit, name: str, now_us: int, screen: Screen) -> Text:
-    line = Text().append(f"{_spin(now_us, screen) if unit.is_at_work else '-'} ", "cyan")
-    line.append(name, "bold" if unit.is_at_work else None)
-    line.append(f" {span(max(0, now_us - unit.since_us) // 1_000):>6}  {shown(unit.doing)}")
-    if unit.attempt:
-        line.append(f", attempt {unit.attempt:,}")
-    if unit.agent:
-        line.append(f"  {performer(unit)}", "dim")
-    return line
+def _task(view: RunView, task: TaskHistory, name: str, now_us: int, screen: Screen) -> Text:
+    since_us = read_time(task.latest.at) if task.latest is not None else now_us
+    line = Text().append(f"{_spin(now_us, screen) if task.is_working else '-'} ", "cyan")
+    line.append(name, "bold" if task.is_working else None)
+    return line.append(f" {duration(max(0, now_us - since_us) // 1_000):>6}  {view.activity(task)}")
 
 
-def _budgets(tally: Tally, now_us: int, screen: Screen) -> Iterator[Text]:
-    reserved = tally.reserved
-    for name in (name for name in AMOUNTS if name in tally.limits):
-        limit = tally.limits[name]
-        used = tally.active_at(now_us) // 1_000 if name == "wall_ms" else used_amount(tally.used, name)
+def _budgets(view: RunView, now_us: int, screen: Screen) -> Iterator[Text]:
+    history, limits = view.history, view.limits
+    reserved = history.reserved
+    for name in (name for name in AMOUNTS if name in limits):
+        limit = limits[name]
+        used = history.active_us_at(now_us) // 1_000 if name == "wall_ms" else used_amount(history.usage, name)
         held = used_amount(reserved, name)
         line = Text(f"{'budget':<9} ")
         line.append_text(budget_bar(used, held, limit, screen.bar_width, is_ascii=screen.is_ascii))
@@ -152,7 +150,7 @@ def _spin(now_us: int, screen: Screen) -> str:
 
 
 def _cut(text: str, width: int) -> str:
-    """Keeps both ends: names that come of one matrix begin alike."""
+    """Keeps both ends: instances of one matrix begin alike."""
     if cell_len(text) <= width:
         return text
     tail = text[-((width - 3) // 2) :]
@@ -160,7 +158,7 @@ def _cut(text: str, width: int) -> str:
 
 
 def _fitted(line: Text, screen: Screen) -> Text:
-    """One row, whatever it holds: rows that wrap would move what stands below them."""
+    """Exactly one row: a row that wraps would move the rows below it."""
     line.no_wrap = True
     line.truncate(min(screen.width, _MAX_WIDTH), overflow="crop" if screen.is_ascii else "ellipsis")
     return line

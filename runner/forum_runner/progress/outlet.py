@@ -1,4 +1,4 @@
-"""A stream that may go away while a run goes on: a closed pipe, a full disk, a terminal that hung up."""
+"""A stream that may fail during a run: a closed pipe, a full disk, a terminal that hung up."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TextIO
 
 
 class Outlet:
-    """Writes at once. After a write that failed it writes nothing more: no run ends for want of a reader."""
+    """Writes at once, and nothing more after a failed write: a run must not end because nobody reads its progress."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -22,13 +22,13 @@ class Outlet:
             try:
                 self._stream.write(text)
                 self._stream.flush()
-            except (OSError, ValueError):  # a ValueError is how a stream says that it was closed on this side
+            except (OSError, ValueError):  # a stream that was closed here raises ValueError
                 self._is_silent = True
                 self._discard()
         return len(text)
 
     def flush(self) -> None:
-        """There is nothing left to flush."""
+        """Nothing is buffered."""
 
     def isatty(self) -> bool:
         return not self._is_silent and self._stream.isatty()
@@ -37,7 +37,7 @@ class Outlet:
         return self._stream.fileno()
 
     def _discard(self) -> None:
-        """What the stream still holds goes nowhere: the interpreter would fail to flush it, and exit with 120."""
+        """Discards what the stream has buffered: otherwise the interpreter fails to flush it and exits with 120."""
         try:
             nowhere = os.open(os.devnull, os.O_WRONLY)
         except OSError:

@@ -1,4 +1,4 @@
-"""Progress for a CI log: a line for each thing that a reader wants to know, with the time since the run began."""
+"""Progress for a CI log: one line per event, with the time that the run has worked."""
 
 from __future__ import annotations
 
@@ -7,56 +7,51 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
+from forum_runner.progress.entry_clock import EntryClock
 from forum_runner.progress.outlet import Outlet
-from forum_runner.progress.run_time import RunTime
-from forum_runner.progress.states import STATE_COLORS
-from forum_runner.progress.tally import Tally
-from forum_runner.progress.waits import Waits, wait_ms, wait_words
-from forum_runner.progress.words import STOPPING, Words
-from forum_runner.report.paint import painted
+from forum_runner.progress.run_view import STOPPING, RunView
+from forum_runner.progress.waits import Waits, wait_ms, wait_text
+from forum_runner.report.paint import STATE_COLORS, painted
 
 
 class PlainProgress:
     def __init__(self, stream: TextIO, *, color: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
         self._outlet = Outlet(stream)
         self._color = color
-        self._tally = Tally({})
-        self._words = Words("", Path(), self._tally)
-        self._time = RunTime(clock)
+        self._view = RunView()
+        self._time = EntryClock(clock)
         self._waits = Waits()
 
     def opened(self, run: str, directory: Path, wave_plan: Mapping[str, Any]) -> None:
-        self._tally = Tally(wave_plan)
-        self._words = Words(run, directory, self._tally)
+        self._view = RunView(run, directory, wave_plan)
         self._time.set(0)
-        self._write(self._words.opening())
+        self._write(self._view.opening())
 
-    def recall(self, _seq: int, at_us: int, kind: str, data: Mapping[str, Any]) -> None:
-        self._tally.fold(at_us, kind, data)
+    def recall(self, seq: int, at_us: int, kind: str, data: Mapping[str, Any]) -> None:
+        self._view.apply(seq, at_us, kind, data)
         self._time.set(at_us)
 
-    def entry(self, _seq: int, at_us: int, kind: str, data: Mapping[str, Any]) -> None:
-        unit = self._tally.fold(at_us, kind, data)
+    def entry(self, seq: int, at_us: int, kind: str, data: Mapping[str, Any]) -> None:
+        lines = self._view.apply(seq, at_us, kind, data)
         self._time.set(at_us)
-        lines = self._words.told(kind, data, unit)
         if lines:
-            state = data.get("state", data.get("status")) if self._color else None
-            self._write(lines, STATE_COLORS.get(state) if isinstance(state, str) else None)
+            state = data.get("state", data.get("status"))
+            self._write(lines, STATE_COLORS.get(state) if self._color and isinstance(state, str) else None)
 
     def waiting(self, until_us: int, why: str) -> None:
         now_us = self._time.now_us()
-        if self._waits.are_worth_telling(until_us, why, now_us):
-            self._write([wait_words(wait_ms(until_us, now_us), why)], at_us=now_us)
+        if self._waits.is_reported(until_us, why, now_us):
+            self._write([wait_text(wait_ms(until_us, now_us), why)], at_us=now_us)
 
     def stopping(self) -> None:
         self._write([STOPPING], at_us=self._time.now_us())
 
     def close(self) -> None:
-        """Every line was written at once."""
+        """Every line is already written."""
 
     def _write(self, lines: Iterable[str], paint: str | None = None, at_us: int | None = None) -> None:
-        """Of what is no entry, `at_us` is when it happens."""
-        active_us = self._tally.active_us if at_us is None else self._tally.active_at(at_us)
-        elapsed = f"[{active_us // 100_000 / 10:>6.1f}s]"
-        told = (f"{elapsed} {painted(line, paint is not None, fg=paint)}\n" for line in lines)
-        self._outlet.write("".join(told))
+        """`at_us` is the time of an event that is not an entry."""
+        history = self._view.history
+        active_us = history.active_us if at_us is None else history.active_us_at(at_us)
+        stamp = f"[{active_us // 100_000 / 10:>6.1f}s]"
+        self._outlet.write("".join(f"{stamp} {painted(line, paint is not None, fg=paint)}\n" for line in lines))

@@ -1,4 +1,4 @@
-"""No progress at all."""
+"""No progress display."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any
 
 class Silence:
     def opened(self, run: str, directory: Path, wave_plan: Mapping[str, Any]) -> None:
-        """Says nothing."""
+        """Displays nothing."""
 
     def recall(self, seq: int, at_us: int, kind: str, data: Mapping[str, Any]) -> None:
-        """Says nothing."""
+        """Displays nothing."""
 
     def entry(self, seq: int, at_us: int, kind: str, data: Mapping[str, Any]) -> None:
-        """Says nothing."""
+        """Displays nothing."""
 
     def waiting(self, until_us: int, why: str) -> None:
-        """Says nothing."""
+        """Displays nothing."""
 
     def stopping(self) -> None:
-        """Says nothing."""
+        """Displays nothing."""
 
     def close(self) -> None:
-        """Says nothing."""
+        """Displays nothing."""

@@ -1,4 +1,4 @@
-"""Progress for a terminal that somebody watches: one display that is drawn again a few times a second."""
+"""Progress for an interactive terminal: one display, redrawn a few times per second."""
 
 from __future__ import annotations
 
@@ -13,29 +13,27 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from forum_runner.progress.frame import Note, Screen, closing_frame, frame
+from forum_runner.progress.entry_clock import EntryClock
+from forum_runner.progress.frame import RecentEvent, Screen, closing_frame, frame
 from forum_runner.progress.outlet import Outlet
-from forum_runner.progress.run_time import RunTime
-from forum_runner.progress.tally import Tally
-from forum_runner.progress.waits import wait_ms, wait_words
-from forum_runner.progress.words import STOPPING, Words
+from forum_runner.progress.run_view import STOPPING, RunView
+from forum_runner.progress.waits import wait_ms, wait_text
 
 _FRAMES_PER_SECOND = 8
-_MAX_NOTES = 6
-_MAX_NOTE_LINES = 2
+_MAX_EVENTS = 6
 _NOTED = {"task.finished", "task.lost", "verdict.given", "verdict.lost", "escalation.raised", "task.ended"}
 _NOTED |= {"budget.stopped", "budget.exceeded", "gate.opened", "gate.decided", "run.repaired"}
-# A plan may skip thousands of tasks after one failure, and the failure is what is to be seen.
+# A plan may skip thousands of tasks after one failure, and the failure must stay visible.
 _UNREMARKABLE = ("passed", "skipped", "pass", "ok")
 
 
 class TerminalProgress:
-    """Entries are counted as they come; drawing is another thread's, and takes the lock only to look."""
+    """Entries are applied as they come; another thread draws, and holds the lock only while it reads."""
 
     def __init__(
         self, stream: TextIO, *, color: bool, clock: Callable[[], float] = time.monotonic, is_drawn: bool = True
     ) -> None:
-        """Without `is_drawn` nothing is drawn but by `draw` and at the end."""
+        """Without `is_drawn`, only `draw` and `close` draw."""
         self._console = Console(
             file=cast("IO[str]", Outlet(stream)),
             force_terminal=True,
@@ -44,7 +42,7 @@ class TerminalProgress:
             markup=False,
             emoji=False,
         )
-        self._time = RunTime(clock)
+        self._time = EntryClock(clock)
         self._is_drawn = is_drawn
         self._lock = Lock()
         self._live: Live | None = None
@@ -59,26 +57,25 @@ class TerminalProgress:
             get_renderable=self._frame,
             auto_refresh=self._is_drawn,
             refresh_per_second=_FRAMES_PER_SECOND,
-            # Standard output may be a file, while this is standard error: what is printed there is not ours to move.
+            # This is standard error; standard output may be a file, and must stay untouched.
             redirect_stdout=False,
             redirect_stderr=False,
         )
         self._live.start(refresh=True)
 
-    def recall(self, _seq: int, at_us: int, kind: str, data: Mapping[str, Any]) -> None:
+    def recall(self, seq: int, at_us: int, kind: str, data: Mapping[str, Any]) -> None:
         with self._lock:
-            self._tally.fold(at_us, kind, data)
+            self._view.apply(seq, at_us, kind, data)
             self._time.set(at_us)
 
-    def entry(self, _seq: int, at_us: int, kind: str, data: Mapping[str, Any]) -> None:
+    def entry(self, seq: int, at_us: int, kind: str, data: Mapping[str, Any]) -> None:
         with self._lock:
-            unit = self._tally.fold(at_us, kind, data)
+            lines = self._view.apply(seq, at_us, kind, data)
             self._time.set(at_us)
             self._wait = None
             if kind in _NOTED and _is_remarkable(data):
                 state = data.get("state")
-                for line in self._words.told(kind, data, unit)[:_MAX_NOTE_LINES]:
-                    self._notes.append(Note(line, state if isinstance(state, str) else None))
+                self._events += (RecentEvent(line, state if isinstance(state, str) else None) for line in lines)
 
     def waiting(self, until_us: int, why: str) -> None:
         with self._lock:
@@ -86,7 +83,7 @@ class TerminalProgress:
 
     def stopping(self) -> None:
         with self._lock:
-            self._notes.append(Note(STOPPING, None))
+            self._events.append(RecentEvent(STOPPING))
 
     def close(self) -> None:
         live, self._live = self._live, None
@@ -99,9 +96,8 @@ class TerminalProgress:
             self._live.refresh()
 
     def _begin(self, run: str, directory: Path, wave_plan: Mapping[str, Any]) -> None:
-        self._tally = Tally(wave_plan)
-        self._words = Words(run, directory, self._tally)
-        self._notes: deque[Note] = deque(maxlen=_MAX_NOTES)
+        self._view = RunView(run, directory, wave_plan)
+        self._events: deque[RecentEvent] = deque(maxlen=_MAX_EVENTS)
         self._wait = None
         self._time.set(0)
         self._is_closing = False
@@ -112,16 +108,16 @@ class TerminalProgress:
         with self._lock:
             now_us = self._time.now_us()
             if self._is_closing:
-                return Group(*closing_frame(self._tally, self._words.run, now_us, screen))
-            lines = frame(self._tally, self._words.run, now_us, screen, self._notes, self._wait_words(now_us))
-            # A terminal shows the keys that are typed, ^C too, where the cursor is: at the end of a full row they would
-            # take another one, and the rows above could not be found again.
+                return Group(*closing_frame(self._view, now_us, screen))
+            lines = frame(self._view, now_us, screen, self._events, self._wait_text(now_us))
+            # A terminal echoes typed keys, ^C too, at the cursor: at the end of a full row they would start another
+            # row, and the display could not find its own rows again.
             return Group(*lines, Text())
 
-    def _wait_words(self, now_us: int) -> str | None:
+    def _wait_text(self, now_us: int) -> str | None:
         if self._wait is None or now_us >= self._wait[0]:
             return None
-        return wait_words(wait_ms(self._wait[0], now_us), self._wait[1])
+        return wait_text(wait_ms(self._wait[0], now_us), self._wait[1])
 
 
 def _is_remarkable(data: Mapping[str, Any]) -> bool:

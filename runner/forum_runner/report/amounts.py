@@ -1,27 +1,26 @@
-"""Amounts, spans of time and digests of a ledger, as a person reads them."""
+"""Amounts, durations, times and digests of a ledger, formatted for people."""
 
 from __future__ import annotations
 
 from forum_runner.finding import visible
-from forum_runner.ledger.clock import read_time
 
 _SHORT_DIGEST = 12
 _MAX_TEXT = 160
 
 
-def shown(text: str, limit: int = _MAX_TEXT) -> str:
-    """Text from a ledger: nothing in it steers a terminal, and it has an end."""
+def clip(text: str, limit: int = _MAX_TEXT) -> str:
+    """Text from a ledger, cut to a length and made safe to print on a terminal."""
     return visible(text if len(text) <= limit else f"{text[: limit - 3]}...")
 
 
 def money(micro_usd: int) -> str:
-    """Four digits after the point, more where they would be lost."""
+    """Four decimals, or six if there are that many digits."""
     dollars, rest = divmod(micro_usd, 1_000_000)
     digits = f"{rest:06d}"
     return f"${dollars:,}.{digits[:4] if digits.endswith('00') else digits}"
 
 
-def span(milliseconds: int) -> str:
+def duration(milliseconds: int) -> str:
     if milliseconds < 1_000:
         return f"{milliseconds}ms"
     if milliseconds < 60_000:
@@ -33,17 +32,9 @@ def span(milliseconds: int) -> str:
 
 
 def short(digest: str) -> str:
-    return shown(digest)[:_SHORT_DIGEST]
+    return clip(digest)[:_SHORT_DIGEST]
 
 
 def moment(at: str) -> str:
-    """To the millisecond; a time that is not written as entries write it stays as it is."""
-    return f"{at[:10]} {at[11:23]}Z" if len(at) == 27 and at.isascii() and at.isprintable() else shown(at, 27)
-
-
-def between(first: str, last: str) -> int | None:
-    """The milliseconds from one time of a ledger to another; None where one of them is no time."""
-    try:
-        return max(0, read_time(last) - read_time(first)) // 1_000
-    except ValueError:
-        return None
+    """A time to the millisecond. Text that is not a time of an entry is returned as it is."""
+    return f"{at[:10]} {at[11:23]}Z" if len(at) == 27 and at.isascii() and at.isprintable() else clip(at, 27)

@@ -1,4 +1,4 @@
-"""Why a person decided as they did, read from the bodies of a run."""
+"""The reason that a person gave for a decision, read from the bodies of a run."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self
 
+from forum_runner.history.run_history import RunHistory
 from forum_runner.ledger.archive import REDACTED
 from forum_runner.ledger.body_reader import BodyReader
 from forum_runner.ledger.layout import BODIES
 from forum_runner.ledger.read_entry import ReadEntry, amount, part, text
-from forum_runner.ledger.summary import Summary
-from forum_runner.report.amounts import shown
+from forum_runner.report.amounts import clip
 
 _MAX_BYTES = 1_000_000
 
 
 class ReasonState(StrEnum):
-    """`unread` is one that is not there to be read, beside a bare ledger say, or is too long for that."""
+    """`unread`: the body is missing, as it is for a bare ledger, or too long."""
 
     GIVEN = "given"
     SENSITIVE = "sensitive"
@@ -29,23 +29,23 @@ class ReasonState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
-    """`text` is there if it is `given`: what is sensitive in the record is not to be found in a log."""
+class DecisionReason:
+    """`text` is set only if the reason is `given`: logs must not repeat what the record treats as sensitive."""
 
     state: ReasonState = ReasonState.UNREAD
     text: str | None = None
 
     @property
-    def words(self) -> str:
-        """In one line, as short as other texts of a ledger. After a colon stands what the person said, and no other."""
+    def sentence(self) -> str:
+        """One line. Only what the person wrote follows a colon."""
         if self.text is None:
-            return f"its reason is {'not read here' if self.state is ReasonState.UNREAD else self.state}"
-        said = " ".join(self.text.split())
-        return f"reason: {shown(said)}" if said else "its reason is empty"
+            return f"its reason is {'not available' if self.state is ReasonState.UNREAD else self.state}"
+        written = " ".join(self.text.split())
+        return f"reason: {clip(written)}" if written else "its reason is empty"
 
 
 class ReasonReader:
-    """Opens the archive when it is needed first. Without a `directory` there is nothing to be read."""
+    """Opens the archive on first use. Without a `directory` it reads nothing."""
 
     def __init__(self, directory: Path | None) -> None:
         self._directory = directory
@@ -58,25 +58,25 @@ class ReasonReader:
     def __exit__(self, *_: object) -> None:
         self._opened.close()
 
-    def of(self, entry: ReadEntry) -> Reason | None:
-        """None for an entry that is no decision, or gives no reason."""
+    def of(self, entry: ReadEntry) -> DecisionReason | None:
+        """None for an entry that is not a decision or has no reason."""
         body = part(entry.bodies, "reason") if entry.kind == "gate.decided" else {}
         return self.read(body) if body else None
 
-    def read(self, body: Mapping[str, Any], redacted: Collection[str | None] = ()) -> Reason:
-        """`redacted` are the digests that are recorded as such: their bytes may still be there for a moment."""
+    def read(self, body: Mapping[str, Any], redacted: Collection[str | None] = ()) -> DecisionReason:
+        """`redacted` are digests that the ledger records as redacted: their bytes may still exist for a moment."""
         digest, reader = text(body, "digest"), self._archive()
         if digest in redacted:
-            return Reason(ReasonState.REDACTED)
+            return DecisionReason(ReasonState.REDACTED)
         if digest is None or reader is None:
-            return Reason(ReasonState.SENSITIVE if "salted" in body else ReasonState.UNREAD)
+            return DecisionReason(ReasonState.SENSITIVE if "salted" in body else ReasonState.UNREAD)
         if reader.place(f"{REDACTED}/{digest}") is not None:
-            return Reason(ReasonState.REDACTED)
+            return DecisionReason(ReasonState.REDACTED)
         if "salted" in body:
-            return Reason(ReasonState.SENSITIVE)
+            return DecisionReason(ReasonState.SENSITIVE)
         size = amount(body, "bytes")
         data = reader.read({"digest": digest, "bytes": size}) if size <= _MAX_BYTES else None
-        return Reason() if data is None else Reason(ReasonState.GIVEN, data.decode(errors="replace"))
+        return DecisionReason() if data is None else DecisionReason(ReasonState.GIVEN, data.decode(errors="replace"))
 
     def _archive(self) -> BodyReader | None:
         if self._reader is None and self._directory is not None:
@@ -87,12 +87,16 @@ class ReasonReader:
         return self._reader
 
 
-def read_reasons(directory: Path | None, summary: Summary) -> dict[str, Reason]:
+def read_reasons(directory: Path | None, history: RunHistory) -> dict[str, DecisionReason]:
     """By the task whose gate was decided."""
-    redacted = {text(entry.data, "digest") for entry in summary.redactions}
+    decisions = {
+        name: task.gate.decision
+        for name, task in history.tasks.items()
+        if task.gate is not None and task.gate.decision is not None
+    }
     with ReasonReader(directory) as reader:
         return {
-            name: reader.read(story.gate.reason, redacted)
-            for name, story in summary.tasks.items()
-            if story.gate is not None and story.gate.reason is not None
+            name: reader.read(decision.reason, history.redacted_digests)
+            for name, decision in decisions.items()
+            if decision.reason is not None
         }

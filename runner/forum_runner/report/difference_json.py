@@ -1,4 +1,4 @@
-"""Two runs side by side, as JSON."""
+"""The difference between two runs as JSON."""
 
 from __future__ import annotations
 
@@ -6,43 +6,43 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from forum_runner.ledger.difference import Difference, Divergence
+from forum_runner.history.difference import RunDifference, RunDivergence
+from forum_runner.history.run_history import RunHistory
 from forum_runner.ledger.read_entry import ReadEntry
-from forum_runner.ledger.summary import Summary
 from forum_runner.report.difference_text import changed_facts, rows_of
-from forum_runner.report.summary_json import summary_form
+from forum_runner.report.summary_json import summary_document
 
 
-def render_difference_json(difference: Difference) -> str:
+def render_difference_json(difference: RunDifference) -> str:
     document = {
         "apiVersion": "forum/v1",
         "kind": "RunDifference",
         "same": difference.is_none,
-        "divergence": _divergence_form(difference.divergence),
+        "divergence": _divergence(difference.divergence),
         "differences": [dict(zip(("of", "what", "a", "b"), row, strict=True)) for row in rows_of(difference)],
         "salted_bodies": difference.salted,
-        "a": _run_form(difference.left),
-        "b": _run_form(difference.right),
+        "a": _run(difference.left),
+        "b": _run(difference.right),
     }
     return json.dumps(document, indent=2) + "\n"
 
 
-def _divergence_form(divergence: Divergence | None) -> dict[str, Any] | None:
+def _divergence(divergence: RunDivergence | None) -> dict[str, Any] | None:
     if divergence is None:
         return None
     return {
-        "story": divergence.story,
-        "place": divergence.place,
-        "a": _entry_form(divergence.left),
-        "b": _entry_form(divergence.right),
+        "subject": divergence.subject,
+        "index": divergence.index,
+        "a": _entry(divergence.left),
+        "b": _entry(divergence.right),
         "changed": [dict(zip(("fact", "a", "b"), fact, strict=True)) for fact in changed_facts(divergence)],
     }
 
 
-def _entry_form(entry: ReadEntry | None) -> dict[str, Any] | None:
+def _entry(entry: ReadEntry | None) -> dict[str, Any] | None:
     return asdict(entry) if entry is not None else None
 
 
-def _run_form(summary: Summary) -> dict[str, Any]:
-    form = summary_form(summary)
-    return {name: form[name] for name in ("run", "plan", "end", "entries", "span_ms", "totals", "unreadable_lines")}
+def _run(history: RunHistory) -> dict[str, Any]:
+    document = summary_document(history)
+    return {name: document[name] for name in ("run", "plan", "end", "entries", "span_ms", "totals", "unreadable_lines")}

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from forum_runner.finding import visible
 from forum_runner.report import counted
 from forum_runner.report.amounts import money
-from forum_runner.report.budget_words import quantity
+from forum_runner.report.budget_text import quantity
 from forum_runner.report.table import table
 
 _FATES = {"run": "runs", "reuse": "reused", "later": "after others", "skip": "skipped"}

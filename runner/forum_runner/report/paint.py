@@ -1,19 +1,25 @@
-"""Colour, where it is wanted."""
+"""Terminal colours."""
 
 from __future__ import annotations
 
-import click
-
+# Each state has its own colour. States that need attention come first: where room is short, they are cut last.
 STATE_COLORS = {
-    "passed": "green",
     "failed": "red",
-    "stopped": "red",
-    "refused": "red",
-    "cancelled": "red",
+    "stopped": "magenta",
+    "refused": "bright_magenta",
+    "cancelled": "blue",
     "tolerated": "yellow",
-    "skipped": "yellow",
+    "skipped": "cyan",
+    "passed": "green",
 }
+_CODES = {"red": 31, "green": 32, "yellow": 33, "blue": 34, "magenta": 35, "cyan": 36, "bright_magenta": 95}
+_BOLD, _DIM = 1, 2
 
 
-def painted(text: str, color: bool, *, fg: str | None = None, bold: bool | None = None, dim: bool | None = None) -> str:
-    return click.style(text, fg=fg, bold=bold, dim=dim) if color else text
+def painted(text: str, color: bool, *, fg: str | None = None, bold: bool = False, dim: bool = False) -> str:
+    """Text in a style; `color` says whether styles are wanted at all."""
+    codes = [_CODES[fg]] if fg else []
+    codes += [_BOLD] * bold + [_DIM] * dim
+    if not color or not codes:
+        return text
+    return "".join(f"\x1b[{code}m" for code in codes) + f"{text}\x1b[0m"

@@ -1,4 +1,4 @@
-"""How often what passed, over several runs of one plan: what `--repeat` prints."""
+"""How often tasks passed in several runs of one plan: what `forum run --repeat` prints."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from forum_runner.report import counted, joined
-from forum_runner.report.amounts import money, shown, span
+from forum_runner.report.amounts import clip, duration, money
 from forum_runner.report.run_commands import command_line, verify_line
 from forum_runner.report.run_result import RunResult
 from forum_runner.report.table import table
+from forum_runner.report.task_table import NOT_STARTED
 
 HEADING = ("task", "passed", "otherwise", "attempts", "tokens")
-_NOT_BEGUN = "not begun"
 _MAX_ROWS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Numbers of several runs, of those that have one."""
+    """A number of each run that has it."""
 
     numbers: tuple[int, ...]
 
@@ -38,15 +38,15 @@ class Spread:
         return max(self.numbers, default=0)
 
     def __str__(self) -> str:
-        """`1.4 (1 to 3)`; one number where all are the same, and nothing where all are 0."""
+        """`1.4 (1 to 3)`; one number if all are equal, and nothing if all are 0."""
         if self.least == self.most:
             return f"{self.most:,}" if self.most else ""
         return f"{self.mean:,.1f}".removesuffix(".0") + f" ({self.least:,} to {self.most:,})"
 
 
 @dataclass(frozen=True, slots=True)
-class Rate:
-    """Of a task, or of the run as a whole. `states` counts the runs by how it ended there."""
+class PassRate:
+    """Of a task, or of the run as a whole. `states` counts the runs by the state that it ended in."""
 
     name: str
     runs: int
@@ -65,7 +65,7 @@ class Rate:
 
     @property
     def others(self) -> str:
-        return ", ".join(f"{number:,} {shown(state)}" for state, number in _but_passed(self.states).items())
+        return ", ".join(f"{number:,} {clip(state)}" for state, number in _but_passed(self.states).items())
 
     def __str__(self) -> str:
         return f"{self.passed:,} of {self.runs:,} ({self.percent:g}%)"
@@ -73,11 +73,11 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class PassRates:
-    """Of runs of one plan, in their order."""
+    """The rates of several runs of one plan, in their order."""
 
     runs: tuple[RunResult, ...]
-    whole: Rate
-    tasks: tuple[Rate, ...]
+    whole: PassRate
+    tasks: tuple[PassRate, ...]
 
     @property
     def headline(self) -> str:
@@ -87,16 +87,16 @@ class PassRates:
 
     @property
     def spent(self) -> list[tuple[str, str]]:
-        usages = [run.summary.totals for run in self.runs]
+        usages = [run.history.usage for run in self.runs]
         words = [("tokens", f"{self.whole.tokens} a run")] if any(usage.tokens for usage in usages) else []
         words.append(("spent", f"{money(sum(usage.micro_usd for usage in usages))} in all"))
-        return [*words, ("work", f"{span(sum(usage.wall_ms for usage in usages))} in all")]
+        return [*words, ("work", f"{duration(sum(usage.wall_ms for usage in usages))} in all")]
 
     def rows(self) -> tuple[list[tuple[str, ...]], str | None]:
-        """Of those tasks that passed least often, in their order, and how many are left out."""
+        """The tasks that passed least often, in their order, and a note on those that are left out."""
         kept = {rate.name for rate in sorted(self.tasks, key=lambda rate: rate.passed)[:_MAX_ROWS]}
         left = len(self.tasks) - len(kept)
-        note = f"and {left:,} more, which passed as often or more often" if left else None
+        note = f"and {left:,} more, which passed at least as often" if left else None
         return [_row(rate) for rate in self.tasks if rate.name in kept], note
 
 
@@ -105,9 +105,9 @@ def pass_rates_of(runs: Sequence[RunResult]) -> PassRates:
 
 
 def next_commands(runs: Sequence[RunResult]) -> list[tuple[str, str]]:
-    """What to type next, under its name: how each run is verified, and how one that did not end goes on."""
+    """The commands to run next: verify each run, and resume those that did not finish."""
     lines = [("verify", verify_line(run.directory, run.head)) for run in runs]
-    return lines + [("resume", command_line("resume", run.argument)) for run in runs if run.can_go_on]
+    return lines + [("resume", command_line("resume", run.argument)) for run in runs if run.is_resumable]
 
 
 def render_pass_rates(rates: PassRates, *, color: bool = False) -> str:
@@ -120,18 +120,18 @@ def render_pass_rates(rates: PassRates, *, color: bool = False) -> str:
 
 
 def render_pass_rates_json(rates: PassRates) -> str:
-    """Everything beyond ASCII is escaped: it may end up on a terminal."""
+    """Everything beyond ASCII is escaped, because terminals may print it."""
     document = {
         "apiVersion": "forum/v1",
         "kind": "PassRates",
-        "runs": [_run_form(run) for run in rates.runs],
-        "whole": _form(rates.whole),
-        "tasks": [{"task": rate.name, **_form(rate)} for rate in rates.tasks],
+        "runs": [_run(run) for run in rates.runs],
+        "whole": _rate(rates.whole),
+        "tasks": [{"task": rate.name, **_rate(rate)} for rate in rates.tasks],
     }
     return json.dumps(document, indent=2) + "\n"
 
 
-def _run_form(run: RunResult) -> dict[str, Any]:
+def _run(run: RunResult) -> dict[str, Any]:
     return {
         "run": run.run,
         "status": run.status,
@@ -142,44 +142,44 @@ def _run_form(run: RunResult) -> dict[str, Any]:
     }
 
 
-def _rate_of_runs(runs: Sequence[RunResult]) -> Rate:
-    attempts = [sum(story.attempts for story in run.summary.tasks.values()) for run in runs]
-    tokens = [run.summary.totals.tokens for run in runs]
+def _rate_of_runs(runs: Sequence[RunResult]) -> PassRate:
+    attempts = [run.history.attempts for run in runs]
+    tokens = [run.history.usage.tokens for run in runs]
     states = Counter(run.status for run in runs)
-    return Rate("run", len(runs), states, Spread(tuple(attempts)), Spread(tuple(tokens)))
+    return PassRate("run", len(runs), states, Spread(tuple(attempts)), Spread(tuple(tokens)))
 
 
-def _rates_of_tasks(runs: Sequence[RunResult]) -> list[Rate]:
-    return [_rate_of_task(name, runs) for name in {name: None for run in runs for name in run.summary.tasks}]
+def _rates_of_tasks(runs: Sequence[RunResult]) -> list[PassRate]:
+    return [_rate_of_task(name, runs) for name in {name: None for run in runs for name in run.history.tasks}]
 
 
-def _rate_of_task(name: str, runs: Sequence[RunResult]) -> Rate:
-    stories = [run.summary.tasks[name] for run in runs if name in run.summary.tasks]
-    states = Counter(story.state for story in stories)
-    if missing := len(runs) - len(stories):
-        states[_NOT_BEGUN] = missing
-    attempts, tokens = (story.attempts for story in stories), (story.usage.tokens for story in stories)
-    return Rate(name, len(runs), states, Spread(tuple(attempts)), Spread(tuple(tokens)))
+def _rate_of_task(name: str, runs: Sequence[RunResult]) -> PassRate:
+    tasks = [run.history.tasks[name] for run in runs if name in run.history.tasks]
+    states = Counter(task.state for task in tasks)
+    if missing := len(runs) - len(tasks):
+        states[NOT_STARTED] = missing
+    attempts, tokens = (task.attempts for task in tasks), (task.usage.tokens for task in tasks)
+    return PassRate(name, len(runs), states, Spread(tuple(attempts)), Spread(tuple(tokens)))
 
 
 def _but_passed(states: Counter[str]) -> dict[str, int]:
     return {state: number for state, number in sorted(states.items()) if state != "passed"}
 
 
-def _row(rate: Rate) -> tuple[str, ...]:
-    return shown(rate.name, 80), str(rate), rate.others, str(rate.attempts), str(rate.tokens)
+def _row(rate: PassRate) -> tuple[str, ...]:
+    return clip(rate.name, 80), str(rate), rate.others, str(rate.attempts), str(rate.tokens)
 
 
-def _form(rate: Rate) -> dict[str, Any]:
+def _rate(rate: PassRate) -> dict[str, Any]:
     return {
         "passed": rate.passed,
         "of": rate.runs,
         "percent": rate.percent,
         "otherwise": _but_passed(rate.states),
-        "attempts": _spread_form(rate.attempts),
-        "tokens": _spread_form(rate.tokens),
+        "attempts": _spread(rate.attempts),
+        "tokens": _spread(rate.tokens),
     }
 
 
-def _spread_form(spread: Spread) -> dict[str, float]:
+def _spread(spread: Spread) -> dict[str, float]:
     return {"mean": round(spread.mean, 3), "min": spread.least, "max": spread.most}

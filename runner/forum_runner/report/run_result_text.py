@@ -1,32 +1,39 @@
-"""What a run came to, for a person: printed when `forum run` and `forum resume` end."""
+"""The result of a run as text: what `forum run` and `forum resume` print at the end."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from forum_runner.finding import visible
 from forum_runner.ledger.body import JSON, copy_name
 from forum_runner.ledger.layout import OUTPUTS
 from forum_runner.ledger.read_entry import amount, part, text
-from forum_runner.ledger.summary import Summary, TaskStory
 from forum_runner.report import counted, joined
-from forum_runner.report.amounts import moment, money, shown, span
-from forum_runner.report.budget_words import AMOUNTS, excess_words, quantity, stop_words, used_amount, used_of
-from forum_runner.report.cut_words import CUT_TITLE, cut_lines
+from forum_runner.report.amounts import clip, duration, moment
+from forum_runner.report.budget_text import AMOUNTS, quantity, used_amount, used_of
+from forum_runner.report.entry_text import entry_text
 from forum_runner.report.paint import STATE_COLORS, painted
 from forum_runner.report.run_commands import command_line, gate_lines, verify_line
-from forum_runner.report.run_result import SEVERITY, RunResult, by_severity
-from forum_runner.report.table import table
+from forum_runner.report.run_result import RunResult
+from forum_runner.report.table import listed, table
+from forum_runner.report.task_table import (
+    HEADING,
+    NOT_STARTED,
+    RIGHT_ALIGNED,
+    SEVERITY,
+    TRUNCATED_TITLE,
+    select_tasks,
+    task_row,
+    truncated_lines,
+)
 
-HEADING = ("task", "state", "reason", "attempts", "agent", "time", "tokens", "cost")
-RIGHT = (3, 5, 6, 7)
 _MAX_PASSED = 40
 _MAX_OTHERS = 200
-_MAX_LISTED = 50
+_MAX_GATES = 50
 _MAX_PREVIEW_LINES = 3
 _MAX_PREVIEW = 200
-_STATUS_WORDS = {"paused": "paused at a gate", "unfinished": "unfinished, without a seal"}
+_STATUS_TEXT = {"paused": "paused at a gate", "unfinished": "unfinished, without a seal"}
 _COLORS = STATE_COLORS | {"paused": "yellow", "interrupted": "yellow", "unfinished": "yellow"}
 
 
@@ -34,14 +41,13 @@ def render_result(result: RunResult, *, color: bool = False) -> str:
     lines = [headline(result, color=color)]
     for section in (
         _tasks(result, color),
-        _failures(result),
-        _section(CUT_TITLE, cut_lines(result.summary)),
-        _stops(result.summary),
-        _outputs(result),
-        _gates(result),
+        listed("why", failure_lines(result), _MAX_OTHERS),
+        listed(TRUNCATED_TITLE, truncated_lines(result.history), _MAX_OTHERS),
+        budget_lines(result),
+        listed("outputs", [line for name in output_names(result) for line in _output(result, name)], _MAX_OTHERS),
+        list(_gates(result)),
     ):
-        told = list(section)
-        lines += ["", *told] if told else []
+        lines += ["", *section] if section else []
     lines.append("")
     lines += (f"{name:<8}  {words}" for name, words in _facts(result))
     return joined(lines)
@@ -49,144 +55,103 @@ def render_result(result: RunResult, *, color: bool = False) -> str:
 
 def headline(result: RunResult, *, color: bool = False) -> str:
     """`failed (exit 1): 1 failed, 2 passed, in 12.5s`."""
-    words = _STATUS_WORDS.get(result.status, shown(result.status))
+    words = _STATUS_TEXT.get(result.status, clip(result.status))
     status = painted(words, color, fg=_COLORS.get(result.status), bold=True)
     code = f" (exit {result.exit_code})" if result.exit_code else ""
     counts = result.counts
-    states = [f"{counts[state]:,} {shown(state)}" for state in (*SEVERITY, "not begun") if counts[state]]
-    return f"{status}{code}: {', '.join(states) or 'no tasks'}, in {span(result.active_ms)}"
+    states = [f"{counts[state]:,} {clip(state)}" for state in (*SEVERITY, NOT_STARTED) if counts[state]]
+    return f"{status}{code}: {', '.join(states) or 'no tasks'}, in {duration(result.active_ms)}"
 
 
-def spent_words(result: RunResult) -> str:
-    """Each amount beside its limit, where the run has one."""
-    totals, limits = result.summary.totals, part(part(result.plan, "policy"), "budget")
+def spent_text(result: RunResult) -> str:
+    """Each amount, with its limit if the run has one."""
+    usage, limits = result.history.usage, result.limits
     words = []
     for name in AMOUNTS:
-        used = result.active_ms if name == "wall_ms" else used_amount(totals, name)
+        used = result.active_ms if name == "wall_ms" else used_amount(usage, name)
         if name in limits:
             words.append(used_of(name, used, amount(limits, name)))
         elif name in ("calls", "tokens") or (name == "micro_usd" and used):
             words.append(quantity(name, used))
-    return ", ".join([*words, f"{span(totals.wall_ms)} of work"])
+    return ", ".join([*words, f"{duration(usage.wall_ms)} of work"])
 
 
-def row(story: TaskStory) -> tuple[str, ...]:
-    performer = story.agent or ""
-    if story.reused_from is not None:
-        performer = "reused"
-    elif story.instances is not None:
-        performer = counted(story.instances, "instance")
-    usage = story.usage
-    words = (shown(story.id, 80), shown(story.state, 20), shown(story.reason or "", 20), _number(story.attempts))
-    spent = (span(usage.wall_ms) if usage.wall_ms else "", _number(usage.tokens))
-    return (*words, shown(performer, 40), *spent, money(usage.micro_usd) if usage.micro_usd else "")
+def failure_lines(result: RunResult) -> list[str]:
+    return [f"{clip(task, 80)}: {failure}" for task, failure in result.failures.items()]
 
 
-def chosen(stories: Sequence[TaskStory], most_passed: int, most_others: int) -> tuple[list[TaskStory], list[str]]:
-    """The stories that are listed, in their order, and how many of which state are left out."""
-    ranked = by_severity(stories)
-    passed = [story for story in ranked if story.state == "passed"]
-    others = [story for story in ranked if story.state != "passed"]
-    kept = {story.id for story in [*passed[:most_passed], *others[:most_others]]}
-    left: dict[str, int] = {}
-    for story in [*others[most_others:], *passed[most_passed:]]:
-        left[story.state] = left.get(story.state, 0) + 1
-    notes = [f"and {number:,} more {shown(state)}" for state, number in left.items()]
-    return [story for story in stories if story.id in kept], notes
+def budget_lines(result: RunResult) -> list[str]:
+    """Each call that a budget stopped, and each that used more than it reserved."""
+    return [
+        entry_text(entry) if entry.task is None else f"{clip(entry.task, 80)}: {entry_text(entry)}"
+        for entry in result.history.budget
+    ]
 
 
 def _tasks(result: RunResult, color: bool) -> list[str]:
-    stories, notes = chosen(list(result.summary.tasks.values()), _MAX_PASSED, _MAX_OTHERS)
-    if not stories:
+    tasks, notes = select_tasks(list(result.history.tasks.values()), _MAX_PASSED, _MAX_OTHERS)
+    if not tasks:
         return []
-    if not_begun := result.counts["not begun"]:
-        notes.append(f"and {not_begun:,} not begun")
-    return [*table([HEADING, *(row(story) for story in stories)], RIGHT, color=color), *notes]
-
-
-def _failures(result: RunResult) -> Iterator[str]:
-    """Why each task ended otherwise than it should."""
-    yield from _section("why", [f"{shown(task, 80)}: {failure}" for task, failure in result.failures.items()])
-
-
-def _stops(summary: Summary) -> Iterator[str]:
-    for entry in summary.budget:
-        if entry.kind == "budget.stopped":
-            yield f"stopped by {stop_words(entry.data)}"
-        else:
-            yield f"beyond what was reserved: {shown(entry.task or '?', 80)}, {excess_words(entry.data)}"
-
-
-def _outputs(result: RunResult) -> Iterator[str]:
-    yield from _section("outputs", [line for name in output_names(result) for line in _output(result, name)])
+    if not_started := result.counts[NOT_STARTED]:
+        notes.append(f"and {not_started:,} {NOT_STARTED}")
+    return [*table([HEADING, *map(task_row, tasks)], RIGHT_ALIGNED, color=color), *notes]
 
 
 def output_names(result: RunResult) -> list[str]:
-    return list({**part(result.plan, "outputs"), **result.summary.answers})
+    return list({**part(result.plan, "outputs"), **result.history.outputs})
 
 
 def output_path(result: RunResult, name: str) -> Path:
-    return result.directory / OUTPUTS / copy_name(name, text(result.summary.answers[name], "type") or "")
+    return result.directory / OUTPUTS / copy_name(name, text(result.history.outputs[name], "type") or "")
 
 
 def is_redacted(result: RunResult, name: str) -> bool:
-    digest = text(result.summary.answers[name], "digest")
-    return any(text(entry.data, "digest") == digest for entry in result.summary.redactions)
+    return text(result.history.outputs[name], "digest") in result.history.redacted_digests
 
 
 def _output(result: RunResult, name: str) -> Iterator[str]:
-    body = result.summary.answers.get(name)
+    body = result.history.outputs.get(name)
     if body is None:
-        yield f"{shown(name)}: not given"
+        yield f"{clip(name)}: not written"
     elif is_redacted(result, name):
-        yield f"{shown(name)}: redacted"
+        yield f"{clip(name)}: redacted"
     else:
         path = output_path(result, name)
-        yield f"{shown(name)}: {visible(str(path))} ({counted(amount(body, 'bytes'), 'byte')})"
-        # What is sensitive in the record is not to be found in a log.
+        yield f"{clip(name)}: {visible(str(path))} ({counted(amount(body, 'bytes'), 'byte')})"
+        # A log must not repeat what the record treats as sensitive.
         if "salted" not in body:
             yield from (f"  {line}" for line in _preview(path, text(body, "type") or "", amount(body, "bytes")))
 
 
 def _preview(path: Path, type_: str, size: int) -> list[str]:
-    """A small text, whole; nothing of any other."""
+    """The whole of a small text; otherwise nothing."""
     if not (type_ == JSON or type_.startswith("text/")) or size > 4 * _MAX_PREVIEW:
         return []
     try:
-        told = path.read_bytes()[: 4 * _MAX_PREVIEW].decode().strip()
+        content = path.read_bytes()[: 4 * _MAX_PREVIEW].decode().strip()
     except (OSError, UnicodeDecodeError):
         return []
-    lines = told.replace("\r\n", "\n").split("\n")
-    return [visible(line) for line in lines] if len(told) <= _MAX_PREVIEW and len(lines) <= _MAX_PREVIEW_LINES else []
+    lines = content.replace("\r\n", "\n").split("\n")
+    return (
+        [visible(line) for line in lines] if len(content) <= _MAX_PREVIEW and len(lines) <= _MAX_PREVIEW_LINES else []
+    )
 
 
 def _gates(result: RunResult) -> Iterator[str]:
-    for gate in result.gates[:_MAX_LISTED]:
-        until = f" until {moment(gate.deadline)}, then {shown(gate.on_deadline or '?')}" if gate.deadline else ""
-        yield f"{shown(gate.task, 80)} waits for a decision{until}: {shown(gate.question, 500)}"
+    for gate in result.gates[:_MAX_GATES]:
+        until = f" until {moment(gate.deadline)}, then {clip(gate.on_deadline or '?')}" if gate.deadline else ""
+        yield f"{clip(gate.task, 80)} is waiting for a decision{until}: {clip(gate.question, 500)}"
         yield from (f"  {line}" for line in gate_lines(result.argument, gate.task))
-    if len(result.gates) > _MAX_LISTED:
-        yield f"and {len(result.gates) - _MAX_LISTED:,} more wait for decisions"
+    if len(result.gates) > _MAX_GATES:
+        yield f"and {len(result.gates) - _MAX_GATES:,} more gates"
 
 
 def _facts(result: RunResult) -> Iterator[tuple[str, str]]:
-    yield "spent", spent_words(result)
+    yield "spent", spent_text(result)
     yield "run", visible(str(result.directory))
     yield "head", result.head
     yield "verify", verify_line(result.directory, result.head)
-    if result.can_go_on:
+    if result.is_resumable:
         yield "resume", command_line("resume", result.argument)
     elif result.status not in ("passed", "refused"):
-        yield "again", f"{command_line('resume', result.argument, '--failed')}  (a new run; what passed is reused)"
-
-
-def _section(title: str, lines: list[str]) -> Iterator[str]:
-    if lines:
-        yield title
-        yield from (f"  {line}" for line in lines[:_MAX_OTHERS])
-        if len(lines) > _MAX_OTHERS:
-            yield f"  and {len(lines) - _MAX_OTHERS:,} more"
-
-
-def _number(number: int) -> str:
-    return f"{number:,}" if number else ""
+        yield "again", f"{command_line('resume', result.argument, '--failed')}  (a new run that reuses what passed)"

@@ -1,4 +1,4 @@
-"""What a run came to, as GitHub-flavoured Markdown for a step's summary (`GITHUB_STEP_SUMMARY`)."""
+"""The result of a run as GitHub-flavoured Markdown, for the summary of a step (`GITHUB_STEP_SUMMARY`)."""
 
 from __future__ import annotations
 
@@ -7,81 +7,84 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from forum_runner.finding import visible
-from forum_runner.ledger.read_entry import part, text
-from forum_runner.ledger.summary import TaskStory
+from forum_runner.history.task_history import TaskHistory
 from forum_runner.report import joined
-from forum_runner.report.amounts import shown
-from forum_runner.report.budget_words import stop_words
-from forum_runner.report.cut_words import CUT_TITLE, cut_lines
+from forum_runner.report.amounts import clip
 from forum_runner.report.run_commands import command_line, gate_lines, verify_line
-from forum_runner.report.run_result import RunResult, by_severity
-from forum_runner.report.run_result_text import HEADING, RIGHT, headline, row, spent_words
+from forum_runner.report.run_result import RunResult
+from forum_runner.report.run_result_text import budget_lines, failure_lines, headline, spent_text
+from forum_runner.report.table import filled_columns
+from forum_runner.report.task_table import (
+    HEADING,
+    NOT_STARTED,
+    RIGHT_ALIGNED,
+    TRUNCATED_TITLE,
+    by_severity,
+    task_row,
+    truncated_lines,
+)
 
 MAX_BYTES = 900 * 1024
-# What a step may write in all; GitHub shows nothing of a summary that is larger.
+# GitHub shows nothing of a larger summary.
 _MAX_FILE_BYTES = 1024 * 1024
 _MAX_LISTED = 50
-# All that could begin markup, a link, a mention, an emoji, a formula or a cell. As entities they are only themselves.
+# Everything that could start markup, a link, a mention, an emoji, a formula or a cell is written as an entity.
 _MARKUP = re.compile(r"[&<>\"'`|\\*_\[\]~@#$]|:(?=\S)|(?<=www)[.]", re.IGNORECASE)
 
 
 def render_step_summary(result: RunResult) -> str:
-    """At most `MAX_BYTES`: where not all tasks have room, those that went wrong are kept, and a note says the rest."""
+    """At most `MAX_BYTES`: if there is no room for all tasks, the most severe are kept and the others counted."""
     before = [f"### {plain(title_of(result))}", "", plain(headline(result)), ""]
-    not_begun = result.counts["not begun"]
-    after = ["", *([f"And {not_begun:,} not begun.", ""] if not_begun else []), *_sections(result)]
+    not_started = result.counts[NOT_STARTED]
+    after = ["", *([f"And {not_started:,} {NOT_STARTED}.", ""] if not_started else []), *_sections(result)]
     room = MAX_BYTES - sum(len(line.encode()) + 1 for line in [*before, *after])
-    return joined([*before, *_table(list(result.summary.tasks.values()), room), *after])
+    return joined([*before, *_table(list(result.history.tasks.values()), room), *after])
 
 
 def append_step_summary(path: Path, summary: str) -> str | None:
-    """Why it could not be appended, or None. A run does not fail for it."""
+    """Returns why the summary could not be appended, or None. A run does not fail because of it."""
     data = summary.encode(errors="backslashreplace")
     try:
         with path.open("ab") as stream:
             if stream.tell() + len(data) > _MAX_FILE_BYTES:
-                return f"'{path}' would have more than {_MAX_FILE_BYTES:,} bytes, and GitHub would show none of them"
+                return f"'{path}' would exceed {_MAX_FILE_BYTES:,} bytes, and GitHub would not show it"
             stream.write(data)
     except OSError as error:
         return f"cannot write '{path}': {error.strerror}"
     return None
 
 
-def plain(told: str) -> str:
-    """Text that means nothing to Markdown, in one line."""
-    return _MARKUP.sub(lambda match: f"&#{ord(match[0])};", visible(" ".join(told.split())))
+def plain(text: str) -> str:
+    """One line of text that Markdown does not interpret."""
+    return _MARKUP.sub(lambda match: f"&#{ord(match[0])};", visible(" ".join(text.split())))
 
 
 def title_of(result: RunResult) -> str:
-    name = text(part(result.plan, "metadata"), "name")
-    return f"forum: {name}" if name else f"forum: run {result.run}"
+    return f"forum: {result.workflow}" if result.workflow else f"forum: run {result.run}"
 
 
-def _table(stories: Sequence[TaskStory], room: int) -> Iterator[str]:
-    """Columns that say nothing are left out, as on a terminal."""
-    rows = [row(story) for story in stories]
-    columns = [index for index in range(len(HEADING)) if any(cells[index] for cells in rows)]
+def _table(tasks: Sequence[TaskHistory], room: int) -> Iterator[str]:
+    rows = {task.id: task_row(task) for task in tasks}
+    columns = filled_columns([HEADING, *rows.values()])
     if not columns:
         return
-    note = "\nAnd {:,} more, for which there is no room here."
+    note = "\nAnd {:,} more, which have no room here."
     head = [
         row_line(HEADING[index] for index in columns),
-        row_line("--:" if index in RIGHT else "---" for index in columns),
+        row_line("--:" if index in RIGHT_ALIGNED else "---" for index in columns),
     ]
-    written = {
-        story.id: row_line(plain(cells[index]) for index in columns) for story, cells in zip(stories, rows, strict=True)
-    }
+    lines = {task: row_line(plain(cells[index]) for index in columns) for task, cells in rows.items()}
     room -= sum(len(line.encode()) + 1 for line in head) + len(note) + 20
     kept = set()
-    for story in by_severity(stories):
-        room -= len(written[story.id].encode()) + 1
+    for task in by_severity(tasks):
+        room -= len(lines[task.id].encode()) + 1
         if room < 0:
             break
-        kept.add(story.id)
+        kept.add(task.id)
     yield from head
-    yield from (line for task, line in written.items() if task in kept)
-    if len(kept) < len(written):
-        yield note.format(len(written) - len(kept))
+    yield from (line for task, line in lines.items() if task in kept)
+    if len(kept) < len(lines):
+        yield note.format(len(lines) - len(kept))
 
 
 def row_line(cells: Iterable[str]) -> str:
@@ -89,24 +92,21 @@ def row_line(cells: Iterable[str]) -> str:
 
 
 def _sections(result: RunResult) -> Iterator[str]:
-    failures = [f"{shown(task, 80)}: {failure}" for task, failure in result.failures.items()]
-    stopped = [entry for entry in result.summary.budget if entry.kind == "budget.stopped"]
-    stops = [f"stopped by {stop_words(entry.data)}" for entry in stopped]
-    waits = [f"{shown(gate.task, 80)} waits for a decision: {shown(gate.question)}" for gate in result.gates]
-    cuts = [f"{CUT_TITLE}: {line}" for line in cut_lines(result.summary)]
-    for lines in (failures, cuts, stops, waits):
+    gates = [f"{clip(gate.task, 80)} is waiting for a decision: {clip(gate.question)}" for gate in result.gates]
+    truncated = [f"{TRUNCATED_TITLE}: {line}" for line in truncated_lines(result.history)]
+    for lines in (failure_lines(result), truncated, budget_lines(result), gates):
         yield from (f"- {plain(line)}" for line in lines[:_MAX_LISTED])
         if len(lines) > _MAX_LISTED:
             yield f"- and {len(lines) - _MAX_LISTED:,} more"
         if lines:
             yield ""
-    yield f"Spent: {plain(spent_words(result))}"
+    yield f"Spent: {plain(spent_text(result))}"
     yield ""
     yield f"Head of the ledger: <code>{result.head}</code>"
     yield ""
     yield "```sh"
     yield verify_line(result.directory, result.head)
-    if result.can_go_on:
+    if result.is_resumable:
         for gate in result.gates[:_MAX_LISTED]:
             yield from gate_lines(result.argument, gate.task)
         yield command_line("resume", result.argument)

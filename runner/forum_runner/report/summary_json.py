@@ -1,4 +1,4 @@
-"""What happened in a run, as JSON. Everything beyond ASCII is escaped: it may end up on a terminal."""
+"""The history of a run as JSON. Everything beyond ASCII is escaped, because terminals may print it."""
 
 from __future__ import annotations
 
@@ -7,85 +7,86 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from forum_runner.history.run_history import RunHistory
+from forum_runner.history.task_history import GateDecision, TaskHistory
+from forum_runner.history.usage import Usage
 from forum_runner.ledger.read_entry import ReadEntry, text
-from forum_runner.ledger.summary import Gate, Summary, TaskStory
-from forum_runner.ledger.usage import Usage
-from forum_runner.report.amounts import between
-from forum_runner.report.decision_reason import Reason
+from forum_runner.report.decision_reason import DecisionReason
 from forum_runner.report.summary_text import ending
 
 
-def render_summary_json(summary: Summary, reasons: Mapping[str, Reason] | None = None) -> str:
-    form = {"apiVersion": "forum/v1", "kind": "RunSummary", **summary_form(summary, reasons)}
-    return json.dumps(form, indent=2) + "\n"
+def render_summary_json(history: RunHistory, reasons: Mapping[str, DecisionReason] | None = None) -> str:
+    document = {"apiVersion": "forum/v1", "kind": "RunSummary", **summary_document(history, reasons)}
+    return json.dumps(document, indent=2) + "\n"
 
 
-def summary_form(summary: Summary, reasons: Mapping[str, Reason] | None = None) -> dict[str, Any]:
-    """`reasons` are why people decided as they did, by the task."""
-    opened, first, last = summary.opened, summary.first, summary.ended
+def summary_document(history: RunHistory, reasons: Mapping[str, DecisionReason] | None = None) -> dict[str, Any]:
+    """`reasons` are those that people gave for their decisions, by task."""
+    opened, first, last = history.opened, history.first, history.end
     return {
         "run": first.run if first else None,
         "plan": text(opened.data, "wave_plan") if opened else None,
         "opened": dict(opened.data) if opened else None,
         "first_at": first.at if first else None,
         "last_at": last.at if last else None,
-        "span_ms": between(first.at, last.at) if first and last else None,
-        "entries": summary.entries,
-        "kinds": dict(sorted(summary.kinds.items())),
-        "end": {"state": _end_state(summary), "text": ending(summary)},
-        "seal": dict(summary.seal.data) if summary.seal else None,
-        "totals": usage_form(summary.totals),
-        "tasks": [_task_form(story, reasons or {}) for story in summary.tasks.values()],
-        "budget": [_entry_form(entry) for entry in summary.budget],
-        "redactions": [_entry_form(entry) for entry in summary.redactions],
-        "outputs": [{"output": name, **body} for name, body in summary.answers.items()],
-        "unreadable_lines": summary.unreadable,
-        "first_unreadable": summary.first_unreadable,
-        "torn_bytes": summary.torn_bytes,
+        "span_ms": history.elapsed_ms,
+        "entries": history.entries,
+        "kinds": dict(sorted(history.kinds.items())),
+        "end": {"state": _end_state(history), "text": ending(history)},
+        "seal": dict(history.seal.data) if history.seal else None,
+        "totals": _usage(history.usage),
+        "tasks": [_task(task, reasons or {}) for task in history.tasks.values()],
+        "budget": [_entry(entry) for entry in history.budget],
+        "redactions": [_entry(entry) for entry in history.redactions],
+        "outputs": [{"output": name, **body} for name, body in history.outputs.items()],
+        "unreadable_lines": history.unreadable,
+        "first_unreadable": history.first_unreadable,
+        "torn_bytes": history.torn_bytes,
     }
 
 
-def usage_form(usage: Usage) -> dict[str, int]:
+def _usage(usage: Usage) -> dict[str, int]:
     return {**asdict(usage), "tokens": usage.tokens}
 
 
-def _end_state(summary: Summary) -> str:
-    if summary.last is None:
+def _end_state(history: RunHistory) -> str:
+    if history.last is None:
         return "empty"
-    if summary.is_sealed:
+    if history.is_sealed:
         return "sealed"
-    return "paused" if summary.paused is not None else "open"
+    return "paused" if history.paused is not None else "open"
 
 
-def _task_form(story: TaskStory, reasons: Mapping[str, Reason]) -> dict[str, Any]:
+def _task(task: TaskHistory, reasons: Mapping[str, DecisionReason]) -> dict[str, Any]:
     return {
-        "task": story.id,
-        "state": story.state,
-        "reason": story.reason,
-        "attempts": story.attempts,
-        "agent": story.agent,
-        "tier": story.tier,
-        "adapter": story.adapter,
-        "usage": usage_form(story.usage),
-        "verdicts": dict(story.verdicts),
-        "escalations": [{"from": lower, "to": upper} for lower, upper in story.escalations],
-        "gate": _gate_form(story.gate, reasons.get(story.id, Reason())) if story.gate else None,
-        "instances": story.instances,
-        "reused_from": story.reused_from,
-        "output": story.output,
+        "task": task.id,
+        "state": task.state,
+        "reason": task.reason,
+        "attempts": task.attempts,
+        "agent": task.agent,
+        "tier": task.tier,
+        "adapter": task.adapter,
+        "usage": _usage(task.usage),
+        "verdicts": dict(task.verdicts),
+        "escalations": [{"from": lower, "to": upper} for lower, upper in task.escalations],
+        "gate": _gate(task.gate.decision, reasons.get(task.id, DecisionReason())) if task.gate else None,
+        "instances": task.instances,
+        "reused_from": task.reused_from,
+        "output": task.output,
     }
 
 
-def _gate_form(gate: Gate, reason: Reason) -> dict[str, Any]:
+def _gate(decision: GateDecision | None, reason: DecisionReason) -> dict[str, Any]:
+    """A gate that is still open has no decision."""
     return {
-        "decision": gate.decision,
-        "by": gate.by,
-        "actor": gate.actor,
-        "authenticated": gate.authenticated,
-        "edited": gate.is_edited,
-        "reason": {"state": reason.state, "text": reason.text} if gate.reason is not None else None,
+        "decision": decision.decision if decision else None,
+        "by": decision.by if decision else None,
+        "actor": decision.actor if decision else None,
+        "authenticated": decision is not None and decision.authenticated,
+        "edited": decision is not None and decision.is_edited,
+        "reason": {"state": reason.state, "text": reason.text} if decision and decision.reason is not None else None,
     }
 
 
-def _entry_form(entry: ReadEntry) -> dict[str, Any]:
+def _entry(entry: ReadEntry) -> dict[str, Any]:
     return {"seq": entry.seq, "kind": entry.kind, **entry.data}

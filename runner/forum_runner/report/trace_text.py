@@ -1,4 +1,4 @@
-"""The causes of an entry, for a person: the latest first, with a lane for each line of causes that is still open."""
+"""The causes of an entry as a graph in text: the latest entry first, with a lane for each pending cause."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _MAX_CAUSES = 10
 
 
 class Lanes:
-    """Remembers which causes are still to come, and in which lane each of them will stand."""
+    """The causes that are still to come, each in its lane."""
 
     def __init__(self, seq: int) -> None:
         self._lanes = [seq]
@@ -18,14 +18,14 @@ class Lanes:
     def line(self, entry: ReadEntry, *, color: bool) -> str:
         place = self._lanes.index(entry.seq)
         marks = ["*" if lane == place else "|" for lane in range(len(self._lanes))]
-        others = [cause for cause in sorted(set(entry.causes), reverse=True) if cause < entry.seq]
-        self._lanes[place : place + 1] = [cause for cause in others if cause not in self._lanes]
+        causes = [cause for cause in sorted(set(entry.causes), reverse=True) if cause < entry.seq]
+        self._lanes[place : place + 1] = [cause for cause in causes if cause not in self._lanes]
         drawn = " ".join(marks[:_MAX_LANES]) + (" ..." if len(marks) > _MAX_LANES else "")
-        return f"{drawn}  {log_line(entry, color=color)}{_because(entry)}"
+        return f"{drawn}  {log_line(entry, color=color)}{_causes(entry)}"
 
 
-def _because(entry: ReadEntry) -> str:
-    """Said where the lanes alone leave it open."""
+def _causes(entry: ReadEntry) -> str:
+    """Listed if there are several: the lanes alone would be ambiguous."""
     if len(entry.causes) < 2:
         return ""
     listed = ", ".join(f"{cause}" for cause in entry.causes[:_MAX_CAUSES])

@@ -6,42 +6,45 @@ import pytest
 from rich.cells import cell_len
 
 from forum_runner.ledger.clock import read_time
-from forum_runner.progress.frame import Note, Screen, closing_frame, frame
-from forum_runner.progress.states import STATE_COLORS
-from forum_runner.progress.tally import Tally
+from forum_runner.progress.frame import RecentEvent, Screen, closing_frame, frame
+from forum_runner.progress.run_view import RunView
+from forum_runner.report.paint import STATE_COLORS
 from ledgers import STORIES
 from ledgers.plans import plan_of
 from ledgers.raw import RUN
 from ledgers.story import Story
 from ledgers.telling import STATES
 
-NOTES = [Note("draft: attempt 1: error network"), Note("wrong: failed (verdict)", "failed")]
+EVENTS = [RecentEvent("draft: attempt 1: error network"), RecentEvent("wrong: failed (verdict)", "failed")]
 
 
-def tally_of(story: Story, until: int | None = None) -> Tally:
-    tally = Tally(story.plan)
-    for entry in story.entries[:until]:
-        tally.fold(read_time(entry.at), entry.kind, entry.data)
-    return tally
+def view_of(story: Story, until: int | None = None) -> RunView:
+    view = RunView(RUN, plan=story.plan)
+    for seq, entry in enumerate(story.entries[:until]):
+        view.apply(seq, read_time(entry.at), entry.kind, entry.data)
+    return view
 
 
-def lines(tally: Tally, screen: Screen, notes: Iterable[Note] = (), wait: str | None = None, later_s: int = 2) -> str:
-    now_us = (tally.at_us or 0) + later_s * 1_000_000
-    return "".join(f"{line.plain}\n" for line in frame(tally, RUN, now_us, screen, notes, wait))
+def lines(
+    view: RunView, screen: Screen, events: Iterable[RecentEvent] = (), wait: str | None = None, later_s: int = 2
+) -> str:
+    last = view.history.last
+    now_us = (read_time(last.at) if last else 0) + later_s * 1_000_000
+    return "".join(f"{line.plain}\n" for line in frame(view, now_us, screen, events, wait))
 
 
-def judged() -> Tally:
+def judged() -> RunView:
     """A run with budgets, at its first check."""
-    return tally_of(STORIES["budget_stop"](), 15)
+    return view_of(STORIES["budget_stop"](), 15)
 
 
 def test_a_frame_of_80_columns() -> None:
-    assert lines(judged(), Screen(80, 24), NOTES, "waits 2.0s: retry of draft") == (
+    assert lines(judged(), Screen(80, 24), EVENTS, "waiting 2.0s: retry of draft") == (
         f"test  19.5s  {RUN}\n"
         "wave 2 of 3: 0 of 1 ended\n"
         "tasks     ██████░░░░░░░░░░░░░░ 1 of 3  1 passed\n"
-        "⠴ judged   2.0s  check 1 of 2 by a command, attempt 1  writer via small (cheap)\n"
-        "waits 2.0s: retry of draft\n"
+        "⠴ judged   2.0s  attempt 1, check 1 of 2 by a command\n"
+        "waiting 2.0s: retry of draft\n"
         "budget    ██████████░░░░░░░░░░ 3 of 6 calls\n"
         "budget    █████░░░░░░░░░░░░░░░ 830 of 3,000 tokens\n"
         "budget    ████████░░░░░░░░░░░░ $0.0042 of $0.0100\n"
@@ -52,11 +55,11 @@ def test_a_frame_of_80_columns() -> None:
 
 
 def test_a_frame_of_40_columns_cuts_what_matters_least() -> None:
-    assert lines(judged(), Screen(40, 24), NOTES) == (
+    assert lines(judged(), Screen(40, 24), EVENTS) == (
         "test  19.5s  01936b2e-4d10-7a3c-9f00-2b…\n"
         "wave 2 of 3: 0 of 1 ended\n"
         "tasks     ███░░░░░░░ 1 of 3  1 passed\n"
-        "⠴ judged   2.0s  check 1 of 2 by a comm…\n"
+        "⠴ judged   2.0s  attempt 1, check 1 of …\n"
         "budget    █████░░░░░ 3 of 6 calls\n"
         "budget    ██░░░░░░░░ 830 of 3,000 tokens\n"
         "budget    ████░░░░░░ $0.0042 of $0.0100\n"
@@ -67,9 +70,9 @@ def test_a_frame_of_40_columns_cuts_what_matters_least() -> None:
 
 
 def test_every_state_is_named_and_what_went_wrong_comes_first() -> None:
-    tally = tally_of(STORIES["failed_and_tolerated"](), 24)
+    view = view_of(STORIES["failed_and_tolerated"](), 24)
 
-    told = lines(tally, Screen(40, 24))
+    told = lines(view, Screen(40, 24))
 
     assert told == (
         "test  30.7s  01936b2e-4d10-7a3c-9f00-2b…\n"
@@ -79,6 +82,50 @@ def test_every_state_is_named_and_what_went_wrong_comes_first() -> None:
         "instances ██████████ 2 of 2  1 failed\n"
         "          1 passed\n"
     )
+
+
+def test_waves_count_what_has_ended_in_them() -> None:
+    story = STORIES["two_waves"]()
+    first_end = next(seq for seq, entry in enumerate(story.entries) if entry.kind == "task.ended")
+
+    assert lines(view_of(story, first_end + 1), Screen(80, 24)).splitlines()[1] == "wave 1 of 3: 1 of 2 ended"
+    assert lines(view_of(story), Screen(80, 24)).splitlines()[1].startswith("wave 3 of 3: ")
+
+
+def test_the_row_of_a_task_says_what_it_is_doing() -> None:
+    story = Story(plan_of("climbing"))
+    story.wave()
+    rows = []
+
+    def note() -> None:
+        [row] = [line for line in lines(view_of(story), Screen(100, 24)).splitlines() if " draft " in line]
+        rows.append(row.partition("s  ")[2])
+
+    story.start("draft")
+    note()
+    story.fail("draft", "rate_limited")
+    note()
+    story.start("draft")
+    note()
+    story.finish("draft", {"title": "one"})
+    story.check("draft")
+    story.ask("draft")
+    note()
+    story.judge("draft")
+    story.ask("draft")
+    story.judge("draft", "fail")
+    note()
+    story.escalate("draft")
+    note()
+
+    assert rows == [
+        "attempt 1 by writer via small (cheap)",
+        "attempt 1: error rate_limited, 900ms, 160 tokens",
+        "attempt 2 by writer via small (cheap), retry after: rate_limited",
+        "attempt 2, check 2 of 3 by a command",
+        "attempt 2, check 3 of 3 by critic: fail, 900ms, 160 tokens",
+        "escalated from cheap to capable",
+    ]
 
 
 def test_no_state_has_the_colour_of_another() -> None:
@@ -100,7 +147,7 @@ def test_at_most_twelve_are_listed_those_tried_again_and_those_at_work_first() -
     story.fail(names[-1], "timeout")
     story.finish(first, "done")
 
-    told = lines(tally_of(story), Screen(80, 24))
+    told = lines(view_of(story), Screen(80, 24))
 
     assert units_in(told) == [names[-1], *names[:11]]
     assert told.endswith("  and 8 more\n")
@@ -114,7 +161,7 @@ def test_those_tried_again_leave_half_of_the_rows_to_others_at_work() -> None:
     for name in names[:13]:
         story.fail(name, "timeout")
 
-    assert units_in(lines(tally_of(story), Screen(80, 24))) == [*names[:6], *names[13:19]]
+    assert units_in(lines(view_of(story), Screen(80, 24))) == [*names[:6], *names[13:19]]
 
 
 @pytest.mark.parametrize(
@@ -126,18 +173,18 @@ def test_those_tried_again_leave_half_of_the_rows_to_others_at_work() -> None:
     ],
 )
 def test_a_long_name_is_told_from_those_that_begin_alike(name: str, shown: str) -> None:
-    tally = Tally({"tasks": {}, "waves": []})
-    for version in ("3.11", "3.12"):
-        tally.fold(0, "task.started", {"task": name.format(version), "attempt": 1})
+    view = RunView(RUN)
+    for seq, version in enumerate(("3.11", "3.12")):
+        view.apply(seq, 0, "task.started", {"task": name.format(version), "attempt": 1})
 
-    told = lines(tally, Screen(90, 24))
+    told = lines(view, Screen(90, 24))
 
     assert units_in(told) == [shown.format(version) for version in ("3.11", "3.12")]
-    assert len({line.index("is working") for line in told.splitlines()[2:]}) == 1
+    assert len({line.index("attempt 1 by") for line in told.splitlines()[2:]}) == 1
 
 
 def test_where_the_terminal_is_low_the_head_and_the_budgets_stay() -> None:
-    told = lines(judged(), Screen(80, 9), NOTES).splitlines()
+    told = lines(judged(), Screen(80, 9), EVENTS).splitlines()
 
     assert [line.split()[0] for line in told] == ["test", "wave", "tasks", "⠴", *["budget"] * 4]
 
@@ -146,26 +193,23 @@ def test_where_the_terminal_is_low_the_head_and_the_budgets_stay() -> None:
 @pytest.mark.parametrize("width", [20, 40, 80, 300])
 def test_every_line_fits_whatever_happens(name: str, width: int) -> None:
     story = STORIES[name]()
-    tally = Tally(story.plan)
+    view = RunView(RUN, plan=story.plan)
     screen = Screen(width, 12)
 
-    for entry in story.entries:
-        tally.fold(read_time(entry.at), entry.kind, entry.data)
-        for shown in (frame(tally, RUN, 0, screen, NOTES, "wait " * 90), closing_frame(tally, RUN, 0, screen)):
+    for seq, entry in enumerate(story.entries):
+        view.apply(seq, read_time(entry.at), entry.kind, entry.data)
+        for shown in (frame(view, 0, screen, EVENTS, "wait " * 90), closing_frame(view, 0, screen)):
             assert [line.plain for line in shown if cell_len(line.plain) > width] == []
 
 
 def test_a_terminal_without_unicode_gets_ascii() -> None:
-    tally = judged()
-    tally.units["judged"].doing = "x" * 200
-
-    assert lines(tally, Screen(60, 24, is_ascii=True), NOTES).isascii()
+    assert lines(judged(), Screen(60, 24, is_ascii=True), EVENTS).isascii()
 
 
 def test_names_from_manifests_cannot_steer_the_terminal_and_are_no_markup() -> None:
-    tally = Tally({"metadata": {"name": "a\x1b[2J[red]b[/red]"}, "tasks": {"t": {}}, "waves": [["t"]]})
+    view = RunView(RUN, plan={"metadata": {"name": "a\x1b[2J[red]b[/red]"}, "tasks": {"t": {}}, "waves": [["t"]]})
 
-    told = lines(tally, Screen(80, 24), wait="\x9b31m")
+    told = lines(view, Screen(80, 24), wait="\x9b31m")
 
     assert told.startswith("a\N{REPLACEMENT CHARACTER}[2J[red]b[/red]  0ms")
     assert "\x1b" not in told
@@ -173,15 +217,16 @@ def test_names_from_manifests_cannot_steer_the_terminal_and_are_no_markup() -> N
 
 
 def test_time_stands_still_in_a_pause_and_after_the_end() -> None:
-    paused = tally_of(STORIES["gate_approved"](), 8)
-    ended = tally_of(STORIES["cancelled"]())
+    paused = view_of(STORIES["gate_approved"](), 8)
+    ended = view_of(STORIES["cancelled"]())
 
     assert lines(paused, Screen(80, 24), later_s=900).startswith("test  paused (gate)  8.7s  ")
     assert lines(ended, Screen(80, 24), later_s=900).startswith("test  cancelled  11.2s  ")
 
 
 def test_a_limit_on_time_is_measured_by_the_clock_and_not_by_calls() -> None:
-    tally = judged()
-    tally.limits = {"wall_ms": 60_000}
+    story = STORIES["budget_stop"]()
+    story.plan["policy"]["budget"] = {"wall_ms": 60_000}
+    view = view_of(story, 15)
 
-    assert lines(tally, Screen(80, 24)).splitlines()[-1] == "budget    ██████░░░░░░░░░░░░░░ 19.5s of 1m00s"
+    assert lines(view, Screen(80, 24)).splitlines()[-1] == "budget    ██████░░░░░░░░░░░░░░ 19.5s of 1m00s"

@@ -56,7 +56,7 @@ def test_a_mode_that_is_asked_for_is_made_anywhere(mode: str, kind: str) -> None
 
 
 def test_another_mode_is_refused() -> None:
-    with pytest.raises(ValueError, match="there is no progress 'loud'"):
+    with pytest.raises(ValueError, match="unknown progress mode 'loud'"):
         make_progress("loud", io.StringIO(), color=False)
 
 

@@ -31,25 +31,25 @@ def test_a_run_that_a_budget_stops(tell: Tell) -> None:
     assert shown(tell, STORIES["budget_stop"]()) == (
         f"[   0.0s] run {RUN} in .forum/runs/{RUN}\n"
         "[   0.0s] test: 3 tasks in 3 waves\n"
-        "[   0.0s] opened: scripted pretend-runner 1.0.0 plan 2834bb50dea0\n"
+        "[   0.0s] opened by pretend-runner 1.0.0, mode scripted, plan 2834bb50dea0\n"
         "[   1.2s] wave 1 of 3: 1 task\n"
         "[   2.5s] draft: attempt 1 by writer via small (cheap)\n"
         "[   3.7s] draft: attempt 1: error network, 900ms, 160 tokens\n"
-        "[   5.0s] draft: climbs from cheap to frontier\n"
-        "[   6.2s] draft: attempt 2 by writer via large (frontier), after network\n"
-        "[   8.7s] draft: attempt 2 used $0.0042, with $0.0040 reserved\n"
+        "[   5.0s] draft: escalated from cheap to frontier\n"
+        "[   6.2s] draft: attempt 2 by writer via large (frontier), retry after: network\n"
+        "[   8.7s] draft: attempt 2 used $0.0042, but reserved $0.0040\n"
         "[  10.0s] draft: passed, 2 attempts, 1.8s, 670 tokens, $0.0042\n"
-        "[  11.2s] output draft is there\n"
+        "[  11.2s] wrote output `draft`\n"
         "[  12.5s] wave 2 of 3: 1 task\n"
         "[  15.0s] judged: attempt 1 by writer via small (cheap)\n"
-        "[  18.7s] judged: check 1 of 2 by a command: pass, 900ms\n"
-        "[  21.2s] judged: check 2 of 2 by critic: pass, 900ms, 160 tokens\n"
+        "[  18.7s] judged: attempt 1, check 1 of 2 by a command: pass, 900ms\n"
+        "[  21.2s] judged: attempt 1, check 2 of 2 by critic: pass, 900ms, 160 tokens\n"
         "[  22.5s] judged: passed, 2.7s, 320 tokens\n"
         "[  23.7s] wave 3 of 3: 1 task\n"
         "[  26.2s] stopped by the budget of the agent 'writer': 830 of 2,200 tokens used, 1,400 tokens more needed\n"
         "[  27.5s] stopped by the budget of the run: 990 of 3,000 tokens used, 1,400 tokens more needed\n"
         "[  28.7s] last: stopped (budget)\n"
-        "[  30.0s] ended: stopped (2 passed, 1 stopped) 4 calls 990 tokens $0.0042 4.5s\n"
+        "[  30.0s] finished: stopped (2 passed, 1 stopped), 4 calls, 4.5s, 990 tokens, $0.0042\n"
     )
 
 
@@ -61,10 +61,10 @@ def test_a_gate_is_told_with_how_to_look_at_it(tell: Tell) -> None:
     story.resume()
 
     assert shown(tell, story).splitlines()[3:] == [
-        "[   1.2s] archive: waits for a decision until 2026-11-15 10:00:01.250Z, then approve: Keep?",
-        f"[   1.2s]   to be decided: forum gate list {RUN}",
+        "[   1.2s] archive: waiting for a decision until 2026-11-15 10:00:01.250Z, then approve: Keep?",
+        f"[   1.2s]   to decide: forum gate list {RUN}",
         "[   2.5s] paused (gate)",
-        "[   2.5s] archive: approved by a person",
+        "[   2.5s] archive: approved by person",
         "[   2.5s] resumed by pretend-runner 1.0.0",
     ]
 
@@ -87,9 +87,9 @@ def test_reuse_skips_and_the_run_before(tell: Tell) -> None:
 
     lines = shown(tell, STORIES["reused_and_skipped"]()).splitlines()
 
-    assert lines[2].endswith(f"from {earlier}")
+    assert lines[2].endswith(f"from run {earlier}")
     assert f"[   2.5s] log: reused from run {earlier}, seq 4" in lines
-    assert f"[   7.5s] draft: reused from the cache, run {earlier}, seq 9" in lines
+    assert f"[   7.5s] draft: reused from run {earlier}, seq 9 (cache)" in lines
     assert "[  12.5s] warn: skipped (condition)" in lines
 
 
@@ -97,13 +97,13 @@ def test_losses_routes_expansions_and_what_ended_otherwise(tell: Tell) -> None:
     told = "".join(shown(tell, STORIES[name]()) for name in ("crash_and_resume", "routed", "failed_and_tolerated"))
 
     for line in (
-        "one: attempt 1: lost, nobody knows how it ended",
-        "two: check 1 of 1: lost, nobody knows how it ended",
-        "one: attempt 2 by writer via small (cheap), after a loss",
-        "repaired: 28 bytes of ledger.jsonl, 700 bytes of bodies.tar set aside",
+        "one: attempt 1: lost, its outcome is unknown",
+        "two: attempt 1, check 1 of 1: lost, its outcome is unknown",
+        "one: attempt 2 by writer via small (cheap), retry after: lost",
+        "repaired: set aside 28 bytes of ledger.jsonl, 700 bytes of bodies.tar",
         "write: routed to writer (by keywords)",
-        "each: 2 instances",
-        "wrong: check 1 of 1 by a schema: fail",
+        "each: expanded into 2 instances",
+        "wrong: attempt 1, check 1 of 1 by a schema: fail",
         "wrong: failed (verdict), 900ms, 160 tokens",
         "risky: tolerated (error), 900ms, 160 tokens",
         "lost: skipped (upstream)",
@@ -149,8 +149,8 @@ def test_a_wait_is_told_once_with_its_length_and_a_short_one_is_not() -> None:
     progress.waiting(3_607_500_000, "retry of report")
 
     assert stream.getvalue().splitlines()[1:] == [
-        "[   1.5s] waits 4.0s: retry of draft",
-        "[   2.5s] waits 1h00m: retry of report",
+        "[   1.5s] waiting 4.0s: retry of draft",
+        "[   2.5s] waiting 1h00m: retry of report",
     ]
 
 

@@ -97,7 +97,7 @@ def test_the_last_things_that_went_wrong_are_shown_and_skips_do_not_bury_them(te
     assert last.splitlines()[-4:] == [
         "risky: attempt 1: error exit_status, 900ms, 160 tokens",
         "risky: tolerated (error), 900ms, 160 tokens",
-        "wrong: check 1 of 1 by a schema: fail",
+        "wrong: attempt 1, check 1 of 1 by a schema: fail",
         "wrong: failed (verdict), 900ms, 160 tokens",
     ]
 
@@ -110,7 +110,7 @@ def test_whoever_asks_a_run_to_stop_sees_that_it_was_heard(tell: Tell) -> None:
     progress.stopping()
     progress.draw()
 
-    assert stream.getvalue().splitlines()[-1].startswith("stopping: what is under way is being ended")
+    assert stream.getvalue().splitlines()[-1].startswith("stopping: cancelling open calls")
 
 
 def test_a_wait_is_shown_until_it_is_over_or_something_happens() -> None:
@@ -122,16 +122,16 @@ def test_a_wait_is_shown_until_it_is_over_or_something_happens() -> None:
     def shown_wait() -> str:
         progress.draw()
         rows = stream.getvalue().rpartition("\x1b[2K")[2].splitlines()
-        return "".join(row for row in rows if row.startswith("waits"))
+        return "".join(row for row in rows if row.startswith("waiting"))
 
     progress.waiting(2_000_000, "retry of draft")
-    assert shown_wait() == "waits 2.0s: retry of draft"
+    assert shown_wait() == "waiting 2.0s: retry of draft"
     now[0] = 0.5
-    assert shown_wait() == "waits 1.5s: retry of draft"
+    assert shown_wait() == "waiting 1.5s: retry of draft"
     now[0] = 2.5
     assert shown_wait() == ""
     progress.waiting(9_000_000, "retry of draft")
-    assert shown_wait() == "waits 6.5s: retry of draft"
+    assert shown_wait() == "waiting 6.5s: retry of draft"
     progress.entry(1, 2_500_000, "wave.opened", {"wave": 0})
     assert shown_wait() == ""
 

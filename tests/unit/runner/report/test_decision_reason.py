@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forum_runner.ledger.read_entry import ReadEntry
-from forum_runner.report.decision_reason import Reason, ReasonReader, ReasonState
-from forum_runner.report.facts import facts
+from forum_runner.report.decision_reason import DecisionReason, ReasonReader, ReasonState
+from forum_runner.report.entry_text import entry_text
 from ledgers.raw import Body, Entry, write_run
 
 AT = "2026-11-15T09:00:00.000000Z"
@@ -30,33 +30,33 @@ def decided(**bodies: Body) -> ReadEntry:
 @pytest.mark.parametrize(
     ("reason", "words"),
     [
-        (Reason(ReasonState.GIVEN, "read it twice"), "reason: read it twice"),
-        (Reason(ReasonState.GIVEN, " two\n\tlines "), "reason: two lines"),
+        (DecisionReason(ReasonState.GIVEN, "read it twice"), "reason: read it twice"),
+        (DecisionReason(ReasonState.GIVEN, " two\n\tlines "), "reason: two lines"),
         (
-            Reason(ReasonState.GIVEN, "a\x1b[2Jb\u202e"),
+            DecisionReason(ReasonState.GIVEN, "a\x1b[2Jb\u202e"),
             "reason: a\N{REPLACEMENT CHARACTER}[2Jb\N{REPLACEMENT CHARACTER}",
         ),
-        (Reason(ReasonState.GIVEN, "x" * 500), f"reason: {'x' * 157}..."),
-        (Reason(ReasonState.GIVEN, " \n"), "its reason is empty"),
-        (Reason(ReasonState.SENSITIVE), "its reason is sensitive"),
-        (Reason(ReasonState.REDACTED), "its reason is redacted"),
-        (Reason(ReasonState.UNREAD), "its reason is not read here"),
+        (DecisionReason(ReasonState.GIVEN, "x" * 500), f"reason: {'x' * 157}..."),
+        (DecisionReason(ReasonState.GIVEN, " \n"), "its reason is empty"),
+        (DecisionReason(ReasonState.SENSITIVE), "its reason is sensitive"),
+        (DecisionReason(ReasonState.REDACTED), "its reason is redacted"),
+        (DecisionReason(ReasonState.UNREAD), "its reason is not available"),
     ],
 )
-def test_a_reason_is_told_in_one_short_line(reason: Reason, words: str) -> None:
-    assert reason.words == words
+def test_a_reason_is_told_in_one_short_line(reason: DecisionReason, words: str) -> None:
+    assert reason.sentence == words
 
 
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        (Body(b"good"), Reason(ReasonState.GIVEN, "good")),
-        (Body(b"\xff"), Reason(ReasonState.GIVEN, "\N{REPLACEMENT CHARACTER}")),
-        (SALTED, Reason(ReasonState.SENSITIVE)),
-        (LONG, Reason(ReasonState.UNREAD)),
+        (Body(b"good"), DecisionReason(ReasonState.GIVEN, "good")),
+        (Body(b"\xff"), DecisionReason(ReasonState.GIVEN, "\N{REPLACEMENT CHARACTER}")),
+        (SALTED, DecisionReason(ReasonState.SENSITIVE)),
+        (LONG, DecisionReason(ReasonState.UNREAD)),
     ],
 )
-def test_what_is_sensitive_or_too_long_is_not_read(tmp_path: Path, body: Body, reason: Reason) -> None:
+def test_what_is_sensitive_or_too_long_is_not_read(tmp_path: Path, body: Body, reason: DecisionReason) -> None:
     directory = directory_with(tmp_path, Body(b"another"), body)
 
     with ReasonReader(directory) as reader:
@@ -69,14 +69,14 @@ def test_one_that_is_recorded_as_redacted_is_not_told_even_if_its_bytes_are_stil
     with ReasonReader(directory_with(tmp_path, *bodies)) as reader:
         read = [reader.read(body.reference, {body.digest}) for body in bodies]
 
-    assert read == [Reason(ReasonState.REDACTED)] * 2
+    assert read == [DecisionReason(ReasonState.REDACTED)] * 2
 
 
 def test_without_the_bodies_it_is_said_that_there_is_a_reason(tmp_path: Path) -> None:
     for directory in (None, tmp_path):
         with ReasonReader(directory) as reader:
-            assert reader.of(decided(reason=Body(b"good"))) == Reason(ReasonState.UNREAD)
-            assert reader.of(decided(reason=SALTED)) == Reason(ReasonState.SENSITIVE)
+            assert reader.of(decided(reason=Body(b"good"))) == DecisionReason(ReasonState.UNREAD)
+            assert reader.of(decided(reason=SALTED)) == DecisionReason(ReasonState.SENSITIVE)
             assert reader.of(decided()) is None
 
 
@@ -97,6 +97,6 @@ def test_a_body_of_any_form_is_looked_for(body: dict[str, object]) -> None:
         assert reader.read(body).text is None
 
 
-def test_an_edited_instruction_is_among_the_facts() -> None:
-    assert facts(decided()) == "approved by person (not authenticated)"
-    assert facts(decided(edited=Body(b"x"))) == "approved by person (not authenticated), instruction edited"
+def test_an_edited_instruction_is_among_the_entry_text() -> None:
+    assert entry_text(decided()) == "approved by person (not authenticated)"
+    assert entry_text(decided(edited=Body(b"x"))) == "approved by person (not authenticated), instruction edited"

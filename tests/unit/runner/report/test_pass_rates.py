@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from forum_runner.history.run_history import RunHistory
 from forum_runner.ledger.read_entry import read_entry
-from forum_runner.ledger.summary import Summary
 from forum_runner.report.pass_rates import PassRates, pass_rates_of, render_pass_rates, render_pass_rates_json
 from forum_runner.report.run_result import RunResult
 from forum_runner.report.step_pass_rates import render_step_pass_rates
@@ -19,12 +19,13 @@ RUNS = Path(".forum/runs")
 
 
 def result_of(story: Story, until: int | None = None, directory: Path = RUNS / RUN) -> RunResult:
-    summary, lines = Summary(), lines_of(story.entries)[:until]
+    history, lines = RunHistory(), lines_of(story.entries)[:until]
     for line in lines:
         entry = read_entry(line)
         assert entry is not None
-        summary.add(entry)
-    return RunResult(directory, summary, 0, {"metadata": {"name": "test"}}, leaf(lines[-1]).hex())
+        history.apply(entry)
+    history.head = leaf(lines[-1]).hex()
+    return RunResult(directory, history, 0, {"metadata": {"name": "test"}})
 
 
 def rates_of(stories: Sequence[Story]) -> PassRates:
@@ -49,9 +50,9 @@ def test_rates_for_a_person() -> None:
     assert render_pass_rates(three_runs()) == (
         "3 runs: 2 of 3 (66.6%) passed; 1 unfinished\n"
         "\n"
-        "task    passed          otherwise    attempts    tokens\n"
-        "draft   2 of 3 (66.6%)  1 running    4 (2 to 5)  1,280 (640 to 1,600)\n"
-        "report  2 of 3 (66.6%)  1 not begun  3           480\n"
+        "task    passed          otherwise      attempts    tokens\n"
+        "draft   2 of 3 (66.6%)  1 running      4 (2 to 5)  1,280 (640 to 1,600)\n"
+        "report  2 of 3 (66.6%)  1 not started  3           480\n"
         "\n"
         "tokens    1,600 (640 to 2,080) a run\n"
         "spent     $0.0130 in all\n"
@@ -84,7 +85,7 @@ def test_rates_for_a_program() -> None:
         "tokens": {"mean": 1600.0, "min": 640, "max": 2080},
     }
     assert form["tasks"][0]["task"] == "draft"
-    assert form["tasks"][1]["otherwise"] == {"not begun": 1}
+    assert form["tasks"][1]["otherwise"] == {"not started": 1}
 
 
 def test_a_run_that_was_interrupted_is_told_from_one_that_waits_for_a_person() -> None:
@@ -112,7 +113,7 @@ def test_what_passed_least_often_is_listed_where_there_is_not_room_for_all() -> 
     told = render_pass_rates(rates_of([story])).splitlines()
 
     assert "failed     0 of 1 (0%)    1 failed" in told
-    assert "and 51 more, which passed as often or more often" in told
+    assert "and 51 more, which passed at least as often" in told
 
 
 def test_no_runs_have_no_rate() -> None:
@@ -128,7 +129,7 @@ def test_rates_on_the_page_of_a_ci_job() -> None:
         "| task | passed | otherwise | attempts | tokens |\n"
         "| --- | --- | --- | --- | --- |\n"
         "| draft | 2 of 3 (66.6%) | 1 running | 4 (2 to 5) | 1,280 (640 to 1,600) |\n"
-        "| report | 2 of 3 (66.6%) | 1 not begun | 3 | 480 |\n"
+        "| report | 2 of 3 (66.6%) | 1 not started | 3 | 480 |\n"
         "\n"
         "| run | status | head |\n"
         "| --- | --- | --- |\n"
@@ -156,5 +157,5 @@ def test_on_a_page_that_has_not_room_for_all_runs_those_that_did_not_pass_are_ke
 
     rows = [line for line in told.splitlines() if line.startswith("| .forum")]
     assert rows[-1].endswith(f"| cancelled | <code>{cancelled.head}</code> |")
-    assert f"\n\nAnd {10_000 - len(rows):,} more, for which there is no room here.\n" in told
+    assert f"\n\nAnd {10_000 - len(rows):,} more, which have no room here.\n" in told
     assert len(told.encode()) < MAX_BYTES

@@ -39,7 +39,7 @@ def head_of(story: Story) -> str:
     return leaf(lines_of(story.entries, story.run)[-1]).hex()
 
 
-AGAIN = "again     forum resume out --failed  (a new run; what passed is reused)"
+AGAIN = "again     forum resume out --failed  (a new run that reuses what passed)"
 
 
 def ending(story: Story, spent: str, *more: str) -> str:
@@ -59,7 +59,7 @@ def test_a_run_that_passed(written: Write) -> None:
         "draft   passed         5  writer  9.0s   1,600  $0.0065\n"
         "report  passed         3  writer  2.7s     480\n"
         "\n"
-        "cut by max_bytes\n"
+        "truncated by max_bytes\n"
         "  report: the first 9 of 17 bytes of draft\n"
         "\n"
         "outputs\n"
@@ -80,7 +80,7 @@ def test_a_run_that_a_budget_stopped(written: Write) -> None:
         "judged  passed                  1  writer  2.7s     320\n"
         "last    stopped  budget\n"
         "\n"
-        "beyond what was reserved: draft, attempt 2 used $0.0042, with $0.0040 reserved\n"
+        "draft: attempt 2 used $0.0042, but reserved $0.0040\n"
         "stopped by the budget of the agent 'writer': 830 of 2,200 tokens used, 1,400 tokens more needed\n"
         "stopped by the budget of the run: 990 of 3,000 tokens used, 1,400 tokens more needed\n"
         "\n"
@@ -115,7 +115,7 @@ def test_a_run_that_failed_says_why(written: Write) -> None:
         "after       passed                      1  writer       900ms     160\n"
         "\n"
         "why\n"
-        "  wrong: check 1 fail: because\n"
+        "  wrong: check 1 failed: because\n"
         "  some[1]: content_filter: some[1]: content_filter\n"
         "  risky: exit_status: risky: exit_status\n"
         "\n"
@@ -140,21 +140,21 @@ def test_a_run_that_waits_at_gates_says_how_to_decide_and_go_on(written: Write) 
     story = paused()
 
     assert render_result(written(story, 5)) == (
-        "paused at a gate (exit 5): 2 waiting, 1 passed, 1 not begun, in 8.7s\n"
+        "paused at a gate (exit 5): 2 waiting, 1 passed, 1 not started, in 8.7s\n"
         "\n"
         "task     state    attempts  agent    time  tokens\n"
         "archive  waiting\n"
         "draft    passed          1  writer  900ms     160\n"
         "publish  waiting\n"
-        "and 1 not begun\n"
+        "and 1 not started\n"
         "\n"
         "outputs\n"
-        "  published: not given\n"
+        "  published: not written\n"
         "\n"
-        "archive waits for a decision until 2026-11-15 10:00:01.250Z, then approve: Keep?\n"
+        "archive is waiting for a decision until 2026-11-15 10:00:01.250Z, then approve: Keep?\n"
         "  forum gate approve out archive\n"
         "  forum gate reject out archive\n"
-        "publish waits for a decision: Publish?\n"
+        "publish is waiting for a decision: Publish?\n"
         "  forum gate approve out publish\n"
         "  forum gate reject out publish\n"
         "\n" + ending(story, "1 call, 160 tokens, 900ms of work", "resume    forum resume out")
@@ -341,7 +341,7 @@ def test_every_example_is_told_and_nothing_in_it_steers_a_terminal(written: Writ
     assert document.isascii()
     assert form["head"] == head_of(STORIES[name]())
     assert (form["kind"], form["exit_code"], form["status"]) == ("RunResult", 0, form["seal"]["status"])
-    assert [task["task"] for task in form["tasks"]] == list(result.summary.tasks)
+    assert [task["task"] for task in form["tasks"]] == list(result.history.tasks)
 
 
 def test_as_json_a_paused_run_has_its_gates_and_what_to_type(written: Write) -> None:
@@ -349,7 +349,7 @@ def test_as_json_a_paused_run_has_its_gates_and_what_to_type(written: Write) -> 
 
     assert (form["status"], form["exit_code"], form["workflow"]) == ("paused", 5, "test")
     assert form["resume"] == "forum resume out"
-    assert form["counts"] == {"not begun": 1, "passed": 1, "waiting": 2}
+    assert form["counts"] == {"not started": 1, "passed": 1, "waiting": 2}
     assert form["outputs"] == [{"output": "published", "path": None}]
     assert form["gates"][1] == {
         "task": "publish",
@@ -364,7 +364,7 @@ def test_as_json_a_paused_run_has_its_gates_and_what_to_type(written: Write) -> 
 def test_as_json_a_task_has_its_failure_and_the_run_its_limits(written: Write) -> None:
     failed = json.loads(render_result_json(written(STORIES["failed_and_tolerated"](), 1)))
 
-    assert failed["tasks"][1]["failure"] == {"kind": "check 1 fail", "detail": "because"}
+    assert failed["tasks"][1]["failure"] == {"kind": "check 1 failed", "detail": "because"}
     assert failed["tasks"][5]["failure"] is None
 
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from forum_runner.ledger.difference import Difference, compare
+from forum_runner.history.difference import RunDifference, compare
 from forum_runner.ledger.read_entry import ReadEntry, read_entry
 from forum_runner.report.difference_json import render_difference_json
 from forum_runner.report.difference_text import rows_of
-from forum_runner.report.summary_json import summary_form
+from forum_runner.report.summary_json import summary_document
 from forum_runner.report.summary_text import render_summary
 from ledgers.raw import Body, lines_of
 from ledgers.story import Story
@@ -31,7 +31,7 @@ def told(*, is_sealed: bool, is_redacted: bool) -> Story:
     return story
 
 
-def compared(*, is_sealed: bool) -> Difference:
+def compared(*, is_sealed: bool) -> RunDifference:
     """A run, and the same one after a redaction."""
     stories = [told(is_sealed=is_sealed, is_redacted=is_redacted) for is_redacted in (False, True)]
 
@@ -45,7 +45,7 @@ def compared(*, is_sealed: bool) -> Difference:
 def test_a_redaction_that_was_made_days_later_does_not_count(is_sealed: bool, span_ms: int) -> None:
     before, after = compared(is_sealed=is_sealed).left, compared(is_sealed=is_sealed).right
 
-    forms = [summary_form(summary) for summary in (before, after)]
+    forms = [summary_document(summary) for summary in (before, after)]
     lines = [next(line for line in render_summary(summary, "run", color=False) if line.startswith("when"))
              for summary in (before, after)]  # fmt: skip
 

@@ -35,6 +35,7 @@ def test_a_run_that_a_budget_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyP
         "| judged | passed |  | 1 | writer | 2.7s | 320 |  |\n"
         "| last | stopped | budget |  |  |  |  |  |\n"
         "\n"
+        "- draft: attempt 2 used &#36;0.0042, but reserved &#36;0.0040\n"
         "- stopped by the budget of the agent &#39;writer&#39;: 830 of 2,200 tokens used, 1,400 tokens more needed\n"
         "- stopped by the budget of the run: 990 of 3,000 tokens used, 1,400 tokens more needed\n"
         "\n"
@@ -83,7 +84,7 @@ def test_tasks_that_have_no_room_are_counted_and_what_failed_is_kept(tmp_path: P
     rows = [line for line in told.splitlines() if line.startswith("| ")][2:]
     assert 0.95 * MAX_BYTES < len(told.encode()) <= MAX_BYTES
     assert rows[-1] == "| the-last | failed | error |"
-    assert f"\n\nAnd {10_001 - len(rows):,} more, for which there is no room here.\n" in told
+    assert f"\n\nAnd {10_001 - len(rows):,} more, which have no room here.\n" in told
 
 
 def test_a_paused_run_tells_what_to_type(tmp_path: Path) -> None:
@@ -92,8 +93,8 @@ def test_a_paused_run_tells_what_to_type(tmp_path: Path) -> None:
 
     told = render_step_summary(result_of(story, tmp_path, 5))
 
-    assert "\n\nAnd 1 not begun.\n\n- archive waits for a decision: Keep?\n" in told
-    assert "- publish waits for a decision: Publish?\n" in told
+    assert "\n\nAnd 1 not started.\n\n- archive is waiting for a decision: Keep?\n" in told
+    assert "- publish is waiting for a decision: Publish?\n" in told
     assert f"\nforum gate approve {tmp_path} publish\n" in told
     assert told.endswith(f"\nforum resume {tmp_path}\n```\n")
 
@@ -122,5 +123,5 @@ def test_what_cannot_be_appended_is_said_and_fails_nothing(tmp_path: Path) -> No
     assert append_step_summary(tmp_path, "x") == f"cannot write '{tmp_path}': Is a directory"
     assert append_step_summary(tmp_path / "a" / "b", "x") == f"cannot write '{tmp_path}/a/b': No such file or directory"
     refused = append_step_summary(path, "x" * 100_000)
-    assert refused == f"'{path}' would have more than 1,048,576 bytes, and GitHub would show none of them"
+    assert refused == f"'{path}' would exceed 1,048,576 bytes, and GitHub would not show it"
     assert path.stat().st_size == 1_000_000

@@ -1,9 +1,9 @@
-"""What calls took, added up."""
+"""Sums of what calls used."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from forum_runner.ledger.read_entry import amount
@@ -24,14 +24,10 @@ class Usage:
         return self.input_tokens + self.output_tokens
 
     def charge(self, usage: Mapping[str, Any]) -> None:
-        """Adds what an entry says that a call took, or had reserved. Calls are counted where they begin."""
+        """Adds what a call used or reserved, as an entry records it. Calls are counted when they start."""
         self.input_tokens += amount(usage, "input_tokens")
         self.cached_input_tokens += amount(usage, "cached_input_tokens")
         self.output_tokens += amount(usage, "output_tokens")
         self.micro_usd += amount(usage, "micro_usd")
         self.output_bytes += amount(usage, "output_bytes")
         self.wall_ms += amount(usage, "wall_ms")
-
-    def add(self, other: Usage) -> None:
-        for item, more in zip(fields(self), astuple(other), strict=True):
-            setattr(self, item.name, getattr(self, item.name) + more)

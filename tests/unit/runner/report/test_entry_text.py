@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from forum_runner.history.run_history import RunHistory
+from forum_runner.history.working_time import elapsed_ms
 from forum_runner.ledger.entry_schema import kinds
 from forum_runner.ledger.read_entry import ReadEntry, read_entry
-from forum_runner.ledger.summary import Summary
-from forum_runner.report.amounts import between, moment, money, shown, span
-from forum_runner.report.budget_words import excess_words, stop_words
-from forum_runner.report.facts import facts
+from forum_runner.report.amounts import clip, duration, moment, money
+from forum_runner.report.budget_text import excess_text
+from forum_runner.report.entry_text import entry_text
 from forum_runner.report.log_line import log_line
 from forum_runner.report.summary_json import render_summary_json
 from forum_runner.report.summary_text import render_summary
@@ -48,7 +49,7 @@ def test_money_is_exact(micro_usd: int, text: str) -> None:
     [(0, "0ms"), (999, "999ms"), (2_203, "2.2s"), (59_999, "59.9s"), (61_000, "1m01s"), (7_260_000, "2h01m")],
 )
 def test_spans_have_the_unit_that_suits_them(milliseconds: int, text: str) -> None:
-    assert span(milliseconds) == text
+    assert duration(milliseconds) == text
 
 
 def test_moments_are_to_the_millisecond_and_what_is_none_stays() -> None:
@@ -57,26 +58,31 @@ def test_moments_are_to_the_millisecond_and_what_is_none_stays() -> None:
 
 
 def test_the_time_between_two_moments_is_in_milliseconds() -> None:
-    assert between("2026-11-15T09:00:00.000000Z", "2026-11-15T09:00:01.500000Z") == 1_500
-    assert between("2026-11-15T09:00:01.000000Z", "2026-11-15T09:00:00.000000Z") == 0
-    assert between("now", "2026-11-15T09:00:00.000000Z") is None
+    assert elapsed_ms("2026-11-15T09:00:00.000000Z", "2026-11-15T09:00:01.500000Z") == 1_500
+    assert elapsed_ms("2026-11-15T09:00:01.000000Z", "2026-11-15T09:00:00.000000Z") == 0
+    assert elapsed_ms("now", "2026-11-15T09:00:00.000000Z") is None
 
 
 def test_long_text_has_an_end() -> None:
-    assert shown("x" * 500, 10) == "xxxxxxx..."
+    assert clip("x" * 500, 10) == "xxxxxxx..."
 
 
 def test_facts_are_a_few_words() -> None:
     usage = {"input_tokens": 400, "output_tokens": 12, "micro_usd": 2300, "wall_ms": 2203}
 
-    assert facts(entry("task.started", attempt=2, tier="capable", adapter="local")) == "attempt 2 capable/local"
-    assert facts(entry("task.finished", status="ok", usage=usage)) == "ok 412 tokens $0.0023 2.2s"
     assert (
-        facts(entry("task.finished", status="error", error="exit_status", exit_status=3)) == "error exit_status exit 3"
+        entry_text(entry("task.started", attempt=2, agent="writer", tier="capable", adapter="local"))
+        == "attempt 2 by writer via local (capable)"
     )
-    assert facts(entry("task.ended", state="failed", reason="verdict")) == "failed (verdict)"
-    assert facts(entry("x-note", a=[1])) == '{"a":[1]}'
-    assert facts(entry("x-note")) == ""
+    assert (
+        entry_text(entry("task.finished", attempt=1, status="ok", usage=usage))
+        == "attempt 1: ok, 2.2s, 412 tokens, $0.0023"
+    )
+    failed = entry("task.finished", attempt=2, status="error", error="exit_status", exit_status=3)
+    assert entry_text(failed) == "attempt 2: error exit_status (exit 3)"
+    assert entry_text(entry("task.ended", state="failed", reason="verdict")) == "failed (verdict)"
+    assert entry_text(entry("x-note", a=[1])) == '{"a":[1]}'
+    assert entry_text(entry("x-note")) == ""
 
 
 @pytest.mark.parametrize("name", STORIES)
@@ -92,13 +98,13 @@ def test_no_entry_steers_a_terminal_or_upsets_the_reader(
     kind: str, data: dict[str, object], bodies: dict[str, object], name: str
 ) -> None:
     read = ReadEntry(name, 0, name, name, kind, [], {**data, "task": name}, bodies)
-    summary = Summary()
-    summary.add(read)
+    history = RunHistory()
+    history.apply(read)
 
-    lines = [log_line(read, color=False), *render_summary(summary, "run", color=False)]
+    lines = [log_line(read, color=False), *render_summary(history, "run", color=False)]
 
     assert [line for line in lines if STEERING.search(line)] == []
-    assert render_summary_json(summary).isascii()
+    assert render_summary_json(history).isascii()
 
 
 def test_colour_is_added_where_it_is_wanted() -> None:
@@ -126,28 +132,27 @@ def test_lanes_lead_from_an_entry_to_its_causes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("amount", "needed", "words", "told"),
+    ("amount", "needed", "words"),
     [
-        ("tokens", 20, "990 of 1,000 tokens used, 20 tokens more needed", "tokens: 990 of 1,000 used, 20 needed"),
-        ("tokens", 0, "990 of 1,000 tokens used", "tokens: 990 of 1,000 used"),
-        ("wall_ms", 600_000, "990ms of 1.0s used", "wall_ms: 990 of 1,000 used"),
+        ("tokens", 20, "990 of 1,000 tokens used, 20 tokens more needed"),
+        ("tokens", 0, "990 of 1,000 tokens used"),
+        ("wall_ms", 600_000, "990ms of 1.0s used"),
     ],
 )
 def test_what_a_stopped_call_needed_is_told_where_it_is_more_than_a_timeout(
-    amount: str, needed: int, words: str, told: str
+    amount: str, needed: int, words: str
 ) -> None:
     data = {"scope": "run", "amount": amount, "used": 990, "limit": 1000, "needed": needed}
 
-    assert stop_words(data) == f"the budget of the run: {words}"
-    assert facts(entry("budget.stopped", **data)) == f"run {told}"
+    assert entry_text(entry("budget.stopped", **data)) == f"stopped by the budget of the run: {words}"
 
 
 def test_an_excess_is_told_for_one_and_for_many() -> None:
     data = {"attempt": 1, "amount": "input_tokens", "used": 300}
 
-    told = [excess_words({**data, "reserved": reserved}) for reserved in (1, 258)]
+    told = [excess_text({**data, "reserved": reserved}) for reserved in (1, 258)]
 
     assert told == [
-        "attempt 1 used 300 input tokens, with 1 input token reserved",
-        "attempt 1 used 300 input tokens, with 258 input tokens reserved",
+        "attempt 1 used 300 input tokens, but reserved 1 input token",
+        "attempt 1 used 300 input tokens, but reserved 258 input tokens",
     ]

@@ -1,4 +1,4 @@
-"""What time it is in a run between its entries."""
+"""The time of a run between its entries."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable
 
 
-class RunTime:
-    """The time of the last entry, and what has passed since: the run's own clock may be a virtual one."""
+class EntryClock:
+    """The time of the last entry plus what has passed since: the run itself may use a virtual clock."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """The clock tells seconds. Before the first entry the time counts from 0."""
+        """`clock` returns seconds. Before the first entry the time counts from 0."""
         self._clock = clock
         self.set(0)
 

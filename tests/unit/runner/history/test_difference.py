@@ -1,11 +1,11 @@
-"""Where two runs part."""
+"""Where two runs diverge."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import pytest
 
-from forum_runner.ledger.difference import Difference, compare
+from forum_runner.history.difference import RunDifference, compare
 from forum_runner.ledger.read_entry import ReadEntry, read_entry
 from ledgers import STORIES
 from ledgers.plans import plan_of
@@ -19,15 +19,15 @@ def entries_of(lines: Sequence[bytes]) -> Callable[[], Iterator[ReadEntry | None
     return lambda: map(read_entry, lines)
 
 
-def compared(left: Sequence[Entry], right: Sequence[Entry]) -> Difference:
+def compared(left: Sequence[Entry], right: Sequence[Entry]) -> RunDifference:
     return compare(entries_of(lines_of(left)), entries_of(lines_of(right, OTHER_RUN)))
 
 
-def parting(difference: Difference) -> tuple[str, int, int | None, int | None]:
+def parting(difference: RunDifference) -> tuple[str, int, int | None, int | None]:
     divergence = difference.divergence
     assert divergence is not None
     left, right = (entry.seq if entry else None for entry in (divergence.left, divergence.right))
-    return divergence.story, divergence.place, left, right
+    return divergence.subject, divergence.index, left, right
 
 
 def later(entries: Sequence[Entry]) -> list[Entry]:
@@ -79,8 +79,8 @@ def test_runs_part_at_the_first_entry_of_a_task_that_differs() -> None:
 def test_a_run_that_goes_on_where_the_other_ends_parts_there() -> None:
     whole = STORIES["two_waves"]().entries
 
-    assert parting(compared(whole, whole[:-3])) == ("answer log", 0, 20, None)
-    assert parting(compared(whole[:-3], whole)) == ("answer log", 0, None, 20)
+    assert parting(compared(whole, whole[:-3])) == ("output log", 0, 20, None)
+    assert parting(compared(whole[:-3], whole)) == ("output log", 0, None, 20)
 
 
 def test_another_plan_is_a_difference_of_its_own() -> None:

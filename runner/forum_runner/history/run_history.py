@@ -1,0 +1,296 @@
+"""The run that the entries of a ledger describe. The fold trusts what it reads: a verifier checks the ledger."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from forum_runner.history.task_history import GateDecision, GateHistory, TaskHistory, TruncatedInput
+from forum_runner.history.usage import Usage
+from forum_runner.history.working_time import WorkingTime, elapsed_ms
+from forum_runner.ledger.clock import read_time
+from forum_runner.ledger.read_entry import OF_THE_RECORD, SEAL, ReadEntry, amount, is_import, part, text
+
+# Entries that do not end a pause, besides those of users.
+_WHILE_PAUSED = OF_THE_RECORD | {"gate.decided"}
+
+
+@dataclass(slots=True)
+class RunHistory:
+    """Grows with the number of tasks, not of entries.
+
+    `end` is the last entry of the run itself: its first seal or, without one, the last entry that is not about the
+    record. `budget` and `redactions` are entries as found. `unreadable` counts lines that are not entries, and `head`
+    is the hash of the last line: `read_history` sets them.
+    """
+
+    opened: ReadEntry | None = None
+    first: ReadEntry | None = None
+    last: ReadEntry | None = None
+    seal: ReadEntry | None = None
+    end: ReadEntry | None = None
+    paused: str | None = None
+    wave: int | None = None
+    entries: int = 0
+    kinds: Counter[str] = field(default_factory=Counter)
+    tasks: dict[str, TaskHistory] = field(default_factory=dict)
+    open_tasks: dict[str, TaskHistory] = field(default_factory=dict)
+    ended: Counter[str] = field(default_factory=Counter)
+    instances: int = 0
+    instances_ended: Counter[str] = field(default_factory=Counter)
+    usage: Usage = field(default_factory=Usage)
+    attempts: int = 0
+    outputs: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    budget: list[ReadEntry] = field(default_factory=list)
+    redactions: list[ReadEntry] = field(default_factory=list)
+    working: WorkingTime = field(default_factory=WorkingTime)
+    unreadable: int = 0
+    first_unreadable: int | None = None
+    torn_bytes: int = 0
+    head: str = ""
+
+    @property
+    def run(self) -> str:
+        return self.first.run if self.first else ""
+
+    @property
+    def is_sealed(self) -> bool:
+        return self.last is not None and self.last.kind == SEAL
+
+    @property
+    def is_import(self) -> bool:
+        return self.opened is not None and is_import(self.opened)
+
+    @property
+    def status(self) -> str:
+        """The seal's status, or the state of a run that has none."""
+        if self.is_sealed and self.last is not None:
+            return text(self.last.data, "status") or "sealed"
+        if self.paused is None:
+            return "unfinished"
+        return "interrupted" if self.paused == "interrupted" else "paused"
+
+    @property
+    def states(self) -> Counter[str]:
+        """How many tasks are in each state. Instances are not counted."""
+        return self.ended + Counter(task.state for task in self.open_tasks.values() if not task.is_instance)
+
+    @property
+    def reserved(self) -> Usage:
+        """What open calls may still use. Their `calls` are in `usage`."""
+        total = Usage()
+        for task in self.open_tasks.values():
+            total.charge(task.reserved or {})
+        return total
+
+    @property
+    def redacted_digests(self) -> frozenset[str | None]:
+        return frozenset(text(entry.data, "digest") for entry in self.redactions)
+
+    @property
+    def elapsed_ms(self) -> int | None:
+        """From the first entry to the end of the run, pauses included."""
+        return elapsed_ms(self.first.at, self.end.at) if self.first and self.end else None
+
+    @property
+    def active_us(self) -> int:
+        """The time in which a process worked on the run, up to its last entry."""
+        return self.working.until(self.first.at, self.end.at) if self.first and self.end else 0
+
+    @property
+    def is_idle(self) -> bool:
+        return self.end is None or self.seal is not None or self.working.idle_since is not None
+
+    def active_us_at(self, now_us: int) -> int:
+        """`active_us` at a later time. It stands still while the run is idle."""
+        if self.end is None or self.is_idle:
+            return self.active_us
+        try:
+            return self.active_us + max(0, now_us - read_time(self.end.at))
+        except ValueError:
+            return self.active_us
+
+    def skip_line(self, number: int) -> None:
+        """Counts a line that is not an entry."""
+        self.unreadable += 1
+        if self.first_unreadable is None:
+            self.first_unreadable = number
+
+    def apply(self, entry: ReadEntry) -> TaskHistory | None:
+        """Adds an entry, and returns the task that it is about, if any."""
+        kind = entry.kind
+        self.entries += 1
+        self.kinds[kind] += 1
+        self.working.apply(entry, self.last)
+        self.first = self.first or entry
+        self.last = entry
+        if self.seal is None and kind not in OF_THE_RECORD:
+            self.end = entry
+        if kind not in _WHILE_PAUSED and not kind.startswith("x-"):
+            self.paused = None
+        if (run_step := _RUN_STEPS.get(kind)) is not None:
+            run_step(self, entry)
+        task_step, name = _TASK_STEPS.get(kind), entry.task
+        if task_step is None or name is None:
+            return None
+        task = self.tasks.get(name) or self._add_task(name)
+        task.latest = entry
+        task_step(self, task, entry)
+        return task
+
+    def _add_task(self, name: str) -> TaskHistory:
+        parent = self.tasks.get(name.rpartition("[")[0])
+        task = TaskHistory(name, is_instance=parent is not None and parent.instances is not None)
+        self.tasks[name] = self.open_tasks[name] = task
+        return task
+
+
+def _opened(history: RunHistory, entry: ReadEntry) -> None:
+    history.opened = history.opened or entry
+
+
+def _paused(history: RunHistory, entry: ReadEntry) -> None:
+    history.paused = text(entry.data, "reason") or "paused"
+
+
+def _sealed(history: RunHistory, entry: ReadEntry) -> None:
+    history.seal = entry
+
+
+def _wave_opened(history: RunHistory, entry: ReadEntry) -> None:
+    history.wave = amount(entry.data, "wave")
+
+
+def _answered(history: RunHistory, entry: ReadEntry) -> None:
+    history.outputs[text(entry.data, "output") or ""] = part(entry.bodies, "value")
+
+
+_RUN_STEPS: dict[str, Callable[[RunHistory, ReadEntry], None]] = {
+    "run.opened": _opened,
+    "run.paused": _paused,
+    "run.sealed": _sealed,
+    "wave.opened": _wave_opened,
+    "answer.given": _answered,
+    "budget.stopped": lambda history, entry: history.budget.append(entry),
+    "budget.exceeded": lambda history, entry: history.budget.append(entry),
+    "body.redacted": lambda history, entry: history.redactions.append(entry),
+}
+
+
+def _routed(_: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
+    task.agent = text(entry.data, "agent")
+
+
+def _expanded(history: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
+    task.instances = amount(entry.data, "instances")
+    history.instances += task.instances
+
+
+def _started(history: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
+    task.attempts += 1
+    history.attempts += 1
+    task.agent, task.tier = text(entry.data, "agent"), text(entry.data, "tier")
+    task.adapter = text(entry.data, "adapter")
+    _open_call(history, task, entry, calls=1)
+
+
+def _asked(history: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
+    _open_call(history, task, entry, calls=int(entry.data.get("by") == "agent"))
+
+
+def _open_call(history: RunHistory, task: TaskHistory, entry: ReadEntry, calls: int) -> None:
+    task.reserved = part(entry.data, "reserved")
+    task.usage.calls += calls
+    history.usage.calls += calls
+
+
+def _close_call(history: RunHistory, task: TaskHistory, used: Mapping[str, Any]) -> None:
+    task.reserved = None
+    task.usage.charge(used)
+    history.usage.charge(used)
+
+
+def _finished(history: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
+    _close_call(history, task, part(entry.data, "usage"))
+    task.failure = None if entry.data.get("status") == "ok" else entry
+    if "output" in entry.bodies:
+        task.output = part(entry.bodies, "output")
+
+
+def _verdict_given(history: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
+    _close_call(history, task, part(entry.data, "usage"))
+    verdict = text(entry.data, "verdict") or "none"
+    task.verdicts[verdict] += 1
+    task.failure = None if verdict == "pass" else entry
+
+
+def _lost(history: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
+    """What it used is unknown, so the task is charged what was reserved."""
+    _close_call(history, task, task.reserved or {})
+    task.failure = entry
+    if entry.kind == "verdict.lost":
+        task.verdicts["lost"] += 1
+
+
+def _reused(_: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
+    task.reused_from = text(entry.data, "run") or ""
+    task.output = part(entry.bodies, "output")
+
+
+def _ended(history: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
+    counts = history.instances_ended if task.is_instance else history.ended
+    if task.end_state is not None:
+        counts[task.end_state] -= 1
+    task.end_state = text(entry.data, "state") or "ended"
+    counts[task.end_state] += 1
+    task.reason = text(entry.data, "reason")
+    task.latest = None
+    history.open_tasks.pop(task.id, None)
+    if "detail" in entry.bodies:
+        task.failure = entry
+
+
+def _truncated(_: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
+    kept, whole = amount(entry.data, "kept_bytes"), amount(entry.data, "bytes")
+    task.truncated += (TruncatedInput(text(entry.data, "as") or "?", kept, whole),)
+
+
+def _gate_opened(_: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
+    task.gate = GateHistory(entry)
+
+
+def _gate_decided(_: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
+    task.gate = task.gate or GateHistory()
+    task.gate.decision = GateDecision(
+        text(entry.data, "decision") or "decided",
+        text(entry.data, "by"),
+        entry.actor,
+        entry.data.get("authenticated") is True,
+        "edited" in entry.bodies,
+        part(entry.bodies, "reason") or None,
+    )
+
+
+def _escalated(_: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
+    task.escalations += ((text(entry.data, "from") or "", text(entry.data, "to") or ""),)
+
+
+_TASK_STEPS: dict[str, Callable[[RunHistory, TaskHistory, ReadEntry], None]] = {
+    "route.decided": _routed,
+    "task.expanded": _expanded,
+    "task.started": _started,
+    "task.finished": _finished,
+    "task.lost": _lost,
+    "task.reused": _reused,
+    "task.ended": _ended,
+    "edge.delivered": lambda _history, _task, _entry: None,
+    "context.cut": _truncated,
+    "gate.opened": _gate_opened,
+    "gate.decided": _gate_decided,
+    "verdict.asked": _asked,
+    "verdict.given": _verdict_given,
+    "verdict.lost": _lost,
+    "escalation.raised": _escalated,
+}

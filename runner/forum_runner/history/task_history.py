@@ -1,0 +1,94 @@
+"""What the entries say about one task, or about one instance of a task with a `foreach`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from forum_runner.history.usage import Usage
+from forum_runner.ledger.read_entry import ReadEntry
+
+
+@dataclass(slots=True)
+class GateDecision:
+    """`is_edited`: the decision replaced the instruction. `reason` refers to the body that explains the decision."""
+
+    decision: str
+    by: str | None = None
+    actor: str | None = None
+    authenticated: bool = False
+    is_edited: bool = False
+    reason: Mapping[str, Any] | None = None
+
+
+@dataclass(slots=True)
+class GateHistory:
+    """`opened` is the entry that asks for a decision, if the ledger has it."""
+
+    opened: ReadEntry | None = None
+    decision: GateDecision | None = None
+
+
+class TruncatedInput(NamedTuple):
+    """A value that was too long for the prompt."""
+
+    name: str
+    kept_bytes: int
+    all_bytes: int
+
+
+@dataclass(slots=True)
+class TaskHistory:
+    """`end_state` is set when the task has ended, and `latest`, the last entry about it, until then.
+
+    `reserved` is what its open call may use. `failure` is the last entry that reports a failure, unless the task has
+    recovered from it.
+    """
+
+    id: str
+    is_instance: bool = False
+    end_state: str | None = None
+    reason: str | None = None
+    attempts: int = 0
+    agent: str | None = None
+    tier: str | None = None
+    adapter: str | None = None
+    usage: Usage = field(default_factory=Usage)
+    verdicts: Counter[str] = field(default_factory=Counter)
+    escalations: tuple[tuple[str, str], ...] = ()
+    gate: GateHistory | None = None
+    instances: int | None = None
+    reused_from: str | None = None
+    output: Mapping[str, Any] | None = None
+    reserved: Mapping[str, Any] | None = None
+    truncated: tuple[TruncatedInput, ...] = ()
+    failure: ReadEntry | None = None
+    latest: ReadEntry | None = None
+
+    @property
+    def state(self) -> str:
+        if self.end_state is not None:
+            return self.end_state
+        if self.is_working:
+            return "running"
+        return "waiting" if self.is_waiting else "started"
+
+    @property
+    def is_working(self) -> bool:
+        """Whether one of its calls is open."""
+        return self.reserved is not None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it waits for a decision."""
+        return self.end_state is None and self.gate is not None and self.gate.decision is None
+
+    @property
+    def is_retried(self) -> bool:
+        """Whether an attempt failed and another one follows or is under way."""
+        failure = self.failure
+        if self.end_state is not None or failure is None:
+            return False
+        return failure.kind in ("task.finished", "task.lost") or failure.data.get("verdict") == "fail"

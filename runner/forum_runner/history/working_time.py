@@ -1,0 +1,47 @@
+"""How long processes worked on a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from forum_runner.ledger.clock import read_time
+from forum_runner.ledger.read_entry import OF_THE_RECORD, ReadEntry
+
+_RESUMED = "run.resumed"
+# No process works on the run when these are written.
+_IDLE = OF_THE_RECORD | {"run.paused", _RESUMED}
+
+
+@dataclass(slots=True)
+class WorkingTime:
+    """Counts neither pauses nor the time between a crash and the resumption. `idle_since` is set while nobody works."""
+
+    idle_us: int = 0
+    idle_since: str | None = None
+
+    def apply(self, entry: ReadEntry, before: ReadEntry | None) -> None:
+        if entry.kind not in _IDLE:
+            return
+        if self.idle_since is None:
+            # Without a pause the process was killed: the last sign of it is the entry before.
+            self.idle_since = entry.at if entry.kind == "run.paused" or before is None else before.at
+        if entry.kind == _RESUMED:
+            self.idle_us += elapsed_us(self.idle_since, entry.at) or 0
+            self.idle_since = None
+
+    def until(self, first: str, last: str) -> int:
+        """The microseconds of work between two times of the run."""
+        return max(0, (elapsed_us(first, self.idle_since or last) or 0) - self.idle_us)
+
+
+def elapsed_us(first: str, last: str) -> int | None:
+    """The microseconds between two times of a ledger; None if one of them is not a time."""
+    try:
+        return max(0, read_time(last) - read_time(first))
+    except ValueError:
+        return None
+
+
+def elapsed_ms(first: str, last: str) -> int | None:
+    elapsed = elapsed_us(first, last)
+    return elapsed // 1_000 if elapsed is not None else None

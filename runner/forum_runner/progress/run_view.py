@@ -1,0 +1,67 @@
+"""A run as progress displays see it: its plan, its history so far, and the text of each entry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from forum_runner.history.run_history import RunHistory
+from forum_runner.history.task_history import TaskHistory
+from forum_runner.ledger.clock import written_time
+from forum_runner.ledger.read_entry import ReadEntry, part, text
+from forum_runner.report import counted
+from forum_runner.report.amounts import clip
+from forum_runner.report.entry_text import RunContext, entry_text
+from forum_runner.report.run_commands import command_line, run_argument
+
+STOPPING = "stopping: cancelling open calls; interrupt again to exit at once"
+_MAX_NAME = 80
+_MAX_PATH = 4096
+# Every result is followed by an entry that says more, and users' own entries are not for people.
+_QUIET = ("edge.delivered", "verdict.asked", "body.redacted")
+
+
+class RunView:
+    def __init__(self, run: str = "", directory: Path = Path(), plan: Mapping[str, Any] | None = None) -> None:
+        self.directory = directory
+        self.context = RunContext(run, plan or {})
+        self.history = RunHistory()
+
+    @property
+    def run(self) -> str:
+        return self.context.run
+
+    @property
+    def name(self) -> str:
+        return text(part(self.context.plan, "metadata"), "name") or ""
+
+    @property
+    def planned(self) -> int:
+        return len(part(self.context.plan, "tasks"))
+
+    @property
+    def limits(self) -> Mapping[str, int]:
+        return part(part(self.context.plan, "policy"), "budget")
+
+    def apply(self, seq: int, at_us: int, kind: str, data: Mapping[str, Any]) -> list[str]:
+        """Adds an entry, and returns the lines that describe it; none for entries that only programs need."""
+        entry = ReadEntry(self.run, seq, written_time(at_us), "", kind, (), data, {})
+        task = self.history.apply(entry)
+        if kind in _QUIET or kind.startswith("x-") or (kind == "task.finished" and data.get("status") == "ok"):
+            return []
+        sentence = entry_text(entry, task, self.context)
+        name = entry.task
+        lines = [f"{clip(name, _MAX_NAME)}: {sentence}" if name is not None else sentence]
+        return [*lines, f"  to decide: {self._gate_command()}"] if kind == "gate.opened" else lines
+
+    def activity(self, task: TaskHistory) -> str:
+        """What a task is doing: the text of its latest entry."""
+        return entry_text(task.latest, task, self.context) if task.latest is not None else ""
+
+    def opening(self) -> list[str]:
+        size = f"{counted(self.planned, 'task')} in {counted(len(self.context.waves), 'wave')}"
+        return [f"run {clip(self.run)} in {clip(str(self.directory), _MAX_PATH)}", f"{clip(self.name)}: {size}"]
+
+    def _gate_command(self) -> str:
+        return command_line("gate", "list", run_argument(self.run, self.directory))

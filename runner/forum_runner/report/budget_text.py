@@ -1,0 +1,68 @@
+"""Budgets as text: how much is used, and which budget stopped a call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from forum_runner.history.usage import Usage
+from forum_runner.ledger.read_entry import amount, text
+from forum_runner.report import counted
+from forum_runner.report.amounts import clip, duration, money
+
+AMOUNTS = ("calls", "input_tokens", "output_tokens", "tokens", "micro_usd", "output_bytes", "wall_ms")
+_NOUNS = {
+    "calls": "call",
+    "input_tokens": "input token",
+    "output_tokens": "output token",
+    "tokens": "token",
+    "output_bytes": "output byte",
+}
+
+
+def quantity(name: str, number: int) -> str:
+    """`830 tokens`, `$0.0042`, `2.2s`; an unknown name is printed as it is."""
+    if name == "micro_usd":
+        return money(number)
+    if name == "wall_ms":
+        return duration(number)
+    noun = _NOUNS.get(name)
+    return counted(number, noun) if noun else f"{number:,} {clip(name)}"
+
+
+def used_of(name: str, used: int, limit: int) -> str:
+    """`830 of 2,200 tokens`, `$0.0042 of $0.0100`."""
+    first = quantity(name, used) if name in ("micro_usd", "wall_ms") else f"{used:,}"
+    return f"{first} of {quantity(name, limit)}"
+
+
+def used_amount(usage: Usage, name: str) -> int:
+    """How much of a budget's amount is used; 0 for an unknown name."""
+    return int(getattr(usage, name)) if name in AMOUNTS else 0
+
+
+def usage_text(usage: Mapping[str, Any] | Usage) -> str:
+    """`2.2s, 412 tokens, $0.0023`, without the amounts that are 0."""
+    if not isinstance(usage, Usage):
+        recorded, usage = usage, Usage()
+        usage.charge(recorded)
+    amounts = {"wall_ms": usage.wall_ms, "tokens": usage.tokens, "micro_usd": usage.micro_usd}
+    return ", ".join(quantity(name, number) for name, number in amounts.items() if number)
+
+
+def stop_text(data: Mapping[str, Any]) -> str:
+    """For a `budget.stopped`: `budget of the run: 990 of 3,000 tokens used, 1,400 tokens more needed`."""
+    scope, name, what = text(data, "scope") or "?", text(data, "name"), text(data, "amount") or "?"
+    owner = f"{clip(scope)} '{clip(name, 80)}'" if name is not None else clip(scope)
+    used = used_of(what, amount(data, "used"), amount(data, "limit"))
+    # For time, the entry has the timeout of the call, which few calls take.
+    is_known = what != "wall_ms" and amount(data, "needed") > 0
+    needed = f", {quantity(what, amount(data, 'needed'))} more needed" if is_known else ""
+    return f"budget of the {owner}: {used} used{needed}"
+
+
+def excess_text(data: Mapping[str, Any]) -> str:
+    """For a `budget.exceeded`: `attempt 2 used $0.0042, but reserved $0.0040`."""
+    what = text(data, "amount") or "?"
+    used, reserved = (quantity(what, amount(data, part)) for part in ("used", "reserved"))
+    return f"attempt {amount(data, 'attempt'):,} used {used}, but reserved {reserved}"

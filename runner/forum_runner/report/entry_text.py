@@ -1,0 +1,260 @@
+"""Entries as text: one table, with one short sentence per kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from forum_runner.history.task_history import TaskHistory
+from forum_runner.ledger.read_entry import ReadEntry, amount, part, parts, text
+from forum_runner.report import counted
+from forum_runner.report.amounts import clip, moment, short
+from forum_runner.report.budget_text import excess_text, stop_text, usage_text
+from forum_runner.report.run_commands import question_of
+
+EDITED = "instruction edited"
+# Entries that `forum import` writes for the records of another program.
+_IMPORTED = "x-import-"
+_RECORD_KINDS = ("kind", "type", "outcome", "name", "session")
+_MAX_LABEL = 80
+_MAX_LINE = 400
+
+
+@dataclass(frozen=True, slots=True)
+class RunContext:
+    """What is known about the run of an entry besides the entry: nothing, unless given."""
+
+    run: str = ""
+    plan: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def waves(self) -> Sequence[Sequence[str]]:
+        waves: Sequence[Sequence[str]] = self.plan.get("waves", ())
+        return waves
+
+    def planned(self, task: str | None) -> Mapping[str, Any]:
+        """The plan's task; an instance has the one that it comes from."""
+        tasks = part(self.plan, "tasks")
+        return part(tasks, task or "") or part(tasks, (task or "").rpartition("[")[0])
+
+
+@dataclass(frozen=True, slots=True)
+class _EntryView:
+    """An entry, what it did to its task, and its run."""
+
+    entry: ReadEntry
+    task: TaskHistory | None
+    context: RunContext
+
+    @property
+    def data(self) -> Mapping[str, Any]:
+        return self.entry.data
+
+    def label(self, name: str, data: Mapping[str, Any] | None = None) -> str:
+        return clip(text(self.data if data is None else data, name) or "?", _MAX_LABEL)
+
+    def number(self, name: str) -> int:
+        return amount(self.data, name)
+
+    @property
+    def attempt(self) -> str:
+        return f"attempt {self.number('attempt'):,}"
+
+    @property
+    def check(self) -> str:
+        """`attempt 1, check 2 of 3`."""
+        checks = self._checks
+        return f"{self.attempt}, check {self.number('check') + 1:,}{f' of {len(checks):,}' if checks else ''}"
+
+    @property
+    def judge(self) -> str:
+        """An agent by its name, which only the plan has for a verdict; otherwise `a command` or `a schema`."""
+        checks, number = self._checks, self.number("check")
+        name = text(self.data, "agent") or (text(checks[number], "agent") if number < len(checks) else None)
+        if name is not None:
+            return clip(name, _MAX_LABEL)
+        return f"{'an' if self.data.get('by') == 'agent' else 'a'} {self.label('by')}"
+
+    @property
+    def _checks(self) -> Sequence[Mapping[str, Any]]:
+        return tuple(parts(self.context.planned(self.entry.task), "accept"))
+
+    @property
+    def implementation(self) -> str:
+        implementation = part(self.data, "implementation")
+        return f"{self.label('name', implementation)} {self.label('version', implementation)}"
+
+    def body(self, name: str) -> str:
+        """` (312 bytes, d29a1c0a1f2a)`, or nothing if the entry has no such body."""
+        body = part(self.entry.bodies, name)
+        if not body:
+            return ""
+        salted = "salted, " if body.get("salted") is True else ""
+        return f" ({counted(amount(body, 'bytes'), 'byte')}, {salted}{short(text(body, 'digest') or '')})"
+
+
+def entry_text(entry: ReadEntry, task: TaskHistory | None = None, context: RunContext | None = None) -> str:
+    """One line. With the task and its run it says more; for kinds without a sentence it is the data as JSON."""
+    describe = _imported_record if entry.kind.startswith(_IMPORTED) else _SENTENCES.get(entry.kind)
+    if describe is None:
+        return clip(orjson.dumps(entry.data).decode()) if entry.data else ""
+    return clip(describe(_EntryView(entry, task, context or RunContext())), _MAX_LINE)
+
+
+def performer(agent: str | None, adapter: str | None, tier: str | None) -> str:
+    """`writer via small (cheap)`."""
+    via = f" via {clip(adapter, _MAX_LABEL)}" if adapter else ""
+    return f"{clip(agent or '', _MAX_LABEL)}{via}{f' ({clip(tier, _MAX_LABEL)})' if tier else ''}"
+
+
+def failure_text(entry: ReadEntry) -> str:
+    """The kind of a failure: `timeout`, `exit_status (exit 3)`, `check 2 failed`, `lost`."""
+    error = text(entry.data, "error")
+    if entry.kind.startswith("verdict."):
+        verdict = "lost" if entry.kind == "verdict.lost" else text(entry.data, "verdict") or "?"
+        outcome = error or {"fail": "failed"}.get(verdict, verdict)
+        return f"check {amount(entry.data, 'check') + 1:,} {clip(outcome)}"
+    if entry.kind == "task.lost":
+        return "lost"
+    if entry.kind == "task.ended":
+        return clip(text(entry.data, "reason") or "?")
+    status = entry.data.get("exit_status")
+    exited = f" (exit {status})" if type(status) is int and status else ""
+    return clip(error or text(entry.data, "status") or "?") + exited
+
+
+def _opened(view: _EntryView) -> str:
+    plan, origin, imported = (
+        text(view.data, "wave_plan"),
+        text(part(view.data, "from"), "run"),
+        part(view.data, "imported"),
+    )
+    words = [f"opened by {view.implementation}", f"mode {view.label('mode')}"]
+    if imported:
+        records = counted(amount(imported, "records"), "record")
+        words.append(
+            f"{records} from {view.label('format', imported)}, their own hashes: {view.label('check', imported)}"
+        )
+    return _joined(*words, f"plan {short(plan)}" if plan else "no plan", f"from run {origin}" if origin else "")
+
+
+def _repaired(view: _EntryView) -> str:
+    torn = [f"{amount(item, 'bytes'):,} bytes of {text(item, 'file')}" for item in parts(view.data, "torn")]
+    return f"repaired: set aside {', '.join(torn)}"
+
+
+def _sealed(view: _EntryView) -> str:
+    counts, totals = part(view.data, "counts"), part(view.data, "totals")
+    tasks = ", ".join(f"{amount(counts, state):,} {state}" for state in counts if amount(counts, state))
+    calls = amount(totals, "calls")
+    finished = f"finished: {view.label('status')}{f' ({tasks})' if tasks else ''}"
+    return _joined(finished, counted(calls, "call") if calls else "", usage_text(totals))
+
+
+def _wave_opened(view: _EntryView) -> str:
+    number, waves = view.number("wave"), view.context.waves
+    size = f" of {len(waves):,}: {counted(len(waves[number]), 'task')}" if number < len(waves) else ""
+    return f"wave {number + 1:,}{size}"
+
+
+def _started(view: _EntryView) -> str:
+    who = performer(text(view.data, "agent"), text(view.data, "adapter"), text(view.data, "tier"))
+    is_retry = view.task is not None and view.task.failure is not None and view.number("attempt") > 1
+    retry = f"retry after: {failure_text(view.task.failure)}" if is_retry and view.task and view.task.failure else ""
+    return _joined(f"{view.attempt} by {who}", retry)
+
+
+def _finished(view: _EntryView) -> str:
+    status = view.label("status")
+    outcome = f"error {failure_text(view.entry)}" if "error" in view.data else status
+    estimated = "(not measured)" if view.data.get("measured") is False else ""
+    return _joined(f"{view.attempt}: {outcome}", usage_text(part(view.data, "usage"))) + (f" {estimated}".rstrip())
+
+
+def _reused(view: _EntryView) -> str:
+    cached = " (cache)" if view.data.get("ground") == "cache" else ""
+    return f"reused from run {view.label('run')}, seq {view.number('seq'):,}{cached}"
+
+
+def _ended(view: _EntryView) -> str:
+    reason = f" ({view.label('reason')})" if "reason" in view.data else ""
+    ended = f"{view.label('state')}{reason}"
+    if view.task is None:
+        return ended
+    attempts = f"{view.task.attempts:,} attempts" if view.task.attempts > 1 else ""
+    return _joined(ended, attempts, usage_text(view.task.usage))
+
+
+def _truncated(view: _EntryView) -> str:
+    return f"truncated {view.label('as')} to {view.number('kept_bytes'):,} of {view.number('bytes'):,} bytes"
+
+
+def _gate_opened(view: _EntryView) -> str:
+    gate, deadline = part(view.context.planned(view.entry.task), "gate"), text(view.data, "deadline")
+    otherwise = f", then {view.label('on_deadline', gate)}" if gate else ""
+    until = f" until {moment(deadline)}{otherwise}" if deadline else ""
+    question = question_of(gate, view.context.run)
+    # Values that the run fills in are not in the entry: `forum gate list` shows the whole question.
+    asked = f": {clip(question)}" if question and "${{" not in question else ""
+    return f"waiting for a decision{until}{view.body('shown') if not gate else ''}{asked}"
+
+
+def _gate_decided(view: _EntryView) -> str:
+    is_claim = view.data.get("by") == "person" and view.data.get("authenticated") is not True
+    decided = f"{view.label('decision')} by {view.label('by')}{' (not authenticated)' if is_claim else ''}"
+    return _joined(decided, EDITED if "edited" in view.entry.bodies else "")
+
+
+def _verdict_given(view: _EntryView) -> str:
+    error = text(view.data, "error")
+    verdict = f"no verdict ({error})" if view.data.get("verdict") == "none" else view.label("verdict")
+    return _joined(f"{view.check} by {view.judge}: {verdict}", usage_text(part(view.data, "usage")))
+
+
+def _imported_record(view: _EntryView) -> str:
+    """Time, actor and subject, by the names that the sources have for these."""
+    at, fault = text(view.data, "time"), text(view.data, "fault")
+    actor, what = (_first(view.data, names) for names in (("actor", "speaker", "agent", "service"), _RECORD_KINDS))
+    words = [f"at {moment(at)}" if at else "", actor, what, "error" if view.data.get("status") == "error" else ""]
+    record = " ".join(word for word in [*words, f"({fault})" if fault else ""] if word)
+    return _joined(record, usage_text(view.data))
+
+
+def _first(data: Mapping[str, Any], names: Sequence[str]) -> str:
+    return next((found for name in names if (found := text(data, name))), "")
+
+
+def _joined(*words: str) -> str:
+    return ", ".join(word for word in words if word)
+
+
+_SENTENCES: dict[str, Callable[[_EntryView], str]] = {
+    "run.opened": _opened,
+    "run.paused": lambda view: f"paused ({view.label('reason')})",
+    "run.resumed": lambda view: f"resumed by {view.implementation}",
+    "run.repaired": _repaired,
+    "run.sealed": _sealed,
+    "wave.opened": _wave_opened,
+    "route.decided": lambda view: f"routed to {view.label('agent')} (by {view.label('by')})",
+    "task.expanded": lambda view: f"expanded into {counted(view.number('instances'), 'instance')}",
+    "task.started": _started,
+    "task.finished": _finished,
+    "task.lost": lambda view: f"{view.attempt}: lost, its outcome is unknown",
+    "task.reused": _reused,
+    "task.ended": _ended,
+    "edge.delivered": lambda view: f"received {view.label('as')}{view.body('value')}",
+    "context.cut": _truncated,
+    "gate.opened": _gate_opened,
+    "gate.decided": _gate_decided,
+    "verdict.asked": lambda view: f"{view.check} by {view.judge}",
+    "verdict.given": _verdict_given,
+    "verdict.lost": lambda view: f"{view.check}: lost, its outcome is unknown",
+    "escalation.raised": lambda view: f"escalated from {view.label('from')} to {view.label('to')}",
+    "budget.stopped": lambda view: f"stopped by the {stop_text(view.data)}",
+    "budget.exceeded": lambda view: excess_text(view.data),
+    "answer.given": lambda view: f"wrote output `{view.label('output')}`{view.body('value')}",
+    "body.redacted": lambda view: f"redacted {view.label('body')} {short(view.label('digest'))}",
+}
