@@ -30,9 +30,9 @@ def test_a_cut_is_told_at_the_end_of_a_run_by_show_and_in_a_steps_summary(folder
     shown = folder.forum("show", "run")
 
     told = f"reader: the first 10 of {len(WHOLE):,} bytes of numbers"
-    assert f"\ncut by max_bytes\n  {told}\n\n" in ended.out
-    assert f"\ncut by max_bytes\n  {told}\n\n" in shown.out
-    assert f"- cut by max&#95;bytes: {told}\n" in folder.read("summary.md")
+    assert f"\ntruncated by max_bytes\n  {told}\n\n" in ended.out
+    assert f"\ntruncated by max_bytes\n  {told}\n\n" in shown.out
+    assert f"- truncated by max&#95;bytes: {told}\n" in folder.read("summary.md")
     delivered = folder.entries("run", "edge.delivered")[0]
     assert folder.body("run", delivered, "value").decode() == WHOLE
     check_holds(folder.path / "run")

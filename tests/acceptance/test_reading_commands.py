@@ -64,7 +64,7 @@ def test_every_example_is_shown_listed_traced_and_the_same_as_itself(name: str, 
     assert text("show", name, cwd=examples).splitlines()[-1].endswith(f"forum verify {name}")
     assert len(text("log", name, cwd=examples).splitlines()) == count
     assert text("trace", name, str(count - 1), cwd=examples).startswith(f"*  {count - 1:>5}  2026-11-15 ")
-    assert text("diff", name, name, cwd=examples).startswith("no difference: one plan, ")
+    assert text("diff", name, name, cwd=examples).startswith("no difference: same plan, ")
 
 
 def test_show_tells_the_run_from_its_ledger(examples: Path) -> None:
@@ -75,24 +75,24 @@ def test_show_tells_the_run_from_its_ledger(examples: Path) -> None:
         "spent     4 calls, 990 tokens (80 cached), $0.0042, 4.5s of work",
         "ended     stopped",
         "",
-        "task    state    reason  attempts  agent                  tokens    money  time  verdicts",
-        "draft   passed                  2  writer frontier/large     670  $0.0042  1.8s",
-        "judged  passed                  1  writer cheap/small        320           2.7s  2 pass",
+        "task    state    reason  attempts  agent                        time  tokens     cost  verdicts",
+        "draft   passed                  2  writer via large (frontier)  1.8s     670  $0.0042",
+        "judged  passed                  1  writer via small (cheap)     2.7s     320           2 pass",
         "last    stopped  budget",
-        "total                           3                            990  $0.0042  4.5s",
+        "total                           3                               4.5s     990  $0.0042",
         "",
         "escalations",
         "  draft: cheap -> frontier",
         "",
         "budget",
-        "  exceeded: draft attempt 2 micro_usd: 4,200 used, 4,000 reserved",
-        "  stopped: agent writer tokens: 830 of 2,200 used, 1,400 needed",
-        "  stopped: run tokens: 990 of 3,000 used, 1,400 needed",
+        "  draft: attempt 2 used $0.0042, but reserved $0.0040",
+        "  stopped by the budget of the agent 'writer': 830 of 2,200 tokens used, 1,400 tokens more needed",
+        "  stopped by the budget of the run: 990 of 3,000 tokens used, 1,400 tokens more needed",
         "",
         "outputs",
         "  draft: ad82133c9f0add88b60fec03cd358240c9cbd990fd34057f148b3620fbde4ae7 12 bytes text/plain",
         "",
-        "As the ledger tells it; whether it holds: forum verify budget_stop",
+        "Not verified. To verify this ledger: forum verify budget_stop",
     ]
 
 
@@ -111,7 +111,7 @@ def test_show_says_that_a_run_is_paused_or_has_no_seal(tmp_path: Path) -> None:
     story.pause()
     story.write(tmp_path / "paused")
 
-    assert "ended     no seal: it still runs, or was cut short\n" in text("show", "open", cwd=tmp_path)
+    assert "ended     no seal: still running, or killed\n" in text("show", "open", cwd=tmp_path)
     assert "ended     paused (gate)\n" in text("show", "paused", cwd=tmp_path)
     assert "gates\n  archive: open\n" in text("show", "paused", cwd=tmp_path)
 
@@ -138,7 +138,7 @@ def test_a_damaged_ledger_is_told_as_far_as_it_goes_without_a_traceback(examples
     raw = forum("log", "--json", "damaged", cwd=tmp_path)
     different = forum("diff", "damaged", examples / "climbing", cwd=tmp_path)
 
-    assert f"damaged   {len(GARBAGE)} lines are no entries, the first at seq 9\n" in shown
+    assert f"damaged   {len(GARBAGE)} lines are not entries, the first at seq 9\n" in shown
     assert "torn      6 bytes after the last line\n" in shown
     assert shown.endswith("forum verify damaged\n")
     assert b"    9  not an entry: 0 bytes\n   10  not an entry: 1 bytes\n" in listed.stdout
@@ -153,11 +153,12 @@ def test_log_is_one_line_an_entry(examples: Path) -> None:
     listed = text("log", "climbing", "--seq", "13..15", cwd=examples)
 
     assert listed == (
-        "   13  2026-11-15 09:00:16.250Z  escalation.raised  draft           runner          cheap -> capable\n"
+        "   13  2026-11-15 09:00:16.250Z  escalation.raised  draft           runner          "
+        "escalated from cheap to capable\n"
         "   14  2026-11-15 09:00:17.500Z  task.started       draft           runner          "
-        "attempt 3 writer capable/middle\n"
+        "attempt 3 by writer via middle (capable)\n"
         "   15  2026-11-15 09:00:18.750Z  task.finished      draft           agent:writer    "
-        "ok 160 tokens $0.0006 900ms\n"
+        "attempt 3: ok, 900ms, 160 tokens, $0.0006\n"
     )
 
 
@@ -293,7 +294,7 @@ def test_diff_shows_where_two_runs_part(tmp_path: Path) -> None:
     document = json.loads(forum("diff", "--json", "a", "b", cwd=tmp_path).stdout)
 
     assert result.returncode == 1
-    assert result.stdout.decode().splitlines()[0] == "first divergence: task one, entry 2 of its story"
+    assert result.stdout.decode().splitlines()[0] == "first divergence: task one, entry 2"
     assert "    data.status: ok | error" in result.stdout.decode().splitlines()
     assert (document["same"], document["divergence"]["a"]["seq"]) == (False, 3)
 

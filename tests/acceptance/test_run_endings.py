@@ -72,7 +72,7 @@ def test_the_first_interrupt_is_answered_at_once(folder: Folder) -> None:
     _, err = process.communicate(timeout=PATIENCE_S)
 
     assert process.returncode == 130
-    assert err.decode().count("stopping: what is under way is being ended") == 1
+    assert err.decode().count("stopping: cancelling open calls") == 1
 
 
 @pytest.mark.requirement("RUN-EXIT-001")
