@@ -1,1 +1,1 @@
-"""Engines for tests: attempts that are carried out in other processes, some of which are lost."""
+"""Engines and adapters for tests: some lose calls, block, crash or leak."""

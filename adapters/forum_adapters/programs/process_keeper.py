@@ -8,12 +8,17 @@ import socket
 import subprocess
 import sys
 import weakref
+from collections.abc import Sequence
 from pathlib import Path
+
+from forum_adapters.programs.process_warden import Request
 
 _PACKAGE_FOLDER = str(Path(__file__).parents[2])
 _START = "import sys; sys.path.append(sys.argv[1]); from forum_adapters.programs.process_warden import main; main()"
 # What the interpreter may need to find its libraries. The keeper has no use for anything else, secrets least of all.
 _LOADER_PREFIXES = ("LD_", "DYLD_")
+# How long a warden may take to receive a request.
+_START_PATIENCE_S = 5.0
 
 
 class Keeper:
@@ -37,6 +42,19 @@ class Keeper:
         if self._process is None or not self._process.is_alive():
             self._process = _KeeperProcess()
         return self._process.new_warden()
+
+    def start(self, request: Request, files: Sequence[int]) -> socket.socket:
+        """Starts a program with these files as stdout, stderr and stdin. Closing the channel ends it and its tree."""
+        channel = self.hire()
+        try:
+            channel.settimeout(_START_PATIENCE_S)
+            packed = request.pack()
+            sent = socket.send_fds(channel, [packed], files)
+            channel.sendall(packed[sent:])
+        except BaseException:
+            channel.close()
+            raise
+        return channel
 
     def dismiss(self, channel: socket.socket) -> None:
         self._idle.append(channel)

@@ -8,9 +8,9 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from forum_adapters.base import Attempt, ErrorKind, Failure, Limits, Reply
+from forum_runner.execute.call_report import Lost, Replied
 from forum_runner.execute.drive.reply_check import checked_reply
 from forum_runner.execute.engines.engine import Engine
-from forum_runner.execute.machine import Lost, Replied
 
 # Adapters enforce their own timeout; this is for those that do not.
 _GRACE_S = 15.0

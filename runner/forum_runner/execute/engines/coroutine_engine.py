@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 from forum_adapters.base import Attempt, ErrorKind, Failure, Reply
-from forum_runner.execute.machine import Lost, Replied
+from forum_runner.execute.call_report import Lost, Replied
 
 # How long cancelled calls may take to end when nobody is left to record how.
 _CLOSE_PATIENCE_S = 1.0

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from forum_adapters.base import Attempt
-from forum_runner.execute.machine import Lost, Replied
+from forum_runner.execute.call_report import Lost, Replied
 
 __all__ = ["Engine", "Lost", "Replied"]
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from forum_adapters.base import Adapter, Attempt, Predictable, Reply
 from forum_adapters.registry import make_adapter
+from forum_runner.execute.call_report import Replied
 from forum_runner.execute.engines.coroutine_engine import CANCELLED, CoroutineEngine, failed
-from forum_runner.execute.machine import Replied
 
 MakeAdapter = Callable[[str, Mapping[str, Any]], Adapter]
 # For all adapters together. Those of programs wait until nothing that they started is left.

@@ -9,7 +9,10 @@ ENGINES = PluginGroup(
     group="forum.engines",
     noun="engine",
     methods=("attach", "begin", "cancel", "reports", "close"),
-    own={"local": "forum_runner.execute.engines.local:LocalEngine"},
+    own={
+        "local": "forum_runner.execute.engines.local:LocalEngine",
+        "process": "forum_runner.execute.engines.process:ProcessEngine",
+    },
     internal={},
 )
 

@@ -1,5 +1,6 @@
 """The machine decides what a run does: events in, entries and commands out."""
 
+from forum_runner.execute.call_report import Lost, Replied
 from forum_runner.execute.machine.call_limits import limits_of
 from forum_runner.execute.machine.call_result import missing_for_outputs
 from forum_runner.execute.machine.core import Context, Reusable
@@ -9,10 +10,8 @@ from forum_runner.execute.machine.events import (
     Decided,
     Event,
     Interrupted,
-    Lost,
     NewEntry,
     Outcome,
-    Replied,
     TimePassed,
     Transition,
 )

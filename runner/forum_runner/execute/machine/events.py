@@ -6,22 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from forum_adapters.base import Attempt, Reply
+from forum_adapters.base import Attempt
+from forum_runner.execute.call_report import Lost, Replied
 from forum_runner.ledger.recorded_body import StoredBytes
-
-
-class Replied(NamedTuple):
-    """A call ended."""
-
-    call: str
-    reply: Reply
-
-
-@dataclass(frozen=True, slots=True)
-class Lost:
-    """Nobody knows how a call ended, or whether it took place."""
-
-    call: str
 
 
 @dataclass(frozen=True, slots=True)

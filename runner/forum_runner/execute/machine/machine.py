@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from forum_runner.execute.call_report import Lost, Replied
 from forum_runner.execute.machine import call_result, next_call, task_end, task_start
 from forum_runner.execute.machine.core import Context, MachineCore
-from forum_runner.execute.machine.events import Decided, Event, Interrupted, Lost, Outcome, Replied, Transition
+from forum_runner.execute.machine.events import Decided, Event, Interrupted, Outcome, Transition
 from forum_runner.execute.machine.tuples import made
 from forum_runner.wave_plan.wave_plan_reader import WavePlan
 

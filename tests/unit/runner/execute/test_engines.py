@@ -1,4 +1,4 @@
-"""An engine that carries out attempts in other processes, loses some of them and repeats itself.
+"""Runs with each engine, when it loses some calls and reports others twice.
 
 FORUM_EXAMPLES is the number of runs; without it they are few, and always the same.
 """
@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from engines.process_engine import Fates, ProcessEngine
+from engines.installing import install_adapters
+from engines.lossy_engine import Fates, LossyEngine
 from forum_adapters.base import Attempt
 from forum_runner.canonical import canonical
 from forum_runner.execute.drive.live import LiveDriver, SteadyClock
 from forum_runner.execute.drive.recorder import Recorder, RunClock
-from forum_runner.execute.engines.engine import Engine
+from forum_runner.execute.engines.registry import ENGINES, make_engine
 from forum_runner.execute.machine import Context, Machine, Outcome
 from forum_runner.execute.resume import StateRestorer, read_run_start
 from forum_runner.execute.secrets import Scrubber
@@ -60,10 +61,11 @@ def plan_of(seed: int) -> Form:
 class Runs:
     """Processes that go on with one run, each with an engine of its own, until it is sealed."""
 
-    def __init__(self, directory: Path, document: Form, fates: Fates) -> None:
+    def __init__(self, directory: Path, document: Form, fates: Fates, engine: str) -> None:
         self._directory = directory
         self._document = document
         self._fates = fates
+        self._engine = engine
         self.journal = directory.with_name("journal")
         self.journal.touch()
         self.begun: list[str] = []
@@ -72,7 +74,7 @@ class Runs:
         return asyncio.run(self._next(interrupt_after))
 
     async def _next(self, interrupt_after: int | None) -> Outcome:
-        script = {"type": "scripted", "answers": ANSWERS}
+        script = {"type": "x-journal", "answers": ANSWERS, "journal": str(self.journal)}
         context = Context(RUN, IMPLEMENTATION, dict.fromkeys(self._document["adapters"], script), script)
         machine = Machine(read_wave_plan(self._document), context)
         is_new = not self._directory.exists()
@@ -95,17 +97,23 @@ class Runs:
                 if reports == interrupt_after:
                     driver.interrupt()
 
-            engine = ProcessEngine(self.journal, self._fates, interrupt)
+            engine = LossyEngine(make_engine(self._engine), self._fates, interrupt)
             driver = LiveDriver(machine, recorder, engine, scrubber, clock, now)
             outcome = await driver.run(is_new=is_new)
         self.begun += engine.begun
         return outcome
 
 
+@pytest.fixture(params=sorted(ENGINES.own))
+def engine(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    install_adapters(tmp_path / "packages", monkeypatch)
+    return str(request.param)
+
+
 @pytest.mark.parametrize("seed", SEEDS)
-def test_what_is_lost_or_said_twice_is_recorded_once_and_not_done_again(seed: int, tmp_path: Path) -> None:
+def test_a_lost_call_is_recorded_once_and_not_repeated(seed: int, engine: str, tmp_path: Path) -> None:
     document = plan_of(seed)
-    runs = Runs(tmp_path / "run", document, Fates(seed))
+    runs = Runs(tmp_path / "run", document, Fates(seed), engine)
 
     outcome = runs.next(interrupt_after=4 if seed % 2 else None)
     while outcome.status == "paused":
@@ -134,8 +142,9 @@ def done_again(document: Form, entries: Sequence[Entry], carried_out: Sequence[E
     return {unit for unit in done if task_of(document, unit) not in may_again}
 
 
-def test_an_engine_that_loses_everything_comes_to_an_end(tmp_path: Path) -> None:
-    runs = Runs(tmp_path / "run", small_plan(TASKS, on_lost="retry", on_failure="continue"), Fates(1, losses=100))
+def test_a_run_ends_when_its_engine_loses_every_call(engine: str, tmp_path: Path) -> None:
+    document = small_plan(TASKS, on_lost="retry", on_failure="continue")
+    runs = Runs(tmp_path / "run", document, Fates(1, losses=100), engine)
 
     outcome = runs.next(None)
 
@@ -150,9 +159,3 @@ def test_an_attempt_is_a_value(tmp_path: Path) -> None:
 
     assert attempts
     assert pickle.loads(pickle.dumps(attempts)) == attempts  # noqa: S301 - it was pickled here
-
-
-def test_the_engine_is_one() -> None:
-    engine: Engine = ProcessEngine(Path("journal"), Fates(0))
-
-    assert engine.reports() == []

@@ -1,0 +1,77 @@
+"""The messages between the process engine and its workers: MessagePack, each with its length before it.
+
+Decoding checks every type: a worker whose adapter runs wild may write anything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from forum_adapters.base import Attempt, Reply
+
+_LENGTH_BYTES = 4
+
+
+class StartCall(msgspec.Struct, tag="start"):
+    """An attempt without its adapter's `settings`: a worker gets those once. `sent_ns` is by the monotonic clock."""
+
+    attempt: Attempt
+    settings: dict[str, Any] | None
+    sent_ns: int
+
+
+class CancelCall(msgspec.Struct, tag="cancel"):
+    call: str
+
+
+class WorkerReady(msgspec.Struct, tag="ready"):
+    """The first message of a worker: before it, no attempt can have started."""
+
+    pid: int
+
+
+class CallEnded(msgspec.Struct, tag="ended"):
+    call: str
+    reply: Reply
+
+
+_requests: msgspec.msgpack.Decoder[StartCall | CancelCall] = msgspec.msgpack.Decoder(StartCall | CancelCall)
+_responses: msgspec.msgpack.Decoder[WorkerReady | CallEnded] = msgspec.msgpack.Decoder(WorkerReady | CallEnded)
+
+
+class InvalidMessage(Exception):
+    """The other side sent something that is not a message."""
+
+
+def encode(message: StartCall | CancelCall | WorkerReady | CallEnded) -> bytes:
+    data = msgspec.msgpack.encode(message, enc_hook=_plain)
+    return len(data).to_bytes(_LENGTH_BYTES) + data
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"a {type(value).__name__} cannot be sent to a worker")
+
+
+async def read_request(reader: asyncio.StreamReader) -> StartCall | CancelCall:
+    return _requests.decode(await _read(reader, None))
+
+
+async def read_response(reader: asyncio.StreamReader, max_bytes: int) -> WorkerReady | CallEnded:
+    """Raises InvalidMessage, and EOFError or OSError once the worker is gone."""
+    try:
+        return _responses.decode(await _read(reader, max_bytes))
+    except msgspec.MsgspecError as error:
+        raise InvalidMessage(str(error)) from error
+
+
+async def _read(reader: asyncio.StreamReader, max_bytes: int | None) -> bytes:
+    length = int.from_bytes(await reader.readexactly(_LENGTH_BYTES))
+    if max_bytes is not None and length > max_bytes:
+        raise InvalidMessage(f"a message of {length} bytes; at most {max_bytes} are allowed")
+    return await reader.readexactly(length)

@@ -1,0 +1,18 @@
+"""Makes the adapters of this package available as an installed package would, in worker processes too."""
+
+from pathlib import Path
+
+import pytest
+
+ENTRY_POINTS = """[forum.adapters]
+x-journal = engines.journal_adapter:JournalAdapter
+x-odd = engines.odd_adapter:OddAdapter
+"""
+
+
+def install_adapters(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    info = folder / "oddities-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: oddities\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(ENTRY_POINTS)
+    monkeypatch.syspath_prepend(folder)

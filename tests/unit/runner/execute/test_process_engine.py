@@ -1,0 +1,259 @@
+"""The engine `process`: whatever an adapter does in its worker, it harms nobody else and leaves nothing behind."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engines.installing import install_adapters
+from engines.odd_adapter import MARK
+from forum_adapters.base import Attempt, ErrorKind, Failure, Limits, Prompt, Reply
+from forum_runner.execute.call_report import Lost, Replied
+from forum_runner.execute.drive.engine_guard import EngineGuard
+from forum_runner.execute.engines import process
+from forum_runner.execute.engines.process import ProcessEngine
+
+WORKER = "forum_runner.execute.engines.worker"
+LIMITS = Limits(timeout_ms=60_000, max_output_bytes=1_000_000)
+ODD = {"type": "x-odd"}
+DONE = Reply(b"done")
+CANCELLED = Reply(failure=Failure(ErrorKind.CANCELLED, "it was cancelled"))
+
+
+@pytest.fixture(autouse=True)
+def adapters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install_adapters(tmp_path / "packages", monkeypatch)
+
+
+def attempt(id_: str, text: str, settings: Mapping[str, Any] = ODD) -> Attempt:
+    return Attempt(id_, "run", "task", 1, "odd", settings, Prompt(text=text), LIMITS, agent="worker")
+
+
+class Calls:
+    """Calls of one engine, and what it reported about them."""
+
+    def __init__(self) -> None:
+        self.reports: dict[str, Replied | Lost] = {}
+        self._engine = EngineGuard(ProcessEngine())
+        self._woken = asyncio.Event()
+        self._engine.attach(self._woken.set)
+
+    def begin(self, *texts: str, settings: Mapping[str, Any] = ODD) -> None:
+        for text in texts:
+            self._engine.begin(attempt(text, text, settings))
+
+    def cancel(self, text: str) -> None:
+        self._engine.cancel(text)
+
+    async def wait_for(self, *texts: str) -> list[Reply | None]:
+        """The replies; None: lost."""
+        while not self.reports.keys() >= set(texts):
+            await self._woken.wait()
+            self._woken.clear()
+            self.reports |= {report.call: report for report in self._engine.reports()}
+        found = [self.reports[text] for text in texts]
+        return [report.reply if isinstance(report, Replied) else None for report in found]
+
+    async def call(self, text: str, settings: Mapping[str, Any] = ODD) -> Reply | None:
+        self.reports.pop(text, None)
+        self.begin(text, settings=settings)
+        return (await self.wait_for(text))[0]
+
+    async def close(self) -> None:
+        await self._engine.close()
+
+
+def with_calls(use: Callable[[Calls], Any]) -> Any:
+    async def run() -> Any:
+        calls = Calls()
+        try:
+            return await use(calls)
+        finally:
+            await calls.close()
+
+    found = asyncio.run(run())
+    assert left_over() == []
+    return found
+
+
+def commands() -> dict[int, tuple[int, str]]:
+    """The parent and the command line of every process."""
+    found = {}
+    for folder in Path("/proc").iterdir():
+        with suppress(OSError, ValueError):
+            parent = (folder / "stat").read_text().rpartition(")")[2].split()[1]
+            found[int(folder.name)] = (int(parent), (folder / "cmdline").read_bytes().decode(errors="replace"))
+    return found
+
+
+def left_over(mark: str = MARK) -> list[str]:
+    """The processes below this one that are still running, and all others with the mark."""
+    below, found = {os.getpid()}, []
+    for pid, (parent, command) in sorted(commands().items()):
+        if parent in below or mark in command:
+            below.add(pid)
+            found.append(command)
+    return found
+
+
+def test_calls_run_side_by_side_and_workers_are_reused() -> None:
+    async def use(calls: Calls) -> tuple[list[Reply | None], set[bytes]]:
+        slow = [f"succeed 0.{number}" for number in range(1, 4)]
+        calls.begin(*slow, "block 0.5")
+        replies = await calls.wait_for(*slow, "block 0.5")
+        return replies, {reply.content for _ in range(5) if (reply := await calls.call("pid")) is not None}
+
+    replies, pids = with_calls(use)
+    assert replies == [DONE] * 4
+    assert len(pids) == 1
+
+
+def test_a_worker_is_replaced_before_its_leaks_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "_CALLS_PER_WORKER", 2)
+
+    async def use(calls: Calls) -> list[Any]:
+        await calls.call("leak_thread")
+        return [await calls.call("pid") for _ in range(4)]
+
+    first, second, third, fourth = with_calls(use)
+    assert first != second == third != fourth
+
+
+@pytest.mark.parametrize("behaviour", ["crash", "leave", "garbage", "fork_and_crash"])
+def test_a_call_whose_worker_goes_wrong_is_lost_and_harms_no_other(behaviour: str) -> None:
+    async def use(calls: Calls) -> list[Reply | None]:
+        calls.begin("succeed 0.5", behaviour)
+        found = await calls.wait_for(behaviour, "succeed 0.5")
+        return [*found, await calls.call("succeed")]
+
+    assert with_calls(use) == [None, DONE, DONE]
+
+
+@pytest.mark.parametrize("behaviour", ["leak_thread", "leak_memory", "leak_process", "fork_and_return"])
+def test_what_an_adapter_leaves_running_ends_with_its_worker(behaviour: str) -> None:
+    async def use(calls: Calls) -> list[Reply | None]:
+        return [await calls.call(behaviour), await calls.call("succeed")]
+
+    assert with_calls(use)[1] == DONE
+
+
+def test_a_worker_that_blocks_holds_up_nobody_and_is_killed_when_its_call_is_cancelled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(process, "_CANCEL_PATIENCE_S", 0.3)
+
+    async def use(calls: Calls) -> list[Reply | None]:
+        stuck = ["block", "block_deaf", "resist"]
+        calls.begin(*stuck)
+        done = await calls.call("succeed")
+        for call in stuck:
+            calls.cancel(call)
+        return [done, *await calls.wait_for(*stuck)]
+
+    assert with_calls(use) == [DONE, CANCELLED, CANCELLED, CANCELLED]
+
+
+def test_a_call_that_is_cancelled_before_its_worker_is_up_says_so() -> None:
+    async def use(calls: Calls) -> list[Reply | None]:
+        calls.begin("succeed 1000", "succeed 2000")
+        calls.cancel("succeed 1000")
+        await asyncio.sleep(0)
+        calls.cancel("succeed 2000")
+        return await calls.wait_for("succeed 1000", "succeed 2000")
+
+    assert with_calls(use) == [CANCELLED, CANCELLED]
+
+
+def test_closing_ends_calls_that_are_under_way() -> None:
+    began_s = time.monotonic()
+
+    async def use(calls: Calls) -> Any:
+        calls.begin("block", "resist", "succeed 1000")
+        return await calls.call("succeed")
+
+    assert with_calls(use) == DONE
+    assert time.monotonic() - began_s < 30
+
+
+def test_adapters_are_closed_when_the_engine_is(tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+
+    with_calls(lambda calls: calls.call("succeed", {"type": "x-odd", "closed": str(closed)}))
+
+    assert closed.read_text(encoding="utf-8") == "closed\n"
+
+
+def test_credentials_reach_adapters_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ODD_KEY", "open sesame")
+
+    assert with_calls(lambda calls: calls.call("variable ODD_KEY")) == Reply(b"open sesame")
+
+
+def test_what_workers_print_is_not_mixed_into_the_terminal(capfd: pytest.CaptureFixture[str]) -> None:
+    assert with_calls(lambda calls: calls.call("speak")) == DONE
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "message"),
+    [
+        ("exit", "the adapter failed: SystemExit: 3"),
+        ("wrong_type", "the adapter returned a Reply whose content or stderr is not bytes"),
+        ("unencodable", "the adapter failed: UnicodeEncodeError"),
+        ("unknown", "the adapter failed: AttributeError"),
+    ],
+)
+def test_failures_are_those_of_the_local_engine(behaviour: str, message: str) -> None:
+    reply = with_calls(lambda calls: calls.call(behaviour))
+
+    assert reply.failure.kind is ErrorKind.INTERNAL
+    assert reply.failure.message.startswith(message)
+
+
+def test_a_large_answer_is_cut_in_the_worker() -> None:
+    reply = with_calls(lambda calls: calls.call("large 50000000"))
+
+    assert len(reply.content) == LIMITS.max_output_bytes
+    assert reply.failure.kind is ErrorKind.OUTPUT_LIMIT
+
+
+def test_a_worker_that_cannot_start_is_a_failure_that_may_be_retried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/no/such/python")
+
+    reply = with_calls(lambda calls: calls.call("succeed"))
+
+    assert reply.failure.kind is ErrorKind.TOOL_FAILURE
+
+
+def test_workers_and_their_programs_end_with_the_runner(tmp_path: Path) -> None:
+    program = (
+        "import asyncio\n"
+        "from unit.runner.execute.test_process_engine import Calls\n"
+        "async def main():\n"
+        "    calls = Calls()\n"
+        f"    calls.begin('leak_process', 'block', 'block_deaf', settings={ODD!r})\n"
+        "    await calls.wait_for('leak_process')\n"
+        "    print('ready', flush=True)\n"
+        "    await asyncio.sleep(1000)\n"
+        "asyncio.run(main())\n"
+    )
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path / "packages"), *sys.path])}
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, env=environment) as runner:
+        try:
+            assert runner.stdout is not None
+            assert runner.stdout.readline() == b"ready\n"
+            assert len([command for command in left_over(str(tmp_path)) if WORKER in command]) == 3
+        finally:
+            runner.kill()
+
+    deadline_s = time.monotonic() + 30
+    while (left := left_over() + left_over(str(tmp_path))) and time.monotonic() < deadline_s:
+        time.sleep(0.1)
+    assert left == []
