@@ -1,15 +1,61 @@
 """Settings that all tests share."""
 
+import os
 import signal
+import sys
+from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
-# A time never decides a test.
+TESTS = Path(__file__).parent
+# `pytest -m quick` runs these folders and files, except for the slow files: more than three seconds of CPU time.
+QUICK_FOLDERS = ("unit", "architecture")
+QUICK_FILES = ("acceptance/test_examples.py", "acceptance/test_findings.py", "acceptance/test_run_command.py")
+SLOW_FILES = (
+    "architecture/test_independence.py",
+    "unit/adapters/test_model_server_limits.py",
+    "unit/conformance/suite/test_vectors.py",
+    "unit/conformance/test_mutants.py",
+    "unit/conformance/vector_generator/test_runs_mutations.py",
+    "unit/runner/execute/test_engines.py",
+    "unit/runner/execute/test_machine_laws.py",
+    "unit/runner/execute/test_replay_laws.py",
+    "unit/runner/execute/test_resume_laws.py",
+    "unit/runner/ledger/test_two_processes.py",
+    "unit/runner/test_canonical.py",
+    "unit/runner/test_canonical_vectors.py",
+)
+
+# Timing never decides a test.
 settings.register_profile("forum", deadline=None)
 settings.load_profile("forum")
 
-# A shell that runs the tests in the background lets them ignore interrupts, `nohup` hangups, and so does every program
-# that they start and signal.
+# A shell that runs the tests in the background makes them ignore interrupts, and `nohup` hangups. Every program that
+# they start and signal would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 for number in (signal.SIGHUP, signal.SIGQUIT):
     signal.signal(number, signal.SIG_DFL)
+
+# The tests start hundreds of processes. Without bytecode, each of them would compile every module that it imports.
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
+    sys.dont_write_bytecode = False
+    sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = str(TESTS.parent / ".pytest_cache" / "bytecode")
+
+
+def is_quick(path: Path) -> bool:
+    name = path.relative_to(TESTS).as_posix()
+    return name in QUICK_FILES or (name.partition("/")[0] in QUICK_FOLDERS and name not in SLOW_FILES)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not import the files that `-m quick` would deselect."""
+    is_deselected = config.option.markexpr == "quick" and collection_path.is_file() and not is_quick(collection_path)
+    return True if is_deselected else None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if is_quick(item.path):
+            item.add_marker("quick")

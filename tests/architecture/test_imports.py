@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -40,11 +41,14 @@ ALLOWED_ACROSS = {
 }
 
 
-def modules(package: str) -> Iterator[tuple[str, ast.Module]]:
+@cache
+def modules(package: str) -> tuple[tuple[str, ast.Module], ...]:
     root = ROOT / PACKAGES[package]
-    for path in sorted(root.rglob("*.py")):
-        name = ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
-        yield name, ast.parse(path.read_text(encoding="utf-8"))
+    names = {
+        path: ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
+        for path in sorted(root.rglob("*.py"))
+    }
+    return tuple((name, ast.parse(path.read_text(encoding="utf-8"))) for path, name in names.items())
 
 
 def imports(tree: ast.Module) -> Iterator[str]:
