@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from forum_runner.app.invocation import Invocation, read_invocation
 from forum_runner.app.open_run import check_is_begun
 from forum_runner.app.recorded_answers import recorded_run
@@ -77,7 +79,7 @@ def find_stopped(run: str | Found, root: Path | None, known: Invocation | None =
     selected = Selected(**{name: tuple(tasks) for name, tasks in known.selected.items()})
     given = RunArguments(known.inputs, known.inputs_file, selected)
     prepared = Prepared(
-        beginning.plan.document,
+        orjson.loads(beginning.wave_plan),
         beginning.wave_plan,
         place,
         known.workflow,

@@ -11,11 +11,12 @@ from forum_runner.ledger.clock import read_time
 from forum_runner.ledger.layout import BODIES, LEDGER
 from forum_runner.ledger.lines import Lines
 from forum_runner.ledger.recorded_body import RecordedBodies, RedactedBodyError
+from forum_runner.ledger.semantics.checked_plan import read_checked_plan
 from forum_runner.ledger.semantics.checker import SemanticsChecker
-from forum_runner.ledger.semantics.plan import Plan, read_plan
 from forum_runner.ledger.semantics.violation import Violation
 from forum_runner.ledger.verification.bytes_level import LineFault, LineReader
 from forum_runner.ledger.verification.report import DamagedLedgerError, LedgerFinding
+from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
 
 class RunStart(NamedTuple):
@@ -23,7 +24,7 @@ class RunStart(NamedTuple):
 
     entry: dict[str, Any]
     wave_plan: bytes
-    plan: Plan
+    plan: WavePlan
 
 
 def read_run_start(directory: Path) -> RunStart:
@@ -35,7 +36,7 @@ def read_run_start(directory: Path) -> RunStart:
             if reference is None:
                 raise UsageError(f"'{directory}' is not the run of a plan")
             data = RecordedBodies(archive).body(reference).data
-            return RunStart(entry, data, read_plan(data, entry["data"]))
+            return RunStart(entry, data, read_checked_plan(data, entry["data"]))
         except (LineFault, Violation) as fault:
             raise DamagedLedgerError(str(directory), LedgerFinding(fault.code, 0, str(fault))) from fault
         except RedactedBodyError as error:
@@ -48,7 +49,7 @@ class StateRestorer:
     The archive stays open: bodies are read when they are needed.
     """
 
-    def __init__(self, state: RunState, directory: Path, plan: Plan) -> None:
+    def __init__(self, state: RunState, directory: Path, plan: WavePlan) -> None:
         self._state = state
         self._name = str(directory)
         self._stream = (directory / BODIES).open("rb")

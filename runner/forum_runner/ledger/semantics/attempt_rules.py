@@ -6,25 +6,26 @@ from collections.abc import Mapping
 from typing import Any
 
 from forum_runner.ledger.semantics.begin_rules import check_cause, check_ready
-from forum_runner.ledger.semantics.state import Call, RunState, Unit
+from forum_runner.ledger.semantics.checked_run import CheckedCall, CheckedRun, CheckedUnit
 from forum_runner.ledger.semantics.violation import Violation
+from forum_runner.wave_plan.planned_task import Check, Rung
 
 Entry = Mapping[str, Any]
 
 
-def task_started(state: RunState, seq: int, entry: Entry) -> None:
+def task_started(run: CheckedRun, seq: int, entry: Entry) -> None:
     data = entry["data"]
-    unit = state.unit(data["task"])
+    unit = run.unit(data["task"])
     attempt = data["attempt"]
     if unit.state is not None or unit.reused or unit.call is not None or unit.holds or attempt != unit.attempts + 1:
         raise Violation("L409", f"attempt {attempt} of '{unit.name}' is not due")
     if attempt == 1:
-        check_ready(state, unit)
-    agent = _check_agent(state, unit, data)
-    allowed = state.plan.attempts_allowed(unit.task)
+        check_ready(run, unit)
+    agent = _check_agent(run, unit, data)
+    allowed = unit.task.retry.attempts
     if unit.attempts_at_step >= allowed:
         raise Violation("L410", f"'{unit.name}' may be tried {allowed} times at a tier, and was")
-    state.open_call(unit, Call(seq, attempt, agent, data["reserved"]))
+    run.open_call(unit, CheckedCall(seq, attempt, agent, data["reserved"]))
     if attempt == 1:
         check_cause(entry, unit.delivered_at, f"the last hand-over to '{unit.name}'")
         check_cause(entry, unit.gate.decided_at if unit.gate else None, "the gate's decision")
@@ -36,24 +37,24 @@ def task_started(state: RunState, seq: int, entry: Entry) -> None:
     unit.checks_passed = 0
 
 
-def _check_agent(state: RunState, unit: Unit, data: Mapping[str, Any]) -> str:
+def _check_agent(run: CheckedRun, unit: CheckedUnit, data: Mapping[str, Any]) -> str:
     if unit.agent is None or data["agent"] != unit.agent:
         raise Violation("L411", f"'{unit.name}' is not the work of the agent '{data['agent']}'")
-    ladder = state.plan.ladder(unit.task, unit.agent)
-    if unit.step >= len(ladder) or ladder[unit.step] != (data["tier"], data["adapter"]):
+    ladder = run.plan.ladder_of(unit.task, unit.agent)
+    if unit.step >= len(ladder) or ladder[unit.step] != Rung(data["tier"], data["adapter"]):
         sentence = f"'{unit.name}' is not due for the tier '{data['tier']}' by the adapter '{data['adapter']}'"
         raise Violation("L411", sentence)
     return unit.agent
 
 
-def task_finished(state: RunState, seq: int, entry: Entry) -> None:
+def task_finished(run: CheckedRun, seq: int, entry: Entry) -> None:
     data = entry["data"]
-    unit = state.unit(data["task"])
+    unit = run.unit(data["task"])
     call = unit.call
     if call is None or call.check is not None or call.attempt != data["attempt"] or call.is_orphan:
         raise Violation("L408", f"attempt {data['attempt']} of '{unit.name}' ends, and was not open")
     check_cause(entry, call.seq, "the attempt's start")
-    state.close_call(unit, data["usage"])
+    run.close_call(unit, data["usage"])
     unit.closed_at = seq
     if data["status"] == "cancelled":
         unit.attempts_at_step -= 1
@@ -62,44 +63,44 @@ def task_finished(state: RunState, seq: int, entry: Entry) -> None:
         unit.output = entry["bodies"]["output"]
 
 
-def task_lost(state: RunState, seq: int, entry: Entry) -> None:
+def task_lost(run: CheckedRun, seq: int, entry: Entry) -> None:
     data = entry["data"]
-    unit = state.unit(data["task"])
+    unit = run.unit(data["task"])
     call = unit.call
     if call is None or call.check is not None or call.attempt != data["attempt"]:
         raise Violation("L408", f"attempt {data['attempt']} of '{unit.name}' is lost, and was not open")
     check_cause(entry, call.seq, "the attempt's start")
-    state.close_call(unit, None)
+    run.close_call(unit, None)
     unit.closed_at = seq
     unit.attempts_at_step -= 1
 
 
-def task_reused(state: RunState, _seq: int, entry: Entry) -> None:
-    unit = state.unit(entry["data"]["task"])
+def task_reused(run: CheckedRun, _seq: int, entry: Entry) -> None:
+    unit = run.unit(entry["data"]["task"])
     if unit.state is not None or unit.has_begun:
         raise Violation("L409", f"'{unit.name}' has begun already, and an earlier result stands in for it")
-    check_ready(state, unit)
+    check_ready(run, unit)
     unit.reused = True
     unit.output = entry["bodies"]["output"]
 
 
-def verdict_asked(state: RunState, seq: int, entry: Entry) -> None:
+def verdict_asked(run: CheckedRun, seq: int, entry: Entry) -> None:
     data = entry["data"]
-    unit = _unit_with_check(state, data)
+    unit = _unit_with_check(run, data)
     check = _due_check(unit, data)
     agent: str | None = data.get("agent")
     if agent is not None:
-        own = state.plan.agents[check["agent"]]
-        expected = (check["agent"], own["tier"], own["adapters"].get(own["tier"]))
+        own = run.plan.agents[check.agent or ""]
+        expected = (check.agent, own.tier, own.adapters.get(own.tier))
         if (agent, data["tier"], data["adapter"]) != expected:
             raise Violation("L411", f"check {data['check']} of '{unit.name}' is not the work of the agent '{agent}'")
-    state.open_call(unit, Call(seq, data["attempt"], agent, data["reserved"], data["check"], data["by"]))
+    run.open_call(unit, CheckedCall(seq, data["attempt"], agent, data["reserved"], data["check"], data["by"]))
     check_cause(entry, unit.closed_at, "the end of the attempt that is checked")
 
 
-def verdict_given(state: RunState, _seq: int, entry: Entry) -> None:
+def verdict_given(run: CheckedRun, _seq: int, entry: Entry) -> None:
     data = entry["data"]
-    unit = _unit_with_check(state, data)
+    unit = _unit_with_check(run, data)
     if data["by"] == "schema":
         _due_check(unit, data)
         check_cause(entry, unit.closed_at, "the end of the attempt that is checked")
@@ -108,29 +109,29 @@ def verdict_given(state: RunState, _seq: int, entry: Entry) -> None:
         if call.by != data["by"] or call.is_orphan:
             raise Violation("L408", f"check {data['check']} of '{unit.name}' was not asked of this {data['by']}")
         check_cause(entry, call.seq, "which asked for the verdict")
-        state.close_call(unit, data["usage"])
+        run.close_call(unit, data["usage"])
     if data["verdict"] == "pass":
         unit.checks_passed += 1
     elif data["verdict"] == "fail":
         unit.has_failed_check = True
 
 
-def verdict_lost(state: RunState, _seq: int, entry: Entry) -> None:
-    unit = _unit_with_check(state, entry["data"])
+def verdict_lost(run: CheckedRun, _seq: int, entry: Entry) -> None:
+    unit = _unit_with_check(run, entry["data"])
     call = _open_check(unit, entry["data"])
     check_cause(entry, call.seq, "which asked for the verdict")
-    state.close_call(unit, None)
+    run.close_call(unit, None)
 
 
-def _unit_with_check(state: RunState, data: Mapping[str, Any]) -> Unit:
-    unit = state.unit(data["task"])
-    if data["check"] >= len(unit.task.accept):
+def _unit_with_check(run: CheckedRun, data: Mapping[str, Any]) -> CheckedUnit:
+    unit = run.unit(data["task"])
+    if data["check"] >= len(unit.task.checks):
         raise Violation("L402", f"'{unit.name}' has no check {data['check']}")
     return unit
 
 
-def _due_check(unit: Unit, data: Mapping[str, Any]) -> Mapping[str, Any]:
-    check: Mapping[str, Any] = unit.task.accept[data["check"]]
+def _due_check(unit: CheckedUnit, data: Mapping[str, Any]) -> Check:
+    check: Check = unit.task.checks[data["check"]]
     is_due = (
         unit.state is None
         and unit.call is None
@@ -138,25 +139,25 @@ def _due_check(unit: Unit, data: Mapping[str, Any]) -> Mapping[str, Any]:
         and data["attempt"] == unit.attempts
         and not unit.has_failed_check
         and data["check"] == unit.checks_passed
-        and data["by"] in check
+        and data["by"] == check.by
     )
     if not is_due:
         raise Violation("L415", f"check {data['check']} of attempt {data['attempt']} of '{unit.name}' is not due")
     return check
 
 
-def _open_check(unit: Unit, data: Mapping[str, Any]) -> Call:
+def _open_check(unit: CheckedUnit, data: Mapping[str, Any]) -> CheckedCall:
     call = unit.call
     if call is None or call.check != data["check"] or call.attempt != data["attempt"]:
         raise Violation("L408", f"check {data['check']} of '{unit.name}' ends, and was not asked for")
     return call
 
 
-def escalation_raised(state: RunState, _seq: int, entry: Entry) -> None:
+def escalation_raised(run: CheckedRun, _seq: int, entry: Entry) -> None:
     data = entry["data"]
-    unit = state.unit(data["task"])
-    ladder = state.plan.ladder(unit.task, unit.agent) if unit.agent is not None else []
-    tiers = [tier for tier, _ in ladder][unit.step : unit.step + 2]
+    unit = run.unit(data["task"])
+    ladder = run.plan.ladder_of(unit.task, unit.agent) if unit.agent is not None else ()
+    tiers = [rung.tier for rung in ladder[unit.step : unit.step + 2]]
     is_due = unit.state is None and unit.attempts > 0 and unit.call is None and not unit.holds
     if not is_due or tiers != [data["from"], data["to"]]:
         raise Violation("L418", f"'{unit.name}' is not due to climb from '{data['from']}' to '{data['to']}'")

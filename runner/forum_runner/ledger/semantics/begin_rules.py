@@ -7,43 +7,43 @@ from hashlib import sha256
 from typing import Any
 
 from forum_runner.canonical import canonical
-from forum_runner.ledger.semantics.plan import PlannedTask, tasks_of
-from forum_runner.ledger.semantics.state import Expansion, Gate, RunState, Unit
-from forum_runner.ledger.semantics.values import has_digest, is_value, read_items
+from forum_runner.ledger.semantics.checked_run import CheckedExpansion, CheckedGate, CheckedRun, CheckedUnit
+from forum_runner.ledger.semantics.value_rules import has_digest, is_value, read_items
 from forum_runner.ledger.semantics.violation import Violation
+from forum_runner.wave_plan.planned_task import PlannedTask
 
 Entry = Mapping[str, Any]
 
 
-def check_may_begin(state: RunState, task: PlannedTask) -> None:
-    if state.plan.is_in_waves and task.wave >= state.waves_opened:
+def check_may_begin(run: CheckedRun, task: PlannedTask) -> None:
+    if run.plan.policy.is_in_waves and task.wave >= run.waves_opened:
         raise Violation("L405", f"the wave of '{task.id}' has not been opened")
-    check_ended(state, task.id, task.depends_on)
-    check_passed(state, task.id, task.sources)
+    check_ended(run, task.id, task.depends_on)
+    check_passed(run, task.id, task.sources)
 
 
-def check_ready(state: RunState, unit: Unit) -> None:
+def check_ready(run: CheckedRun, unit: CheckedUnit) -> None:
     """For the first attempt of a unit, or the result that stands in for one."""
-    check_may_begin(state, unit.task)
-    due = set(unit.task.edges)
+    check_may_begin(run, unit.task)
+    due = {edge.name for edge in unit.task.edges}
     if unit.index is not None and unit.task.foreach is not None:
-        due.add(unit.task.foreach["as"])
+        due.add(unit.task.foreach.name)
     if missing := due - (unit.delivered or set()):
         raise Violation("L406", f"'{sorted(missing)[0]}' was not handed to '{unit.name}' before it began")
-    if "gate" in unit.task.form and (unit.gate is None or unit.gate.decision != "approved"):
+    if unit.task.gate is not None and (unit.gate is None or unit.gate.decision != "approved"):
         raise Violation("L414", f"'{unit.name}' began without the approval that its gate asks for")
 
 
-def check_ended(state: RunState, name: str, tasks: Iterable[str]) -> None:
+def check_ended(run: CheckedRun, name: str, tasks: Iterable[str]) -> None:
     for task in tasks:
-        if task not in state.ends:
+        if task not in run.ends:
             raise Violation("L403", f"'{name}' comes before '{task}' has ended, which it depends on")
 
 
-def check_passed(state: RunState, name: str, tasks: Iterable[str]) -> None:
+def check_passed(run: CheckedRun, name: str, tasks: Iterable[str]) -> None:
     for task in tasks:
-        if state.ends[task].state != "passed":
-            raise Violation("L404", f"'{name}' takes a value from '{task}', which ended {state.ends[task].state}")
+        if run.ends[task].state != "passed":
+            raise Violation("L404", f"'{name}' takes a value from '{task}', which ended {run.ends[task].state}")
 
 
 def check_cause(entry: Entry, seq: int | None, what: str) -> None:
@@ -51,89 +51,88 @@ def check_cause(entry: Entry, seq: int | None, what: str) -> None:
         raise Violation("L426", f"causes does not name entry {seq}, {what}")
 
 
-def last_end(state: RunState, tasks: Iterable[str]) -> int | None:
-    return max((state.ends[task].seq for task in tasks), default=None)
+def last_end(run: CheckedRun, tasks: Iterable[str]) -> int | None:
+    return max((run.ends[task].seq for task in tasks), default=None)
 
 
-def wave_opened(state: RunState, _seq: int, entry: Entry) -> None:
+def wave_opened(run: CheckedRun, _seq: int, entry: Entry) -> None:
     wave = entry["data"]["wave"]
-    plan = state.plan
-    if not plan.is_in_waves or wave != state.waves_opened or wave >= len(plan.waves):
+    plan = run.plan
+    if not plan.policy.is_in_waves or wave != run.waves_opened or wave >= len(plan.waves):
         raise Violation("L405", f"wave {wave} is not the next that could be opened")
     # Earlier waves were looked at when the one after them was opened.
-    if wave and (waiting := [task for task in plan.waves[wave - 1] if task not in state.ends]):
+    if wave and (waiting := [task for task in plan.waves[wave - 1] if task not in run.ends]):
         raise Violation("L405", f"wave {wave} is opened before '{waiting[0]}' of the wave before has ended")
-    state.waves_opened += 1
+    run.waves_opened += 1
 
 
-def task_expanded(state: RunState, seq: int, entry: Entry) -> None:
+def task_expanded(run: CheckedRun, seq: int, entry: Entry) -> None:
     data, items = entry["data"], entry["bodies"]["items"]
-    task = state.plan.tasks.get(data["task"])
+    task = run.plan.tasks.get(data["task"])
     if task is None or task.foreach is None:
         raise Violation("L402", f"'{data['task']}' is no task with a foreach")
-    if task.id in state.expansions or task.id in state.ends:
+    if task.id in run.expansions or task.id in run.ends:
         raise Violation("L409", f"'{task.id}' has been expanded or has ended already")
-    check_may_begin(state, task)
+    check_may_begin(run, task)
     count = data["instances"]
     try:
-        found = read_items(state, items)
+        found = read_items(run, items)
     except ValueError as error:
         raise Violation("L419", f"'{task.id}' cannot be expanded: {error}") from error
-    if count > task.foreach["max"] or (found is not None and len(found) != count):
+    if count > task.foreach.max or (found is not None and len(found) != count):
         raise Violation("L419", f"'{task.id}' cannot have {count} instances")
-    if not is_value(state, task.foreach["from"], items):
+    if not is_value(run, task.foreach.value, items):
         raise Violation("L419", f"the items of '{task.id}' are not what its foreach takes")
     digests = [sha256(canonical(item)).digest() for item in found] if found is not None else None
-    state.expansions[task.id] = Expansion(seq, count, digests)
+    run.expansions[task.id] = CheckedExpansion(seq, count, digests)
 
 
-def edge_delivered(state: RunState, seq: int, entry: Entry) -> None:
+def edge_delivered(run: CheckedRun, seq: int, entry: Entry) -> None:
     data, body = entry["data"], entry["bodies"]["value"]
-    unit, name = state.unit(data["task"]), data["as"]
-    value = unit.task.edges.get(name)
-    is_item = value is None and unit.index is not None and name == (unit.task.foreach or {}).get("as")
-    if value is None and not is_item:
+    unit, name = run.unit(data["task"]), data["as"]
+    value = unit.delivered_value(name)
+    if value is None and name != unit.item_name:
         raise Violation("L402", f"'{unit.name}' has no data edge '{name}'")
     if unit.has_begun or unit.state is not None or name in (unit.delivered or ()):
         raise Violation("L409", f"'{name}' is handed to '{unit.name}' twice, or when it has begun or ended")
     if value is None:
-        expansion = state.expansions[unit.task.id]
+        expansion = run.expansions[unit.task.id]
         check_cause(entry, expansion.seq, f"which expanded '{unit.task.id}'")
-        holds = expansion.items is None or has_digest(state, body, expansion.items[unit.index or 0])
+        holds = expansion.items is None or has_digest(run, body, expansion.items[unit.index or 0])
     else:
-        tasks = list(tasks_of(value))
-        check_ended(state, unit.name, tasks)
-        check_passed(state, unit.name, tasks)
-        check_cause(entry, last_end(state, tasks), "the end of what the value comes from")
-        holds = is_value(state, value, body)
+        tasks = list(value.tasks())
+        check_ended(run, unit.name, tasks)
+        check_passed(run, unit.name, tasks)
+        check_cause(entry, last_end(run, tasks), "the end of what the value comes from")
+        holds = is_value(run, value, body)
     if not holds:
         raise Violation("L407", f"what is handed to '{unit.name}' as '{name}' is not what its upstream put out")
     unit.delivered = (unit.delivered or set()) | {name}
     unit.delivered_at = seq
 
 
-def route_decided(state: RunState, _seq: int, entry: Entry) -> None:
-    unit, agent = state.unit(entry["data"]["task"]), entry["data"]["agent"]
-    if agent not in state.plan.agents:
+def route_decided(run: CheckedRun, _seq: int, entry: Entry) -> None:
+    unit, agent = run.unit(entry["data"]["task"]), entry["data"]["agent"]
+    if agent not in run.plan.agents:
         raise Violation("L402", f"the wave plan has no agent '{agent}'")
-    if "lane" not in unit.task.form or unit.agent is not None or unit.has_begun or unit.state is not None:
+    if unit.task.lane is None or unit.agent is not None or unit.has_begun or unit.state is not None:
         raise Violation("L411", f"'{unit.name}' is not waiting for a route")
     unit.agent = agent
 
 
-def gate_opened(state: RunState, seq: int, entry: Entry) -> None:
-    unit, deadline = state.unit(entry["data"]["task"]), entry["data"].get("deadline")
-    gate = unit.task.form.get("gate")
+def gate_opened(run: CheckedRun, seq: int, entry: Entry) -> None:
+    unit, deadline = run.unit(entry["data"]["task"]), entry["data"].get("deadline")
+    gate = unit.task.gate
     if gate is None or unit.gate is not None or unit.has_begun or unit.state is not None:
         raise Violation("L414", f"'{unit.name}' has no gate that could be opened")
-    if (deadline is not None) != ("deadline_ms" in gate):
+    if (deadline is not None) != (gate.deadline_ms is not None):
         raise Violation("L414", f"the gate of '{unit.name}' has a deadline in the plan or here, and not in both")
-    unit.gate = Gate(seq, entry["bodies"]["shown"]["digest"], deadline)
+    unit.gate = CheckedGate(seq, entry["bodies"]["shown"]["digest"], deadline)
 
 
-def gate_decided(state: RunState, seq: int, entry: Entry) -> None:
+def gate_decided(run: CheckedRun, seq: int, entry: Entry) -> None:
     data = entry["data"]
-    unit = state.unit(data["task"])
+    unit = run.unit(data["task"])
     gate = unit.gate
     if gate is None or gate.decision is not None:
         raise Violation("L414", f"the gate of '{unit.name}' is not waiting for a decision")
@@ -142,9 +141,8 @@ def gate_decided(state: RunState, seq: int, entry: Entry) -> None:
     is_over = gate.deadline is not None and entry["at"] >= gate.deadline
     if data["by"] == "person" and is_over:
         raise Violation("L414", f"a person decided about '{unit.name}' after the deadline")
-    if data["by"] == "deadline":
-        planned = {"approve": "approved", "reject": "rejected"}[unit.task.form["gate"]["on_deadline"]]
-        if not is_over or data["decision"] != planned:
-            raise Violation("L414", f"the deadline of '{unit.name}' is not over, or does not decide so")
+    planned = None if unit.task.gate is None else unit.task.gate.deadline_decision
+    if data["by"] == "deadline" and (not is_over or data["decision"] != planned):
+        raise Violation("L414", f"the deadline of '{unit.name}' is not over, or does not decide so")
     check_cause(entry, gate.seq, "which opened the gate")
     gate.decision, gate.decided_at = data["decision"], seq

@@ -1,4 +1,4 @@
-"""Goes through the entries of a run, and stops at the first that is not lawful."""
+"""Checks the entries of a run, in order, against the rules of level 4."""
 
 from __future__ import annotations
 
@@ -8,29 +8,28 @@ from typing import Any
 from forum_runner.ledger.body_reader import BodyReader
 from forum_runner.ledger.entry_schema import OWN_PREFIX
 from forum_runner.ledger.semantics import attempt_rules, begin_rules, end_rules
-from forum_runner.ledger.semantics.plan import Plan
-from forum_runner.ledger.semantics.state import RunState
+from forum_runner.ledger.semantics.checked_run import CheckedRun
 from forum_runner.ledger.semantics.violation import Violation
+from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
-Rule = Callable[[RunState, int, Mapping[str, Any]], None]
+Rule = Callable[[CheckedRun, int, Mapping[str, Any]], None]
 
 _WHILE_PAUSED = frozenset({"gate.decided", "body.redacted", "run.repaired", "run.resumed"})
 _BEGINS_A_CALL = frozenset({"task.started", "verdict.asked"})
 
 
-def _context_cut(state: RunState, _seq: int, entry: Mapping[str, Any]) -> None:
-    unit, name = state.unit(entry["data"]["task"]), entry["data"]["as"]
-    item = (unit.task.foreach or {}).get("as") if unit.index is not None else None
-    if name not in unit.task.edges and name != item:
+def _context_cut(run: CheckedRun, _seq: int, entry: Mapping[str, Any]) -> None:
+    unit, name = run.unit(entry["data"]["task"]), entry["data"]["as"]
+    if unit.delivered_value(name) is None and name != unit.item_name:
         raise Violation("L402", f"'{unit.name}' has no data edge '{name}'")
 
 
-def _budget_exceeded(state: RunState, _seq: int, entry: Mapping[str, Any]) -> None:
-    state.unit(entry["data"]["task"])
+def _budget_exceeded(run: CheckedRun, _seq: int, entry: Mapping[str, Any]) -> None:
+    run.unit(entry["data"]["task"])
 
 
-def _nothing(_state: RunState, _seq: int, _entry: Mapping[str, Any]) -> None:
-    """No rule of level 4 speaks of such an entry."""
+def _nothing(_run: CheckedRun, _seq: int, _entry: Mapping[str, Any]) -> None:
+    """Level 4 has no rule for this kind."""
 
 
 RULES: dict[str, Rule] = {
@@ -63,16 +62,16 @@ RULES: dict[str, Rule] = {
 
 
 class SemanticsChecker:
-    def __init__(self, plan: Plan, bodies: BodyReader) -> None:
-        self._state = RunState(plan, bodies)
+    def __init__(self, plan: WavePlan, bodies: BodyReader) -> None:
+        self._run = CheckedRun(plan, bodies)
 
     def observe(self, seq: int, entry: Mapping[str, Any]) -> None:
-        """Raises `Violation` if the entry cannot stand where it stands."""
+        """A Violation if the run cannot continue with this entry."""
         kind = entry["kind"]
-        if self._state.is_paused and kind not in _WHILE_PAUSED and not kind.startswith(OWN_PREFIX):
-            raise Violation("L424", f"{kind} stands between a pause and what resumes the run")
-        if self._state.orphans and kind in _BEGINS_A_CALL:
-            raise Violation("L424", "a call begins, and one that was open when the run was resumed has not been lost")
+        if self._run.is_paused and kind not in _WHILE_PAUSED and not kind.startswith(OWN_PREFIX):
+            raise Violation("L424", f"{kind} comes after a pause, before the run is resumed")
+        if self._run.orphans and kind in _BEGINS_A_CALL:
+            raise Violation("L424", "a call begins before every call that was open at the resume is recorded as lost")
         rule = RULES.get(kind)
         if rule is not None:
-            rule(self._state, seq, entry)
+            rule(self._run, seq, entry)

@@ -39,8 +39,8 @@ class Semantics:
 
     def _open(self, _seq: int, entry: dict[str, Any]) -> None:
         # Imported where it is needed: a ledger without a plan, or without its bodies, is checked without it.
+        from forum_runner.ledger.semantics.checked_plan import read_checked_plan
         from forum_runner.ledger.semantics.checker import SemanticsChecker
-        from forum_runner.ledger.semantics.plan import read_plan
 
         if entry["kind"] != "run.opened" or "wave_plan" not in entry["data"]:
             self.leave_out("the run has no wave plan")
@@ -50,4 +50,4 @@ class Semantics:
         if data is None or self._bodies is None:
             self.leave_out("the wave plan is redacted, missing or wrong")
             return
-        self._look = SemanticsChecker(read_plan(data, entry["data"]), self._bodies).observe
+        self._look = SemanticsChecker(read_checked_plan(data, entry["data"]), self._bodies).observe

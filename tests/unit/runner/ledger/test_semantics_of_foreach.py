@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from forum_runner.ledger import find_ledger, verify
+from forum_runner.ledger.semantics.checked_run import CheckedRun, Reference
 from forum_runner.ledger.semantics.end_rules import STATES
-from forum_runner.ledger.semantics.state import Reference, RunState
-from forum_runner.ledger.semantics.values import read_items
+from forum_runner.ledger.semantics.value_rules import read_items
 from ledgers import LEDGERS, STORIES
 from ledgers.plans import plan_of
 from ledgers.raw import Body
@@ -20,7 +20,7 @@ from ledgers.story import Story
 def test_items_are_read_once_however_many_instances_there_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[Reference] = []
 
-    def count(state: RunState, body: Reference) -> list[Any] | None:
+    def count(state: CheckedRun, body: Reference) -> list[Any] | None:
         read.append(body)
         return read_items(state, body)
 

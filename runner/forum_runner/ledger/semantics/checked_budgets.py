@@ -1,11 +1,12 @@
-"""What calls reserve and use, against every budget that has a say."""
+"""What calls reserve and use, against every budget that limits them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from forum_runner.ledger.semantics.plan import Plan, PlannedTask
 from forum_runner.ledger.semantics.violation import Violation
+from forum_runner.wave_plan.planned_task import PlannedTask
+from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
 AMOUNTS = ("calls", "input_tokens", "output_tokens", "tokens", "micro_usd", "output_bytes")
 _SUMS = ("input_tokens", "cached_input_tokens", "output_tokens", "micro_usd", "output_bytes", "wall_ms")
@@ -24,17 +25,17 @@ class _Account:
         self.used = [0] * len(AMOUNTS)
 
 
-class Budgets:
-    def __init__(self, plan: Plan) -> None:
+class CheckedBudgets:
+    def __init__(self, plan: WavePlan) -> None:
         self._plan = plan
-        self._run = _Account("the run", plan.policy["budget"])
+        self._run = _Account("the run", plan.policy.budget)
         self._agents: dict[str, _Account] = {}
         self._tasks: dict[str, _Account] = {}
         self._accounts_of: dict[tuple[str, str | None], list[_Account]] = {}
         self.totals = dict.fromkeys(("calls", *_SUMS), 0)
 
     def reserve(self, task: PlannedTask, agent: str | None, reserved: Mapping[str, int]) -> None:
-        """Refuses a call that does not fit. A call without an agent, a command's check, counts as none."""
+        """A Violation for a call that does not fit. A check by a command does not count as a call."""
         needed = _amounts(reserved, 0 if agent is None else 1)
         accounts = self._accounts(task, agent)
         for account in accounts:
@@ -50,7 +51,7 @@ class Budgets:
     def settle(
         self, task: PlannedTask, agent: str | None, reserved: Mapping[str, int], usage: Mapping[str, int] | None
     ) -> None:
-        """Charges what was used, or, where nobody knows, what was reserved."""
+        """Charges what was used or, if that is unknown, what was reserved."""
         if usage is not None:
             before, after = _amounts(reserved, 0), _amounts(usage, 0)
             for account in self._accounts(task, agent):
@@ -66,9 +67,9 @@ class Budgets:
         found = self._accounts_of.get((task.id, agent))
         if found is None:
             accounts = [self._run]
-            if agent is not None and (limits := self._plan.agents[agent].get("limits")):
+            if agent is not None and (limits := self._plan.agents[agent].limits):
                 accounts.append(self._agents.setdefault(agent, _Account(f"the agent '{agent}'", limits)))
-            if own := task.form.get("budget"):
+            if own := task.budget:
                 accounts.append(self._tasks.setdefault(task.id, _Account(f"the task '{task.id}'", own)))
             found = self._accounts_of[task.id, agent] = [account for account in accounts if account.limits]
         return found
