@@ -155,7 +155,7 @@ def _repeat(
         finished = start(prepared, means, is_deterministic=is_deterministic, source=reuse.source)
         result = result_of(finished)
         # They have one plan, and it need not be held for each.
-        runs.append(replace(result, plan=runs[0].plan) if runs else result)
+        runs.append(replace(result, context=replace(result.context, plan=runs[0].context.plan)) if runs else result)
         aside.tell_repetition(number, times, result)
         codes.append(finished.exit_code)
         if finished.outcome.status == "paused":

@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from forum_runner.history.task_history import GateDecision, GateHistory, TaskHistory, TruncatedInput
+from forum_runner.history.task_history import GateHistory, RecordedDecision, TaskHistory, TruncatedInput
 from forum_runner.history.usage import Usage
 from forum_runner.history.working_time import WorkingTime, elapsed_ms
 from forum_runner.ledger.clock import read_time
 from forum_runner.ledger.read_entry import OF_THE_RECORD, SEAL, ReadEntry, amount, is_import, part, text
+from forum_runner.wave_plan.unit_id import task_of_unit
 
 # Entries that do not end a pause, besides those of users.
 _WHILE_PAUSED = OF_THE_RECORD | {"gate.decided"}
@@ -141,7 +142,7 @@ class RunHistory:
         return task
 
     def _add_task(self, name: str) -> TaskHistory:
-        parent = self.tasks.get(name.rpartition("[")[0])
+        parent = self.tasks.get(task_of_unit(name, self.tasks))
         task = TaskHistory(name, is_instance=parent is not None and parent.instances is not None)
         self.tasks[name] = self.open_tasks[name] = task
         return task
@@ -263,7 +264,7 @@ def _gate_opened(_: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
 
 def _gate_decided(_: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
     task.gate = task.gate or GateHistory()
-    task.gate.decision = GateDecision(
+    task.gate.decision = RecordedDecision(
         text(entry.data, "decision") or "decided",
         text(entry.data, "by"),
         entry.actor,

@@ -12,7 +12,7 @@ from forum_runner.ledger.read_entry import ReadEntry
 
 
 @dataclass(slots=True)
-class GateDecision:
+class RecordedDecision:
     """`is_edited`: the decision replaced the instruction. `reason` refers to the body that explains the decision."""
 
     decision: str
@@ -28,7 +28,7 @@ class GateHistory:
     """`opened` is the entry that asks for a decision, if the ledger has it."""
 
     opened: ReadEntry | None = None
-    decision: GateDecision | None = None
+    decision: RecordedDecision | None = None
 
 
 class TruncatedInput(NamedTuple):

@@ -67,7 +67,7 @@ def closing_frame(view: RunView, now_us: int, screen: Screen) -> list[Text]:
 
 def _head(view: RunView, now_us: int, screen: Screen) -> list[Text]:
     history, waves = view.history, view.context.waves
-    title = Text().append(clip(view.name) or "run", "bold")
+    title = Text().append(clip(view.context.name) or "run", "bold")
     if history.is_sealed:
         title.append(f"  {clip(history.status)}", _STYLES.get(history.status, "bold"))
     elif history.paused is not None:
@@ -79,7 +79,7 @@ def _head(view: RunView, now_us: int, screen: Screen) -> list[Text]:
         wave = waves[history.wave] if history.wave < len(waves) else ()
         ended = sum(task in history.tasks and task not in history.open_tasks for task in wave)
         lines.append(Text(f"wave {history.wave + 1:,} of {len(waves):,}: {ended:,} of {len(wave):,} ended"))
-    lines += _states("tasks", history.ended, view.planned, screen)
+    lines += _states("tasks", history.ended, len(view.context.tasks), screen)
     if history.instances:
         lines += _states("instances", history.instances_ended, history.instances, screen)
     return lines
@@ -132,7 +132,7 @@ def _task(view: RunView, task: TaskHistory, name: str, now_us: int, screen: Scre
 
 
 def _budgets(view: RunView, now_us: int, screen: Screen) -> Iterator[Text]:
-    history, limits = view.history, view.limits
+    history, limits = view.history, view.context.limits
     reserved = history.reserved
     for name in (name for name in AMOUNTS if name in limits):
         limit = limits[name]

@@ -9,11 +9,12 @@ from typing import Any
 from forum_runner.history.run_history import RunHistory
 from forum_runner.history.task_history import TaskHistory
 from forum_runner.ledger.clock import written_time
-from forum_runner.ledger.read_entry import ReadEntry, part, text
+from forum_runner.ledger.read_entry import ReadEntry
 from forum_runner.report import counted
 from forum_runner.report.amounts import clip
-from forum_runner.report.entry_text import RunContext, entry_text
+from forum_runner.report.entry_text import entry_text
 from forum_runner.report.run_commands import command_line, run_argument
+from forum_runner.report.run_context import run_context
 
 STOPPING = "stopping: cancelling open calls; interrupt again to exit at once"
 _MAX_NAME = 80
@@ -23,26 +24,14 @@ _QUIET = ("edge.delivered", "verdict.asked", "body.redacted")
 
 
 class RunView:
-    def __init__(self, run: str = "", directory: Path = Path(), plan: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, run: str = "", directory: Path = Path(), wave_plan: Mapping[str, Any] | None = None) -> None:
         self.directory = directory
-        self.context = RunContext(run, plan or {})
+        self.context = run_context(run, wave_plan)
         self.history = RunHistory()
 
     @property
     def run(self) -> str:
         return self.context.run
-
-    @property
-    def name(self) -> str:
-        return text(part(self.context.plan, "metadata"), "name") or ""
-
-    @property
-    def planned(self) -> int:
-        return len(part(self.context.plan, "tasks"))
-
-    @property
-    def limits(self) -> Mapping[str, int]:
-        return part(part(self.context.plan, "policy"), "budget")
 
     def apply(self, seq: int, at_us: int, kind: str, data: Mapping[str, Any]) -> list[str]:
         """Adds an entry, and returns the lines that describe it; none for entries that only programs need."""
@@ -60,8 +49,8 @@ class RunView:
         return entry_text(task.latest, task, self.context) if task.latest is not None else ""
 
     def opening(self) -> list[str]:
-        size = f"{counted(self.planned, 'task')} in {counted(len(self.context.waves), 'wave')}"
-        return [f"run {clip(self.run)} in {clip(str(self.directory), _MAX_PATH)}", f"{clip(self.name)}: {size}"]
+        size = f"{counted(len(self.context.tasks), 'task')} in {counted(len(self.context.waves), 'wave')}"
+        return [f"run {clip(self.run)} in {clip(str(self.directory), _MAX_PATH)}", f"{clip(self.context.name)}: {size}"]
 
     def _gate_command(self) -> str:
         return command_line("gate", "list", run_argument(self.run, self.directory))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -14,6 +14,8 @@ from forum_runner.report import counted
 from forum_runner.report.amounts import clip, moment, short
 from forum_runner.report.budget_text import excess_text, stop_text, usage_text
 from forum_runner.report.run_commands import question_of
+from forum_runner.report.run_context import RunContext
+from forum_runner.wave_plan.planned_task import Check
 
 EDITED = "instruction edited"
 # Entries that `forum import` writes for the records of another program.
@@ -21,24 +23,6 @@ _IMPORTED = "x-import-"
 _RECORD_KINDS = ("kind", "type", "outcome", "name", "session")
 _MAX_LABEL = 80
 _MAX_LINE = 400
-
-
-@dataclass(frozen=True, slots=True)
-class RunContext:
-    """What is known about the run of an entry besides the entry: nothing, unless given."""
-
-    run: str = ""
-    plan: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def waves(self) -> Sequence[Sequence[str]]:
-        waves: Sequence[Sequence[str]] = self.plan.get("waves", ())
-        return waves
-
-    def planned(self, task: str | None) -> Mapping[str, Any]:
-        """The plan's task; an instance has the one that it comes from."""
-        tasks = part(self.plan, "tasks")
-        return part(tasks, task or "") or part(tasks, (task or "").rpartition("[")[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +57,15 @@ class _EntryView:
     def judge(self) -> str:
         """An agent by its name, which only the plan has for a verdict; otherwise `a command` or `a schema`."""
         checks, number = self._checks, self.number("check")
-        name = text(self.data, "agent") or (text(checks[number], "agent") if number < len(checks) else None)
+        name = text(self.data, "agent") or (checks[number].agent if number < len(checks) else None)
         if name is not None:
             return clip(name, _MAX_LABEL)
         return f"{'an' if self.data.get('by') == 'agent' else 'a'} {self.label('by')}"
 
     @property
-    def _checks(self) -> Sequence[Mapping[str, Any]]:
-        return tuple(parts(self.context.planned(self.entry.task), "accept"))
+    def _checks(self) -> Sequence[Check]:
+        planned = self.context.planned(self.entry.task)
+        return planned.checks if planned is not None else ()
 
     @property
     def implementation(self) -> str:
@@ -132,13 +117,12 @@ def _opened(view: _EntryView) -> str:
         text(part(view.data, "from"), "run"),
         part(view.data, "imported"),
     )
-    words = [f"opened by {view.implementation}", f"mode {view.label('mode')}"]
+    plan_text = f"plan {short(plan)}" if plan else "no plan"
+    words = [f"opened by {view.implementation}", f"mode {view.label('mode')}", plan_text]
     if imported:
         records = counted(amount(imported, "records"), "record")
-        words.append(
-            f"{records} from {view.label('format', imported)}, their own hashes: {view.label('check', imported)}"
-        )
-    return _joined(*words, f"plan {short(plan)}" if plan else "no plan", f"from run {origin}" if origin else "")
+        words.append(f"{records} from {view.label('format', imported)} (hashes: {view.label('check', imported)})")
+    return _joined(*words, f"from run {origin}" if origin else "")
 
 
 def _repaired(view: _EntryView) -> str:
@@ -193,13 +177,15 @@ def _truncated(view: _EntryView) -> str:
 
 
 def _gate_opened(view: _EntryView) -> str:
-    gate, deadline = part(view.context.planned(view.entry.task), "gate"), text(view.data, "deadline")
-    otherwise = f", then {view.label('on_deadline', gate)}" if gate else ""
+    planned, deadline = view.context.planned(view.entry.task), text(view.data, "deadline")
+    gate = planned.gate if planned is not None else None
+    otherwise = f", then {gate.on_deadline}" if gate is not None else ""
     until = f" until {moment(deadline)}{otherwise}" if deadline else ""
+    if gate is None:
+        return f"waiting for a decision{until}{view.body('shown')}"
     question = question_of(gate, view.context.run)
     # Values that the run fills in are not in the entry: `forum gate list` shows the whole question.
-    asked = f": {clip(question)}" if question and "${{" not in question else ""
-    return f"waiting for a decision{until}{view.body('shown') if not gate else ''}{asked}"
+    return f"waiting for a decision{until}" + ("" if "${{" in question else f": {clip(question)}")
 
 
 def _gate_decided(view: _EntryView) -> str:

@@ -17,9 +17,9 @@ from forum_runner.ledger.body_reader import BodyReader
 from forum_runner.ledger.layout import BODIES, WAVE_PLAN
 from forum_runner.ledger.read_entry import part, text
 from forum_runner.report.amounts import clip
-from forum_runner.report.entry_text import RunContext
 from forum_runner.report.failures import TaskFailure, read_failures
 from forum_runner.report.run_commands import question_of, run_argument
+from forum_runner.report.run_context import RunContext, run_context
 from forum_runner.report.task_table import NOT_STARTED
 
 
@@ -36,7 +36,7 @@ class RunResult:
     directory: Path
     history: RunHistory
     exit_code: int
-    plan: Mapping[str, Any]
+    context: RunContext
     failures: Mapping[str, TaskFailure] = field(default_factory=dict)
     gates: tuple[OpenGate, ...] = ()
 
@@ -51,14 +51,6 @@ class RunResult:
     @property
     def active_ms(self) -> int:
         return self.history.active_us // 1_000
-
-    @property
-    def limits(self) -> Mapping[str, Any]:
-        return part(part(self.plan, "policy"), "budget")
-
-    @property
-    def workflow(self) -> str | None:
-        return text(part(self.plan, "metadata"), "name")
 
     @property
     def argument(self) -> str:
@@ -77,33 +69,31 @@ class RunResult:
     @property
     def counts(self) -> Counter[str]:
         """The plan's tasks by state."""
-        missing = sum(name not in self.history.tasks for name in part(self.plan, "tasks"))
+        missing = sum(name not in self.history.tasks for name in self.context.tasks)
         return self.history.states + Counter({NOT_STARTED: missing})
 
 
 def read_result(directory: Path, history: RunHistory, exit_code: int) -> RunResult:
-    plan = _read_plan(directory / WAVE_PLAN)
-    context = RunContext(history.run, plan)
+    context = _read_context(history.run, directory / WAVE_PLAN)
     gates = tuple(_open_gate(directory, task, context) for task in history.open_tasks.values() if task.is_waiting)
-    return RunResult(directory, history, exit_code, plan, read_failures(directory, history), gates)
+    return RunResult(directory, history, exit_code, context, read_failures(directory, history), gates)
 
 
-def _read_plan(path: Path) -> Mapping[str, Any]:
-    """An empty plan if there is none: every ledger has a result."""
+def _read_context(run: str, path: Path) -> RunContext:
     try:
-        plan = orjson.loads(path.read_bytes())
+        return run_context(run, orjson.loads(path.read_bytes()))
     except (OSError, orjson.JSONDecodeError):
-        return {}
-    return plan if type(plan) is dict else {}
+        return RunContext(run)
 
 
 def _open_gate(directory: Path, task: TaskHistory, context: RunContext) -> OpenGate:
-    gate = part(context.planned(task.id), "gate")
+    planned = context.planned(task.id)
+    gate = planned.gate if planned is not None else None
     opened = task.gate.opened if task.gate is not None else None
     deadline = text(opened.data, "deadline") if opened is not None else None
     displayed = part(opened.bodies, "shown") if opened is not None else {}
-    question = _displayed_question(directory / BODIES, displayed) or question_of(gate, context.run)
-    return OpenGate(task.id, question, deadline, text(gate, "on_deadline") if deadline else None)
+    question = _displayed_question(directory / BODIES, displayed) or (question_of(gate, context.run) if gate else "")
+    return OpenGate(task.id, question, deadline, gate.on_deadline if gate and deadline else None)
 
 
 def _displayed_question(path: Path, body: Mapping[str, Any]) -> str | None:

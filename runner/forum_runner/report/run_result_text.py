@@ -8,7 +8,7 @@ from pathlib import Path
 from forum_runner.finding import visible
 from forum_runner.ledger.body import JSON, copy_name
 from forum_runner.ledger.layout import OUTPUTS
-from forum_runner.ledger.read_entry import amount, part, text
+from forum_runner.ledger.read_entry import amount, text
 from forum_runner.report import counted, joined
 from forum_runner.report.amounts import clip, duration, moment
 from forum_runner.report.budget_text import AMOUNTS, quantity, used_amount, used_of
@@ -65,7 +65,7 @@ def headline(result: RunResult, *, color: bool = False) -> str:
 
 def spent_text(result: RunResult) -> str:
     """Each amount, with its limit if the run has one."""
-    usage, limits = result.history.usage, result.limits
+    usage, limits = result.history.usage, result.context.limits
     words = []
     for name in AMOUNTS:
         used = result.active_ms if name == "wall_ms" else used_amount(usage, name)
@@ -98,7 +98,7 @@ def _tasks(result: RunResult, color: bool) -> list[str]:
 
 
 def output_names(result: RunResult) -> list[str]:
-    return list({**part(result.plan, "outputs"), **result.history.outputs})
+    return list(dict.fromkeys([*result.context.outputs, *result.history.outputs]))
 
 
 def output_path(result: RunResult, name: str) -> Path:

@@ -60,7 +60,7 @@ def plain(text: str) -> str:
 
 
 def title_of(result: RunResult) -> str:
-    return f"forum: {result.workflow}" if result.workflow else f"forum: run {result.run}"
+    return f"forum: {result.context.name or f'run {result.run}'}"
 
 
 def _table(tasks: Sequence[TaskHistory], room: int) -> Iterator[str]:

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from forum_runner.history.run_history import RunHistory
-from forum_runner.history.task_history import GateDecision, TaskHistory
+from forum_runner.history.task_history import RecordedDecision, TaskHistory
 from forum_runner.history.usage import Usage
 from forum_runner.ledger.read_entry import ReadEntry, text
 from forum_runner.report.decision_reason import DecisionReason
@@ -76,7 +76,7 @@ def _task(task: TaskHistory, reasons: Mapping[str, DecisionReason]) -> dict[str,
     }
 
 
-def _gate(decision: GateDecision | None, reason: DecisionReason) -> dict[str, Any]:
+def _gate(decision: RecordedDecision | None, reason: DecisionReason) -> dict[str, Any]:
     """A gate that is still open has no decision."""
     return {
         "decision": decision.decision if decision else None,

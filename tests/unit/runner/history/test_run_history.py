@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forum_runner.history.run_history import RunHistory
-from forum_runner.history.task_history import GateDecision
+from forum_runner.history.task_history import RecordedDecision
 from forum_runner.history.usage import Usage
 from forum_runner.ledger.read_entry import ReadEntry, read_entry
 from ledgers import STORIES
@@ -67,9 +67,9 @@ def test_gates_are_told_with_who_decided_and_why() -> None:
     not_yet, good = Body(b"not yet").reference, Body(b"good").reference
     gates = [task.gate for task in (refused["publish"], refused["announce"], approved["publish"])]
     assert [gate and gate.decision for gate in gates] == [
-        GateDecision("rejected", "person", "person:ada", authenticated=True, reason=not_yet),
-        GateDecision("rejected", "deadline", "runner"),
-        GateDecision("approved", "person", "person:ada", authenticated=True, is_edited=True, reason=good),
+        RecordedDecision("rejected", "person", "person:ada", authenticated=True, reason=not_yet),
+        RecordedDecision("rejected", "deadline", "runner"),
+        RecordedDecision("approved", "person", "person:ada", authenticated=True, is_edited=True, reason=good),
     ]
 
 

@@ -19,7 +19,7 @@ EVENTS = [RecentEvent("draft: attempt 1: error network"), RecentEvent("wrong: fa
 
 
 def view_of(story: Story, until: int | None = None) -> RunView:
-    view = RunView(RUN, plan=story.plan)
+    view = RunView(RUN, wave_plan=story.plan)
     for seq, entry in enumerate(story.entries[:until]):
         view.apply(seq, read_time(entry.at), entry.kind, entry.data)
     return view
@@ -193,7 +193,7 @@ def test_where_the_terminal_is_low_the_head_and_the_budgets_stay() -> None:
 @pytest.mark.parametrize("width", [20, 40, 80, 300])
 def test_every_line_fits_whatever_happens(name: str, width: int) -> None:
     story = STORIES[name]()
-    view = RunView(RUN, plan=story.plan)
+    view = RunView(RUN, wave_plan=story.plan)
     screen = Screen(width, 12)
 
     for seq, entry in enumerate(story.entries):
@@ -207,7 +207,8 @@ def test_a_terminal_without_unicode_gets_ascii() -> None:
 
 
 def test_names_from_manifests_cannot_steer_the_terminal_and_are_no_markup() -> None:
-    view = RunView(RUN, plan={"metadata": {"name": "a\x1b[2J[red]b[/red]"}, "tasks": {"t": {}}, "waves": [["t"]]})
+    plan = {**Story(plan_of("climbing")).plan, "metadata": {"name": "a\x1b[2J[red]b[/red]"}}
+    view = RunView(RUN, wave_plan=plan)
 
     told = lines(view, Screen(80, 24), wait="\x9b31m")
 

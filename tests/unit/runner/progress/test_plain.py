@@ -182,14 +182,19 @@ VALUES = st.recursive(
     max_leaves=5,
 )
 FACTS = "task attempt agent usage reserved state status reason verdict check by error instances wave deadline".split()
-PLAN = {"tasks": {"a": {"gate": {"question": ["\x1b[2J\n", {"need": "x\r"}]}}}, "waves": [["a"]]}
+PLAN = {
+    **Story(plan_of("climbing")).plan,
+    "metadata": {"name": "n\x9b"},
+    "tasks": {"a": {"gate": {"question": ["\x1b[2J\n"], "on_deadline": "reject"}, "accept": [{"agent": "\x1b"}]}},
+    "waves": [["a"]],
+}
 
 
 @given(st.lists(st.tuples(st.sampled_from(sorted(kinds())), st.dictionaries(st.sampled_from(FACTS), VALUES))))
 def test_no_entry_steers_a_terminal_or_upsets_the_tally(entries: list[tuple[str, dict[str, object]]]) -> None:
     stream = io.StringIO()
     progress = PlainProgress(stream)
-    progress.opened("\x1b[31m", Path("d\n"), PLAN | {"metadata": {"name": "n\x9b"}})
+    progress.opened("\x1b[31m", Path("d\n"), PLAN)
 
     for seq, (kind, data) in enumerate(entries):
         progress.entry(seq, seq, kind, {"task": "a", **data})

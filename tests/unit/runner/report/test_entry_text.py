@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from forum_runner.history.run_history import RunHistory
 from forum_runner.history.working_time import elapsed_ms
+from forum_runner.ledger.entries import KINDS
 from forum_runner.ledger.entry_schema import kinds
 from forum_runner.ledger.read_entry import ReadEntry, read_entry
 from forum_runner.report.amounts import clip, duration, moment, money
@@ -156,3 +157,9 @@ def test_an_excess_is_told_for_one_and_for_many() -> None:
         "attempt 1 used 300 input tokens, but reserved 1 input token",
         "attempt 1 used 300 input tokens, but reserved 258 input tokens",
     ]
+
+
+def test_every_kind_has_a_sentence() -> None:
+    without_facts = {kind: entry_text(entry(kind)) for kind in KINDS}
+
+    assert [kind for kind, sentence in without_facts.items() if not sentence] == []

@@ -8,10 +8,12 @@ from typing import Any
 from forum_runner.history.run_history import RunHistory
 from forum_runner.ledger.read_entry import read_entry
 from forum_runner.report.pass_rates import PassRates, pass_rates_of, render_pass_rates, render_pass_rates_json
+from forum_runner.report.run_context import run_context
 from forum_runner.report.run_result import RunResult
 from forum_runner.report.step_pass_rates import render_step_pass_rates
 from forum_runner.report.step_summary import MAX_BYTES
 from ledgers import STORIES
+from ledgers.plans import plan_of
 from ledgers.raw import RUN, leaf, lines_of
 from ledgers.story import Story
 
@@ -25,7 +27,7 @@ def result_of(story: Story, until: int | None = None, directory: Path = RUNS / R
         assert entry is not None
         history.apply(entry)
     history.head = leaf(lines[-1]).hex()
-    return RunResult(directory, history, 0, {"metadata": {"name": "test"}})
+    return RunResult(directory, history, 0, run_context(RUN, Story(plan_of("climbing")).plan))
 
 
 def rates_of(stories: Sequence[Story]) -> PassRates:

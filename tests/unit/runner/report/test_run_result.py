@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec import convert
 
 from forum_runner.app.reading import summarize
 from forum_runner.app.verification import Trusted, verify_ledger
@@ -14,6 +15,7 @@ from forum_runner.report.run_commands import question_of, run_argument
 from forum_runner.report.run_result import RunResult, read_result
 from forum_runner.report.run_result_json import render_result_json
 from forum_runner.report.run_result_text import render_result
+from forum_runner.wave_plan.planned_task import GateRule
 from ledgers import STORIES
 from ledgers.plans import plan_of
 from ledgers.raw import RUN, Body, leaf, lines_of
@@ -193,10 +195,12 @@ def test_a_run_in_the_default_place_is_named_by_its_id() -> None:
 
 
 def test_a_question_is_one_line_and_shows_what_it_refers_to() -> None:
-    gate = {"question": ["Publish\n", {"need": "draft"}, " of ", {"run": "id"}, " with ", {"secret": "key"}, "?\x1b"]}
+    asked = ["Publish\n", {"need": "draft"}, " of ", {"run": "id"}, " with ", {"secret": "key"}, "?\x1b"]
+    gate = convert({"question": asked, "on_deadline": "reject"}, GateRule)
 
-    assert question_of(gate, RUN) == f"Publish ${{{{ needs.draft }}}} of {RUN} with ${{{{ inputs.key }}}}?\ufffd"
-    assert question_of({}, RUN) == ""
+    question = question_of(gate, RUN)
+
+    assert question == f"Publish ${{{{ needs.draft }}}} of {RUN} with ${{{{ inputs.key }}}}?\ufffd"
 
 
 def test_what_failed_and_was_mended_is_no_reason(written: Write) -> None:

@@ -1,0 +1,53 @@
+"""What is known about a run besides its entries: its id and its plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec import ValidationError
+
+from forum_runner.wave_plan.planned_task import PlannedTask
+from forum_runner.wave_plan.unit_id import task_of_unit
+from forum_runner.wave_plan.wave_plan_reader import WavePlan, read_wave_plan
+
+
+@dataclass(frozen=True, slots=True)
+class RunContext:
+    """A run may have no plan, and the plan of a damaged run directory may be unreadable."""
+
+    run: str = ""
+    plan: WavePlan | None = None
+
+    @property
+    def name(self) -> str:
+        return self.plan.metadata.name if self.plan else ""
+
+    @property
+    def waves(self) -> Sequence[Sequence[str]]:
+        return self.plan.waves if self.plan else ()
+
+    @property
+    def tasks(self) -> Mapping[str, PlannedTask]:
+        return self.plan.tasks if self.plan else {}
+
+    @property
+    def limits(self) -> Mapping[str, int]:
+        return self.plan.policy.budget if self.plan else {}
+
+    @property
+    def outputs(self) -> Sequence[str]:
+        return tuple(self.plan.outputs) if self.plan else ()
+
+    def planned(self, unit: str | None) -> PlannedTask | None:
+        """The plan's task of a task or of an instance."""
+        return self.tasks.get(task_of_unit(unit, self.tasks)) if unit is not None else None
+
+
+def run_context(run: str, document: Any) -> RunContext:
+    """The context of a run whose wave plan is `document`; without a plan if that is not one."""
+    try:
+        return RunContext(run, read_wave_plan(document))
+    except (LookupError, TypeError, AttributeError, ValidationError):
+        return RunContext(run)

@@ -1,0 +1,42 @@
+"""Laws of the fold, for random runs that are interrupted, killed and resumed until they are sealed."""
+
+import tempfile
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+
+from hypothesis import given
+
+from forum_runner.history.read_history import read_history
+from forum_runner.history.run_history import RunHistory
+from forum_runner.ledger.entries import KINDS
+from forum_runner.ledger.read_entry import read_entry
+from forum_runner.ledger.source import LedgerSource
+from unit.runner.execute.random_plans import Form, wave_plans
+from unit.runner.execute.random_runs import Play
+from unit.runner.execute.random_settings import examples
+from unit.runner.execute.random_worlds import Temper, World, tempers
+
+
+@examples(60)
+@given(document=wave_plans(), temper=tempers())
+def test_the_totals_of_the_fold_are_those_of_the_seal(document: Form, temper: Temper) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        directory = Path(folder) / "run"
+        Play(document, World(temper), directory).run()
+
+        history = read_history(LedgerSource("run", directory / "ledger.jsonl", directory))
+        stepwise = RunHistory(head=history.head)
+        for line in (directory / "ledger.jsonl").read_bytes().splitlines():
+            entry = read_entry(line)
+            assert entry is not None
+            assert entry.kind in KINDS
+            before = stepwise.active_us
+            stepwise.apply(entry)
+            assert stepwise.active_us >= before
+
+    assert history.seal is not None
+    assert asdict(history.usage) == history.seal.data["totals"]
+    assert history.states == +Counter(history.seal.data["counts"])
+    assert (history.open_tasks, history.instances) == ({}, sum(history.instances_ended.values()))
+    assert stepwise == history
