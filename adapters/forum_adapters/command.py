@@ -73,11 +73,11 @@ class CommandAdapter:
         argv = self._settings.get("argv")
         if not argv:
             return None
-        # Without an attempt there is no policy that could take the PATH away, and no workspace but this one.
+        # Without an attempt there is no policy that could take the PATH away.
         search_path = os.environ.get("PATH") if "PATH" in self._settings.get("env", ()) else None
         try:
             _encoded(argv[0], argv)
-            find_program(argv[0], search_path, Path.cwd() / self._settings.get("cwd", "."))
+            find_program(argv[0], search_path, Path(self._settings.get("cwd", ".")))
         except CannotStart as problem:
             return str(problem)
         return None

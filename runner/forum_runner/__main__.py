@@ -1,4 +1,4 @@
-"""Where `forum` begins: an interrupt is heard also while the command line is loaded."""
+"""The entry point of `forum`, which can be interrupted while the command line loads."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The command line: finds the command, and turns every way in which it can end into an exit code.
+"""The command line: finds the command, and turns however it ends into an exit code.
 
-A command's module is imported when it is called, so that `--help` stays quick.
+A command's module is imported when the command is called, so `--help` stays fast.
 """
 
 from __future__ import annotations
@@ -17,44 +17,44 @@ import click
 from forum_runner import __version__
 from forum_runner.commands.failure import describe_failure
 from forum_runner.commands.output import discard, prepare_streams, say_aside
+from forum_runner.commands.process_exit import leave
 from forum_runner.errors import ExitCode
-from forum_runner.execute.drive.process_exit import leave
 
-# The sections of `forum --help`: each command with the one line that is said about it.
+# The sections of `forum --help`: each command and its short help.
 COMMANDS: dict[str, dict[str, str]] = {
-    "Write": {
-        "init": "Begin a workflow that runs offline.",
-        "check": "Say what is wrong with manifests, and where.",
-        "compile": "Turn a workflow into a wave plan.",
+    "Write workflows": {
+        "init": "Create a workflow that runs offline.",
+        "check": "Check manifests and report errors with their location.",
+        "compile": "Compile a workflow into a wave plan.",
         "graph": "Draw a workflow.",
-    },
-    "Run": {
-        "run": "Run a workflow, and record what happens.",
-        "resume": "Go on with a run that stopped.",
-        "gate": "List what waits for a person, and decide it.",
-        "replay": "Tell a run again from its record, and compare.",
-        "doctor": "Say what is installed, and what answers.",
-    },
-    "Check": {
-        "verify": "Say whether a ledger holds, and where it was touched.",
-        "checkpoint": "Print the size and Merkle root of a ledger, signed if you like.",
-        "prove": "Prove something about a ledger to somebody who does not have it.",
-        "keygen": "Make a key that signs checkpoints.",
-        "redact": "Take a body out of a ledger, and leave a record of it.",
-        "import": "Make a ledger from the records of another program.",
-    },
-    "Read a ledger": {
-        "show": "Tell what happened in a run.",
-        "log": "List the entries of a ledger.",
-        "trace": "Tell why something happened: the causes of an entry.",
-        "diff": "Say where two runs part.",
-    },
-    "Look up": {
-        "explain": "Tell more about the code of a finding.",
+        "explain": "Explain the code of a finding.",
         "schema": "Print a JSON Schema, or write all of them for an editor.",
     },
-    "Test": {
-        "conform": "Answer the conformance suite, as a program under test.",
+    "Run workflows": {
+        "run": "Run a workflow and record what happens.",
+        "resume": "Resume a run that stopped.",
+        "gate": "List pending gates and decide them.",
+        "doctor": "Check the installation, credentials and adapters.",
+    },
+    "Inspect runs": {
+        "show": "Show what happened in a run.",
+        "log": "List the entries of a ledger.",
+        "trace": "Show the causes of an entry.",
+        "diff": "Show where two runs diverge.",
+    },
+    "Verify runs": {
+        "verify": "Verify a ledger and report where it was altered.",
+        "replay": "Replay a run from its ledger and compare.",
+        "checkpoint": "Print a ledger's size and Merkle root, optionally signed.",
+        "prove": "Prove a claim about a ledger without sharing it.",
+        "keygen": "Generate a key that signs checkpoints.",
+    },
+    "Manage ledgers": {
+        "redact": "Remove a body from a run and record that.",
+        "import": "Import the record of another program as a ledger.",
+    },
+    "Test implementations": {
+        "conform": "Answer the conformance suite as the program under test.",
     },
 }
 
@@ -66,7 +66,7 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.list_commands(ctx):
             return None
-        # A word of Python's own cannot be the name of a module that is imported by it.
+        # A Python keyword cannot be the name of a module.
         name = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
         module = importlib.import_module(f"forum_runner.commands.{name}")
         command: click.Command = module.command
@@ -79,7 +79,7 @@ class _LazyGroup(click.Group):
             from forum_runner.manifest.suggest import hint_for
 
             hint = hint_for(args[0], self.list_commands(ctx), "commands")
-            raise click.UsageError(f"there is no command '{args[0]}'; {hint}", ctx)
+            raise click.UsageError(f"unknown command '{args[0]}'; {hint}", ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's
@@ -91,15 +91,15 @@ class _LazyGroup(click.Group):
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="forum")
 def cli() -> None:
-    """Run agent work and command work from checked-in files, and leave a record that a stranger can check."""
+    """Run agents and commands from checked-in workflow files, and record every step in a verifiable ledger."""
 
 
 def main() -> NoReturn:
-    # A command builds what it needs and ends: looking for garbage in it costs a fifth of the time, and finds none.
+    # Most commands end before they create garbage, and looking for it takes a fifth of their time.
     gc.disable()
     prepare_streams()
     code = _run()
-    # All is done and said: an interrupt would only let Python tell of its own shutdown.
+    # Everything is done: an interrupt would only print a traceback of Python's shutdown.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.freeze()
     leave(code)
@@ -113,12 +113,12 @@ def _run() -> int:
         say_aside(_usage_message(error))
         return ExitCode.INVALID
     except SystemExit:
-        return ExitCode.OK  # click's answer to a reader of its help that has seen enough
+        return ExitCode.OK  # click exits so when the reader of its help closes the pipe
     except (KeyboardInterrupt, Exception) as error:
-        said, failed = describe_failure(error)
-        say_aside(said)
+        message, failed = describe_failure(error)
+        say_aside(message)
         if isinstance(error, OSError):
-            # A disk that is full, or the like: what is still in the buffer would fail once more at the end.
+            # The disk may be full: flushing the buffer at the end would fail again.
             discard(sys.stdout)
         return failed
     return code if isinstance(code, int) else ExitCode.OK

@@ -1,24 +1,33 @@
-"""The errors that end a command, and the exit code of each.
+"""The errors that the API raises, and the exit code with which a command ends because of each.
 
 ForumError
-├── UsageError          wrong usage, or a file of the user's that stands in the way
-├── CanonicalError      a value that RFC 8785 cannot write
-│   └── DepthError      one that is nested too deep
-├── MisplacedTaskError  a wave plan whose tasks and waves do not match (graph/model.py)
+├── UsageError                the call or the command line is wrong, or a file of the user prevents it
+│   ├── LedgerBusyError       another process is writing the ledger (ledger/files.py)
+│   ├── NotALedgerError       a file is not a ledger (ledger/recognition.py)
+│   └── SourceError           a record of another program cannot be imported (importing/fault.py)
+├── FileAccessError           a file cannot be read or written
+├── InvalidWorkflowError      the workflow has findings (app/invalid_workflow.py)
+├── UnfinishedRunError        a run stopped before it could record that it did
+├── NoCredentialError         a variable that the roster names is not set (app/run_preparation.py)
+├── UnusableCredentialError   a variable that the roster names does not contain a key (app/run_preparation.py)
+├── CanonicalError            RFC 8785 cannot represent a value
+│   └── DepthError            a value is nested too deeply
+├── MisplacedTaskError        a wave plan's tasks and waves do not match (graph/model.py)
 ├── MalformedKeyError, MalformedNoteError, MalformedCheckpointError, MalformedProofError  (ledger/)
-├── SourceError         a record of somebody else's that cannot be imported (importing/fault.py)
-├── EntryError          an entry that cannot be stored (ledger/entry.py)
-├── UnfinishedRunError  a run that stopped before it could say so (app/running.py)
-├── NoCredentialError   a variable that the roster names is not set (app/preparing.py)
-├── UnusableCredentialError  a variable that the roster names holds what is no key (app/preparing.py)
-├── LedgerBrokenError   a ledger whose writing failed (ledger/writer.py)
-├── DamagedLedgerError  a ledger that does not hold, where it must (ledger/verification/report.py)
-└── EmptyLedgerError    a ledger without an entry (app/proofs.py)
+├── EntryError                an entry cannot be stored (ledger/entry.py)
+├── LedgerBrokenError         writing the ledger failed (ledger/writer.py)
+├── DamagedLedgerError        a ledger is invalid where a valid one is needed (ledger/verification/report.py)
+└── EmptyLedgerError          a ledger has no entry (app/proofs.py)
 
-What is wrong with a manifest is not an error but a finding: see finding.py.
+Problems in a manifest are findings, not errors: see finding.py.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import IntEnum
+from pathlib import Path
 
 
 class ExitCode(IntEnum):
@@ -36,18 +45,46 @@ class ExitCode(IntEnum):
 
 
 class ForumError(Exception):
-    """Something that the user can mend; `exit_code` is what the command ends with."""
+    """Something that the user can fix; a command ends with its `exit_code`."""
 
     exit_code = ExitCode.INVALID
 
 
 class UsageError(ForumError):
-    """The command cannot do what it was asked."""
+    """The call cannot be carried out as it was made."""
 
 
 class CanonicalError(ForumError):
-    """A value that has no RFC 8785 form: not JSON, out of range, or not Unicode."""
+    """The value has no RFC 8785 form: not JSON, out of range, or not Unicode."""
 
 
 class DepthError(CanonicalError):
-    """A value that is nested deeper than anything that is written."""
+    """The value is nested too deeply."""
+
+
+class FileAccessError(ForumError):
+    """A file cannot be read or written: it is missing, the disk is full, or permissions do not allow it."""
+
+    def __init__(self, error: OSError) -> None:
+        where = f" '{error.filename}'" if error.filename else ""
+        super().__init__(f"cannot read or write{where}: {error.strerror or error}")
+
+
+@contextmanager
+def file_errors() -> Iterator[None]:
+    """Raises an OSError as a FileAccessError."""
+    try:
+        yield
+    except OSError as error:
+        raise FileAccessError(error) from error
+
+
+class UnfinishedRunError(ForumError):
+    """A run stopped before it could record that it did. It can be resumed."""
+
+    def __init__(
+        self, directory: Path, reason: str = "interrupted", exit_code: ExitCode = ExitCode.INTERRUPTED
+    ) -> None:
+        self.directory = directory
+        self.exit_code = exit_code
+        super().__init__(f"{reason}; the run is in '{directory}', resume it with: forum resume {directory}")

@@ -18,10 +18,11 @@ import yaml
 
 import warm
 from forum_conformance.judge import judge
+from forum_runner.api import Trusted
 from forum_runner.app.replay import replay
-from forum_runner.app.verification import Trusted, verify_ledger
-from forum_runner.ledger import find_ledger
+from forum_runner.app.verification import verify_ledger
 from forum_runner.ledger.body_reader import BodyReader
+from forum_runner.ledger.source import ledger_at
 
 FORUM = [sys.executable, "-m", "forum_runner"]
 ALL_LEVELS = dict.fromkeys(range(1, 6), "ok")
@@ -160,7 +161,7 @@ class Ended:
 
 def check_holds(directory: Path) -> None:
     """Valid at all five levels, to both verifiers; and its story is told again to the byte."""
-    report = verify_ledger(find_ledger(str(directory)), None, Trusted())
+    report = verify_ledger(ledger_at(directory), None, Trusted())
     judged = judge(directory)
 
     assert report.findings == ()
@@ -171,10 +172,10 @@ def check_holds(directory: Path) -> None:
 
 
 def check_is_told_again(directory: Path) -> None:
-    told = replay(str(directory))
+    replayed = replay(ledger_at(directory))
 
-    assert told.retold.divergence is None
-    assert told.is_same
+    assert replayed.outcome.divergence is None
+    assert replayed.is_same
 
 
 def cut_after(directory: Path, entries: int) -> None:

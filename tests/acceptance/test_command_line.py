@@ -55,7 +55,7 @@ def broken(folder: Path) -> str:
 def test_check_says_ok_and_exits_0(folder: Path) -> None:
     result = forum("check", "workflow.yaml", cwd=folder)
 
-    assert (result.returncode, result.stdout, result.stderr) == (0, "ok: 1 file checked, nothing found\n", "")
+    assert (result.returncode, result.stdout, result.stderr) == (0, "ok: 1 file checked, no findings\n", "")
 
 
 def test_check_shows_the_place_the_line_and_a_caret(folder: Path) -> None:
@@ -288,15 +288,15 @@ def test_a_reader_that_has_seen_enough_is_no_error(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["chekc"], "there is no command 'chekc'; did you mean 'check'?"),
+        (["chekc"], "unknown command 'chekc'; did you mean 'check'?"),
         (["check"], "Missing argument 'FILE...'"),
-        (["compile", "workflow.yaml", "--input", "x"], "'x' is not of the form NAME=VALUE"),
+        (["compile", "workflow.yaml", "--input", "x"], "'x' does not have the form NAME=VALUE"),
         (["explain", "F999"], "there is no code 'F999'"),
         (["schema", "plam"], "there is no schema 'plam'; did you mean 'plan'?"),
         (["check", "--root", "nowhere", "workflow.yaml"], "there is no folder 'nowhere'"),
-        (["compile", "--json", "-o", "x.json", "workflow.yaml"], "give one of them"),
-        (["graph", "workflow.yaml", "-o", "x.png"], "cannot tell the format from the ending '.png'"),
-        (["schema", "plan", "--write", "sub"], "leave NAME out"),
+        (["compile", "--json", "-o", "x.json", "workflow.yaml"], "use one of them"),
+        (["graph", "workflow.yaml", "-o", "x.png"], "cannot choose a format for the suffix '.png'"),
+        (["schema", "plan", "--write", "sub"], "leave out NAME"),
         (["check", "./forum:x.yaml"], "as only forum's own files do"),
         (["compile", "workflow.yaml", "--input", "since=x", "-o", "workflow.yaml"], "it is part of what was read"),
         (["check", "--root", "sub", "workflow.yaml"], "'workflow.yaml' is not below the root 'sub'"),

@@ -226,7 +226,7 @@ def test_what_is_no_request_is_not_answered(tmp_path: Path, asked: bytes) -> Non
     ended = conform("canonicalize", asked, tmp_path)
 
     assert (ended.returncode, ended.stdout) == (2, b"")
-    assert ended.stderr.startswith(b"forum: this is no request: ")
+    assert ended.stderr.startswith(b"forum: not a request: ")
     assert b"Traceback" not in ended.stderr
 
 
@@ -283,14 +283,14 @@ def test_a_bad_line_ends_the_process_after_what_was_answered(tmp_path: Path) -> 
 
     assert ended.returncode == 2
     assert [json.loads(answer)["verdict"] for answer in ended.stdout.splitlines()] == ["valid"]
-    assert ended.stderr.startswith(b"forum: this is no request: ")
+    assert ended.stderr.startswith(b"forum: not a request: ")
 
 
 @pytest.mark.parametrize("mode", ["canonicalize", "serve"])
 def test_a_defect_looks_like_no_answer(tmp_path: Path, mode: str) -> None:
     broken = f"""
 import sys
-import forum_runner.app.conformance.canonicalize as role
+import forum_runner.conformance.canonicalize_role as role
 role.canonicalize = lambda request: 1 // 0
 sys.argv = ["forum", "conform", {mode!r}]
 from forum_runner.cli import main

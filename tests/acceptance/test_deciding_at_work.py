@@ -71,7 +71,7 @@ def test_a_no_in_time_is_heard_though_the_deadline_would_say_yes(folder: Folder)
     process.communicate(timeout=PATIENCE_S)
 
     assert (rejected.code, process.returncode) == (0, 6), rejected
-    assert rejected.out.endswith("; the run goes on\n")
+    assert rejected.out.endswith("; the run continues\n")
     assert folder.ends() == {"busy": "passed", "asked": "refused: rejected", "after": "skipped: upstream"}
     check_holds(folder.path / "run")
 

@@ -16,7 +16,8 @@ from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012
 
-from forum_runner.app.workflows import Inputs, check, compile_file
+from forum_runner.api import Inputs
+from forum_runner.app.workflows import check, compile_file
 from forum_runner.manifest.yaml_reader import read_yaml
 
 _CHECKOUT = Path(__file__).resolve().parents[2]

@@ -58,7 +58,7 @@ def test_the_commands_say_that_it_holds(folder: Folder) -> None:
     folder.run("--deterministic")
 
     assert folder.forum("verify", "run").out.startswith("valid run ")
-    assert folder.forum("replay", "run").out.startswith("the same: all ")
+    assert folder.forum("replay", "run").out.startswith("identical: all ")
 
 
 @pytest.mark.parametrize("name", ["data-check", "issue-triage"])

@@ -16,7 +16,8 @@ import pytest
 import yaml
 
 import forum_runner
-from forum_runner.app.workflows import Inputs, check, compile_file
+from forum_runner.api import Inputs
+from forum_runner.app.workflows import check, compile_file
 from forum_runner.explanations import Explanation, explanations
 from forum_runner.finding import ManifestFinding, exit_code_of
 

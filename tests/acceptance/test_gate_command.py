@@ -66,7 +66,7 @@ def test_an_approved_task_begins_and_the_decision_is_marked_as_a_claim(folder: F
     shown = folder.forum("show", "run")
 
     assert (approved.code, resumed.code) == (0, 0), (approved, resumed)
-    assert "claimed by ann" in approved.out
+    assert "by ann (claimed)" in approved.out
     assert "forum resume run" in approved.out
     (decision,) = decided(folder)
     assert (decision["decision"], decision["by"], decision["authenticated"]) == ("approved", "person", False)
@@ -101,7 +101,7 @@ def test_an_edit_to_nothing_is_refused_as_it_is_in_a_plan(folder: Folder) -> Non
     for option, value in (("--instruction", ""), ("--file", "empty.txt")):
         ended = folder.forum("gate", "edit", "run", "publish", "--by", "ann", option, value)
         assert (ended.code, ended.out) == (2, "")
-        assert ended.err == "forum: the instruction is empty: 'publish' would not be told what to do\n"
+        assert ended.err == "forum: the instruction for 'publish' is empty\n"
 
     assert bytes_in(folder.path / "run") == before
     folder.write({"blank": ask("")}, roster=MODEL)
@@ -177,7 +177,7 @@ def test_what_is_not_waiting_cannot_be_decided(folder: Folder) -> None:
 
     assert [one.code for one in (unknown, twice, resumed, late)] == [2, 2, 6, 2]
     assert "did you mean 'publish'?" in unknown.err
-    assert "no gate of 'publish' waits for a decision; none is open" in twice.err
+    assert "no gate of 'publish' is open; no gate is open" in twice.err
     assert folder.ends()["publish"] == "refused: rejected"
     assert [one["decision"] for one in decided(folder)] == ["rejected"]
     check_holds(folder.path / "run")

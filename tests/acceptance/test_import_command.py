@@ -10,8 +10,9 @@ import pytest
 from acceptance.running import FORUM, Folder, bytes_in
 from acceptance.samples import FOREIGN, SAMPLES, copy_of, entries_of, facts_of, imported
 from forum_conformance.judge import judge
-from forum_runner.app.verification import Trusted, verify_ledger
-from forum_runner.ledger import find_ledger
+from forum_runner.api import Trusted
+from forum_runner.app.verification import verify_ledger
+from forum_runner.ledger.source import ledger_at
 
 HELD = {1: "ok", 2: "ok", 3: "ok", 4: "not checked", 5: "ok"}
 FILES = {
@@ -40,7 +41,7 @@ def folder(tmp_path: Path) -> Folder:
 def test_an_import_holds_for_both_verifiers(name: str, folder: Folder) -> None:
     imported(folder, SAMPLES[name])
 
-    report = verify_ledger(find_ledger(str(folder.path / "run")), None, Trusted())
+    report = verify_ledger(ledger_at(folder.path / "run"), None, Trusted())
     judged = judge(folder.path / "run")
     assert (str(report.verdict), {level.level: level.status for level in report.levels}) == ("valid", HELD)
     assert (str(judged.verdict), {level.number: str(level.status) for level in judged.levels}) == ("valid", HELD)
@@ -201,7 +202,7 @@ def test_a_source_that_was_changed_is_imported_and_called_so(folder: Folder) -> 
     ended = folder.forum("import", source, "--out", "run")
 
     fault = "its own chain of hashes does not hold: entry 3 was changed, or does not follow"
-    assert (ended.code, ended.err) == (0, f"forum: the source does not hold: {fault}; it was imported as it is\n")
+    assert (ended.code, ended.err) == (0, f"forum: the source does not hold: {fault}; imported unchanged\n")
     assert folder.entries()[0]["data"]["imported"]["check"] == "fail"
     assert f"IT DOES NOT HOLD: {fault}".encode() in folder.body("run", folder.entries()[0], "notice")
 

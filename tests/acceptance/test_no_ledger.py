@@ -15,8 +15,9 @@ from acceptance.judging import judge as judged_by_command
 from acceptance.running import Ended, Folder
 from acceptance.samples import SAMPLES
 from forum_conformance.judge import judge
-from forum_runner.app.verification import Trusted, verify_ledger
-from forum_runner.ledger import find_ledger
+from forum_runner.api import Trusted
+from forum_runner.app.verification import verify_ledger
+from forum_runner.ledger.source import ledger_at
 from ledgers import LEDGERS
 
 FORUM = [sys.executable, "-m", "forum_runner"]
@@ -89,7 +90,7 @@ def test_verify_says_the_same_of_standard_input_and_the_judge_agrees(folder: Pat
 
 @pytest.mark.parametrize("name", FILES)
 def test_what_is_asked_as_a_program_under_test_is_judged_by_the_specification_alone(folder: Path, name: str) -> None:
-    report, judged = verify_ledger(find_ledger(str(folder / name)), None, Trusted()), judge(folder / name)
+    report, judged = verify_ledger(ledger_at(folder / name), None, Trusted()), judge(folder / name)
 
     assert report.codes == tuple(judged.findings.codes())
     assert [level.status for level in report.levels] == [level.status for level in judged.levels]

@@ -87,7 +87,7 @@ def test_a_run_that_is_gone_on_with_tells_what_becomes_of_its_tasks(folder: Fold
 
     assert ended.code == 0, ended
     assert [event["text"] for event in of_kind(ended.err, "notice")] == [
-        "changed since the run began: 'workflow.yaml'; it goes on as it was planned, --failed begins anew",
+        "changed since the run started: 'workflow.yaml'; the run keeps its plan, --failed uses the changes",
         "kept, as they passed: a",
         "b: is still to begin",
     ]
@@ -102,7 +102,7 @@ def test_a_base_that_is_gone_is_told(folder: Folder) -> None:
 
     told = of_kind(folder.forum("resume", "run", *JSON).err, "notice")
 
-    assert told[0]["text"].endswith("first' is not there: nothing more is reused from it")
+    assert told[0]["text"].endswith("first' does not exist; no more results are reused from it")
 
 
 def test_repetitions_are_counted(folder: Folder) -> None:
@@ -120,7 +120,7 @@ def test_repetitions_are_counted(folder: Folder) -> None:
         "run": opened["run"],
         "directory": opened["directory"],
     }
-    assert notice["text"] == "of 3 runs 2 were not made, as this one did not end"
+    assert notice["text"] == "stopped after run 1 of 3: it is paused"
 
 
 def test_a_wait_is_told_with_its_end(folder: Folder) -> None:
@@ -148,7 +148,7 @@ def test_an_interrupt_is_told_and_so_is_the_second(folder: Folder, times: int) -
         process.send_signal(signal.SIGINT)
     said = process.communicate(timeout=PATIENCE_S)[1].decode()
 
-    hint = "interrupted at once; the run is in 'run', and goes on with: forum resume run"
+    hint = "interrupted; the run is in 'run', resume it with: forum resume run"
     assert process.returncode == 130, said
     assert of_kind(said, "stopping") == [{}]
     assert of_kind(said, "error") == ([{"text": hint, "exit_code": 130}] if times == 2 else [])
@@ -164,5 +164,5 @@ def test_what_could_not_be_written_is_told(folder: Folder) -> None:
         second = subprocess.run(command, cwd=folder.path, stdout=full, stderr=subprocess.PIPE, check=False)
 
     (unwritten,), (unprinted,) = of_kind(first.err, "notice"), of_kind(second.stderr.decode(), "notice")
-    assert unwritten["text"].startswith("the step's summary was not written: ")
+    assert unwritten["text"].startswith("cannot write the step summary: ")
     assert unprinted["text"] == "the result cannot be printed: No space left on device; the run is in 'second'"

@@ -95,7 +95,7 @@ def test_keygen_follows_no_link(tmp_path: Path) -> None:
 def test_keygen_prints_no_private_key(tmp_path: Path) -> None:
     result = forum("keygen", "me", "-o", "-", cwd=tmp_path)
 
-    assert refusal(result) == (2, "forum: a private key is not printed; give a file")
+    assert refusal(result) == (2, "forum: a private key is never printed; use a file")
 
 
 @pytest.mark.parametrize("name", ["", "two words", "a+b"])
@@ -271,12 +271,12 @@ def test_a_key_that_did_not_sign_vouches_for_nothing(folder: Path) -> None:
         ),
         (
             ["checkpoint", "run", "--json", "-o", "mine"],
-            "--json prints, and -o writes the checkpoint to a file; give one of them",
+            "--json prints the checkpoint and -o writes it to a file; use one of them",
         ),
-        (["prove", "inclusion", "run", "--seq", "7"], "there is no entry 7 among 7; the first one is 0"),
+        (["prove", "inclusion", "run", "--seq", "7"], "no entry 7: the ledger has 7, and the first one is 0"),
         (
             ["prove", "inclusion", "run", "--seq", "3", "--size", "3"],
-            "there is no entry 3 among 3; the first one is 0",
+            "no entry 3: the ledger has 3, and the first one is 0",
         ),
         (["prove", "consistency", "run", "--from", "9"], "9 entries are more than the 7 to prove consistency with"),
     ],

@@ -142,7 +142,7 @@ def test_a_damaged_ledger_is_told_as_far_as_it_goes_without_a_traceback(examples
     assert "torn      6 bytes after the last line\n" in shown
     assert shown.endswith("forum verify damaged\n")
     assert b"    9  not an entry: 0 bytes\n   10  not an entry: 1 bytes\n" in listed.stdout
-    assert b"forum: 8 lines are no entries, the first at seq 9; forum verify damaged tells more\n" in listed.stderr
+    assert b"forum: 8 lines are damaged, the first at seq 9; run forum verify damaged\n" in listed.stderr
     assert raw.stdout == data.removesuffix(b'{"torn')
     assert [result.returncode for result in (listed, raw, different)] == [0, 0, 1]
     assert b"Traceback" not in listed.stderr + raw.stderr + different.stderr
@@ -279,7 +279,7 @@ def test_a_megabyte_in_a_line_is_listed_and_a_longer_line_left_out(tmp_path: Pat
     assert b"    2  not an entry: 3,000,000 bytes\n" in listed.stdout
     assert len(listed.stdout.splitlines()) == 4
     assert raw.stdout == own + own.splitlines(keepends=True)[0]
-    assert b"forum: seq 2 is left out: a line of 3,000,000 bytes\n" in raw.stderr
+    assert b"forum: skipped seq 2: a line of 3,000,000 bytes\n" in raw.stderr
 
 
 def test_diff_shows_where_two_runs_part(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def test_a_run_of_real_programs_is_told_again(folder: Folder) -> None:
     as_json = folder.forum("replay", "run", "--json").document()
 
     assert ended.code == 0, ended
-    assert (told.code, told.out.startswith("the same: all ")) == (0, True), told
+    assert (told.code, told.out.startswith("identical: all ")) == (0, True), told
     assert (as_json["same"], as_json["divergence"], as_json["entries"]) == (True, None, len(folder.entries()))
     assert len(folder.lines("tries")) == 3
     check_holds(folder.path / "run")
@@ -61,7 +61,7 @@ def test_a_run_that_is_not_finished_is_told_as_far_as_it_goes(folder: Folder) ->
 
     told = folder.forum("replay", "run")
 
-    assert (told.code, told.out.startswith("the same: an unfinished run: ")) == (7, True), told
+    assert (told.code, told.out.startswith("identical: an unfinished run: ")) == (7, True), told
 
 
 def rechained(directory: Path, edit: Edit) -> None:
@@ -148,9 +148,9 @@ def test_a_decision_that_the_rules_do_not_make_is_found_where_it_is(folder: Fold
     # A body that no entry names any more is only left over.
     assert [finding["code"] for finding in verified["findings"]] in ([], ["L310"])
     assert told.code == 3, told
-    assert told.out.startswith(f"the story parts at entry {parted['seq']}\n")
+    assert told.out.startswith(f"replay diverges at entry {parted['seq']}\n")
     assert parted["recorded"] == {name: folder.entries()[parted["seq"]][name] for name in parted["recorded"]}
-    assert task in (parted["recorded"]["data"]["task"], parted["told"]["data"]["task"])
+    assert task in (parted["recorded"]["data"]["task"], parted["replayed"]["data"]["task"])
 
 
 def test_a_damaged_ledger_is_not_told(folder: Folder) -> None:

@@ -181,8 +181,8 @@ def test_a_damaged_ledger_is_refused(first: Folder, folder: Folder) -> None:
     ("arguments", "sentence"),
     [
         (["nowhere"], "there is no file, folder or run 'nowhere'"),
-        (["run/ledger.jsonl"], "is only a ledger: going on needs the run directory"),
-        (["run", "--out", "there"], "--out goes with --failed"),
+        (["run/ledger.jsonl"], "is only a ledger: resuming needs the run directory"),
+        (["run", "--out", "there"], "--out needs --failed"),
         (["run", "--failed", "--out", "run"], "'run/ledger.jsonl' is there already"),
         (["run", "--failed", "--root", "nowhere"], "there is no"),
     ],

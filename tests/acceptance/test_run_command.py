@@ -238,7 +238,7 @@ def test_a_github_step_gets_a_summary_that_names_the_head(folder: Folder) -> Non
     assert text.startswith("what stood before\n")
     assert ended.document()["head"] in text
     assert not_there.code == 0
-    assert "summary was not written" in not_there.err
+    assert "cannot write the step summary" in not_there.err
 
 
 def test_a_missing_credential_is_missed_before_anything_runs(folder: Folder) -> None:
@@ -332,10 +332,10 @@ def test_a_failed_run_is_begun_anew_from_any_folder(folder: Folder) -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--repeat", "2", "--out", "x"], "--repeat makes a run directory for each run"),
-        (["--base", "x"], "--base goes with --only or --from"),
-        (["--answers-from", "x", "--scripted"], "give one of them"),
-        (["--answers-from", "x", "--deterministic"], "give one of them"),
+        (["--repeat", "2", "--out", "x"], "--repeat needs a run directory for each run"),
+        (["--base", "x"], "--base needs --only or --from"),
+        (["--answers-from", "x", "--scripted"], "use one of them"),
+        (["--answers-from", "x", "--deterministic"], "use one of them"),
         (["--repeat", "0"], "0 is not in the range"),
         (["--progress", "loud"], "'loud' is not one of"),
         (["--only", "a", "--base", "nowhere"], "there is no file, folder or run 'nowhere'"),

@@ -117,7 +117,7 @@ def test_a_run_that_is_gone_on_with_says_that_its_files_have_changed_since(folde
     assert folder.forum("gate", "approve", "other", "a", "--by", "ann").code == 0
     changed = folder.forum("resume", "other", "--progress", "none")
 
-    told = "forum: changed since the run began: 'workflow.yaml'; it goes on as it was planned, --failed begins anew\n"
+    told = "forum: changed since the run started: 'workflow.yaml'; the run keeps its plan, --failed uses the changes\n"
     assert (unchanged.code, changed.code) == (0, 0)
     assert changed.err == told + unchanged.err
 

@@ -142,7 +142,7 @@ def test_the_end_of_the_time_ends_the_process(unruly: Unruly, does: str) -> None
     assert (code, unruly.folder.ends()) == (4, {"t0": "stopped: budget"}), (out, err)
     assert out.startswith("stopped (exit 4): 1 stopped")
     assert "again     forum resume run --failed" in out
-    assert "ended: stopped (1 stopped)" in err.splitlines()[-1]
+    assert "finished: stopped (1 stopped)" in err.splitlines()[-1]
     assert "1 stopped" in unruly.folder.read("summary.md")
     check_holds(unruly.folder.path / "run")
 
@@ -182,7 +182,7 @@ def test_a_second_interrupt_ends_the_process_while_a_call_goes_on(unruly: Unruly
     code, out, err = unruly.end(process)
     resumed = unruly.resume()
 
-    said = "forum: interrupted at once; the run is in 'run', and goes on with: forum resume run"
+    said = "forum: interrupted; the run is in 'run', resume it with: forum resume run"
     assert (code, out, err.splitlines()[-1]) == (130, "", said)
     assert resumed[0] == 0, resumed
     assert unruly.folder.ends() == {"t0": "passed"}

@@ -14,8 +14,9 @@ import pytest
 from forum_conformance.judge import Given, judge
 from forum_conformance.mutation.engine import CAUGHT, Mutant, mutants
 from forum_conformance.report import document_of
-from forum_runner.app.verification import Trusted, verify_ledger
-from forum_runner.ledger.source import find_ledger
+from forum_runner.api import Trusted
+from forum_runner.app.verification import verify_ledger
+from forum_runner.ledger.source import ledger_at
 from ledgers import LEDGERS
 from suites.remembering import remembering
 
@@ -45,7 +46,7 @@ def by_the_judge(run_dir: Path, checkpoint: Path | None = None) -> Said:
 
 
 def by_the_runner(run_dir: Path, checkpoint: Path | None = None) -> Said:
-    return said(verify_ledger(find_ledger(str(run_dir)), None, Trusted(checkpoint=checkpoint)).document())
+    return said(verify_ledger(ledger_at(run_dir), None, Trusted(checkpoint=checkpoint)).document())
 
 
 def problems(mutant: Mutant, run_dir: Path, checkpoint: Path) -> list[str]:
@@ -100,7 +101,7 @@ def test_both_say_the_same_of_some_levels(levels: set[int], tmp_path: Path) -> N
 
         judged = said(document_of(judge(run_dir, levels=frozenset(levels))))
 
-        assert judged == said(verify_ledger(find_ledger(str(run_dir)), frozenset(levels), Trusted()).document()), name
+        assert judged == said(verify_ledger(ledger_at(run_dir), frozenset(levels), Trusted()).document()), name
 
 
 def test_both_say_the_same_of_a_bare_ledger(tmp_path: Path) -> None:

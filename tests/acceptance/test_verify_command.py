@@ -234,7 +234,7 @@ def test_a_redaction_is_recorded_and_the_chain_still_holds(run_dir: Path) -> Non
 
     assert (result.returncode, result.stdout.decode()) == (
         0,
-        "redacted the body 'prompt' of entry 2; entry 23 says so\n",
+        "redacted the body 'prompt' of entry 2; recorded as entry 23\n",
     )
     report = report_on(run_dir)
     assert (report["verdict"], report["redacted"], report["entries"]) == ("valid", 1, 25)

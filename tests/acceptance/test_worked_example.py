@@ -8,7 +8,8 @@ import pytest
 
 from forum_conformance.judge import judge
 from forum_conformance.report import document_of
-from forum_runner.ledger import find_ledger, verify
+from forum_runner.ledger import verify
+from forum_runner.ledger.source import ledger_at
 
 PAGE = (Path(__file__).parents[2] / "docs" / "spec" / "ledger.md").read_text(encoding="utf-8")
 EXAMPLE = PAGE[PAGE.index("## A worked example") :]
@@ -35,7 +36,7 @@ def test_small_tools_check_the_example(folder: Path) -> None:
 
 
 def test_both_verifiers_call_the_example_valid(folder: Path) -> None:
-    report = verify(find_ledger(str(folder))).document()
+    report = verify(ledger_at(folder)).document()
 
     assert (report["verdict"], report["head"]) == (
         "valid",

@@ -15,7 +15,7 @@ PACKAGES = {"forum_runner": "runner", "forum_adapters": "adapters", "forum_confo
 # From the ground up. A module may import what stands below it, and what stands in its own package.
 LAYERS = (
     {"errors", "__init__"},
-    {"finding", "canonical", "json_text", "resources", "explanations", "write_file"},
+    {"finding", "canonical", "json_text", "resources", "explanations", "workspace", "write_file"},
     {"document"},
     {"model"},
     {"manifest"},
@@ -27,6 +27,8 @@ LAYERS = (
     {"progress"},
     {"scaffold"},
     {"app"},
+    {"api"},
+    {"conformance"},
     {"commands"},
     {"cli"},
     {"__main__"},
@@ -58,6 +60,12 @@ def imports(tree: ast.Module) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "imports are absolute"
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def type_imports(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            yield from imports(ast.Module(node.body, []))
 
 
 def crossings(package: str) -> set[tuple[str, str]]:
@@ -111,6 +119,45 @@ def test_the_runner_imports_of_the_adapters_only_their_interface_and_their_regis
     }
 
     assert refused == set()
+
+
+def test_only_the_command_line_imports_click_and_signal() -> None:
+    importers = {
+        (name, imported)
+        for name, tree in modules("forum_runner")
+        for imported in imports(tree)
+        if imported.partition(".")[0] in ("click", "signal")
+    }
+
+    assert {pair for pair in importers if rank(pair[0]) < rank("forum_runner.commands")} == set()
+
+
+def test_only_the_command_line_reads_the_current_directory() -> None:
+    """An absolute path depends on no current directory, and API calls get absolute ones."""
+    reading = {"Path.cwd", "os.getcwd", "os.getcwdb", "os.curdir", "os.chdir", "os.fchdir"}
+    readers = {
+        (name, ast.unparse(node))
+        for package in ("forum_runner", "forum_adapters")
+        for name, tree in modules(package)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and ast.unparse(node) in reading
+    }
+
+    # A warden is a process of its own, and takes the directory of each program it starts.
+    warden = {("forum_adapters.programs.process_warden", "os.chdir")}
+    assert {pair for pair in readers if rank(pair[0]) < rank("forum_runner.commands")} == warden
+
+
+def test_commands_and_conformance_call_the_application_through_its_api() -> None:
+    calls = {
+        (name, imported)
+        for name, tree in modules("forum_runner")
+        if name.startswith(("forum_runner.commands", "forum_runner.conformance"))
+        for imported in set(imports(tree)) - set(type_imports(tree))
+        if imported.startswith(("forum_runner.app", "forum_runner.execute"))
+    }
+
+    assert calls == set()
 
 
 def test_every_part_of_the_runner_has_a_layer() -> None:

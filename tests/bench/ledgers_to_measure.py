@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from forum_runner.app.workflows import Inputs, compile_file
+from forum_runner.api import Inputs
+from forum_runner.app.workflows import compile_file
 from forum_runner.ledger import Body, Durability, LedgerWriter, create_ledger
 
 ATTEMPTS = 100

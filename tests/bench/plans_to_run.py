@@ -9,8 +9,9 @@ from typing import Any
 
 import orjson
 
-from forum_runner.app.run_preparation import Prepared
-from forum_runner.app.workflows import Inputs, compile_file
+from forum_runner.api import Inputs
+from forum_runner.app.run_preparation import PreparedRun
+from forum_runner.app.workflows import compile_file
 
 ROSTER = {
     "adapters": {"local": {"type": "scripted"}, "shell": {"type": "command", "env": ["PATH"]}},
@@ -44,9 +45,9 @@ def opposed_chains(folder: Path, dispatch: str) -> Path:
     return _compiled(folder, tasks, {"max_parallel": 2, "dispatch": dispatch})
 
 
-def load(path: Path) -> Prepared:
+def load(path: Path) -> PreparedRun:
     data = path.read_bytes()
-    return Prepared(orjson.loads(data), data, path.parent, "workflow.yaml")
+    return PreparedRun(orjson.loads(data), data, path.parent, "workflow.yaml")
 
 
 def _layered(layers: int, width: int) -> Iterable[tuple[str, dict[str, Any]]]:

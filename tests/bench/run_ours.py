@@ -17,11 +17,14 @@ from typing import Any
 from bench.plans_to_run import load
 from forum_adapters.base import Adapter, Attempt, Reply, Usage
 from forum_adapters.registry import make_adapter
-from forum_runner.app.resume import find_stopped, resume
-from forum_runner.app.runs import Finished, RunServices, start
+from forum_runner.app.requests import ResumeRequest
+from forum_runner.app.run_handle import FinishedRun, RunHandle
+from forum_runner.app.run_start import start
+from forum_runner.app.runs import RunServices, start_run
+from forum_runner.commands.event_loop import run_main
 from forum_runner.commands.run_options import keep_memory_in_check
 from forum_runner.execute.engines.local import LocalEngine, MakeAdapter
-from forum_runner.progress import make_progress
+from forum_runner.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,30 +95,34 @@ def peak_bytes() -> int:
     return int(found[1]) * 1024
 
 
-def cost(work: Callable[[], Finished]) -> Cost:
+async def wait(begin: Callable[[], RunHandle]) -> FinishedRun:
+    return await begin().wait()
+
+
+def cost(begin: Callable[[], RunHandle]) -> Cost:
     # As `forum run` has it.
     keep_memory_in_check()
     cpu, wall = cpu_s(), time.perf_counter()
-    finished = work()
+    finished = run_main(wait(begin))
     spent = Cost(cpu_s() - cpu, time.perf_counter() - wall, peak_bytes())
     assert finished.outcome.status == "passed", finished
     return spent
 
 
-def means(make: MakeAdapter) -> RunServices:
-    return RunServices(make_progress("none", sys.stderr, color=False), make_engine=lambda: LocalEngine(make))
+def services(make: MakeAdapter) -> RunServices:
+    return RunServices(make_engine=lambda: LocalEngine(make))
 
 
 def run(plan: Path, out: Path, make: MakeAdapter) -> Cost:
     prepared = load(plan)
     # As the graphs of the others are built before time is taken.
     assert prepared.plan.tasks
-    return cost(lambda: start(prepared, means(make), out=out))
+    return cost(lambda: start_run(prepared, services(make), Workspace(plan.parent), out=out))
 
 
 def go_on(directory: Path) -> Cost:
     """As `forum resume` does it: the ledger is verified first."""
-    return cost(lambda: resume(find_stopped(str(directory), None), {}, means(Idle)))
+    return cost(lambda: start(Workspace(Path()), ResumeRequest(str(directory)), services(Idle)))
 
 
 def main(arguments: Sequence[str]) -> None:

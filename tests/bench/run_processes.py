@@ -11,8 +11,9 @@ import pytest
 
 from bench import plans_to_run
 from bench.run_ours import Cost
-from forum_runner.ledger import find_ledger, verify
+from forum_runner.ledger import verify
 from forum_runner.ledger.layout import CHECKPOINT, LEDGER
+from forum_runner.ledger.source import ledger_at
 from forum_runner.ledger.verification.report import Verdict
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -53,7 +54,7 @@ def told_by_ours(*arguments: object) -> Cost:
 
 
 def is_valid(run_dir: Path) -> bool:
-    report = verify(find_ledger(str(run_dir)))
+    report = verify(ledger_at(run_dir))
     return report.verdict is Verdict.VALID and not report.codes
 
 

@@ -15,7 +15,8 @@ import pytest
 from bench.ledgers_to_measure import write_ledger
 from bench.measure import best_of, told
 from forum_conformance.judge import judge
-from forum_runner.ledger import Body, GroupCommit, Request, create_ledger, find_ledger, verify
+from forum_runner.ledger import Body, GroupCommit, Request, create_ledger, verify
+from forum_runner.ledger.source import ledger_at
 
 pytestmark = pytest.mark.bench
 ENTRIES = 100_000
@@ -61,7 +62,7 @@ def hash_members(path: Path) -> str:
 
 
 def check(run_dir: Path, *levels: int) -> None:
-    assert not verify(find_ledger(str(run_dir)), Request(frozenset(levels))).codes
+    assert not verify(ledger_at(run_dir), Request(frozenset(levels))).codes
 
 
 def test_levels_1_2_and_5_take_at_most_15_times_one_pass_of_hashing(run_dir: Path) -> None:
@@ -104,8 +105,8 @@ def peak():
     return int(re.search('VmHWM:[^0-9]*([0-9]+) kB', Path('/proc/self/status').read_text())[1]) * 1024
 """
 VERIFY = """
-from forum_runner.ledger import find_ledger, verify
-assert not verify(find_ledger(sys.argv[1])).codes
+from forum_runner.ledger import ledger_at, verify
+assert not verify(ledger_at(Path(sys.argv[1]))).codes
 print(peak())
 """
 INDEX = """

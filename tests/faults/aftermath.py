@@ -12,8 +12,10 @@ from typing import Any
 
 from faults.numbered import append_numbered, content_of, data_of
 from forum_conformance.judge import judge
-from forum_runner.app.verification import Trusted, verify_ledger
-from forum_runner.ledger import Durability, LedgerWriter, VerifyReport, find_ledger, open_ledger
+from forum_runner.api import Trusted
+from forum_runner.app.verification import verify_ledger
+from forum_runner.ledger import Durability, LedgerWriter, VerifyReport, open_ledger
+from forum_runner.ledger.source import ledger_at
 from forum_runner.ledger.verification.report import UNFINISHED
 
 LEVELS = frozenset({1, 2, 3, 5})
@@ -27,7 +29,7 @@ Acknowledged = Iterable[tuple[int, int]]
 
 def verified(directory: Path) -> VerifyReport:
     """As `forum verify` does it, without semantics; the judge, which is slow, must say the same where it is asked."""
-    report = verify_ledger(find_ledger(str(directory)), LEVELS, Trusted())
+    report = verify_ledger(ledger_at(directory), LEVELS, Trusted())
     if next(_verified) % JUDGED_ONE_IN == 0:
         assert set(report.codes) == set(judge(directory, levels=LEVELS).findings.codes())
     return report

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +13,10 @@ import pytest
 from acceptance.running import MODEL, Folder, ask, bytes_in, check_holds
 from faults.injection import calls_of, require_strace, run_with_fault
 from faults.process import REFUSED, Work
+from forum_runner import api
+from forum_runner.api import ResumeRequest, RunRequest, Workspace
 from forum_runner.app.invocation import INVOCATION, read_invocation
-from forum_runner.app.resume import find_stopped, resume
-from forum_runner.app.run_preparation import Prepared, prepare
-from forum_runner.app.runs import RunServices, start
-from forum_runner.app.workflows import Inputs, compile_file
 from forum_runner.errors import UsageError
-from forum_runner.progress.silence import Silence
 
 # What comes later is for the tests of runs that are killed.
 _ENTRIES = 3
@@ -26,28 +25,31 @@ Calls = list[tuple[str, int]]
 
 
 @pytest.fixture(scope="module")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
+def workflow(tmp_path_factory: pytest.TempPathFactory) -> RunRequest:
     folder = Folder(tmp_path_factory.mktemp("bundle"))
     answers: list[Mapping[str, Any]] = [{"output": "done"}]
     path = folder.write({"a": ask("Do it.")}, roster=MODEL, answers=answers, outputs={"a": "a"})
-    compiled = compile_file(str(path), folder.path, Inputs())
-    return prepare(compiled, str(path), is_scripted=True)
+    return RunRequest(str(path), folder.path, is_deterministic=True)
 
 
-def begin(prepared: Prepared, out: Path) -> Work:
+def run_once(workflow: RunRequest, out: Path) -> None:
+    asyncio.run(api.run(Workspace.at(out.parent), replace(workflow, out=out)))
+
+
+def begin(workflow: RunRequest, out: Path) -> Work:
     def work(_acknowledge: object) -> None:
-        start(prepared, RunServices(Silence()), is_deterministic=True, out=out)
+        run_once(workflow, out)
 
     return work
 
 
 @pytest.fixture(scope="module")
-def calls(tmp_path_factory: pytest.TempPathFactory, prepared: Prepared) -> Calls:
+def calls(tmp_path_factory: pytest.TempPathFactory, workflow: RunRequest) -> Calls:
     """Those that touch the run directory; modules that a run loads on its way are loaded before."""
     require_strace()
-    start(prepared, RunServices(Silence()), is_deterministic=True, out=tmp_path_factory.mktemp("loaded") / "run")
+    run_once(workflow, tmp_path_factory.mktemp("loaded") / "run")
     parent = tmp_path_factory.mktemp("counted")
-    return list(calls_of(begin(prepared, parent / "run"), parent, parent / "log"))
+    return list(calls_of(begin(workflow, parent / "run"), parent, parent / "log"))
 
 
 def entries_in(out: Path) -> int:
@@ -56,23 +58,23 @@ def entries_in(out: Path) -> int:
 
 
 def test_a_beginning_that_is_killed_at_a_call_is_gone_on_with_or_made_again(
-    tmp_path: Path, prepared: Prepared, calls: Calls
+    tmp_path: Path, workflow: RunRequest, calls: Calls
 ) -> None:
     left: set[tuple[str, ...]] = set()
     for call, number in calls:
         out = tmp_path / f"{call}-{number}" / "run"
         out.parent.mkdir()
-        ending = run_with_fault(begin(prepared, out), call, number, "signal=KILL")
+        ending = run_with_fault(begin(workflow, out), call, number, "signal=KILL")
         assert ending.code == -9
         entries = entries_in(out)
         if entries > _ENTRIES:
             continue
         if entries:
-            assert read_invocation(out).root == prepared.root
-            resume(find_stopped(str(out), None), {}, RunServices(Silence()))
+            assert read_invocation(out).root == workflow.root
+            asyncio.run(api.resume(Workspace.at(out), ResumeRequest(str(out))))
         else:
             left.add(tuple(sorted(name.partition(".json.")[0] for name in bytes_in(out))) if out.exists() else ())
-            if not begins_again(prepared, out):
+            if not begins_again(workflow, out):
                 continue
         check_holds(out)
 
@@ -80,10 +82,10 @@ def test_a_beginning_that_is_killed_at_a_call_is_gone_on_with_or_made_again(
     assert ("bodies.tar", "invocation.json", "ledger.jsonl") in left
 
 
-def begins_again(prepared: Prepared, out: Path) -> bool:
+def begins_again(workflow: RunRequest, out: Path) -> bool:
     """Bodies without the entry that names them are refused: they could be somebody's."""
     try:
-        start(prepared, RunServices(Silence()), is_deterministic=True, out=out)
+        run_once(workflow, out)
     except UsageError as error:
         assert (out / "bodies.tar").stat().st_size > 0
         assert str(error) == f"'{out}/bodies.tar' is there already; a run is given a directory of its own"
@@ -94,12 +96,12 @@ def begins_again(prepared: Prepared, out: Path) -> bool:
 
 @pytest.mark.parametrize("error", ["ENOSPC", "EIO"])
 def test_a_beginning_that_fails_leaves_a_directory_that_a_run_can_begin_in(
-    tmp_path: Path, prepared: Prepared, calls: Calls, error: str
+    tmp_path: Path, workflow: RunRequest, calls: Calls, error: str
 ) -> None:
     for call, number in calls:
         out = tmp_path / f"{call}-{number}" / "run"
         out.parent.mkdir()
-        ending = run_with_fault(begin(prepared, out), call, number, f"error={error}")
+        ending = run_with_fault(begin(workflow, out), call, number, f"error={error}")
         assert ending.code in (0, REFUSED), (call, number)
-        if entries_in(out) == 0 and begins_again(prepared, out):
+        if entries_in(out) == 0 and begins_again(workflow, out):
             check_holds(out)

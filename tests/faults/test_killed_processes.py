@@ -24,7 +24,8 @@ from faults.busy_writers import (
 )
 from faults.process import Acknowledge, Process
 from forum_runner.errors import UsageError
-from forum_runner.ledger import Body, Durability, create_ledger, find_ledger, open_ledger
+from forum_runner.ledger import Body, Durability, create_ledger, open_ledger
+from forum_runner.ledger.source import ledger_at
 from ledgers.plans import plan_of
 
 ROUNDS = int(os.environ.get("FORUM_FAULT_ROUNDS", "1"))
@@ -167,7 +168,7 @@ def finish_creation(directory: Path, wave_plan: bytes, *, is_begun: bool) -> Non
         check_unfinished(directory)
     else:
         with pytest.raises(UsageError, match=r"there is no ledger.jsonl"):
-            find_ledger(str(directory))
+            ledger_at(directory)
     try:
         create_ledger(directory, wave_plan=wave_plan).close()
     except UsageError as error:

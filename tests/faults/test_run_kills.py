@@ -5,12 +5,12 @@ FORUM_FAULT_ROUNDS multiplies the number of runs, FORUM_FAULT_SEED draws other m
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import random
 import shutil
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Mapping
@@ -31,12 +31,11 @@ from acceptance.running import (
     sh,
     wait_for,
 )
-from forum_runner.app.resume import find_stopped, resume
-from forum_runner.app.runs import RunServices
-from forum_runner.app.verification import Trusted, verify_ledger
-from forum_runner.ledger import find_ledger
+from forum_runner import api
+from forum_runner.api import ResumeRequest, Trusted, Workspace
+from forum_runner.app.verification import verify_ledger
+from forum_runner.ledger.source import ledger_at
 from forum_runner.ledger.verification.report import UNFINISHED
-from forum_runner.progress import make_progress
 
 ROUNDS = int(os.environ.get("FORUM_FAULT_ROUNDS", "1"))
 SEED = os.environ.get("FORUM_FAULT_SEED", "1")
@@ -106,7 +105,7 @@ def check_record(folder: Folder) -> None:
 
 
 def check_is_not_damaged(directory: Path) -> None:
-    report = verify_ledger(find_ledger(str(directory)), None, Trusted())
+    report = verify_ledger(ledger_at(directory), None, Trusted())
 
     assert [finding for finding in report.findings if finding.code not in UNFINISHED] == []
 
@@ -283,10 +282,8 @@ def test_a_run_that_was_cut_off_after_any_entry_comes_to_the_same_end(folder: Fo
         name = f"cut-{entries}"
         shutil.copytree(whole, folder.path / name)
         cut_after(folder.path / name, entries)
-        resume(
-            find_stopped(str(folder.path / name), None), {}, RunServices(make_progress("none", sys.stderr, color=False))
-        )
+        asyncio.run(api.resume(Workspace.at(folder.path), ResumeRequest(name)))
 
-        report = verify_ledger(find_ledger(str(folder.path / name)), None, Trusted())
+        report = verify_ledger(ledger_at(folder.path / name), None, Trusted())
         assert (report.findings, report.status, folder.ends(name)) == ((), "stopped", ends)
         check_is_told_again(folder.path / name)

@@ -6,6 +6,7 @@ records what it says.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import stat
 import time
@@ -88,7 +89,7 @@ def _read(path: Path) -> Decided | None:
     return None
 
 
-def hand_over(directory: Path, decided: Decided, opened: int) -> bool:
+async def hand_over(directory: Path, decided: Decided, opened: int) -> bool:
     """Whether the process that is at work with the run recorded the decision about the gate that entry `opened` opened.
 
     False: the process has ended, and has recorded none. A UsageError if another decision stands there, or none.
@@ -105,7 +106,7 @@ def hand_over(directory: Path, decided: Decided, opened: int) -> bool:
                 return True
             if is_over:
                 return False
-            time.sleep(_LOOK_S)
+            await asyncio.sleep(_LOOK_S)
     finally:
         path.unlink(missing_ok=True)
     raise UsageError("the process that is at work with the run did not take the decision; decide when it has paused")

@@ -10,14 +10,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 from forum_adapters.base import Adapter
 from forum_adapters.plugins import PluginError
 from forum_adapters.registry import ADAPTER_TYPES, make_adapter
 from forum_runner import __version__
+from forum_runner.app.invalid_workflow import InvalidWorkflowError
 from forum_runner.app.run_preparation import ENV_FIELDS, secret_variables
-from forum_runner.execute.drive.event_loop import run_main
+from forum_runner.app.workflows import Compiled
 from forum_runner.execute.secrets import Scrubber
 
 _LIBRARIES = ("click", "cryptography", "httpx", "jsonschema-rs", "orjson", "PyYAML", "rfc8785", "rich")
@@ -50,14 +52,17 @@ class Health:
         return all(found) and all(adapter.is_well for adapter in self.adapters)
 
 
-def examine(plan: Mapping[str, Any] | None) -> Health:
-    """Looks at what is installed, and asks each adapter of a wave plan whether its other side answers."""
+async def examine(compiled: Compiled | None) -> Health:
+    """Looks at what is installed, and probes each adapter of a workflow."""
     versions: dict[str, str | None] = {"forum": __version__, "Python": platform.python_version()}
     versions |= {library: _version(library) for library in _LIBRARIES}
-    if plan is None:
+    if compiled is None:
         return Health(versions, ADAPTER_TYPES.known(), ())
+    if compiled.wave_plan is None:
+        raise InvalidWorkflowError(compiled.report)
+    plan = compiled.wave_plan
     programs = {name: shutil.which(name) for name in sorted(_programs(plan)) if "/" not in name}
-    return Health(versions, ADAPTER_TYPES.known(), run_main(_examine(plan)), programs)
+    return Health(versions, ADAPTER_TYPES.known(), await _probe_all(plan, compiled.root.resolve()), programs)
 
 
 def _programs(plan: Mapping[str, Any]) -> Iterator[str]:
@@ -75,11 +80,11 @@ def _version(library: str) -> str | None:
         return None
 
 
-async def _examine(plan: Mapping[str, Any]) -> tuple[AdapterState, ...]:
+async def _probe_all(plan: Mapping[str, Any], root: Path) -> tuple[AdapterState, ...]:
     scrubber = Scrubber(secret_variables(plan))
-    return tuple(
-        await asyncio.gather(*(_state(name, settings, scrubber) for name, settings in sorted(plan["adapters"].items())))
-    )
+    # A probe has no attempt that says where programs are found.
+    adapters = {name: {**item, "cwd": str(root / item.get("cwd", "."))} for name, item in plan["adapters"].items()}
+    return tuple(await asyncio.gather(*(_state(name, item, scrubber) for name, item in sorted(adapters.items()))))
 
 
 async def _state(name: str, settings: Mapping[str, Any], scrubber: Scrubber) -> AdapterState:

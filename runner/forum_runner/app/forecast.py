@@ -9,7 +9,7 @@ from msgspec import structs
 
 from forum_adapters.base import Attempt
 from forum_runner.app.reuse import Reuse
-from forum_runner.app.run_preparation import Prepared, variables_not_set
+from forum_runner.app.run_preparation import PreparedRun, variables_not_set
 from forum_runner.canonical import canonical
 from forum_runner.execute.machine import SHOWN_OF_AN_ANSWER, Context, Machine, limits_of, route
 from forum_runner.wave_plan.planned_task import PlannedTask
@@ -49,7 +49,7 @@ class Forecast:
     not_set: tuple[str, ...] = ()
 
 
-def forecast(prepared: Prepared, reuse: Reuse) -> Forecast:
+def forecast(prepared: PreparedRun, reuse: Reuse) -> Forecast:
     plan = prepared.plan
     fates = _fates(prepared, reuse)
     tasks = tuple(_task(plan, task, fates.get(task.id, ("later", None))) for task in plan.tasks.values())
@@ -61,7 +61,7 @@ def forecast(prepared: Prepared, reuse: Reuse) -> Forecast:
     return Forecast(name, plan.digest, len(plan.waves), tasks, most, limits, tuple(variables_not_set(prepared)))
 
 
-def _fates(prepared: Prepared, reuse: Reuse) -> dict[str, tuple[str, str | None]]:
+def _fates(prepared: PreparedRun, reuse: Reuse) -> dict[str, tuple[str, str | None]]:
     """Lets the machine go as far as it comes without an answer: what it begins would run, what it reuses would not."""
     plan = prepared.plan
     most = len(plan.tasks) * 10_001

@@ -1,8 +1,7 @@
-"""What waits for a person, and what a person decides."""
+"""The open gates of a run, and decisions about them."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ import orjson
 
 from forum_runner.app.decision_box import hand_over
 from forum_runner.app.open_run import DETERMINISTIC, open_run
+from forum_runner.app.requests import DecisionRequest, person_name
 from forum_runner.app.run_preparation import secret_variables
 from forum_runner.errors import UsageError
 from forum_runner.execute.machine import Decided
@@ -25,15 +25,14 @@ from forum_runner.ledger.read_entry import part, text
 from forum_runner.ledger.recognition import run_directory
 from forum_runner.ledger.recorded_body import RecordedBodies
 from forum_runner.ledger.run_reader import read_entries
-from forum_runner.ledger.source import find_ledger
+from forum_runner.ledger.source import LedgerSource
 from forum_runner.manifest.suggest import hint_for
 
 _LEAST_OF_A_DIGEST = 8
-_NAME = re.compile(r"[!-~]{1,200}")
 
 
 @dataclass(frozen=True, slots=True)
-class WaitingGate:
+class OpenGate:
     """`shown` is what a person decides on, None where it is redacted; a decision names its digest.
 
     `on_deadline` is what counts as decided after a deadline, and `is_over` says that it has passed: a deterministic run
@@ -51,81 +50,73 @@ class WaitingGate:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
-    """The gates of a run that are open, and whether a process is at work with the run."""
+class OpenGates:
+    """The open gates of a run, and whether a process is running it."""
 
-    gates: tuple[WaitingGate, ...]
-    is_at_work: bool
+    gates: tuple[OpenGate, ...]
+    is_running: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A decision that was recorded. `is_at_work`: by the process that is at work with the run, and goes on with it."""
+    """A decision that was recorded, and the gates that are still open. `is_running`: the process that is running the
+    run recorded it, and continues."""
 
-    gate: WaitingGate
-    is_at_work: bool
-
-
-def waiting_gates(run: str) -> list[WaitingGate]:
-    directory = _directory(run)
-    return list(_gates_of(directory, _history(directory)))
+    gate: OpenGate
+    left: tuple[OpenGate, ...]
+    is_running: bool
 
 
-def look_at_gates(run: str) -> Waiting:
-    directory = _directory(run)
+def open_gates(source: LedgerSource) -> OpenGates:
+    directory = _directory(source)
     found = _history(directory)
-    # Nobody is at work with a run that is paused, and to ask could be in the way of whoever goes on with it.
-    is_at_work = found.paused is None and is_being_written(directory)
-    return Waiting(tuple(_gates_of(directory, found)), is_at_work)
+    # A paused run has no process: asking for its lock could hinder one that resumes it.
+    is_running = found.paused is None and is_being_written(directory)
+    return OpenGates(tuple(_gates_of(directory, found)), is_running)
 
 
-def decide(
-    run: str, task: str, decision: str, *, by: str, reason: str | None, shown: str | None, instruction: str | None
-) -> Decision:
-    """Records a decision. `shown` is the digest that the person saw, if they say so: another one is refused."""
-    directory, actor = _directory(run), f"person:{person_name(by)}"
-    if instruction == "":
-        raise UsageError(f"the instruction is empty: '{task}' would not be told what to do")
+async def decide(source: LedgerSource, request: DecisionRequest) -> Decision:
+    """Records a decision, or hands it to the process that is running the run."""
+    directory, actor = _directory(source), f"person:{person_name(request.by)}"
+    if request.instruction == "":
+        raise UsageError(f"the instruction for '{request.task}' is empty")
     while True:
         try:
-            # The lock first: of two who decide at once, the second one finds that it is decided.
+            # The lock first: of two people who decide at once, the second one finds a decision.
             with open_run(directory) as ledger:
-                gate = _gate(waiting_gates(run), task)
-                data, bodies = _decision(directory, gate, decision, reason, shown, instruction)
+                gate = _gate(directory, request.task)
+                data, bodies = _decision(directory, gate, request)
                 ledger.append("gate.decided", data, bodies=bodies, causes=[gate.seq], actor=actor)
-            return Decision(gate, is_at_work=False)
+            return Decision(gate, _gates_in(directory), is_running=False)
         except LedgerBusyError:
-            gate = _gate(waiting_gates(run), task)
-            _, bodies = _decision(directory, gate, decision, reason, shown, instruction)
+            gate = _gate(directory, request.task)
+            _, bodies = _decision(directory, gate, request)
             texts = {name: body.data for name, body in bodies.items()}
-            if hand_over(directory, Decided(task, decision, actor, gate.digest, texts), gate.seq):
-                return Decision(gate, is_at_work=True)
+            decided = Decided(request.task, request.decision, actor, gate.digest, texts)
+            if await hand_over(directory, decided, gate.seq):
+                return Decision(gate, _gates_in(directory), is_running=True)
 
 
-def _decision(
-    directory: Path, gate: WaitingGate, decision: str, reason: str | None, shown: str | None, instruction: str | None
-) -> tuple[dict[str, Any], dict[str, Body]]:
+def _decision(directory: Path, gate: OpenGate, request: DecisionRequest) -> tuple[dict[str, Any], dict[str, Body]]:
     task = gate.task
     if gate.is_over:
-        raise UsageError(
-            f"the deadline of '{task}' passed at {gate.deadline}; `forum resume` goes on with what it decides"
-        )
-    if shown is not None:
-        _check_shown(gate, shown)
-    if instruction is not None and "run" in _task_form(_wave_plan(directory), task):
-        raise UsageError(f"'{task}' runs a program: only what an agent is told can be edited")
-    texts = {"reason": reason, "edited": instruction}
+        raise UsageError(f"the deadline of '{task}' passed at {gate.deadline}; `forum resume` records what it decides")
+    if request.shown is not None:
+        _check_shown(gate, request.shown)
+    if request.instruction is not None and "run" in _task_form(_wave_plan(directory), task):
+        raise UsageError(f"'{task}' runs a program; only an agent's instruction can be edited")
+    texts = {"reason": request.reason, "edited": request.instruction}
     scrubber = Scrubber(secret_variables(_wave_plan(directory)))
     bodies = {
         name: scrubber.body(Body.text(text, is_sensitive=gate.is_sensitive))
         for name, text in texts.items()
         if text is not None
     }
-    data = {"task": task, "decision": decision, "by": "person", "authenticated": False, "shown": gate.digest}
+    data = {"task": task, "decision": request.decision, "by": "person", "authenticated": False, "shown": gate.digest}
     return data, bodies
 
 
-def _check_shown(gate: WaitingGate, shown: str) -> None:
+def _check_shown(gate: OpenGate, shown: str) -> None:
     if not gate.digest.startswith(shown):
         raise UsageError(f"what is shown at '{gate.task}' has the digest {gate.digest}, and not {shown}")
     # A few characters would fit too much, and a variable of a script that is not set would fit everything.
@@ -133,19 +124,8 @@ def _check_shown(gate: WaitingGate, shown: str) -> None:
         raise UsageError(f"'{shown}' is too short for a digest: give {_LEAST_OF_A_DIGEST} of its characters or more")
 
 
-def person_name(given: str) -> str:
-    """A name as entries have it. Another is refused, not changed: the record would name somebody else."""
-    if not given:
-        raise UsageError("say who decides, with --by NAME")
-    if not _NAME.fullmatch(given):
-        raise UsageError(
-            f"'{given}' cannot be recorded as a name: no spaces, only ASCII, at most 200 characters (--by)"
-        )
-    return given
-
-
-def _directory(run: str) -> Path:
-    return run_directory(find_ledger(run), "a decision needs the run directory")
+def _directory(source: LedgerSource) -> Path:
+    return run_directory(source, "a decision needs the run directory")
 
 
 def _task_form(wave_plan: Mapping[str, Any], unit: str) -> Mapping[str, Any]:
@@ -162,12 +142,17 @@ def _wave_plan(directory: Path) -> dict[str, Any]:
     return plan
 
 
-def _gate(gates: list[WaitingGate], task: str) -> WaitingGate:
+def _gates_in(directory: Path) -> tuple[OpenGate, ...]:
+    return tuple(_gates_of(directory, _history(directory)))
+
+
+def _gate(directory: Path, task: str) -> OpenGate:
+    gates = _gates_in(directory)
     for gate in gates:
         if gate.task == task:
             return gate
-    hint = hint_for(task, [gate.task for gate in gates], "gates") if gates else "none is open"
-    raise UsageError(f"no gate of '{task}' waits for a decision; {hint}")
+    hint = hint_for(task, [gate.task for gate in gates], "gates") if gates else "no gate is open"
+    raise UsageError(f"no gate of '{task}' is open; {hint}")
 
 
 def _history(directory: Path) -> RunHistory:
@@ -177,7 +162,7 @@ def _history(directory: Path) -> RunHistory:
     return history
 
 
-def _gates_of(directory: Path, history: RunHistory) -> Iterator[WaitingGate]:
+def _gates_of(directory: Path, history: RunHistory) -> Iterator[OpenGate]:
     waiting = [task.gate.opened for task in history.open_tasks.values() if task.is_waiting and task.gate is not None]
     opened = {str(entry.task): entry for entry in waiting if entry is not None}
     with_deadline = [task for task, entry in opened.items() if "deadline" in entry.data]
@@ -187,7 +172,7 @@ def _gates_of(directory: Path, history: RunHistory) -> Iterator[WaitingGate]:
         bodies = RecordedBodies(stream)
         for task, entry in sorted(opened.items(), key=lambda item: item[1].seq):
             reference, deadline = entry.bodies["shown"], entry.data.get("deadline")
-            yield WaitingGate(
+            yield OpenGate(
                 task,
                 entry.seq,
                 reference["digest"],

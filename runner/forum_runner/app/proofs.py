@@ -12,7 +12,7 @@ from forum_runner.ledger.checkpoint import MAX_CHECKPOINT_BYTES, Checkpoint, Mal
 from forum_runner.ledger.merkle import MerkleTree
 from forum_runner.ledger.merkle_path import ConsistencyPath, InclusionPath
 from forum_runner.ledger.note import MalformedKeyError, Note, SignerKey, VerifierKey
-from forum_runner.ledger.proof import ConsistencyProof, InclusionProof, Proof
+from forum_runner.ledger.proof import ConsistencyProof, InclusionProof, Proof, write_proof
 from forum_runner.ledger.source import LedgerSource
 from forum_runner.ledger.verification.chain_level import Chain, checked_entries
 from forum_runner.ledger.verification.report import LedgerFindings
@@ -31,9 +31,25 @@ class EmptyLedgerError(ForumError):
 
 
 @dataclass(frozen=True, slots=True)
-class Covered:
-    """A checkpoint of a ledger; `is_sealed` is said of the ledger, which may have more entries than the checkpoint."""
+class LedgerCheckpoint:
+    """A checkpoint of a ledger, and its bytes. The ledger, which may have more entries, `is_sealed` or not."""
 
+    checkpoint: Checkpoint
+    is_sealed: bool
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerProof:
+    """A proof about a ledger, and its bytes."""
+
+    proof: Proof
+    is_sealed: bool
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Covered:
     checkpoint: Checkpoint
     is_sealed: bool
 
@@ -42,18 +58,15 @@ class Covered:
         return note if key is None else note.signed_by(key)
 
 
-@dataclass(frozen=True, slots=True)
-class Proved:
-    proof: Proof
-    covered: Covered
-
-
-def cover(source: LedgerSource, size: int | None) -> Covered:
+def make_checkpoint(source: LedgerSource, size: int | None, key_file: Path | None) -> LedgerCheckpoint:
     """The checkpoint of the first `size` entries, or of all of them."""
-    return _read(source, size, lambda _seq, _line, _leaf: None)
+    key = _optional_key(key_file)
+    covered = _read(source, size, lambda _seq, _line, _leaf: None)
+    return LedgerCheckpoint(covered.checkpoint, covered.is_sealed, covered.note(key).write())
 
 
-def prove_inclusion(source: LedgerSource, seq: int, size: int | None) -> Proved:
+def prove_inclusion(source: LedgerSource, seq: int, size: int | None, key_file: Path | None) -> LedgerProof:
+    key = _optional_key(key_file)
     path = InclusionPath(seq)
     lines = []
 
@@ -64,11 +77,13 @@ def prove_inclusion(source: LedgerSource, seq: int, size: int | None) -> Proved:
 
     covered = _read(source, size, look)
     if not lines:
-        raise UsageError(f"there is no entry {seq} among {covered.checkpoint.size}; the first one is 0")
-    return Proved(InclusionProof(covered.checkpoint, seq, lines[0], path.path()), covered)
+        raise UsageError(f"no entry {seq}: the ledger has {covered.checkpoint.size}, and the first one is 0")
+    proof = InclusionProof(covered.checkpoint, seq, lines[0], path.path())
+    return LedgerProof(proof, covered.is_sealed, write_proof(proof, covered.note(key)))
 
 
-def prove_consistency(source: LedgerSource, from_size: int, size: int | None) -> Proved:
+def prove_consistency(source: LedgerSource, from_size: int, size: int | None, key_file: Path | None) -> LedgerProof:
+    key = _optional_key(key_file)
     path = ConsistencyPath(from_size)
     older = MerkleTree()
 
@@ -80,10 +95,16 @@ def prove_consistency(source: LedgerSource, from_size: int, size: int | None) ->
     covered = _read(source, size, look)
     if older.size < from_size:
         raise UsageError(f"{from_size} entries are more than the {covered.checkpoint.size} to prove consistency with")
-    return Proved(ConsistencyProof(covered.checkpoint, from_size, older.root(), path.path()), covered)
+    proof = ConsistencyProof(covered.checkpoint, from_size, older.root(), path.path())
+    return LedgerProof(proof, covered.is_sealed, write_proof(proof, covered.note(key)))
 
 
-def _read(source: LedgerSource, size: int | None, look: Callable[[int, bytes, bytes], None]) -> Covered:
+def _optional_key(path: Path | None) -> SignerKey | None:
+    """Read before the ledger: a long one is not read for a key that cannot sign."""
+    return None if path is None else read_signer_key(path)
+
+
+def _read(source: LedgerSource, size: int | None, look: Callable[[int, bytes, bytes], None]) -> _Covered:
     """Reads all of a ledger and checks its bytes and chain; `look` is shown the first `size` lines and their hashes."""
     chain, tree = Chain(LedgerFindings()), MerkleTree()
     kind, count = "", 0
@@ -97,7 +118,7 @@ def _read(source: LedgerSource, size: int | None, look: Callable[[int, bytes, by
         raise EmptyLedgerError(source.name)
     if size is not None and size > count:
         raise UsageError(f"'{source.name}' has {count} entries, fewer than {size}")
-    return Covered(Checkpoint(chain.run, tree.size, tree.root()), kind == "run.sealed" and not lines.torn)
+    return _Covered(Checkpoint(chain.run, tree.size, tree.root()), kind == "run.sealed" and not lines.torn)
 
 
 def read_pin(path: Path) -> Checkpoint | None:

@@ -18,7 +18,7 @@ from forum_runner.ledger.lines import Lines, length_of
 from forum_runner.ledger.read_entry import SEAL, ReadEntry, is_import, read_entry
 from forum_runner.ledger.recognition import check_is_ledger, check_stream, ledger_lines
 from forum_runner.ledger.selection import Selection, check_kinds, check_tasks, task_of
-from forum_runner.ledger.source import LedgerSource, find_ledger
+from forum_runner.ledger.source import LedgerSource
 from forum_runner.ledger.trace import Trace
 from forum_runner.report.decision_reason import DecisionReason, read_reasons
 from forum_runner.report.run_result import read_result
@@ -86,17 +86,16 @@ class Log:
                 yield LogItem(number, line, entry)
 
 
-def open_log(given: str, selection: Selection) -> Log:
+def open_log(source: LedgerSource, selection: Selection) -> Log:
     if selection.kinds:
         from forum_runner.ledger.entry_schema import kinds
 
         check_kinds(selection.kinds, kinds())
-    return Log(find_ledger(given), selection)
+    return Log(source, selection)
 
 
-def trace(given: str, found: Trace) -> Iterator[tuple[bytes, ReadEntry]]:
+def trace(source: LedgerSource, found: Trace) -> Iterator[tuple[bytes, ReadEntry]]:
     """The entry and all that it follows from, the latest first."""
-    source = find_ledger(given)
     with source.open_seekable() as stream:
         check_stream(stream, source)
         is_there = False
@@ -108,26 +107,27 @@ def trace(given: str, found: Trace) -> Iterator[tuple[bytes, ReadEntry]]:
         raise UsageError(f"there is no entry {found.seq:,} in '{source.name}'; {last}")
 
 
-def summarize(given: str) -> RunHistory:
-    return read_history(find_ledger(given))
+@dataclass(frozen=True, slots=True)
+class RunDescription:
+    """What happened in a run. `failures` and `decisions` need the run directory, and are empty for a bare ledger."""
+
+    history: RunHistory
+    failures: list[str]
+    decisions: dict[str, DecisionReason]
 
 
-def reasons(given: str, history: RunHistory) -> list[str]:
-    """Why tasks of a run did not do, as far as its bodies tell; nothing for a bare ledger."""
-    source = find_ledger(given)
+def describe(source: LedgerSource) -> RunDescription:
+    """Reads the ledger, and from its bodies why tasks failed and why people decided as they did."""
+    history = read_history(source)
+    decisions = read_reasons(source.directory, history)
     if source.directory is None:
-        return []
+        return RunDescription(history, [], decisions)
     result = read_result(source.directory, history, 0)
-    return [f"{task}: {failure}" for task, failure in result.failures.items()]
+    return RunDescription(history, [f"{task}: {failure}" for task, failure in result.failures.items()], decisions)
 
 
-def decision_reasons(given: str, history: RunHistory) -> dict[str, DecisionReason]:
-    """Why people decided at gates as they did, by the task."""
-    return read_reasons(find_ledger(given).directory, history)
-
-
-def compare_runs(left: str, right: str) -> RunDifference:
-    sources = find_ledger(left), find_ledger(right)
+def compare_runs(left: LedgerSource, right: LedgerSource) -> RunDifference:
+    sources = left, right
     if sources[0].path is None and sources[1].path is None:
         raise UsageError("only one of the two runs can come from standard input")
     with ExitStack() as stack:

@@ -17,14 +17,14 @@ from forum_runner.importing.parsed_source import ImportFormat, ParsedSource
 from forum_runner.importing.spool import RecordSpool
 from forum_runner.ledger.clock import wall_clock
 from forum_runner.ledger.run_id import new_run_id
-from forum_runner.ledger.source import RUNS
+from forum_runner.workspace import Workspace
 
 # A source up to this size is kept in the ledger as a whole.
 MAX_SOURCE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportedRecord:
     """A ledger that was made, and what of."""
 
     run: str
@@ -34,22 +34,23 @@ class Imported:
     parsed: ParsedSource
 
 
-def import_records(given: str, format_: ImportFormat | None, out: Path | None) -> Imported:
+def import_record(workspace: Workspace, given: str, format_: ImportFormat | None, out: Path | None) -> ImportedRecord:
     """Reads the source to its end, and only then begins the ledger."""
+    out = None if out is None else workspace.path(out)
     if out is not None:
         check_is_free(out, has_invocation=False)
-    path = None if given == STANDARD_INPUT else Path(given)
+    path = None if given == STANDARD_INPUT else workspace.path(given)
     if path is not None and not path.exists():
         raise UsageError(f"there is no file or folder '{given}'")
     run = new_run_id(wall_clock(), os.urandom(10))
-    directory = out if out is not None else RUNS / run
+    directory = out if out is not None else workspace.runs / run
     with ExitStack() as stack:
         spool = stack.enter_context(RecordSpool())
         parsed = _parse(stack, spool, path, format_)
         if out is None:
-            keep_out_of_git()
+            keep_out_of_git(workspace.runs)
         head = write_ledger(parsed, directory, run)
-        return Imported(run, directory, head, len(spool), parsed)
+        return ImportedRecord(run, directory, head, len(spool), parsed)
 
 
 def _parse(stack: ExitStack, spool: RecordSpool, path: Path | None, asked: ImportFormat | None) -> ParsedSource:

@@ -12,7 +12,7 @@ from forum_runner.errors import UsageError
 from forum_runner.execute.replay import recorded_calls
 from forum_runner.execute.secrets import Scrubber
 from forum_runner.ledger.run_reader import read_entries
-from forum_runner.ledger.source import find_ledger
+from forum_runner.ledger.source import LedgerSource
 from forum_runner.ledger.verification.verified_run import WITHOUT_SEAL, verified_run
 
 
@@ -23,9 +23,9 @@ class RecordedRun:
     calls: Sequence[Mapping[str, Any]]
 
 
-def recorded_run(given: str) -> RecordedRun:
+def recorded_run(source: LedgerSource) -> RecordedRun:
     """The calls of a run whose ledger holds. Nobody is asked, so nobody is waited for."""
-    directory, _ = verified_run(find_ledger(given), "answers are taken from a run directory", WITHOUT_SEAL)
+    directory, _ = verified_run(source, "answers are taken from a run directory", WITHOUT_SEAL)
     opened = next(read_entries(directory), None)
     if opened is None or "wave_plan" not in opened.bodies:
         raise UsageError(f"'{directory}' is not the run of a plan")

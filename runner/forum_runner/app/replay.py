@@ -1,4 +1,4 @@
-"""Tells a run again from its record."""
+"""Replays a run from its ledger."""
 
 from __future__ import annotations
 
@@ -7,45 +7,48 @@ from dataclasses import dataclass
 from forum_runner.app.open_run import check_is_of_a_plan
 from forum_runner.errors import UsageError
 from forum_runner.execute.replay import Replayer, ReplayResult
-from forum_runner.ledger.source import find_ledger
+from forum_runner.ledger.source import LedgerSource
 from forum_runner.ledger.verification.report import VerifyReport
 from forum_runner.ledger.verification.verified_run import verified_run
 
-CHECKED = (
-    "what was handed over, and under which conditions tasks began",
-    "the prompts, to the byte, but for the values of secrets",
-    "how answers were read, and whether they fit their types",
+_CHECKED = (
+    "what each task received, and under which conditions it started",
+    "the prompts, to the byte, except for the values of secrets",
+    "how answers were parsed, and whether they match their types",
     "fingerprints, reservations, charges and budgets",
-    "retries, climbs, verdicts and ends, and the order of all entries",
+    "retries, escalations, verdicts and ends, and the order of all entries",
 )
-ASSUMED = (
+_ASSUMED = (
     "what adapters, programs, judges and people answered, and when",
-    "that a program with the recorded digest was what ran",
+    "that the program with the recorded digest was the one that ran",
     "when the run was interrupted, and what was lost",
     "which results of earlier runs were found",
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Replayed:
+class ReplayReport:
+    """A replay, what it `checked`, and what it `assumed` because it comes from outside."""
+
     name: str
     report: VerifyReport
-    retold: ReplayResult
+    outcome: ReplayResult
+    checked: tuple[str, ...] = _CHECKED
+    assumed: tuple[str, ...] = _ASSUMED
 
     @property
     def is_same(self) -> bool:
-        return self.retold.divergence is None and self.retold.is_complete
+        return self.outcome.divergence is None and self.outcome.is_complete
 
 
-def replay(run: str) -> Replayed:
-    """Re-executes a run under the recorded answers, clock and ids, and compares every entry."""
-    source = find_ledger(run)
-    directory, report = verified_run(source, "a run is told again from its run directory")
+def replay(source: LedgerSource) -> ReplayReport:
+    """Executes a run again with its recorded answers, clock and ids, and compares every entry."""
+    directory, report = verified_run(source, "replaying needs the run directory")
     check_is_of_a_plan(directory)
     if report.redacted:
-        raise UsageError("bodies of the run were redacted, so it cannot be told again")
-    retelling = Replayer(directory)
+        raise UsageError("bodies of the run were redacted, so it cannot be replayed")
+    replayer = Replayer(directory)
     try:
-        return Replayed(source.name, report, retelling.tell())
+        return ReplayReport(source.name, report, replayer.tell())
     finally:
-        retelling.close()
+        replayer.close()

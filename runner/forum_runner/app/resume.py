@@ -1,54 +1,52 @@
-"""Goes on with a run that stopped, or begins a new one from it."""
+"""Finds a run that stopped, and what is needed to resume it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import orjson
 
 from forum_runner.app.invocation import Invocation, read_invocation
 from forum_runner.app.open_run import check_is_begun
 from forum_runner.app.recorded_answers import recorded_run
-from forum_runner.app.resume_inputs import check_secrets
-from forum_runner.app.run_preparation import Prepared, RunArguments, Selected, with_secrets
-from forum_runner.app.runs import Finished, RunServices, go_on
+from forum_runner.app.requests import TaskSelection
+from forum_runner.app.run_handle import FinishedRun
+from forum_runner.app.run_preparation import PreparedRun, RunArguments
 from forum_runner.canonical import digest
 from forum_runner.errors import UsageError
 from forum_runner.execute.machine import Outcome
 from forum_runner.execute.resume import RunStart, read_run_start
 from forum_runner.ledger.layout import BODIES, CHECKPOINT
 from forum_runner.ledger.run_reader import ends_with_seal
-from forum_runner.ledger.source import LedgerSource, find_ledger
+from forum_runner.ledger.source import LedgerSource, ledger_at
 from forum_runner.ledger.verification.verified_run import verified_run
 from forum_runner.manifest.bundle_files import BUILT_IN
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """The run of a plan. `status` is that of its seal, if it has one."""
+class FoundRun:
+    """A run of a plan. `status` is that of its seal, if it has one."""
 
     directory: Path
     beginning: RunStart
     status: str | None
 
     @property
-    def ended(self) -> Finished | None:
-        """How it ended, if it has: then nothing is left to do, and nothing beside its record is needed."""
+    def finished(self) -> FinishedRun | None:
+        """How it finished, if it has: then only its ledger is needed."""
         if self.status is None:
             return None
-        return Finished(self.directory, str(self.beginning.entry["run"]), Outcome(self.status))
+        outcome = Outcome(self.status)
+        return FinishedRun(self.directory, str(self.beginning.entry["run"]), outcome, was_finished=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Stopped:
-    """A run that is to be gone on with, or begun anew from; `base` is where it reuses results from, those of the tasks
-    `among`, or all."""
+class StoppedRun:
+    """A run to resume or to retry; `base` is the run that it reuses results from, for the tasks `among`, or for all."""
 
-    found: Found
-    prepared: Prepared
+    found: FoundRun
+    prepared: PreparedRun
     base: Path | None
     among: frozenset[str] | None
 
@@ -61,43 +59,40 @@ class Stopped:
         return str(self.found.beginning.entry["data"]["mode"])
 
 
-def find_run(run: str) -> Found:
-    """A ledger that does not hold is not gone on with. One that nothing but its own entries speaks for is verified
-    when it is opened, in the same pass; what has a seal or a checkpoint is verified here."""
-    directory, status = _looked_at(find_ledger(run))
+def find_run(source: LedgerSource) -> FoundRun:
+    """Refuses an invalid ledger. A ledger with a seal or a checkpoint is verified here; any other one when it is
+    opened, in the pass that restores its state."""
+    directory, status = _verified_if_needed(source)
     check_is_begun(directory)
-    return Found(directory, read_run_start(directory), status)
+    return FoundRun(directory, read_run_start(directory), status)
 
 
-def find_stopped(run: str | Found, root: Path | None, known: Invocation | None = None) -> Stopped:
-    """`known` is what the run was begun with, where that does not stand beside its record."""
-    found = find_run(run) if isinstance(run, str) else run
+def find_stopped(found: FoundRun, root: Path | None, known: Invocation | None = None) -> StoppedRun:
+    """`known` says how the run was started if its directory does not."""
     directory, beginning = found.directory, found.beginning
     known = read_invocation(directory) if known is None else known
-    recorded = None if known.answers_from is None else recorded_run(str(known.answers_from))
-    place = _root(known.root, root)
-    selected = Selected(**{name: tuple(tasks) for name, tasks in known.selected.items()})
-    given = RunArguments(known.inputs, known.inputs_file, selected)
-    prepared = Prepared(
+    recorded = None if known.answers_from is None else recorded_run(ledger_at(known.answers_from))
+    selected = TaskSelection(**{name: tuple(tasks) for name, tasks in known.selected.items()})
+    prepared = PreparedRun(
         orjson.loads(beginning.wave_plan),
         beginning.wave_plan,
-        place,
+        _root(known.root, root),
         known.workflow,
         known.answers,
         known.script,
         recorded,
-        given=given,
-        gone_on_with=directory,
+        given=RunArguments(known.inputs, known.inputs_file, selected),
+        resumes=directory,
     )
-    return Stopped(found, prepared, known.base, known.among)
+    return StoppedRun(found, prepared, known.base, known.among)
 
 
-def _looked_at(source: LedgerSource) -> tuple[Path, str | None]:
+def _verified_if_needed(source: LedgerSource) -> tuple[Path, str | None]:
     """The run directory, and the status of the run's seal."""
     directory = source.directory
     if directory is not None and (directory / BODIES).is_file() and not _is_vouched_for(directory):
         return directory, None
-    directory, report = verified_run(source, "going on needs the run directory")
+    directory, report = verified_run(source, "resuming needs the run directory")
     return directory, report.status
 
 
@@ -113,16 +108,8 @@ def _root(known: Path, given: Path | None) -> Path:
     return known if given is None else given.resolve()
 
 
-def resume(stopped: Stopped, secrets: Mapping[str, Any], means: RunServices) -> Finished:
-    """In the same ledger. Of the inputs only secret ones are asked for: the others stand in the wave plan."""
-    if stopped.found.status is not None:
-        raise UsageError(f"the run has ended, with the status '{stopped.found.status}': nothing is left to do")
-    check_secrets(stopped.prepared.wave_plan, secrets)
-    return go_on(stopped.directory, with_secrets(stopped.prepared, secrets), means, stopped.found.beginning)
-
-
-def changed_files(stopped: Stopped) -> list[str]:
-    """The files of the bundle that are not as they were when the run began: it goes on without looking at them."""
+def changed_files(stopped: StoppedRun) -> list[str]:
+    """The files of the bundle that have changed since the run started. Resuming does not read them."""
     prepared = stopped.prepared
     return [
         item["path"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from forum_runner.app.workflows import Inputs
+from forum_runner.app.requests import Inputs
 from forum_runner.canonical import canonical
 from forum_runner.compile.inputs import schema_mismatch
 from forum_runner.compile.type_rules import Type

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,13 +11,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from forum_runner.app.run_preparation import Prepared
-from forum_runner.app.runs import ReuseSource
+from forum_runner.app.run_preparation import PreparedRun
 from forum_runner.errors import UsageError
 from forum_runner.execute.machine import Output, Reusable, Unit, holds_secret, missing_for_outputs
-from forum_runner.execute.reuse import NOT_THERE, DirectoryCache, EarlierRun, ResultCache, ReuseComparison
-from forum_runner.ledger.run_reader import mode_of, read_entries, workflow_of
-from forum_runner.ledger.source import RUNS, find_ledger
+from forum_runner.execute.reuse import NOT_THERE, EarlierRun, ResultCache, ReuseComparison
+from forum_runner.ledger.run_reader import read_entries
+from forum_runner.ledger.source import LedgerSource, ledger_at
 from forum_runner.wave_plan.unit_id import task_of_unit
 
 
@@ -35,39 +34,43 @@ class ReuseDecision:
         return f"{self.task}: {fate}, {self.ground}"
 
 
+@dataclass(frozen=True, slots=True)
+class ReuseSource:
+    """An earlier run that results are reused from, for the tasks `among`, or for all; `origin` is its id and head."""
+
+    directory: Path
+    origin: Mapping[str, str] | None
+    among: frozenset[str] | None
+
+
 class Reuse:
-    """For the time of one command: an earlier run, if there is one to go on from, and the cache.
+    """Decides which results of an earlier run, and of the cache, take the place of attempts.
 
-    `base` names the earlier run, empty for the last one of the same workflow. `among` are the tasks whose results may
-    be taken from there, None for all. `cache` takes the place of the one that all runs share, which runs with a script
-    have no part in. `decisions` says for each unit that was looked at why it was reused or not; `redacted` are those
-    whose result the cache had, until its output was redacted.
+    `base` is the earlier run. `among` are the tasks whose results may come from there, None for all. `decisions` says
+    for each unit why its result was reused or not; `redacted` are the units whose cached output was redacted.
 
-    A unit is looked at before its first attempt, after all that it depends on: so it is known what of that was run.
+    A unit is asked about before its first attempt, after everything that it depends on, so it is known which of its
+    dependencies ran.
     """
 
     def __init__(
         self,
-        prepared: Prepared,
-        base: str | None,
-        *,
+        prepared: PreparedRun,
+        base: LedgerSource | None,
+        cache: ResultCache | None,
         among: frozenset[str] | None = None,
-        uses_cache: bool = True,
-        cache: ResultCache | None = None,
     ) -> None:
         self._plan = prepared.plan
-        self._cache: ResultCache | None = cache
-        if cache is None and uses_cache and prepared.stand_in is None:
-            self._cache = DirectoryCache()
+        self._cache = cache
         self._fingerprints: dict[str, str] = {}
         self._among = among
-        self._gone_on_with = prepared.gone_on_with
+        self._resumed = prepared.resumes
         # Last for each unit: one that waits for a budget is looked at again.
         self._decisions: dict[str, ReuseDecision] = {}
         self.redacted: set[str] = set()
         self._comparison: ReuseComparison | None = None
         if base is not None:
-            earlier = EarlierRun(find_ledger(base or _last_run(prepared)))
+            earlier = EarlierRun(base)
             self._comparison = ReuseComparison(earlier, self._plan)
             try:
                 self._check(prepared)
@@ -88,7 +91,7 @@ class Reuse:
         origin = None if earlier.head is None else {"run": earlier.run, "head": earlier.head}
         return ReuseSource(earlier.directory, origin, self._among)
 
-    def _check(self, prepared: Prepared) -> None:
+    def _check(self, prepared: PreparedRun) -> None:
         """What is to be reused must be there: nothing is run that was not asked for."""
         if self._comparison is None:
             return
@@ -114,9 +117,6 @@ class Reuse:
             self._fingerprints[unit.name] = fingerprint
             found = self._find_in_cache(unit, fingerprint, self._cache) if self._cache is not None else None
         return self._noted(unit, found)
-
-    def find_in_base(self, unit: Unit, fingerprint: str) -> Reusable | None:
-        return self._noted(unit, self._find_in_base(unit, fingerprint))
 
     def _noted(self, unit: Unit, found: Reusable | None) -> Reusable | None:
         if found is None and self._comparison is not None:
@@ -171,9 +171,9 @@ class Reuse:
 
         They are read when they are first asked for: by then the ledger was found to hold.
         """
-        if self._gone_on_with is None:
+        if self._resumed is None:
             return set()
-        begun = [entry.task for entry in read_entries(self._gone_on_with) if entry.kind == "task.started"]
+        begun = [entry.task for entry in read_entries(self._resumed) if entry.kind == "task.started"]
         return {task_of_unit(name, self._plan.tasks) for name in begun if name is not None}
 
     def _lacks_output(self, unit: Unit, found: Reusable) -> bool:
@@ -188,7 +188,7 @@ class Reuse:
         if self._cache is None or not self._fingerprints:
             return
         with suppress(OSError):
-            earlier = EarlierRun(find_ledger(str(directory)))
+            earlier = EarlierRun(ledger_at(directory))
             for name, fingerprint in self._fingerprints.items():
                 result = earlier.results.get(name)
                 if result is not None and result.state == "passed" and result.fingerprint == fingerprint:
@@ -211,14 +211,3 @@ def _uses_secret(unit: Unit) -> bool:
     """A secret is in no fingerprint: it could be told from it."""
     commands = [text for check in unit.task.checks for text in check.command or ()]
     return holds_secret([*unit.task.texts(), *commands])
-
-
-def _last_run(prepared: Prepared) -> str:
-    """The latest run of a workflow of this name, live or scripted as the new one is: ids sort by time."""
-    workflow, is_live = prepared.wave_plan["metadata"]["name"], prepared.stand_in is None
-
-    runs = sorted((path for path in RUNS.glob("*") if path.is_dir()), reverse=True)
-    for directory in runs:
-        if workflow_of(directory) == workflow and (mode_of(directory) == "live") == is_live:
-            return str(directory)
-    raise UsageError(f"there is no earlier run of '{workflow}' in '{RUNS}'; name one with --base RUN")

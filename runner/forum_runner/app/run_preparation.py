@@ -14,13 +14,16 @@ from forum_adapters.base import fits_a_header
 from forum_adapters.plugins import PluginError
 from forum_adapters.registry import make_adapter
 from forum_runner.app.recorded_answers import RecordedRun, recorded_run
-from forum_runner.app.workflows import Compiled, Inputs
+from forum_runner.app.requests import Inputs, RunRequest, TaskSelection
+from forum_runner.app.workflows import Compiled
 from forum_runner.canonical import canonical
 from forum_runner.compile.narrow import Dependencies, narrow
 from forum_runner.errors import ExitCode, ForumError, UsageError
 from forum_runner.execute.machine import route
 from forum_runner.execute.secrets import LEAST_CHARACTERS, Scrubber
+from forum_runner.ledger.source import find_ledger
 from forum_runner.wave_plan.wave_plan_reader import WavePlan, read_wave_plan
+from forum_runner.workspace import Workspace
 
 # The fields of adapters that name variables.
 ENV_FIELDS = ("api_key_env", "proxy_env")
@@ -52,39 +55,23 @@ def _listed(variables: Mapping[str, Sequence[str]]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Selected:
-    """Which part of a plan is wanted: `--only`, `--from` or `--until`, and the names that were given."""
-
-    only: tuple[str, ...] = ()
-    start: tuple[str, ...] = ()
-    until: tuple[str, ...] = ()
-
-    @property
-    def needs_base(self) -> bool:
-        return bool(self.only or self.start)
-
-    def __bool__(self) -> bool:
-        return bool(self.only or self.start or self.until)
-
-
-@dataclass(frozen=True, slots=True)
 class RunArguments:
     """What a command was given beside the workflow: plain inputs, a file of inputs, the part that is wanted."""
 
     texts: Mapping[str, str] = field(default_factory=dict)
     file: Path | None = None
-    selected: Selected = field(default_factory=Selected)
+    selected: TaskSelection = field(default_factory=TaskSelection)
 
 
 # Without slots: `plan` is kept once it was made.
 @dataclass(frozen=True)
-class Prepared:
+class PreparedRun:
     """A wave plan and what it takes to run it.
 
     `workflow` is its path from the root. `answers` are a script's, where adapters are scripted, and `script` is the
     file that they are from, if it is not the workflow's own; `recorded` is an earlier run whose calls answer.
     `to_reuse` are the tasks whose results an earlier run has to give. `secrets` are by input, `scrubbed` by the name
-    under which they are scrubbed. `gone_on_with` is the directory of the run, if it is not a new one.
+    under which they are scrubbed. `resumes` is the directory of the run, if it is not a new one.
     """
 
     wave_plan: Mapping[str, Any]
@@ -98,7 +85,7 @@ class Prepared:
     scrubbed: Mapping[str, str] = field(default_factory=dict, repr=False)
     to_reuse: frozenset[str] = frozenset()
     given: RunArguments = field(default_factory=lambda: RunArguments())
-    gone_on_with: Path | None = None
+    resumes: Path | None = None
 
     @cached_property
     def plan(self) -> WavePlan:
@@ -112,51 +99,42 @@ class Prepared:
         return None if self.answers is None else {"type": "scripted", "answers": self.answers}
 
 
-def prepare(
-    compiled: Compiled,
-    workflow: str,
-    *,
-    is_scripted: bool,
-    script: str | None = None,
-    answers_from: str | None = None,
-    selected: Selected | None = None,
-    inputs: Inputs | None = None,
-    is_complete: bool = True,
-) -> Prepared:
-    """What `run` starts with. Whatever would be missing in the middle of it is missed here."""
+def prepare(compiled: Compiled, request: RunRequest, workspace: Workspace, *, is_complete: bool = True) -> PreparedRun:
+    """Everything that a run starts with. Whatever would be missing in the middle of the run is missed here."""
     if compiled.wave_plan is None or compiled.data is None:
-        raise ValueError("a workflow with findings is not prepared")
+        raise ValueError("a workflow with findings cannot be prepared")
     plan, data = compiled.wave_plan, compiled.data
     to_reuse: frozenset[str] = frozenset()
-    if selected:
-        plan, data, to_reuse = _part(plan, selected)
+    if request.tasks:
+        plan, data, to_reuse = _part(plan, request.tasks)
     answers = None
-    if is_scripted:
+    if request.uses_script:
         if compiled.answers is None:
             raise UsageError("the workflow names no script; give one with --scripted FILE")
         answers = [answer.form for answer in compiled.answers]
     root = compiled.root.resolve()
-    prepared = Prepared(
+    answers_from = request.answers_from
+    prepared = PreparedRun(
         plan,
         data,
         root,
-        os.path.relpath(Path(workflow).absolute(), root),
+        os.path.relpath(Path(request.workflow).absolute(), root),
         answers,
-        Path(script).absolute() if script and is_scripted else None,
-        None if answers_from is None else recorded_run(answers_from),
+        Path(request.script).absolute() if request.script else None,
+        None if answers_from is None else recorded_run(find_ledger(answers_from, workspace)),
         to_reuse=to_reuse,
-        given=_given(plan, inputs or Inputs(), selected or Selected()),
+        given=_given(plan, request.inputs, request.tasks),
     )
     return with_secrets(prepared, compiled.secrets, is_complete=is_complete)
 
 
-def _given(plan: Mapping[str, Any], inputs: Inputs, selected: Selected) -> RunArguments:
+def _given(plan: Mapping[str, Any], inputs: Inputs, selected: TaskSelection) -> RunArguments:
     """As it is kept beside the record: without secrets."""
     plain = {name: text for name, text in inputs.texts.items() if "secret" not in plan["inputs"].get(name, {})}
     return RunArguments(plain, None if inputs.file is None else inputs.file.absolute(), selected)
 
 
-def with_secrets(prepared: Prepared, given: Mapping[str, Any], *, is_complete: bool = True) -> Prepared:
+def with_secrets(prepared: PreparedRun, given: Mapping[str, Any], *, is_complete: bool = True) -> PreparedRun:
     """The same, with the values of secret inputs and of the variables that must not be recorded."""
     plan = prepared.wave_plan
     wanted = [name for name, item in plan["inputs"].items() if "secret" in item]
@@ -204,7 +182,7 @@ def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else canonical(value).decode()
 
 
-def _called_adapters(prepared: Prepared) -> dict[str, Mapping[str, Any]]:
+def _called_adapters(prepared: PreparedRun) -> dict[str, Mapping[str, Any]]:
     """Those that the tasks can come to, by their ladders and their judges. A part of a plan names all adapters of the
     whole, and what is to be reused calls nobody."""
     plan = prepared.plan
@@ -236,7 +214,7 @@ def _credentials(adapters: Mapping[str, Mapping[str, Any]]) -> dict[str, list[st
     return named
 
 
-def variables_not_set(prepared: Prepared) -> list[str]:
+def variables_not_set(prepared: PreparedRun) -> list[str]:
     """Those without which the run would not begin."""
     return [] if prepared.stand_in is not None else sorted(_not_set(_credentials(_called_adapters(prepared))))
 
@@ -256,7 +234,7 @@ def _check_credentials(adapters: Mapping[str, Mapping[str, Any]]) -> None:
         raise UnusableCredentialError(unusable)
 
 
-def _check_is_clean(prepared: Prepared, scrubbed: Mapping[str, str]) -> None:
+def _check_is_clean(prepared: PreparedRun, scrubbed: Mapping[str, str]) -> None:
     """The wave plan goes into the record as it is, and the script beside it: nothing could be taken out of them."""
     script = b"" if prepared.answers is None else json.dumps(prepared.answers, ensure_ascii=False).encode()
     for name, value in scrubbed.items():
@@ -266,7 +244,7 @@ def _check_is_clean(prepared: Prepared, scrubbed: Mapping[str, str]) -> None:
                 raise UsageError(f"the value of {name} stands in the {place}, and would be recorded; take it out")
 
 
-def _part(plan: Mapping[str, Any], selected: Selected) -> tuple[Mapping[str, Any], bytes, frozenset[str]]:
+def _part(plan: Mapping[str, Any], selected: TaskSelection) -> tuple[Mapping[str, Any], bytes, frozenset[str]]:
     known = Dependencies(plan)
     fresh = _fresh(known, selected)
     wanted = fresh | known.ancestors(fresh)
@@ -274,7 +252,7 @@ def _part(plan: Mapping[str, Any], selected: Selected) -> tuple[Mapping[str, Any
     return document, data, frozenset(wanted - fresh)
 
 
-def _fresh(known: Dependencies, selected: Selected) -> set[str]:
+def _fresh(known: Dependencies, selected: TaskSelection) -> set[str]:
     """The tasks that are to be run, whatever an earlier run has of them."""
     if selected.only and (selected.start or selected.until):
         raise UsageError("--only names all that is run: it goes neither with --from nor with --until")

@@ -1,12 +1,11 @@
-"""Runs a prepared workflow, and goes on with a run that stopped."""
+"""Starts a prepared run in the running event loop, and resumes one that stopped."""
 
 from __future__ import annotations
 
 import asyncio
-import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
 from contextlib import ExitStack, closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count, islice
 from pathlib import Path
@@ -16,18 +15,20 @@ from forum_adapters.base import Adapter, Predictable, Site
 from forum_adapters.registry import make_adapter
 from forum_runner.app.decision_box import DecisionBox
 from forum_runner.app.invocation import INVOCATION, Invocation
+from forum_runner.app.observer import ObservedEntry, Observer
 from forum_runner.app.open_run import DETERMINISTIC, open_virtually, virtual_salt
 from forum_runner.app.recorded_answers import AsRecorded
-from forum_runner.app.run_preparation import Prepared
+from forum_runner.app.reuse import Reuse, ReuseSource
+from forum_runner.app.run_handle import FinishedRun, RunHandle, finished_handle
+from forum_runner.app.run_preparation import PreparedRun
 from forum_runner.app.runs_folder import check_is_free, keep_out_of_git
-from forum_runner.errors import ExitCode, ForumError, UsageError
-from forum_runner.execute.drive.event_loop import run_main
+from forum_runner.errors import ExitCode, UnfinishedRunError, UsageError
 from forum_runner.execute.drive.live import LiveDriver, SteadyClock
 from forum_runner.execute.drive.recorder import Recorder, RunClock
 from forum_runner.execute.drive.virtual import EPOCH_US, VirtualDriver
 from forum_runner.execute.engines.engine import Engine
 from forum_runner.execute.engines.local import LocalEngine
-from forum_runner.execute.machine import Context, Machine, Outcome, Reusable, Unit
+from forum_runner.execute.machine import Context, Machine, Outcome
 from forum_runner.execute.resume import RunStart, StateRestorer, taken_up
 from forum_runner.execute.secrets import Scrubber
 from forum_runner.ledger.begin import create_ledger, open_ledger
@@ -35,66 +36,23 @@ from forum_runner.ledger.clock import read_time
 from forum_runner.ledger.files import Durability
 from forum_runner.ledger.run_id import new_run_id
 from forum_runner.ledger.run_reader import read_entries
-from forum_runner.ledger.source import RUNS
 from forum_runner.ledger.writer import IMPLEMENTATION, LedgerBrokenError, LedgerWriter, random_salt
 from forum_runner.model import Allow
-from forum_runner.progress import Progress
-from forum_runner.progress.silence import Silence
+from forum_runner.workspace import Workspace
 
-_MAX_TOLD = 50
+_MAX_RESUMED = 50
 _DETERMINISTIC = {"name": "deterministic", "version": "1"}
-_EXIT_CODES = {
-    "passed": ExitCode.OK,
-    "failed": ExitCode.FAILED,
-    "stopped": ExitCode.BUDGET,
-    "refused": ExitCode.REFUSED,
-    "cancelled": ExitCode.INTERRUPTED,
-}
-
-
-class UnfinishedRunError(ForumError):
-    """A run that was begun, and stopped before it could say so: what it holds can be gone on with."""
-
-    def __init__(self, directory: Path, reason: str, exit_code: ExitCode) -> None:
-        self.exit_code = exit_code
-        super().__init__(f"{reason}; the run is in '{directory}', and goes on with: forum resume {directory}")
-
-
-FindReusable = Callable[[Unit, str], Reusable | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """How a run, or a part of it, ended, and where it is."""
-
-    directory: Path
-    run: str
-    outcome: Outcome
-
-    @property
-    def exit_code(self) -> ExitCode:
-        if self.outcome.status == "paused":
-            return ExitCode.PAUSED if self.outcome.reason == "gate" else ExitCode.INTERRUPTED
-        return _EXIT_CODES[self.outcome.status]
-
-
-@dataclass(frozen=True, slots=True)
-class ReuseSource:
-    """An earlier run that results are reused from, of the tasks `among`, or of all; `origin` is its id and its head."""
-
-    directory: Path
-    origin: Mapping[str, str] | None
-    among: frozenset[str] | None
+# Steps of a run in virtual time before other tasks of the event loop get their turn.
+_VIRTUAL_STEPS = 64
 
 
 @dataclass(frozen=True, slots=True)
 class RunServices:
     """What a run is carried out with."""
 
-    progress: Progress
-    find_reusable: FindReusable = lambda _unit, _fingerprint: None
+    observer: Observer = field(default_factory=Observer)
+    reuse: Reuse | None = None
     make_engine: Callable[[], Engine] = LocalEngine
-    tell: Callable[[str], None] = lambda _sentence: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,85 +67,94 @@ class _Mode:
     salt: Callable[[], bytes] = random_salt
 
 
-def start(
-    prepared: Prepared,
-    means: RunServices,
+@dataclass(frozen=True, slots=True)
+class _OpenRun:
+    """A run whose ledger is open. `held` is what closes when it ends, the ledger last."""
+
+    machine: Machine
+    writer: LedgerWriter
+    prepared: PreparedRun
+    mode: _Mode
+    services: RunServices
+    held: ExitStack
+
+
+def start_run(
+    prepared: PreparedRun,
+    services: RunServices,
+    workspace: Workspace,
     *,
     is_deterministic: bool = False,
     out: Path | None = None,
-    source: ReuseSource | None = None,
-) -> Finished:
-    """A new run. `out` is a directory of its own."""
+) -> RunHandle:
+    """Starts a run, in the directory `out` or in one of the workspace."""
     if out is not None:
         check_is_free(out, has_invocation=True)
     mode = _mode(prepared, is_deterministic)
-    directory = out if out is not None else _free_directory(mode.run)
-    durability = Durability(prepared.wave_plan["policy"]["durability"])
-    with create_ledger(
-        directory,
-        run=mode.run,
-        wave_plan=prepared.data,
-        mode=mode.name,
-        implementation=mode.implementation,
-        origin=None if source is None else source.origin,
-        durability=durability,
-        clock=mode.clock,
-        salt=mode.salt,
-        # Whoever finds a ledger finds all that it takes to go on with it.
-        beside={INVOCATION: _invocation(prepared, source).encoded()},
-    ) as writer:
-        machine = Machine(prepared.plan, _context(prepared, mode, means))
+    directory = out if out is not None else _free_directory(workspace.runs, mode.run)
+    source = None if services.reuse is None else services.reuse.source
+    with ExitStack() as opened:
+        writer = create_ledger(
+            directory,
+            run=mode.run,
+            wave_plan=prepared.data,
+            mode=mode.name,
+            implementation=mode.implementation,
+            origin=None if source is None else source.origin,
+            durability=Durability(prepared.wave_plan["policy"]["durability"]),
+            clock=mode.clock,
+            salt=mode.salt,
+            # Written before the first entry: any ledger that exists can be resumed.
+            beside={INVOCATION: _invocation(prepared, source).encoded()},
+        )
+        opened.enter_context(writer)
+        machine = Machine(prepared.plan, _context(prepared, mode, services))
         machine.state.apply("run.opened", mode.clock.now_us, {}, {})
-        means.progress.opened(mode.run, directory, prepared.wave_plan)
-        outcome = _drive(machine, writer, prepared, mode, means, is_new=True)
-    return Finished(directory, mode.run, outcome)
+        services.observer.opened(mode.run, directory, prepared.wave_plan)
+        opened.callback(services.observer.closed)
+        run = _OpenRun(machine, writer, prepared, mode, services, opened.pop_all())
+        return _drive(run, is_new=True)
 
 
-def go_on(directory: Path, prepared: Prepared, means: RunServices, beginning: RunStart) -> Finished:
-    """A run that was paused, or cut off. In one pass its ledger is verified, and its state made from the entries."""
+def resume_run(directory: Path, prepared: PreparedRun, services: RunServices, beginning: RunStart) -> RunHandle:
+    """Resumes a run that paused or was cut off. One pass verifies its ledger and restores its state."""
     durability = Durability(prepared.wave_plan["policy"]["durability"])
     clock = RunClock(0)
     run, mode_name = beginning.entry["run"], beginning.entry["data"]["mode"]
     is_deterministic = mode_name == DETERMINISTIC
     implementation = _DETERMINISTIC if is_deterministic else IMPLEMENTATION
     mode = _Mode(mode_name, clock, clock, implementation, run)
-    machine = Machine(prepared.plan, _context(prepared, mode, means))
-    with ExitStack() as held:
-        restorer = held.enter_context(closing(StateRestorer(machine.state, directory, beginning.plan)))
+    machine = Machine(prepared.plan, _context(prepared, mode, services))
+    with ExitStack() as opened:
+        restorer = opened.enter_context(closing(StateRestorer(machine.state, directory, beginning.plan)))
         opening = open_virtually if is_deterministic else open_ledger
-        writer: LedgerWriter = held.enter_context(
+        writer: LedgerWriter = opened.enter_context(
             opening(directory, durability=durability, clock=clock, look=restorer.observe)
         )
-        # Opening may have added that it set torn tails aside, which tells nothing of the run.
+        # Opening may have recorded torn tails, which are not part of the run.
         machine.state.seq = writer.size
         clock.now_us = machine.state.latest_us
         if not is_deterministic:
             mode = _Mode(mode_name, clock, SteadyClock(clock.now_us), implementation, run)
             clock.now_us = mode.now()
         if machine.state.is_sealed:
-            raise UsageError(f"the run {writer.run} is finished; `--failed` begins a new one from it")
-        means.progress.opened(run, directory, prepared.wave_plan)
-        held.callback(means.progress.close)
-        _recall(directory, means.progress)
+            raise UsageError(f"run {writer.run} has finished; start another one from it with --failed")
+        services.observer.opened(run, directory, prepared.wave_plan)
+        opened.callback(services.observer.closed)
+        services.observer.recalled(_recorded(directory))
         if not is_deterministic and machine.is_waiting(clock.now_us):
-            return Finished(directory, writer.run, Outcome("paused", "gate"))
-        for sentence in islice(taken_up(machine.state, clock.now_us), _MAX_TOLD):
-            means.tell(sentence)
-        outcome = _drive(machine, writer, prepared, mode, means, is_new=False)
-        return Finished(directory, writer.run, outcome)
+            return finished_handle(FinishedRun(directory, run, Outcome("paused", "gate")), opened.pop_all())
+        services.observer.resumed(islice(taken_up(machine.state, clock.now_us), _MAX_RESUMED))
+        resumed = _OpenRun(machine, writer, prepared, mode, services, opened.pop_all())
+        return _drive(resumed, is_new=False)
 
 
-def _recall(directory: Path, progress: Progress) -> None:
-    """Lets what earlier processes wrote count in what is shown.
-
-    It is read once more for that: nothing is shown of a ledger before the pass that opens it has found it to hold.
-    """
-    if not isinstance(progress, Silence):
-        for entry in read_entries(directory):
-            progress.recall(entry.seq, read_time(entry.at), entry.kind, entry.data)
+def _recorded(directory: Path) -> Iterator[ObservedEntry]:
+    for entry in read_entries(directory):
+        yield entry.seq, read_time(entry.at), entry.kind, entry.data
 
 
-def _mode(prepared: Prepared, is_deterministic: bool) -> _Mode:
+def _mode(prepared: PreparedRun, is_deterministic: bool) -> _Mode:
     if not is_deterministic:
         now = SteadyClock()
         clock = RunClock(now())
@@ -200,18 +167,18 @@ def _mode(prepared: Prepared, is_deterministic: bool) -> _Mode:
     return _Mode(DETERMINISTIC, clock, clock, _DETERMINISTIC, run, lambda: virtual_salt(run, str(next(salts))))
 
 
-def _free_directory(run: str) -> Path:
-    """A deterministic run has the same id every time: the second one does not take the first one's place."""
-    keep_out_of_git()
-    directory = RUNS / run
+def _free_directory(runs: Path, run: str) -> Path:
+    """Deterministic runs of a plan share one id: a number distinguishes their directories."""
+    keep_out_of_git(runs)
+    directory = runs / run
     for number in count(2):
         if not directory.exists():
             break
-        directory = RUNS / f"{run}.{number}"
+        directory = runs / f"{run}.{number}"
     return directory
 
 
-def _context(prepared: Prepared, mode: _Mode, means: RunServices) -> Context:
+def _context(prepared: PreparedRun, mode: _Mode, services: RunServices) -> Context:
     plan = prepared.wave_plan
     allow = plan["policy"]["allow"]
     settings: dict[str, Mapping[str, Any]] = dict(plan["adapters"])
@@ -227,71 +194,69 @@ def _context(prepared: Prepared, mode: _Mode, means: RunServices) -> Context:
         check_settings=check_settings,
         site=Site(str(prepared.root), tuple(allow["env"]), tuple(allow["hosts"])),
         secrets=prepared.secrets,
-        find_reusable=means.find_reusable,
+        find_reusable=(lambda _unit, _fingerprint: None) if services.reuse is None else services.reuse.find,
     )
 
 
-def _drive(
-    machine: Machine, writer: LedgerWriter, prepared: Prepared, mode: _Mode, means: RunServices, *, is_new: bool
-) -> Outcome:
-    scrubber = Scrubber(prepared.scrubbed)
-    directory = writer.directory
-    watch = None if isinstance(means.progress, Silence) else means.progress.entry
-    recorder = Recorder(writer, machine.state, scrubber, watch)
-    try:
-        if mode.name == DETERMINISTIC:
-            virtual = VirtualDriver(machine, recorder, _predictable, scrubber, mode.clock)
-            return virtual.run(is_new=is_new)
-        return run_main(_drive_live(machine, recorder, prepared, scrubber, mode, means, directory, is_new=is_new))
-    except LedgerBrokenError as error:
-        raise UnfinishedRunError(directory, str(error), ExitCode.INCOMPLETE) from error
-    except KeyboardInterrupt:
-        with suppress(LedgerBrokenError):
-            writer.commit()  # which waits for a thread that does it already
-        raise UnfinishedRunError(directory, "interrupted at once", ExitCode.INTERRUPTED) from None
-    finally:
-        means.progress.close()
-
-
-async def _drive_live(
-    machine: Machine,
-    recorder: Recorder,
-    prepared: Prepared,
-    scrubber: Scrubber,
-    mode: _Mode,
-    means: RunServices,
-    directory: Path,
-    *,
-    is_new: bool,
-) -> Outcome:
-    recorded = prepared.recorded
-    engine = means.make_engine() if recorded is None else LocalEngine(partial(_as_recorded, recorded.run, scrubber))
+def _drive(run: _OpenRun, *, is_new: bool) -> RunHandle:
+    machine, mode, observer = run.machine, run.mode, run.services.observer
+    scrubber = Scrubber(run.prepared.scrubbed)
+    watch = None if type(observer) is Observer else observer.entry
+    recorder = Recorder(run.writer, machine.state, scrubber, watch)
+    directory, name = run.writer.directory, run.writer.run
+    if mode.name == DETERMINISTIC:
+        virtual = VirtualDriver(machine, recorder, _predictable, scrubber, mode.clock)
+        work = _finish(run, lambda: _in_turns(virtual.steps(is_new=is_new)))
+        return RunHandle(directory, name, work, None, run.held)
     box = DecisionBox(directory)
     box.clear()
-    waiting = means.progress.waiting
-    driver = LiveDriver(machine, recorder, engine, scrubber, mode.clock, mode.now, waiting, box.take)
-    loop = asyncio.get_running_loop()
-    task = asyncio.ensure_future(driver.run(is_new=is_new))
-    presses = count(1)
+    engine = _engine(run, scrubber)
+    driver = LiveDriver(machine, recorder, engine, scrubber, mode.clock, mode.now, observer.waiting, box.take)
 
-    def interrupt() -> None:
-        # The first asks for an orderly pause; the second does not wait for anybody.
-        if next(presses) == 1:
-            driver.interrupt()
-            means.progress.stopping()
-        else:
-            task.cancel()
+    def pause() -> None:
+        driver.interrupt()
+        observer.stopping()
 
-    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    for number in signals:
-        loop.add_signal_handler(number, interrupt)
-    try:
-        return await task
-    except asyncio.CancelledError:
-        raise KeyboardInterrupt from None
-    finally:
-        for number in signals:
-            loop.remove_signal_handler(number)
+    return RunHandle(directory, name, _finish(run, lambda: driver.run(is_new=is_new)), pause, run.held)
+
+
+async def _in_turns(steps: Generator[None, None, Outcome]) -> Outcome:
+    """Runs a driver in virtual time, and lets other tasks of the event loop run in between."""
+    for number in count(1):
+        try:
+            next(steps)
+        except StopIteration as end:
+            outcome: Outcome = end.value
+            return outcome
+        if number % _VIRTUAL_STEPS == 0:
+            await asyncio.sleep(0)
+    raise AssertionError
+
+
+async def _finish(run: _OpenRun, drive: Callable[[], Awaitable[Outcome]]) -> FinishedRun:
+    """Drives the run, closes its ledger, and lets later runs find its results."""
+    directory = run.writer.directory
+    with run.held:
+        try:
+            finished = FinishedRun(directory, run.writer.run, await drive())
+        except LedgerBrokenError as error:
+            raise UnfinishedRunError(directory, str(error), ExitCode.INCOMPLETE) from error
+        except asyncio.CancelledError:
+            with suppress(LedgerBrokenError):
+                run.writer.commit()  # waits for a thread that is committing
+            raise UnfinishedRunError(directory) from None
+    reuse = run.services.reuse
+    if reuse is None:
+        return finished
+    reuse.keep(directory)
+    return replace(finished, decisions=tuple(reuse.decisions))
+
+
+def _engine(run: _OpenRun, scrubber: Scrubber) -> Engine:
+    recorded = run.prepared.recorded
+    if recorded is None:
+        return run.services.make_engine()
+    return LocalEngine(partial(_as_recorded, recorded.run, scrubber))
 
 
 def _as_recorded(run: str, scrubber: Scrubber, name: str, settings: Mapping[str, Any]) -> Adapter:
@@ -305,7 +270,7 @@ def _predictable(name: str, settings: Mapping[str, Any]) -> Predictable:
     return adapter
 
 
-def _invocation(prepared: Prepared, source: ReuseSource | None) -> Invocation:
+def _invocation(prepared: PreparedRun, source: ReuseSource | None) -> Invocation:
     answers_from = None if prepared.recorded is None else prepared.recorded.directory
     base, among = (None, None) if source is None else (source.directory.absolute(), source.among)
     given = prepared.given

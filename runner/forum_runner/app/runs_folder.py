@@ -8,14 +8,14 @@ from pathlib import Path
 from forum_runner.app.invocation import INVOCATION, read_invocation
 from forum_runner.errors import UsageError
 from forum_runner.ledger.layout import BODIES, LEDGER
-from forum_runner.ledger.source import RUNS
+from forum_runner.workspace import RUNS
 from forum_runner.write_file import is_leftover
 
 
-def keep_out_of_git() -> None:
-    """Runs hold prompts and outputs: whoever wants them in a repository says so."""
-    folder = RUNS.parent
-    if not folder.exists():
+def keep_out_of_git(runs: Path) -> None:
+    """Runs contain prompts and outputs, which rarely belong in a repository."""
+    folder = runs.parent
+    if folder.name == RUNS.parent.name and not folder.exists():
         folder.mkdir(parents=True)
         (folder / ".gitignore").write_text("runs/\ncache/\n")
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from forum_runner.app.proofs import read_pin, read_verifier_key, write_pin
+from forum_runner.app.requests import RedactionRequest, Trusted, person_name
 from forum_runner.errors import UsageError
 from forum_runner.ledger.checkpoint import Checkpoint, open_checkpoint
 from forum_runner.ledger.layout import CHECKPOINT, OUTPUTS
@@ -14,20 +15,9 @@ from forum_runner.ledger.recognition import is_called_a_ledger, run_directory
 from forum_runner.ledger.source import LedgerSource
 from forum_runner.ledger.verification.report import LedgerFinding, Level, Verdict, VerifyReport
 from forum_runner.ledger.verification.seal_level import PIN, Expected
-from forum_runner.ledger.verification.two_processes import verify_quickly
-from forum_runner.ledger.verification.verifier import ALL_LEVELS, Request
+from forum_runner.ledger.verification.verifier import ALL_LEVELS, Request, verify
 
 _MAX_FILE_BYTES = 1 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class Trusted:
-    """What a verifier knows from elsewhere, and holds a ledger against."""
-
-    head: str | None = None
-    checkpoint: Path | None = None
-    key: Path | None = None
-    pin: Path | None = None
 
 
 def verify_ledger(source: LedgerSource, levels: frozenset[int] | None, trusted: Trusted) -> VerifyReport:
@@ -38,7 +28,7 @@ def verify_ledger(source: LedgerSource, levels: frozenset[int] | None, trusted: 
             raise UsageError("a head, checkpoint, key or pin is compared by level 5, which is not asked for")
     # The higher levels say nothing of a ledger whose lines and chain were not looked at.
     request = _request(source, trusted, (levels or ALL_LEVELS) | {1, 2})
-    return verify_quickly(source, request)
+    return verify(source, request)
 
 
 def verify_given(source: LedgerSource, levels: frozenset[int] | None, trusted: Trusted) -> VerifyReport:
@@ -133,14 +123,15 @@ class Redacted:
     is_sealed: bool
 
 
-def redact_body(source: LedgerSource, seq: int, body: str, reason: str, actor: str) -> Redacted:
+def redact_body(source: LedgerSource, request: RedactionRequest) -> Redacted:
     """Redacts a body in a run directory."""
     from forum_runner.app.open_run import open_run
 
+    actor = f"person:{person_name(request.by)}"
     directory = run_directory(source, "bodies are redacted in a run directory")
     for folder in (directory, directory / OUTPUTS):
         if folder.exists() and not os.access(folder, os.W_OK):
-            raise UsageError(f"'{folder}' cannot be written, and what is redacted must go from there")
+            raise UsageError(f"'{folder}' is not writable, so nothing can be redacted there")
     with open_run(directory) as ledger:
-        recorded = ledger.redact(seq, body, reason, actor=actor)
+        recorded = ledger.redact(request.seq, request.body, request.reason, actor=actor)
         return Redacted(ledger.run, directory, recorded, ledger.head, ledger.is_sealed)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from forum_runner.app.requests import Inputs
 from forum_runner.compile.compiler import Compilation, check_file, compile_workflow, read_script
 from forum_runner.compile.inputs import COMMAND_LINE
 from forum_runner.errors import UsageError
@@ -23,14 +24,6 @@ class _Beside(str):
     """The name of a file that is no part of the bundle, as it is shown."""
 
     __slots__ = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Inputs:
-    """Inputs from a command line: `texts` are typed by the plan, `file` is a YAML or JSON mapping."""
-
-    texts: Mapping[str, str] = field(default_factory=dict)
-    file: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)

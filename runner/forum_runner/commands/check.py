@@ -7,16 +7,16 @@ from pathlib import Path
 
 import click
 
-from forum_runner.commands.options import bundle_options, read_inputs
+from forum_runner.commands.options import WORKSPACE, bundle_options, read_inputs
 from forum_runner.commands.output import say, wants_color, write_document
 
 
-@click.command("check", short_help="Say what is wrong with manifests, and where.")
+@click.command("check", short_help="Check manifests and report errors with their location.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option(
     "--format", "form", type=click.Choice(["text", "json", "github", "sarif"]), default="text", show_default=True
 )
-@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
 @bundle_options
 def command(
     files: tuple[str, ...],
@@ -26,19 +26,19 @@ def command(
     input_texts: tuple[str, ...],
     inputs_file: Path | None,
 ) -> int:
-    """Say what is wrong with manifests, and where.
+    """Check manifests and report errors with their location.
 
-    A FILE is checked with everything that it names. `FILE#NAME` picks one workflow of several. A file without a
+    Checks each FILE and everything that it names. `FILE#NAME` selects one workflow of several. A file without a
     workflow is checked manifest by manifest.
 
-    Exits 0 if there is no error, 2 if there is one, and 6 if nothing is wrong but that the policy refuses.
+    Exits 0 if there are no errors, 2 if there are, and 6 if the only errors are refusals by the policy.
     """
-    from forum_runner.app.workflows import check
+    from forum_runner import api
     from forum_runner.finding import exit_code_of
     from forum_runner.report import ReportFormat, counted
     from forum_runner.report.render import render
 
-    report = check(files, root, read_inputs(input_texts, inputs_file))
+    report = api.check(WORKSPACE, files, root=root, inputs=read_inputs(input_texts, inputs_file))
     chosen = ReportFormat.JSON if as_json else ReportFormat(form)
     if chosen is not ReportFormat.TEXT:
         write_document(render(report, chosen))
@@ -46,5 +46,5 @@ def command(
         color = wants_color(sys.stdout)
         say(render(report, chosen, color=color), newline=False, color=color)
     else:
-        say(f"ok: {counted(len(report.texts), 'file')} checked, nothing found")
+        say(f"ok: {counted(len(report.texts), 'file')} checked, no findings")
     return exit_code_of(report.findings)

@@ -3,54 +3,39 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from forum_runner.commands.ledger_options import covering_options, tell_if_unsealed
-from forum_runner.commands.output import say, write_document
-
-if TYPE_CHECKING:
-    from forum_runner.app.proofs import Covered
+from forum_runner.commands.ledger_options import covering_options, warn_if_unsealed
+from forum_runner.commands.options import WORKSPACE, output_path
+from forum_runner.commands.output import say, write_document, write_json
 
 
-@click.command("checkpoint", short_help="Print the size and Merkle root of a ledger, signed if you like.")
+@click.command("checkpoint", short_help="Print a ledger's size and Merkle root, optionally signed.")
 @click.argument("run")
 @covering_options
-@click.option("--json", "as_json", is_flag=True, help="Print JSON: run, size, root, and the checkpoint's text.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: run, size, root and checkpoint.")
 def command(run: str, size: int | None, key_file: Path | None, output: str | None, as_json: bool) -> int:
-    """Print the size and Merkle root of a ledger, signed if you like.
+    """Print a ledger's size and Merkle root, optionally signed.
 
-    RUN is a run directory, a ledger, the id of a run, or `-` for standard input. Whoever keeps the checkpoint can tell
-    later whether the ledger has only grown.
+    RUN is a run directory, a ledger, the id of a run, or `-` for standard input. With a copy of the checkpoint, anyone
+    can verify later that the ledger has only grown. An unsealed ledger has a checkpoint of its entries so far.
 
-    Exits 3 if the ledger's bytes or chain do not hold, and 7 if it has no entry. A ledger that is not sealed has a
-    checkpoint too: that of its entries so far.
+    Exits 3 if the ledger's bytes or chain are invalid, and 7 if it has no entry.
     """
-    from forum_runner.app.proofs import cover, read_signer_key
-    from forum_runner.ledger.source import find_ledger
-    from forum_runner.write_file import write_file
+    from forum_runner import api
 
     if as_json and output not in (None, "-"):
-        raise click.UsageError("--json prints, and -o writes the checkpoint to a file; give one of them")
-    key = read_signer_key(key_file) if key_file else None
-    source = find_ledger(run)
-    covered = cover(source, size)
-    tell_if_unsealed(covered)
-    data = covered.note(key).write()
+        raise click.UsageError("--json prints the checkpoint and -o writes it to a file; use one of them")
+    out = output_path(output)
+    made = api.checkpoint(WORKSPACE, run, size=size, key=key_file, out=out)
+    warn_if_unsealed(is_sealed=made.is_sealed)
     if as_json:
-        say(_json(covered, data))
-    elif output in (None, "-"):
-        write_document(data)
+        checkpoint = made.checkpoint
+        facts = {"run": checkpoint.run, "size": checkpoint.size, "root": checkpoint.root.hex()}
+        write_json({**facts, "sealed": made.is_sealed, "checkpoint": made.data.decode()})
+    elif out is None:
+        write_document(made.data)
     else:
-        write_file(Path(output), data, keep=[path for path in (source.path, key_file) if path])
-        say(f"{output}: checkpoint of {covered.checkpoint.size} entries")
+        say(f"{output}: checkpoint of {made.checkpoint.size} entries")
     return 0
-
-
-def _json(covered: Covered, data: bytes) -> str:
-    import json
-
-    checkpoint = covered.checkpoint
-    facts = {"run": checkpoint.run, "size": checkpoint.size, "root": checkpoint.root.hex()}
-    return json.dumps({**facts, "sealed": covered.is_sealed, "checkpoint": data.decode()}, indent=2)

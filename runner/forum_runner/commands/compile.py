@@ -8,14 +8,14 @@ from typing import Any
 
 import click
 
-from forum_runner.commands.options import bundle_options, read_inputs
+from forum_runner.commands.options import WORKSPACE, bundle_options, output_path, read_inputs
 from forum_runner.commands.output import say, show_findings, write_document
 
 
-@click.command("compile", short_help="Turn a workflow into a wave plan.")
+@click.command("compile", short_help="Compile a workflow into a wave plan.")
 @click.argument("file")
-@click.option("-o", "--output", metavar="PATH", help="Write the wave plan there; `-` is standard output.")
-@click.option("--json", "as_json", is_flag=True, help="Print the wave plan. The same as `-o -`.")
+@click.option("-o", "--output", metavar="PATH", help="Write the wave plan to PATH; `-` is standard output.")
+@click.option("--json", "as_json", is_flag=True, help="Print the wave plan. Same as `-o -`.")
 @bundle_options
 def command(
     file: str,
@@ -25,25 +25,24 @@ def command(
     input_texts: tuple[str, ...],
     inputs_file: Path | None,
 ) -> int:
-    """Turn a workflow into a wave plan.
+    """Compile a workflow into a wave plan.
 
-    The wave plan is one RFC 8785 document, the same to the byte on every machine. Without -o or --json only a summary
-    is printed. Findings go to standard error; if one of them is an error, nothing is written.
+    The wave plan is one RFC 8785 document, identical to the byte on every machine. Without -o or --json, prints only a
+    summary. Findings go to standard error; if one of them is an error, nothing is written.
     """
-    from forum_runner.app.workflows import compile_file
+    from forum_runner import api
     from forum_runner.finding import exit_code_of
-    from forum_runner.write_file import write_file
 
     if as_json and output not in (None, "-"):
-        raise click.UsageError("--json prints the wave plan and -o writes it to a file; give one of them")
-    compiled = compile_file(file, root, read_inputs(input_texts, inputs_file))
+        raise click.UsageError("--json prints the wave plan and -o writes it to a file; use one of them")
+    inputs, out = read_inputs(input_texts, inputs_file), output_path(output)
+    compiled = api.compile(WORKSPACE, file, root=root, inputs=inputs, out=out)
     show_findings(compiled.report)
     if compiled.wave_plan is None or compiled.data is None:
         return exit_code_of(compiled.report.findings)
     if as_json or output == "-":
         write_document(compiled.data)
     elif output is not None:
-        write_file(Path(output), compiled.data, keep=compiled.sources)
         say(f"{output}: {len(compiled.data):,} bytes, digest {compiled.wave_plan['digest']}")
     else:
         say(_summary(compiled.wave_plan), newline=False)

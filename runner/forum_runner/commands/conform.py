@@ -10,37 +10,37 @@ import click
 from forum_runner.commands.output import say_aside, write_document
 
 if TYPE_CHECKING:
-    from forum_runner.app.conformance import Request
+    from forum_runner.conformance import SuiteRequest
 
 SERVE = "serve"
 _UNSUPPORTED = 33
 
 
-@click.command("conform", short_help="Answer the conformance suite, as a program under test.")
+@click.command("conform", short_help="Answer the conformance suite as the program under test.")
 @click.argument("role")
 def command(role: str) -> int:
-    """Answer the conformance suite, as a program under test.
+    """Answer the conformance suite as the program under test.
 
-    ROLE is canonicalize, compile, verify, prove or run: one request is read from standard input, and its answer
-    printed. With `serve` in its place there is a request on each line, and each is answered before the next is read.
+    ROLE is canonicalize, compile, verify, prove or run: reads one request from standard input and prints the answer.
+    With `serve` as the ROLE, reads a request per line and answers each before it reads the next.
 
-    Exits 0 if it answered, 33 if there is no such role, and 2 if what came is no request.
+    Exits 0 if it answered, 33 if it does not know the role, and 2 if the input is not a request.
     """
-    from forum_runner.app.conformance import ROLES, read_request
+    from forum_runner.conformance import ROLES, read_request
 
     if role == SERVE:
         return _serve()
     if role not in ROLES:
-        say_aside(f"forum: there is no role '{role}'; there are {', '.join(ROLES)}")
+        say_aside(f"forum: unknown role '{role}'; the roles are {', '.join(ROLES)}")
         return _UNSUPPORTED
     _answer(read_request(sys.stdin.buffer.read(), role))
     return 0
 
 
 def _serve() -> int:
-    """An error ends it: whoever asked gets no line for an answer, and starts another."""
-    from forum_runner.app.conformance import read_request
+    """Ends at the first error: the suite gets no answer, and starts the program again."""
     from forum_runner.commands.run_options import keep_memory_in_check
+    from forum_runner.conformance import read_request
 
     keep_memory_in_check()
     for line in sys.stdin.buffer:
@@ -48,9 +48,10 @@ def _serve() -> int:
     return 0
 
 
-def _answer(request: Request) -> None:
+def _answer(request: SuiteRequest) -> None:
     import json
 
-    from forum_runner.app.conformance import answer
+    from forum_runner.commands.event_loop import run_main
+    from forum_runner.conformance import answer
 
-    write_document(json.dumps(answer(request)) + "\n")
+    write_document(json.dumps(run_main(answer(request))) + "\n")

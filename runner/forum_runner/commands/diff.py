@@ -6,28 +6,28 @@ import sys
 
 import click
 
+from forum_runner.commands.options import WORKSPACE
 from forum_runner.commands.output import wants_color, write_document, write_parts
 
 
-@click.command("diff", short_help="Say where two runs part.")
+@click.command("diff", short_help="Show where two runs diverge.")
 @click.argument("left", metavar="A")
 @click.argument("right", metavar="B")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(left: str, right: str, as_json: bool) -> int:
-    """Say where two runs part: the first entry of A that B does not tell, then plan, tasks, outputs and what was spent.
+    """Show where two runs diverge: the first entry of A that B lacks, then plan, tasks, outputs and cost.
 
-    A and B are run directories, ledgers' files, `-` for standard input (one of them), or ids of runs in .forum/runs.
+    A and B are run directories, ledger files, `-` for standard input (one of them), or ids of runs in .forum/runs.
 
-    What is told of a task is compared entry by entry: kind, data, and the digests of bodies. Times, run ids, seqs,
-    causes and the hashes of lines are left out; salted bodies have a digest of their own in every run, and cannot be
-    compared.
+    Compares the entries of each task by kind, data and body digests. Ignores times, run ids, seqs, causes and line
+    hashes. Salted bodies have a different digest in every run and cannot be compared.
 
-    Exits 0 if there is no difference, 1 if there is one, and 2 if a run cannot be read.
+    Exits 0 if the runs do not differ, 1 if they do, and 2 if a run cannot be read.
     """
-    from forum_runner.app.reading import compare_runs
+    from forum_runner import api
     from forum_runner.errors import ExitCode
 
-    difference = compare_runs(left, right)
+    difference = api.diff(WORKSPACE, left, right)
     if as_json:
         from forum_runner.report.difference_json import render_difference_json
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from forum_runner.commands.options import WORKSPACE
 from forum_runner.commands.output import say, show_findings, write_json
 from forum_runner.errors import ExitCode
 
@@ -14,38 +15,42 @@ if TYPE_CHECKING:
     from forum_runner.app.doctor import Health
 
 
-@click.command("doctor", short_help="Say what is installed, and what answers.")
+@click.command("doctor", short_help="Check the installation, credentials and adapters.")
 @click.argument("file", required=False)
-@click.option("--root", type=click.Path(path_type=Path), metavar="DIR", help="The bundle's root.")
+@click.option(
+    "--root",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Set the bundle's root.  [default: the file's folder]",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(file: str | None, root: Path | None, as_json: bool) -> int:
-    """Say what is installed, which types of adapters there are and, for the workflow FILE, which of its adapters answer
-    and which credentials are set. An adapter whose credential is not set is not asked. Values are never shown.
+    """Check the installation and, for the workflow FILE, its programs, adapters and credentials.
 
-    Exits 0 if all is well, 1 if a program is not found or an adapter does not answer, and 8 if a credential is not set.
+    Lists installed libraries and adapter types. Does not call an adapter whose credential is not set. Never prints the
+    value of a credential.
+
+    Exits 0 if nothing is missing, 1 if a program is not found or an adapter does not answer, and 8 if a credential is
+    not set.
     """
-    from forum_runner.app.doctor import examine
-    from forum_runner.app.workflows import Inputs, compile_file
-    from forum_runner.finding import exit_code_of
+    from forum_runner import api
+    from forum_runner.commands.event_loop import run_main
 
-    plan = None
-    if file is not None:
-        compiled = compile_file(file, root, Inputs(), complete=False)
-        if compiled.wave_plan is None:
-            show_findings(compiled.report)
-            return exit_code_of(compiled.report.findings)
-        plan = compiled.wave_plan
-    health = examine(plan)
+    try:
+        health = run_main(api.doctor(WORKSPACE, file, root=root))
+    except api.InvalidWorkflowError as error:
+        show_findings(error.report)
+        return error.exit_code
     if as_json:
-        write_json(_form(health))
+        write_json(_document(health))
     else:
-        say(_described(health), newline=False)
+        say(_text(health), newline=False)
     if any(not is_set for adapter in health.adapters for is_set in adapter.variables.values()):
         return ExitCode.NO_CREDENTIAL
     return ExitCode.OK if health.is_well else ExitCode.FAILED
 
 
-def _form(health: Health) -> dict[str, object]:
+def _document(health: Health) -> dict[str, object]:
     adapters = [
         {"name": item.name, "type": item.type, "variables": dict(item.variables), "problem": item.problem}
         for item in health.adapters
@@ -59,12 +64,12 @@ def _form(health: Health) -> dict[str, object]:
     }
 
 
-def _described(health: Health) -> str:
+def _text(health: Health) -> str:
     from forum_runner.finding import visible
 
     lines = ["installed"]
     lines += [f"  {name:<14} {found or 'missing'}" for name, found in health.versions.items()]
-    lines.append("types of adapters")
+    lines.append("adapter types")
     lines += [f"  {name:<14} {origin}" for name, origin in sorted(health.types.items())]
     if health.programs:
         lines.append("programs of the workflow")

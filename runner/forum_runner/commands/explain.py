@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import click
 
-from forum_runner.commands.output import say
+from forum_runner.commands.output import say, write_json
 
 
-@click.command("explain", short_help="Tell more about the code of a finding.")
+@click.command("explain", short_help="Explain the code of a finding.")
 @click.argument("code", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(code: str | None, as_json: bool) -> int:
-    """Tell more about the code of a finding, such as F012. Without CODE, list all codes."""
-    import json
-    from dataclasses import asdict
+    """Explain the code of a finding, such as F012. Without CODE, list all codes."""
+    from forum_runner import api
 
-    from forum_runner.errors import UsageError
-    from forum_runner.explanations import explanations
-    from forum_runner.manifest.suggest import hint_for
-
-    known = explanations()
-    if code is None:
-        if as_json:
-            say(json.dumps([asdict(item) for item in known.values()], indent=2))
-        else:
-            say("\n".join(f"{item.code}  {item.title}" for item in known.values()))
-        return 0
-    item = known.get(code.upper())
-    if item is None:
-        raise UsageError(f"there is no code '{code}'; {hint_for(code.upper(), known, 'codes')}")
-    say(json.dumps(asdict(item), indent=2) if as_json else f"{item.code}  {item.title}\n\n{item.text}")
+    found = api.explain(code)
+    if as_json:
+        documents = [asdict(item) for item in found]
+        write_json(documents if code is None else documents[0])
+    elif code is None:
+        say("\n".join(f"{item.code}  {item.title}" for item in found))
+    else:
+        say(f"{found[0].code}  {found[0].title}\n\n{found[0].text}")
     return 0

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from forum_runner.commands.options import bundle_options, read_inputs
+from forum_runner.commands.options import WORKSPACE, bundle_options, output_path, read_inputs
 from forum_runner.commands.output import say, show_findings, write_document
 
 _ENDINGS = {"": "text", ".txt": "text", ".mmd": "mermaid", ".mermaid": "mermaid", ".dot": "dot", ".gv": "dot"}
@@ -19,9 +19,9 @@ _ENDINGS |= {".svg": "svg"}
     "--format",
     "form",
     type=click.Choice(["text", "mermaid", "dot", "svg"]),
-    help="[default: by PATH's ending, else text]",
+    help="[default: by the suffix of PATH, else text]",
 )
-@click.option("-o", "--output", metavar="PATH", help="Write the drawing there.  [default: standard output]")
+@click.option("-o", "--output", metavar="PATH", help="Write the drawing to PATH.  [default: standard output]")
 @bundle_options
 def command(
     file: str,
@@ -33,22 +33,21 @@ def command(
 ) -> int:
     """Draw a workflow: waves, tasks, and the edges between them.
 
-    Everything is drawn here; no other program and no service is asked. Inputs may be missing.
+    Needs no other program and no service. Inputs may be missing.
     """
-    from forum_runner.app.workflows import compile_file
+    from forum_runner import api
     from forum_runner.finding import exit_code_of
-    from forum_runner.graph import GraphFormat, render
-    from forum_runner.write_file import write_file
+    from forum_runner.graph import GraphFormat
 
     chosen = GraphFormat(form or _by_ending(output))
-    compiled = compile_file(file, root, read_inputs(input_texts, inputs_file), complete=False)
-    show_findings(compiled.report)
-    if compiled.wave_plan is None:
-        return exit_code_of(compiled.report.findings)
-    drawing = render(compiled.wave_plan, chosen)
-    if output is not None and output != "-":
-        write_file(Path(output), drawing.encode(), keep=compiled.sources)
-    elif chosen is GraphFormat.TEXT:
+    inputs, out = read_inputs(input_texts, inputs_file), output_path(output)
+    report, drawing = api.draw(WORKSPACE, file, chosen, root=root, inputs=inputs, out=out)
+    show_findings(report)
+    if drawing is None:
+        return exit_code_of(report.findings)
+    if out is not None:
+        return 0
+    if chosen is GraphFormat.TEXT:
         say(drawing, newline=False)
     else:
         write_document(drawing)
@@ -58,5 +57,5 @@ def command(
 def _by_ending(output: str | None) -> str:
     ending = Path(output).suffix.lower() if output else ""
     if ending not in _ENDINGS:
-        raise click.UsageError(f"cannot tell the format from the ending '{ending}'; give --format")
+        raise click.UsageError(f"cannot choose a format for the suffix '{ending}'; use --format")
     return _ENDINGS[ending]

@@ -7,59 +7,62 @@ from typing import TYPE_CHECKING
 
 import click
 
-from forum_runner.commands.options import RUN_DIRECTORY
+from forum_runner.commands.options import RUN_DIRECTORY, WORKSPACE
 from forum_runner.commands.output import say, say_aside, write_json
 
 if TYPE_CHECKING:
-    from forum_runner.app.record_import import Imported
+    from forum_runner.app.record_import import ImportedRecord
 
 _FORMATS = ("auto", "forum-engine", "symposium", "otel")
 
 
-@click.command("import", short_help="Make a ledger from the records of another program.")
+@click.command("import", short_help="Import the record of another program as a ledger.")
 @click.argument("source", metavar="SOURCE")
-@click.option("--format", "format_name", type=click.Choice(_FORMATS), default="auto", help="What SOURCE is.")
-@click.option("--out", type=RUN_DIRECTORY, metavar="DIR", help="A directory for it alone.  [default: .forum/runs/ID]")
+@click.option("--format", "format_name", type=click.Choice(_FORMATS), default="auto", help="Set the format of SOURCE.")
+@click.option(
+    "--out", type=RUN_DIRECTORY, metavar="DIR", help="Use DIR as the run directory.  [default: .forum/runs/ID]"
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(source: str, format_name: str, out: Path | None, as_json: bool) -> int:
-    """Make a ledger from the records of another program.
+    """Import the record of another program as a ledger.
 
     SOURCE is a folder or file of forum-engine (entries.jsonl and payloads.jsonl) or of symposium (artifact.json),
-    traces of OpenTelemetry as OTLP JSON (one document, or one a line), or `-` for standard input.
+    OpenTelemetry traces as OTLP JSON (one document, or one per line), or `-` for standard input.
 
-    Each record becomes an entry. The first one says what was imported, with the digests of the files: the ledger shows
-    whether anything was changed since, and what came before is only as good as its source.
+    Each record becomes an entry. The first entry has the digests of the imported files. The ledger shows whether
+    anything changed after the import; what happened before it is only as trustworthy as the source.
 
-    Exits 2 if the source cannot be read; nothing is written then.
+    Exits 2 and writes nothing if the source cannot be read.
     """
-    from forum_runner.app.record_import import import_records
+    from forum_runner import api
     from forum_runner.importing.parsed_source import ImportFormat
 
-    made = import_records(source, None if format_name == "auto" else ImportFormat(format_name), out)
+    source_format = None if format_name == "auto" else ImportFormat(format_name)
+    made = api.import_record(WORKSPACE, source, source_format=source_format, out=out)
     if as_json:
         write_json(_document(made))
     else:
-        _tell(made)
+        _print(made)
     return 0
 
 
-def _tell(made: Imported) -> None:
+def _print(made: ImportedRecord) -> None:
     from forum_runner.report import counted
 
     parsed = made.parsed
     files = ", ".join(file.name for file in parsed.files)
     say(f"{made.directory}: {counted(made.records, 'record')} of {parsed.format} from {files}")
     if parsed.check == "fail":
-        say_aside(f"forum: the source does not hold: {parsed.reason}; it was imported as it is")
+        say_aside(f"forum: the source is invalid: {parsed.reason}; imported unchanged")
     else:
         say(f"{'checked' if parsed.check == 'ok' else 'not checked'}: {parsed.reason}")
     for remark in parsed.remarks:
         say(f"noted: {remark}")
-    say("what happened before the import is only as good as its source")
+    say("what happened before the import is only as trustworthy as its source")
     say(f"head {made.head}")
 
 
-def _document(made: Imported) -> dict[str, object]:
+def _document(made: ImportedRecord) -> dict[str, object]:
     parsed = made.parsed
     return {
         "apiVersion": "forum/v1",

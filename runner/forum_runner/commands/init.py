@@ -7,20 +7,20 @@ from pathlib import Path
 
 import click
 
+from forum_runner.commands.options import WORKSPACE
 from forum_runner.commands.output import say
 
 
-@click.command("init", short_help="Begin a workflow that runs offline.")
+@click.command("init", short_help="Create a workflow that runs offline.")
 @click.argument("folder", type=click.Path(path_type=Path), default=Path(), metavar="[DIR]")
 def command(folder: Path) -> int:
-    """Begin a workflow that runs offline: commented manifests, and the schemas that give an editor its help.
+    """Create a workflow that runs offline: commented manifests, and schemas for editors.
 
-    Nothing that is there already is changed.
+    Never overwrites a file.
     """
-    from forum_runner.scaffold import write_scaffold
+    from forum_runner import api
 
-    written = write_scaffold(folder)
-    for path in written:
+    for path in api.init(WORKSPACE, folder):
         say(f"wrote {path}")
     workflow = shlex.quote(str(folder / "workflow.yaml"))
     say(f"\nNext: forum check {workflow}\n      forum graph {workflow}\n      forum run {workflow} --deterministic")

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import click
 
-from forum_runner.commands.output import say
+from forum_runner.commands.options import WORKSPACE
+from forum_runner.commands.output import say, write_json
 
 
-@click.command("keygen", short_help="Make a key that signs checkpoints.")
+@click.command("keygen", short_help="Generate a key that signs checkpoints.")
 @click.argument("name")
 @click.option(
     "-o",
@@ -17,26 +18,23 @@ from forum_runner.commands.output import say
     type=click.Path(path_type=Path),
     required=True,
     metavar="FILE",
-    help="Write the private key there, and the public key to FILE.pub.",
+    help="Write the private key to FILE, and the public key to FILE.pub.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(name: str, output: Path, as_json: bool) -> int:
-    """Make a key that signs checkpoints, and print its public half.
+    """Generate a key that signs checkpoints, and print its public half.
 
-    NAME goes into every signature; a schema-less URL such as example.org/release is a good one. FILE is readable by its
-    owner only. Nothing that is there already is overwritten.
+    Every signature contains NAME; a schema-less URL such as example.org/release is a good choice. Only the owner can
+    read FILE. Never overwrites a file.
     """
-    import json
-
-    from forum_runner.app.proofs import generate_key
-    from forum_runner.errors import UsageError
+    from forum_runner import api
 
     if str(output) == "-":
-        raise UsageError("a private key is not printed; give a file")
-    key = generate_key(name, output)
+        raise api.UsageError("a private key is never printed; use a file")
+    key = api.keygen(WORKSPACE, name, output)
     if as_json:
         document = {"name": key.name, "id": key.id.hex(), "public_key": key.write()}
-        say(json.dumps({**document, "private_key_file": str(output), "public_key_file": f"{output}.pub"}, indent=2))
+        write_json({**document, "private_key_file": str(output), "public_key_file": f"{output}.pub"})
     else:
         say(key.write())
     return 0

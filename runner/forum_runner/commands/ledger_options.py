@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
 from forum_runner.commands.output import say_aside
-
-if TYPE_CHECKING:
-    from forum_runner.app.proofs import Covered
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -19,7 +16,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 def covering_options(command: _Command) -> _Command:
     """--size, --key and -o."""
     for option in (
-        click.option("-o", "--output", metavar="PATH", help="Write it there.  [default: standard output]"),
+        click.option("-o", "--output", metavar="PATH", help="Write to PATH.  [default: standard output]"),
         click.option(
             "--key",
             "key_file",
@@ -28,13 +25,13 @@ def covering_options(command: _Command) -> _Command:
             help="Sign the checkpoint with the private key in FILE.",
         ),
         click.option(
-            "--size", type=click.IntRange(min=0), metavar="N", help="The first N entries only.  [default: all]"
+            "--size", type=click.IntRange(min=0), metavar="N", help="Cover only the first N entries.  [default: all]"
         ),
     ):
         command = option(command)
     return command
 
 
-def tell_if_unsealed(covered: Covered) -> None:
-    if not covered.is_sealed:
+def warn_if_unsealed(*, is_sealed: bool) -> None:
+    if not is_sealed:
         say_aside("forum: the ledger is not sealed: it may still grow, or its end may be missing")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from forum_runner.commands.options import WORKSPACE
 from forum_runner.commands.output import as_found, has_reader, say_aside, wants_color, write_parts
 
 if TYPE_CHECKING:
@@ -16,15 +17,13 @@ if TYPE_CHECKING:
 
 @click.command("log", short_help="List the entries of a ledger.")
 @click.argument("run", metavar="RUN")
-@click.option("--kind", "kinds", multiple=True, metavar="GLOB", help="Entries of a kind, such as 'task.*'; repeatable.")
+@click.option("--kind", "kinds", multiple=True, metavar="GLOB", help="Select a kind, such as 'task.*'. Repeatable.")
+@click.option("--task", "tasks", multiple=True, metavar="ID", help="Select a task and its instances. Repeatable.")
 @click.option(
-    "--task", "tasks", multiple=True, metavar="ID", help="Entries about a task and its instances; repeatable."
+    "--actor", "actors", multiple=True, metavar="GLOB", help="Select an actor, such as 'person:*'. Repeatable."
 )
-@click.option(
-    "--actor", "actors", multiple=True, metavar="GLOB", help="Entries of an actor, such as 'person:*'; repeatable."
-)
-@click.option("--seq", "span", metavar="N|A..B", help="One entry, or all from A to B; either end may be left out.")
-@click.option("--follow", "-f", is_flag=True, help="Wait for further entries, until the ledger is sealed.")
+@click.option("--seq", "span", metavar="N|A..B", help="Select one entry, or a range whose ends are optional.")
+@click.option("--follow", "-f", is_flag=True, help="Follow the ledger until it is sealed.")
 @click.option("--json", "as_json", is_flag=True, help="Print the lines of the ledger, byte for byte.")
 def command(
     run: str,
@@ -35,28 +34,28 @@ def command(
     follow: bool,
     as_json: bool,
 ) -> int:
-    """List the entries of a ledger, one a line: seq, time (UTC), kind, task, actor, and what it tells.
+    """List the entries of a ledger, one per line: seq, time (UTC), kind, task, actor and data.
 
-    RUN is a run directory, a ledger's file, `-` for standard input, or the id of a run in .forum/runs (its first eight
-    characters or more).
+    RUN is a run directory, a ledger file, `-` for standard input, or the id of a run in .forum/runs (at least its first
+    eight characters).
 
-    Different options narrow the list down; one that is repeated widens it. Lines that are no entries are shown as such,
-    unless an option leaves them out. Exits 2 if there is no such kind, or if no entry names the task.
+    Different options narrow the list; repeating an option widens it. Without options, damaged lines are listed too.
+    Exits 2 if a kind does not exist, or if no entry names a task.
     """
-    from forum_runner.app.reading import open_log
+    from forum_runner import api
     from forum_runner.ledger.selection import Selection, SeqSpan
 
     selection = Selection(kinds, tasks, actors, SeqSpan.read(span) if span is not None else None)
-    log = open_log(run, selection)
+    log = api.log(WORKSPACE, run, selection)
     items = log.items_as_they_come(lambda: has_reader(sys.stdout)) if follow else log.items()
     is_live = follow or log.source.path is None
-    write_parts(_raw(items) if as_json else _told(items, log), is_live=is_live)
-    _say_what_is_wrong(log, run)
+    write_parts(_raw(items) if as_json else _text(items, log), is_live=is_live)
+    _warn(log, run)
     log.check_tasks()
     return 0
 
 
-def _told(items: Iterable[LogItem], log: Log) -> Iterator[str]:
+def _text(items: Iterable[LogItem], log: Log) -> Iterator[str]:
     from forum_runner.ledger.lines import length_of
     from forum_runner.report.decision_reason import ReasonReader
     from forum_runner.report.log_line import damaged_line, log_line
@@ -76,14 +75,14 @@ def _raw(items: Iterable[LogItem]) -> Iterator[str | bytes]:
 
     for item in items:
         if isinstance(item.line, LongLine):
-            say_aside(f"forum: seq {item.number:,} is left out: a line of {item.line.length:,} bytes")
+            say_aside(f"forum: skipped seq {item.number:,}: a line of {item.line.length:,} bytes")
         else:
             yield as_found(item.line)
 
 
-def _say_what_is_wrong(log: Log, run: str) -> None:
+def _warn(log: Log, run: str) -> None:
     if log.unreadable:
-        lines = "1 line is no entry" if log.unreadable == 1 else f"{log.unreadable:,} lines are no entries"
-        say_aside(f"forum: {lines}, the first at seq {log.first_unreadable:,}; forum verify {run} tells more")
+        lines = "1 line is damaged" if log.unreadable == 1 else f"{log.unreadable:,} lines are damaged"
+        say_aside(f"forum: {lines}, the first at seq {log.first_unreadable:,}; run forum verify {run}")
     if log.torn_bytes:
-        say_aside(f"forum: {log.torn_bytes:,} bytes follow the last line: a torn tail, or a line that is being written")
+        say_aside(f"forum: {log.torn_bytes:,} bytes after the last line: a torn tail, or a line that is being written")

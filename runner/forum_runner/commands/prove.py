@@ -2,45 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from forum_runner.commands.ledger_options import covering_options, tell_if_unsealed
+from forum_runner.commands.ledger_options import covering_options, warn_if_unsealed
+from forum_runner.commands.options import WORKSPACE, output_path
 from forum_runner.commands.output import say, write_document
 
 if TYPE_CHECKING:
-    from forum_runner.app.proofs import Proved
-    from forum_runner.ledger.source import LedgerSource
+    from forum_runner.app.proofs import LedgerProof
 
 
-@click.group("prove", short_help="Prove something about a ledger to somebody who does not have it.")
+@click.group("prove", short_help="Prove a claim about a ledger without sharing it.")
 def command() -> None:
-    """Prove something about a ledger to somebody who does not have it.
+    """Prove a claim about a ledger without sharing it.
 
-    A proof is one JSON document with a few hashes, and the checkpoint that they lead to. `forum verify --proof` checks
-    it.
+    A proof is one JSON document: a few hashes and the checkpoint they lead to. Check it with `forum verify --proof`.
 
-    Exits 3 if the ledger's bytes or chain do not hold, and 7 if it has no entry.
+    Exits 3 if the ledger's bytes or chain are invalid, and 7 if it has no entry.
     """
 
 
-@command.command("inclusion", short_help="Prove that an entry is in a ledger.")
+@command.command("inclusion", short_help="Prove that a ledger contains an entry.")
 @click.argument("run")
 @click.option("--seq", type=click.IntRange(min=0), required=True, metavar="N", help="The entry's number, from 0.")
 @covering_options
 def inclusion(run: str, seq: int, size: int | None, key_file: Path | None, output: str | None) -> int:
-    """Prove that an entry is in a ledger: nothing but that entry is shown.
+    """Prove that a ledger contains an entry. The proof discloses no other entry.
 
     RUN is a run directory, a ledger, the id of a run, or `-` for standard input.
     """
-    from forum_runner.app.proofs import prove_inclusion
-    from forum_runner.ledger.source import find_ledger
+    from forum_runner import api
 
-    source = find_ledger(run)
-    return _write(lambda: prove_inclusion(source, seq, size), source, key_file, output)
+    return _print(api.prove(WORKSPACE, run, seq=seq, size=size, key=key_file, out=output_path(output)), output)
 
 
 @command.command("consistency", short_help="Prove that a ledger has only grown.")
@@ -51,34 +47,24 @@ def inclusion(run: str, seq: int, size: int | None, key_file: Path | None, outpu
     type=click.IntRange(min=0),
     required=True,
     metavar="SIZE",
-    help="How many entries the ledger had before.",
+    help="The number of entries that the ledger had before.",
 )
 @covering_options
 def consistency(run: str, from_size: int, size: int | None, key_file: Path | None, output: str | None) -> int:
-    """Prove that a ledger has only grown since it had SIZE entries: no entry is shown.
+    """Prove that a ledger has only grown since it had SIZE entries. The proof discloses no entry.
 
     RUN is a run directory, a ledger, the id of a run, or `-` for standard input.
     """
-    from forum_runner.app.proofs import prove_consistency
-    from forum_runner.ledger.source import find_ledger
+    from forum_runner import api
 
-    source = find_ledger(run)
-    return _write(lambda: prove_consistency(source, from_size, size), source, key_file, output)
+    proof = api.prove(WORKSPACE, run, from_size=from_size, size=size, key=key_file, out=output_path(output))
+    return _print(proof, output)
 
 
-def _write(prove: Callable[[], Proved], source: LedgerSource, key_file: Path | None, output: str | None) -> int:
-    from forum_runner.app.proofs import read_signer_key
-    from forum_runner.ledger.proof import write_proof
-    from forum_runner.write_file import write_file
-
-    # The key first: a long ledger is not read for a key that cannot sign.
-    key = read_signer_key(key_file) if key_file else None
-    proved = prove()
-    tell_if_unsealed(proved.covered)
-    data = write_proof(proved.proof, proved.covered.note(key))
-    if output in (None, "-"):
-        write_document(data)
+def _print(made: LedgerProof, output: str | None) -> int:
+    warn_if_unsealed(is_sealed=made.is_sealed)
+    if output_path(output) is None:
+        write_document(made.data)
     else:
-        write_file(Path(output), data, keep=[path for path in (source.path, key_file) if path])
-        say(f"{output}: proof that {proved.proof.claim()}")
+        say(f"{output}: proof that {made.proof.claim()}")
     return 0

@@ -9,44 +9,44 @@ from typing import TYPE_CHECKING
 
 import click
 
+from forum_runner.commands.options import WORKSPACE
 from forum_runner.commands.output import say, say_aside, write_json
 
 if TYPE_CHECKING:
     from forum_runner.app.verification import Redacted
 
 
-@click.command("redact", short_help="Take a body out of a ledger, and leave a record of it.")
+@click.command("redact", short_help="Remove a body from a run and record that.")
 @click.argument("run")
 @click.option("--seq", type=click.IntRange(min=0), required=True, metavar="N", help="The entry that names the body.")
 @click.option("--body", required=True, metavar="NAME", help="The body's name in that entry, such as prompt or output.")
-@click.option("--reason", required=True, metavar="TEXT", help="Why; this is recorded.")
-@click.option("--by", metavar="NAME", help="Who redacts it.  [default: the user of this process]")
+@click.option("--reason", required=True, metavar="TEXT", help="The reason, which is recorded.")
+@click.option("--by", metavar="NAME", help="Who redacts it.  [default: your login name]")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(run: str, seq: int, body: str, reason: str, by: str | None, as_json: bool) -> int:
-    """Take a body out of a ledger, and leave a record of it.
+    """Remove a body from a run and record that.
 
-    RUN is a run directory or the id of a run. The bytes are overwritten where they stand, for every entry that names
-    them; an entry says so, and why. The chain still holds, and a sealed ledger is sealed again. This cannot be undone.
+    RUN is a run directory or the id of a run. Overwrites the bytes in place, for every entry that names them, and
+    records the reason. The chain stays valid, and a sealed ledger is sealed again. This cannot be undone.
 
-    Exits 3 if the ledger does not hold, and 2 if there is nothing to redact.
+    Exits 3 if the ledger is invalid, and 2 if there is nothing to redact.
     """
-    from forum_runner.app.verification import redact_body
-    from forum_runner.ledger.source import find_ledger
+    from forum_runner import api
 
     _check_reason(reason)
     who = _person(by)
-    redacted = redact_body(find_ledger(run), seq, body, reason, f"person:{who}")
+    redacted = api.redact(WORKSPACE, api.RedactionRequest(run, seq, body, reason, who))
     if as_json:
-        write_json(_form(redacted, seq, body, who))
+        write_json(_document(redacted, seq, body, who))
     else:
-        say(f"redacted the body '{body}' of entry {seq}; entry {redacted.seq} says so")
+        say(f"redacted the body '{body}' of entry {seq}; recorded as entry {redacted.seq}")
     if not redacted.is_sealed:
-        say_aside("forum: the run has not ended: when it goes on, tasks that need this body fail")
-    _tell_of_torn_tails(redacted.directory)
+        say_aside("forum: the run has not finished: tasks that need this body will fail when it resumes")
+    _warn_of_torn_tails(redacted.directory)
     return 0
 
 
-def _form(redacted: Redacted, seq: int, body: str, who: str) -> dict[str, object]:
+def _document(redacted: Redacted, seq: int, body: str, who: str) -> dict[str, object]:
     return {
         "apiVersion": "forum/v1",
         "kind": "Redaction",
@@ -72,7 +72,7 @@ def _person(by: str | None) -> str:
         raise click.BadParameter("it is empty", param_hint="--by")
     who = by or _user()
     if not re.fullmatch(r"[!-~]{1,200}", who):
-        raise click.BadParameter("a name has no spaces, and only letters of ASCII", param_hint="--by")
+        raise click.BadParameter("a name has no spaces, and only ASCII characters", param_hint="--by")
     return who
 
 
@@ -80,12 +80,12 @@ def _user() -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError) as error:
-        raise click.UsageError("the user of this process has no name here; give --by NAME") from error
+        raise click.UsageError("your login name is unknown; use --by NAME") from error
 
 
-def _tell_of_torn_tails(directory: Path) -> None:
+def _warn_of_torn_tails(directory: Path) -> None:
     from forum_runner.ledger.layout import TORN
 
     torn = directory / TORN
     if torn.is_dir():
-        say_aside(f"forum: '{torn}' keeps what crashes left half-written; it is not searched, look there too")
+        say_aside(f"forum: '{torn}' contains what crashes left half-written; check it too: forum does not search it")

@@ -6,45 +6,51 @@ import json
 
 import click
 
+from forum_runner.commands.options import WORKSPACE
 from forum_runner.commands.output import say, write_json
 from forum_runner.errors import ExitCode
 
 
-@click.command("replay", short_help="Tell a run again from its record, and compare.")
+@click.command("replay", short_help="Replay a run from its ledger and compare.")
 @click.argument("run", metavar="RUN")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(run: str, as_json: bool) -> int:
-    """Execute a run again under its recorded answers, clock and ids, and compare to the byte.
+    """Replay a run with its recorded answers, clock and ids, and compare every entry to the byte.
 
-    Nothing is called. What is compared shows that the runner decided what its rules say; what stands outside of it,
-    such as what a model answered, is taken from the record. Exits 0 if the story is the same, 3 if it parts, and 7 if
-    it is the same as far as an unfinished run goes.
+    Calls nothing. Replay shows that the runner followed its rules. What comes from outside, such as a model's answer,
+    is taken from the ledger.
+
+    Exits 0 if the replay is identical, 3 if it diverges, and 7 if it is identical but the run has not finished.
     """
-    from forum_runner.app.replay import ASSUMED, CHECKED, replay
+    from forum_runner import api
+    from forum_runner.finding import visible
     from forum_runner.report import counted
 
-    found = replay(run)
-    retold = found.retold
+    found = api.replay(WORKSPACE, run)
+    outcome, divergence = found.outcome, found.outcome.divergence
     code = _exit_code(is_same=found.is_same, is_sealed=found.report.status is not None)
+    sides = {} if divergence is None else {"recorded": divergence.recorded, "replayed": divergence.told}
     if as_json:
-        parted = retold.divergence
-        form = {
+        document = {
             "same": found.is_same,
-            "entries": retold.entries,
-            "calls": retold.calls,
-            "checked": list(CHECKED),
-            "assumed": list(ASSUMED),
-            "divergence": parted and {"seq": parted.seq, "recorded": parted.recorded, "told": parted.told},
+            "entries": outcome.entries,
+            "calls": outcome.calls,
+            "checked": list(found.checked),
+            "assumed": list(found.assumed),
+            "divergence": divergence and {"seq": divergence.seq, **sides},
         }
-        write_json(form)
+        write_json(document)
         return code
-    if retold.divergence is not None:
-        say(_told(retold.divergence.seq, retold.divergence.recorded, retold.divergence.told), newline=False)
+    if divergence is not None:
+        say(f"replay diverges at entry {divergence.seq:,}")
+        for side, entry in sides.items():
+            text = "nothing more" if entry is None else json.dumps(entry, sort_keys=True, ensure_ascii=False)
+            say(f"  {side:<8}  {visible(text)}")
         return code
     what = "all" if code == ExitCode.OK else "an unfinished run:"
-    answers = counted(retold.calls, "recorded answer")
-    say(f"the same: {what} {retold.entries:,} entries, {answers}")
-    for title, lines in (("checked", CHECKED), ("assumed", ASSUMED)):
+    answers = counted(outcome.calls, "recorded answer")
+    say(f"identical: {what} {outcome.entries:,} entries, {answers}")
+    for title, lines in (("checked", found.checked), ("assumed", found.assumed)):
         say(title)
         for line in lines:
             say(f"  {line}")
@@ -55,14 +61,3 @@ def _exit_code(*, is_same: bool, is_sealed: bool) -> int:
     if not is_same:
         return ExitCode.NOT_VERIFIED
     return ExitCode.OK if is_sealed else ExitCode.INCOMPLETE
-
-
-def _told(seq: int, recorded: object, told: object) -> str:
-    """The first entry at which the story parts, as both sides have it."""
-    from forum_runner.finding import visible
-
-    lines = [f"the story parts at entry {seq:,}"]
-    for title, form in (("recorded", recorded), ("told", told)):
-        text = "nothing more" if form is None else json.dumps(form, sort_keys=True, ensure_ascii=False)
-        lines.append(f"  {title:<8}  {visible(text)}")
-    return "\n".join(lines) + "\n"

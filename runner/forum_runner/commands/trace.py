@@ -8,34 +8,35 @@ from typing import TYPE_CHECKING
 
 import click
 
+from forum_runner.commands.options import WORKSPACE
 from forum_runner.commands.output import as_found, say_aside, wants_color, write_parts
 
 if TYPE_CHECKING:
     from forum_runner.ledger.read_entry import ReadEntry
 
 
-@click.command("trace", short_help="Tell why something happened: the causes of an entry.")
+@click.command("trace", short_help="Show the causes of an entry.")
 @click.argument("run", metavar="RUN")
 @click.argument("seq", type=click.IntRange(min=0), metavar="SEQ")
 @click.option("--json", "as_json", is_flag=True, help="Print the lines of the ledger, byte for byte.")
 def command(run: str, seq: int, as_json: bool) -> int:
-    """Tell why something happened: the entry SEQ, its causes, their causes, and so on, the latest first.
+    """Show why something happened: the entry SEQ, its causes, their causes, and so on, latest first.
 
-    RUN is a run directory, a ledger's file, `-` for standard input, or the id of a run in .forum/runs (its first eight
-    characters or more).
+    RUN is a run directory, a ledger file, `-` for standard input, or the id of a run in .forum/runs (at least its first
+    eight characters).
 
-    Each entry stands once; a lane on the left leads down to its cause. An entry with several causes names them.
+    Each entry is listed once; a line on the left leads down to its cause. An entry with several causes names them.
     """
-    from forum_runner.app.reading import trace
+    from forum_runner import api
     from forum_runner.ledger.trace import Trace
 
     found = Trace(seq)
-    entries = trace(run, found)
+    entries = api.trace(WORKSPACE, run, found)
     write_parts((as_found(line) for line, _ in entries) if as_json else _drawn(entries, seq))
-    # A reader who left early has not seen all entries, and what they did not come to is not missing.
+    # If the reader left early, causes that were not reached are not missing.
     if found.missing and next(entries, None) is None:
         missing = ", ".join(f"{cause:,}" for cause in sorted(found.missing)[:10])
-        say_aside(f"forum: causes that are named and not there: {missing}; forum verify {run} tells more")
+        say_aside(f"forum: missing causes: {missing}; run forum verify {run}")
     return 0
 
 

@@ -9,29 +9,31 @@ from typing import TYPE_CHECKING
 
 import click
 
+from forum_runner.commands.options import WORKSPACE
 from forum_runner.commands.output import say, wants_color, write_json
 
 if TYPE_CHECKING:
-    from forum_runner.app.verification import Trusted
-    from forum_runner.ledger.source import LedgerSource
+    from forum_runner.api import Trusted
 
 _LEVELS = re.compile(r"[1-5](-[1-5])?(,[1-5](-[1-5])?)*")
 _HASH = re.compile(r"[0-9a-f]{64}")
 
 
-@click.command("verify", short_help="Say whether a ledger holds, and where it was touched.")
+@click.command("verify", short_help="Verify a ledger and report where it was altered.")
 @click.argument("run", metavar="[PATH]", required=False)
-@click.option("--level", "levels", metavar="N", help="Only these levels: `2`, `1,2,5` or `1-3`.")
-@click.option("--expect-head", metavar="HASH", help="The hash that the last line must have.")
-@click.option("--checkpoint", type=click.Path(path_type=Path), metavar="FILE", help="A checkpoint from elsewhere.")
-@click.option("--key", type=click.Path(path_type=Path), metavar="FILE", help="The public key that must have signed it.")
+@click.option("--level", "levels", metavar="N", help="Verify only these levels: `2`, `1,2,5` or `1-3`.")
+@click.option("--expect-head", metavar="HASH", help="Require this hash of the last line.")
+@click.option(
+    "--checkpoint", type=click.Path(path_type=Path), metavar="FILE", help="Compare with a checkpoint from elsewhere."
+)
+@click.option("--key", type=click.Path(path_type=Path), metavar="FILE", help="Require a signature by this public key.")
 @click.option(
     "--pin",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Keep the last head that was valid in FILE, and refuse a ledger that went back or was rewritten.",
+    help="Store the last valid head in FILE, and refuse a ledger that was cut or rewritten since.",
 )
-@click.option("--proof", type=click.Path(path_type=Path), metavar="FILE", help="Check a proof instead of a ledger.")
+@click.option("--proof", type=click.Path(path_type=Path), metavar="FILE", help="Verify a proof instead of a ledger.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     run: str | None,
@@ -43,21 +45,22 @@ def command(
     proof: Path | None,
     as_json: bool,
 ) -> int:
-    """Say whether a ledger holds, and where it was touched.
+    """Verify a ledger and report where it was altered.
 
-    PATH is a run directory, a ledger, the id of a run, or `-` for standard input. Five levels are looked at: 1 bytes
-    and schema, 2 chain, 3 bodies, 4 semantics, 5 seal and checkpoint. Bodies and semantics need the run directory.
+    PATH is a run directory, a ledger, the id of a run, or `-` for standard input. There are five levels: 1 bytes and
+    schema, 2 chain, 3 bodies, 4 semantics, 5 seal and checkpoint. Bodies and semantics need the run directory.
 
-    Exits 0 if the ledger is valid, 3 if it is not or is some other file, 7 if it is incomplete, and 2 if there is none.
+    Exits 0 if the ledger is valid, 3 if it is invalid or not a ledger, 7 if it is incomplete, and 2 if PATH does not
+    exist.
     """
-    from forum_runner.app.verification import Trusted
+    from forum_runner.api import Trusted
 
     if expect_head is not None and not _HASH.fullmatch(expect_head):
         raise click.BadParameter("a head is 64 hexadecimal digits in lower case", param_hint="--expect-head")
     trusted = Trusted(expect_head, checkpoint, key, pin)
     if proof is not None:
         if run is not None or levels is not None or expect_head is not None:
-            raise click.UsageError("--proof is checked without a ledger: leave out PATH, --level and --expect-head")
+            raise click.UsageError("--proof needs no ledger; leave out PATH, --level and --expect-head")
         return _verify_proof(proof, trusted, as_json=as_json)
     if run is None:
         raise click.UsageError("give the PATH of a run directory or a ledger, or --proof FILE")
@@ -65,11 +68,9 @@ def command(
 
 
 def _verify_ledger(run: str, levels: frozenset[int] | None, trusted: Trusted, *, as_json: bool) -> int:
-    from forum_runner.app.verification import keep_pin, verify_given
-    from forum_runner.ledger.source import find_ledger
+    from forum_runner import api
 
-    source = find_ledger(run)
-    report = verify_given(source, levels, trusted)
+    report = api.verify(WORKSPACE, run, levels=levels, trusted=trusted)
     if as_json:
         write_json(report.document())
     else:
@@ -78,39 +79,39 @@ def _verify_ledger(run: str, levels: frozenset[int] | None, trusted: Trusted, *,
         color = wants_color(sys.stdout)
         say(render_verification(report, color=color), newline=False, color=color)
         if not report.is_ledger:
-            _name_run_directory(source)
+            _name_run_directory(run)
     if trusted.pin is not None:
-        keep_pin(trusted.pin, report)
+        api.keep_pin(WORKSPACE, trusted.pin, report)
     return report.verdict.exit_code
 
 
-def _name_run_directory(source: LedgerSource) -> None:
-    """Where what is no ledger is a part of a run."""
+def _name_run_directory(run: str) -> None:
+    """If the file is not a ledger, but part of a run."""
     from forum_runner.ledger.layout import LEDGER
     from forum_runner.report.run_commands import command_line
 
-    folder = source.path.parent if source.path is not None else None
-    if folder is not None and (folder / LEDGER).is_file():
-        say(f"it stands in a run directory; whether that holds: {command_line('verify', str(folder))}")
+    folder = Path(run).parent
+    if run != "-" and (folder / LEDGER).is_file():
+        say(f"it is in a run directory; verify that with: {command_line('verify', str(folder))}")
 
 
 def _verify_proof(path: Path, trusted: Trusted, *, as_json: bool) -> int:
-    from forum_runner.app.verification import verify_proof
+    from forum_runner import api
 
-    report = verify_proof(path, trusted)
+    report = api.verify_proof(WORKSPACE, path, trusted)
     if as_json:
         findings = [
             {"code": item.code, "level": item.level, "seq": item.seq, "sentence": item.sentence}
             for item in report.findings
         ]
-        told = {"verdict": str(report.verdict), "claim": report.claim, "vouched": report.is_vouched}
-        write_json({**told, "findings": findings})
+        facts = {"verdict": str(report.verdict), "claim": report.claim, "vouched": report.is_vouched}
+        write_json({**facts, "findings": findings})
         return report.verdict.exit_code
     say(f"{report.verdict}: {report.claim or 'no proof'}")
     for finding in report.findings:
         say(f"{finding.code} {finding.sentence}")
     if not report.findings and not report.is_vouched:
-        say("its checkpoint is only as good as where you got it: give --checkpoint, --pin or --key to hold it to more")
+        say("the checkpoint is only as trustworthy as its source; compare it with --checkpoint, --pin or --key")
     return report.verdict.exit_code
 
 

@@ -1,12 +1,12 @@
 """The ledger: an append-only, hash-chained record of a run, and everything that checks it.
 
     from pathlib import Path
-    from forum_runner.ledger import Body, Verdict, create_ledger, find_ledger, verify
+    from forum_runner.ledger import Body, Verdict, create_ledger, ledger_at, verify
 
     with create_ledger(Path("run")) as ledger:
         ledger.append("x-note", {"count": 3}, bodies={"text": Body.text("three")})
         ledger.seal("passed")
-    assert verify(find_ledger("run")).verdict is Verdict.VALID
+    assert verify(ledger_at(Path("run"))).verdict is Verdict.VALID
 
 Each name is loaded when it is first asked for.
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from forum_runner.ledger.files import LedgerBusyError as LedgerBusyError
     from forum_runner.ledger.group_commit import GroupCommit as GroupCommit
     from forum_runner.ledger.source import LedgerSource as LedgerSource
-    from forum_runner.ledger.source import find_ledger as find_ledger
+    from forum_runner.ledger.source import ledger_at as ledger_at
     from forum_runner.ledger.verification.report import DamagedLedgerError as DamagedLedgerError
     from forum_runner.ledger.verification.report import Verdict as Verdict
     from forum_runner.ledger.verification.report import VerifyReport as VerifyReport
@@ -48,7 +48,7 @@ _HOMES = {
     "Verdict": "verification.report",
     "VerifyReport": "verification.report",
     "create_ledger": "begin",
-    "find_ledger": "source",
+    "ledger_at": "source",
     "open_ledger": "begin",
     "verify": "verification.verifier",
 }

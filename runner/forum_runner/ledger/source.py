@@ -17,8 +17,8 @@ from typing import BinaryIO, cast
 from forum_runner.errors import UsageError
 from forum_runner.ledger.layout import LEDGER
 from forum_runner.ledger.lines import BUFFER_BYTES, MAX_HELD_BYTES, Lines
+from forum_runner.workspace import Workspace
 
-RUNS = Path(".forum/runs")
 STANDARD_INPUT = "-"
 _RUN_ID_OR_BEGINNING = re.compile(r"[0-9a-f][0-9a-f-]{7,35}")
 _POLL_S = 0.1
@@ -91,17 +91,23 @@ class LedgerSource:
             raise UsageError(f"cannot follow '{self.name}': lines that had been read were cut off")
 
 
-def find_ledger(given: str, runs: Path = RUNS) -> LedgerSource:
-    """What a RUN argument means. A path that is there comes before the id of a run."""
+def find_ledger(given: str, workspace: Workspace) -> LedgerSource:
+    """Resolve a RUN argument: `-`, an existing path, or the id of a run. A path takes precedence over an id."""
     if given == STANDARD_INPUT:
         return LedgerSource("standard input", None)
-    mode = _mode_of(Path(given))
-    if mode is None:
-        directory = _run_of(given, runs)
-        return _in_directory(str(directory), directory)
-    if stat.S_ISDIR(mode):
-        return _in_directory(given, Path(given))
-    return LedgerSource(given, Path(given))
+    path = workspace.path(given)
+    if _mode_of(path) is None:
+        path = _run_of(given, workspace.runs)
+        return _in_directory(str(path), path)
+    return ledger_at(path, given)
+
+
+def ledger_at(path: Path, name: str | None = None) -> LedgerSource:
+    """The ledger of a run directory, or a ledger file; `name` is what messages call it."""
+    mode = _mode_of(path)
+    if mode is not None and stat.S_ISDIR(mode):
+        return _in_directory(name or str(path), path)
+    return LedgerSource(name or str(path), path)
 
 
 def _in_directory(name: str, directory: Path) -> LedgerSource:

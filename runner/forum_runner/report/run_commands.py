@@ -6,13 +6,13 @@ import shlex
 from pathlib import Path
 
 from forum_runner.finding import visible
-from forum_runner.ledger.source import RUNS
 from forum_runner.wave_plan.planned_task import GateRule, Placeholder
+from forum_runner.workspace import RUNS
 
 
-def run_argument(run: str, directory: Path, runs: Path = RUNS) -> str:
-    """The argument that names this run: its id in the default location, its directory elsewhere."""
-    return run if directory.absolute() == runs.absolute() / run else str(directory)
+def run_argument(run: str, directory: Path) -> str:
+    """The RUN argument for this run: its id if it is in the default folder, otherwise its directory."""
+    return run if directory == RUNS / run else str(directory)
 
 
 def command_line(*words: str) -> str:

@@ -15,8 +15,9 @@ from forum_conformance.foreign.recognition import HEAD_BYTES, recognise
 from forum_conformance.foreign.symposium import check_transcript
 from forum_conformance.judge import ALL_LEVELS, Given, judge
 from forum_conformance.targets import judge_target, target_at
-from forum_runner.app.verification import Trusted, verify_ledger
-from forum_runner.ledger import find_ledger
+from forum_runner.api import Trusted
+from forum_runner.app.verification import verify_ledger
+from forum_runner.ledger.source import ledger_at
 from unit.conformance.raw_ledger import OPENED, SEALED, RawLedger, Stored
 
 MEBIBYTE = 1 << 20
@@ -134,7 +135,7 @@ def test_both_verifiers_hold_an_import_to_its_schema(
     directory = ledger.write(tmp_path / "run")
 
     assert judge(directory).findings.codes() == codes
-    assert list(verify_ledger(find_ledger(str(directory)), None, Trusted()).codes) == codes
+    assert list(verify_ledger(ledger_at(directory), None, Trusted()).codes) == codes
 
 
 @pytest.mark.parametrize("transcript", [5, None, True])

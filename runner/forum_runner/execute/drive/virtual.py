@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from heapq import heappop, heappush
 from itertools import count
 from typing import Any
@@ -34,6 +34,16 @@ class VirtualDriver:
         self._numbers = count()
 
     def run(self, *, is_new: bool) -> Outcome:
+        steps = self.steps(is_new=is_new)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                outcome: Outcome = end.value
+                return outcome
+
+    def steps(self, *, is_new: bool) -> Generator[None, None, Outcome]:
+        """The run, one event per step."""
         if is_new:
             self._perform(self._machine.open(self._clock.now_us))
         elif not self._machine.is_waiting(self._clock.now_us):
@@ -44,6 +54,7 @@ class VirtualDriver:
             outcome = self._machine.outcome
             if outcome is None:
                 self._go_on()
+                yield
             elif outcome.reason != "gate" or not self._pass_a_deadline():
                 return outcome
 

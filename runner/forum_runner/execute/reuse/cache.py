@@ -18,8 +18,6 @@ from forum_runner.ledger.verification.report import DamagedLedgerError
 from forum_runner.wave_plan.unit_id import task_of_unit
 from forum_runner.write_file import write_file
 
-CACHE = Path(".forum/cache")
-
 
 class ResultCache(Protocol):
     """Finds a result by its fingerprint."""
@@ -76,7 +74,7 @@ class DirectoryCache:
     Runs beside the cache are named by relative paths: the folder that holds both may be moved.
     """
 
-    def __init__(self, directory: Path = CACHE) -> None:
+    def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._runs: dict[Path, EarlierRun | None] = {}
 

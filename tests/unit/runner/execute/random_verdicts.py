@@ -4,7 +4,7 @@ from pathlib import Path
 
 from forum_conformance.judge import judge
 from forum_conformance.report import document_of
-from forum_runner.ledger.source import find_ledger
+from forum_runner.ledger.source import ledger_at
 from forum_runner.ledger.verification.verifier import verify
 
 Said = tuple[str, list[str]]
@@ -13,7 +13,7 @@ VALID: Said = ("valid", [])
 
 
 def runner_says(directory: Path) -> Said:
-    return _said(verify(find_ledger(str(directory))).document())
+    return _said(verify(ledger_at(directory)).document())
 
 
 def judge_says(directory: Path) -> Said:

@@ -3,6 +3,7 @@
 `run` goes in virtual time and in memory. `ByHand` is for what no script can say: every reply is given by the test.
 """
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,8 +12,9 @@ from typing import Any, NamedTuple
 from bundles import compiled, workflow
 from forum_adapters.base import Attempt, Reply
 from forum_adapters.scripted import ScriptedAdapter
-from forum_runner.app.run_preparation import Prepared
-from forum_runner.app.runs import Finished, RunServices, start
+from forum_runner.app.run_handle import FinishedRun
+from forum_runner.app.run_preparation import PreparedRun
+from forum_runner.app.runs import RunServices, resume_run, start_run
 from forum_runner.canonical import canonical
 from forum_runner.execute.drive.recorder import RunClock
 from forum_runner.execute.drive.virtual import EPOCH_US, VirtualDriver
@@ -30,13 +32,14 @@ from forum_runner.execute.machine import (
     TimePassed,
     Transition,
 )
+from forum_runner.execute.resume import read_run_start
 from forum_runner.execute.secrets import Scrubber
 from forum_runner.finding import errors_in
 from forum_runner.ledger.body import Body
 from forum_runner.ledger.recorded_body import StoredBytes
 from forum_runner.ledger.run_id import new_run_id
-from forum_runner.progress.silence import Silence
 from forum_runner.wave_plan.wave_plan_reader import WavePlan, read_wave_plan
+from forum_runner.workspace import Workspace
 
 ROSTER: dict[str, Any] = {
     "adapters": {
@@ -196,11 +199,26 @@ def outputs(**by_task: Any) -> list[dict[str, Any]]:
     return [{"task": task, "output": output} for task, output in by_task.items()]
 
 
-def run_in(directory: Path, tasks: Mapping[str, Any], answers: Sequence[Any], **parts: Any) -> Finished:
+def run_in(directory: Path, tasks: Mapping[str, Any], answers: Sequence[Any], **parts: Any) -> FinishedRun:
     """A deterministic run that leaves a run directory."""
     plan = plan_of(tasks, **parts)
-    prepared = Prepared(plan, canonical(plan), directory.parent, "workflow.yaml", answers)
-    return start(prepared, RunServices(Silence()), is_deterministic=True, out=directory)
+    prepared = PreparedRun(plan, canonical(plan), directory.parent, "workflow.yaml", answers)
+    return run_prepared(prepared, out=directory, is_deterministic=True)
+
+
+def run_prepared(prepared: PreparedRun, services: RunServices | None = None, **options: Any) -> FinishedRun:
+    async def main() -> FinishedRun:
+        workspace = Workspace(prepared.root)
+        return await start_run(prepared, services or RunServices(), workspace, **options).wait()
+
+    return asyncio.run(main())
+
+
+def resume_prepared(directory: Path, prepared: PreparedRun) -> FinishedRun:
+    async def main() -> FinishedRun:
+        return await resume_run(directory, prepared, RunServices(), read_run_start(directory)).wait()
+
+    return asyncio.run(main())
 
 
 class ByHand:

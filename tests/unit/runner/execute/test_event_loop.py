@@ -7,7 +7,7 @@ from contextlib import nullcontext
 
 import pytest
 
-from forum_runner.execute.drive.event_loop import run_main
+from forum_runner.commands.event_loop import run_main
 
 
 async def ignore_cancellation() -> None:

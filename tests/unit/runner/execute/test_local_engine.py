@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from forum_adapters.base import Attempt, ErrorKind, Failure, Limits, Prompt, Reply, Usage
+from forum_runner.commands.event_loop import run_main
 from forum_runner.execute.drive import engine_guard
 from forum_runner.execute.drive.engine_guard import EngineGuard
-from forum_runner.execute.drive.event_loop import run_main
 from forum_runner.execute.engines import local
 from forum_runner.execute.engines.local import LocalEngine
 from forum_runner.execute.machine import Lost, Replied

@@ -7,14 +7,12 @@ from typing import Any
 import pytest
 
 from forum_adapters.base import ErrorKind, Failure
-from forum_runner.app.run_preparation import Prepared
-from forum_runner.app.runs import RunServices, go_on
+from forum_runner.app.run_preparation import PreparedRun
 from forum_runner.canonical import canonical
 from forum_runner.errors import ForumError
 from forum_runner.execute.machine import Outcome
-from forum_runner.execute.resume import read_run_start, taken_up
-from forum_runner.progress.silence import Silence
-from unit.runner.execute.small_runs import RUN, WORK, ByHand, outputs, plan_of, run, run_in
+from forum_runner.execute.resume import taken_up
+from unit.runner.execute.small_runs import RUN, WORK, ByHand, outputs, plan_of, resume_prepared, run, run_in
 
 CANCELLED = Failure(ErrorKind.CANCELLED, "it was cancelled")
 TASKS = {"a": {**WORK, "idempotent": True}, "b": WORK, "c": {**WORK, "needs": ["a"]}}
@@ -147,19 +145,17 @@ def test_it_is_told_what_a_deadline_decides_that_has_passed(on_deadline: str, de
     ]
 
 
-def prepared(directory: Path, tasks: dict[str, Any]) -> Prepared:
+def prepared(directory: Path, tasks: dict[str, Any]) -> PreparedRun:
     plan = plan_of(tasks)
-    return Prepared(plan, canonical(plan), directory, "workflow.yaml", [{"output": "x"}])
+    return PreparedRun(plan, canonical(plan), directory, "workflow.yaml", [{"output": "x"}])
 
 
 @pytest.mark.requirement("RUN-RESUME-001")
 def test_a_sealed_run_is_not_gone_on_with(tmp_path: Path) -> None:
     run_in(tmp_path / "run", {"a": WORK}, outputs(a="x"))
 
-    with pytest.raises(ForumError, match="is finished"):
-        go_on(
-            tmp_path / "run", prepared(tmp_path, {"a": WORK}), RunServices(Silence()), read_run_start(tmp_path / "run")
-        )
+    with pytest.raises(ForumError, match="has finished"):
+        resume_prepared(tmp_path / "run", prepared(tmp_path, {"a": WORK}))
 
 
 @pytest.mark.requirement("RUN-RESUME-001")
@@ -170,7 +166,7 @@ def test_a_ledger_that_does_not_hold_is_not_gone_on_with(tmp_path: Path) -> None
     ledger.write_bytes(ledger.read_bytes().replace(b'"kind":"run.paused"', b'"kind":"run.pausee"'))
 
     with pytest.raises(ForumError):
-        go_on(tmp_path / "run", prepared(tmp_path, tasks), RunServices(Silence()), read_run_start(tmp_path / "run"))
+        resume_prepared(tmp_path / "run", prepared(tmp_path, tasks))
 
 
 @pytest.mark.parametrize(("own", "again"), [({}, "is not made again"), ({"idempotent": True}, "is made again")])

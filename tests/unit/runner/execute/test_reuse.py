@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from forum_runner.app.run_preparation import Prepared, Selected, prepare
-from forum_runner.app.runs import Finished
+from forum_runner.api import RedactionRequest, RunRequest, TaskSelection, Workspace
+from forum_runner.app.run_handle import FinishedRun
+from forum_runner.app.run_preparation import PreparedRun, prepare
 from forum_runner.app.verification import redact_body
 from forum_runner.app.workflows import Compiled
 from forum_runner.canonical import canonical, digest
@@ -16,7 +17,7 @@ from forum_runner.execute.machine import Outcome, Reusable, Unit
 from forum_runner.execute.reuse import DirectoryCache, EarlierRun, ReuseComparison, RunCache
 from forum_runner.ledger.body import JSON, TEXT, Body
 from forum_runner.ledger.run_reader import read_entries
-from forum_runner.ledger.source import find_ledger
+from forum_runner.ledger.source import ledger_at
 from forum_runner.report import Report
 from unit.runner.execute.small_runs import RUN, WORK, outputs, plan_of, run, run_in, wave_plan_of
 
@@ -54,7 +55,7 @@ def test_a_result_that_lacks_what_the_plan_gives_back_is_not_reused() -> None:
 
 def reused(base: Path, tasks: dict[str, Any], answers: list[dict[str, Any]]) -> list[str]:
     """The units that take their results from a base run."""
-    with closing(EarlierRun(find_ledger(str(base)))) as earlier:
+    with closing(EarlierRun(ledger_at(base))) as earlier:
         story = run(tasks, answers, find_reusable=earlier.find)
     assert {entry.data["ground"] for entry in story.of("task.reused")} == {"from"}
     return [entry.data["task"] for entry in story.of("task.reused")]
@@ -89,7 +90,7 @@ def test_what_did_not_pass_is_run_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("task", "is_found"), [({}, True), ({"sensitive": True}, False)])
 def test_the_cache_gives_no_salted_output(tmp_path: Path, task: dict[str, Any], is_found: bool) -> None:
     finished = run_in(tmp_path / "run", {"a": {**WORK, "cache": True, **task}}, SAID)
-    with closing(EarlierRun(find_ledger(str(tmp_path / "run")))) as earlier:
+    with closing(EarlierRun(ledger_at(tmp_path / "run"))) as earlier:
         fingerprint = earlier.results["a"].fingerprint
     cache = DirectoryCache(tmp_path / "cache")
     cache.keep(fingerprint, finished.run, "a", tmp_path / "run")
@@ -106,7 +107,7 @@ def test_a_run_that_is_given_as_a_cache_gives_the_earliest_of_its_results_that_m
     salted = {**cached, "instruction": "Keep a secret.", "sensitive": True}
     tasks = {"a": cached, "b": cached, "c": {**WORK, "instruction": "Not kept."}, "d": salted}
     finished = run_in(tmp_path / "run", tasks, [{"output": "one"}])
-    with closing(EarlierRun(find_ledger(str(tmp_path / "run")))) as earlier:
+    with closing(EarlierRun(ledger_at(tmp_path / "run"))) as earlier:
         results = earlier.results
 
     with closing(RunCache(tmp_path / "run")) as cache:
@@ -121,7 +122,7 @@ def test_a_run_that_is_given_as_a_cache_gives_the_earliest_of_its_results_that_m
 def redact(directory: Path, kind: str, body: str, task: str | None = None) -> None:
     """Takes away a body of the first entry of a kind, or of that of a unit."""
     found = next(entry for entry in read_entries(directory) if entry.kind == kind and task in (None, entry.task))
-    redact_body(find_ledger(str(directory)), found.seq, body, "it was private", "person:ann")
+    redact_body(ledger_at(directory), RedactionRequest("run", found.seq, body, "it was private", "ann"))
 
 
 @pytest.mark.requirement("RUN-REUSE-001")
@@ -137,7 +138,7 @@ def test_a_result_in_the_cache_that_was_redacted_is_none(tmp_path: Path) -> None
     cached = {**WORK, "cache": True}
     finished = run_in(tmp_path / "run", {"a": cached, "b": cached}, SAID)
     redact(tmp_path / "run", "task.finished", "output", "a")
-    with closing(EarlierRun(find_ledger(str(tmp_path / "run")))) as earlier:
+    with closing(EarlierRun(ledger_at(tmp_path / "run"))) as earlier:
         fingerprint = earlier.results["a"].fingerprint
         seq = earlier.results["b"].seq
     cache = DirectoryCache(tmp_path / "cache")
@@ -162,7 +163,7 @@ def test_it_is_told_that_a_result_was_redacted(tmp_path: Path) -> None:
     redact(tmp_path / "run", "task.finished", "output", "b")
     redact(tmp_path / "run", "task.finished", "output", "each[1]")
 
-    with closing(EarlierRun(find_ledger(str(tmp_path / "run")))) as earlier:
+    with closing(EarlierRun(ledger_at(tmp_path / "run"))) as earlier:
         plan = wave_plan_of(tasks)
         comparison = ReuseComparison(earlier, plan)
         unit, fingerprint = Unit("b", plan.tasks["b"]), earlier.results["b"].fingerprint
@@ -178,25 +179,26 @@ def test_nothing_is_reused_from_a_run_whose_wave_plan_was_redacted(tmp_path: Pat
     redact(tmp_path / "run", "run.opened", "wave_plan")
 
     with pytest.raises(UsageError, match=r"the wave plan of '.*' was redacted: nothing is reused from it"):
-        EarlierRun(find_ledger(str(tmp_path / "run")))
+        EarlierRun(ledger_at(tmp_path / "run"))
 
 
-def part(tasks: dict[str, Any], selected: Selected, **parts: Any) -> Prepared:
+def part(tasks: dict[str, Any], selected: TaskSelection, **parts: Any) -> PreparedRun:
     plan = plan_of(tasks, **parts)
-    return prepare(Compiled(Report((), {}), (), plan, canonical(plan)), "w", is_scripted=False, selected=selected)
+    compiled = Compiled(Report((), {}), (), plan, canonical(plan))
+    return prepare(compiled, RunRequest("w", tasks=selected), Workspace(Path()))
 
 
 @pytest.mark.requirement("RUN-PART-001")
 @pytest.mark.parametrize(
     ("selected", "tasks", "to_reuse"),
     [
-        (Selected(only=("b",)), "ab", "a"),
-        (Selected(start=("b",)), "abc", "a"),
-        (Selected(until=("b",)), "ab", ""),
-        (Selected(start=("b",), until=("b",)), "ab", "a"),
+        (TaskSelection(only=("b",)), "ab", "a"),
+        (TaskSelection(start=("b",)), "abc", "a"),
+        (TaskSelection(until=("b",)), "ab", ""),
+        (TaskSelection(start=("b",), until=("b",)), "ab", "a"),
     ],
 )
-def test_a_part_of_a_plan_has_what_it_depends_on(selected: Selected, tasks: str, to_reuse: str) -> None:
+def test_a_part_of_a_plan_has_what_it_depends_on(selected: TaskSelection, tasks: str, to_reuse: str) -> None:
     prepared = part(TASKS, selected)
 
     assert "".join(sorted(prepared.wave_plan["tasks"])) == tasks
@@ -205,7 +207,7 @@ def test_a_part_of_a_plan_has_what_it_depends_on(selected: Selected, tasks: str,
 
 @pytest.mark.requirement("RUN-PART-001")
 def test_a_part_of_a_plan_is_a_plan_with_a_digest_of_its_own() -> None:
-    prepared = part(TASKS, Selected(until=("a",)), outputs={"x": "a", "y": "c"})
+    prepared = part(TASKS, TaskSelection(until=("a",)), outputs={"x": "a", "y": "c"})
 
     plan = prepared.wave_plan
     assert (plan["waves"], list(plan["outputs"])) == ([["a"]], ["x"])
@@ -218,7 +220,7 @@ def test_a_part_of_a_plan_is_a_plan_with_a_digest_of_its_own() -> None:
 def test_what_the_base_run_cannot_give_is_told(tmp_path: Path) -> None:
     run_in(tmp_path / "one", TASKS, [{"task": "a", "error": {"kind": "auth"}}])
 
-    with closing(EarlierRun(find_ledger(str(tmp_path / "one")))) as earlier:
+    with closing(EarlierRun(ledger_at(tmp_path / "one"))) as earlier:
         reason = ReuseComparison(earlier, wave_plan_of(TASKS)).why_not("a")
 
     assert reason == "it was failed in that run"
@@ -238,4 +240,4 @@ def test_what_the_base_run_cannot_give_is_told(tmp_path: Path) -> None:
     ],
 )
 def test_a_command_ends_as_the_run_did(outcome: Outcome, exit_code: int) -> None:
-    assert Finished(Path(), OTHER_RUN, outcome).exit_code == exit_code
+    assert FinishedRun(Path(), OTHER_RUN, outcome).exit_code == exit_code

@@ -7,12 +7,11 @@ import pytest
 
 from forum_adapters.base import ErrorKind, Failure, Usage
 from forum_adapters.registry import make_adapter
-from forum_runner.app.run_preparation import Prepared
-from forum_runner.app.runs import RunServices, start
+from forum_runner.app.run_preparation import PreparedRun
+from forum_runner.app.runs import RunServices
 from forum_runner.canonical import canonical
 from forum_runner.execute.engines.local import LocalEngine
-from forum_runner.progress.silence import Silence
-from unit.runner.execute.small_runs import FAIL, PASS, RUN, WORK, ByHand, Story, outputs, plan_of, run
+from unit.runner.execute.small_runs import FAIL, PASS, RUN, WORK, ByHand, Story, outputs, plan_of, run, run_prepared
 
 ONE_AT_A_TIME = {"max_parallel": 1}
 LIST = {**RUN, "output": {"type": "array"}}
@@ -104,8 +103,8 @@ def test_the_intent_of_a_call_is_written_before_it_is_made(tmp_path: Path) -> No
             super().begin(attempt)
 
     plan = plan_of({"a": WORK, "b": {**WORK, "needs": ["a"]}})
-    prepared = Prepared(plan, canonical(plan), tmp_path, "workflow.yaml", outputs(a="one", b="x"))
-    start(prepared, RunServices(Silence(), make_engine=lambda: Watching(make_adapter)), out=tmp_path / "run")
+    prepared = PreparedRun(plan, canonical(plan), tmp_path, "workflow.yaml", outputs(a="one", b="x"))
+    run_prepared(prepared, RunServices(make_engine=lambda: Watching(make_adapter)), out=tmp_path / "run")
 
     assert seen == [True, True]
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from forum_adapters.base import ErrorKind, Executable, Failure, Reply
-from forum_runner.app.run_preparation import NoCredentialError, Prepared, with_secrets
+from forum_runner.app.run_preparation import NoCredentialError, PreparedRun, with_secrets
 from forum_runner.canonical import canonical
 from forum_runner.errors import UsageError
 from forum_runner.execute.secrets import Scrubber
@@ -97,8 +97,8 @@ def test_what_is_handed_on_is_what_the_record_holds() -> None:
     assert story.one("edge.delivered").bodies == {"value": b"key: [scrubbed: KEY]"}
 
 
-def prepared(plan: Any, answers: Any = None) -> Prepared:
-    return Prepared(plan, canonical(plan), Path(), "workflow.yaml", answers)
+def prepared(plan: Any, answers: Any = None) -> PreparedRun:
+    return PreparedRun(plan, canonical(plan), Path(), "workflow.yaml", answers)
 
 
 def with_token(instruction: str = "Use ${{ inputs.token }}.") -> Any:

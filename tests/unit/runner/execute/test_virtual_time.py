@@ -10,15 +10,12 @@ import pytest
 
 from forum_adapters.base import Attempt, Limits, Prompt
 from forum_adapters.scripted import ScriptedAdapter
-from forum_runner.app.run_preparation import Prepared
-from forum_runner.app.runs import RunServices, go_on
+from forum_runner.app.run_preparation import PreparedRun
 from forum_runner.canonical import canonical
 from forum_runner.execute.drive.virtual import EPOCH_US
-from forum_runner.execute.resume import read_run_start
 from forum_runner.ledger.begin import open_ledger
 from forum_runner.ledger.run_id import new_run_id
-from forum_runner.progress.silence import Silence
-from unit.runner.execute.small_runs import PASS, RUN, WORK, ByHand, outputs, plan_of, run, run_in
+from unit.runner.execute.small_runs import PASS, RUN, WORK, ByHand, outputs, plan_of, resume_prepared, run, run_in
 
 
 def lines(directory: Path) -> list[dict[str, Any]]:
@@ -66,9 +63,9 @@ def test_salts_of_a_run_that_is_gone_on_with_are_others(tmp_path: Path) -> None:
     opened = next(entry for entry in lines(tmp_path / "run") if entry["kind"] == "gate.opened")
     decide(tmp_path / "run", opened)
     plan = plan_of(tasks)
-    prepared = Prepared(plan, canonical(plan), tmp_path, "workflow.yaml", outputs(a="x"))
+    prepared = PreparedRun(plan, canonical(plan), tmp_path, "workflow.yaml", outputs(a="x"))
 
-    go_on(tmp_path / "run", prepared, RunServices(Silence()), read_run_start(tmp_path / "run"))
+    resume_prepared(tmp_path / "run", prepared)
 
     started = next(entry for entry in lines(tmp_path / "run") if entry["kind"] == "task.started")
     salt = hashlib.sha256(f"forum:salt:{started['run']}/resumed/{started['seq']}/0".encode()).digest()

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from forum_runner.ledger import find_ledger, verify
+from forum_runner.ledger import verify
 from forum_runner.ledger.body_reader import BodyReader
+from forum_runner.ledger.source import ledger_at
 from ledgers import LEDGERS
 from ledgers.raw import Body, member
 
@@ -49,7 +50,7 @@ def test_a_wave_plan_with_a_wrong_member_before_the_right_one_is_replayed(tmp_pa
     plan = (run / "wave-plan.json").read_bytes()
     (run / "bodies.tar").write_bytes(member(f"sha256/{Body(plan).digest}", bytes(len(plan))) + archive)
 
-    report = verify(find_ledger(str(run)))
+    report = verify(ledger_at(run))
 
     assert report.codes == ("L303",)
     assert [level.status for level in report.levels] == ["ok", "ok", "fail", "ok", "ok"]

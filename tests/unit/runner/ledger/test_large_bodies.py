@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from forum_runner.ledger import Body, Verdict, create_ledger, find_ledger, open_ledger, verify
+from forum_runner.ledger import Body, Verdict, create_ledger, open_ledger, verify
 from forum_runner.ledger.archive import LARGE_BYTES, large_commitment, large_member, member
 from forum_runner.ledger.archive import commitment as commitment_of
+from forum_runner.ledger.source import ledger_at
 
 SIZES = (LARGE_BYTES - 1, LARGE_BYTES, LARGE_BYTES + 1, LARGE_BYTES + 511, LARGE_BYTES + 512, 3 * LARGE_BYTES)
 
@@ -38,7 +39,7 @@ def filled(sizes: Iterable[int]) -> list[bytes]:
 
 
 def holds(run_dir: Path) -> bool:
-    return verify(find_ledger(str(run_dir))).verdict is Verdict.VALID
+    return verify(ledger_at(run_dir)).verdict is Verdict.VALID
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 from forum_runner.errors import UsageError
-from forum_runner.ledger import Body, DamagedLedgerError, Verdict, VerifyReport, create_ledger, find_ledger, open_ledger
+from forum_runner.ledger import Body, DamagedLedgerError, Verdict, VerifyReport, create_ledger, open_ledger
 from forum_runner.ledger import verify as verify_source
+from forum_runner.ledger.source import ledger_at
 
 
 def verify(run_dir: Path) -> VerifyReport:
-    return verify_source(find_ledger(str(run_dir)))
+    return verify_source(ledger_at(run_dir))
 
 
 def last(run_dir: Path) -> dict[str, Any]:

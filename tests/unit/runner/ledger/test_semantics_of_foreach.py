@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from forum_runner.ledger import find_ledger, verify
+from forum_runner.ledger import ledger_at, verify
 from forum_runner.ledger.semantics.checked_run import CheckedRun, Reference
 from forum_runner.ledger.semantics.end_rules import STATES
 from forum_runner.ledger.semantics.value_rules import read_items
@@ -26,7 +26,7 @@ def test_items_are_read_once_however_many_instances_there_are(tmp_path: Path, mo
 
     monkeypatch.setattr("forum_runner.ledger.semantics.begin_rules.read_items", count)
 
-    assert not verify(find_ledger(str(LEDGERS["eager_foreach"](tmp_path / "run")))).codes
+    assert not verify(ledger_at(LEDGERS["eager_foreach"](tmp_path / "run"))).codes
     kinds = (tmp_path / "run" / "ledger.jsonl").read_text().count('"kind":"task.expanded"')
     assert len(read) == kinds > 0
 
@@ -41,7 +41,7 @@ def test_items_are_a_canonical_list_whatever_type_the_body_has(
     story.entries[at] = replace(story.entries[at], bodies={"items": Body(content)})
 
     assert story.entries[at].kind == "task.expanded"
-    assert verify(find_ledger(str(story.write(tmp_path / "run")))).codes == expected
+    assert verify(ledger_at(story.write(tmp_path / "run"))).codes == expected
 
 
 def ended(instances: list[str], end: str) -> Story:
@@ -81,6 +81,6 @@ def test_a_task_is_tolerated_and_nothing_else_if_there_are_instances_and_all_are
 ) -> None:
     story = ended(instances, end)
 
-    found = verify(find_ledger(str(story.write(tmp_path / "run")))).codes
+    found = verify(ledger_at(story.write(tmp_path / "run"))).codes
 
     assert found == (("L501",) if end in lawful else ("L417", "L501"))

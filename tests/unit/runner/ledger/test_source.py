@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from forum_runner.errors import UsageError
-from forum_runner.ledger.source import LedgerSource, find_ledger
+from forum_runner.ledger.source import LedgerSource, find_ledger, ledger_at
+from forum_runner.workspace import Workspace
 
 FIRST = "01936b2e-4d10-7a3c-9f00-2b8e6c1d4e5f"
 SECOND = "01936b2e-ffff-7a3c-9f00-2b8e6c1d4e5f"
@@ -23,12 +24,12 @@ def runs(tmp_path: Path) -> Path:
 
 def refusal(given: str | Path, runs: Path) -> str:
     with pytest.raises(UsageError) as caught:
-        find_ledger(str(given), runs)
+        find_ledger(str(given), Workspace(Path(), runs))
     return str(caught.value)
 
 
 def test_a_run_directory_is_read_from_its_ledger(runs: Path) -> None:
-    source = find_ledger(str(runs / FIRST))
+    source = ledger_at(runs / FIRST)
 
     assert source == LedgerSource(str(runs / FIRST), runs / FIRST / "ledger.jsonl", runs / FIRST)
     with source.lines() as lines:
@@ -38,30 +39,30 @@ def test_a_run_directory_is_read_from_its_ledger(runs: Path) -> None:
 def test_a_file_is_a_ledger_without_a_directory(runs: Path) -> None:
     path = runs / FIRST / "ledger.jsonl"
 
-    assert find_ledger(str(path)) == LedgerSource(str(path), path, None)
+    assert ledger_at(path) == LedgerSource(str(path), path, None)
 
 
 def test_a_dash_is_standard_input() -> None:
-    assert find_ledger("-") == LedgerSource("standard input", None, None)
+    assert find_ledger("-", Workspace(Path())) == LedgerSource("standard input", None, None)
 
 
 @pytest.mark.parametrize("given", [FIRST, FIRST[:13], FIRST[:11]])
 def test_a_run_is_found_by_its_id_or_the_beginning_of_it(given: str, runs: Path) -> None:
-    assert find_ledger(given, runs).directory == runs / FIRST
+    assert find_ledger(given, Workspace(Path(), runs)).directory == runs / FIRST
 
 
 def test_a_path_that_is_there_comes_before_an_id(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(runs.parent)
     Path(FIRST[:8]).write_bytes(b"")
 
-    assert find_ledger(FIRST[:8], runs).path == Path(FIRST[:8])
+    assert find_ledger(FIRST[:8], Workspace(Path(), runs)).path == Path(FIRST[:8])
 
 
 def test_an_id_that_begins_another_is_taken_as_it_is(runs: Path) -> None:
     (runs / FIRST[:8]).mkdir()
     (runs / FIRST[:8] / "ledger.jsonl").write_bytes(b"")
 
-    assert find_ledger(FIRST[:8], runs).directory == runs / FIRST[:8]
+    assert find_ledger(FIRST[:8], Workspace(Path(), runs)).directory == runs / FIRST[:8]
 
 
 def test_a_beginning_of_two_ids_is_refused_and_both_are_named(runs: Path) -> None:

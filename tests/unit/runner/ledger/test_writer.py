@@ -21,7 +21,7 @@ from forum_runner.ledger import (
     LedgerWriter,
     Verdict,
     create_ledger,
-    find_ledger,
+    ledger_at,
     open_ledger,
     verify,
 )
@@ -58,7 +58,7 @@ def test_a_few_lines_write_a_ledger_that_holds(run_dir: Path) -> None:
         "digest": "8b5b9db0c13db24256c829aa364aa90c6d2eba318b9232a4ab9313b954d3555f",
         "type": "text/plain",
     }
-    assert verify(find_ledger(str(run_dir))).verdict is Verdict.VALID
+    assert verify(ledger_at(run_dir)).verdict is Verdict.VALID
 
 
 def test_a_body_is_stored_once(run_dir: Path) -> None:
@@ -69,7 +69,7 @@ def test_a_body_is_stored_once(run_dir: Path) -> None:
 
     with tarfile.open(run_dir / "bodies.tar") as archive:
         assert len(archive.getmembers()) == 1
-    assert verify(find_ledger(str(run_dir))).verdict is Verdict.VALID
+    assert verify(ledger_at(run_dir)).verdict is Verdict.VALID
 
 
 def test_entries_that_are_given_together_are_taken_all_or_none(run_dir: Path) -> None:
@@ -85,7 +85,7 @@ def test_entries_that_are_given_together_are_taken_all_or_none(run_dir: Path) ->
         assert ledger.stage_sound([sound, sound]) == 2
         ledger.seal("passed")
     assert [entry["kind"] for entry in lines(run_dir)] == ["run.opened", "x-note", "x-note", "run.sealed"]
-    assert verify(find_ledger(str(run_dir))).verdict is Verdict.VALID
+    assert verify(ledger_at(run_dir)).verdict is Verdict.VALID
 
 
 @pytest.mark.requirement("LEDGER-WRITE-005")
@@ -115,7 +115,7 @@ def test_data_that_could_not_be_read_back_is_refused_and_leaves_no_trace(
         assert files(run_dir) == before
         ledger.append("x-note", {"n": 2**53 - 1})
         ledger.seal("passed")
-    assert verify(find_ledger(str(run_dir))).verdict is Verdict.VALID
+    assert verify(ledger_at(run_dir)).verdict is Verdict.VALID
 
 
 def test_data_nested_too_deep_is_refused(run_dir: Path) -> None:
@@ -128,7 +128,7 @@ def test_data_nested_too_deep_is_refused(run_dir: Path) -> None:
             ledger.append("x-note", {"deep": nested(63)})
         ledger.seal("passed")
 
-    assert verify(find_ledger(str(run_dir))).verdict is Verdict.VALID
+    assert verify(ledger_at(run_dir)).verdict is Verdict.VALID
 
 
 @pytest.mark.requirement("LEDGER-WRITE-005")
@@ -172,7 +172,7 @@ def test_quotes_in_an_actor_are_escaped(run_dir: Path) -> None:
         ledger.seal("passed")
 
     assert lines(run_dir)[1]["actor"] == 'person:"ann\\'
-    assert verify(find_ledger(str(run_dir))).verdict is Verdict.VALID
+    assert verify(ledger_at(run_dir)).verdict is Verdict.VALID
 
 
 @pytest.mark.requirement("LEDGER-CHAIN-003")
@@ -182,10 +182,10 @@ def test_a_sealed_ledger_takes_only_entries_of_ones_own(run_dir: Path) -> None:
         with pytest.raises(EntryError, match="sealed"):
             ledger.append("wave.opened", {"wave": 0})
         ledger.append("x-remark", {"late": True}, bodies={"text": Body(b"")})
-        assert verify(find_ledger(str(run_dir))).verdict is Verdict.INCOMPLETE
+        assert verify(ledger_at(run_dir)).verdict is Verdict.INCOMPLETE
         ledger.seal("passed")
 
-    assert verify(find_ledger(str(run_dir))).verdict is Verdict.VALID
+    assert verify(ledger_at(run_dir)).verdict is Verdict.VALID
 
 
 @pytest.mark.requirement("LEDGER-ENTRY-003")
@@ -231,8 +231,8 @@ def test_coroutines_share_commits_and_each_waits_for_its_own(run_dir: Path, dura
         asyncio.run(write_all(ledger))
         ledger.seal("passed")
 
-    assert verify(find_ledger(str(run_dir))).entries == 402
-    assert verify(find_ledger(str(run_dir))).verdict is Verdict.VALID
+    assert verify(ledger_at(run_dir)).entries == 402
+    assert verify(ledger_at(run_dir)).verdict is Verdict.VALID
 
 
 def test_a_task_that_is_cancelled_while_it_waits_leaves_the_others_alone(run_dir: Path) -> None:
@@ -301,7 +301,7 @@ def test_a_second_seal_cannot_tell_another_end(run_dir: Path) -> None:
         ledger.append("x-remark")
         ledger.seal("passed")
 
-    assert verify(find_ledger(str(run_dir))).verdict is Verdict.VALID
+    assert verify(ledger_at(run_dir)).verdict is Verdict.VALID
 
 
 @pytest.mark.parametrize(("kind", "verb"), [("run.sealed", "seal"), ("body.redacted", "redact")])
@@ -365,7 +365,7 @@ def test_a_child_process_leaves_the_ledger_to_its_parent(run_dir: Path) -> None:
         ledger.append("x-note", {"by": "parent"})
         ledger.seal("passed")
 
-    assert verify(find_ledger(str(run_dir))).verdict is Verdict.VALID
+    assert verify(ledger_at(run_dir)).verdict is Verdict.VALID
 
 
 def test_a_closed_ledger_says_that_it_is_closed(run_dir: Path) -> None:
@@ -383,7 +383,7 @@ def test_the_library_looks_at_the_checkpoint_beside_a_ledger(run_dir: Path, tmp_
             ledger.seal("passed")
     (run_dir / "checkpoint").write_bytes((tmp_path / "other" / "checkpoint").read_bytes())
 
-    assert verify(find_ledger(str(run_dir))).codes == ("L507",)
+    assert verify(ledger_at(run_dir)).codes == ("L507",)
 
 
 @pytest.mark.parametrize("causes", [0, "0", {0}])

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from forum_runner.app.reading import summarize
+from forum_runner.history.read_history import read_history
+from forum_runner.ledger.source import ledger_at
 from forum_runner.report.run_result import read_result
 from ledgers.plans import plan_of
 from ledgers.raw import Body
@@ -33,6 +34,6 @@ def test_what_a_program_said_last_is_the_reason_only_if_it_ended_by_itself(
     story.tell("task.finished", {**data, "usage": {}, "measured": False}, bodies=bodies)
     story.end("one", "failed", "error")
 
-    result = read_result(story.write(tmp_path / "out"), summarize(str(tmp_path / "out")), 1)
+    result = read_result(story.write(tmp_path / "out"), read_history(ledger_at(tmp_path / "out")), 1)
 
     assert str(result.failures["one"]) == f"{error} (exit -15): {told}"

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from msgspec import convert
 
-from forum_runner.app.reading import summarize
-from forum_runner.app.verification import Trusted, verify_ledger
-from forum_runner.ledger.source import find_ledger
+from forum_runner.api import Trusted
+from forum_runner.app.verification import verify_ledger
+from forum_runner.history.read_history import read_history
+from forum_runner.ledger.source import ledger_at
 from forum_runner.report.run_commands import question_of, run_argument
 from forum_runner.report.run_result import RunResult, read_result
 from forum_runner.report.run_result_json import render_result_json
@@ -32,7 +33,7 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
 
     def write(story: Story, exit_code: int = 0) -> RunResult:
         directory = story.write(Path("out"))
-        return read_result(directory, summarize("out"), exit_code)
+        return read_result(directory, read_history(ledger_at(Path("out"))), exit_code)
 
     return write
 
@@ -166,7 +167,7 @@ def test_a_run_that_waits_at_gates_says_how_to_decide_and_go_on(written: Write) 
 def test_the_line_that_it_gives_verifies_the_run(written: Write) -> None:
     result = written(STORIES["two_waves"]())
 
-    report = verify_ledger(find_ledger("out"), None, Trusted(result.head, None, None, None))
+    report = verify_ledger(ledger_at(Path("out")), None, Trusted(result.head, None, None, None))
 
     assert f"forum verify out --expect-head {result.head}\n" in render_result(result)
     assert str(report.verdict) == "valid"
@@ -190,7 +191,7 @@ def test_a_run_that_did_not_end_can_go_on(written: Write, reason: str | None, ex
 
 def test_a_run_in_the_default_place_is_named_by_its_id() -> None:
     assert run_argument(RUN, Path(".forum/runs") / RUN) == RUN
-    assert run_argument(RUN, (Path(".forum/runs") / RUN).absolute()) == RUN
+    assert run_argument(RUN, Path("/elsewhere/.forum/runs") / RUN) == f"/elsewhere/.forum/runs/{RUN}"
     assert run_argument(RUN, Path("elsewhere") / RUN) == f"elsewhere/{RUN}"
 
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forum_runner.app.reading import summarize
+from forum_runner.history.read_history import read_history
+from forum_runner.ledger.source import ledger_at
 from forum_runner.report.run_result import RunResult, read_result
 from forum_runner.report.step_summary import MAX_BYTES, append_step_summary, plain, render_step_summary
 from ledgers import STORIES
@@ -16,7 +17,7 @@ from ledgers.story import Story
 
 def result_of(story: Story, directory: Path, exit_code: int = 0) -> RunResult:
     story.write(directory)
-    return read_result(directory, summarize(str(directory)), exit_code)
+    return read_result(directory, read_history(ledger_at(directory)), exit_code)
 
 
 def test_a_run_that_a_budget_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

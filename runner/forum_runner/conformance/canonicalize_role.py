@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from forum_runner.app.conformance.request import Request
 from forum_runner.canonical import canonical
+from forum_runner.conformance.suite_request import SuiteRequest
 from forum_runner.errors import CanonicalError, UsageError
 from forum_runner.json_text import read_json_text
 from forum_runner.write_file import write_file
 
 
-def canonicalize(request: Request) -> dict[str, Any]:
+def canonicalize(request: SuiteRequest) -> dict[str, Any]:
     output = request.path("output")
     try:
         data = canonical(read_json_text(_bytes_at(request.path("input")).decode()))

@@ -1,4 +1,4 @@
-"""What the suite asks: one JSON object, read strictly."""
+"""A request of the conformance suite: one JSON object, read strictly."""
 
 from __future__ import annotations
 
@@ -11,23 +11,26 @@ from typing import Any
 from forum_runner.errors import UsageError
 from forum_runner.json_text import read_json_text
 from forum_runner.manifest.schema_check import validator
+from forum_runner.workspace import Workspace
 
 PROTOCOL = 1
 ROLES = ("canonicalize", "compile", "verify", "prove", "run")
 _MAX_REASON = 300
 _ANY_ID = "any/id"
+# Paths in a request may be relative to the current directory of the program under test.
+WORKSPACE = Workspace(Path())
 
 
 class MalformedRequestError(UsageError):
-    """What came is no request of this protocol, so there is nothing to answer."""
+    """The input is not a request of this protocol."""
 
     def __init__(self, reason: str) -> None:
-        super().__init__(f"this is no request: {reason}")
+        super().__init__(f"not a request: {reason}")
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """The members, which fit conformance-request.schema.json: what an action needs is there."""
+class SuiteRequest:
+    """The members, which are valid against conformance-request.schema.json: none that an action needs is missing."""
 
     role: str
     members: Mapping[str, Any]
@@ -38,6 +41,12 @@ class Request:
 
     def path(self, name: str) -> Path:
         return Path(self.text(name))
+
+    def existing_path(self, name: str) -> Path:
+        path = self.path(name)
+        if not path.exists():
+            raise UsageError(f"there is no file or folder '{path}'")
+        return path
 
     def optional_path(self, name: str) -> Path | None:
         return None if name not in self.members else self.path(name)
@@ -59,21 +68,21 @@ class Request:
         return None if found is None else frozenset(map(int, found))
 
 
-def read_request(data: bytes, role: str | None = None) -> Request:
-    """The request; `role` is the one that the program was started for, if it was for one."""
+def read_request(data: bytes, role: str | None = None) -> SuiteRequest:
+    """The request. `role` is the role that the program was started for, if any."""
     try:
         form = read_json_text(data.decode())
         json.dumps(form, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
-        raise MalformedRequestError(f"it is not one JSON value in UTF-8, or gives a key twice ({error})") from error
+        raise MalformedRequestError(f"it is not one JSON value in UTF-8, or repeats a key ({error})") from error
     asked = form.get("role") if isinstance(form, dict) else None
     if role is None and isinstance(asked, str) and asked not in ROLES:
-        return Request(asked, form)
-    # The id is only repeated: whoever asks may call a request as they like.
-    looked_at = {**form, "id": _ANY_ID} if isinstance(form, dict) and isinstance(form.get("id"), str) else form
-    for departure in validator("conformance-request").iter_errors(looked_at):
+        return SuiteRequest(asked, form)
+    # The id is only repeated, so any text will do.
+    checked = {**form, "id": _ANY_ID} if isinstance(form, dict) and isinstance(form.get("id"), str) else form
+    for departure in validator("conformance-request").iter_errors(checked):
         place = "".join(f"/{step}" for step in departure.instance_path)
         raise MalformedRequestError(f"{place or 'the object'}: {departure.message}"[:_MAX_REASON])
     if role is not None and asked != role:
         raise MalformedRequestError(f"its role is '{asked}', and the program was started for '{role}'")
-    return Request(form["role"], form)
+    return SuiteRequest(form["role"], form)

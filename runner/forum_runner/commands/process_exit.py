@@ -1,4 +1,4 @@
-"""What an adapter left running and nobody could end, and how a process ends that does not wait for it."""
+"""Ends the process without waiting for what an adapter left running."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import NoReturn
 
-# For the threads and exit functions of others, once all is written.
+# For threads and exit functions of adapters, after everything has been written.
 _PATIENCE_S = 1.0
 _kept: list[object] = []
 
 
 def keep(tasks: Iterable[object]) -> None:
-    """Tasks that do not end. One that was collected would complain on standard error, and go on in between."""
+    """Keeps tasks that do not end: a collected one would complain on standard error."""
     _kept.extend(tasks)
 
 
 def leave(code: int) -> NoReturn:
-    """Ends the process, as `sys.exit` does, unless something is left that would hold it up."""
+    """As `sys.exit`, unless something would keep the process alive."""
     if _kept or _has_threads():
         for stream in (sys.stdout, sys.stderr):
             with suppress(OSError, ValueError):
@@ -34,5 +34,5 @@ def leave(code: int) -> NoReturn:
 
 
 def _has_threads() -> bool:
-    """Whether there are threads that the interpreter waits for: most only have to be told that it ends."""
+    """Whether the interpreter would wait for threads. Most end when they are told to."""
     return any(not thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread())

@@ -1,0 +1,140 @@
+"""A run that is under way in an event loop, and how it ended."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from forum_runner.app.reuse import ReuseDecision
+from forum_runner.errors import ExitCode, UnfinishedRunError, UsageError, file_errors
+from forum_runner.execute.machine import Outcome
+from forum_runner.ledger.source import LedgerSource
+
+_EXIT_CODES = {
+    "passed": ExitCode.OK,
+    "failed": ExitCode.FAILED,
+    "stopped": ExitCode.BUDGET,
+    "refused": ExitCode.REFUSED,
+    "cancelled": ExitCode.INTERRUPTED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedRun:
+    """How a run finished or paused, where it is, and why results of earlier runs were reused or not.
+
+    `was_finished`: there was nothing left to resume.
+    """
+
+    directory: Path
+    run: str
+    outcome: Outcome
+    decisions: tuple[ReuseDecision, ...] = ()
+    was_finished: bool = False
+
+    @property
+    def status(self) -> str:
+        return self.outcome.status
+
+    @property
+    def exit_code(self) -> ExitCode:
+        if self.outcome.status == "paused":
+            return ExitCode.PAUSED if self.outcome.reason == "gate" else ExitCode.INTERRUPTED
+        return _EXIT_CODES[self.outcome.status]
+
+
+class RunHandle:
+    """A run in the event loop that started it. Threads other than the loop's may call `cancel`.
+
+    `interrupt` asks the driver for an orderly pause; a run in virtual time has none, and stops at once. `held` is what
+    the run keeps open.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        run: str,
+        work: Coroutine[Any, Any, FinishedRun],
+        interrupt: Callable[[], None] | None,
+        held: ExitStack,
+    ) -> None:
+        self.directory = directory
+        self.run = run
+        self._interrupt = interrupt
+        self._held = held
+        self._is_pausing = False
+        self._loop = asyncio.get_running_loop()
+        self._task = self._loop.create_task(work)
+        self._task.add_done_callback(self._close)
+        _active[directory.resolve()] = self
+
+    async def wait(self) -> FinishedRun:
+        """Returns when the run has finished or paused. Cancelling this call pauses the run, then raises."""
+        try:
+            with file_errors():
+                return await asyncio.shield(self._task)
+        except asyncio.CancelledError:
+            await self._pause()
+            if self._is_waiter_cancelled():
+                raise
+            raise UnfinishedRunError(self.directory) from None
+
+    async def _pause(self) -> None:
+        self.cancel()
+        try:
+            await asyncio.wait({self._task})
+        except asyncio.CancelledError:
+            self.cancel(now=True)
+            await asyncio.wait({self._task})
+
+    @staticmethod
+    def _is_waiter_cancelled() -> bool:
+        """Otherwise it is the run that was cancelled, before its first step."""
+        waiter = asyncio.current_task()
+        return waiter is None or waiter.cancelling() > 0
+
+    def cancel(self, *, now: bool = False) -> None:
+        """Asks for an orderly pause: open calls are cancelled and recorded. With `now`, nothing is waited for."""
+        if not self._task.done():
+            self._loop.call_soon_threadsafe(self._cancel, now)
+
+    def hold(self, stack: ExitStack) -> None:
+        """Closes `stack` when the run ends."""
+        self._held.push(stack)
+
+    def _cancel(self, now: bool) -> None:
+        if now or self._interrupt is None:
+            self._task.cancel()
+        elif not self._is_pausing:
+            self._is_pausing = True
+            self._interrupt()
+
+    def _close(self, task: asyncio.Task[FinishedRun]) -> None:
+        _active.pop(self.directory.resolve(), None)
+        self._held.close()
+        if not task.cancelled():
+            task.exception()  # or asyncio would log an error that nobody waits for
+
+
+_active: dict[Path, RunHandle] = {}
+
+
+def finished_handle(finished: FinishedRun, held: ExitStack | None = None) -> RunHandle:
+    """A run that has nothing to do."""
+
+    async def work() -> FinishedRun:
+        return finished
+
+    return RunHandle(finished.directory, finished.run, work(), None, held or ExitStack())
+
+
+def active_run(source: LedgerSource) -> RunHandle:
+    """The handle of a run that this process has under way."""
+    handle = None if source.directory is None else _active.get(source.directory.resolve())
+    if handle is None:
+        raise UsageError(f"this process is not running '{source.name}'")
+    return handle

@@ -1,0 +1,98 @@
+"""The role `run`: starts and resumes a deterministic run, decides its gates, and redacts its bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from forum_runner import api
+from forum_runner.api import (
+    DecisionRequest,
+    Inputs,
+    InvalidWorkflowError,
+    RedactionRequest,
+    ResumeRequest,
+    RunRequest,
+    TaskSelection,
+    UsageError,
+    Workspace,
+)
+from forum_runner.conformance.compile_role import describe_findings
+from forum_runner.conformance.suite_request import WORKSPACE, SuiteRequest
+from forum_runner.ledger.verification.report import DamagedLedgerError
+
+
+async def carry_out(request: SuiteRequest) -> dict[str, Any]:
+    """A refused request leaves `output` as it was."""
+    try:
+        return {"verdict": "valid", "status": await _ACTIONS[request.action](request)}
+    except InvalidWorkflowError as error:
+        return {"verdict": "invalid", **describe_findings(error.report.findings)}
+    except (DamagedLedgerError, UsageError) as error:
+        return {"verdict": "invalid", "message": str(error)}
+
+
+async def _run(request: SuiteRequest) -> str:
+    return (await api.run(_workspace(request), _run_request(request, out=request.path("output")))).status
+
+
+async def _resume(request: SuiteRequest) -> str:
+    """The wave plan is the ledger's own; the request has everything that the ledger does not."""
+    resume = ResumeRequest(request.text("output"), started_with=_run_request(request))
+    finished = await api.resume(_workspace(request), resume)
+    if finished.was_finished:
+        raise UsageError(f"the run has finished with the status '{finished.status}'")
+    return finished.status
+
+
+def _workspace(request: SuiteRequest) -> Workspace:
+    """Without earlier runs: a request names each run that it depends on."""
+    return Workspace(WORKSPACE.root, runs=request.path("output") / "runs")
+
+
+def _run_request(request: SuiteRequest, out: Path | None = None) -> RunRequest:
+    return RunRequest(
+        request.text("input"),
+        request.path("root"),
+        Inputs(file=request.optional_path("inputs")),
+        TaskSelection(request.names("only"), request.names("from"), request.names("until")),
+        request.optional_text("base"),
+        is_deterministic=True,
+        script=request.optional_text("script"),
+        cached=request.optional_path("cache"),
+        out=out,
+    )
+
+
+async def _decide(request: SuiteRequest) -> str:
+    decision = DecisionRequest(
+        request.text("output"),
+        request.text("task"),
+        request.text("decision"),
+        request.text("by"),
+        request.optional_text("reason"),
+        instruction=request.optional_text("edited"),
+    )
+    await api.decide(WORKSPACE, decision)
+    return _status(request)
+
+
+async def _redact(request: SuiteRequest) -> str:
+    texts = request.text("body"), request.text("reason"), request.text("by")
+    api.redact(WORKSPACE, RedactionRequest(request.text("output"), request.number("entry"), *texts))
+    return _status(request)
+
+
+_ACTIONS: dict[str, Callable[[SuiteRequest], Awaitable[str]]] = {
+    "run": _run,
+    "resume": _resume,
+    "decide": _decide,
+    "redact": _redact,
+}
+
+
+def _status(request: SuiteRequest) -> str:
+    """The status of the last seal; a run without one is paused."""
+    history = api.show(WORKSPACE, request.text("output")).history
+    return history.status if history.is_sealed else "paused"

@@ -1,0 +1,39 @@
+"""The folders that a program works in: where relative paths start, where runs are stored, where results are cached."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+RUNS = Path(".forum/runs")
+_CACHE = Path(".forum/cache")
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Workspace:
+    """`runs` has a directory for each run; `cache` finds results by fingerprint. Both default to folders in `.forum`.
+
+    A relative `root` depends on the current directory of the process. Commands use one, so that messages show paths as
+    the user typed them; other programs use `Workspace.at`.
+    """
+
+    root: Path
+    runs: Path
+    cache: Path
+
+    def __init__(self, root: Path, runs: Path | None = None, cache: Path | None = None) -> None:
+        object.__setattr__(self, "root", root)
+        object.__setattr__(self, "runs", root / (runs or RUNS))
+        object.__setattr__(self, "cache", root / (cache or _CACHE))
+
+    @classmethod
+    def at(cls, root: Path | str) -> Workspace:
+        """The workspace of a folder, wherever the process moves to."""
+        return cls(Path(root).absolute())
+
+    def path(self, given: Path | str) -> Path:
+        return self.root / given
+
+    def file(self, given: Path) -> Path:
+        """As `path`, but `-` stays what it is: standard input or output."""
+        return given if str(given) == "-" else self.root / given

@@ -1,0 +1,301 @@
+"""Other programs use the API: runs share an event loop, off the main thread, and leave the process alone."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acceptance.running import MODEL, Folder, ask, check_holds, processes_with, sh
+from forum_runner import api
+from forum_runner.api import (
+    DecisionRequest,
+    ForumError,
+    InvalidWorkflowError,
+    Observer,
+    ResumeRequest,
+    RetryRequest,
+    RunRequest,
+    UnfinishedRunError,
+    Workspace,
+)
+from forum_runner.ledger.verification.report import Verdict
+
+# Nobody else sleeps for so long.
+_NAP = f"sleep 62.{os.getpid()}"
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD)
+# Attempts whose outcome is unknown are repeated.
+_RETRY = {"on_lost": "retry"}
+_RUN = RunRequest("workflow.yaml", out=Path("run"))
+
+
+class Watch(Observer):
+    """Collects kinds, and sets `started` when a task starts."""
+
+    def __init__(self) -> None:
+        self.kinds: list[str] = []
+        self.started = asyncio.Event()
+        self.is_closed = False
+
+    def entry(self, _seq: int, _at_us: int, kind: str, _data: Mapping[str, Any]) -> None:
+        self.kinds.append(kind)
+        if kind == "task.started":
+            self.started.set()
+
+    def closed(self) -> None:
+        self.is_closed = True
+
+
+def workspace(folder: Folder) -> Workspace:
+    return Workspace.at(folder.path)
+
+
+def napping(path: Path) -> Folder:
+    """A workflow whose task naps the first time."""
+    folder = Folder(path)
+    tasks = {"nap": sh(f"test -e napped && exit; touch napped; {_NAP}"), "after": sh("echo b", needs=["nap"])}
+    folder.write(tasks, policy=_RETRY)
+    return folder
+
+
+def quick(path: Path) -> Folder:
+    folder = Folder(path)
+    folder.write({"a": sh("echo a"), "b": sh("cat", needs=["a"])}, policy=_RETRY)
+    return folder
+
+
+async def napped(folder: Folder) -> None:
+    while not (folder.path / "napped").exists():
+        await asyncio.sleep(0.01)
+
+
+def in_a_thread(main: Any) -> Any:
+    """Runs a coroutine in an event loop off the main thread."""
+    results: list[Any] = []
+    thread = threading.Thread(target=lambda: results.append(asyncio.run(main)))
+    thread.start()
+    thread.join()
+    return results[0]
+
+
+def findings(folder: Folder) -> tuple[Any, ...]:
+    report = api.verify(workspace(folder), "run")
+    return tuple(finding for finding in report.findings if report.verdict is not Verdict.INCOMPLETE)
+
+
+def test_two_runs_share_an_event_loop_and_one_is_cancelled(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    cancelled, whole = napping(tmp_path / "cancelled"), quick(tmp_path / "whole")
+    watch = Watch()
+    handlers = [signal.getsignal(number) for number in _SIGNALS]
+
+    async def main() -> tuple[str, str]:
+        handle = await api.start(workspace(cancelled), _RUN, watch)
+        other = asyncio.create_task(api.run(workspace(whole), _RUN))
+        await napped(cancelled)
+        handle.cancel()
+        return (await handle.wait()).status, (await other).status
+
+    assert in_a_thread(main()) == ("paused", "passed")
+    assert [signal.getsignal(number) for number in _SIGNALS] == handlers
+    assert capfd.readouterr() == ("", "")
+    assert (watch.kinds[-1], watch.is_closed) == ("run.paused", True)
+    assert processes_with(_NAP.replace(" ", "\0")) == []
+    assert (findings(cancelled), findings(whole)) == ((), ())
+    check_holds(whole.path / "run")
+
+    assert in_a_thread(api.resume(workspace(cancelled), ResumeRequest("run"))).status == "passed"
+    check_holds(cancelled.path / "run")
+
+
+def test_twenty_scripted_runs_at_once_are_all_valid(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    folder.write(
+        {name: ask(f"Write {name}.") for name in "abc"},
+        roster=MODEL,
+        answers=[{"output": "text", "latency": "20ms"}],
+    )
+
+    async def main() -> list[str]:
+        requests = [RunRequest("workflow.yaml", is_scripted=True, out=Path(f"run-{number}")) for number in range(20)]
+        runs = await asyncio.gather(*(api.run(workspace(folder), request) for request in requests))
+        return [finished.run for finished in runs]
+
+    assert len(set(asyncio.run(main()))) == 20
+    for number in range(20):
+        check_holds(tmp_path / f"run-{number}")
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_cancelling_the_task_that_waits_pauses_the_run(tmp_path: Path, times: int) -> None:
+    folder = napping(tmp_path)
+
+    async def main() -> None:
+        task = asyncio.create_task(api.run(workspace(folder), _RUN))
+        await napped(folder)
+        for _ in range(times):
+            task.cancel()
+            await asyncio.sleep(0)
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert (await api.resume(workspace(folder), ResumeRequest("run"))).status == "passed"
+
+    asyncio.run(main())
+    assert processes_with(_NAP.replace(" ", "\0")) == []
+    assert findings(folder) == ()
+
+
+def test_a_run_that_is_stopped_now_can_be_resumed(tmp_path: Path) -> None:
+    folder = napping(tmp_path)
+
+    async def main() -> str:
+        handle = await api.start(workspace(folder), _RUN)
+        await napped(folder)
+        handle.cancel(now=True)
+        with pytest.raises(UnfinishedRunError):
+            await handle.wait()
+        return (await api.resume(workspace(folder), ResumeRequest("run"))).status
+
+    assert asyncio.run(main()) == "passed"
+    check_holds(folder.path / "run")
+
+
+def test_a_run_that_is_stopped_as_soon_as_it_starts_can_be_resumed(tmp_path: Path) -> None:
+    folder = quick(tmp_path)
+
+    async def main() -> str:
+        handle = await api.start(workspace(folder), _RUN)
+        handle.cancel(now=True)
+        with pytest.raises(UnfinishedRunError):
+            await handle.wait()
+        return (await api.resume(workspace(folder), ResumeRequest("run"))).status
+
+    assert asyncio.run(main()) == "passed"
+    check_holds(folder.path / "run")
+
+
+def test_a_run_is_cancelled_by_its_id_from_another_thread(tmp_path: Path) -> None:
+    folder = napping(tmp_path)
+
+    async def main() -> str:
+        handle = await api.start(workspace(folder), RunRequest("workflow.yaml"))
+        await napped(folder)
+        await asyncio.to_thread(api.cancel, workspace(folder), handle.run)
+        finished = await handle.wait()
+        with pytest.raises(ForumError, match="this process is not running"):
+            api.cancel(workspace(folder), handle.run)
+        return finished.status
+
+    assert asyncio.run(main()) == "paused"
+
+
+def test_a_gate_is_decided_while_its_run_waits(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    folder.write({"a": sh("echo a", gate={"question": "Go?"}), "b": sh(f"{_NAP} & wait")})
+
+    async def main() -> tuple[bool, str]:
+        watch = Watch()
+        handle = await api.start(workspace(folder), _RUN, watch)
+        await watch.started.wait()
+        decision = await api.decide(workspace(folder), DecisionRequest("run", "a", "approved", "ann"))
+        handle.cancel()
+        return decision.is_running, (await handle.wait()).status
+
+    assert asyncio.run(main()) == (True, "paused")
+
+
+def test_a_deterministic_run_lets_others_run_and_can_be_cancelled(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    tasks = {f"t{n}": ask("Write.") for n in range(300)}
+    folder.write(tasks, roster=MODEL, answers=[{"output": "text"}], policy=_RETRY)
+    request = RunRequest("workflow.yaml", is_deterministic=True, out=Path("run"))
+
+    async def main() -> str:
+        handle = await api.start(workspace(folder), request)
+        await asyncio.sleep(0)
+        handle.cancel()
+        with pytest.raises(UnfinishedRunError):
+            await handle.wait()
+        return (await api.resume(workspace(folder), ResumeRequest("run"))).status
+
+    assert asyncio.run(main()) == "passed"
+    check_holds(folder.path / "run")
+
+
+def test_a_run_is_retried_and_reuses_what_passed(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    folder.write({"a": sh("echo a"), "b": sh("test -e ready && echo b", needs=["a"])})
+
+    async def main() -> tuple[str, str]:
+        first = await api.run(workspace(folder), _RUN)
+        (tmp_path / "ready").touch()
+        second = await api.retry(workspace(folder), RetryRequest("run", out=Path("again")))
+        return first.status, second.status
+
+    assert asyncio.run(main()) == ("failed", "passed")
+    assert folder.reused("again") == {"a"}
+
+
+def test_errors_are_of_one_class_tree(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    folder.write({"a": {"agent": "nobody", "run": ["true"]}})
+    here = workspace(folder)
+
+    with pytest.raises(InvalidWorkflowError, match="nobody"):
+        asyncio.run(api.run(here, _RUN))
+    for call in (
+        lambda: api.verify(here, "nowhere"),
+        lambda: api.show(here, "nowhere"),
+        lambda: api.keygen(here, "name", Path("nowhere/key")),
+        lambda: api.checkpoint(here, "nowhere"),
+        lambda: api.explain("F999"),
+    ):
+        with pytest.raises(ForumError):
+            call()
+
+
+_FROM_NOWHERE = """
+import asyncio, os, sys
+from pathlib import Path
+from forum_runner import api
+
+folder, nowhere = map(Path, sys.argv[1:])
+nowhere.mkdir()
+os.chdir(nowhere)
+nowhere.rmdir()
+workspace = api.Workspace.at(folder)
+assert not api.check(workspace, ["workflow.yaml"]).findings
+finished = asyncio.run(api.run(workspace, api.RunRequest("workflow.yaml")))
+run = finished.run
+asyncio.run(api.resume(workspace, api.ResumeRequest(run)))
+asyncio.run(api.retry(workspace, api.RetryRequest(run)))
+asyncio.run(api.doctor(workspace, "workflow.yaml"))
+api.compile(workspace, "workflow.yaml", out=Path("wave-plan.json"))
+api.checkpoint(workspace, run, out=Path("checkpoint"))
+api.keygen(workspace, "ann", Path("key"))
+api.result(workspace, finished), api.show(workspace, run), api.gates(workspace, run), api.diff(workspace, run, run)
+report = api.verify(workspace, run, trusted=api.Trusted(pin=Path("pin")))
+api.keep_pin(workspace, Path("pin"), report)
+print(report.verdict, api.replay(workspace, run).is_same)
+"""
+
+
+def test_no_call_needs_the_current_directory(tmp_path: Path) -> None:
+    folder = quick(tmp_path / "work")
+
+    ended = subprocess.run(
+        [sys.executable, "-c", _FROM_NOWHERE, folder.path, tmp_path / "nowhere"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "valid True\n", "")
+    assert {"wave-plan.json", "checkpoint", "key", "key.pub", "pin"} <= folder.files()
