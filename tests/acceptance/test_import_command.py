@@ -202,7 +202,7 @@ def test_a_source_that_was_changed_is_imported_and_called_so(folder: Folder) -> 
     ended = folder.forum("import", source, "--out", "run")
 
     fault = "its own chain of hashes does not hold: entry 3 was changed, or does not follow"
-    assert (ended.code, ended.err) == (0, f"forum: the source does not hold: {fault}; imported unchanged\n")
+    assert (ended.code, ended.err) == (0, f"forum: the source is invalid: {fault}; imported unchanged\n")
     assert folder.entries()[0]["data"]["imported"]["check"] == "fail"
     assert f"IT DOES NOT HOLD: {fault}".encode() in folder.body("run", folder.entries()[0], "notice")
 

@@ -165,4 +165,4 @@ def test_what_could_not_be_written_is_told(folder: Folder) -> None:
 
     (unwritten,), (unprinted,) = of_kind(first.err, "notice"), of_kind(second.stderr.decode(), "notice")
     assert unwritten["text"].startswith("cannot write the step summary: ")
-    assert unprinted["text"] == "the result cannot be printed: No space left on device; the run is in 'second'"
+    assert unprinted["text"] == "cannot print the result: No space left on device; the run is in 'second'"

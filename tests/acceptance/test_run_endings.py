@@ -88,7 +88,7 @@ def test_a_result_that_cannot_be_printed_is_no_success_and_the_run_is_named(
 
     assert ended.returncode == code
     assert ended.stderr.decode() == (
-        "forum: the result cannot be printed: No space left on device; the run is in 'run'\n"
+        "forum: cannot print the result: No space left on device; the run is in 'run'\n"
     )
     assert folder.ends() == {"a": end}
 
@@ -101,7 +101,7 @@ def test_rates_that_cannot_be_printed_are_no_success_and_a_run_is_named(folder: 
         ended = subprocess.run(command, cwd=folder.path, stdout=full, stderr=subprocess.PIPE, check=False)
 
     last = max((folder.path / ".forum/runs").iterdir()).relative_to(folder.path)
-    told = f"forum: the result cannot be printed: No space left on device; the last run is in '{last}'"
+    told = f"forum: cannot print the result: No space left on device; the last run is in '{last}'"
     assert (ended.returncode, ended.stderr.decode().splitlines()[-1]) == (1, told)
 
 
