@@ -87,9 +87,7 @@ def test_a_result_that_cannot_be_printed_is_no_success_and_the_run_is_named(
         ended = subprocess.run(command, cwd=folder.path, stdout=full, stderr=subprocess.PIPE, check=False)
 
     assert ended.returncode == code
-    assert ended.stderr.decode() == (
-        "forum: cannot print the result: No space left on device; the run is in 'run'\n"
-    )
+    assert ended.stderr.decode() == ("forum: cannot print the result: No space left on device; the run is in 'run'\n")
     assert folder.ends() == {"a": end}
 
 

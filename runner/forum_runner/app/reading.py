@@ -1,13 +1,12 @@
-"""The application's functions for ledgers that are there: what `log`, `trace`, `show` and `diff` do.
-
-They tell what a ledger says. Whether it holds is for `verify`.
-"""
+"""Reads ledgers for `log`, `trace`, `show` and `diff`, whether they are valid or not."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from itertools import count
 from typing import BinaryIO
 
 from forum_runner.errors import UsageError
@@ -23,10 +22,12 @@ from forum_runner.ledger.trace import Trace
 from forum_runner.report.decision_reason import DecisionReason, read_reasons
 from forum_runner.report.run_result import read_result
 
+_POLL_S = 0.1
+
 
 @dataclass(frozen=True, slots=True)
 class LogItem:
-    """A line under its number; `entry` is None where it is no entry."""
+    """A line and its number; `entry` is None if the line is damaged."""
 
     number: int
     line: bytes
@@ -35,9 +36,9 @@ class LogItem:
 
 @dataclass(slots=True)
 class Log:
-    """The entries of a ledger that a selection takes. After the last one, the counts tell what was no entry.
+    """The entries of a ledger that fit a selection, and how many lines are damaged.
 
-    `is_read` says that no further entry can come, and `named` are the tasks that the entries name.
+    `is_read` says that there are no more entries, and `named` are the tasks that the entries name.
     """
 
     source: LedgerSource
@@ -52,38 +53,41 @@ class Log:
 
     def items(self) -> Iterator[LogItem]:
         with self.source.lines() as lines:
-            yield from self._selected(ledger_lines(lines, self.source, lambda: lines.torn))
+            for number, line in enumerate(ledger_lines(lines, self.source, lambda: lines.torn)):
+                if (item := self._select(number, line)) is not None:
+                    yield item
             self.torn_bytes = length_of(lines.torn)
         self.is_read = True
 
-    def items_as_they_come(self, has_reader: Callable[[], bool]) -> Iterator[LogItem]:
-        """Ends with a seal that nothing follows, and when there is nobody to read."""
+    async def follow(self, has_reader: Callable[[], bool]) -> AsyncIterator[LogItem]:
+        """Items as they are written, until a seal is the last entry or `has_reader` says no."""
         check_is_ledger(self.source)
         lines = self.source.follow(lambda: has_reader() and not self.is_sealed)
         is_file = self.source.path is not None and self.source.path.is_file()
-        yield from self._selected(lines if is_file else ledger_lines(lines, self.source))
+        numbers = count()
+        for line in lines if is_file else ledger_lines(filter(None, lines), self.source):
+            if line is None:
+                await asyncio.sleep(_POLL_S)
+            elif (item := self._select(next(numbers), line)) is not None:
+                yield item
         self.is_read = self.is_sealed
 
     def check_tasks(self) -> None:
-        """A task that was asked for and that no entry names is an error, if all were looked at."""
+        """Raises if no entry names a selected task, provided that all entries were read."""
         if self.is_read:
             check_tasks(self.selection.tasks, self.named, self.source.name)
 
-    def _selected(self, lines: Iterator[bytes]) -> Iterator[LogItem]:
-        for number, line in enumerate(lines):
-            entry = read_entry(line)
-            if entry is None:
-                self.unreadable += 1
-                self.first_unreadable = number if self.first_unreadable is None else self.first_unreadable
-                if self.selection.takes_all:
-                    yield LogItem(number, line, None)
-                continue
-            self.is_sealed = entry.kind == SEAL
-            self.is_import = self.is_import or (number == 0 and is_import(entry))
-            if self.selection.tasks and (task := task_of(entry)) is not None:
-                self.named.add(task)
-            if self.selection.takes(entry):
-                yield LogItem(number, line, entry)
+    def _select(self, number: int, line: bytes) -> LogItem | None:
+        entry = read_entry(line)
+        if entry is None:
+            self.unreadable += 1
+            self.first_unreadable = number if self.first_unreadable is None else self.first_unreadable
+            return LogItem(number, line, None) if self.selection.takes_all else None
+        self.is_sealed = entry.kind == SEAL
+        self.is_import = self.is_import or (number == 0 and is_import(entry))
+        if self.selection.tasks and (task := task_of(entry)) is not None:
+            self.named.add(task)
+        return LogItem(number, line, entry) if self.selection.takes(entry) else None
 
 
 def open_log(source: LedgerSource, selection: Selection) -> Log:
@@ -95,7 +99,7 @@ def open_log(source: LedgerSource, selection: Selection) -> Log:
 
 
 def trace(source: LedgerSource, found: Trace) -> Iterator[tuple[bytes, ReadEntry]]:
-    """The entry and all that it follows from, the latest first."""
+    """The entry and everything that it follows from, latest first."""
     with source.open_seekable() as stream:
         check_stream(stream, source)
         is_there = False

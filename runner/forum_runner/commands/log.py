@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
+from forum_runner.commands.event_loop import run_main
 from forum_runner.commands.options import WORKSPACE
 from forum_runner.commands.output import as_found, has_reader, say_aside, wants_color, write_parts
 
 if TYPE_CHECKING:
     from forum_runner.app.reading import Log, LogItem
+    from forum_runner.report.decision_reason import ReasonReader
 
 
 @click.command("log", short_help="List the entries of a ledger.")
@@ -44,40 +47,44 @@ def command(
     """
     from forum_runner import api
     from forum_runner.ledger.selection import Selection, SeqSpan
+    from forum_runner.report.decision_reason import ReasonReader
 
     selection = Selection(kinds, tasks, actors, SeqSpan.read(span) if span is not None else None)
     log = api.log(WORKSPACE, run, selection)
-    items = log.items_as_they_come(lambda: has_reader(sys.stdout)) if follow else log.items()
-    is_live = follow or log.source.path is None
-    write_parts(_raw(items) if as_json else _text(items, log), is_live=is_live)
+    with ReasonReader(log.source.directory) as reasons:
+        render = _raw if as_json else partial(_text, log, reasons, wants_color(sys.stdout))
+        if follow:
+            run_main(_follow(log, render))
+        else:
+            write_parts(map(render, log.items()), is_live=log.source.path is None)
     _warn(log, run)
     log.check_tasks()
     return 0
 
 
-def _text(items: Iterable[LogItem], log: Log) -> Iterator[str]:
+async def _follow(log: Log, render: Callable[[LogItem], str | bytes]) -> None:
+    async for item in log.follow(lambda: has_reader(sys.stdout)):
+        if not write_parts([render(item)], is_live=True):
+            return
+
+
+def _text(log: Log, reasons: ReasonReader, color: bool, item: LogItem) -> str:
     from forum_runner.ledger.lines import length_of
-    from forum_runner.report.decision_reason import ReasonReader
     from forum_runner.report.log_line import damaged_line, log_line
 
-    color = wants_color(sys.stdout)
-    with ReasonReader(log.source.directory) as reasons:
-        for item in items:
-            if item.entry is None:
-                yield damaged_line(item.number, length_of(item.line), color=color) + "\n"
-            else:
-                reason = reasons.of(item.entry)
-                yield log_line(item.entry, color=color, is_import=log.is_import, reason=reason) + "\n"
+    if item.entry is None:
+        return damaged_line(item.number, length_of(item.line), color=color) + "\n"
+    return log_line(item.entry, color=color, is_import=log.is_import, reason=reasons.of(item.entry)) + "\n"
 
 
-def _raw(items: Iterable[LogItem]) -> Iterator[str | bytes]:
+def _raw(item: LogItem) -> str | bytes:
+    """Nothing for a line that is too long."""
     from forum_runner.ledger.lines import LongLine
 
-    for item in items:
-        if isinstance(item.line, LongLine):
-            say_aside(f"forum: skipped seq {item.number:,}: a line of {item.line.length:,} bytes")
-        else:
-            yield as_found(item.line)
+    if isinstance(item.line, LongLine):
+        say_aside(f"forum: skipped seq {item.number:,}: a line of {item.line.length:,} bytes")
+        return b""
+    return as_found(item.line)
 
 
 def _warn(log: Log, run: str) -> None:

@@ -58,8 +58,8 @@ def write_json(form: Any) -> None:
     write_document(json.dumps(form, indent=2) + "\n")
 
 
-def write_parts(parts: Iterable[str | bytes], *, is_live: bool = False) -> None:
-    """Writes one part after another, each at once if it is live, and stops when there is nobody to read them."""
+def write_parts(parts: Iterable[str | bytes], *, is_live: bool = False) -> bool:
+    """Writes parts, each at once if the output is live. Stops and returns False when the reader has left."""
     try:
         for part in parts:
             if isinstance(part, str):
@@ -71,6 +71,8 @@ def write_parts(parts: Iterable[str | bytes], *, is_live: bool = False) -> None:
         sys.stdout.flush()
     except BrokenPipeError:
         discard(sys.stdout)
+        return False
+    return True
 
 
 def as_found(line: bytes) -> str | bytes:

@@ -1,4 +1,4 @@
-"""Where a ledger is read from: a run directory, a file, standard input, or the id of a run."""
+"""Finds and opens ledgers: a run directory, a file, standard input, or the id of a run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import re
 import shutil
 import stat
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,13 +19,12 @@ from forum_runner.ledger.lines import BUFFER_BYTES, MAX_HELD_BYTES, Lines
 from forum_runner.workspace import Workspace
 
 STANDARD_INPUT = "-"
-_RUN_ID_OR_BEGINNING = re.compile(r"[0-9a-f][0-9a-f-]{7,35}")
-_POLL_S = 0.1
+_RUN_ID_OR_PREFIX = re.compile(r"[0-9a-f][0-9a-f-]{7,35}")
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerSource:
-    """`path` is the ledger's file, None for standard input; `directory` is the run directory, where one was given."""
+    """`path` is the ledger file, None for standard input; `directory` is the run directory, if one was given."""
 
     name: str
     path: Path | None
@@ -36,7 +34,7 @@ class LedgerSource:
     def open(self) -> Iterator[BinaryIO]:
         """The ledger's bytes. Standard input can be read once, and stays open."""
         try:
-            # A bare descriptor and not `sys.stdin`, which is not there in a process that was started without one.
+            # Not `sys.stdin`, which is None in a process that was started without one.
             given = 0 if self.path is None else self.path
             stream = open(given, "rb", BUFFER_BYTES, closefd=self.path is not None)  # noqa: SIM115 - closed below
         except OSError as error:
@@ -51,7 +49,7 @@ class LedgerSource:
 
     @contextmanager
     def open_seekable(self) -> Iterator[BinaryIO]:
-        """A file that can be read from any place, more than once; what is none is copied to a temporary one."""
+        """A file that can be read again from any position; anything else is copied to a temporary file."""
         with self.open() as stream:
             if stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
                 yield stream
@@ -61,11 +59,11 @@ class LedgerSource:
                 copy.seek(0)
                 yield cast(BinaryIO, copy)
 
-    def follow(self, goes_on: Callable[[], bool], sleep: Callable[[float], None] = time.sleep) -> Iterator[bytes]:
-        """Lines, as they are written. When there is none to be read, `goes_on` is asked, and then time passes.
+    def follow(self, is_wanted: Callable[[], bool]) -> Iterator[bytes | None]:
+        """Lines as they are written, and None when there is none to read yet, as long as more `is_wanted`.
 
-        A line counts when its LF is there. What follows the last LF is read anew each time: a writer that opens the
-        ledger again cuts a torn tail, and writes another line in its place. What is not a file is read to its end.
+        A line counts once its LF is written. Bytes after the last LF are read again each time: a writer that reopens
+        the ledger replaces a torn tail. Anything but a regular file is read to its end.
         """
         with self.open() as stream:
             if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
@@ -80,15 +78,15 @@ class LedgerSource:
                     offset += end + 1
                     continue
                 self._check_end(stream, offset, data)
-                if not goes_on():
+                if not is_wanted():
                     return
-                sleep(_POLL_S)
+                yield None
 
     def _check_end(self, stream: BinaryIO, offset: int, data: bytes) -> None:
         if len(data) == MAX_HELD_BYTES:
             raise UsageError(f"cannot follow '{self.name}': a line has more than {MAX_HELD_BYTES:,} bytes")
         if os.fstat(stream.fileno()).st_size < offset:
-            raise UsageError(f"cannot follow '{self.name}': lines that had been read were cut off")
+            raise UsageError(f"cannot follow '{self.name}': lines that were read have been cut off")
 
 
 def find_ledger(given: str, workspace: Workspace) -> LedgerSource:
@@ -116,12 +114,12 @@ def _in_directory(name: str, directory: Path) -> LedgerSource:
     if mode is None:
         raise UsageError(f"there is no {LEDGER} in '{name}'")
     if not stat.S_ISREG(mode):
-        raise UsageError(f"'{path}' is no regular file, so it is no ledger")
+        raise UsageError(f"'{path}' is not a regular file, so it is not a ledger")
     return LedgerSource(name, path, directory)
 
 
 def _run_of(given: str, runs: Path) -> Path:
-    if not _RUN_ID_OR_BEGINNING.fullmatch(given):
+    if not _RUN_ID_OR_PREFIX.fullmatch(given):
         raise UsageError(f"there is no file, folder or run '{given}'")
     try:
         found = sorted(path for path in runs.iterdir() if path.name.startswith(given))
@@ -130,11 +128,11 @@ def _run_of(given: str, runs: Path) -> Path:
     except OSError as error:
         raise UsageError(f"cannot read '{runs}': {error.strerror}") from error
     if not found:
-        raise UsageError(f"there is no file or folder '{given}', and no run of that id in '{runs}'")
+        raise UsageError(f"there is no file or folder '{given}', and no run with that id in '{runs}'")
     exact = [path for path in found if path.name == given]
     if len(found) > 1 and not exact:
         listed = ", ".join(path.name for path in found[:4]) + (", ..." if len(found) > 4 else "")
-        raise UsageError(f"{len(found)} runs have an id that begins with '{given}': {listed}")
+        raise UsageError(f"{len(found)} run ids start with '{given}': {listed}")
     return (exact or found)[0]
 
 

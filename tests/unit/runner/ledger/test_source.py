@@ -66,14 +66,14 @@ def test_an_id_that_begins_another_is_taken_as_it_is(runs: Path) -> None:
 
 
 def test_a_beginning_of_two_ids_is_refused_and_both_are_named(runs: Path) -> None:
-    assert refusal(FIRST[:8], runs) == f"2 runs have an id that begins with '01936b2e': {FIRST}, {SECOND}"
+    assert refusal(FIRST[:8], runs) == f"2 run ids start with '01936b2e': {FIRST}, {SECOND}"
 
 
 def test_what_is_not_there_is_said_to_be_missing(runs: Path) -> None:
     assert refusal("nowhere", runs) == "there is no file, folder or run 'nowhere'"
     assert refusal(FIRST[:7], runs) == "there is no file, folder or run '01936b2'"
-    assert refusal("ffffffff", runs) == f"there is no file or folder 'ffffffff', and no run of that id in '{runs}'"
-    assert refusal("ffffffff", runs / "none").endswith(f"no run of that id in '{runs}/none'")
+    assert refusal("ffffffff", runs) == f"there is no file or folder 'ffffffff', and no run with that id in '{runs}'"
+    assert refusal("ffffffff", runs / "none").endswith(f"no run with that id in '{runs}/none'")
     assert refusal("a\0b", runs) == "there is no file, folder or run 'a\0b'"
 
 
@@ -81,7 +81,7 @@ def test_a_folder_without_a_ledger_is_refused(tmp_path: Path) -> None:
     assert refusal(tmp_path, tmp_path) == f"there is no ledger.jsonl in '{tmp_path}'"
 
     (tmp_path / "ledger.jsonl").mkdir()
-    assert refusal(tmp_path, tmp_path) == f"'{tmp_path}/ledger.jsonl' is no regular file, so it is no ledger"
+    assert refusal(tmp_path, tmp_path) == f"'{tmp_path}/ledger.jsonl' is not a regular file, so it is not a ledger"
 
 
 def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
@@ -105,16 +105,16 @@ def test_a_pipe_is_copied_so_that_it_can_be_read_again() -> None:
 
 
 class Writer:
-    """Stands in for time: with every pause of the reader, the next write is made."""
+    """Makes the next write whenever the reader waits."""
 
     def __init__(self, path: Path, writes: list[bytes | int]) -> None:
         self.path = path
         self.writes = writes
 
-    def goes_on(self) -> bool:
+    def is_wanted(self) -> bool:
         return bool(self.writes)
 
-    def sleep(self, _: float) -> None:
+    def write(self) -> None:
         step = self.writes.pop(0)
         if isinstance(step, int):
             os.truncate(self.path, step)
@@ -125,7 +125,13 @@ class Writer:
 
 def followed(path: Path, *writes: bytes | int) -> list[bytes]:
     writer = Writer(path, list(writes))
-    return list(LedgerSource("it", path).follow(writer.goes_on, writer.sleep))
+    lines = []
+    for line in LedgerSource("it", path).follow(writer.is_wanted):
+        if line is None:
+            writer.write()
+        else:
+            lines.append(line)
+    return lines
 
 
 def test_a_line_is_followed_when_its_lf_is_there(tmp_path: Path) -> None:
@@ -146,7 +152,7 @@ def test_a_ledger_that_loses_lines_while_it_is_followed_is_an_error(tmp_path: Pa
     path = tmp_path / "ledger.jsonl"
     path.write_bytes(b"one\ntwo\n")
 
-    with pytest.raises(UsageError, match="lines that had been read were cut off"):
+    with pytest.raises(UsageError, match="lines that were read have been cut off"):
         followed(path, 4)
 
 
