@@ -1,6 +1,6 @@
-"""RFC 8785 bytes of a JSON value, and the digests that are taken of them.
+"""RFC 8785 bytes of JSON values, and digests of bytes.
 
-orjson writes what it is known to write as RFC 8785 asks; everything else goes to the reference implementation.
+orjson encodes the values on which it agrees with RFC 8785; the reference implementation encodes all others.
 """
 
 import hashlib
@@ -12,7 +12,7 @@ import orjson
 from forum_runner.errors import CanonicalError, DepthError
 
 MAX_INTEGER = 2**53 - 1
-# As deep as orjson goes: whether a value can be written must not depend on which of the two writes it.
+# orjson's limit, for both encoders: which one is used must not decide whether a value can be encoded.
 MAX_DEPTH = 254
 
 _STRINGS_ONLY = {str}
@@ -22,7 +22,7 @@ def canonical(value: Any) -> bytes:
     try:
         if _is_plain(value):
             return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
-        return _by_the_reference(value)
+        return _encode_by_reference(value)
     except (TypeError, ValueError, RecursionError) as error:
         raise CanonicalError(f"value has no canonical form: {error}") from error
 
@@ -32,15 +32,15 @@ def digest(data: bytes) -> str:
 
 
 def join_members(members: dict[str, bytes]) -> bytes:
-    """The RFC 8785 bytes of an object whose members have been written already. Keys must be ASCII."""
+    """The RFC 8785 bytes of an object whose members are already encoded. Keys must be ASCII."""
     return b"{" + b",".join(canonical(key) + b":" + members[key] for key in sorted(members)) + b"}"
 
 
 def _is_plain(value: Any, room: int = MAX_DEPTH) -> bool:
     """Whether orjson and RFC 8785 agree: no floats, integers in range, ASCII keys.
 
-    orjson sorts keys by code point, RFC 8785 by UTF-16 code unit; floats differ in their exponents. What is nested too
-    deep, or holds itself, is refused here, plain or not.
+    orjson sorts keys by code point, RFC 8785 by UTF-16 code unit; floats differ in their exponents. Raises DepthError
+    for a value that is nested too deep or contains itself.
     """
     kind = type(value)
     if kind is str or kind is bool or value is None or (kind is int and -MAX_INTEGER <= value <= MAX_INTEGER):
@@ -61,7 +61,7 @@ def _is_plain(value: Any, room: int = MAX_DEPTH) -> bool:
     return plain
 
 
-def _by_the_reference(value: Any) -> bytes:
+def _encode_by_reference(value: Any) -> bytes:
     import rfc8785
 
     return rfc8785.dumps(value)

@@ -1,4 +1,4 @@
-"""One YAML document: its value, and the place of every key and value in it."""
+"""One YAML document: its value, and the location of each key and value."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Path = tuple[Step, ...]
 
 
 class YamlMark(Protocol):
-    """A position that the YAML parser gives; both numbers count from 0."""
+    """A position from the YAML parser; both numbers count from 0."""
 
     line: int
     column: int
@@ -29,7 +29,7 @@ class Span(Protocol):
 
 @dataclass(slots=True)
 class Branch:
-    """The place of a mapping or a list, and of all that it holds."""
+    """The location of a mapping or a list, and of its content."""
 
     start_mark: YamlMark
     end_mark: YamlMark
@@ -39,7 +39,7 @@ class Branch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Document:
-    """`renames` tells by which misspelt key a field was found, so that its place is still known."""
+    """`renames` maps the path of a field to its misspelled key in the file."""
 
     file: str
     text: str
@@ -53,7 +53,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a value of the model comes from."""
+    """The location from which a value of the model was read."""
 
     document: Document
     path: Path = ()
@@ -62,7 +62,7 @@ class Origin:
         return Origin(self.document, self.path + steps)
 
     def place(self) -> Place:
-        """The place of the value; where it is not there, of the nearest thing that holds it."""
+        """The place of the value, or of its nearest parent if it is missing."""
         span, _ = self._find()
         return _place(self.document.file, span)
 
@@ -72,7 +72,7 @@ class Origin:
         return _place(self.document.file, key or span)
 
     def place_of(self, fragment: str, *, last: bool = False) -> Place:
-        """The place of a piece of text inside the value, if it stands there as it is written."""
+        """The place of a piece of text inside the value, or of the value if the text is not found."""
         whole = self.place()
         span, _ = self._find()
         first, end = span.start_mark, span.end_mark
@@ -99,10 +99,10 @@ class Origin:
         for depth, step in enumerate(self.path):
             name = self.document.renames.get(self.path[: depth + 1], step)
             if not isinstance(span, Branch):
-                # A short form: the whole value says what a field would have said.
+                # A short form: the whole value takes the place of a field.
                 return span, key
             if name not in span.children:
-                # What is missing is reported where it should stand: at the key of what lacks it.
+                # A missing field is reported at the key of its parent.
                 return key or span, key
             key, span = span.keys.get(name), span.children[name]
         return span, key
@@ -110,13 +110,13 @@ class Origin:
 
 @lru_cache(maxsize=8)
 def lines_of(text: str) -> list[str]:
-    """The lines of a file as YAML counts them; other characters that Python takes for line breaks are not."""
+    """The lines of a file as YAML counts them, unlike str.splitlines."""
     return _LINE_BREAK.split(text)
 
 
 def _place(file: str, span: Span) -> Place:
     start, end = span.start_mark, span.end_mark
     if isinstance(span, Branch) and (start.line, start.column) != (end.line, end.column):
-        # A whole block would underline half the file: its first character is enough.
+        # Underline the first character only, not the whole block.
         return Place(file, start.line + 1, start.column + 1, start.line + 1, start.column + 2)
     return Place(file, start.line + 1, start.column + 1, end.line + 1, end.column + 1)

@@ -1,4 +1,4 @@
-"""What each code of a finding means: F codes from explanations.md, L codes from ledger_explanations.md."""
+"""Explains the codes of findings: F codes in explanations.md, L codes in ledger_explanations.md."""
 
 from __future__ import annotations
 

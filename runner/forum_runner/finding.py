@@ -1,4 +1,4 @@
-"""What a check objects to: a code, a place, a sentence and, where possible, a hint."""
+"""A problem that a check reports: a code, a place, a message and, where possible, a hint."""
 
 import re
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ REFUSAL_CODES = frozenset({"F501", "F502", "F503", "F504", "F505"})
 
 @dataclass(frozen=True, slots=True, order=True)
 class Place:
-    """A stretch of a file; lines and columns count from 1, the end is the first column after it."""
+    """A range in a file; lines and columns count from 1, and the end is exclusive."""
 
     file: str
     line: int = 1
@@ -32,7 +32,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class ManifestFinding:
-    """Message and hint are one line each, whatever the text of a manifest brought into them."""
+    """Message and hint are one line each, even if they quote text from a manifest."""
 
     code: str
     place: Place
@@ -50,7 +50,7 @@ class ManifestFinding:
 
 
 def visible(text: str) -> str:
-    """Text from a file as a terminal may be given it: without anything that steers the terminal."""
+    """Text without control characters, safe to print on a terminal."""
     return _CONTROL.sub(lambda match: " " if match[0] == "\t" else "\N{REPLACEMENT CHARACTER}", text)
 
 
@@ -59,7 +59,7 @@ def _shortened(text: str) -> str:
 
 
 def in_order(findings: Iterable[ManifestFinding]) -> tuple[ManifestFinding, ...]:
-    """Sorted by file, line, column and code, each finding once."""
+    """Sorted by file, line, column and code, without duplicates."""
     unique = dict.fromkeys(findings)
     return tuple(sorted(unique, key=lambda f: (f.place.file, f.place.line, f.place.column, f.code, f.message)))
 
@@ -69,7 +69,7 @@ def errors_in(findings: Iterable[ManifestFinding]) -> tuple[ManifestFinding, ...
 
 
 def exit_code_of(findings: Iterable[ManifestFinding]) -> ExitCode:
-    """Warnings alone are no failure; a policy's refusal has a code of its own if nothing else is wrong."""
+    """Warnings alone exit 0. REFUSED means that the policy's refusals are the only errors."""
     errors = errors_in(findings)
     if not errors:
         return ExitCode.OK

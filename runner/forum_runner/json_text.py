@@ -1,4 +1,4 @@
-"""Reads JSON text as RFC 8259 has it, without the liberties of Python's parser."""
+"""Reads JSON strictly by RFC 8259: Python's parser accepts more."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any, NoReturn
 
 
 class RepeatedKeyError(ValueError):
-    """An object gives a key twice: another reader would take another of the values."""
+    """An object has a duplicate key: readers disagree on its value."""
 
     def __init__(self, key: str) -> None:
         self.key = key
-        super().__init__(f"the key '{key}' is given twice")
+        super().__init__(f"duplicate key '{key}'")
 
 
 def read_json_text(text: str) -> Any:
-    """The value; a ValueError for what is not JSON, and for a key that is given twice."""
-    return json.loads(text, object_pairs_hook=each_key_once, parse_constant=refuse_constant)
+    """The value of JSON text. Raises ValueError for invalid JSON and duplicate keys."""
+    return json.loads(text, object_pairs_hook=without_duplicate_keys, parse_constant=refuse_constant)
 
 
-def each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def without_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         raise RepeatedKeyError(_first_repeated(pairs))
@@ -33,5 +33,5 @@ def _first_repeated(pairs: list[tuple[str, Any]]) -> str:
 
 
 def refuse_constant(name: str) -> NoReturn:
-    """NaN and Infinity, which Python takes for numbers."""
+    """Rejects NaN and Infinity, which Python accepts as numbers."""
     raise ValueError(f"{name} is not JSON")

@@ -1,7 +1,7 @@
-"""What the manifests say, as values: roster, policy, plan. How they were written is not visible here.
+"""The content of manifests as values: roster, policy, plan.
 
-Spans are in milliseconds, money is in millionths of a US dollar. What a manifest got wrong is left out (None or empty),
-so that one mistake does not hide the next; nothing is executed from a model that has findings.
+Durations are in milliseconds, money is in millionths of a US dollar. Invalid fields are left out (None or empty), so
+that one error does not hide another. A model with errors is never executed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from forum_runner.document import Origin
 
 
 class Tier(StrEnum):
-    """In the order in which `escalate` climbs."""
+    """In the order of escalation."""
 
     CHEAP = "cheap"
     CAPABLE = "capable"
@@ -36,11 +36,11 @@ class EdgeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """`${{ namespace.name }}`, and how it was written."""
+    """`${{ namespace.name }}`; `source` is its text in the manifest."""
 
     namespace: str
     name: str
-    written: str = ""
+    source: str = ""
 
 
 Text = tuple["str | Reference", ...]
@@ -48,7 +48,7 @@ Text = tuple["str | Reference", ...]
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """A user's JSON Schema that refers to nothing outside itself, and the digest of its RFC 8785 bytes."""
+    """A user's self-contained JSON Schema, and the digest of its RFC 8785 bytes."""
 
     digest: str
     value: Any = field(compare=False)
@@ -75,7 +75,7 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """Per million tokens."""
+    """Micro-dollars per million tokens."""
 
     input: int
     cached_input: int
@@ -84,7 +84,7 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class Adapter:
-    """`settings` holds the fields of its type, as the wave plan writes them."""
+    """`settings` are its fields in the wave plan."""
 
     origin: Origin
     name: str
@@ -98,18 +98,18 @@ class Adapter:
 
     @property
     def takes_run(self) -> bool:
-        """Whether a task says by `run` what it does; everything else is told by an instruction."""
+        """Whether its tasks have `run` instead of `instruction`."""
         return self.type == "command" and self.argv is None
 
     @property
     def costs_nothing(self) -> bool:
-        """Without prices, a script is free, and so is a program that the task names; a model's command line is not."""
+        """Without prices, a script and a task's program are free; a model's command line is not."""
         return self.prices is None and (self.type == "scripted" or self.takes_run)
 
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """`is_tiered`: the roster gives an adapter for each tier, not one for all."""
+    """`is_tiered`: the roster sets `adapters`, by tier, instead of one `adapter`."""
 
     origin: Origin
     name: str
@@ -130,7 +130,7 @@ class Roster:
 
 @dataclass(frozen=True, slots=True)
 class Allow:
-    """What a run may touch; `*` allows all. By default nothing leaves the machine, and no program runs."""
+    """What a run may use; `*` allows everything. By default, no data leaves the machine and no program runs."""
 
     agents: tuple[str, ...] = ("*",)
     adapters: tuple[str, ...] = ("*",)
@@ -162,9 +162,9 @@ class Policy:
 
 
 class OutputSelection(Protocol):
-    """Whatever takes a value from a task: an edge, a condition, a foreach, an output.
+    """Selects a value from a task's output: an edge, a condition, a foreach or a plan's output.
 
-    `select` points into the output; `matrix` picks instances by axis, and a value of it may be a text with references.
+    `select` is a pointer into the output. `matrix` selects instances by axis; its values may be templates.
     """
 
     @property
@@ -179,7 +179,7 @@ class OutputSelection(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """An edge: a source under a name."""
+    """An edge."""
 
     origin: Origin
     task: str
@@ -194,7 +194,7 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Accept:
-    """One check; exactly one of the three is set."""
+    """A check of a task's result; exactly one of the three fields is set."""
 
     origin: Origin
     schema: Schema | None = None
@@ -258,10 +258,10 @@ class Task:
 
     @property
     def selections(self) -> tuple[OutputSelection, ...]:
-        """All that takes a value from another task."""
+        """Everything that selects a value from another task."""
         if self.when is None and self.foreach is None:
             return self.needs
-        return (*self.needs, *(source for source in (self.when, self.foreach) if source is not None))
+        return (*self.needs, *(item for item in (self.when, self.foreach) if item is not None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +293,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer of a script: the part that can be checked before a run, and all of it as it was written."""
+    """An answer of a script: the fields that the compiler checks, and the whole mapping."""
 
     origin: Origin
     task: str | None

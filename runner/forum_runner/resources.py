@@ -1,4 +1,4 @@
-"""The files that ship with forum: schemas and manifests, found in an installation and in a checkout alike."""
+"""The schemas and manifests that ship with forum, in an installation or a checkout."""
 
 import json
 from functools import cache
@@ -12,7 +12,7 @@ _CHECKOUT = Path(__file__).resolve().parents[2]
 
 @cache
 def _data(package: str, folder: str) -> Traversable:
-    """An editable install has no `forum_schemas` package; the checkout's own folder is then read, as it stands."""
+    """An editable install has no `forum_schemas` package: use the folder of the checkout."""
     try:
         return files(package)
     except ModuleNotFoundError:
@@ -39,7 +39,7 @@ def schema(name: str) -> dict[str, Any]:
 
 
 def manifest(path: str) -> Traversable:
-    """One of forum's own manifests, such as `default/policy.yaml`, or a folder of them."""
+    """A manifest that ships with forum, such as `default/policy.yaml`, or a folder of them."""
     found = _data("forum_manifests", "manifests")
     for step in path.split("/"):
         found = found / step

@@ -1,1 +1,1 @@
-"""From manifests to the wave plan: check, expand, layer, write. Pure: all that it knows comes in as values."""
+"""Compiles manifests to a wave plan: check, expand, layer, write. Pure: no I/O."""

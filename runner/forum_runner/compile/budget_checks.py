@@ -1,4 +1,4 @@
-"""Budgets that could not hold, or that no run could meet, are refused before anything is spent."""
+"""Checks budgets: those that cannot be enforced or met are errors before anything is spent."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from forum_runner.manifest.raw_value import is_present
 from forum_runner.manifest.units import format_duration, format_usd
 from forum_runner.model import Adapter, Budget, Task
 
-# The field of the model, the field of the manifest, and how a person reads its value.
+# The field of the model, the field of the manifest, and the format of its value.
 _FIELDS = (
     ("calls", "calls", "{:,} calls"),
     ("input_tokens", "input_tokens", "{:,} input tokens"),
@@ -25,7 +25,7 @@ _FIELDS = (
 )
 
 
-_ALL = ""  # stands for all agents where calls are counted by agent
+_ALL = ""  # the key of the total in counts by agent
 
 
 def check_budgets(project: Project) -> Iterator[ManifestFinding]:
@@ -57,13 +57,13 @@ def _check_task(task: Task, project: Project, run: Budget) -> Iterator[ManifestF
     yield from _check_scope(budget, f"task '{task.id}'", adapters)
     least = 1 + len(judges)
     if budget.calls is not None and budget.calls < least:
-        message = f"task '{task.id}' needs at least {least} calls with its judges, and may make {budget.calls}"
+        message = f"task '{task.id}' needs at least {least} calls with its judges, but its budget allows {budget.calls}"
         yield at.at("calls").finding("F603", message)
-    for field, name, form in _FIELDS:
+    for field, name, format_ in _FIELDS:
         mine, whole = getattr(budget, field), getattr(run, field)
         if mine is not None and whole is not None and mine > whole:
-            shown = f"{_shown(field, form, mine)} is more than the run's {_shown(field, form, whole)}"
-            yield at.at(name).finding("F602", f"the budget of task '{task.id}' cannot be used up: {shown}")
+            amounts = f"{_formatted(field, format_, mine)}, but the run only {_formatted(field, format_, whole)}"
+            yield at.at(name).finding("F602", f"task '{task.id}' may use {amounts}")
 
 
 def _check_scope(budget: Budget, whose: str, adapters: Iterable[Adapter]) -> Iterator[ManifestFinding]:
@@ -71,41 +71,41 @@ def _check_scope(budget: Budget, whose: str, adapters: Iterable[Adapter]) -> Ite
     if at is None:
         return
     if budget.wall_ms == 0:
-        yield at.at("wall").finding("F603", f"no work of {whose} can be done in no time")
+        yield at.at("wall").finding("F603", f"{whose} has no time to do any work")
     if budget.micro_usd is None:
         return
     adapters = list(adapters)
     charged = [adapter for adapter in adapters if not adapter.costs_nothing]
-    # Prices that are written and could not be read have their finding.
+    # Invalid prices have their own finding.
     charged = [adapter for adapter in charged if adapter.prices or not is_present(adapter.origin.at("prices"))]
     unpriced = sorted({adapter.name for adapter in charged if adapter.prices is None})
     if unpriced:
         listed = ("adapter " if len(unpriced) == 1 else "adapters ") + ", ".join(f"'{name}'" for name in unpriced)
-        message = f"the 'usd' budget of {whose} cannot be held: no prices for {listed}"
-        yield at.at("usd").finding("F601", message, "give the adapter 'prices', zero if it is free")
+        message = f"the 'usd' budget of {whose} cannot be enforced: no prices for {listed}"
+        yield at.at("usd").finding("F601", message, "add 'prices' to the adapter; use zero if it is free")
     priced = sorted({a.name for a in adapters if a.prices and a.prices.input + a.prices.output > 0})
     if budget.micro_usd == 0 and priced and len(priced) == len({adapter.name for adapter in adapters}):
-        message = f"{whose} may spend nothing, and adapter '{priced[0]}' costs money"
+        message = f"{whose} may spend nothing, but adapter '{priced[0]}' costs money"
         yield at.at("usd").finding("F603", message)
 
 
 def _check_calls(project: Project, run: Budget) -> Iterator[ManifestFinding]:
-    """Every task that is sure to run needs a call, and one more for each judge."""
+    """Each task that always runs needs one call, and one more for each judge."""
     least = _count_calls(project)
     total = least.pop(_ALL, 0)
     if run.calls is not None and run.origin and run.calls < total:
-        message = f"the tasks need at least {total:,} calls, and the run may make {run.calls:,}"
+        message = f"the tasks need at least {total:,} calls, but the run allows {run.calls:,}"
         yield run.origin.at("calls").finding("F603", message)
     for name, count in sorted(least.items()):
         agent = project.agent(name)
         if agent and agent.limits and agent.limits.calls is not None and agent.limits.calls < count:
             at: Origin = agent.limits.origin or agent.origin
-            message = f"agent '{name}' is needed for at least {count:,} calls, and may make {agent.limits.calls:,}"
+            message = f"agent '{name}' needs at least {count:,} calls, but its limits allow {agent.limits.calls:,}"
             yield at.at("calls").finding("F603", message)
 
 
 def _count_calls(project: Project) -> dict[str, int]:
-    """The calls that the root plan is sure to make, by agent and in all. Each plan is counted once."""
+    """The minimum number of calls that the root plan makes, by agent and in total. Each plan is counted once."""
     counts: dict[int, dict[str, int]] = {}
     for plan in project.inner_first():
         mine: dict[str, int] = {}
@@ -131,7 +131,7 @@ def _calls_of(task: Task) -> dict[str, int]:
     return calls
 
 
-def _shown(field: str, form: str, value: int) -> str:
+def _formatted(field: str, format_: str, value: int) -> str:
     if field == "micro_usd":
         return format_usd(value)
-    return format_duration(value) if field == "wall_ms" else form.format(value)
+    return format_duration(value) if field == "wall_ms" else format_.format(value)

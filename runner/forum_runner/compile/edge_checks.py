@@ -1,4 +1,4 @@
-"""Edges: no task needs itself or a loop, names are not given twice, conditions look upstream."""
+"""Checks edges: no cycles, unique names, and conditions on upstream tasks only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Upstreams = Mapping[str, tuple[str, ...]]
 
 
 def upstreams_of(plan: Plan) -> dict[str, tuple[str, ...]]:
-    """For each task the tasks that it needs, those left out that are not there or are the task itself."""
+    """The tasks that each task depends on, without unknown tasks and the task itself."""
     result = {}
     for name, task in plan.tasks.items():
         needed = [need.task for need in task.needs]
@@ -32,40 +32,40 @@ def check_edges(plan: Plan) -> Iterator[ManifestFinding]:
             yield from _check_needs(task)
         if task.when and task.when.task in plan.tasks:
             yield from _check_condition(task, task.when, plan, ancestry)
-        for source in task.selections:
-            yield from _check_picks(source, plan)
+        for selection in task.selections:
+            yield from _check_selection(selection, plan)
     for output in plan.outputs.values():
-        yield from _check_picks(output, plan)
+        yield from _check_selection(output, plan)
     yield from _check_cycles(plan, upstreams)
     yield from _check_outputs(plan, upstreams)
 
 
-def _check_picks(source: OutputSelection, plan: Plan) -> Iterator[ManifestFinding]:
-    if source.matrix and source.task in plan.tasks:
-        yield from check_choice(plan.tasks[source.task], source.matrix, source.origin.at("matrix"))
+def _check_selection(selection: OutputSelection, plan: Plan) -> Iterator[ManifestFinding]:
+    if selection.matrix and selection.task in plan.tasks:
+        yield from check_choice(plan.tasks[selection.task], selection.matrix, selection.origin.at("matrix"))
 
 
 def _check_needs(task: Task) -> Iterator[ManifestFinding]:
     names: set[str] = set()
     for need in task.needs:
         if need.task == task.id:
-            yield need.origin.at("task").finding("F302", f"task '{task.id}' needs itself")
+            yield need.origin.at("task").finding("F302", f"task '{task.id}' depends on itself")
         if need.kind is EdgeKind.DATA:
             if need.name in names:
                 at = need.origin.at("as") if "as" in need.data_fields else need.origin
-                message = f"two edges of task '{task.id}' bring data under the name '{need.name}'"
-                yield at.finding("F305", message, "give one of them another name with 'as'")
+                message = f"two edges of task '{task.id}' deliver data under the name '{need.name}'"
+                yield at.finding("F305", message, "rename one of them with 'as'")
             names.add(need.name)
         else:
             for field in need.data_fields:
-                message = f"an order edge hands nothing over, so '{field}' has no meaning"
-                yield need.origin.at(field).key_finding("F304", message, "make it 'edge: data', or take the field out")
+                message = f"an order edge delivers no data, so '{field}' has no effect"
+                yield need.origin.at(field).key_finding("F304", message, "use 'edge: data', or remove the field")
     if task.foreach:
         if task.foreach.task == task.id:
-            yield task.foreach.origin.at("task").finding("F302", f"task '{task.id}' needs itself")
+            yield task.foreach.origin.at("task").finding("F302", f"task '{task.id}' depends on itself")
         if task.foreach.name in names:
-            message = f"two edges of task '{task.id}' bring data under the name '{task.foreach.name}'"
-            yield task.foreach.origin.at("as").finding("F305", message, "give one of them another name with 'as'")
+            message = f"two edges of task '{task.id}' deliver data under the name '{task.foreach.name}'"
+            yield task.foreach.origin.at("as").finding("F305", message, "rename one of them with 'as'")
         if task.matrix:
             message = f"task '{task.id}' has both a matrix and a foreach"
             yield task.foreach.origin.key_finding("F704", message, "use two tasks")
@@ -74,15 +74,15 @@ def _check_needs(task: Task) -> Iterator[ManifestFinding]:
 def _check_condition(task: Task, when: When, plan: Plan, ancestry: _Ancestry) -> Iterator[ManifestFinding]:
     at = when.origin.at("task")
     if when.task == task.id:
-        message = f"the condition of '{task.id}' looks at its own output, which is not there yet"
-        yield at.finding("F306", message, "name a task that comes before it")
+        message = f"the condition of '{task.id}' depends on its own output"
+        yield at.finding("F306", message, "name an upstream task")
     elif not ancestry.is_upstream(when.task, task.id) and not has_unclear_edges(task, plan):
-        message = f"the condition looks at '{when.task}', which is not upstream of '{task.id}'"
+        message = f"the condition depends on '{when.task}', which is not upstream of '{task.id}'"
         yield at.finding("F306", message, "add it to 'needs'; an order edge is enough")
 
 
 def has_unclear_edges(task: Task, plan: Plan) -> bool:
-    """Whether an edge of the task is so wrong that nobody can say where it comes from, or what it brings."""
+    """Whether an edge of the task is so invalid that its upstream or its name is unknown."""
     at = task.origin.at("needs")
     if has_wrong_type(at, list) or len(raw_value(at) or ()) != len(task.needs):
         return True
@@ -92,7 +92,7 @@ def has_unclear_edges(task: Task, plan: Plan) -> bool:
 
 
 class _Ancestry:
-    """Answers whether one task comes before another; what a task comes before is worked out once."""
+    """Answers whether one task is upstream of another; the descendants of a task are computed once."""
 
     def __init__(self, upstreams: Upstreams) -> None:
         self._upstreams = upstreams
@@ -103,7 +103,7 @@ class _Ancestry:
         if wanted in self._upstreams[task]:
             return True
         if self._downstreams is None:
-            self._downstreams = _turned(self._upstreams)
+            self._downstreams = _reversed(self._upstreams)
         if wanted not in self._after:
             self._after[wanted] = _reachable(wanted, self._downstreams)
         return task in self._after[wanted]
@@ -121,19 +121,19 @@ def _reachable(start: str, edges: Upstreams) -> set[str]:
 
 
 def _check_cycles(plan: Plan, upstreams: Upstreams) -> Iterator[ManifestFinding]:
-    """One finding for each group of tasks that all need each other, near or far."""
+    """One finding for each strongly connected group of tasks."""
     upstreams = {name: needed for name, needed in upstreams.items() if needed}
     upstreams = {name: tuple(up for up in needed if up in upstreams) for name, needed in upstreams.items()}
     for group in _groups(upstreams):
         if len(group) > 1:
-            cycle = _a_cycle({name: tuple(up for up in upstreams[name] if up in group) for name in group})
+            cycle = _find_cycle({name: tuple(up for up in upstreams[name] if up in group) for name in group})
             at = _edge_origin(plan.tasks[cycle[0]], cycle[1])
             message = f"the plan has a cycle: {' -> '.join(cycle)}"
-            yield at.finding("F301", message, "each needs the next; take one of the edges out")
+            yield at.finding("F301", message, "each task depends on the next; remove one of the edges")
 
 
 def _groups(upstreams: Upstreams) -> list[set[str]]:
-    """The strongly connected components (Kosaraju): what is finished last is where the next group is looked for."""
+    """The strongly connected components, by Kosaraju's algorithm."""
     finished: list[str] = []
     seen: set[str] = set()
     for start in upstreams:
@@ -148,7 +148,7 @@ def _groups(upstreams: Upstreams) -> list[set[str]]:
             else:
                 seen.add(following)
                 path.append((following, iter(upstreams[following])))
-    downstreams = _turned(upstreams)
+    downstreams = _reversed(upstreams)
     groups: list[set[str]] = []
     placed: set[str] = set()
     for start in reversed(finished):
@@ -165,16 +165,16 @@ def _groups(upstreams: Upstreams) -> list[set[str]]:
     return groups
 
 
-def _turned(edges: Upstreams) -> Upstreams:
-    turned: dict[str, list[str]] = {name: [] for name in edges}
+def _reversed(edges: Upstreams) -> Upstreams:
+    reversed_: dict[str, list[str]] = {name: [] for name in edges}
     for name, others in edges.items():
         for other in others:
-            turned[other].append(name)
-    return {name: tuple(others) for name, others in turned.items()}
+            reversed_[other].append(name)
+    return {name: tuple(others) for name, others in reversed_.items()}
 
 
-def _a_cycle(upstreams: Upstreams) -> list[str]:
-    """A loop, beginning with its first task by name: from any task on, always to the first upstream by name."""
+def _find_cycle(upstreams: Upstreams) -> list[str]:
+    """A cycle that starts with its first task by name; follows the first upstream by name from each task."""
     path: list[str] = []
     position: dict[str, int] = {}
     name = min(upstreams)
@@ -194,7 +194,7 @@ def _edge_origin(task: Task, upstream: str) -> Origin:
 
 
 def _is_resolved(plan: Plan) -> bool:
-    """Whether every edge and output leads to a task: where one does not, the task that it meant looks unneeded."""
+    """Whether every edge and output refers to a known task; otherwise a task may only look unused."""
     if len(raw_value(plan.origin.at("outputs"))) != len(plan.outputs):
         return False
     if any(has_unclear_edges(task, plan) or has_unknown_worker(task) for task in plan.tasks.values()):
@@ -205,7 +205,7 @@ def _is_resolved(plan: Plan) -> bool:
 
 
 def _check_outputs(plan: Plan, upstreams: Upstreams) -> Iterator[ManifestFinding]:
-    """A plan that names outputs has no use for a task that none of them needs; one that names none wants all."""
+    """Reports tasks on which no output depends. A plan without outputs uses all its tasks."""
     if not plan.outputs:
         return
     waiting = [output.task for output in plan.outputs.values() if output.task in plan.tasks]
@@ -215,8 +215,8 @@ def _check_outputs(plan: Plan, upstreams: Upstreams) -> Iterator[ManifestFinding
         if name not in needed:
             needed.add(name)
             waiting += upstreams[name]
-    unneeded = [task for name, task in plan.tasks.items() if name not in needed]
-    if unneeded and _is_resolved(plan):
-        hint = "add it to 'outputs', or let a task that is needed come after it"
-        for task in unneeded:
-            yield task.origin.key_finding("F303", f"no output needs task '{task.id}'", hint)
+    unused = [task for name, task in plan.tasks.items() if name not in needed]
+    if unused and _is_resolved(plan):
+        hint = "add it to 'outputs', or to the 'needs' of a task that is used"
+        for task in unused:
+            yield task.origin.key_finding("F303", f"no output depends on task '{task.id}'", hint)

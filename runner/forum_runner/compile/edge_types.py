@@ -1,4 +1,4 @@
-"""What edges hand over: pointers must be able to hold, and types must be able to agree."""
+"""Checks the data that edges deliver: pointers must have a possible target, and types must be compatible."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from math import prod
 
 from forum_runner.compile.project import Project
 from forum_runner.compile.references import references_within, whole_reference
-from forum_runner.compile.type_rules import TEXT, Type, UnknownPointer, disagreement, select
+from forum_runner.compile.type_rules import TEXT, Type, UnknownPointer, incompatibility, select
 from forum_runner.document import Origin
 from forum_runner.finding import ManifestFinding
 from forum_runner.manifest.raw_value import has_unknown_worker, has_wrong_type, is_present, raw_value
@@ -18,16 +18,16 @@ _ANYTHING = Type.of(True)
 
 
 class OutputTypes:
-    """The type of every task's output, worked out once."""
+    """The type of each task's output, computed once."""
 
     def __init__(self, project: Project) -> None:
         self._project = project
         self._of_tasks: dict[int, Type] = {}
 
     def of_instance(self, task: Task) -> Type:
-        """The type of one instance's output: as declared, else text; of a used plan, an object of its outputs."""
+        """The type of one instance's output: as declared, or else text. A used plan has an object of its outputs."""
         if task.uses is None and task.output is None:
-            # A type that is written and could not be read has its finding: anything may be handed over.
+            # An invalid type has its own finding: assume nothing.
             is_open = is_present(task.origin.at("output")) or has_unknown_worker(task)
             return _ANYTHING if is_open else Type.of(TEXT)
         if task.output is not None:
@@ -37,14 +37,14 @@ class OutputTypes:
             self._of_tasks[id(task)] = self._of_outputs(inner) if inner else _ANYTHING
         return self._of_tasks[id(task)]
 
-    def of_value(self, task: Task, source: OutputSelection) -> Type | UnknownPointer:
-        """The type of what a source brings from its task: a list where that has several instances."""
-        chosen = select(self.of_instance(task), source.select)
+    def of_value(self, task: Task, selection: OutputSelection) -> Type | UnknownPointer:
+        """The type of the selected value: a list if the task has several instances."""
+        chosen = select(self.of_instance(task), selection.select)
         if isinstance(chosen, UnknownPointer):
             return chosen
         if task.foreach:
             return Type.list_of(chosen, task.foreach.max)
-        lengths = [len(values) for axis, values in (task.matrix or {}).items() if axis not in source.matrix]
+        lengths = [len(values) for axis, values in (task.matrix or {}).items() if axis not in selection.matrix]
         return Type.list_of(chosen, prod(lengths)) if lengths else chosen
 
     def _of_outputs(self, plan: Plan) -> Type:
@@ -59,7 +59,7 @@ class OutputTypes:
 def check_edge_types(plan: Plan, project: Project, types: OutputTypes) -> Iterator[ManifestFinding]:
     for task in plan.tasks.values():
         for need in task.needs:
-            # Most edges hand over all of an upstream and expect nothing of it.
+            # Most edges deliver the whole output and expect no type.
             if (need.select or need.expects) and need.kind is EdgeKind.DATA and need.task in plan.tasks:
                 yield from _check_need(need, plan.tasks[need.task], types)
         if task.foreach and task.foreach.task in plan.tasks:
@@ -92,32 +92,32 @@ def _check_type(
 ) -> Iterator[ManifestFinding]:
     if isinstance(found, UnknownPointer):
         yield _unknown_pointer(found, upstream, selecting)
-    elif not _has_unread_pointer(selecting):
+    elif not _has_invalid_pointer(selecting):
         yield from _check_agreement(found, upstream.id, expected, expecting)
 
 
-def _has_unread_pointer(origin: Origin) -> bool:
+def _has_invalid_pointer(origin: Origin) -> bool:
     pointer = raw_value(origin.at("select"))
     return has_wrong_type(origin.at("select"), str) or bool(pointer and not pointer.startswith("/"))
 
 
 def _check_agreement(found: Type, source: str, expected: Schema | None, expecting: Origin) -> Iterator[ManifestFinding]:
-    reason = disagreement(found, Type.of(expected.value)) if expected is not None else None
+    reason = incompatibility(found, Type.of(expected.value)) if expected is not None else None
     if reason is not None:
-        yield expecting.key_finding("F407", f"the types cannot agree: from '{source}', {reason}")
+        yield expecting.key_finding("F407", f"incompatible types: from '{source}', {reason}")
 
 
 def _check_list(found: Type | UnknownPointer, upstream: Task, foreach: Foreach) -> Iterator[ManifestFinding]:
     if isinstance(found, UnknownPointer):
         yield _unknown_pointer(found, upstream, foreach.origin)
-    elif "array" not in found.kinds() and not _has_unread_pointer(foreach.origin):
+    elif "array" not in found.kinds() and not _has_invalid_pointer(foreach.origin):
         at = foreach.origin.at("select" if foreach.select else "task")
-        message = f"what '{upstream.id}' hands over is not a list"
-        yield at.finding("F408", message, "give its 'output' a type, and 'select' the list in it")
+        message = f"the output of '{upstream.id}' is not a list"
+        yield at.finding("F408", message, "declare the type of its 'output', and 'select' a list in it")
 
 
 def _check_arguments(task: Task, plan: Plan, project: Project, types: OutputTypes) -> Iterator[ManifestFinding]:
-    """Data that an edge brings to a used plan must be able to fit the plan's input."""
+    """Data that an edge delivers to a used plan must be compatible with the plan's input."""
     inner = project.plan_of(task)
     is_unclear = has_wrong_type(task.origin.at("with"), dict)
     passed = {reference.name for reference in references_within(task.arguments) if reference.namespace == "needs"}
@@ -128,8 +128,8 @@ def _check_arguments(task: Task, plan: Plan, project: Project, types: OutputType
             continue
         at = task.origin.at("with", name)
         if expected.secret and reference.namespace in ("needs", "run"):
-            message = f"input '{name}' is secret, and what is handed over goes into the record"
-            yield at.finding("F018", message, "hand on a secret input: ${{ inputs.NAME }}")
+            message = f"input '{name}' is secret, but data from edges is recorded"
+            yield at.finding("F018", message, "pass a secret input: ${{ inputs.NAME }}")
             continue
         need = next((n for n in task.needs if n.kind is EdgeKind.DATA and n.name == reference.name), None)
         if reference.namespace == "run":
@@ -140,14 +140,14 @@ def _check_arguments(task: Task, plan: Plan, project: Project, types: OutputType
                 yield from _check_agreement(found, need.task, expected.schema, at)
     for need in task.needs:
         if need.kind is EdgeKind.DATA and need.name not in passed and need.task in plan.tasks and not is_unclear:
-            message = f"the data of '{need.name}' is not handed on to the used plan"
+            message = f"the data of '{need.name}' is not passed to the used plan"
             hint = f"pass it with 'with: {{input: ${{{{ needs.{need.name} }}}}}}', or make it an order edge"
             yield need.origin.finding("F311", message, hint)
 
 
 def _unknown_pointer(found: UnknownPointer, upstream: Task, origin: Origin) -> ManifestFinding:
-    message = f"'{found.token}' cannot be in the output of '{upstream.id}': {found.reason}"
-    hint = hint_for(found.token, found.known, "there are") if found.known else None
+    message = f"the output of '{upstream.id}' cannot contain '{found.token}': {found.reason}"
+    hint = hint_for(found.token, found.known, "available") if found.known else None
     if upstream.uses is None and upstream.output is None:
-        hint = f"give '{upstream.id}' an 'output' type; without one its output is text"
+        hint = f"add an 'output' schema to '{upstream.id}'; without one its output is text"
     return origin.at("select").finding("F406", message, hint)

@@ -1,4 +1,4 @@
-"""ExpandedPlan: used plans are unfolded, matrices multiplied out, references filled in where their values are known."""
+"""Expands a plan: inlines used plans, multiplies out matrices, and resolves references to known values."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from forum_runner.compile.references import (
     whole_reference,
 )
 from forum_runner.compile.scope import Binding, EdgeInput, KnownInput, PlanScope, RunFactInput, UnsetInput
-from forum_runner.compile.value_source import Value, last_tasks, tasks_in, value_of
+from forum_runner.compile.value_source import ValueSource, last_tasks, tasks_in, value_of
 from forum_runner.finding import ManifestFinding, Place
 from forum_runner.model import EdgeKind, OutputSelection, Plan, PlanInput, Task
 
 
 @dataclass(frozen=True, slots=True)
 class ExpandedTask:
-    """A task as the wave plan writes it, and the ids that it needs."""
+    """A task of the wave plan, and the ids that it depends on."""
 
-    form: dict[str, Any]
+    document: dict[str, Any]
     upstreams: tuple[str, ...]
 
 
 @dataclass(slots=True)
 class ExpandedPlan:
-    """All tasks by id, the schemas that they name, and what was found wrong on the way."""
+    """All tasks by id, the schemas that they refer to, and the findings of the expansion."""
 
     tasks: dict[str, ExpandedTask] = field(default_factory=dict)
-    outputs: dict[str, Value] = field(default_factory=dict)
+    outputs: dict[str, ValueSource] = field(default_factory=dict)
     schemas: dict[str, Any] = field(default_factory=dict)
     findings: list[ManifestFinding] = field(default_factory=list)
     edges: int = 0
@@ -43,19 +43,19 @@ class ExpandedPlan:
 
     @property
     def excess(self) -> str | None:
-        """What there is too much of."""
+        """The limit that is exceeded, if any."""
         if self.edges > MAX_EDGES:
             return f"{MAX_EDGES:,} edges"
         return f"{MAX_TEXT:,} characters of text" if self.characters > MAX_TEXT else None
 
 
 def expand(project: Project, bindings: Mapping[str, Binding]) -> ExpandedPlan:
-    """The tasks of the root plan. The project must be free of errors."""
+    """Expands the root plan. The project must have no errors."""
     expander = _Expander(project, ExpandedPlan())
-    expander.unfold(PlanScope(project.root, "", bindings))
+    expander.expand(PlanScope(project.root, "", bindings))
     result = expander.result
     for name, output in project.root.outputs.items():
-        result.outputs[name] = value_of(project, project.root, "", output, matrix.literal_picks(output.matrix))
+        result.outputs[name] = value_of(project, project.root, "", output, matrix.literal_values(output.matrix))
     return result
 
 
@@ -63,33 +63,33 @@ def expand(project: Project, bindings: Mapping[str, Binding]) -> ExpandedPlan:
 class _Expander:
     project: Project
     result: ExpandedPlan
-    objected: set[Place] = field(default_factory=set)
+    reported: set[Place] = field(default_factory=set)
 
-    def unfold(self, scope: PlanScope) -> None:
+    def expand(self, scope: PlanScope) -> None:
         for name, task in sorted(scope.plan.tasks.items()):
             for suffix, values in self.project.instances(task):
                 if self.result.excess:
                     return
                 inner = self.project.plan_of(task)
                 if inner is not None:
-                    self._unfold_used(task, inner, scope, scope.prefix + name + suffix, values)
+                    self._expand_used(task, inner, scope, scope.prefix + name + suffix, values)
                 else:
                     self._add(task, scope, scope.prefix + name + suffix, values)
 
-    def _unfold_used(self, task: Task, inner: Plan, scope: PlanScope, id_: str, values: Mapping[str, Any]) -> None:
+    def _expand_used(self, task: Task, inner: Plan, scope: PlanScope, id_: str, values: Mapping[str, Any]) -> None:
         bindings = {
             name: self._argument(task, declared, scope, values) for name, declared in sorted(inner.inputs.items())
         }
         needed = [id_ for need in task.needs for id_ in self._ids(need, scope, values)]
         after = tuple(dict.fromkeys(needed)) if task.needs else scope.after
         conditions = (*scope.conditions, *self._conditions(task, scope, values))
-        self.unfold(PlanScope(inner, id_ + "/", bindings, after, conditions))
+        self.expand(PlanScope(inner, id_ + "/", bindings, after, conditions))
 
     def _argument(self, task: Task, declared: PlanInput, scope: PlanScope, values: Mapping[str, Any]) -> Binding:
         if declared.name not in task.arguments:
             return KnownInput(declared.default)
-        written = task.arguments[declared.name]
-        reference = whole_reference(written)
+        argument = task.arguments[declared.name]
+        reference = whole_reference(argument)
         if reference and reference.namespace == "needs":
             need = next(n for n in task.needs if n.kind is EdgeKind.DATA and n.name == reference.name)
             expects = tuple(schema for schema in (need.expects, declared.schema) if schema is not None)
@@ -104,58 +104,58 @@ class _Expander:
             if not isinstance(binding, KnownInput):
                 return binding
         at = task.origin.at("with", declared.name)
-        for reference, binding in scope.bound(references_within(written)):
+        for reference, binding in scope.bound(references_within(argument)):
             if not isinstance(binding, KnownInput):
-                self._object(() if isinstance(binding, UnsetInput) else [only_as_a_whole(reference, at)])
+                self._report(() if isinstance(binding, UnsetInput) else [only_as_a_whole(reference, at)])
                 return UnsetInput()
-        value = scope.filled(written, values)
-        self._object(check_argument(declared, value, at))
+        value = scope.filled(argument, values)
+        self._report(check_argument(declared, value, at))
         return KnownInput(value)
 
-    def _object(self, findings: Iterable[ManifestFinding]) -> None:
-        """One finding a place: the next instance of a matrix would only say it again."""
+    def _report(self, findings: Iterable[ManifestFinding]) -> None:
+        """Adds one finding per place: further instances of a matrix would only repeat it."""
         for finding in findings:
-            if finding.place not in self.objected:
-                self.objected.add(finding.place)
+            if finding.place not in self.reported:
+                self.reported.add(finding.place)
                 self.result.findings.append(finding)
 
     def _add(self, task: Task, scope: PlanScope, id_: str, values: Mapping[str, Any]) -> None:
-        form = task_document.plain_fields(task, self.project)
-        self._name_schemas(task)
+        document = task_document.plain_fields(task, self.project)
+        self._collect_schemas(task)
         conditions = [*scope.conditions, *self._conditions(task, scope, values)]
         if conditions:
-            form["when"] = conditions
+            document["when"] = conditions
         needs, upstreams = self._edges(task, scope, values, conditions)
         if needs:
-            form["needs"] = needs
+            document["needs"] = needs
         if task.foreach:
             source = self._value(task.foreach, scope, values)
-            form["foreach"] = {"from": source, "as": task.foreach.name, "max": task.foreach.max}
+            document["foreach"] = {"from": source, "as": task.foreach.name, "max": task.foreach.max}
             upstreams = (*upstreams, *tasks_in(source))
         if values:
-            form["matrix"] = dict(values)
+            document["matrix"] = dict(values)
         if task.instruction is not None:
-            form["instruction"] = scope.parts(task.instruction, values)
-            self.result.characters += sum(map(len, form["instruction"]))
+            document["instruction"] = scope.parts(task.instruction, values)
+            self.result.characters += sum(map(len, document["instruction"]))
         if task.run is not None:
-            form["run"] = [scope.parts(text, values) for text in task.run]
-            self.result.characters += sum(len(part) for text in form["run"] for part in text)
+            document["run"] = [scope.parts(text, values) for text in task.run]
+            self.result.characters += sum(len(part) for text in document["run"] for part in text)
         if task.done_when:
-            form["done_when"] = [scope.parts(text, values) for text in task.done_when]
+            document["done_when"] = [scope.parts(text, values) for text in task.done_when]
         if task.accept:
             commands = {id(c): [scope.parts(t, values) for t in c.command or ()] for c in task.accept}
-            form["accept"] = task_document.accept_documents(task, commands)
+            document["accept"] = task_document.accept_documents(task, commands)
         if task.gate is not None:
-            form["gate"] = task_document.gate_document(task.gate, scope.parts(task.gate.question, values))
+            document["gate"] = task_document.gate_document(task.gate, scope.parts(task.gate.question, values))
         self.result.edges += len(upstreams)
-        self.result.tasks[id_] = ExpandedTask(form, upstreams)
+        self.result.tasks[id_] = ExpandedTask(document, upstreams)
 
     def _edges(
         self, task: Task, scope: PlanScope, values: Mapping[str, Any], conditions: list[dict[str, Any]]
     ) -> tuple[list[Any], tuple[str, ...]]:
-        """Order edges by task, then data edges by name, and the ids that all of them come from.
+        """Order edges by task, then data edges by name, and the ids of all their upstreams.
 
-        The first tasks of a used plan come after what it needs, and every task after what its conditions look at.
+        The first tasks of a used plan depend on what the plan needs, and each task on the tasks of its conditions.
         """
         before = set(scope.after) if not task.needs and not task.foreach else set()
         data: dict[str, dict[str, Any]] = {}
@@ -170,11 +170,11 @@ class _Expander:
             data |= self._input_edges(task, scope)
         if not before and not data and not conditions:
             return [], ()
-        handed = {id_ for edge in data.values() for id_ in tasks_in(edge["from"])}
-        before |= {id_ for condition in conditions for id_ in tasks_in(condition["from"])} - handed
+        data_ids = {id_ for edge in data.values() for id_ in tasks_in(edge["from"])}
+        before |= {id_ for condition in conditions for id_ in tasks_in(condition["from"])} - data_ids
         order = sorted(before)
         edges = [{"edge": "order", "task": id_} for id_ in order] + [data[name] for name in sorted(data)]
-        return edges, (*order, *sorted(handed))
+        return edges, (*order, *sorted(data_ids))
 
     def _input_edges(self, task: Task, scope: PlanScope) -> dict[str, dict[str, Any]]:
         names = {r.name for text, _ in texts_of(task) for r in references_in(text) if r.namespace == "inputs"}
@@ -195,35 +195,35 @@ class _Expander:
         source = self._value(task.when, scope, values)
         return [{"from": source, "matches": schema.digest}]
 
-    def _value(self, source: OutputSelection, scope: PlanScope, values: Mapping[str, Any]) -> Value:
-        chosen = self._chosen(source, scope, values)
-        return value_of(self.project, scope.plan, scope.prefix, source, chosen)
+    def _value(self, selection: OutputSelection, scope: PlanScope, values: Mapping[str, Any]) -> ValueSource:
+        chosen = self._chosen(selection, scope, values)
+        return value_of(self.project, scope.plan, scope.prefix, selection, chosen)
 
     def _ids(self, need: OutputSelection, scope: PlanScope, values: Mapping[str, Any]) -> list[str]:
         return last_tasks(self.project, scope.plan, scope.prefix, need.task, self._chosen(need, scope, values))
 
-    def _chosen(self, source: OutputSelection, scope: PlanScope, values: Mapping[str, Any]) -> dict[str, str]:
-        """The value that is picked on each axis; an axis whose value is not known yet is left out."""
+    def _chosen(self, selection: OutputSelection, scope: PlanScope, values: Mapping[str, Any]) -> dict[str, str]:
+        """The selected value on each axis, without axes whose value is not known at compile time."""
         chosen = {}
-        for axis, value in source.matrix.items():
+        for axis, value in selection.matrix.items():
             if not isinstance(value, tuple):
                 chosen[axis] = matrix.as_text(value)
                 continue
-            at = source.origin.at("matrix", axis)
+            at = selection.origin.at("matrix", axis)
             unknown = [b for _, b in scope.bound(references_in(value)) if not isinstance(b, KnownInput)]
             if unknown:
-                message = f"axis '{axis}' is picked by a value that is known only when the run comes to it"
-                self._object([] if isinstance(unknown[0], UnsetInput) else [at.finding("F307", message)])
+                message = f"axis '{axis}' is selected by a value that is not known at compile time"
+                self._report([] if isinstance(unknown[0], UnsetInput) else [at.finding("F307", message)])
                 continue
             text = "".join(str(part) for part in scope.parts(value, values))
-            problems = list(matrix.check_value(scope.plan.tasks[source.task], axis, text, at))
-            self._object(problems)
+            problems = list(matrix.check_value(scope.plan.tasks[selection.task], axis, text, at))
+            self._report(problems)
             if not problems:
                 chosen[axis] = text
         return chosen
 
-    def _name_schemas(self, task: Task) -> None:
+    def _collect_schemas(self, task: Task) -> None:
         if not (task.output or task.needs or task.accept):
             return
-        named = [task.output, *(need.expects for need in task.needs), *(check.schema for check in task.accept)]
-        self.result.schemas |= {schema.digest: schema.value for schema in named if schema is not None}
+        schemas = [task.output, *(need.expects for need in task.needs), *(check.schema for check in task.accept)]
+        self.result.schemas |= {schema.digest: schema.value for schema in schemas if schema is not None}

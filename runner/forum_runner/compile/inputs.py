@@ -1,4 +1,4 @@
-"""Values for inputs: known, complete, fitting, and never a secret in a file that goes into the record."""
+"""Checks the values of inputs: known, complete, valid, and no secret in a file that is recorded."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COMMAND_LINE = Place("(command line)")
 
 @dataclass(frozen=True, slots=True)
 class SchemaMismatch:
-    """Why a value does not fit a schema, and which part of it."""
+    """Why a value does not match its schema, and which part of it."""
 
     path: Path
     reason: str
@@ -43,7 +43,7 @@ def schema_mismatch(value: Any, schema: Schema | None) -> SchemaMismatch | None:
     where = "/".join(map(str, path))
     reason = f"at '{where}', {error.message}" if where else error.message
     is_unquoted = isinstance(error.instance, int | float) and error.kind.as_dict().get("types") == ["string"]
-    return SchemaMismatch(path, reason, "write it in quotes" if is_unquoted else None)
+    return SchemaMismatch(path, reason, "quote it" if is_unquoted else None)
 
 
 @lru_cache(maxsize=1024)
@@ -51,9 +51,9 @@ def _validator(schema: Schema) -> jsonschema_rs.Draft202012Validator:
     return jsonschema_rs.Draft202012Validator(schema.value, offline=True)
 
 
-def typed(given: Mapping[str, InputValue], plan: Plan) -> dict[str, InputValue]:
-    """Texts from a command line become what the plan asks for: `1.10` stays text where an input takes text."""
-    return {name: _typed(item, plan.inputs.get(name)) for name, item in given.items()}
+def typed(values: Mapping[str, InputValue], plan: Plan) -> dict[str, InputValue]:
+    """Converts text from the command line to the types of the inputs: `1.10` stays text if the input is text."""
+    return {name: _typed(item, plan.inputs.get(name)) for name, item in values.items()}
 
 
 def _typed(item: InputValue, declared: PlanInput | None) -> InputValue:
@@ -68,20 +68,20 @@ def _typed(item: InputValue, declared: PlanInput | None) -> InputValue:
 
 
 def check_declared(plan: Plan) -> Iterator[ManifestFinding]:
-    """What a plan says about its own inputs."""
+    """Checks the declarations of a plan's inputs."""
     for item in plan.inputs.values():
         at = item.origin.at("default")
         if item.secret and item.has_default:
-            message = f"input '{item.name}' is secret, so its value may not stand in the plan"
-            yield at.key_finding("F018", message, "give it when the run starts")
+            message = f"input '{item.name}' is secret and cannot have a default"
+            yield at.key_finding("F018", message, "pass it when the run starts")
         elif item.has_default and (wrong := schema_mismatch(item.default, item.schema)):
-            message = f"the default of input '{item.name}' does not fit its schema: {wrong.reason}"
+            message = f"the default of input '{item.name}' does not match its schema: {wrong.reason}"
             yield at.at(*wrong.path).finding("F017", message, wrong.hint)
 
 
-def check_given(plan: Plan, given: Mapping[str, InputValue], *, complete: bool) -> Iterator[ManifestFinding]:
-    """What a workflow and a command line give to a plan; `complete` asks for a value for every input."""
-    for name, item in given.items():
+def check_values(plan: Plan, values: Mapping[str, InputValue], *, complete: bool) -> Iterator[ManifestFinding]:
+    """Checks the values from workflow and command line; `complete` requires a value for each input."""
+    for name, item in values.items():
         declared = plan.inputs.get(name)
         if declared is None and has_wrong_type(plan.origin.at("inputs"), dict):
             continue
@@ -93,29 +93,29 @@ def check_given(plan: Plan, given: Mapping[str, InputValue], *, complete: bool) 
         elif declared.secret:
             yield from _check_secret(declared, item)
         elif item.problem is not None:
-            yield ManifestFinding("F017", COMMAND_LINE, f"input '{name}' cannot be read: {item.problem}")
+            yield ManifestFinding("F017", COMMAND_LINE, f"invalid value for input '{name}': {item.problem}")
         elif wrong := schema_mismatch(item.value, declared.schema):
             place = item.origin.at(*wrong.path).place() if item.origin else COMMAND_LINE
-            message = f"input '{name}' does not fit its schema: {wrong.reason}"
+            message = f"input '{name}' does not match its schema: {wrong.reason}"
             yield ManifestFinding("F017", place, message, wrong.hint if item.origin else None)
-    meant = _meant(given, plan)
+    meant = _meant(values, plan)
     for name, declared in plan.inputs.items():
-        if complete and name not in given and name not in meant and not declared.has_default and not declared.secret:
+        if complete and name not in values and name not in meant and not declared.has_default and not declared.secret:
             message = f"input '{name}' has no value"
-            yield declared.origin.key_finding("F016", message, f"give it with --input {name}=VALUE, or a 'default'")
+            yield declared.origin.key_finding("F016", message, f"pass --input {name}=VALUE, or add a 'default'")
 
 
 def _check_secret(declared: PlanInput, item: InputValue) -> Iterator[ManifestFinding]:
-    """A finding about a secret says nothing of its value, and points to no line that holds it."""
+    """The finding does not reveal the value, or point to the line that contains it."""
     if item.origin and not item.is_private:
-        message = f"input '{declared.name}' is secret, so its value may not stand in a manifest"
-        yield item.origin.finding("F018", message, "give it when the run starts")
+        message = f"input '{declared.name}' is secret and cannot be set in a manifest"
+        yield item.origin.finding("F018", message, "pass it when the run starts")
     elif item.problem is not None or schema_mismatch(item.value, declared.schema):
-        yield ManifestFinding("F017", COMMAND_LINE, f"input '{declared.name}' does not fit its schema; it is secret")
+        yield ManifestFinding("F017", COMMAND_LINE, f"secret input '{declared.name}' does not match its schema")
 
 
 def check_arguments(plan: Plan, project: Project) -> Iterator[ManifestFinding]:
-    """What tasks give to the plans that they use. Values that hold references are looked at when they are known."""
+    """Checks the arguments of used plans. Values with references are checked during expansion."""
     for task in plan.tasks.values():
         inner = project.plan_of(task)
         if inner is None or has_wrong_type(task.origin.at("with"), dict):
@@ -125,27 +125,27 @@ def check_arguments(plan: Plan, project: Project) -> Iterator[ManifestFinding]:
             declared = inner.inputs.get(name)
             if declared is None:
                 hint = hint_for(name, inner.inputs, "inputs")
-                yield at.key_finding("F707", f"the plan that '{task.id}' uses has no input '{name}'", hint)
+                yield at.key_finding("F707", f"the plan used by '{task.id}' has no input '{name}'", hint)
             elif not holds_reference(value):
                 yield from check_argument(declared, value, at)
         meant = _meant(task.arguments, inner)
         for name, declared in inner.inputs.items():
             if name not in task.arguments and name not in meant and not declared.has_default:
-                message = f"the plan that '{task.id}' uses needs a value for input '{name}'"
-                yield task.origin.at("uses").finding("F706", message, f"give it with 'with: {{{name}: ...}}'")
+                message = f"the plan used by '{task.id}' requires input '{name}'"
+                yield task.origin.at("uses").finding("F706", message, f"add 'with: {{{name}: ...}}'")
 
 
 def check_argument(declared: PlanInput, value: Any, at: Origin) -> Iterator[ManifestFinding]:
     if declared.secret:
-        message = f"input '{declared.name}' is secret, so its value may not stand in a manifest"
-        yield at.finding("F018", message, "hand on a secret input: ${{ inputs.NAME }}")
+        message = f"input '{declared.name}' is secret and cannot be set in a manifest"
+        yield at.finding("F018", message, "pass a secret input: ${{ inputs.NAME }}")
     elif wrong := schema_mismatch(value, declared.schema):
-        message = f"input '{declared.name}' does not fit its schema: {wrong.reason}"
-        # What a reference brings is not mended where the reference stands.
+        message = f"input '{declared.name}' does not match its schema: {wrong.reason}"
+        # The value of a reference is not written here, so a hint on its syntax would mislead.
         hint = None if holds_reference(raw_value(at)) else wrong.hint
         yield at.at(*wrong.path).finding("F017", message, hint)
 
 
-def _meant(given: Iterable[str], plan: Plan) -> set[str | None]:
-    """The inputs that misspelt names were meant for: they are not missing too."""
-    return {suggest(name, plan.inputs) for name in given if name not in plan.inputs}
+def _meant(names: Iterable[str], plan: Plan) -> set[str | None]:
+    """The inputs that misspelled names probably refer to: they are not reported as missing too."""
+    return {suggest(name, plan.inputs) for name in names if name not in plan.inputs}

@@ -1,12 +1,12 @@
-"""Layering: the earliest wave that every edge allows, then cut to what may run side by side."""
+"""Assigns tasks to waves: each to the earliest wave that its edges allow, then split to fit `max_parallel`."""
 
 from collections.abc import Iterable, Mapping
 
 
 def layer(upstreams: Mapping[str, Iterable[str]]) -> list[list[str]]:
-    """Waves before the cut: a task stands one after the latest of its upstreams, sorted by id inside a wave.
+    """Waves before splitting: a task is one wave after its latest upstream; waves are sorted by id.
 
-    The edges must be free of loops.
+    The edges must have no cycles.
     """
     waiting: dict[str, int] = {}
     downstreams: dict[str, list[str]] = {task: [] for task in upstreams}
@@ -29,6 +29,6 @@ def layer(upstreams: Mapping[str, Iterable[str]]) -> list[list[str]]:
     return waves
 
 
-def cut(waves: Iterable[list[str]], max_parallel: int) -> list[list[str]]:
-    """No wave wider than `max_parallel`: a wider one becomes several, in the order of the ids."""
+def split(waves: Iterable[list[str]], max_parallel: int) -> list[list[str]]:
+    """Splits waves larger than `max_parallel`, in the order of the ids."""
     return [wave[i : i + max_parallel] for wave in waves for i in range(0, len(wave), max_parallel)]

@@ -1,4 +1,4 @@
-"""Matrices: one instance of a task for every combination of values, under an id that tells them apart."""
+"""Matrices: one instance of a task for each combination of values, each with its own id."""
 
 from __future__ import annotations
 
@@ -49,26 +49,28 @@ def check_matrix(task: Task) -> Iterator[ManifestFinding]:
         yield at.key_finding("F701", f"the matrix of '{task.id}' has no axis")
     for axis, values in task.matrix.items():
         if raw_value(at.at(axis)) == []:
-            yield at.at(axis).key_finding("F701", f"axis '{axis}' of the matrix has no value")
+            yield at.at(axis).key_finding("F701", f"axis '{axis}' of the matrix has no values")
         seen: dict[str, int] = {}
         for index, value in enumerate(values):
             text = as_text(value)
             if text in seen:
-                yield at.at(axis, index).finding("F703", f"axis '{axis}' of the matrix has '{text}' twice")
+                yield at.at(axis, index).finding("F703", f"axis '{axis}' of the matrix contains '{text}' twice")
             seen[text] = index
     count = instance_count(task)
     if count > MAX_INSTANCES:
-        yield at.key_finding("F702", f"the matrix of '{task.id}' has {count:,} instances, more than {MAX_INSTANCES:,}")
+        yield at.key_finding(
+            "F702", f"the matrix of '{task.id}' has {count:,} instances; the limit is {MAX_INSTANCES:,}"
+        )
 
 
 def check_choice(upstream: Task, chosen: Mapping[str, Any], at: Origin) -> Iterator[ManifestFinding]:
-    """What is wrong with an edge that picks instances; `at` is its `matrix`."""
+    """Checks an edge that selects instances; `at` is its `matrix`."""
     declared = upstream.origin.at("matrix")
     for axis, value in sorted(chosen.items()):
         if not is_present(declared):
             if has_unknown_worker(upstream):
                 continue
-            yield at.at(axis).key_finding("F307", f"'{upstream.id}' has no matrix to pick from")
+            yield at.at(axis).key_finding("F307", f"'{upstream.id}' has no matrix to select from")
         elif not upstream.matrix:
             continue
         elif axis in upstream.matrix:
@@ -87,9 +89,9 @@ def check_value(upstream: Task, axis: str, text: str, at: Origin) -> Iterator[Ma
         yield at.finding("F307", message, hint_for(text, known, "values"))
 
 
-def literal_picks(picks: Mapping[str, Any]) -> dict[str, str]:
-    """Picks that hold no reference, as texts."""
-    return {axis: text for axis, value in picks.items() if (text := _literal(value)) is not None}
+def literal_values(selected: Mapping[str, Any]) -> dict[str, str]:
+    """The selected values without references, as text."""
+    return {axis: text for axis, value in selected.items() if (text := _literal(value)) is not None}
 
 
 def _literal(value: Any) -> str | None:

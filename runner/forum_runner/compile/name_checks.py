@@ -1,4 +1,4 @@
-"""Names must name something: agents, adapters, tiers, tasks; and a task must say what its agent can do."""
+"""Checks that names are defined (agents, adapters, tiers, tasks), and that each task gives its agent work it can do."""
 
 import posixpath
 import re
@@ -16,7 +16,7 @@ from forum_runner.model import Agent, Answer, Plan, Policy, Reference, Roster, T
 _MAX_LISTED = 2_000
 _INSTANCE = re.compile(r"\[[^\]]*\]?")
 _NUMBERED = re.compile(r"\[[0-9]+\]$")
-# Of a task that uses a plan, only these are its own; the rest is the business of the tasks inside.
+# These fields belong to the tasks of a used plan, not to the task that uses it.
 _NOT_WITH_USES = (
     "instruction run output done_when accept retry escalate budget gate foreach "
     "allow_failure idempotent sensitive cache"
@@ -26,14 +26,14 @@ _NOT_WITH_USES = (
 def check_roster(roster: Roster) -> Iterator[ManifestFinding]:
     for adapter in roster.adapters.values():
         if adapter.base_url is not None and not is_url(adapter.base_url):
-            hint = "http:// or https://, a host, and a port below 65536 if there is one"
-            yield adapter.origin.at("base_url").finding("F205", "'base_url' is not of the right form", hint)
+            hint = "write http:// or https://, a host, and optionally a port below 65536"
+            yield adapter.origin.at("base_url").finding("F205", "'base_url' has the wrong format", hint)
         if adapter.argv is not None and not adapter.argv[0]:
             yield adapter.origin.at("argv", 0).finding("F310", "the program has no name")
         folder = posixpath.normpath(str(adapter.settings.get("cwd", ".")))
         if folder.startswith(("/", "..")):
             message = f"'{folder}' leaves the workspace"
-            yield adapter.origin.at("cwd").finding("F120", message, "write a folder inside it, relative, with '/'")
+            yield adapter.origin.at("cwd").finding("F120", message, "write a relative path with '/'")
     for agent in roster.agents.values():
         at = agent.origin
         for tier, name in agent.adapters.items():
@@ -41,7 +41,7 @@ def check_roster(roster: Roster) -> Iterator[ManifestFinding]:
                 place = at.at("adapters", tier) if agent.is_tiered else at.at("adapter")
                 yield place.finding("F011", f"no adapter named '{name}' in the roster", _known(name, roster.adapters))
         if agent.adapters and agent.tier not in agent.adapters:
-            message = f"agent '{agent.name}' begins with tier '{agent.tier}' and has no adapter for it"
+            message = f"agent '{agent.name}' starts at tier '{agent.tier}', but has no adapter for it"
             yield at.at("tier").finding("F014", message, _tiers(agent))
 
 
@@ -63,17 +63,17 @@ def check_answers(answers: tuple[Answer, ...], project: Project) -> Iterator[Man
 
 
 def check_answer_ids(answers: tuple[Answer, ...], tasks: Mapping[str, ExpandedTask]) -> Iterator[ManifestFinding]:
-    """An answer names tasks as their plan does, or one by its id; of a foreach, an instance by its number."""
+    """An answer names a task as in its plan, by its id, or, for an instance of a foreach, by its number."""
     if not answers:
         return
     known = {name for id_ in tasks for name in (id_, _INSTANCE.sub("", id_))}
     known |= {name.rpartition("/")[2] for name in known}
-    numbered = {name for name in known if name in tasks and "foreach" in tasks[name].form}
+    numbered = {name for name in known if name in tasks and "foreach" in tasks[name].document}
     for answer in answers:
         name = answer.task
         if name is None or name in known or (_NUMBERED.sub("", name) in numbered and _NUMBERED.search(name)):
             continue
-        message = f"no task of the unfolded plan is called '{name}'"
+        message = f"no task named '{name}' in the expanded plan"
         yield answer.origin.at("task").finding("F013", message, _known(name, known))
 
 
@@ -84,7 +84,7 @@ def check_names(plan: Plan, project: Project) -> Iterator[ManifestFinding]:
             yield from _check_uses(task)
         else:
             if task.arguments and not has_unknown_worker(task):
-                yield task.origin.at("with").key_finding("F312", "'with' is only for a task that 'uses' a plan")
+                yield task.origin.at("with").key_finding("F312", "'with' is only allowed with 'uses'")
             yield from _check_worker(task, project)
     for output in plan.outputs.values():
         if output.task not in plan.tasks and plan.tasks:
@@ -99,17 +99,17 @@ def _check_upstreams(task: Task, plan: Plan) -> Iterator[ManifestFinding]:
     if task.foreach and task.foreach.task not in plan.tasks:
         named.append((task.foreach.task, task.foreach.origin.at("task")))
     for name, at in named:
-        yield at.finding("F013", f"no task named '{name}' in the plan", _known(name, plan.tasks, but=task.id))
+        yield at.finding("F013", f"no task named '{name}' in the plan", _known(name, plan.tasks, excluded=task.id))
 
 
 def _check_uses(task: Task) -> Iterator[ManifestFinding]:
     if task.agent is not None or task.lane is not None:
-        # Two ways to do one task: which fields are right is open until one of them goes.
+        # Which fields are allowed depends on which of the two is removed.
         return
     for field in _NOT_WITH_USES:
         if getattr(task, field) not in (None, (), False):
-            message = f"'{field}' cannot stand beside 'uses'"
-            yield task.origin.at(field).key_finding("F312", message, "give it to the tasks of the used plan")
+            message = f"'{field}' is not allowed with 'uses'"
+            yield task.origin.at(field).key_finding("F312", message, "set it on the tasks of the used plan")
 
 
 def _check_worker(task: Task, project: Project) -> Iterator[ManifestFinding]:
@@ -125,14 +125,14 @@ def _check_worker(task: Task, project: Project) -> Iterator[ManifestFinding]:
             yield _unknown_agent(check.agent, roster, check.origin.at("agent"))
         elif check.agent is not None and check.agent == task.agent:
             message = f"agent '{check.agent}' judges its own work"
-            yield check.origin.at("agent").finding("F315", message, "ask another agent")
+            yield check.origin.at("agent").finding("F315", message, "use another agent")
     yield from _check_escalation(task, project)
     yield from _check_work(task, project)
 
 
 def _check_escalation(task: Task, project: Project) -> Iterator[ManifestFinding]:
     agent = project.agent(task.agent)
-    if agent and _has_unread_adapters(agent):
+    if agent and _has_invalid_adapters(agent):
         agent = None
     rank = agent.tier.rank if agent else -1
     for index, tier in enumerate(task.escalate):
@@ -140,18 +140,20 @@ def _check_escalation(task: Task, project: Project) -> Iterator[ManifestFinding]
         if agent and tier not in agent.adapters:
             yield at.finding("F014", f"agent '{agent.name}' has no adapter for tier '{tier}'", _tiers(agent))
         elif tier.rank <= rank and tier not in task.escalate[:index]:
-            yield at.finding("F313", f"tier '{tier}' does not climb", "from cheap over capable to frontier")
+            yield at.finding(
+                "F313", f"tier '{tier}' is not higher than the one before", "order: cheap, capable, frontier"
+            )
         rank = max(rank, tier.rank)
 
 
-def _has_unread_adapters(agent: Agent) -> bool:
-    written = raw_value(agent.origin.at("adapters")) if agent.is_tiered else None
-    tiers = [name for name in written if not name.startswith("x-")] if isinstance(written, dict) else []
+def _has_invalid_adapters(agent: Agent) -> bool:
+    raw = raw_value(agent.origin.at("adapters")) if agent.is_tiered else None
+    tiers = [name for name in raw if not name.startswith("x-")] if isinstance(raw, dict) else []
     return not agent.adapters or (agent.is_tiered and len(tiers) != len(agent.adapters))
 
 
 def _check_work(task: Task, project: Project) -> Iterator[ManifestFinding]:
-    """A program is given by `run`, everything else is told by `instruction`."""
+    """A task that runs a program has `run`; any other task has `instruction`."""
     adapters = [adapter for _, adapter in project.ladder(task)]
     if task.lane is not None and task.agent is None:
         yield from _check_routed(task, project)
@@ -162,13 +164,13 @@ def _check_work(task: Task, project: Project) -> Iterator[ManifestFinding]:
         if task.run:
             yield from _check_program(task.run[0], task.origin.at("run", 0))
         elif not is_present(task.origin.at("run")):
-            message = f"task '{task.id}' does not say which program to run"
-            yield task.origin.key_finding("F309", message, "give 'run': [program, argument, ...]")
+            message = f"task '{task.id}' has no program to run"
+            yield task.origin.key_finding("F309", message, "add 'run': [program, argument, ...]")
         return
     if task.run is not None:
         other = next(adapter for adapter in adapters if adapter not in takes_run)
-        hint = "give 'instruction', or an agent whose adapter is a command without 'argv'"
-        message = f"adapter '{other.name}' does not take a program to run"
+        hint = "use 'instruction', or an agent whose adapter is a command without 'argv'"
+        message = f"adapter '{other.name}' does not run programs"
         yield task.origin.at("run").key_finding("F310", message, hint)
     elif not task.instruction:
         yield from _check_instruction(task)
@@ -176,33 +178,35 @@ def _check_work(task: Task, project: Project) -> Iterator[ManifestFinding]:
 
 def _check_routed(task: Task, project: Project) -> Iterator[ManifestFinding]:
     if task.run is not None:
-        yield task.origin.at("run").key_finding("F310", "a task that is routed cannot have 'run'", "name an agent")
+        yield task.origin.at("run").key_finding(
+            "F310", "a routed task cannot have 'run'", "set 'agent' instead of 'lane'"
+        )
     elif not task.instruction:
         yield from _check_instruction(task)
     agents = project.instructable()
     everyone = project.roster.agents.values() if project.roster else ()
     if not agents and all(project.adapter(agent.adapters.get(agent.tier)) for agent in everyone):
-        message = f"there is no agent in the roster that task '{task.id}' could be routed to"
-        yield task.origin.at("lane").finding("F316", message, "an agent that only runs programs takes no instruction")
+        message = f"the roster has no agent to which task '{task.id}' can be routed"
+        yield task.origin.at("lane").finding("F316", message, "agents that run programs do not accept an instruction")
     for index, tier in enumerate(task.escalate):
         if agents and not any(tier in agent.adapters for agent in agents):
-            message = f"no agent that the task could be routed to has an adapter for tier '{tier}'"
+            message = f"no agent to which the task can be routed has an adapter for tier '{tier}'"
             yield task.origin.at("escalate", index).finding("F014", message)
 
 
 def _check_instruction(task: Task) -> Iterator[ManifestFinding]:
     at = task.origin.at("instruction")
-    message = f"task '{task.id}' does not say what to do"
+    message = f"task '{task.id}' has no instruction"
     if raw_value(at) == "":
-        yield at.finding("F308", message, "the instruction is empty")
+        yield at.finding("F308", message, "it is empty")
     elif not is_present(at):
-        yield task.origin.key_finding("F308", message, "give 'instruction'")
+        yield task.origin.key_finding("F308", message, "add 'instruction'")
 
 
 def _check_program(program: Text, at: Origin) -> Iterator[ManifestFinding]:
-    """What is run must be known before the run: the policy allows it by name."""
+    """The program must be known at compile time: the policy allows programs by name."""
     if any(isinstance(part, Reference) for part in program):
-        yield at.finding("F310", "the program must be written out, without a reference")
+        yield at.finding("F310", "the program cannot be a reference")
     elif not program and raw_value(at) == "":
         yield at.finding("F310", "the program has no name")
 
@@ -216,7 +220,7 @@ def _unknown_agent(name: str, roster: Roster, origin: Origin) -> ManifestFinding
     return origin.finding("F012", f"no agent named '{name}' in the roster", _known(name, roster.agents))
 
 
-def _known(name: str, names: Collection[str], but: str | None = None) -> str | None:
+def _known(name: str, names: Collection[str], excluded: str | None = None) -> str | None:
     if len(names) > _MAX_LISTED:
         return None
-    return hint_for(name, [known for known in names if known != but], "there are")
+    return hint_for(name, [known for known in names if known != excluded], "available")

@@ -1,4 +1,4 @@
-"""A part of a wave plan: some of its tasks, with all that they depend on."""
+"""Narrows a wave plan to some of its tasks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _INSTANCE = re.compile(r"\[[^\]]*\]")
 
 
 class Dependencies:
-    """Who depends on whom in a wave plan."""
+    """The dependencies between the tasks of a wave plan."""
 
     def __init__(self, wave_plan: Mapping[str, Any]) -> None:
         self.tasks: Mapping[str, Any] = wave_plan["tasks"]
@@ -24,23 +24,23 @@ class Dependencies:
             for other in needed:
                 self.downstream[other].add(name)
 
-    def named(self, given: str) -> set[str]:
-        """The tasks that a name means: one by its id, all instances of one, or all tasks of a used plan.
+    def named(self, reference: str) -> set[str]:
+        """The tasks that a name refers to: one by its id, all instances of a task, or all tasks of a used plan.
 
-        Any step of a path to a task may leave out which instance is meant.
+        Any step of the path may omit the instance.
         """
-        steps = given.split("/")
+        steps = reference.split("/")
         found = {name for name in self.tasks if _leads_to(steps, name.split("/"))}
         if not found:
-            hint = hint_for(given, self._names(), "tasks")
-            raise UsageError(f"there is no task '{given}' in the plan" + (f"; {hint}" if hint else ""))
+            hint = hint_for(reference, self._names(), "tasks")
+            raise UsageError(f"no task named '{reference}' in the plan" + (f"; {hint}" if hint else ""))
         return found
 
-    def all_named(self, given: Iterable[str]) -> set[str]:
-        return {task for name in given for task in self.named(name)}
+    def all_named(self, references: Iterable[str]) -> set[str]:
+        return {task for name in references for task in self.named(name)}
 
     def _names(self) -> set[str]:
-        """What tasks can be named by, but for instances."""
+        """The names that refer to tasks, without instances."""
         paths = [_INSTANCE.sub("", name).split("/") for name in self.tasks]
         return {"/".join(path[:length]) for path in paths for length in range(1, len(path) + 1)}
 
@@ -52,13 +52,13 @@ class Dependencies:
 
 
 def _leads_to(steps: Sequence[str], path: Sequence[str]) -> bool:
-    """Whether a path begins with these steps, or with instances of them."""
+    """Whether a path starts with these steps, or with instances of them."""
     pairs = zip(steps, path, strict=False)
     return len(steps) <= len(path) and all(step in (own, _INSTANCE.sub("", own)) for step, own in pairs)
 
 
 def narrow(wave_plan: Mapping[str, Any], keep: Collection[str]) -> tuple[dict[str, Any], bytes]:
-    """The plan with these tasks alone, and its bytes. Outputs that need others are left out."""
+    """The plan with only these tasks, and its bytes. Outputs that depend on other tasks are left out."""
     document = {name: value for name, value in wave_plan.items() if name not in ("bundle", "digest")}
     document["tasks"] = {name: task for name, task in wave_plan["tasks"].items() if name in keep}
     waves = ([name for name in wave if name in keep] for wave in wave_plan["waves"])

@@ -1,4 +1,4 @@
-"""What the policy refuses: agents, adapters, commands, hosts and environment variables that it does not allow."""
+"""Checks agents, adapters, commands, hosts and environment variables against the policy."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ def is_allowed(name: str, allowed: Iterable[str]) -> bool:
 
 
 def is_host_allowed(url: str, allowed: Iterable[str]) -> bool:
-    """`name` allows every port, `name:port` one, `*.name` all that is below it."""
+    """`name` allows every port, `name:port` one port, `*.name` all subdomains."""
     if not is_url(url):
         return False
     parts = urlsplit(url)
     host = (parts.hostname or "").lower()
     port = parts.port or _PORTS.get(parts.scheme)
-    shown = f"[{host}]" if ":" in host else host
+    bracketed = f"[{host}]" if ":" in host else host
     for pattern in (item.lower() for item in allowed):
-        if pattern in (ANY, host, shown, f"{shown}:{port}"):
+        if pattern in (ANY, host, bracketed, f"{bracketed}:{port}"):
             return True
         if pattern.startswith("*.") and host.endswith(pattern[1:]):
             return True
@@ -38,7 +38,7 @@ def is_host_allowed(url: str, allowed: Iterable[str]) -> bool:
 
 
 def candidates(project: Project) -> list[Agent]:
-    """The agents that a routed task may be given to: all that can be told what to do, and that the policy allows."""
+    """The agents to which a task can be routed: those that accept an instruction and that the policy allows."""
     if project.policy is None:
         return []
     allow = project.policy.allow
@@ -52,7 +52,7 @@ def allowed_adapters(agent: Agent, project: Project) -> list[str]:
 
 
 def reachable_adapters(project: Project) -> dict[str, Adapter]:
-    """The adapters that the tasks can come to: those of workers, of judges and, with a lane, of all candidates."""
+    """The adapters that tasks can use: those of workers, of judges and, with a lane, of all candidates."""
     found: dict[str, Adapter] = {}
     tasks = [task for plan in project.plans() for task in plan.tasks.values()]
     routed = candidates(project) if any(task.lane for task in tasks) else []
@@ -68,7 +68,7 @@ def reachable_adapters(project: Project) -> dict[str, Adapter]:
 
 
 def check_allow_lists(policy: Policy, roster: Roster) -> Iterator[ManifestFinding]:
-    """A name in an allow-list that names nothing is most likely misspelt."""
+    """An unknown name in an allow-list is probably misspelled."""
     for kind, names, known in (
         ("agents", policy.allow.agents, roster.agents),
         ("adapters", policy.allow.adapters, roster.adapters),
@@ -76,7 +76,7 @@ def check_allow_lists(policy: Policy, roster: Roster) -> Iterator[ManifestFindin
         at = policy.origin.at("allow", kind)
         for name in names:
             if name != ANY and name not in known:
-                message = f"the policy allows '{name}', which is not among the roster's {kind}"
+                message = f"the policy allows {kind.removesuffix('s')} '{name}', which the roster does not define"
                 yield at.at(raw_value(at).index(name)).finding("F506", message, hint_for(name, known, kind))
 
 
@@ -89,7 +89,7 @@ def check_permissions(project: Project) -> Iterator[ManifestFinding]:
         yield from _check_tasks(plan, project, allow)
         for task in plan.tasks.values():
             if task.lane is not None and not is_routable:
-                message = f"the policy allows no agent that task '{task.id}' could be routed to"
+                message = f"the policy allows no agent to which task '{task.id}' can be routed"
                 yield task.origin.at("lane").finding("F501", message)
             elif task.lane is not None:
                 yield from _check_routed_tiers(task, project)
@@ -119,18 +119,18 @@ def _check_tasks(plan: Plan, project: Project, allow: Allow) -> Iterator[Manifes
 
 
 def _check_routed_tiers(task: Task, project: Project) -> Iterator[ManifestFinding]:
-    """Of the tiers that a routed task climbs to, each needs an adapter that is allowed, of one candidate at least."""
+    """Each tier to which a routed task escalates needs an allowed adapter of at least one candidate."""
     routed = candidates(project)
     for index, tier in enumerate(task.escalate):
         offered = [agent.adapters[tier] for agent in routed if tier in agent.adapters]
         if offered and not any(is_allowed(name, project.policy.allow.adapters) for name in offered if project.policy):
-            message = f"the policy does not allow adapter '{offered[0]}', which a routed task could climb to"
-            yield task.origin.at("escalate", index).finding("F502", message, _how("adapters", offered[0]))
+            message = f"the policy does not allow adapter '{offered[0]}', to which the routed task could escalate"
+            yield task.origin.at("escalate", index).finding("F502", message, _allow_hint("adapters", offered[0]))
 
 
 def _refused_adapter(name: str, agent: str | None, origin: Origin) -> ManifestFinding:
-    message = f"the policy does not allow adapter '{name}', which agent '{agent}' works through"
-    return origin.at("agent").finding("F502", message, _how("adapters", name))
+    message = f"the policy does not allow adapter '{name}', which agent '{agent}' uses"
+    return origin.at("agent").finding("F502", message, _allow_hint("adapters", name))
 
 
 def _check_agents(task: Task, project: Project, allow: Allow) -> Iterator[ManifestFinding]:
@@ -140,14 +140,14 @@ def _check_agents(task: Task, project: Project, allow: Allow) -> Iterator[Manife
     named += [(check.agent, check.origin.at("agent")) for check in task.accept]
     for name, at in named:
         if name is not None and project.agent(name) and name not in allow.agents:
-            yield at.finding("F501", f"the policy does not allow agent '{name}'", _how("agents", name))
+            yield at.finding("F501", f"the policy does not allow agent '{name}'", _allow_hint("agents", name))
 
 
 def _check_program(command: tuple[Text, ...], at: Origin, allow: Allow) -> Iterator[ManifestFinding]:
     program = command[0] if command else ()
     if len(program) == 1 and isinstance(program[0], str) and not is_allowed(program[0], allow.commands):
         name = program[0]
-        yield at.at(0).finding("F503", f"the policy does not allow the command '{name}'", _how("commands", name))
+        yield at.at(0).finding("F503", f"the policy does not allow the command '{name}'", _allow_hint("commands", name))
 
 
 def _check_adapter(adapter: Adapter, allow: Allow) -> Iterator[ManifestFinding]:
@@ -155,16 +155,18 @@ def _check_adapter(adapter: Adapter, allow: Allow) -> Iterator[ManifestFinding]:
     if adapter.argv and not is_allowed(adapter.argv[0], allow.commands):
         name = adapter.argv[0]
         message = f"the policy does not allow the command '{name}'"
-        yield at.at("argv", 0).finding("F503", message, _how("commands", name))
+        yield at.at("argv", 0).finding("F503", message, _allow_hint("commands", name))
     if adapter.base_url and is_url(adapter.base_url) and not is_host_allowed(adapter.base_url, allow.hosts):
         host = urlsplit(adapter.base_url).netloc
-        yield at.at("base_url").finding("F504", f"the policy does not allow the host '{host}'", _how("hosts", host))
+        yield at.at("base_url").finding(
+            "F504", f"the policy does not allow the host '{host}'", _allow_hint("hosts", host)
+        )
     named = [(name, at.at("env", index)) for index, name in enumerate(adapter.env)]
     named += [(name, at.at(field)) for field, name in adapter.env_fields.items()]
     for name, place in named:
         if not is_allowed(name, allow.env):
             message = f"the policy does not allow the environment variable '{name}'"
-            yield place.finding("F505", message, _how("env", name))
+            yield place.finding("F505", message, _allow_hint("env", name))
 
 
 def _judges(project: Project, tasks: list[Task]) -> list[Agent]:
@@ -172,5 +174,5 @@ def _judges(project: Project, tasks: list[Task]) -> list[Agent]:
     return [agent for name in names if (agent := project.agent(name)) is not None]
 
 
-def _how(field: str, name: str) -> str:
-    return f"if it should, add '{name}' to 'allow.{field}' of the policy"
+def _allow_hint(field: str, name: str) -> str:
+    return f"to allow it, add '{name}' to 'allow.{field}' in the policy"

@@ -1,4 +1,4 @@
-"""A workflow with all the plans that it uses: what the checks look at."""
+"""A workflow with all the plans that it uses: the input of the checks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Ladder = list[tuple[Tier, Adapter]]
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A part that could not be read is None; checks that need it are then silent."""
+    """A part that could not be read is None; checks that need it are skipped."""
 
     root: Plan
     roster: Roster | None
@@ -35,7 +35,7 @@ class Project:
     _ladders: dict[tuple[str | None, tuple[Tier, ...]], Ladder] = field(default_factory=dict, compare=False)
 
     def instances(self, task: Task) -> Instances:
-        """The suffix of each instance's id and its values, in the order of the ids; one without a matrix has one."""
+        """The id suffix and the values of each instance, ordered by id; a task without a matrix has one instance."""
         if not task.matrix:
             return _ONE_INSTANCE
         if id(task) not in self._instances:
@@ -51,7 +51,7 @@ class Project:
         return list({id(plan): plan for plan in (self.root, *self.used.values())}.values())
 
     def inner_first(self) -> Iterator[Plan]:
-        """Every plan once, after all the plans that it uses."""
+        """Every plan once, after the plans that it uses."""
         done: set[int] = set()
 
         def visit(plan: Plan) -> Iterator[Plan]:
@@ -68,18 +68,18 @@ class Project:
         return self.roster.agents.get(name) if self.roster and name else None
 
     def adapter(self, name: str | None) -> Adapter | None:
-        """The adapter of that name, unless its type is not known: then nothing can be said of it."""
+        """The adapter of that name, or None if it or its type is unknown."""
         found = self.roster.adapters.get(name) if self.roster and name else None
         return found if found and found.type else None
 
     def instructable(self) -> list[Agent]:
-        """The agents that can be told what to do: all but those whose adapter runs what a task's `run` says."""
+        """The agents that accept an instruction: all but those whose adapter runs a task's program."""
         agents = self.roster.agents.values() if self.roster else ()
         first = ((agent, self.adapter(agent.adapters.get(agent.tier))) for agent in agents)
         return [agent for agent, adapter in first if adapter and not adapter.takes_run]
 
     def ladder(self, task: Task) -> Ladder:
-        """The tiers that a task may use, each with its adapter; what is not in the roster is left out."""
+        """The tiers of a task with their adapters; unknown adapters are left out."""
         key = (task.agent, task.escalate)
         if key not in self._ladders:
             agent = self.agent(task.agent)
@@ -94,7 +94,7 @@ class Project:
 
 
 def collect_plans(root: Plan, find: FindPlan) -> tuple[dict[Origin, Plan], list[ManifestFinding]]:
-    """The plan behind every `uses`, and a finding for every loop of plans that use each other."""
+    """The plan of each `uses`, and a finding for each loop of plans."""
     used: dict[Origin, Plan] = {}
     findings: list[ManifestFinding] = []
     heights: dict[int, int] = {}
@@ -111,10 +111,10 @@ def collect_plans(root: Plan, find: FindPlan) -> tuple[dict[Origin, Plan], list[
             outer = (*path, plan)
             if any(inner is one for one in outer):
                 start = next(index for index, one in enumerate(outer) if inner is one)
-                shown = " -> ".join(_shown(one) for one in (*outer[start:], inner))
-                findings.append(at.finding("F705", f"plans use each other in a loop: {shown}"))
+                loop = " -> ".join(_reference_to(one) for one in (*outer[start:], inner))
+                findings.append(at.finding("F705", f"recursive plan: {loop}"))
             elif len(outer) + heights.get(id(inner), 1) > MAX_PLAN_DEPTH:
-                findings.append(at.finding("F709", f"plans use each other more than {MAX_PLAN_DEPTH} levels deep"))
+                findings.append(at.finding("F709", f"plans are nested more than {MAX_PLAN_DEPTH} levels deep"))
             else:
                 used[task.origin] = inner
                 if id(inner) not in heights:
@@ -127,7 +127,7 @@ def collect_plans(root: Plan, find: FindPlan) -> tuple[dict[Origin, Plan], list[
 
 
 def task_counts(project: Project) -> dict[int, int]:
-    """How many tasks each plan has when it is unfolded, by the plan's identity."""
+    """The number of tasks of each plan after expansion, by the plan's identity."""
     counts: dict[int, int] = {}
     for plan in project.inner_first():
         counts[id(plan)] = sum(
@@ -140,15 +140,15 @@ def task_counts(project: Project) -> dict[int, int]:
 def check_size(project: Project) -> Iterator[ManifestFinding]:
     total = task_counts(project)[id(project.root)]
     if total > MAX_TASKS:
-        message = f"the plan unfolds to {total:,} tasks, more than {MAX_TASKS:,}"
+        message = f"the plan expands to {total:,} tasks; the limit is {MAX_TASKS:,}"
         yield project.root.origin.at("tasks").key_finding("F708", message)
     if max(_value_sizes(project).values()) > MAX_EDGES:
-        message = f"the outputs of used plans unfold to more than {MAX_EDGES:,} values"
+        message = f"the outputs of used plans expand to more than {MAX_EDGES:,} values"
         yield project.root.origin.at("tasks").key_finding("F708", message)
 
 
 def _value_sizes(project: Project) -> dict[int, int]:
-    """Of how many tasks' outputs the outputs of each plan are made, at most, by the plan's identity."""
+    """The maximum number of task outputs in the outputs of each plan, by the plan's identity."""
     sizes: dict[int, int] = {}
     for plan in project.inner_first():
         named = [plan.tasks[output.task] for output in plan.outputs.values() if output.task in plan.tasks]
@@ -158,8 +158,8 @@ def _value_sizes(project: Project) -> dict[int, int]:
     return sizes
 
 
-def _shown(plan: Plan) -> str:
-    """A plan as a `uses` would name it: one that stands inside a workflow has no name."""
+def _reference_to(plan: Plan) -> str:
+    """A plan as `uses` would refer to it; an inline plan has no name."""
     document = plan.origin.document
     if plan.origin.path:
         return f"{document.file}: {plan.origin.path[-1]}"

@@ -1,4 +1,4 @@
-"""References in texts: every `${{ ... }}` must name an input, an axis, a piece of data or the run that is there."""
+"""Checks that each `${{ ... }}` refers to an existing input, axis, data edge or fact of the run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _RUN_FACTS = ("id",)
 
 
 def texts_of(task: Task) -> Iterator[tuple[Text, Origin]]:
-    """The texts of a task that may use all that it is given."""
+    """The texts of a task that may contain any reference."""
     at = task.origin
     if task.instruction is not None:
         yield task.instruction, at.at("instruction")
@@ -37,7 +37,7 @@ def references_in(text: Text) -> Iterator[Reference]:
 
 
 def references_within(value: Any) -> Iterator[Reference]:
-    """The references in a value of `with`, however deep they stand."""
+    """The references in a value of `with`, at any depth."""
     if isinstance(value, Mapping):
         value = list(value.values())
     if isinstance(value, list):
@@ -48,7 +48,7 @@ def references_within(value: Any) -> Iterator[Reference]:
 
 
 def whole_reference(value: Any) -> Reference | None:
-    """The reference that a value is, if it is nothing else."""
+    """The reference, if the value consists of nothing else."""
     if not isinstance(value, str) or "${{" not in value:
         return None
     text, _ = parse_text(value)
@@ -63,20 +63,20 @@ def data_names(task: Task) -> set[str]:
 def check_references(plan: Plan) -> Iterator[ManifestFinding]:
     for task in plan.tasks.values():
         for text, origin in texts_of(task):
-            # Most texts are one plain string: nothing to look at.
+            # Most texts are one plain string.
             if len(text) > 1 or (text and not isinstance(text[0], str)):
                 for reference in references_in(text):
                     yield from _check(reference, task, plan, origin)
-        for source in task.selections:
-            for axis, chosen in source.matrix.items():
-                yield from _check_choice(chosen, task, plan, source.origin.at("matrix", axis))
+        for selection in task.selections:
+            for axis, chosen in selection.matrix.items():
+                yield from _check_choice(chosen, task, plan, selection.origin.at("matrix", axis))
         if task.arguments:
             yield from _check_arguments(task.arguments, task, plan, task.origin.at("with"))
     for output in plan.outputs.values():
         for axis, chosen in output.matrix.items():
             for reference in references_in(chosen) if isinstance(chosen, tuple) else ():
-                place = output.origin.at("matrix", axis).place_of(reference.written)
-                yield ManifestFinding("F020", place, "an output picks instances by values that are written out")
+                place = output.origin.at("matrix", axis).place_of(reference.source)
+                yield ManifestFinding("F020", place, "an output cannot select instances by a reference")
 
 
 def _check(reference: Reference, task: Task, plan: Plan, origin: Origin) -> Iterator[ManifestFinding]:
@@ -89,22 +89,22 @@ def _check(reference: Reference, task: Task, plan: Plan, origin: Origin) -> Iter
         case "run":
             known, what = set(_RUN_FACTS), f"a run has no '{name}'"
         case _:
-            known, what = data_names(task), f"no data edge brings '{name}' to task '{task.id}'"
+            known, what = data_names(task), f"no data edge delivers '{name}' to task '{task.id}'"
     if name in known:
         return
-    place = origin.place_of(reference.written)
+    place = origin.place_of(reference.source)
     edge = next((n for n in task.needs if n.task == name), None) if reference.namespace == "needs" else None
     if edge is not None and edge.kind is EdgeKind.ORDER:
         hint = "make it a data edge"
-        yield ManifestFinding("F304", place, f"the edge from '{name}' is an order edge and brings no data", hint)
+        yield ManifestFinding("F304", place, f"the edge from '{name}' is an order edge and delivers no data", hint)
     elif edge is not None:
-        yield ManifestFinding("F020", place, what, f"the edge from '{name}' brings it under the name '{edge.name}'")
-    elif not _may_be_there(reference, task, plan):
+        yield ManifestFinding("F020", place, what, f"the edge from '{name}' delivers it as '{edge.name}'")
+    elif not _may_exist(reference, task, plan):
         yield ManifestFinding("F020", place, what, hint_for(name, known, f"{reference.namespace} here"))
 
 
-def _may_be_there(reference: Reference, task: Task, plan: Plan) -> bool:
-    """Whether what the reference means is written, but wrong in a way that kept it from being read."""
+def _may_exist(reference: Reference, task: Task, plan: Plan) -> bool:
+    """Whether the target is present but invalid, so that it could not be read."""
     if reference.namespace == "matrix":
         at = task.origin.at("matrix")
         return has_wrong_type(at, dict) or is_present(at.at(reference.name))
@@ -120,12 +120,12 @@ def _check_choice(chosen: Any, task: Task, plan: Plan, origin: Origin) -> Iterat
         if reference.namespace in ("matrix", "inputs"):
             yield from _check(reference, task, plan, origin)
         else:
-            place = origin.place_of(reference.written)
-            yield ManifestFinding("F020", place, "instances are picked by matrix values and inputs only")
+            place = origin.place_of(reference.source)
+            yield ManifestFinding("F020", place, "only matrix values and inputs can select instances")
 
 
 def _check_arguments(value: Any, task: Task, plan: Plan, origin: Origin) -> Iterator[ManifestFinding]:
-    """The values of `with`, however deep a reference stands in them."""
+    """Checks the references in `with`, at any depth."""
     if isinstance(value, Mapping):
         for name, item in value.items():
             yield from _check_arguments(item, task, plan, origin.at(name))
@@ -136,7 +136,7 @@ def _check_arguments(value: Any, task: Task, plan: Plan, origin: Origin) -> Iter
         text, problems = parse_text(value)
         for problem in problems:
             yield ManifestFinding(
-                "F019", origin.place_of(problem.written, last=problem.is_last), problem.message, REFERENCE_HINT
+                "F019", origin.place_of(problem.source, last=problem.is_last), problem.message, REFERENCE_HINT
             )
         is_argument = len(origin.path) == len(task.origin.path) + 2
         for reference in references_in(text):
@@ -146,7 +146,7 @@ def _check_arguments(value: Any, task: Task, plan: Plan, origin: Origin) -> Iter
 
 
 def only_as_a_whole(reference: Reference, origin: Origin) -> ManifestFinding:
-    """What is known only when the run comes to it cannot be put into a text before."""
-    message = f"'{reference.namespace}.{reference.name}' can only be handed on as a whole"
-    hint = f"write '{reference.written}' alone as the value of an input"
-    return ManifestFinding("F314", origin.place_of(reference.written), message, hint)
+    """A value that is not known at compile time cannot be part of a longer text."""
+    message = f"'{reference.namespace}.{reference.name}' can only be passed as a whole value"
+    hint = f"write only '{reference.source}' as the value of an input"
+    return ManifestFinding("F314", origin.place_of(reference.source), message, hint)

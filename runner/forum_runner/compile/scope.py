@@ -1,4 +1,4 @@
-"""A plan that is being unfolded: what its inputs are bound to, and how that fills its texts."""
+"""A plan during expansion: what its inputs are bound to, and how they are substituted in its texts."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from typing import Any
 from forum_runner.canonical import canonical
 from forum_runner.compile import matrix
 from forum_runner.compile.references import whole_reference
-from forum_runner.compile.value_source import Value
+from forum_runner.compile.value_source import ValueSource
 from forum_runner.manifest.template import parse_text
 from forum_runner.model import Plan, Reference, Schema, Text
 
 
 @dataclass(frozen=True, slots=True)
 class KnownInput:
-    """An input whose value stands in the plan."""
+    """An input whose value is known at compile time."""
 
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
 class SecretInput:
-    """An input whose value is given when the run starts; `name` is the workflow's name for it."""
+    """An input whose value is passed when the run starts; `name` is its name in the workflow."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class EdgeInput:
-    """An input of a used plan that an edge brings when the run comes to it, and what the edge and the inputs expect."""
+    """An input of a used plan that an edge delivers during the run; `expects` are the schemas of edge and inputs."""
 
-    value: Value
+    value: ValueSource
     expects: tuple[Schema, ...]
     max_bytes: int | None
 
@@ -46,7 +46,7 @@ class RunFactInput:
 
 @dataclass(frozen=True, slots=True)
 class UnsetInput:
-    """An input that has no value yet: the plan can be looked at, not run."""
+    """An input without a value: the plan can be displayed, but not run."""
 
 
 Binding = KnownInput | SecretInput | EdgeInput | RunFactInput | UnsetInput
@@ -55,7 +55,7 @@ Part = str | dict[str, str]
 
 @dataclass(frozen=True, slots=True)
 class PlanScope:
-    """A plan that is being unfolded: where, with which inputs, after which tasks and under which conditions."""
+    """A plan during expansion: its id prefix, inputs, upstream tasks and conditions."""
 
     plan: Plan
     prefix: str
@@ -68,11 +68,11 @@ class PlanScope:
         return bool(self.prefix) and any(isinstance(binding, EdgeInput) for binding in self.bindings.values())
 
     def bound(self, references: Iterable[Reference]) -> list[tuple[Reference, Binding]]:
-        """The references to inputs among them, each with what the input is bound to."""
+        """The references to inputs, each with the binding of its input."""
         return [(r, self.bindings[r.name]) for r in references if r.namespace == "inputs"]
 
     def filled(self, value: Any, values: Mapping[str, Any]) -> Any:
-        """A value of `with` with its references filled in; one that is nothing but a reference keeps its type."""
+        """A value of `with` with its references resolved; a value that is only a reference keeps its type."""
         if isinstance(value, Mapping):
             return {name: self.filled(item, values) for name, item in value.items()}
         if isinstance(value, list):
@@ -87,7 +87,7 @@ class PlanScope:
         return "".join(str(part) for part in self.parts(parse_text(value)[0], values))
 
     def parts(self, text: Text, values: Mapping[str, Any]) -> list[Part]:
-        """The text with all that is known filled in; neighbouring strings are joined."""
+        """The text with known references resolved; adjacent strings are joined."""
         parts: list[Part] = []
         for part in text:
             filled = part if isinstance(part, str) else self._filled_reference(part, values)
@@ -115,4 +115,4 @@ class PlanScope:
             case RunFactInput(name):
                 return {"run": name}
             case UnsetInput():
-                return reference.written
+                return reference.source

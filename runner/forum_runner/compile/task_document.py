@@ -1,4 +1,4 @@
-"""The wave plan's form of a task, as far as it does not depend on where the task is unfolded."""
+"""The parts of a task's wave-plan document that do not depend on where the task is expanded."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ _FLAGS = ("allow_failure", "idempotent", "sensitive", "cache")
 
 
 def plain_fields(task: Task, project: Project) -> dict[str, Any]:
-    form: dict[str, Any] = {flag: True for flag in _FLAGS if getattr(task, flag)}
+    document: dict[str, Any] = {flag: True for flag in _FLAGS if getattr(task, flag)}
     if task.agent is not None:
-        form["agent"] = task.agent
-        form["ladder"] = [{"tier": str(tier), "adapter": adapter.name} for tier, adapter in project.ladder(task)]
+        document["agent"] = task.agent
+        document["ladder"] = [{"tier": str(tier), "adapter": adapter.name} for tier, adapter in project.ladder(task)]
     else:
-        form["lane"] = task.lane
+        document["lane"] = task.lane
         if task.escalate:
-            form["escalate"] = [str(tier) for tier in task.escalate]
+            document["escalate"] = [str(tier) for tier in task.escalate]
     if task.output is not None:
-        form["output"] = task.output.digest
+        document["output"] = task.output.digest
     if task.retry is not None:
-        form["retry"] = retry_document(task.retry)
+        document["retry"] = retry_document(task.retry)
     if task.budget is not None:
-        form["budget"] = budget_document(task.budget)
-    return form
+        document["budget"] = budget_document(task.budget)
+    return document
 
 
 def budget_document(budget: Budget) -> dict[str, int]:
@@ -40,10 +40,10 @@ def retry_document(retry: Retry) -> dict[str, int]:
 
 
 def gate_document(gate: Gate, question: list[Any]) -> dict[str, Any]:
-    form: dict[str, Any] = {"question": question, "on_deadline": gate.on_deadline}
+    document: dict[str, Any] = {"question": question, "on_deadline": gate.on_deadline}
     if gate.deadline_ms is not None:
-        form["deadline_ms"] = gate.deadline_ms
-    return form
+        document["deadline_ms"] = gate.deadline_ms
+    return document
 
 
 def data_edge(name: str, value: Mapping[str, Any], expects: Iterable[Schema], max_bytes: int | None) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def data_edge(name: str, value: Mapping[str, Any], expects: Iterable[Schema], ma
 
 
 def accept_documents(task: Task, commands: Mapping[int, list[Any]]) -> list[dict[str, Any]]:
-    """Cheap checks first: schemas, then commands, then judges; otherwise in the order in which they were written."""
+    """Cheap checks first: schemas, then commands, then judges; otherwise in the order of the manifest."""
     return [_accept_document(check, commands[id(check)]) for check in sorted(task.accept, key=_cost)]
 
 

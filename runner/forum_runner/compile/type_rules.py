@@ -1,6 +1,6 @@
-"""What can be said of JSON Schemas before any value is there: whether a pointer can hold, whether two can agree.
+"""Static checks of JSON Schemas: whether a pointer can have a target, and whether two schemas are compatible.
 
-Only what is certain is said: a rule that cannot decide lets the edge pass; the hand-over is checked when it happens.
+Reports only what is certain. An undecided edge passes; its data is validated on delivery.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ TEXT = {"type": "string"}
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """A schema inside the schema that its references are relative to."""
+    """A schema, and the root schema that its references are relative to."""
 
     root: Any
     node: Any
@@ -34,22 +34,22 @@ class Type:
 
     @classmethod
     def list_of(cls, item: Type, length: int) -> Type:
-        """A list of at most so many items."""
+        """A list with at most `length` items."""
         return cls.of({"type": "array", "items": item, "maxItems": length})
 
     @classmethod
     def record(cls, fields: Mapping[str, Type]) -> Type:
-        """Types under names. Each keeps its own root, so that its references still lead where they led."""
+        """An object type. Each field keeps its own root, so that its references still resolve."""
         return cls.of({"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False})
 
     def below(self, *nodes: Any) -> Type:
-        """The type that all of the nodes describe."""
+        """The type that satisfies all of the nodes."""
         if len(nodes) == 1:
             return nodes[0] if isinstance(nodes[0], Type) else Type(self.root, nodes[0])
         return Type(self.root, {"allOf": list(nodes)})
 
     def conjuncts(self) -> Iterator[Mapping[str, Any]]:
-        """The schemas that must all hold, references and `allOf` unfolded."""
+        """The schemas that must all match, with references and `allOf` resolved."""
         waiting, seen = [self.node], set()
         while waiting:
             node = waiting.pop()
@@ -64,7 +64,7 @@ class Type:
                 waiting.append(pointer.look_up(self.root, unquote(node["$ref"][1:])))
 
     def kinds(self, known: dict[int, frozenset[str]] | None = None, depth: int = 0) -> frozenset[str]:
-        """The JSON types that a value may have. `known` keeps a schema from being looked into twice."""
+        """The JSON types that a value may have. `known` caches the results by schema."""
         known = {} if known is None else known
         if id(self.node) in known or depth > _MAX_DEPTH:
             return known.get(id(self.node), _ALL)
@@ -79,7 +79,7 @@ class Type:
         return kinds
 
     def choices(self) -> list[Any] | None:
-        """The only values that it can have, if they are listed; of several lists, what is in all of them."""
+        """The allowed values, if they are listed; for several lists, their intersection."""
         found: list[Any] | None = None
         for node in self.conjuncts():
             for listed in ([node["const"]] if "const" in node else None, node.get("enum")):
@@ -97,7 +97,7 @@ _Types = tuple[Type, Type]
 
 @dataclass(frozen=True, slots=True)
 class UnknownPointer:
-    """A pointer that no value of the type could satisfy."""
+    """A pointer that has no target in any value of the type."""
 
     token: str
     reason: str
@@ -105,7 +105,7 @@ class UnknownPointer:
 
 
 def select(type_: Type, path: str) -> Type | UnknownPointer:
-    """The type of what the pointer names."""
+    """The type of the pointer's target."""
     for token in pointer.tokens(path):
         step = _step(type_, token)
         if isinstance(step, UnknownPointer):
@@ -114,32 +114,32 @@ def select(type_: Type, path: str) -> Type | UnknownPointer:
     return type_
 
 
-def disagreement(given: Type, expected: Type, compared: dict[_Pair, _Types] | None = None) -> str | None:
-    """Why no value of the one type could fit the other, if that is certain. `compared` is what was looked at before."""
+def incompatibility(delivered: Type, expected: Type, compared: dict[_Pair, _Types] | None = None) -> str | None:
+    """Why no value can match both types, if that is certain. `compared` are the pairs already compared."""
     compared = {} if compared is None else compared
-    pair = (id(given.node), id(expected.node))
+    pair = (id(delivered.node), id(expected.node))
     if pair in compared or len(compared) >= _MAX_COMPARED:
         return None
-    # The types are kept, so that no other can come to stand under the same id.
-    compared[pair] = (given, expected)
-    given_kinds, expected_kinds = given.kinds(), expected.kinds()
-    shared = given_kinds & expected_kinds
+    # Keep the types, so that their ids are not reused.
+    compared[pair] = (delivered, expected)
+    delivered_kinds, expected_kinds = delivered.kinds(), expected.kinds()
+    shared = delivered_kinds & expected_kinds
     if not shared:
-        return f"{_listed(given_kinds)} is handed over where {_listed(expected_kinds)} is expected"
-    given_choices, expected_choices = given.choices(), expected.choices()
-    if given_choices is not None and expected_choices is not None:
-        if not any(_same(a, b) for a in given_choices for b in expected_choices):
-            return "none of the values that can be handed over is expected"
+        return f"expected {_listed(expected_kinds)}, but got {_listed(delivered_kinds)}"
+    delivered_choices, expected_choices = delivered.choices(), expected.choices()
+    if delivered_choices is not None and expected_choices is not None:
+        if not any(_same(a, b) for a in delivered_choices for b in expected_choices):
+            return "none of the possible values is expected"
         return None
     if shared != {"object"}:
         return None
     for name in sorted(expected.required()):
-        objects = given.below(given.node, {"type": "object"})
-        inner_given, inner_expected = _step(objects, name), _step(expected, name)
-        if isinstance(inner_given, UnknownPointer):
-            return f"'{name}' is expected and can never be there"
+        objects = delivered.below(delivered.node, {"type": "object"})
+        inner_delivered, inner_expected = _step(objects, name), _step(expected, name)
+        if isinstance(inner_delivered, UnknownPointer):
+            return f"expected '{name}', which can never exist"
         if isinstance(inner_expected, Type):
-            reason = disagreement(inner_given, inner_expected, compared)
+            reason = incompatibility(inner_delivered, inner_expected, compared)
             if reason is not None:
                 return f"at '{name}', {reason}"
     return None

@@ -1,6 +1,6 @@
-"""Where a handed-over value comes from, as the wave plan writes it.
+"""The source of a delivered value, as the wave plan records it.
 
-`{task}` is one task's output, `{each}` those of all instances of a foreach, `{list}` and `{object}` are made of others.
+`{task}` is one task's output, `{each}` the outputs of a foreach's instances; `{list}` and `{object}` combine others.
 """
 
 from __future__ import annotations
@@ -13,20 +13,25 @@ from forum_runner.compile.project import Project
 from forum_runner.manifest import pointer
 from forum_runner.model import OutputSelection, Plan, PlanOutput, Task
 
-Value = dict[str, Any]
+ValueSource = dict[str, Any]
 
 
-def value_of(project: Project, plan: Plan, prefix: str, source: OutputSelection, chosen: dict[str, str]) -> Value:
-    """What a source brings in a plan that is unfolded under `prefix`; `chosen` is what it picks."""
-    task, id_ = plan.tasks[source.task], prefix + source.task
-    values = [_of_instance(project, task, id_ + suffix, source.select) for suffix in _picked(project, task, chosen)]
+def value_of(
+    project: Project, plan: Plan, prefix: str, selection: OutputSelection, chosen: dict[str, str]
+) -> ValueSource:
+    """The source of a selected value in a plan that is expanded under `prefix`; `chosen` selects instances by axis."""
+    task, id_ = plan.tasks[selection.task], prefix + selection.task
+    values = [
+        _of_instance(project, task, id_ + suffix, selection.select)
+        for suffix in _selected_suffixes(project, task, chosen)
+    ]
     return values[0] if set(chosen) == set(task.matrix or ()) else {"list": values}
 
 
 def last_tasks(project: Project, plan: Plan, prefix: str, name: str, chosen: dict[str, str]) -> list[str]:
-    """The ids that must be done before the task `name` is: of a used plan, the tasks that none of its tasks needs."""
+    """The ids that end a task: for a used plan, its tasks on which no other depends."""
     task = plan.tasks[name]
-    ids = [prefix + name + suffix for suffix in _picked(project, task, chosen)]
+    ids = [prefix + name + suffix for suffix in _selected_suffixes(project, task, chosen)]
     inner = project.plan_of(task)
     if inner is None:
         return ids
@@ -36,16 +41,16 @@ def last_tasks(project: Project, plan: Plan, prefix: str, name: str, chosen: dic
     return [found for id_ in ids for other in last for found in last_tasks(project, inner, id_ + "/", other, {})]
 
 
-def _picked(project: Project, task: Task, chosen: dict[str, str]) -> list[str]:
-    """The suffixes of the instances that are meant: all of them, or those with the chosen values."""
+def _selected_suffixes(project: Project, task: Task, chosen: dict[str, str]) -> list[str]:
+    """The id suffixes of the selected instances: all, or those with the chosen values."""
     if chosen and set(chosen) == set(task.matrix or ()):
         return [matrix.suffix(chosen)]
     found = project.instances(task)
     return [s for s, v in found if all(matrix.as_text(v[axis]) == text for axis, text in chosen.items())]
 
 
-def tasks_in(value: Value) -> Iterator[str]:
-    """The ids of all tasks that a value is made from."""
+def tasks_in(value: ValueSource) -> Iterator[str]:
+    """The ids of all tasks in a source."""
     if "task" in value:
         yield value["task"]
     elif "each" in value:
@@ -58,7 +63,7 @@ def tasks_in(value: Value) -> Iterator[str]:
             yield from tasks_in(item)
 
 
-def _of_instance(project: Project, task: Task, id_: str, path: str) -> Value:
+def _of_instance(project: Project, task: Task, id_: str, path: str) -> ValueSource:
     inner = project.plan_of(task)
     if inner is not None:
         return _of_outputs(project, inner, id_ + "/", pointer.tokens(path))
@@ -67,19 +72,19 @@ def _of_instance(project: Project, task: Task, id_: str, path: str) -> Value:
     return {"task": id_, "select": path} if path else {"task": id_}
 
 
-def _of_outputs(project: Project, plan: Plan, prefix: str, tokens: list[str]) -> Value:
-    """The outputs of a used plan as an object, or the one that the first token names and what the others name in it."""
+def _of_outputs(project: Project, plan: Plan, prefix: str, tokens: list[str]) -> ValueSource:
+    """All outputs of a used plan as an object, or the part of them that the tokens select."""
 
-    def value(output: PlanOutput) -> Value:
-        return value_of(project, plan, prefix, output, matrix.literal_picks(output.matrix))
+    def value(output: PlanOutput) -> ValueSource:
+        return value_of(project, plan, prefix, output, matrix.literal_values(output.matrix))
 
     if tokens:
         return _selected(value(plan.outputs[tokens[0]]), tokens[1:])
     return {"object": {name: value(output) for name, output in plan.outputs.items()}}
 
 
-def _selected(value: Value, tokens: list[str]) -> Value:
-    """The value with a pointer applied to it, as far as that can be done before the run."""
+def _selected(value: ValueSource, tokens: list[str]) -> ValueSource:
+    """The source with a pointer applied to it, as far as possible at compile time."""
     if not tokens:
         return value
     if "object" in value:

@@ -1,4 +1,4 @@
-"""The wave plan: one RFC 8785 document that says everything a run needs to know."""
+"""Writes the wave plan: one RFC 8785 document with everything that a run needs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from forum_runner.canonical import canonical, digest, join_members
 from forum_runner.compile.expand import ExpandedPlan
-from forum_runner.compile.layer import cut, layer
+from forum_runner.compile.layer import layer, split
 from forum_runner.compile.permissions import candidates, reachable_adapters
 from forum_runner.compile.project import Project
 from forum_runner.compile.scope import Binding, KnownInput, SecretInput
@@ -27,7 +27,7 @@ def write_wave_plan(
     """The document and its bytes."""
     policy = project.policy
     if policy is None:
-        raise ValueError("a project without a policy cannot be written")
+        raise ValueError("the project has no policy")
     schemas = dict(expansion.schemas)
     waves = layer({id_: task.upstreams for id_, task in expansion.tasks.items()})
     document: dict[str, Any] = {
@@ -39,11 +39,11 @@ def write_wave_plan(
         "agents": _agents(project),
         "inputs": _inputs(project, bindings, schemas),
         "schemas": schemas,
-        "tasks": {id_: task.form for id_, task in expansion.tasks.items()},
-        "waves": cut(waves, policy.max_parallel),
+        "tasks": {id_: task.document for id_, task in expansion.tasks.items()},
+        "waves": split(waves, policy.max_parallel),
         "outputs": expansion.outputs,
     }
-    # Each member is written once. The same plan read from other files is the same plan: its digest leaves them out.
+    # Each member is encoded once. The digest excludes the bundle: the same plan from other files has the same digest.
     members = {name: canonical(value) for name, value in document.items()}
     document["digest"] = digest(join_members(members))
     document["bundle"] = [
@@ -67,7 +67,7 @@ def _policy(policy: Policy) -> dict[str, Any]:
     for name, rate in policy.rates.items():
         amounts = {"requests_per_minute": rate.requests_per_minute, "tokens_per_minute": rate.tokens_per_minute}
         rates[name] = {field: amount for field, amount in amounts.items() if amount is not None}
-    written = {
+    document = {
         "max_parallel": policy.max_parallel,
         "dispatch": policy.dispatch,
         "budget": budget_document(policy.budget),
@@ -78,11 +78,11 @@ def _policy(policy: Policy) -> dict[str, Any]:
         "privacy": {"sensitive": policy.sensitive, "scrub_env": list(policy.scrub_env)},
         "durability": policy.durability,
     }
-    return written if policy.on_lost == "fail" else {**written, "on_lost": policy.on_lost}
+    return document if policy.on_lost == "fail" else {**document, "on_lost": policy.on_lost}
 
 
 def _agents(project: Project) -> dict[str, Any]:
-    """The agents that tasks can reach: workers, judges and, where a task is routed, all candidates."""
+    """The agents that tasks can use: workers, judges and, if a task is routed, all candidates."""
     tasks = [task for plan in project.plans() for task in plan.tasks.values()]
     names = {task.agent for task in tasks} | {check.agent for task in tasks for check in task.accept}
     if any(task.lane for task in tasks):
@@ -93,19 +93,19 @@ def _agents(project: Project) -> dict[str, Any]:
 
 
 def _agent(agent: Agent, reachable: Mapping[str, Any]) -> dict[str, Any]:
-    form: dict[str, Any] = {
+    document: dict[str, Any] = {
         "tier": str(agent.tier),
         "adapters": {str(tier): name for tier, name in agent.adapters.items() if name in reachable},
     }
     if agent.domain is not None:
-        form["domain"] = agent.domain
+        document["domain"] = agent.domain
     if agent.keywords:
-        form["keywords"] = list(agent.keywords)
+        document["keywords"] = list(agent.keywords)
     if agent.persona is not None:
-        form["persona"] = agent.persona
+        document["persona"] = agent.persona
     if agent.limits is not None:
-        form["limits"] = budget_document(agent.limits)
-    return form
+        document["limits"] = budget_document(agent.limits)
+    return document
 
 
 def _inputs(project: Project, bindings: Mapping[str, Binding], schemas: dict[str, Any]) -> dict[str, Any]:
@@ -114,11 +114,11 @@ def _inputs(project: Project, bindings: Mapping[str, Binding], schemas: dict[str
         if declared.schema is None:
             continue
         schemas[declared.schema.digest] = declared.schema.value
-        form: dict[str, Any] = {"schema": declared.schema.digest}
+        document: dict[str, Any] = {"schema": declared.schema.digest}
         match bindings[name]:
             case KnownInput(value):
-                form["value"] = value
+                document["value"] = value
             case SecretInput():
-                form["secret"] = True
-        inputs[name] = form
+                document["secret"] = True
+        inputs[name] = document
     return inputs

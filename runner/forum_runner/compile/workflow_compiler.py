@@ -13,7 +13,7 @@ from forum_runner.compile.budget_checks import check_budgets
 from forum_runner.compile.edge_checks import check_edges
 from forum_runner.compile.edge_types import OutputTypes, check_edge_types
 from forum_runner.compile.expand import expand
-from forum_runner.compile.inputs import check_arguments, check_declared, check_given, typed
+from forum_runner.compile.inputs import check_arguments, check_declared, check_values, typed
 from forum_runner.compile.matrix import check_matrix
 from forum_runner.compile.name_checks import check_answer_ids, check_answers, check_names, check_rates, check_roster
 from forum_runner.compile.permissions import check_allow_lists, check_permissions
@@ -67,7 +67,7 @@ def compile_to_wave_plan(reader: ManifestReader, workflow: Workflow, options: Co
         return without_wave_plan(bundle)
     inputs = {**workflow.inputs, **typed(options.inputs, workflow.plan)}
     project = _project(workflow.plan, workflow, reader)
-    bundle.findings += check_given(workflow.plan, inputs, complete=options.complete)
+    bundle.findings += check_values(workflow.plan, inputs, complete=options.complete)
     bundle.findings += check_answers(workflow.answers or (), project)
     bundle.findings += _check(project)
     if errors_in(bundle.findings):
@@ -111,7 +111,7 @@ def _check(project: Project) -> Iterator[ManifestFinding]:
 
 
 def _check_team(roster: Roster | None, policy: Policy | None) -> Iterator[ManifestFinding]:
-    """What can be checked without a plan."""
+    """The checks of roster and policy that need no plan."""
     if roster:
         yield from check_roster(roster)
     if roster and policy:
@@ -136,7 +136,7 @@ def _write(bundle: Bundle, workflow: Workflow, project: Project, bindings: Mappi
     bundle.findings += expansion.findings
     bundle.findings += check_answer_ids(workflow.answers or (), expansion.tasks)
     if expansion.excess:
-        message = f"the plan unfolds to more than {expansion.excess}"
+        message = f"the plan expands to more than {expansion.excess}"
         bundle.findings.append(project.root.origin.at("tasks").key_finding("F708", message))
     if errors_in(bundle.findings):
         return without_wave_plan(bundle)
@@ -147,11 +147,11 @@ def _write(bundle: Bundle, workflow: Workflow, project: Project, bindings: Mappi
 
 def without_wave_plan(bundle: Bundle) -> Compilation:
     """The result if there is nothing to compile, or an error."""
-    return Compilation(in_order(_without_echoes(bundle.findings)), bundle.sources)
+    return Compilation(in_order(_without_consequences(bundle.findings)), bundle.sources)
 
 
-def _without_echoes(findings: list[ManifestFinding]) -> Iterator[ManifestFinding]:
-    """A value that the YAML reader could not give must not be called wrong for being empty as well."""
+def _without_consequences(findings: list[ManifestFinding]) -> Iterator[ManifestFinding]:
+    """Drops findings about values that the YAML reader could not read: each of them has a finding already."""
     lost: dict[Place, str] = {}
     for finding in findings:
         if finding.code in _LOST_VALUES:

@@ -14,7 +14,7 @@ from typing import Any
 
 from forum_runner.canonical import MAX_INTEGER
 from forum_runner.importing.source_error import SourceError
-from forum_runner.json_text import each_key_once, refuse_constant
+from forum_runner.json_text import refuse_constant, without_duplicate_keys
 
 # Within a signed or an unsigned number of 64 bits; Python itself would read on without an end.
 _MAX_DIGITS = 20
@@ -45,7 +45,7 @@ def read_json(text: JsonText, *, is_wide: bool = False) -> Any:
     try:
         value = json.loads(
             characters,
-            object_pairs_hook=each_key_once,
+            object_pairs_hook=without_duplicate_keys,
             parse_int=_wide if is_wide else _integer,
             parse_float=_finite,
             parse_constant=refuse_constant,

@@ -1,1 +1,1 @@
-"""From bytes to manifests: reading, validating, resolving. What a plan means is the compiler's business."""
+"""Reads, validates and resolves manifests. The compiler interprets them."""

@@ -1,4 +1,4 @@
-"""The files that one run loads: each is read once, by its path from the bundle's root, and has a digest."""
+"""The files that one run loads. Each is read once and identified by its digest and its path from the bundle's root."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class BundleFile:
 
 
 class Bundle:
-    """Opens files and keeps what was found wrong with them."""
+    """Opens files and collects their findings."""
 
     def __init__(self, files: Files) -> None:
         self._files = files
@@ -38,7 +38,7 @@ class Bundle:
         return {name: item for name, item in sorted(self._opened.items()) if isinstance(item, BundleFile)}
 
     def open_entry(self, name: str) -> BundleFile | None:
-        """The file that a command was given; if it cannot be read, the finding stands at the file itself."""
+        """Opens a file that was passed to a command; a problem is reported at the file itself."""
         opened = self._open(name)
         if isinstance(opened, FileProblem):
             self.findings.append(ManifestFinding(opened.code, Place(name), opened.message, opened.hint))
@@ -46,7 +46,7 @@ class Bundle:
         return opened
 
     def open_reference(self, reference: str, origin: Origin) -> BundleFile | None:
-        """The file that a manifest names; if it cannot be read, the finding stands where it is named."""
+        """Opens a file that a manifest refers to; a problem is reported at the reference."""
         try:
             opened = self._open(resolve_path(origin.document.file, reference))
         except FileProblem as problem:
@@ -57,10 +57,10 @@ class Bundle:
         return opened
 
     def single_document(self, source: BundleFile, hint: str | None = None) -> Document | None:
-        """The only document of a file that may hold no more than one, such as a schema or a file of inputs."""
+        """The document of a file that may contain only one, such as a schema or a file of inputs."""
         if len(source.documents) > 1:
             place = source.documents[1].origin().place()
-            message = f"'{source.name}' holds several documents where one is expected"
+            message = f"'{source.name}' contains several documents, but only one is allowed"
             self.findings.append(ManifestFinding("F124", place, message, hint))
             return None
         return source.documents[0] if source.documents else None
@@ -81,7 +81,7 @@ class Bundle:
         documents, findings = read_yaml(name, text)
         self.findings += findings
         if not documents and not findings:
-            state = "holds only comments" if text.strip() else "is empty"
+            state = "contains only comments" if text.strip() else "is empty"
             self.findings.append(ManifestFinding("F107", Place(name), f"'{name}' {state}"))
         return BundleFile(name, data, text, tuple(documents))
 
@@ -92,11 +92,11 @@ class Bundle:
             line = data.count(b"\n", 0, error.start) + 1
             before = data[data.rfind(b"\n", 0, error.start) + 1 : error.start].decode("utf-8", "replace")
             place = Place(name, line, len(before) + 1, line, len(before) + 2)
-            message = f"not valid UTF-8: byte 0x{data[error.start]:02x}"
+            message = f"invalid UTF-8: byte 0x{data[error.start]:02x}"
             self.findings.append(ManifestFinding("F105", place, message, "save the file as UTF-8"))
             return None
         if text.startswith(_BOM):
-            message = "the file begins with a byte order mark"
-            self.findings.append(ManifestFinding("F106", Place(name), message, "save it as UTF-8 without BOM"))
+            message = "the file starts with a byte order mark"
+            self.findings.append(ManifestFinding("F106", Place(name), message, "save it as UTF-8 without a BOM"))
             return text.removeprefix(_BOM)
         return text

@@ -1,4 +1,4 @@
-"""Where the bytes of a bundle come from: a folder that nothing may leave, or forum's own manifests."""
+"""Where the files of a bundle come from: one folder, or the manifests that ship with forum."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 
 
 class FileProblem(Exception):
-    """A file that cannot be read, and the code of the finding that says so."""
+    """A file cannot be read; `code` is the code of the finding."""
 
     def __init__(self, code: str, message: str, hint: str | None = None) -> None:
         self.code = code
@@ -32,11 +32,11 @@ class FileProblem(Exception):
 
 class Files(Protocol):
     def read(self, name: str) -> bytes:
-        """The bytes of a file, by its path from the bundle's root. Raises FileProblem."""
+        """Reads a file by its path from the bundle's root. Raises FileProblem."""
 
 
 class DiskFiles:
-    """The files below one folder, links out of it left out."""
+    """The files below one folder; symbolic links that lead outside are refused."""
 
     def __init__(self, root: Path) -> None:
         self._root = root.resolve()
@@ -48,12 +48,10 @@ class DiskFiles:
             raise _as_problem(name, error) from error
 
     def _read(self, name: str) -> bytes:
-        # Not Path.resolve: some versions raise RuntimeError where links lead in a circle.
+        # Not Path.resolve: some versions raise RuntimeError if links form a loop.
         path = Path(os.path.realpath(self._root / name))
         if not path.is_relative_to(self._root):
-            raise FileProblem(
-                "F121", f"'{name}' is a link that leads out of the bundle", "copy the file into the bundle"
-            )
+            raise FileProblem("F121", f"'{name}' is a link that leaves the bundle", "copy the file into the bundle")
         status = path.stat()
         if stat.S_ISDIR(status.st_mode):
             raise FileProblem("F102", f"'{name}' is a folder, not a file")
@@ -65,41 +63,41 @@ class DiskFiles:
 
 
 class MemoryFiles:
-    """A bundle that was never written down."""
+    """A bundle in memory."""
 
     def __init__(self, contents: Mapping[str, bytes]) -> None:
         self._contents = dict(contents)
 
     def read(self, name: str) -> bytes:
         if name not in self._contents:
-            raise _not_there(name)
+            raise _not_found(name)
         return _limited(name, self._contents[name])
 
 
 def resolve_path(holder: str, reference: str) -> str:
-    """The path from the bundle's root that a reference in the file `holder` means. Raises FileProblem."""
+    """The path from the bundle's root for a reference in the file `holder`. Raises FileProblem."""
     if _SCHEME.match(reference):
-        raise FileProblem("F122", f"'{reference}' is not a path in the bundle", "nothing is fetched; copy the file")
+        raise FileProblem("F122", f"'{reference}' is not a path in the bundle", "forum fetches nothing; copy the file")
     if reference.startswith("/") or "\\" in reference or _DRIVE.match(reference):
-        raise FileProblem("F122", f"'{reference}' is not a relative path with '/'", "write it relative to this file")
+        raise FileProblem("F122", f"'{reference}' is not a relative path with '/'", "make it relative to this file")
     prefix = BUILT_IN if holder.startswith(BUILT_IN) else ""
     folder = posixpath.dirname(holder.removeprefix(prefix))
     name = posixpath.normpath(posixpath.join(folder, reference))
     if name == ".." or name.startswith("../"):
-        raise FileProblem("F120", f"'{reference}' leaves the bundle", "copy the file, or give a wider --root")
+        raise FileProblem("F120", f"'{reference}' leaves the bundle", "copy the file, or pass a wider --root")
     if is_reserved(name):
-        raise FileProblem("F122", f"'{reference}' begins with '{BUILT_IN}', as only forum's own files do", "rename it")
+        raise FileProblem("F122", f"'{reference}' starts with '{BUILT_IN}', which is reserved", "rename the file")
     return prefix + name
 
 
 def split_reference(reference: str) -> tuple[str, str | None]:
-    """`path#name` as path and name; a `#` that no name follows is part of the path."""
+    """Splits `path#name`; a `#` without a name after it is part of the path."""
     match = _NAMED.fullmatch(reference)
     return (match[1], match[2]) if match else (reference, None)
 
 
 def read_built_in(name: str) -> bytes:
-    """The bytes of one of forum's own manifests, which every bundle can reach."""
+    """Reads a manifest that ships with forum."""
     return resources.manifest(name.removeprefix(BUILT_IN)).read_bytes()
 
 
@@ -113,12 +111,12 @@ def _limited(name: str, data: bytes) -> bytes:
     return data
 
 
-def _not_there(name: str) -> FileProblem:
-    return FileProblem("F101", f"there is no file '{name}'")
+def _not_found(name: str) -> FileProblem:
+    return FileProblem("F101", f"file '{name}' not found")
 
 
 def _as_problem(name: str, error: OSError | ValueError) -> FileProblem:
     if isinstance(error, FileNotFoundError | NotADirectoryError):
-        return _not_there(name)
+        return _not_found(name)
     reason = error.strerror if isinstance(error, OSError) else "the path is not valid"
     return FileProblem("F103", f"'{name}' cannot be read: {reason}")

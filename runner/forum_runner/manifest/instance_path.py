@@ -1,4 +1,4 @@
-"""Where in a value a validator objects to something."""
+"""The location of a validation error in the validated value."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from forum_runner.document import Path, Step
 
 
 def instance_path(error: jsonschema_rs.ValidationError, value: Any) -> Path:
-    """The path in the value that was validated. The validator gives names that look like numbers as numbers."""
+    """The path in the validated value. The validator reports names that look like numbers as numbers."""
     path: list[Step] = []
     for step in error.instance_path:
         if isinstance(value, dict):
@@ -24,6 +24,6 @@ def instance_path(error: jsonschema_rs.ValidationError, value: Any) -> Path:
 def _name(step: Step, value: dict[str, Any]) -> str:
     if not isinstance(step, int) or str(step) in value:
         return str(step)
-    # `01` is given as 1 too. What is longer than the largest number is never taken for one.
+    # `01` is reported as 1 too. Longer digit strings are never reported as numbers.
     same = (name for name in value if len(name) <= 20 and name.isdecimal() and int(name) == step)
     return next(same, str(step))

@@ -1,4 +1,4 @@
-"""Finds the manifest that is meant: by path, by name, or by kind in the same file."""
+"""Finds manifests by path, by name, or by kind in the same file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from forum_runner.manifest.suggest import hint_for
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """One document of a known kind; `value` holds what is sound of it."""
+    """One document of a known kind; `value` has its valid fields only."""
 
     kind: str
     name: str
@@ -50,27 +50,27 @@ class Manifests:
         if len(found) == 1:
             return found[0]
         at = source.documents[0].origin() if source.documents else None
-        if at is not None and not found and self._is_sound(source):
+        if at is not None and not found and self._has_known_kinds(source):
             hint = self._hint(source, kinds, name)
-            self._object(at, "F003", f"there is no {kind}{_named(name)} in this file", hint)
+            self._add(at, "F003", f"this file contains no {kind}{_named(name)}", hint)
         elif found:
             names = ", ".join(sorted(m.name for m in found))
-            message = f"there are {len(found)} documents of kind {kind} in this file: {names}"
-            self._object(found[1].origin.at("kind"), "F004", message, f"say which: '{source.name}#NAME'")
+            message = f"this file contains {len(found)} documents of kind {kind}: {names}"
+            self._add(found[1].origin.at("kind"), "F004", message, f"select one with '{source.name}#NAME'")
         return None
 
     def beside(self, source: BundleFile, kind: str) -> list[Manifest]:
-        """The manifests of a kind in a file whose workflow names none; a second one is a finding."""
+        """The manifests of a kind in a file whose workflow refers to none; more than one is a finding."""
         found = [m for m in self.all_in(source) if m.kind == kind]
         if len(found) > 1:
-            message = f"there are {len(found)} documents of kind {kind} in this file, and the workflow names none"
-            self._object(
-                found[1].origin.at("kind"), "F004", message, f"name one: '{kind.lower()}: \"#{found[0].name}\"'"
+            message = f"this file contains {len(found)} documents of kind {kind}, and the workflow refers to none"
+            self._add(
+                found[1].origin.at("kind"), "F004", message, f"select one: '{kind.lower()}: \"#{found[0].name}\"'"
             )
         return found
 
     def by_reference(self, reference: str, kind: str, origin: Origin) -> Manifest | None:
-        """What `path`, `path#name` or `#name` means in the file that holds it."""
+        """The manifest that `path`, `path#name` or `#name` refers to in its file."""
         path, name = split_reference(reference)
         own = origin.document.file
         source = self._bundle.open_reference(path, origin) if path else self._bundle.open_entry(own)
@@ -80,10 +80,10 @@ class Manifests:
         if len(found) == 1:
             return found[0]
         if found:
-            self._object(origin, "F004", f"'{source.name}' holds {len(found)} documents of kind {kind}", "add '#NAME'")
-        elif self._is_sound(source):
-            message = f"'{source.name}' holds no {kind}{_named(name)}"
-            self._object(origin, "F005", message, self._hint(source, [kind], name))
+            self._add(origin, "F004", f"'{source.name}' contains {len(found)} documents of kind {kind}", "add '#NAME'")
+        elif self._has_known_kinds(source):
+            message = f"'{source.name}' contains no {kind}{_named(name)}"
+            self._add(origin, "F005", message, self._hint(source, [kind], name))
         return None
 
     def _hint(self, source: BundleFile, kinds: Collection[str], name: str | None) -> str | None:
@@ -95,8 +95,8 @@ class Manifests:
         listed = ", ".join(kind for kind in self._schemas if kind in present)
         return f"it contains: {listed}" if listed else "it contains no manifest"
 
-    def _is_sound(self, source: BundleFile) -> bool:
-        """Whether all documents say what they are: one that does not may be the one that is missed."""
+    def _has_known_kinds(self, source: BundleFile) -> bool:
+        """Whether the kind of every document is known; a document of unknown kind may be the missing one."""
         return bool(source.documents) and len(self.all_in(source)) == len(source.documents)
 
     def _manifest(self, document: Document) -> Manifest | None:
@@ -105,12 +105,12 @@ class Manifests:
         if kind is None:
             return None
         value, findings = check_schema(document, self._schemas[kind])
-        # The header has its own findings, with better words.
+        # The header has its own, more specific findings.
         self._bundle.findings += [f for f in findings if f.code != "F204" or not _is_header(f, document)]
         metadata = value.get("metadata", {})
         return Manifest(kind, metadata.get("name", ""), value, document)
 
-    def _object(self, origin: Origin, code: str, message: str, hint: str | None) -> None:
+    def _add(self, origin: Origin, code: str, message: str, hint: str | None) -> None:
         self._bundle.findings.append(origin.finding(code, message, hint))
 
 

@@ -27,13 +27,13 @@ from forum_runner.model import (
 )
 
 _DATA_FIELDS = ("select", "as", "expects", "max_bytes")
-# Fields of a task that are taken as they stand, and what the model calls them.
+# Fields of a task that are copied unchanged, and their names in the model.
 _PLAIN_FIELDS = {name: name for name in "agent lane uses allow_failure idempotent sensitive cache".split()}
 _PLAIN_FIELDS["with"] = "arguments"
 
 
 class PlanReader:
-    """Reads plans; schemas and texts that are not sound go to `findings`."""
+    """Reads plans; problems in schemas and templates are added to `findings`."""
 
     def __init__(self, schemas: SchemaReader, findings: list[ManifestFinding]) -> None:
         self._schemas = schemas
@@ -142,7 +142,7 @@ class PlanReader:
         return PlanOutput(origin, name, value["task"], value.get("select", ""), self._picks(value, origin))
 
     def _picks(self, value: Mapping[str, Any], origin: Origin) -> dict[str, Any]:
-        """The instances that are picked, by axis: text is read for references, anything else stands as it is."""
+        """The selected instances, by axis: text may contain references, other values are copied."""
         picks = value.get("matrix", {})
         at = origin.at("matrix")
         return {axis: self._text(v, at.at(axis)) if isinstance(v, str) else v for axis, v in picks.items()}

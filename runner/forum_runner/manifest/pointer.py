@@ -16,7 +16,7 @@ def join(steps: Iterable[str]) -> str:
 
 
 def look_up(value: Any, pointer: str) -> Any:
-    """The value that the pointer names. Raises KeyError if there is none."""
+    """The value at the pointer. Raises KeyError if there is none."""
     for token in tokens(pointer):
         if isinstance(value, dict) and token in value:
             value = value[token]

@@ -1,4 +1,4 @@
-"""Reads a policy: what is allowed. A field that is left out has the value that the model gives it."""
+"""Reads a policy. Missing fields have the defaults of the model."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,32 +13,32 @@ ANY = "*"
 
 def read_policy(value: Mapping[str, Any], origin: Origin) -> Policy:
     privacy = value.get("privacy", {})
-    usual = Policy(origin)
+    default = Policy(origin)
     return Policy(
         origin=origin,
-        max_parallel=value.get("max_parallel", usual.max_parallel),
-        dispatch=value.get("dispatch", usual.dispatch),
+        max_parallel=value.get("max_parallel", default.max_parallel),
+        dispatch=value.get("dispatch", default.dispatch),
         budget=read_budget(value.get("budget"), origin.at("budget")) or Budget(),
         allow=_allow(value.get("allow", {}), origin.at("allow")),
         retry=read_retry(value.get("retry")) or Retry(),
         rates={name: _rate(rate) for name, rate in value.get("rates", {}).items()},
-        on_failure=value.get("on_failure", usual.on_failure),
-        on_lost=value.get("on_lost", usual.on_lost),
-        sensitive=privacy.get("sensitive", usual.sensitive),
+        on_failure=value.get("on_failure", default.on_failure),
+        on_lost=value.get("on_lost", default.on_lost),
+        sensitive=privacy.get("sensitive", default.sensitive),
         scrub_env=_sorted(privacy.get("scrub_env", ())),
-        durability=value.get("durability", usual.durability),
+        durability=value.get("durability", default.durability),
     )
 
 
 def _allow(value: Mapping[str, Any], origin: Origin) -> Allow:
-    """A list that is written and could not be read, or not all of it, refuses nothing: it has its finding."""
-    usual = Allow()
+    """An invalid list allows everything: it has its own finding, and others would only follow from it."""
+    default = Allow()
     lists: dict[str, tuple[str, ...]] = {}
     for name in ("agents", "adapters", "commands", "hosts", "env"):
         if has_wrong_type(origin, dict) or has_wrong_type(origin.at(name), list) or None in value.get(name, ()):
             lists[name] = (ANY,)
         else:
-            lists[name] = _sorted(value.get(name, getattr(usual, name)))
+            lists[name] = _sorted(value.get(name, getattr(default, name)))
     return Allow(**lists)
 
 

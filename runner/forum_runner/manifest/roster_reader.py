@@ -1,4 +1,4 @@
-"""Reads a roster: who can do work."""
+"""Reads a roster: adapters and agents."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from forum_runner.manifest.shared_fields import read_budget
 from forum_runner.manifest.units import micro_usd, milliseconds
 from forum_runner.model import Adapter, Agent, Prices, Roster, Tier
 
-_SPANS = {"timeout": "timeout_ms", "connect_timeout": "connect_timeout_ms"}
+_DURATIONS = {"timeout": "timeout_ms", "connect_timeout": "connect_timeout_ms"}
 _MODEL_DEFAULTS = {
     "max_tokens": 4096,
     "timeout_ms": 120_000,
@@ -26,7 +26,7 @@ _ENV_FIELDS = ("api_key_env", "proxy_env")
 
 
 def read_roster(value: Mapping[str, Any], origin: Origin) -> Roster | None:
-    """The roster, or None if a part of it is not there: then nobody can say which names are wrong."""
+    """The roster, or None if a part is missing: references to it cannot be checked then."""
     if "adapters" not in value or "agents" not in value:
         return None
     return Roster(
@@ -36,7 +36,7 @@ def read_roster(value: Mapping[str, Any], origin: Origin) -> Roster | None:
 
 
 def is_url(text: str) -> bool:
-    """Whether a text of the schema's form has a host, and a port that there can be."""
+    """Whether a URL that matches the schema has a host and a valid port."""
     try:
         parts = urlsplit(text)
         return bool(parts.hostname) and parts.port != 0
@@ -46,7 +46,7 @@ def is_url(text: str) -> bool:
 
 def _adapter(name: str, value: Mapping[str, Any], origin: Origin) -> Adapter:
     if "type" not in value:
-        # Its other fields belong to no schema, so nothing is known of their shape.
+        # Without a type, no schema applies to its other fields.
         return Adapter(origin, name, type="", settings={})
     prices = _prices(value.get("prices"))
     argv = value.get("argv")
@@ -64,11 +64,11 @@ def _adapter(name: str, value: Mapping[str, Any], origin: Origin) -> Adapter:
 
 
 def _settings(value: Mapping[str, Any], prices: Prices | None) -> dict[str, Any]:
-    """The adapter as the wave plan writes it, defaults filled in; the user's own fields stay behind."""
+    """The adapter's fields in the wave plan, with defaults and without the user's own fields."""
     settings: dict[str, Any] = dict(_DEFAULTS.get(value["type"], {}))
     for field, content in value.items():
-        if field in _SPANS:
-            settings[_SPANS[field]] = milliseconds(content)
+        if field in _DURATIONS:
+            settings[_DURATIONS[field]] = milliseconds(content)
         elif field == "env":
             settings[field] = sorted(item for item in content if item is not None)
         elif field != "prices" and not field.startswith("x-"):
@@ -90,7 +90,7 @@ def _prices(value: Mapping[str, Any] | None) -> Prices | None:
 
 
 def _agent(name: str, value: Mapping[str, Any], origin: Origin) -> Agent:
-    """One adapter serves the agent's own tier. With several, work begins at the lowest unless `tier` says otherwise."""
+    """A single adapter serves the agent's tier. With several adapters, `tier` defaults to the lowest."""
     by_tier = {Tier(tier): adapter for tier, adapter in value.get("adapters", {}).items() if not tier.startswith("x-")}
     lowest = min(by_tier, key=lambda tier: tier.rank) if by_tier else Tier.CAPABLE
     tier = Tier(value["tier"]) if "tier" in value else lowest

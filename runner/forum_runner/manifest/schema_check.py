@@ -1,7 +1,7 @@
-"""Holds a document against the schema of its kind: each violation is one finding, and what is sound is passed on.
+"""Validates a document against the schema of its kind: each violation is one finding.
 
-The value that comes back may lack fields, but every field that it has is of the right shape: a field that is not
-goes, a misspelt one gets its right name, an item of a list that is not becomes None.
+The returned value has only valid fields: an invalid field is removed, a misspelled one renamed, and an invalid item of
+a list replaced by None.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import jsonschema_rs
 from forum_runner.document import Document, Path
 from forum_runner.finding import ManifestFinding
 from forum_runner.manifest.instance_path import instance_path
-from forum_runner.manifest.schema_findings import BASE_URI, own_schema, schema_at, schema_finding, shown, type_name
+from forum_runner.manifest.schema_findings import BASE_URI, own_schema, quoted, schema_at, schema_finding, type_name
 from forum_runner.manifest.suggest import hint_for, suggest
 
 API_VERSIONS = ("forum/v1",)
@@ -30,40 +30,40 @@ def validator(name: str) -> jsonschema_rs.Draft202012Validator:
 
 
 def check_header(document: Document, kinds: Collection[str]) -> tuple[str | None, list[ManifestFinding]]:
-    """The kind of a document, if it has one that is known."""
+    """The kind of a document, if it is known."""
     origin, value = document.origin(), document.value
     if not isinstance(value, dict):
-        return None, [origin.finding("F202", f"a manifest must be a mapping, and this is {type_name(value)}")]
+        return None, [origin.finding("F202", f"a manifest must be a mapping, but this is {type_name(value)}")]
     findings = []
     version, kind = value.get("apiVersion"), value.get("kind")
     if version is None and "apiVersion" in value:
-        findings.append(origin.at("apiVersion").finding("F202", "'apiVersion' must be text, and this is empty"))
+        findings.append(origin.at("apiVersion").finding("F202", "'apiVersion' must be text, but is empty"))
     elif version is not None and version not in API_VERSIONS:
         known = " and ".join(f"'{v}'" for v in API_VERSIONS)
-        message = f"apiVersion {shown(version)} is not known"
-        findings.append(origin.at("apiVersion").finding("F001", message, f"this version of forum reads {known}"))
+        message = f"unknown apiVersion {quoted(version)}"
+        findings.append(origin.at("apiVersion").finding("F001", message, f"this version of forum supports {known}"))
     if "kind" not in value and (similar := suggest("kind", value)) and value[similar] in kinds:
-        # Its key has a finding when the shape is checked.
+        # The schema check reports the misspelled key.
         return str(value[similar]), findings
     if kind is None:
         at = origin.at("kind") if "kind" in value else origin
-        findings.append(at.finding("F203", "the document does not say its 'kind'", f"one of {', '.join(kinds)}"))
+        findings.append(at.finding("F203", "the document has no 'kind'", f"one of {', '.join(kinds)}"))
         return None, findings
     if kind not in kinds:
         hint = hint_for(str(kind), kinds, "kinds")
-        findings.append(origin.at("kind").finding("F002", f"kind {shown(kind)} is not known", hint))
+        findings.append(origin.at("kind").finding("F002", f"unknown kind {quoted(kind)}", hint))
         return None, findings
     return str(kind), findings
 
 
 def check_schema(document: Document, schema_name: str) -> tuple[Any, list[ManifestFinding]]:
-    """The document's value as far as it fits the schema, and a finding for all that does not."""
+    """The valid part of the document's value, and a finding for each violation."""
     errors = list(validator(schema_name).iter_errors(document.value))
     if not errors:
         return document.value, []
     value = copy.deepcopy(document.value)
     findings: list[ManifestFinding] = []
-    while found := _without_unknown(document, value, errors):
+    while found := _remove_unknown(document, value, errors):
         findings += found
         errors = list(validator(schema_name).iter_errors(value))
     placed = [(instance_path(error, value), error) for error in errors]
@@ -76,18 +76,18 @@ _Kind = jsonschema_rs.ValidationErrorKind
 _Placed = tuple[Path, jsonschema_rs.ValidationError]
 
 
-def _without_unknown(
+def _remove_unknown(
     document: Document, value: Any, errors: list[jsonschema_rs.ValidationError]
 ) -> list[ManifestFinding]:
-    """Takes names out that cannot be there, or gives them their right ones, and tells what was done."""
+    """Removes or renames unknown fields and invalid names, and returns their findings."""
     findings = []
     placed = [(instance_path(error, value), error) for error in errors]
     for path, error in placed:
         if isinstance(error.kind, _Kind.AdditionalProperties):
             findings += _unknown_fields(document, value, error, path)
         elif isinstance(error.kind, _Kind.PropertyNames) and "" in (holder := _at(value, path) or {}):
-            # The validator leaves an empty name out of its paths: what is wrong below it would be told of its holder.
-            findings.append(document.origin(*path, "").key_finding("F209", f"a name in '{path[-1]}' is empty"))
+            # The validator omits empty names from paths, so errors below one would be reported at its parent.
+            findings.append(document.origin(*path, "").key_finding("F209", f"'{path[-1]}' contains an empty name"))
             del holder[""]
     return findings
 
@@ -102,10 +102,10 @@ def _unknown_fields(
         if name not in holder:
             continue
         near = suggest(name, known)
-        hint = f"did you mean '{near}'?" if near else f"fields: {', '.join(known)}; your own begin with 'x-'"
+        hint = f"did you mean '{near}'?" if near else f"fields: {', '.join(known)}; your own start with 'x-'"
         findings.append(document.origin(*path, name).key_finding("F201", f"unknown field '{name}'", hint))
         content = holder.pop(name)
-        # A value under `api_key` is more likely the key itself than a variable's name, and not to be told again.
+        # A value under `api_key` is probably the key itself, not a variable's name, and must not be repeated.
         if near is not None and near not in holder and not near.endswith("_env"):
             holder[near] = content
             document.renames[(*path, near)] = name
@@ -113,7 +113,7 @@ def _unknown_fields(
 
 
 def _others(document: Document, errors: Iterable[_Placed]) -> list[ManifestFinding]:
-    """A value of the wrong type is told once, by the widest expectation that it missed; so is one of a wrong form."""
+    """A value with several type or format errors gets one finding, for the error that accepts the most types."""
     by_width = sorted(errors, key=lambda placed: -len(placed[1].kind.as_dict().get("types", ())))
     worst: dict[Path, str] = {}
     for keyword in ("pattern", "type"):
@@ -121,7 +121,7 @@ def _others(document: Document, errors: Iterable[_Placed]) -> list[ManifestFindi
     seen: set[tuple[Path, str, str]] = set()
     findings = []
     for path, error in by_width:
-        # What does not fit under the name that it was given here was not meant by it.
+        # A renamed field whose value is invalid was probably another field.
         if path in document.renames or worst.get(path, error.kind.name) != error.kind.name:
             continue
         finding = schema_finding(document.origin(*path), error)
@@ -143,7 +143,7 @@ def _prune(value: Any, errors: Iterable[_Placed]) -> None:
         if isinstance(holder, dict) and path[-1] in holder:
             del holder[path[-1]]
             if error.kind.as_dict().get("types") == ["object"] and path[-2:-1] in _NAMED:
-                # Whatever it is, the name is given: nothing that refers to it is wrong.
+                # Keep the name, so that references to it resolve.
                 holder[path[-1]] = {}
         elif isinstance(holder, list) and isinstance(path[-1], int):
             holder[path[-1]] = None

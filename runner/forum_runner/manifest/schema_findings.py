@@ -18,20 +18,20 @@ BASE_URI = "forum:/v1/"
 _Kind = jsonschema_rs.ValidationErrorKind
 _TYPE_NAMES = {"object": "a mapping", "array": "a list", "string": "text", "integer": "a whole number"}
 _TYPE_NAMES |= {"number": "a number", "boolean": "true/false", "null": "nothing"}
-# A gate and a foreach are refused with a reason of their own: both fields are what makes them safe.
+# These fields make a gate and a foreach safe, so they have their own codes.
 _SPECIAL_REQUIRED = {
-    ("gate", "question"): ("F211", "the gate asks no question", "give 'question': what the person is to decide"),
-    ("foreach", "max"): ("F212", "the foreach has no bound", "give 'max': the longest list that is accepted"),
+    ("gate", "question"): ("F211", "the gate has no question", "add 'question': what the person must decide"),
+    ("foreach", "max"): ("F212", "the foreach has no limit", "add 'max': the maximum number of items"),
 }
 
 
 def own_schema(uri: str) -> Any:
-    """One of forum's schemas, by the address that the validator knows it by."""
+    """One of forum's schemas, by its URI in the validator."""
     return resources.schema(uri.removeprefix(BASE_URI).removesuffix(".schema.json"))
 
 
 def schema_finding(origin: Origin, error: jsonschema_rs.ValidationError) -> ManifestFinding:
-    """The finding for one error of the validator."""
+    """The finding for one validation error."""
     kind, what = error.kind, _subject(origin.path)
     details = kind.as_dict()
     match kind:
@@ -42,25 +42,25 @@ def schema_finding(origin: Origin, error: jsonschema_rs.ValidationError) -> Mani
             special = _SPECIAL_REQUIRED.get((str(origin.path[-1]) if origin.path else "", name))
             if special:
                 return origin.key_finding(*special)
-            return origin.key_finding("F203", f"{what} lacks '{name}'")
+            return origin.key_finding("F203", f"{what} has no '{name}'")
         case _Kind.Enum() | _Kind.Constant():
             return _not_a_choice(origin, error, what)
         case _Kind.OneOfNotValid() | _Kind.OneOfMultipleValid():
             return _not_exactly_one(origin, error, what)
         case _Kind.PropertyNames():
             name = details["error"].instance
-            form = _description(error, "name")
-            return origin.at(name).key_finding("F209", f"'{name}' cannot be a name in {what}", form)
+            hint = _description(error, "name")
+            return origin.at(name).key_finding("F209", f"'{name}' is not a valid name in {what}", hint)
         case _Kind.Pattern():
             hint = _description(error) or f"it must match {details['pattern']}"
-            return origin.finding("F205", f"{what} is not of the right form", hint)
+            return origin.finding("F205", f"{what} has the wrong format", hint)
         case _Kind.Minimum() | _Kind.Maximum() | _Kind.ExclusiveMinimum() | _Kind.ExclusiveMaximum():
             side = "below" if "inimum" in kind.name else "above"
-            return origin.finding("F206", f"{what} is {error.instance}, {side} the limit of {details['limit']}")
+            return origin.finding("F206", f"{what} is {error.instance}, {side} the limit {details['limit']}")
         case _Kind.UniqueItems():
             items: Any = error.instance
-            index = _second_of_two(items)
-            return origin.at(index).finding("F210", f"{what} has {shown(items[index])} twice")
+            index = _first_duplicate(items)
+            return origin.at(index).finding("F210", f"{what} contains {quoted(items[index])} twice")
         case _:
             return origin.finding("F207", f"{what} {_size_problem(kind.name, details)}")
 
@@ -70,26 +70,26 @@ def _wrong_type(origin: Origin, error: jsonschema_rs.ValidationError, what: str)
     *others, last = (_TYPE_NAMES[name] for name in sorted(types, reverse=True))
     expected = f"{', '.join(others)} or {last}" if others else last
     is_fraction = types == ["integer"] and isinstance(error.instance, float)
-    given = "a fraction" if is_fraction else type_name(error.instance)
-    return origin.finding("F202", f"{what} must be {expected}, and this is {given}", _how_to_write(error, types))
+    actual = "a fraction" if is_fraction else type_name(error.instance)
+    return origin.finding("F202", f"{what} must be {expected}, but is {actual}", _how_to_write(error, types))
 
 
 def _not_exactly_one(origin: Origin, error: jsonschema_rs.ValidationError, what: str) -> ManifestFinding:
     names = [branch["required"][0] for branch in schema_at(error)["oneOf"]]
     listed = ", ".join(f"'{name}'" for name in names[:-1]) + f" and '{names[-1]}'"
-    given = [name for name in names if isinstance(error.instance, dict) and name in error.instance]
-    found = " and ".join(f"'{name}'" for name in given) or "none"
-    return origin.key_finding("F208", f"{what} must have exactly one of {listed}, and has {found}")
+    present = [name for name in names if isinstance(error.instance, dict) and name in error.instance]
+    found = " and ".join(f"'{name}'" for name in present) or "none"
+    return origin.key_finding("F208", f"{what} must have exactly one of {listed}, but has {found}")
 
 
-def _second_of_two(items: list[Any]) -> int:
-    """The index of the first item that stands earlier in the list too."""
+def _first_duplicate(items: list[Any]) -> int:
+    """The index of the first item that repeats an earlier one."""
     seen: set[str] = set()
     for index, item in enumerate(items):
-        written = json.dumps(item, sort_keys=True)
-        if written in seen:
+        text = json.dumps(item, sort_keys=True)
+        if text in seen:
             return index
-        seen.add(written)
+        seen.add(text)
     return 0
 
 
@@ -97,7 +97,7 @@ def _not_a_choice(origin: Origin, error: jsonschema_rs.ValidationError, what: st
     details = error.kind.as_dict()
     options = details["options"] if "options" in details else [details["expected_value"]]
     hint = hint_for(str(error.instance), [str(option) for option in options], "one of")
-    return origin.finding("F204", f"{what} cannot be {shown(error.instance)}", hint)
+    return origin.finding("F204", f"{what} cannot be {quoted(error.instance)}", hint)
 
 
 def _size_problem(keyword: str, details: dict[str, Any]) -> str:
@@ -108,11 +108,11 @@ def _size_problem(keyword: str, details: dict[str, Any]) -> str:
         "minItems": "is empty" if limit == 1 else f"has fewer than {limit} items",
         "maxItems": f"has more than {limit} items",
         "minProperties": "is empty" if limit == 1 else f"has fewer than {limit} fields",
-    }.get(keyword, f"does not fit its schema ({keyword})")
+    }.get(keyword, f"does not match its schema ({keyword})")
 
 
 def schema_at(error: jsonschema_rs.ValidationError) -> dict[str, Any]:
-    """The schema that holds the keyword which failed."""
+    """The schema that contains the keyword that failed."""
     uri, _, keyword = (error.absolute_keyword_location or "").partition("#")
     found: dict[str, Any] = pointer.look_up(own_schema(uri), keyword.rpartition("/")[0])
     return found
@@ -131,18 +131,18 @@ def _description(error: jsonschema_rs.ValidationError, shared_type: str | None =
 
 
 def _how_to_write(error: jsonschema_rs.ValidationError, types: list[str]) -> str | None:
-    """What to write instead: text of a form has more to it than quotes, and a mapping has its fields."""
-    given = error.instance
+    """A hint on what to write instead."""
+    value = error.instance
     if types == ["boolean"]:
         return "write true or false"
-    if types == ["array"] and isinstance(given, str):
-        return f"write a list: [{shown(given)[1:-1]}]"
-    if types == ["object"] and not isinstance(given, dict):
+    if types == ["array"] and isinstance(value, str):
+        return f"write a list: [{quoted(value)[1:-1]}]"
+    if types == ["object"] and not isinstance(value, dict):
         fields = sorted(schema_at(error).get("properties", {}))
         return f"fields: {', '.join(fields)}" if 0 < len(fields) <= 12 else None
-    if "string" not in types or "object" in types or not isinstance(given, int | float):
+    if "string" not in types or "object" in types or not isinstance(value, int | float):
         return None
-    return _description(error) if "pattern" in schema_at(error) else "write it in quotes"
+    return _description(error) if "pattern" in schema_at(error) else "quote it"
 
 
 def _subject(path: Path) -> str:
@@ -161,6 +161,6 @@ def type_name(value: Any) -> str:
     return names[type(value)]
 
 
-def shown(value: Any) -> str:
+def quoted(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value)
     return f"'{text}'" if len(text) <= 60 else f"'{text[:57]}...'"

@@ -1,4 +1,4 @@
-"""The keywords of JSON Schema 2020-12 that a user's schema may have, and where subschemas stand in it."""
+"""The keywords of JSON Schema 2020-12 that a user's schema may have, and which of them contain subschemas."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -22,13 +22,13 @@ KEYWORDS = (
         "uniqueItems writeOnly".split()
     )
 )
-# They give a schema a second address, by which it could be reached from anywhere.
+# They give a schema a second address, so that other schemas could refer to it.
 REFUSED = frozenset("$anchor $dynamicAnchor $dynamicRef $id $vocabulary".split())
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def subschemas(schema: Any, path: Path = ()) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """The schema and all that stand in it, each with its path."""
+    """The schema and its subschemas, each with its path."""
     if not isinstance(schema, dict):
         return
     yield path, schema

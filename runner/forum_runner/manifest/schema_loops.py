@@ -1,4 +1,4 @@
-"""Schemas that lead back to themselves without a step into the value: no validator comes to the end of them."""
+"""Finds schemas that refer to themselves without descending into the value, so that validation would never end."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from forum_runner.document import Path
 from forum_runner.manifest import pointer
 from forum_runner.manifest.schema_keywords import subschemas
 
-# The keywords whose subschemas look at the same value as the schema that holds them.
+# The keywords whose subschemas apply to the same value as the schema that contains them.
 _IN_PLACE_ONE = ("else", "if", "not", "then")
 _IN_PLACE_LIST = ("allOf", "anyOf", "oneOf")
 
 
 def endless_reference(whole: Any) -> Path | None:
-    """The path of a `$ref` that is part of a loop, if there is one. All references must lead somewhere inside."""
-    places: dict[int, tuple[Path, dict[str, Any]]] = {}
+    """The path of a `$ref` that is part of a loop, if there is one. All references must be resolvable."""
+    by_id: dict[int, tuple[Path, dict[str, Any]]] = {}
     for path, schema in subschemas(whole):
-        places.setdefault(id(schema), (path, schema))
-    following = {key: [id(n) for n in _same_value(schema, whole)] for key, (_, schema) in places.items()}
+        by_id.setdefault(id(schema), (path, schema))
+    following = {key: [id(n) for n in _same_value(schema, whole)] for key, (_, schema) in by_id.items()}
     looping = _on_loops(following)
-    for key, (path, schema) in places.items():
+    for key, (path, schema) in by_id.items():
         if key in looping and "$ref" in schema:
             return (*path, "$ref")
     return None
@@ -37,19 +37,19 @@ def _same_value(schema: dict[str, Any], whole: Any) -> Iterator[Any]:
 
 
 def _on_loops(following: dict[int, list[int]]) -> set[int]:
-    """What is left when all that comes to an end is taken away, from the ends inwards."""
-    open_ends = {key: sum(target in following for target in targets) for key, targets in following.items()}
+    """The nodes that remain after repeatedly removing those without successors."""
+    successor_counts = {key: sum(target in following for target in targets) for key, targets in following.items()}
     sources: dict[int, list[int]] = {key: [] for key in following}
     for key, targets in following.items():
         for target in targets:
             if target in sources:
                 sources[target].append(key)
-    ended = [key for key, count in open_ends.items() if count == 0]
-    while ended:
-        key = ended.pop()
-        del open_ends[key]
+    removable = [key for key, count in successor_counts.items() if count == 0]
+    while removable:
+        key = removable.pop()
+        del successor_counts[key]
         for source in sources[key]:
-            open_ends[source] -= 1
-            if open_ends[source] == 0:
-                ended.append(source)
-    return set(open_ends)
+            successor_counts[source] -= 1
+            if successor_counts[source] == 0:
+                removable.append(source)
+    return set(successor_counts)

@@ -1,4 +1,4 @@
-"""Parts that several kinds of manifest have in common: budgets, retries, texts with references."""
+"""Reads fields that several kinds of manifest share: budgets, retries, templates."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -28,17 +28,17 @@ def read_budget(value: Mapping[str, Any] | None, origin: Origin) -> Budget | Non
 def read_retry(value: Mapping[str, Any] | None) -> Retry | None:
     if value is None:
         return None
-    usual = Retry()
+    default = Retry()
     return Retry(
-        attempts=value.get("attempts", usual.attempts),
-        backoff_ms=milliseconds(value["backoff"]) if "backoff" in value else usual.backoff_ms,
-        max_backoff_ms=milliseconds(value["max_backoff"]) if "max_backoff" in value else usual.max_backoff_ms,
+        attempts=value.get("attempts", default.attempts),
+        backoff_ms=milliseconds(value["backoff"]) if "backoff" in value else default.backoff_ms,
+        max_backoff_ms=milliseconds(value["max_backoff"]) if "max_backoff" in value else default.max_backoff_ms,
     )
 
 
 def read_text(value: str, origin: Origin, findings: list[ManifestFinding]) -> Text:
     text, problems = parse_text(value)
     findings += [
-        ManifestFinding("F019", origin.place_of(p.written, last=p.is_last), p.message, REFERENCE_HINT) for p in problems
+        ManifestFinding("F019", origin.place_of(p.source, last=p.is_last), p.message, REFERENCE_HINT) for p in problems
     ]
     return text

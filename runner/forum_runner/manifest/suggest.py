@@ -1,4 +1,4 @@
-"""What somebody may have meant by a name that is not there."""
+"""Suggestions for unknown names."""
 
 from collections.abc import Iterable
 
@@ -7,12 +7,12 @@ _MAX_HINTED = 2_000
 
 
 def suggest(name: str, known: Iterable[str]) -> str | None:
-    """The one known name that is near enough to be meant."""
-    from difflib import get_close_matches  # costs a start-up that only mistakes should pay
+    """The known name that is most similar, if it is similar enough."""
+    from difflib import get_close_matches  # slow to import, and only needed for errors
 
     candidates = sorted(known)
     if len(candidates) > _MAX_CANDIDATES:
-        # Thousands of misspelt names against thousands of known ones would take minutes, for a hint.
+        # Comparing thousands of unknown names with thousands of known ones would take minutes.
         candidates = [candidate for candidate in candidates if _is_similar(name, candidate)][:_MAX_CANDIDATES]
     folded = {candidate.casefold().replace("-", "_"): candidate for candidate in reversed(candidates)}
     exact = folded.get(name.casefold().replace("-", "_"))
@@ -27,7 +27,7 @@ def _is_similar(name: str, other: str) -> bool:
 
 
 def hint_for(name: str, known: Iterable[str], noun: str) -> str | None:
-    """`did you mean 'x'?`, or else a list of what there is, if it is short enough to read."""
+    """`did you mean 'x'?`, or else a list of the known names."""
     names = list(known)
     if len(names) > _MAX_HINTED:
         return None

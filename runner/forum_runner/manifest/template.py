@@ -1,4 +1,4 @@
-"""`${{ ... }}` in text: references only, never logic. `$${{` stands for the characters themselves."""
+"""Parses `${{ ... }}` in text: references only, never logic. `$${{` is the escape for `${{`."""
 
 import re
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from forum_runner.model import Reference, Text
 
 NAMESPACES = ("inputs", "matrix", "needs", "run")
 
-REFERENCE_HINT = "only references are read: inputs.x, matrix.x, needs.x, run.id; '$${{' is literal"
+REFERENCE_HINT = "write inputs.x, matrix.x, needs.x or run.id; '$${{' is a literal '${{'"
 
 _OPENING = "${{"
 _CLOSING = "}}"
@@ -18,15 +18,15 @@ _REFERENCE = re.compile(r"[ \t\r\n]*([A-Za-z_]+)\.([A-Za-z][A-Za-z0-9_-]*)[ \t\r
 
 @dataclass(frozen=True, slots=True)
 class TemplateProblem:
-    """`is_last`: of several pieces of text that are written alike, the last one is meant."""
+    """`source` is the invalid part of the text; `is_last`: the problem is at its last occurrence."""
 
-    written: str
+    source: str
     message: str
     is_last: bool = False
 
 
 def parse_text(text: str) -> tuple[Text, list[TemplateProblem]]:
-    """The text in parts. What is not a reference is left out, and told as a problem."""
+    """Splits text into literals and references; an invalid reference is left out and returned as a problem."""
     parts: list[str | Reference] = []
     problems: list[TemplateProblem] = []
     position = 0
@@ -37,17 +37,17 @@ def parse_text(text: str) -> tuple[Text, list[TemplateProblem]]:
             _append(parts, _OPENING)
             position = start + len(_OPENING)
         elif end < 0:
-            problems.append(TemplateProblem(_OPENING, "'${{' is never closed with '}}'", is_last=True))
+            problems.append(TemplateProblem(_OPENING, "'${{' has no closing '}}'", is_last=True))
             return tuple(parts), problems
         else:
             position = end + len(_CLOSING)
-            _take(text[start:position], parts, problems)
+            _append_reference(text[start:position], parts, problems)
     _append(parts, text[position:])
     return tuple(parts), problems
 
 
 def holds_reference(value: Any) -> bool:
-    """Whether a reference, sound or not, stands anywhere in a value."""
+    """Whether a value contains a reference, valid or not."""
     if isinstance(value, str):
         return _OPENING in value
     items = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
@@ -58,13 +58,13 @@ def _is_literal(text: str, start: int) -> bool:
     return text[start - 1 : start] == "$"
 
 
-def _take(written: str, parts: list[str | Reference], problems: list[TemplateProblem]) -> None:
-    inside = written[len(_OPENING) : -len(_CLOSING)]
+def _append_reference(source: str, parts: list[str | Reference], problems: list[TemplateProblem]) -> None:
+    inside = source[len(_OPENING) : -len(_CLOSING)]
     reference = _REFERENCE.fullmatch(inside)
     if reference and reference[1] in NAMESPACES:
-        parts.append(Reference(reference[1], reference[2], written))
+        parts.append(Reference(reference[1], reference[2], source))
     else:
-        problems.append(TemplateProblem(written, f"'{inside.strip()}' is not a reference"))
+        problems.append(TemplateProblem(source, f"'{inside.strip()}' is not a reference"))
 
 
 def _append(parts: list[str | Reference], text: str) -> None:

@@ -1,17 +1,17 @@
-"""Spans of time and sums of money, as the manifests write them and as everything else counts them."""
+"""Durations and amounts of money: as text in manifests, as integers everywhere else."""
 
 _MILLISECONDS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 MICRO = 1_000_000
 
 
 def milliseconds(text: str) -> int:
-    """`90s` is 90,000. The schema has already seen to the form."""
+    """`90s` is 90,000. The schema has validated the format."""
     unit = text.lstrip("0123456789")
     return int(text[: -len(unit)]) * _MILLISECONDS[unit]
 
 
 def micro_usd(text: str) -> int:
-    """`0.10` is 100,000: exact, because it never is a float."""
+    """`0.10` is 100,000: exact, without floats."""
     whole, _, decimals = text.partition(".")
     return int(whole) * MICRO + int(decimals.ljust(6, "0"))
 

@@ -1,6 +1,6 @@
-"""Schemas that users write: checked, and made self-contained so that whoever gets the wave plan needs nothing else.
+"""Checks users' schemas and makes them self-contained, so that the wave plan needs no other file.
 
-`$ref` may name a part of the same schema or a file of the bundle, which is taken in under `$defs`, by its path.
+`$ref` may refer to a part of the same schema or to a file of the bundle, which is embedded under `$defs` by its path.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from forum_runner.manifest.suggest import hint_for, suggest
 from forum_runner.manifest.template import holds_reference
 from forum_runner.model import Schema
 
-_FILE = "file:"  # what the name of a file's schema begins with in `$defs`
+_FILE = "file:"  # the prefix of embedded files in `$defs`
 _SAFE = "/$~:"
 _FRAGMENT = re.compile(r"(/[^#]*)?")
 _TYPES = "array boolean integer null number object string".split()
@@ -41,7 +41,7 @@ _OLD_KEYWORDS = {"definitions": "$defs", "additionalItems": "items", "nullable":
 
 
 class SchemaReader:
-    """Checks schemas and takes in the files that they name; what is wrong goes to the bundle's findings."""
+    """Checks schemas and embeds the files that they refer to; problems are added to the bundle's findings."""
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
@@ -67,28 +67,28 @@ class SchemaReader:
         if definitions:
             whole = {**whole, "$defs": {**whole.get("$defs", {}), **definitions}}
         if any(not schema.get("$ref", "#").startswith("#") for _, schema in subschemas(whole)):
-            # It leads to a file that could not be read, which has its finding from the first time it was opened.
+            # It refers to an unreadable file, which has its finding from the first time it was opened.
             return None
-        endless = endless_reference(whole)
-        if endless is not None:
-            message = "the schema leads back to itself, and no value could ever be held against it"
-            hint = "let the '$ref' stand in 'properties' or 'items'"
-            self._bundle.findings.append(origin.at(*endless).finding("F123", message, hint))
+        loop = endless_reference(whole)
+        if loop is not None:
+            message = "the schema refers to itself, so validation would never end"
+            hint = "put the '$ref' inside 'properties' or 'items'"
+            self._bundle.findings.append(origin.at(*loop).finding("F123", message, hint))
             return None
         try:
             jsonschema_rs.Draft202012Validator(whole, offline=True)
         except jsonschema_rs.ValidationError as error:
             at = origin.at(*instance_path(error, whole))
-            self._bundle.findings.append(at.finding("F401", f"not a valid JSON Schema: {error.message}"))
+            self._bundle.findings.append(at.finding("F401", f"invalid JSON Schema: {error.message}"))
             return None
         except (jsonschema_rs.ReferencingError, ValueError) as error:
             reason = str(error).partition("\n")[0]
-            self._bundle.findings.append(origin.finding("F401", f"not a valid JSON Schema: {reason}"))
+            self._bundle.findings.append(origin.finding("F401", f"invalid JSON Schema: {reason}"))
             return None
         return Schema(digest(canonical(whole)), whole)
 
     def _checked_and_rewritten(self, value: Any, origin: Origin, root: str, definitions: dict[str, Any]) -> Any:
-        """The schema with every `$ref` leading to its new place; `root` is the place of the schema itself."""
+        """The schema with each `$ref` rewritten to its new target; `root` is the new location of the schema itself."""
         if not self._is_well_formed(value, origin):
             return value
         targets = {}
@@ -105,18 +105,18 @@ class SchemaReader:
             for keyword in schema:
                 at = origin.at(*path, keyword)
                 if keyword in REFUSED:
-                    findings.append(at.key_finding("F403", f"'{keyword}' is not read in schemas", "use '$defs'"))
+                    findings.append(at.key_finding("F403", f"'{keyword}' is not supported in schemas", "use '$defs'"))
                 elif keyword == "$defs" and any(str(name).startswith(_FILE) for name in schema[keyword]):
-                    findings.append(at.key_finding("F403", f"names in '$defs' may not begin with '{_FILE}'"))
+                    findings.append(at.key_finding("F403", f"names in '$defs' cannot start with '{_FILE}'"))
                 elif keyword not in KEYWORDS and not keyword.startswith("x-"):
                     near = _OLD_KEYWORDS.get(keyword) or suggest(keyword, KEYWORDS)
-                    hint = f"did you mean '{near}'?" if near else "your own begin with 'x-'"
+                    hint = f"did you mean '{near}'?" if near else "your own start with 'x-'"
                     findings.append(at.key_finding("F402", f"'{keyword}' is not a keyword of JSON Schema", hint))
                 elif keyword == "$schema" and str(schema[keyword]).rstrip("#") != DIALECT:
-                    findings.append(at.finding("F403", "only JSON Schema 2020-12 is read", f"write {DIALECT}"))
+                    findings.append(at.finding("F403", "only JSON Schema 2020-12 is supported", f"write {DIALECT}"))
         if holds_reference(value):
-            message = "references are not read in schemas"
-            findings.append(origin.key_finding("F019", message, "write the value, or check it with a command"))
+            message = "schemas cannot contain references"
+            findings.append(origin.key_finding("F019", message, "write the value, or use a command check"))
         reported = set()
         for error in _metaschema().iter_errors(value):
             at = origin.at(*instance_path(error, value))
@@ -129,7 +129,7 @@ class SchemaReader:
         path, _, fragment = ref.partition("#")
         fragment = unquote(fragment)
         if not _FRAGMENT.fullmatch(fragment):
-            message = f"$ref '{ref}' does not end in a JSON Pointer"
+            message = f"$ref '{ref}' does not end with a JSON Pointer"
             self._bundle.findings.append(at.finding("F405", message, "write '#/$defs/name'"))
             return ref
         if path:
@@ -137,39 +137,37 @@ class SchemaReader:
             if document is None:
                 return ref
             whole = document.value
-            root = self._taken_in(document, definitions)
+            root = self._embed(document, definitions)
         try:
             if not self._is_schema_in(whole, pointer.look_up(whole, fragment)):
-                self._bundle.findings.append(
-                    at.finding("F405", f"$ref '{ref}' leads to something that is not a schema")
-                )
+                self._bundle.findings.append(at.finding("F405", f"$ref '{ref}' does not refer to a schema"))
         except KeyError:
-            self._bundle.findings.append(at.finding("F405", f"$ref '{ref}' names nothing that is there"))
+            self._bundle.findings.append(at.finding("F405", f"$ref '{ref}' has no target"))
         return root + quote(fragment, safe=_SAFE)
 
     def _is_schema_in(self, whole: Any, target: Any) -> bool:
         if isinstance(target, bool):
             return True
         if id(whole) not in self._schemas_in:
-            # The schema is kept, so that no other can come to stand under its id.
+            # Keep a reference to the schema, so that its id is not reused.
             self._schemas_in[id(whole)] = (whole, {id(schema) for _, schema in subschemas(whole)})
         return id(target) in self._schemas_in[id(whole)][1]
 
     def _file(self, path: str, at: Origin) -> Document | None:
         before = len(self._bundle.findings)
         source = self._bundle.open_reference(path, at)
-        # A reference that cannot be followed has one code, whatever the reason was.
+        # Unresolvable references share one code.
         for index in range(before, len(self._bundle.findings)):
             found = self._bundle.findings[index]
             if found.code in ("F120", "F122") and found.place == at.place():
                 self._bundle.findings[index] = at.finding("F404", f"$ref {found.message}", found.hint)
         return self._bundle.single_document(source, f"it is read from {at.document.file}") if source else None
 
-    def _taken_in(self, document: Document, definitions: dict[str, Any]) -> str:
+    def _embed(self, document: Document, definitions: dict[str, Any]) -> str:
         key = f"{_FILE}{document.file}"
         place = f"#/$defs/{quote(pointer.join([key])[1:], safe=_SAFE)}"
         if key not in definitions:
-            definitions[key] = True  # stands in while the file is read: files may refer to each other
+            definitions[key] = True  # a placeholder while the file is read: files may refer to each other
             definitions[key] = self._checked_and_rewritten(document.value, document.origin(), place, definitions)
         return place
 
@@ -194,9 +192,9 @@ def _rewritten(schema: Any, path: tuple[str | int, ...], targets: Mapping[tuple[
 
 def _misuse(error: jsonschema_rs.ValidationError, at: Origin) -> ManifestFinding:
     if at.path[-1:] == ("type",) and isinstance(error.instance, str):
-        message = f"not a valid JSON Schema: there is no type '{error.instance}'"
+        message = f"invalid JSON Schema: unknown type '{error.instance}'"
         return at.finding("F401", message, hint_for(error.instance, _TYPES, "types"))
-    return at.finding("F401", f"not a valid JSON Schema: {error.message}")
+    return at.finding("F401", f"invalid JSON Schema: {error.message}")
 
 
 @cache

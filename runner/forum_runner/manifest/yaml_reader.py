@@ -1,7 +1,7 @@
-"""Reads YAML 1.2 (core schema) and JSON into values with places; whatever is doubtful becomes a finding.
+"""Reads YAML 1.2 (core schema) and JSON into values with locations; ambiguous syntax is a finding.
 
-Works on the parser's events, not on its tree: the C parser builds a tree by recursion and takes the process with it
-when the nesting is deep, while events arrive one by one and can be counted.
+Uses the parser's events instead of its tree: the C parser builds the tree recursively and crashes on deep nesting,
+while events arrive one by one and can be counted.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from forum_runner.manifest.yaml_text import prepared
 MAX_DEPTH = 64
 MAX_ALIAS_NODES = 100_000
 
-_TEXT_PER_NODE = 100  # so many characters of a text weigh as much as one value more
+_TEXT_PER_NODE = 100  # this many characters of text count as one more value
 
 _Parser: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _COLLECTION_TAGS = {
@@ -41,12 +41,12 @@ _COLLECTION_TAGS = {
     SequenceStartEvent: (None, "!", "tag:yaml.org,2002:seq"),
 }
 _NO_KEYS: dict[Step, Span] = {}
-_SKIPPED = "\udc00"  # the key of what has none; half a surrogate pair, which no text can hold
+_SKIPPED = "\udc00"  # the key of a value without a valid key; a lone surrogate, which no text can contain
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def read_yaml(file: str, text: str) -> tuple[list[Document], list[ManifestFinding]]:
-    """All documents of a file. After a syntax error the documents before it are still given."""
+    """All documents of a file. After a syntax error, the documents before it are still returned."""
     readable, restored = prepared(text, is_json=file.endswith(".json"))
     reader = _EventReader(file, text, restored)
     parser = None
@@ -66,12 +66,12 @@ def read_yaml(file: str, text: str) -> tuple[list[Document], list[ManifestFindin
 
 
 class _Abandoned(Exception):
-    """The rest of the file cannot be read; a finding says why."""
+    """The rest of the file cannot be read; a finding gives the reason."""
 
 
 @dataclass(slots=True)
 class _Frame:
-    """A mapping or list that is still open: the nesting below it, and how many nodes there were at its start."""
+    """An open mapping or list, the depth below it, and the number of nodes before it."""
 
     value: Any
     span: Branch
@@ -128,13 +128,13 @@ class _EventReader:
             else:
                 value = text if event.style else resolve_plain(text)
         except (NotJson, BadTag) as error:
-            self._object(error.code, event, str(error), error.hint)
+            self._add(error.code, event, str(error), error.hint)
             value = None
         if event.anchor is not None:
             self.anchors[event.anchor] = _Anchored(value, event, weight, 0)
         frame = self.stack[-1] if self.stack else None
         if frame is not None and frame.key is not None:
-            # The usual case, a value in a mapping, is not worth another call.
+            # A value in a mapping is the most common case: save a call.
             frame.value[frame.key] = value
             frame.span.children[frame.key] = event
             frame.key = None
@@ -142,10 +142,10 @@ class _EventReader:
             self._place(value, event, text if not event.style else None)
 
     def _place(self, value: Any, span: Any, plain: str | None = None) -> None:
-        """Puts a finished value where it belongs: a document's root, a list's item, a mapping's key or value."""
+        """Adds a finished value to its parent: as a document's root, a list's item, a mapping's key or value."""
         if not self.stack:
             if plain == "":
-                return  # nothing between two `---`, or after the last one
+                return  # an empty document
             self.documents.append(Document(self.file, self.text, value, span))
             return
         frame = self.stack[-1]
@@ -161,17 +161,17 @@ class _EventReader:
 
     def _key(self, frame: _Frame, value: object, span: Any, plain: str | None) -> str:
         if plain == "<<":
-            self._object("F111", span, "merge keys ('<<') are not read", "write the fields out, or use an alias")
+            self._add("F111", span, "merge keys ('<<') are not supported", "write the fields out, or use an alias")
             frame.merges = True
             return plain
         if not isinstance(value, str):
-            shown = "a mapping or list" if plain is None else plain or "empty"
-            hint = f"write '{plain}' in quotes" if plain else None
-            self._object("F116", span, f"a key must be a string, and this is {shown}", hint)
+            actual = "a mapping or list" if plain is None else plain or "empty"
+            hint = f"quote it: '{plain}'" if plain else None
+            self._add("F116", span, f"a key must be a string, but this is {actual}", hint)
             return _SKIPPED
         if value in frame.value:
             first = frame.span.keys[value].start_mark.line + 1
-            self._object("F110", span, f"key '{value}' is given twice; it already stands in line {first}")
+            self._add("F110", span, f"duplicate key '{value}', first used in line {first}")
         frame.span.keys[value] = span
         return value
 
@@ -179,11 +179,11 @@ class _EventReader:
         kind = type(event)
         self.nodes += 1
         if len(self.stack) >= MAX_DEPTH:
-            self._object("F115", event, f"nested more than {MAX_DEPTH} levels deep")
+            self._add("F115", event, f"nested more than {MAX_DEPTH} levels deep")
             raise _Abandoned
         if event.tag not in _COLLECTION_TAGS[kind]:
             problem = BadTag(event.tag)
-            self._object(problem.code, event, str(problem), problem.hint)
+            self._add(problem.code, event, str(problem), problem.hint)
         is_mapping = kind is MappingStartEvent
         span = Branch(event.start_mark, event.end_mark, {}, {} if is_mapping else _NO_KEYS)
         self.stack.append(_Frame({} if is_mapping else [], span, is_mapping, event.anchor, self.nodes))
@@ -207,34 +207,34 @@ class _EventReader:
     def _alias(self, event: Any) -> None:
         name = event.anchor
         if name not in self.anchors:
-            self._object("F113", event, f"alias '*{name}' has no anchor '&{name}' before it")
+            self._add("F113", event, f"alias '*{name}' has no anchor '&{name}' before it")
             self._place(None, event)
             return
         anchored = self.anchors[name]
         if anchored is None:
-            self._object("F114", event, f"alias '*{name}' stands inside what it names")
+            self._add("F114", event, f"alias '*{name}' is inside the value that it refers to")
             self._place(None, event)
             return
         self.nodes += anchored.nodes
         self.alias_nodes += anchored.nodes
         if self.alias_nodes > MAX_ALIAS_NODES:
-            self._object("F112", event, f"aliases expand to more than {MAX_ALIAS_NODES:,} values")
+            self._add("F112", event, f"aliases expand to more than {MAX_ALIAS_NODES:,} values")
             raise _Abandoned
         if len(self.stack) + anchored.depth > MAX_DEPTH:
-            self._object("F115", event, f"nested more than {MAX_DEPTH} levels deep")
+            self._add("F115", event, f"nested more than {MAX_DEPTH} levels deep")
             raise _Abandoned
         if self.stack:
             self.stack[-1].deepest = max(self.stack[-1].deepest, anchored.depth)
         self._place(anchored.value, anchored.span)
 
-    def _object(self, code: str, span: Any, message: str, hint: str | None = None) -> None:
+    def _add(self, code: str, span: Any, message: str, hint: str | None = None) -> None:
         start, end = span.start_mark, span.end_mark
         place = Place(self.file, start.line + 1, start.column + 1, end.line + 1, end.column + 1)
         self.findings.append(ManifestFinding(code, place, message, hint))
 
 
 def _merge(value: dict[str, Any], span: Branch) -> None:
-    """Takes in the fields that a refused merge key would have brought: they must not be missed as well."""
+    """Adds the fields of an unsupported merge key, so that they are not reported as missing."""
     merged, merged_span = value.pop("<<"), span.children.pop("<<")
     if isinstance(merged, dict) and isinstance(merged_span, Branch):
         value |= {name: item for name, item in merged.items() if name not in value}
@@ -247,15 +247,15 @@ def _syntax_finding(file: str, text: str, error: yaml.MarkedYAMLError) -> Manife
     line, column = (mark.line, mark.column) if mark else (0, 0)
     place = Place(file, line + 1, column + 1, line + 1, column + 2)
     lines = lines_of(text)
-    shown = lines[line] if line < len(lines) else ""
-    if "\t" in shown[: len(shown) - len(shown.lstrip())] or shown[column : column + 1] == "\t":
-        return ManifestFinding("F109", place, "a tab stands where YAML takes only spaces", "indent with spaces")
+    source = lines[line] if line < len(lines) else ""
+    if "\t" in source[: len(source) - len(source.lstrip())] or source[column : column + 1] == "\t":
+        return ManifestFinding("F109", place, "YAML does not allow tabs for indentation", "indent with spaces")
     problem = error.problem or "cannot be read as YAML"
     context = f" {error.context}" if error.context else ""
-    hint = "text with ': ' in it stands in quotes" if problem.startswith("mapping values") else None
-    if "${{" in shown:
-        hint = "inside [ ] or { }, text with '${{' in it stands in quotes"
-    return ManifestFinding("F108", place, f"not valid YAML: {problem}{context}", hint)
+    hint = "quote text that contains ': '" if problem.startswith("mapping values") else None
+    if "${{" in source:
+        hint = "inside [ ] or { }, quote text that contains '${{'"
+    return ManifestFinding("F108", place, f"invalid YAML: {problem}{context}", hint)
 
 
 def _unprintable_finding(file: str, text: str) -> ManifestFinding:
@@ -263,8 +263,8 @@ def _unprintable_finding(file: str, text: str) -> ManifestFinding:
     offset = match.start() if match else 0
     line = text.count("\n", 0, offset) + 1
     column = offset - (text.rfind("\n", 0, offset) + 1) + 1
-    shown = f"U+{ord(text[offset]):04X}" if match else "a character"
-    message = f"{shown} may not stand in a manifest"
+    character = f"character U+{ord(text[offset]):04X}" if match else "a character"
+    message = f"{character} is not allowed in a manifest"
     return ManifestFinding(
-        "F119", Place(file, line, column, line, column + 1), message, 'write it as an escape in "..."'
+        "F119", Place(file, line, column, line, column + 1), message, 'write it as an escape sequence in "..."'
     )

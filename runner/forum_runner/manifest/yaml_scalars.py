@@ -1,4 +1,4 @@
-"""What a scalar means in the YAML 1.2 core schema: `no` is a string, `1:30` is a string, `1e3` is a number."""
+"""Resolves scalars by the YAML 1.2 core schema: `no` is a string, `1:30` is a string, `1e3` is a number."""
 
 import math
 import re
@@ -22,24 +22,24 @@ _MAX_DIGITS = 20
 
 
 class NotJson(ValueError):
-    """A number that JSON cannot carry from one machine to another unchanged."""
+    """A number that not all JSON readers read as the same value."""
 
     code = "F118"
 
     def __init__(self, text: str) -> None:
-        shown = text if len(text) <= _MAX_DIGITS else text[:_MAX_DIGITS] + "..."
-        self.hint = "put it in quotes, if it is not counted with"
-        super().__init__(f"number {shown} is beyond what JSON can carry exactly")
+        number = text if len(text) <= _MAX_DIGITS else text[:_MAX_DIGITS] + "..."
+        self.hint = "quote it to keep it as text"
+        super().__init__(f"number {number} cannot be represented exactly in JSON")
 
 
 class BadTag(ValueError):
     code = "F117"
 
     def __init__(self, tag: str) -> None:
-        shown = "!!" + tag.removeprefix(_TAG) if tag.startswith(_TAG) else tag
-        is_known = shown in _CORE_TAGS
-        self.hint = None if is_known else f"only the tags of the core schema are read: {', '.join(_CORE_TAGS)}"
-        super().__init__(f"tag '{shown}' does not fit its value" if is_known else f"tag '{shown}' is not known")
+        name = "!!" + tag.removeprefix(_TAG) if tag.startswith(_TAG) else tag
+        is_known = name in _CORE_TAGS
+        self.hint = None if is_known else f"supported tags: {', '.join(_CORE_TAGS)}"
+        super().__init__(f"tag '{name}' does not match its value" if is_known else f"unsupported tag '{name}'")
 
 
 def resolve_plain(text: str) -> Any:
@@ -76,7 +76,7 @@ def resolve_tagged(tag: str, text: str) -> Any:
 def _in_range(text: str, base: int) -> int:
     digits = text[2:] if base else text.lstrip("-+")
     significant = digits.lstrip("0") or "0"
-    # Python refuses to convert very long digit strings, and JSON could not carry them.
+    # Python refuses to convert very long digit strings, and they are out of range anyway.
     if len(significant) > _MAX_DIGITS:
         raise NotJson(text)
     value = int(significant, base or 10)
@@ -88,11 +88,11 @@ def _in_range(text: str, base: int) -> int:
 
 
 def _float(text: str) -> int | float:
-    """JSON knows one kind of number: what is whole is given as an integer."""
+    """JSON has one number type: a whole number is returned as an integer."""
     value = float(text)
     mantissa = text.lower().partition("e")[0]
-    has_vanished = value == 0 and any(digit in "123456789" for digit in mantissa)
-    if not math.isfinite(value) or has_vanished:
+    has_underflowed = value == 0 and any(digit in "123456789" for digit in mantissa)
+    if not math.isfinite(value) or has_underflowed:
         raise NotJson(text)
     if not value.is_integer():
         return value

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bundles import as_bytes, compiled, plan_manifest, without_bundle, workflow
-from forum_runner.compile.layer import cut, layer
+from forum_runner.compile.layer import layer, split
 from forum_runner.compile.value_source import tasks_in
 
 NAMES = [f"t{index}" for index in range(24)]
@@ -103,7 +103,7 @@ def test_before_the_cut_no_task_could_stand_in_an_earlier_wave(plan: dict[str, A
 def test_the_cut_keeps_the_order_of_the_waves(plan: dict[str, Any], max_parallel: int) -> None:
     whole = layer({name: [u for u, t in edges_of(plan) if t == name] for name in plan["tasks"]})
 
-    flat = [task for wave in cut(whole, max_parallel) for task in wave]
+    flat = [task for wave in split(whole, max_parallel) for task in wave]
 
     assert flat == [task for wave in whole for task in wave]
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forum_runner.compile.type_rules import Type, UnknownPointer, disagreement, select
+from forum_runner.compile.type_rules import Type, UnknownPointer, incompatibility, select
 
 CLOSED = {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": False}
 
@@ -99,7 +99,7 @@ def test_a_pointer_holds_unless_it_certainly_cannot(schema: Any, path: str, hold
     ],
 )
 def test_types_agree_unless_they_certainly_cannot(given_: Any, expected: Any, agree: bool) -> None:
-    assert (disagreement(Type.of(given_), Type.of(expected)) is None) is agree
+    assert (incompatibility(Type.of(given_), Type.of(expected)) is None) is agree
 
 
 @pytest.mark.requirement("COMPILE-TYPE-002", "COMPILE-TYPE-003")
@@ -140,7 +140,7 @@ VALUES = st.recursive(
 @pytest.mark.requirement("COMPILE-TYPE-003")
 @given(SCHEMAS, SCHEMAS, VALUES)
 def test_types_that_cannot_agree_share_no_value(first: Any, second: Any, value: Any) -> None:
-    if disagreement(Type.of(first), Type.of(second)) is not None:
+    if incompatibility(Type.of(first), Type.of(second)) is not None:
         both = jsonschema.Draft202012Validator({"allOf": [first, second]})
 
         assert not both.is_valid(value)
