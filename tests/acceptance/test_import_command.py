@@ -60,7 +60,7 @@ def test_the_first_entry_says_what_was_imported(name: str, folder: Folder) -> No
         "records": RECORDS[name],
         "check": CHECKS[name],
     }
-    assert b"is only as good as their source" in folder.body("run", first, "notice")
+    assert b"is only as trustworthy as their source" in folder.body("run", first, "notice")
 
 
 @pytest.mark.parametrize("name", ["symposium", "otel-today", "otel-older"])
@@ -158,7 +158,7 @@ def test_json_tells_what_was_made(folder: Folder) -> None:
         "records": 6,
         "files": entries[0]["data"]["imported"]["files"],
         "check": "ok",
-        "ground": "its own chain of hashes holds, computed anew; its payloads have their hashes",
+        "ground": "its hash chain is valid; its payloads match their hashes",
         "remarks": [],
     }
 
@@ -171,8 +171,8 @@ def test_a_trace_with_an_error_is_nowhere_called_passed(folder: Folder) -> None:
     said = folder.forum("import", "trace.json", "--out", "run").out
     shown, log = folder.forum("show", "run").out, folder.forum("log", "run").out.splitlines()
 
-    assert "noted: 1 with the status error\n" in said
-    assert b"Noted: 1 with the status error.\n" in folder.body("run", folder.entries()[0], "notice")
+    assert "noted: 1 with status error\n" in said
+    assert b"Note: 1 with status error.\n" in folder.body("run", folder.entries()[0], "notice")
     assert folder.entries()[1]["data"]["status"] == "error"
     assert "ended     imported\n" in shown
     assert (log[1].endswith(" error"), log[2].endswith(" imported")) == (True, True)
@@ -201,10 +201,10 @@ def test_a_source_that_was_changed_is_imported_and_called_so(folder: Folder) -> 
 
     ended = folder.forum("import", source, "--out", "run")
 
-    fault = "its own chain of hashes does not hold: entry 3 was changed, or does not follow"
+    fault = "its hash chain is broken at entry 3"
     assert (ended.code, ended.err) == (0, f"forum: the source is invalid: {fault}; imported unchanged\n")
     assert folder.entries()[0]["data"]["imported"]["check"] == "fail"
-    assert f"IT DOES NOT HOLD: {fault}".encode() in folder.body("run", folder.entries()[0], "notice")
+    assert f"CHECK FAILED: {fault}".encode() in folder.body("run", folder.entries()[0], "notice")
 
 
 def test_a_payload_that_was_changed_and_one_that_is_gone_are_told_apart(folder: Folder) -> None:
@@ -219,13 +219,13 @@ def test_a_payload_that_was_changed_and_one_that_is_gone_are_told_apart(folder: 
     payloads.unlink()
     none = folder.forum("import", source, "--out", "none", "--json").document()
 
-    but_for = "its payloads have their hashes, but for 1 that entries name and that are not there"
+    but_for = "its payloads match their hashes (1 missing)"
     assert (gone["check"], gone["ground"].partition("; ")[2]) == ("ok", but_for)
     assert (changed["check"], changed["ground"]) == (
         "fail",
-        "line 4 of payloads.jsonl does not have the hash that it gives",
+        "line 4 of payloads.jsonl does not match its hash",
     )
-    assert none["ground"].partition("; ")[2] == "its payloads are not there, and were not checked"
+    assert none["ground"].partition("; ")[2] == "its payloads are missing and were not checked"
     assert folder.entries("gone")[1]["data"]["payload"] == "missing"
 
 
@@ -242,11 +242,11 @@ def test_a_line_separator_in_a_text_ends_no_line(folder: Folder) -> None:
     ("source", "told"),
     [
         ("absent", "there is no file or folder 'absent'"),
-        ("empty", "there is no entries.jsonl and no artifact.json in 'empty'; traces are given as a file"),
-        ("run", "'run' is a run directory of forum already"),
-        ("run/ledger.jsonl", "'ledger.jsonl' is a ledger of forum already"),
-        ("notes.json", "'notes.json' is none of the formats that can be imported"),
-        ("nothing.json", "there is nothing in 'nothing.json'"),
+        ("empty", "'empty' contains no entries.jsonl and no artifact.json; pass traces as a file"),
+        ("run", "'run' is already a run directory of forum"),
+        ("run/ledger.jsonl", "'ledger.jsonl' is already a ledger of forum"),
+        ("notes.json", "unknown format of 'notes.json'"),
+        ("nothing.json", "'nothing.json' is empty"),
     ],
 )
 def test_what_cannot_be_imported_is_said(source: str, told: str, folder: Folder) -> None:
@@ -275,5 +275,5 @@ def test_a_ledger_that_is_there_is_left_alone(folder: Folder) -> None:
 def test_a_format_that_is_asked_for_is_held_to(folder: Folder) -> None:
     ended = folder.forum("import", SAMPLES["otel-older"], "--format", "symposium", "--out", "run")
 
-    told = "it has no 'canonical_transcript', so it is no artifact of symposium"
+    told = "not an artifact of symposium: it has no 'canonical_transcript'"
     assert (ended.code, ended.err) == (2, f"forum: cannot import older.json: {told}\n")

@@ -18,7 +18,7 @@ def folder(tmp_path: Path) -> Folder:
 
 
 PLAN = b'"dispatch", "kind": "plan"'
-NOT_THE_SAME = "is beyond ±(2^53 - 1), so another reader would see another number"
+NOT_THE_SAME = "is outside ±(2^53 - 1), so JSON readers disagree on its value"
 SPAN = "/resourceSpans/0/scopeSpans/0/spans/0"
 # Sample, what is replaced (all that follows, if by nothing), and what is said of it: file, place and sentence.
 DAMAGE: dict[str, tuple[str, bytes, bytes | None, str]] = {
@@ -26,19 +26,19 @@ DAMAGE: dict[str, tuple[str, bytes, bytes | None, str]] = {
         "forum-engine",
         b'047944"}',
         None,
-        "entries.jsonl, line 6, column 274: it is cut: a string has no end",
+        "entries.jsonl, line 6, column 274: truncated: a string has no end",
     ),
     "a line that is not JSON": (
         "forum-engine",
         b'{"seq": 2,',
         b'{"seq" 2,',
-        "entries.jsonl, line 3, column 8: it is not JSON: expecting ':' delimiter",
+        "entries.jsonl, line 3, column 8: invalid JSON: expecting ':' delimiter",
     ),
     "a key given twice": (
         "forum-engine",
         b'"seq": 1,',
         b'"seq": 1, "seq": 1,',
-        "entries.jsonl, line 2, column 12: the key 'seq' is given twice",
+        "entries.jsonl, line 2, column 12: duplicate key 'seq'",
     ),
     "an integer out of range": (
         "forum-engine",
@@ -63,61 +63,61 @@ DAMAGE: dict[str, tuple[str, bytes, bytes | None, str]] = {
         "forum-engine",
         PLAN,
         b'"\\ud800", "kind": "plan"',
-        "entries.jsonl, line 2, column 42: a string holds a lone surrogate, which is no character",
+        "entries.jsonl, line 2, column 42: a string contains a lone surrogate",
     ),
     "bytes that are not UTF-8": (
         "forum-engine",
         PLAN,
         b'"\xff", "kind": "plan"',
-        "entries.jsonl, line 2: byte 42 of it is not UTF-8",
+        "entries.jsonl, line 2: byte 42 is not UTF-8",
     ),
     "a member of another type": (
         "forum-engine",
         PLAN,
         b'7, "kind": "plan"',
-        "entries.jsonl, line 2: its 'actor' is not of the type that it should be",
+        "entries.jsonl, line 2: 'actor' has the wrong type",
     ),
     "a document that is cut": (
         "symposium",
         b'"transcript_digest"',
         None,
-        "artifact.json, line 232, column 3: it is cut: the JSON has no end",
+        "artifact.json, line 232, column 3: truncated: the JSON has no end",
     ),
     "a key given twice in a document": (
         "symposium",
         b'"session_id": "rivers",\n  "started_at"',
         b'"session_id": "rivers", "session_id": "x",\n  "started_at"',
-        "artifact.json, line 230, column 27: the key 'session_id' is given twice",
+        "artifact.json, line 230, column 27: duplicate key 'session_id'",
     ),
     "a message without an id": (
         "symposium",
         b'"id": "',
         b'"no": "',
-        "artifact.json, /canonical_transcript/0: it is no message: it has no id",
+        "artifact.json, /canonical_transcript/0: not a message: it has no id",
     ),
     "a span without an id": (
         "otel-today",
         b'"spanId":"0010030000001003",',
         b"",
-        f"today.jsonl, line 2, {SPAN}: it has no traceId and spanId",
+        f"today.jsonl, line 2, {SPAN}: the span has no traceId or spanId",
     ),
     "a time that is none": (
         "otel-today",
         b'"1794733200910000000"',
         b'"yesterday"',
-        f"today.jsonl, line 2, {SPAN}: 'yesterday' is no integer",
+        f"today.jsonl, line 2, {SPAN}: 'yesterday' is not an integer",
     ),
     "a value of no type": (
         "otel-today",
         b'{"stringValue":"atlas"}',
         b'{"string":"atlas"}',
-        f"today.jsonl, line 2, {SPAN}: 'string' is no type of a value",
+        f"today.jsonl, line 2, {SPAN}: unknown value type 'string'",
     ),
     "a line of something else": (
         "otel-today",
         b"\n",
         b'\n{"a":1}\n',
-        "today.jsonl, line 2: it has none of resourceSpans, resourceLogs, resourceMetrics, so it is no OTLP JSON",
+        "today.jsonl, line 2: not OTLP JSON: it has none of resourceSpans, resourceLogs, resourceMetrics",
     ),
 }
 
@@ -157,7 +157,7 @@ def test_a_disk_that_is_full_leaves_nothing(tmp_path: Path) -> None:
     )
 
     assert (ended.returncode, ended.stdout) == (2, "")
-    assert ended.stderr == "forum: cannot write 'run': File too large; nothing of it is left\n"
+    assert ended.stderr == "forum: cannot write 'run': File too large; the partial ledger was removed\n"
     assert [path.name for path in tmp_path.iterdir()] == ["trace.jsonl"]
 
 
@@ -165,7 +165,7 @@ def test_a_disk_that_is_full_leaves_nothing(tmp_path: Path) -> None:
 def test_something_endless_of_no_known_format_is_refused_by_how_it_begins(source: str, folder: Folder) -> None:
     ended = folder.forum("import", source, "--out", "run")
 
-    assert (ended.code, "is none of the formats that can be imported" in ended.err) == (2, True)
+    assert (ended.code, "unknown format" in ended.err) == (2, True)
     assert not (folder.path / "run").exists()
 
 

@@ -1,4 +1,4 @@
-"""Records of other programs on their way into a ledger: read, checked as far as they can be, and set down in order.
+"""Imports records of other programs into a ledger: reads, checks and orders them.
 
-A source is read to its end before a ledger is begun: what cannot be read leaves nothing behind.
+A source is read completely before the ledger is created, so that an unreadable source leaves nothing behind.
 """

@@ -1,4 +1,4 @@
-"""Which format a source has, by its name and by how it begins."""
+"""Detects the format of a source by its name and its first bytes."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from forum_runner.importing.symposium import ARTIFACT, TRANSCRIPT
 from forum_runner.ledger.layout import LEDGER
 
 _PART = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]:,]|[^\s"{}\[\]:,]+', re.DOTALL)
-_OF_AN_ENGINE = frozenset({"entry_hash", "payload_hash", "prev_hash"})
-_OURS = frozenset({"run", "prev", "causes", "bodies"})
-_KNOWN = "forum-engine's entries.jsonl, an artifact of symposium, OTLP JSON"
+_ENGINE_MEMBERS = frozenset({"entry_hash", "payload_hash", "prev_hash"})
+_FORUM_MEMBERS = frozenset({"run", "prev", "causes", "bodies"})
+_KNOWN = "entries.jsonl of forum-engine, an artifact of symposium, OTLP JSON"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,34 +27,34 @@ class DetectedFormat:
 
 
 def file_in(folder: Path, format_: ImportFormat | None) -> Path:
-    """The file that a folder is imported from."""
+    """The file to import from a folder."""
     names = {ImportFormat.FORUM_ENGINE: ENTRIES, ImportFormat.SYMPOSIUM: ARTIFACT}
     wanted = [names[format_]] if format_ in names else list(names.values())
     for name in wanted:
         if (folder / name).is_file():
             return folder / name
     if (folder / LEDGER).exists():
-        raise UsageError(f"'{folder}' is a run directory of forum already")
-    raise UsageError(f"there is no {' and no '.join(wanted)} in '{folder}'; traces are given as a file")
+        raise UsageError(f"'{folder}' is already a run directory of forum")
+    raise UsageError(f"'{folder}' contains no {' and no '.join(wanted)}; pass traces as a file")
 
 
-def detect_format(head: bytes, name: str, asked: ImportFormat | None) -> DetectedFormat:
-    """What a file is, by its first object; `asked` is believed, and the file then held to it when it is read."""
+def detect_format(head: bytes, name: str, requested: ImportFormat | None) -> DetectedFormat:
+    """The format of a file, by its first object, unless `requested` sets it."""
     if not head.strip():
-        raise UsageError(f"there is nothing in '{name}'")
+        raise UsageError(f"'{name}' is empty")
     text = head.decode("utf-8", "replace")
     first, line_end, _ = text.lstrip().partition("\n")
-    # A document on one line is a line of JSON too; one whose first line goes on beyond the head can only be that.
+    # A one-line document is read as lines. A first line that is longer than the head can only be a line.
     is_lines = not line_end or _is_json(first)
     members = _first_members(text)
-    format_ = asked or _format_by(members)
+    format_ = requested or _format_by(members)
     if format_ is None:
         raise UsageError(_unknown(name, members))
     return DetectedFormat(format_, is_lines)
 
 
 def _format_by(members: set[str]) -> ImportFormat | None:
-    if members >= _OF_AN_ENGINE:
+    if members >= _ENGINE_MEMBERS:
         return ImportFormat.FORUM_ENGINE
     if TRANSCRIPT in members:
         return ImportFormat.SYMPOSIUM
@@ -62,9 +62,9 @@ def _format_by(members: set[str]) -> ImportFormat | None:
 
 
 def _unknown(name: str, members: set[str]) -> str:
-    if members >= _OURS:
-        return f"'{name}' is a ledger of forum already"
-    return f"'{name}' is none of the formats that can be imported ({_KNOWN}); --format says which one it should be"
+    if members >= _FORUM_MEMBERS:
+        return f"'{name}' is already a ledger of forum"
+    return f"unknown format of '{name}' (supported: {_KNOWN}); use --format to force one"
 
 
 def _is_json(text: str) -> bool:
@@ -76,7 +76,7 @@ def _is_json(text: str) -> bool:
 
 
 def _first_members(text: str) -> set[str]:
-    """The members of the object at the beginning of a text that may be cut anywhere."""
+    """The members of the first object in a text that may be truncated."""
     found: set[str] = set()
     depth = 0
     before = ""

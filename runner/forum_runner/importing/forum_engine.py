@@ -1,8 +1,8 @@
-"""Reads a ledger of forum-engine: `entries.jsonl`, and the bodies in `payloads.jsonl` beside it.
+"""Reads a ledger of forum-engine: `entries.jsonl`, and the bodies in `payloads.jsonl` in the same folder.
 
-Its format is described nowhere; this is what its ledgers show. An entry's hash is SHA-256 over seq, time with six
-digits after the point, actor, kind, parent (nothing if there is none), the hash of its payload and the hash before it,
-joined by 0x1F. A payload's is SHA-256 over its JSON as Python writes it, keys sorted, without white space.
+The format has no specification; these rules are inferred from its ledgers. An entry's hash is SHA-256 over seq, time
+with six decimals, actor, kind, parent (empty if there is none), the hash of its payload and the previous hash, joined
+by 0x1F. A payload's hash is SHA-256 over its JSON as Python writes it, with sorted keys and without white space.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import json
 from typing import Any
 
 from forum_runner.importing.import_file import ImportFile
-from forum_runner.importing.imported_record import ImportedRecord, as_found, facts, texts, time_of
+from forum_runner.importing.imported_record import ImportedRecord, facts, raw_json, texts, time_of
 from forum_runner.importing.parsed_source import ImportFormat, ParsedSource, SourceCheck
 from forum_runner.importing.source_error import SourceError
 from forum_runner.importing.spool import RecordSpool
@@ -22,36 +22,36 @@ ENTRIES = "entries.jsonl"
 PAYLOADS = "payloads.jsonl"
 MEMBERS = frozenset({"seq", "ts", "actor", "kind", "payload_hash", "prev_hash", "entry_hash"})
 _FIRST_PREV = "0" * 64
-# The members of a payload that hold what people read.
+# The members of a payload that contain text for people.
 _TEXTS = ("text", "instruction", "output", "answer", "reason")
 _TYPES = {"seq": int, "actor": str, "kind": str, "payload_hash": str, "prev_hash": str, "entry_hash": str}
 
 
 def parse(spool: RecordSpool, entries: ImportFile, payloads: ImportFile | None) -> ParsedSource:
-    """Every line of the entries becomes a record; its payload goes with it, where it is still there."""
+    """Each line of the entries becomes a record with its payload, if the payload exists."""
     store = _Payloads(payloads)
     chain = _Chain()
     for number, line in enumerate(entries.lines()):
         entry = _entry(line)
-        chain.look(number, entry)
+        chain.check(number, entry)
         spool.add(_record(number, line, entry, store))
     faults = [fault for fault in (chain.fault, store.fault) if fault]
     files = tuple(file.facts() for file in (entries, payloads) if file)
     if faults:
         return ParsedSource(ImportFormat.FORUM_ENGINE, spool, files, SourceCheck.FAIL, "; ".join(faults))
-    reason = f"its own chain of hashes holds, computed anew; {store.told()}"
+    reason = f"its hash chain is valid; {store.summary()}"
     return ParsedSource(ImportFormat.FORUM_ENGINE, spool, files, SourceCheck.OK, reason)
 
 
 def _entry(line: JsonText) -> dict[str, Any]:
     entry = read_json(line)
     if not isinstance(entry, dict) or not set(entry) >= MEMBERS:
-        raise SourceError(line.file, f"line {line.line}", "it does not have the members of a forum-engine entry")
+        raise SourceError(line.file, f"line {line.line}", "not an entry of forum-engine: members are missing")
     for name, type_ in _TYPES.items():
         if type(entry[name]) is not type_:
-            raise SourceError(line.file, f"line {line.line}", f"its '{name}' is not of the type that it should be")
+            raise SourceError(line.file, f"line {line.line}", f"'{name}' has the wrong type")
     if type(entry["ts"]) not in (int, float) or type(entry.get("causal_parent")) not in (int, type(None)):
-        raise SourceError(line.file, f"line {line.line}", "its 'ts' or 'causal_parent' is not a number")
+        raise SourceError(line.file, f"line {line.line}", "'ts' or 'causal_parent' is not a number")
     return entry
 
 
@@ -70,28 +70,28 @@ def _record(number: int, line: JsonText, entry: dict[str, Any], store: _Payloads
         task=members.get("id"),
         payload="there" if found else "missing",
     )
-    bodies = {"record": as_found(line.data), **texts({name: members.get(name) for name in _TEXTS})}
+    bodies = {"record": raw_json(line.data), **texts({name: members.get(name) for name in _TEXTS})}
     if found:
-        bodies["payload"] = as_found(found[0])
+        bodies["payload"] = raw_json(found[0])
     return ImportedRecord("x-import-entry", data, bodies, _causes(number, entry["seq"], parent))
 
 
 def _causes(number: int, seq: int, parent: int | None) -> tuple[int, ...]:
-    """The parent; a number that does not fit its place leads nowhere that could be trusted."""
+    """The parent, unless the entry's number is wrong: then the parent's number cannot be trusted."""
     return (parent,) if parent is not None and seq == number and 0 <= parent < number else ()
 
 
 class _Chain:
-    """Is shown every entry in order; keeps the first thing that is wrong."""
+    """Checks the hash chain, entry by entry, and keeps the first fault."""
 
     def __init__(self) -> None:
         self.fault: str | None = None
         self._prev = _FIRST_PREV
 
-    def look(self, number: int, entry: dict[str, Any]) -> None:
+    def check(self, number: int, entry: dict[str, Any]) -> None:
         is_next = entry["seq"] == number and entry["prev_hash"] == self._prev
         if self.fault is None and not (is_next and entry["entry_hash"] == _entry_hash(entry)):
-            self.fault = f"its own chain of hashes does not hold: entry {number} was changed, or does not follow"
+            self.fault = f"its hash chain is broken at entry {number}"
         self._prev = entry["entry_hash"]
 
 
@@ -110,7 +110,7 @@ def _entry_hash(entry: dict[str, Any]) -> str:
 
 
 class _Payloads:
-    """Where each payload stands in its file: the hashes are kept, the payloads are not."""
+    """The positions of the payloads in their file, by hash; the payloads are not kept in memory."""
 
     def __init__(self, file: ImportFile | None) -> None:
         self.fault: str | None = None
@@ -124,18 +124,18 @@ class _Payloads:
         for line, offset in file.lines_and_offsets():
             payload = read_json(line)
             if not isinstance(payload, dict) or type(payload.get("hash")) is not str or "body" not in payload:
-                raise SourceError(line.file, f"line {line.line}", "it does not have the members of a payload")
+                raise SourceError(line.file, f"line {line.line}", "not a payload of forum-engine: members are missing")
             digest = _payload_hash(payload["body"])
             if digest != payload["hash"] and self.fault is None:
-                self.fault = f"line {line.line} of {line.file} does not have the hash that it gives"
+                self.fault = f"line {line.line} of {line.file} does not match its hash"
             self._places.setdefault(payload["hash"].encode(), (offset, len(line.data)))
 
-    def told(self) -> str:
-        """What is to be said of payloads none of which is wrong."""
+    def summary(self) -> str:
+        """Describes payloads without faults."""
         if not self._places:
-            return "its payloads are not there, and were not checked" if self._missing else "it names no payload"
-        absent = f", but for {self._missing} that entries name and that are not there" if self._missing else ""
-        return f"its payloads have their hashes{absent}"
+            return "its payloads are missing and were not checked" if self._missing else "it has no payloads"
+        missing = f" ({self._missing:,} missing)" if self._missing else ""
+        return f"its payloads match their hashes{missing}"
 
     def read(self, digest: str) -> tuple[bytes, Any] | None:
         """The line of a payload, and its body."""
@@ -148,5 +148,5 @@ class _Payloads:
 
 
 def _payload_hash(body: Any) -> str:
-    written = json.dumps(body, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(written.encode()).hexdigest()
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""The files of a source: read once, from the beginning to the end, and digested on the way."""
+"""The files of a source: read once, in order, and hashed while reading."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from forum_runner.importing.strict_json import JsonText
 
 STANDARD_INPUT = "-"
 HEAD_BYTES = 1 << 20
-# A line, or a document that is not written in lines, is held as a whole.
-MAX_HELD_BYTES = 1 << 26
+# A line, or a document that is not in lines, is read into memory as a whole.
+MAX_TEXT_BYTES = 1 << 26
 
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """A file that was read: what the first entry of the ledger says of it."""
+    """The facts of a file that the first entry of the ledger records."""
 
     name: str
     bytes: int
@@ -32,10 +32,10 @@ class FileFacts:
 
 
 class ImportFile:
-    """A file of a source. What was read of it is counted and hashed; `facts` is asked for when all has been."""
+    """A file of a source. Bytes are counted and hashed as they are read; call `facts` at the end."""
 
     def __init__(self, name: str, stream: BinaryIO, rest: BinaryIO | None = None) -> None:
-        """`rest` is where the bytes after the head come from, if the stream is a copy that has only that."""
+        """`rest` supplies the bytes after the head if the stream is a copy of the head only."""
         self.name = name
         self._stream = stream
         self._rest = rest
@@ -43,49 +43,49 @@ class ImportFile:
         self._bytes = 0
 
     def head(self) -> bytes:
-        """How it begins."""
+        """The first bytes."""
         found = self._stream.read(HEAD_BYTES)
         self._stream.seek(0)
         return found
 
     def lines(self) -> Iterator[JsonText]:
-        """Its lines, without their LF; empty ones are left out."""
+        """The non-empty lines, without LF."""
         return (line for line, _ in self.lines_and_offsets())
 
     def lines_and_offsets(self) -> Iterator[tuple[JsonText, int]]:
-        """Its lines, each with the place where it begins."""
+        """The non-empty lines, each with its offset."""
         self._copy_rest()
         number = 0
-        while line := self._stream.readline(MAX_HELD_BYTES + 1):
+        while line := self._stream.readline(MAX_TEXT_BYTES + 1):
             number += 1
-            if len(line) > MAX_HELD_BYTES:
-                raise SourceError(self.name, f"line {number}", f"it has more than {MAX_HELD_BYTES:,} bytes")
+            if len(line) > MAX_TEXT_BYTES:
+                raise SourceError(self.name, f"line {number}", f"longer than {MAX_TEXT_BYTES:,} bytes")
             offset = self._bytes
             self._take(line)
             if line.strip():
                 yield JsonText(self.name, line.removesuffix(b"\n"), number), offset
 
     def whole(self) -> JsonText:
-        """All of it, as one document."""
+        """The whole file, as one document."""
         self._copy_rest()
-        data = self._stream.read(MAX_HELD_BYTES + 1)
-        if len(data) > MAX_HELD_BYTES:
-            sentence = f"it is one document of more than {MAX_HELD_BYTES:,} bytes; only lines of JSON may be longer"
+        data = self._stream.read(MAX_TEXT_BYTES + 1)
+        if len(data) > MAX_TEXT_BYTES:
+            sentence = f"a document of more than {MAX_TEXT_BYTES:,} bytes; only JSON lines may be longer"
             raise SourceError(self.name, "", sentence)
         self._take(data)
         return JsonText(self.name, data)
 
     def read_at(self, offset: int, size: int) -> bytes:
-        """Bytes that were read before, once more."""
+        """Reads bytes again."""
         self._stream.seek(offset)
         return self._stream.read(size)
 
     def whole_if_small(self, max_bytes: int) -> bytes | None:
-        """All that was read, if it is not more than this."""
+        """All bytes that were read, if there are at most `max_bytes`."""
         return self.read_at(0, self._bytes) if self._bytes <= max_bytes else None
 
     def _copy_rest(self) -> None:
-        # Only what was recognised is copied: something endless of no known format must not fill the disk.
+        # Copy the rest only after the format was detected: an endless unknown stream must not fill the disk.
         if self._rest is not None:
             self._stream.seek(0, os.SEEK_END)
             shutil.copyfileobj(self._rest, self._stream)
@@ -102,7 +102,7 @@ class ImportFile:
 
 @contextmanager
 def open_file(path: Path | None) -> Iterator[ImportFile]:
-    """A file, or, for None, standard input; what cannot be read twice is copied to a temporary one."""
+    """Opens a file, or standard input for None; a stream that cannot be read twice is copied to a temporary file."""
     try:
         stream = open(0, "rb", closefd=False) if path is None else path.open("rb")  # noqa: SIM115 - closed below
     except OSError as error:

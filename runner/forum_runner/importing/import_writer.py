@@ -1,4 +1,4 @@
-"""Writes the ledger of an import: what was imported, then a record at a time, then the seal."""
+"""Writes the ledger of an import: the facts of the import, the records, the seal."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from forum_runner.ledger.files import Durability, LedgerFiles
 from forum_runner.ledger.layout import BODIES, CHECKPOINT, FORMAT, LEDGER
 from forum_runner.ledger.writer import IMPLEMENTATION, LedgerBrokenError, LedgerState, LedgerWriter
 
-# What is staged is written at once: many small records share a write, and none waits for long.
+# Staged records share a write; the limits keep memory small.
 _MAX_STAGED = 512
 _MAX_STAGED_BYTES = 1 << 24
 _OCTETS = "application/octet-stream"
 
 
 def write_ledger(parsed: ParsedSource, directory: Path, run: str, clock: Clock = wall_clock) -> str:
-    """Writes it and seals it; the head comes back. What fails, or is interrupted, takes the directory away again."""
-    was_there = directory.exists()
+    """Writes and seals the ledger, and returns its head. On failure or interruption, the directory is removed."""
+    existed = directory.exists()
     try:
         files = LedgerFiles.create(directory, Durability.BATCH)
     except OSError as error:
-        raise UsageError(f"cannot begin a ledger in '{directory}': {error.strerror}") from error
+        raise UsageError(f"cannot create a ledger in '{directory}': {error.strerror}") from error
     try:
         with LedgerWriter(files, LedgerState(run), clock) as writer:
             opened = {"format": FORMAT, "implementation": IMPLEMENTATION, "mode": "imported"}
             writer.append("run.opened", {**opened, "imported": _imported(parsed)}, bodies=_bodies(parsed))
             _write_records(writer, parsed)
-            # The format has no status for what was not run here; `mode` in the first entry tells readers which it is.
+            # The format has no status for imported runs; `mode` in the first entry marks them.
             writer.seal("passed")
     except BaseException as error:
-        _take_away(directory, is_ours=not was_there)
+        _remove(directory, is_ours=not existed)
         if isinstance(error, LedgerBrokenError) and isinstance(error.__cause__, OSError):
             raise UsageError(
-                f"cannot write '{directory}': {error.__cause__.strerror}; nothing of it is left"
+                f"cannot write '{directory}': {error.__cause__.strerror}; the partial ledger was removed"
             ) from error
         raise
     return writer.head
@@ -62,16 +62,14 @@ def _bodies(parsed: ParsedSource) -> dict[str, Body]:
 
 
 def notice(parsed: ParsedSource) -> str:
-    held = {SourceCheck.OK: "Checked", SourceCheck.FAIL: "IT DOES NOT HOLD", SourceCheck.NOT_CHECKED: "Not checked"}[
-        parsed.check
-    ]
+    labels = {SourceCheck.OK: "Checked", SourceCheck.FAIL: "CHECK FAILED", SourceCheck.NOT_CHECKED: "Not checked"}
     return (
-        f"This ledger was made from records of another program, of the format {parsed.format}.\n"
-        "It shows whether anything was changed since the import. What the records tell of the time before\n"
-        "is only as good as their source, and times are those that the source gives.\n"
-        "The seal's status says that the import was done, and nothing of how the work ended.\n"
-        f"{held}: {parsed.reason}.\n"
-    ) + "".join(f"Noted: {remark}.\n" for remark in parsed.remarks)
+        f"This ledger was imported from records of another program in the format {parsed.format}.\n"
+        "It proves that the records have not changed since the import. What they say about earlier events\n"
+        "is only as trustworthy as their source; times are those of the source.\n"
+        "The seal's status means that the import finished. It does not describe the outcome of the work.\n"
+        f"{labels[parsed.check]}: {parsed.reason}.\n"
+    ) + "".join(f"Note: {remark}.\n" for remark in parsed.remarks)
 
 
 def _write_records(writer: LedgerWriter, parsed: ParsedSource) -> None:
@@ -88,8 +86,8 @@ def _write_records(writer: LedgerWriter, parsed: ParsedSource) -> None:
     writer.commit()
 
 
-def _take_away(directory: Path, *, is_ours: bool) -> None:
-    """A directory that was there before stays, without the files that were begun in it."""
+def _remove(directory: Path, *, is_ours: bool) -> None:
+    """A directory that existed before the import is kept; only the files of the import are removed."""
     if is_ours:
         shutil.rmtree(directory, ignore_errors=True)
         return

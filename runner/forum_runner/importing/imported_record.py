@@ -1,4 +1,4 @@
-"""One record of a source, as it will stand in the ledger."""
+"""One record of a source, as an entry of the ledger."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from forum_runner.ledger.clock import written_time
 
 _MAX_FACT = 256
 _MICRO = 1_000_000
-# The last microsecond that a year of four digits has.
+# The last microsecond of the year 9999.
 _MAX_TIME_US = 253_402_300_799_999_999
 
 
@@ -28,7 +28,7 @@ class ImportedRecord:
 
 
 def facts(**values: Any) -> dict[str, Any]:
-    """What is small enough to be a fact: short texts, integers in range, yes and no. The rest is in the bodies only."""
+    """The values that are small enough for `data`: short texts, integers in range and booleans."""
     return {name: value for name, value in values.items() if _is_fact(value)}
 
 
@@ -39,17 +39,17 @@ def _is_fact(value: Any) -> bool:
 
 
 def texts(values: Mapping[str, Any]) -> dict[str, Body]:
-    """A body for each text that is not empty."""
+    """A body for each non-empty text."""
     return {name: Body(value.encode(), TEXT) for name, value in values.items() if isinstance(value, str) and value}
 
 
-def as_found(line: bytes) -> Body:
-    """JSON as it stood in the source, to the byte."""
+def raw_json(line: bytes) -> Body:
+    """The JSON bytes of the source, unchanged."""
     return Body(line, JSON)
 
 
 def time_of(seconds: float) -> str | None:
-    """A moment in seconds since 1970, as entries write times; None for one that they cannot write."""
+    """Seconds since 1970 in the time format of entries; None if out of range."""
     return time_of_us(round(seconds * _MICRO)) if abs(seconds) < _MAX_TIME_US / _MICRO else None
 
 
@@ -58,7 +58,7 @@ def time_of_us(moment_us: int) -> str | None:
 
 
 def micro_usd(dollars: Any) -> int | None:
-    """An amount of dollars as the millionths that a ledger counts in, if it is a whole number of them."""
+    """Dollars in millionths, if that is a whole number."""
     if isinstance(dollars, bool) or not isinstance(dollars, int | float):
         return None
     amount = Decimal(str(dollars)) * _MICRO

@@ -1,7 +1,7 @@
-"""Reads traces of OpenTelemetry as OTLP JSON: one document, or one a line as file exporters write them.
+"""Reads OpenTelemetry traces as OTLP JSON: one document, or one per line as file exporters write them.
 
-A span is exported when it has ended, so children stand before their parents. In the ledger spans stand in the order of
-their beginnings, and each after its parent, so that what was called follows from what called it.
+A span is exported when it ends, so children precede their parents. The ledger orders spans by start time, each after
+its parent, so that a call follows from its caller.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from forum_runner.importing.strict_json import JsonText, read_json
 from forum_runner.ledger.body import JSON, Body
 
 SIGNALS = ("resourceSpans", "resourceLogs", "resourceMetrics")
-_REASON = "traces have no hashes of their own"
+_REASON = "traces contain no hashes"
 
 
 def parse(spool: RecordSpool, file: ImportFile, max_source_bytes: int, *, is_lines: bool) -> ParsedSource:
@@ -39,14 +39,14 @@ def parse(spool: RecordSpool, file: ImportFile, max_source_bytes: int, *, is_lin
     for text in texts:
         _TraceReader(text, spool, tree).read()
     if not len(spool):
-        raise SourceError(file.name, "", "it holds no span and no log record")
+        raise SourceError(file.name, "", "contains no spans and no log records")
     source, order = file.whole_if_small(max_source_bytes), tree.order()
     remarks, unchecked = tuple(tree.remarks()), SourceCheck.NOT_CHECKED
     return ParsedSource(ImportFormat.OTEL, spool, (file.facts(),), unchecked, _REASON, source, order, remarks)
 
 
 class _TraceReader:
-    """One text of a source: its resources, their scopes, and the spans and log records in these."""
+    """Reads one JSON text: its resources, their scopes, and the spans and log records in them."""
 
     def __init__(self, text: JsonText, spool: RecordSpool, tree: Tree) -> None:
         self._text = text
@@ -57,7 +57,7 @@ class _TraceReader:
     def read(self) -> None:
         document = read_json(self._text, is_wide=True)
         if not isinstance(document, dict) or not any(name in document for name in SIGNALS):
-            sentence = f"it has none of {', '.join(SIGNALS)}, so it is no OTLP JSON"
+            sentence = f"not OTLP JSON: it has none of {', '.join(SIGNALS)}"
             raise SourceError(self._text.file, f"line {self._text.line}", sentence)
         try:
             for item in self._items(document, "resourceSpans", ("scopeSpans", "instrumentationLibrarySpans"), "spans"):
@@ -71,7 +71,7 @@ class _TraceReader:
     def _items(
         self, document: dict[str, Any], signal: str, scopes: tuple[str, ...], items: str
     ) -> Iterator[tuple[dict[str, Any], dict[str, Any], dict[str, Body]]]:
-        """Each item, its resource's attributes, and both as bodies: these are the same for many, and stored once."""
+        """Each item, its resource's attributes, and both as bodies; equal bodies are stored once."""
         for outer, resource in enumerate(objects(document, signal)):
             described = resource.get("resource") or {}
             attributes = attributes_of(described)
@@ -86,7 +86,7 @@ class _TraceReader:
     def _add_span(self, span: dict[str, Any], resource: dict[str, Any], bodies: dict[str, Body]) -> None:
         key = own_key(span)
         if key is None:
-            raise OtlpError("it has no traceId and spanId")
+            raise OtlpError("the span has no traceId or spanId")
         start = nanoseconds(span, "startTimeUnixNano")
         data = span_facts(span, resource)
         self._tree.errors += data.get("status") == "error"
@@ -104,5 +104,5 @@ class _TraceReader:
 def _json(value: Any) -> Body:
     plain = with_wide_as_text(value)
     if (number := first_too_wide(plain)) is not None:
-        raise OtlpError(f"{number} is beyond ±(2^53 - 1), so another reader would see another number")
+        raise OtlpError(f"{number} is outside ±(2^53 - 1), so JSON readers disagree on its value")
     return Body(canonical(plain), JSON)

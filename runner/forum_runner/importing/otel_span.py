@@ -1,4 +1,4 @@
-"""What a span or a log record tells of a call of a model: by the GenAI conventions of today, and by older ones."""
+"""Extracts the facts of model calls from spans and log records, by current and older GenAI conventions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from forum_runner.ledger.body import JSON, TEXT, Body
 
 _STATUS = {0: "unset", 1: "ok", 2: "error", "STATUS_CODE_UNSET": "unset"}
 _STATUS |= {"STATUS_CODE_OK": "ok", "STATUS_CODE_ERROR": "error"}
-# Each fact, and the attributes that tell it: the one of today first.
+# The attributes of each fact, current name first.
 _FACTS = {
     "operation": ("gen_ai.operation.name",),
     "provider": ("gen_ai.provider.name", "gen_ai.system"),
@@ -35,7 +35,7 @@ _TEXTS = {
     "arguments": ("gen_ai.tool.call.arguments",),
     "result": ("gen_ai.tool.call.result",),
 }
-# One event a message, and one attribute a part of it: two forms of before.
+# Older conventions: one event per message, and one attribute per part of a message.
 _MESSAGE_EVENTS = {
     "gen_ai.system.message": "input",
     "gen_ai.user.message": "input",
@@ -59,7 +59,7 @@ def span_facts(span: dict[str, Any], resource: Mapping[str, Any]) -> dict[str, A
         time=time_of_ns(nanoseconds(span, "startTimeUnixNano")),
         ended=time_of_ns(nanoseconds(span, "endTimeUnixNano")),
         status=_STATUS.get(code) if isinstance(code, int | str) else None,
-        **_told(attributes_of(span)),
+        **_attribute_facts(attributes_of(span)),
     )
 
 
@@ -72,39 +72,41 @@ def event_facts(event: dict[str, Any], resource: Mapping[str, Any]) -> dict[str,
         service=resource.get("service.name"),
         time=time_of_ns(nanoseconds(event, "timeUnixNano", "observedTimeUnixNano")),
         severity=event.get("severityText"),
-        **_told(attributes),
+        **_attribute_facts(attributes),
     )
 
 
 def event_name(event: dict[str, Any], attributes: Mapping[str, Any]) -> Any:
-    """A log record's own member today, an attribute before."""
+    """The event's name: a member in current conventions, an attribute in older ones."""
     return event.get("eventName") or event.get("name") or attributes.get("event.name")
 
 
-def _told(attributes: Mapping[str, Any]) -> dict[str, Any]:
+def _attribute_facts(attributes: Mapping[str, Any]) -> dict[str, Any]:
     return {
         fact: next((attributes[name] for name in names if name in attributes), None) for fact, names in _FACTS.items()
     }
 
 
 def text_bodies(holder: dict[str, Any]) -> dict[str, Body]:
-    """What was asked and answered, as far as the span or log record, or an event in it, holds it."""
+    """The prompts and answers in a span or log record, or in its events."""
     found: dict[str, Any] = {}
-    parsed: dict[str, list[Any]] = {}
-    for name, attributes, body in _holders(holder):
+    messages_by_side: dict[str, list[Any]] = {}
+    for name, attributes, body in _text_carriers(holder):
         for text, keys in _TEXTS.items():
             value = next((attributes[key] for key in keys if key in attributes), None)
             if value not in (None, ""):
                 found.setdefault(text, value)
         side = _MESSAGE_EVENTS.get(name)
         if side:
-            parsed.setdefault(side, []).append({"event": name, **(body if isinstance(body, dict) else attributes)})
-    for side, messages in (*parsed.items(), *_numbered(attributes_of(holder))):
+            messages_by_side.setdefault(side, []).append(
+                {"event": name, **(body if isinstance(body, dict) else attributes)}
+            )
+    for side, messages in (*messages_by_side.items(), *_numbered(attributes_of(holder))):
         found.setdefault(side, messages)
     return {name: _body(value) for name, value in found.items()}
 
 
-def _holders(holder: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], Any]]:
+def _text_carriers(holder: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], Any]]:
     attributes = attributes_of(holder)
     yield str(event_name(holder, attributes)), attributes, value_of(holder.get("body"))
     for event in objects(holder, "events"):
@@ -113,7 +115,7 @@ def _holders(holder: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], Any]
 
 
 def _numbered(attributes: Mapping[str, Any]) -> Iterator[tuple[str, list[Any]]]:
-    """`gen_ai.prompt.0.content` and the like."""
+    """Messages in attributes such as `gen_ai.prompt.0.content`."""
     sides: dict[str, dict[int, dict[str, Any]]] = {}
     for key, value in attributes.items():
         if match := _NUMBERED.fullmatch(key):

@@ -1,4 +1,4 @@
-"""Which span began under which: the order in which they are set down, and what cannot be right about them."""
+"""The tree of spans: their order in the ledger, and faults in their ids."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import Any
 from forum_runner.importing.otel_values import OtlpError
 from forum_runner.importing.parsed_source import RecordOrder
 
-# A key for each span is held in memory: bytes where the ids have their form, as they take the least room.
+# The key of each span is kept in memory: well-formed ids as bytes, to save space.
 Key = bytes | tuple[str, str]
 # OTLP's JSON writes ids as hexadecimal digits, in either case.
 _TRACE, _SPAN = re.compile(r"[0-9a-fA-F]{32}"), re.compile(r"[0-9a-fA-F]{16}")
 
 
 class SpanFault(StrEnum):
-    """What is wrong with a span or a log record, as its fact `fault` says; it is imported all the same."""
+    """A fault of a span or log record, recorded as its fact `fault`; the record is imported anyway."""
 
     MALFORMED = "malformed id"
     DUPLICATE = "duplicate id"
@@ -27,11 +27,11 @@ class SpanFault(StrEnum):
     LOOP = "parent loop"
 
 
-_TOLD = {
-    SpanFault.MALFORMED: "with an id that is not of 32 (trace) or 16 (span) hexadecimal digits",
-    SpanFault.DUPLICATE: "with the id of another span; what names that id follows from the first",
-    SpanFault.OWN_PARENT: "named as the parent of itself",
-    SpanFault.LOOP: "in a loop of parents, which has no beginning",
+_REMARKS = {
+    SpanFault.MALFORMED: "with an id that is not 32 (trace) or 16 (span) hexadecimal digits",
+    SpanFault.DUPLICATE: "with the id of another span; references to the id resolve to the first",
+    SpanFault.OWN_PARENT: "with itself as parent",
+    SpanFault.LOOP: "in a loop of parents",
 }
 
 
@@ -40,14 +40,14 @@ def own_key(span: Mapping[str, Any]) -> Key | None:
 
 
 def key_above(item: Mapping[str, Any], name: str) -> Key | None:
-    """The span that a span began under, or that a log record belongs to."""
+    """The parent of a span, or the span of a log record."""
     span = _text(item, name)
-    # An id of zeros alone stands for none.
+    # An id of only zeros means no id.
     return _key(_text(item, "traceId"), span) if span.strip("0") else None
 
 
 def is_malformed(item: Mapping[str, Any], *names: str) -> bool:
-    """Whether one of the ids that are given does not have the form of one."""
+    """Whether one of the ids that are present is malformed."""
     spans = [_text(item, name) for name in names]
     trace = _text(item, "traceId")
     return bool(trace and not _TRACE.fullmatch(trace)) or any(span and not _SPAN.fullmatch(span) for span in spans)
@@ -56,21 +56,21 @@ def is_malformed(item: Mapping[str, Any], *names: str) -> bool:
 def _text(item: Mapping[str, Any], name: str) -> str:
     value = item.get(name)
     if value is not None and not isinstance(value, str):
-        raise OtlpError(f"its {name} is no string")
+        raise OtlpError(f"{name} is not a string")
     return value or ""
 
 
 def _key(trace: str, span: str) -> Key | None:
     if not trace or not span:
         return None
-    # Other forms than digits, such as base64, tell the cases apart.
+    # Other encodings, such as base64, are case-sensitive.
     is_plain = _TRACE.fullmatch(trace) and _SPAN.fullmatch(span)
     return bytes.fromhex(trace + span) if is_plain else (trace, span)
 
 
 @dataclass(slots=True)
 class Tree:
-    """What the order needs of each record, and nothing else of it."""
+    """The facts of each record that determine the order."""
 
     starts: list[int] = field(default_factory=list)
     parents: list[Key | None] = field(default_factory=list)
@@ -83,19 +83,19 @@ class Tree:
         self.starts.append(start)
         self.parents.append(parent)
         if is_malformed:
-            self._blame(number, SpanFault.MALFORMED)
+            self._add_fault(number, SpanFault.MALFORMED)
         return number
 
     def add_span(self, key: Key, start: int, parent: Key | None, *, is_malformed: bool) -> None:
         number = self.add(start, parent, is_malformed=is_malformed)
         if self.spans.setdefault(key, number) != number:
-            self._blame(number, SpanFault.DUPLICATE)
+            self._add_fault(number, SpanFault.DUPLICATE)
 
     def order(self) -> RecordOrder:
         above = [self.spans.get(parent) if parent else None for parent in self.parents]
         for loop in _loops(above):
             for number in loop:
-                self._blame(number, SpanFault.LOOP if len(loop) > 1 else SpanFault.OWN_PARENT)
+                self._add_fault(number, SpanFault.LOOP if len(loop) > 1 else SpanFault.OWN_PARENT)
         ranks = _ranks(self.starts, above)
         numbers = sorted(range(len(ranks)), key=lambda number: (*ranks[number], number))
         places = {number: place for place, number in enumerate(numbers)}
@@ -103,18 +103,18 @@ class Tree:
         return RecordOrder(numbers, causes, {number: ", ".join(faults) for number, faults in self._faults.items()})
 
     def remarks(self) -> Iterator[str]:
-        """What a reader of the ledger should know; asked for when the order is made."""
+        """Notes for a reader of the ledger. Call it after `order`, which finds some of the faults."""
         if self.errors:
-            yield f"{self.errors:,} with the status error"
+            yield f"{self.errors:,} with status error"
         counts = Counter(fault for faults in self._faults.values() for fault in faults)
-        yield from (f"{counts[fault]:,} {_TOLD[fault]}" for fault in SpanFault if counts[fault])
+        yield from (f"{counts[fault]:,} {_REMARKS[fault]}" for fault in SpanFault if counts[fault])
 
-    def _blame(self, number: int, fault: SpanFault) -> None:
+    def _add_fault(self, number: int, fault: SpanFault) -> None:
         self._faults.setdefault(number, []).append(fault)
 
 
 def _cause(parent: int | None, place: int, places: Mapping[int, int]) -> tuple[int, ...]:
-    # Spans that are each other's parents have no first among them: the link that leads forwards is left out.
+    # A loop of parents has no first span: omit the link that points forward.
     return (places[parent],) if parent is not None and places[parent] < place else ()
 
 
@@ -133,7 +133,7 @@ def _loops(above: Sequence[int | None]) -> Iterator[list[int]]:
 
 
 def _ranks(starts: Sequence[int], above: Sequence[int | None]) -> list[tuple[int, int]]:
-    """For each record when it began, not before its parent did by the parent's clock, and how deep it lies."""
+    """The start time of each record, not before that of its parent, and its depth."""
     ranks: list[tuple[int, int] | None] = [None] * len(starts)
     for number in range(len(starts)):
         path: list[int] = []

@@ -1,4 +1,4 @@
-"""Values of OTLP JSON: attributes, times and ids, as the exporters of today and of yesterday write them."""
+"""Reads values of OTLP JSON: attributes, times and integers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NANOSECONDS = 1_000
 
 
 class OtlpError(ValueError):
-    """A part of a trace that does not have the form of OTLP."""
+    """A part of a trace is not valid OTLP."""
 
 
 def attributes_of(holder: dict[str, Any]) -> dict[str, Any]:
@@ -27,11 +27,11 @@ def attributes_of(holder: dict[str, Any]) -> dict[str, Any]:
 
 
 def value_of(value: Any) -> Any:
-    """A value as JSON has it. Integers of 64 bits come as strings, or as numbers."""
+    """An OTLP value as a JSON value. 64-bit integers are strings or numbers."""
     if value is None or value == {}:
         return None
     if not isinstance(value, dict) or len(value) != 1:
-        raise OtlpError("a value is not of the form {type: value}")
+        raise OtlpError("a value does not have the form {type: value}")
     kind, inner = next(iter(value.items()))
     if kind == "intValue":
         return integer(inner)
@@ -40,19 +40,19 @@ def value_of(value: Any) -> Any:
     if kind == "kvlistValue":
         return {str(item.get("key")): value_of(item.get("value")) for item in _values(inner)}
     if kind not in ("stringValue", "boolValue", "doubleValue", "bytesValue"):
-        raise OtlpError(f"'{kind[:40]}' is no type of a value")
+        raise OtlpError(f"unknown value type '{kind[:40]}'")
     return inner
 
 
 def _values(inner: Any) -> list[Any]:
     values = inner.get("values", []) if isinstance(inner, dict) else None
     if not isinstance(values, list):
-        raise OtlpError("a list of values is none")
+        raise OtlpError("'values' is not a list")
     return values
 
 
 def objects(holder: dict[str, Any], *names: str) -> Iterator[dict[str, Any]]:
-    """The objects of a list that goes by one of these names; none, if there is no such list."""
+    """The objects in the lists of these names; missing lists are empty."""
     for name in names:
         items = holder.get(name)
         if items is None:
@@ -63,16 +63,16 @@ def objects(holder: dict[str, Any], *names: str) -> Iterator[dict[str, Any]]:
 
 
 def integer(value: Any) -> int:
-    """A number of 64 bits: proto3's JSON writes them as strings, and takes both."""
+    """A 64-bit integer: proto3 JSON writes a string and accepts both."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     if isinstance(value, str) and len(value) <= 20 and value.removeprefix("-").isdecimal() and value.isascii():
         return int(value)
-    raise OtlpError(f"{str(value)[:40]!r} is no integer")
+    raise OtlpError(f"{str(value)[:40]!r} is not an integer")
 
 
 def nanoseconds(holder: dict[str, Any], *names: str) -> int:
-    """The first of these times that is there and not 0; 0, if none is."""
+    """The first of these times that is present and not 0, or else 0."""
     return next((found for name in names if (found := integer(holder.get(name, 0)))), 0)
 
 
@@ -81,7 +81,7 @@ def time_of_ns(moment_ns: int) -> str | None:
 
 
 def with_wide_as_text(value: Any) -> Any:
-    """The same value with the numbers of 64 bits that OTLP has as strings; others are left alone."""
+    """The value with 64-bit integers as strings, as OTLP specifies; other values are unchanged."""
     if isinstance(value, dict):
         return {key: _as_text(key, inner) for key, inner in value.items()}
     return [with_wide_as_text(item) for item in value] if isinstance(value, list) else value
@@ -94,7 +94,7 @@ def _as_text(key: str, value: Any) -> Any:
 
 
 def first_too_wide(value: Any) -> int | None:
-    """The first integer in a value that JSON's readers do not all see as the same."""
+    """The first integer in a value that is too large for some JSON readers."""
     if type(value) is int:
         return value if abs(value) > MAX_INTEGER else None
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()

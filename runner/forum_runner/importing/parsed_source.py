@@ -1,4 +1,4 @@
-"""What was read of a source, ready to be written."""
+"""The content of a source, ready to be written."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ImportFormat(StrEnum):
 
 
 class SourceCheck(StrEnum):
-    """Whether the hashes that a source has of itself are right."""
+    """Whether the source's own hashes are correct."""
 
     OK = "ok"
     FAIL = "fail"
@@ -27,9 +27,9 @@ class SourceCheck(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RecordOrder:
-    """In which order records stand in the ledger, if not in their own; `causes` of each, by numbers in that order.
+    """The order of the records in the ledger if it differs from the source; `causes` are numbers in that order.
 
-    `faults` says what is wrong with a record, by its own number, where only the whole of the source shows it.
+    `faults` describes faults that only the whole source reveals, by the number of the record in the source.
     """
 
     numbers: Sequence[int]
@@ -39,9 +39,9 @@ class RecordOrder:
 
 @dataclass(frozen=True, slots=True)
 class ParsedSource:
-    """`reason` says in words what the check found. `source` is the only file, if it is small enough to be kept.
+    """`reason` describes the result of the check. `source` is the only file, if it is small enough to be stored.
 
-    `remarks` are what a reader should know of the records as a whole.
+    `remarks` are notes for a reader about the records as a whole.
     """
 
     format: ImportFormat

@@ -1,4 +1,4 @@
-"""What is wrong with a source, and where."""
+"""The error for a source that cannot be imported."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from forum_runner.errors import UsageError
 
 
 class SourceError(UsageError):
-    """A source that cannot be imported: nothing of it is written."""
+    """A source cannot be imported; nothing is written."""
 
     def __init__(self, file: str, place: str, sentence: str) -> None:
         self.file = file

@@ -1,4 +1,4 @@
-"""Records that were read and wait to be written: in a temporary file, so that memory does not grow with a source."""
+"""Stores records in a temporary file until they are written, so that memory does not grow with the source."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LENGTH_BYTES = 8
 
 
 class RecordSpool:
-    """Records by their numbers, from 0, in the order in which they were added."""
+    """Records by number, from 0, in the order of addition."""
 
     def __init__(self) -> None:
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__

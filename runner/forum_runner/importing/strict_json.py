@@ -16,7 +16,7 @@ from forum_runner.canonical import MAX_INTEGER
 from forum_runner.importing.source_error import SourceError
 from forum_runner.json_text import refuse_constant, without_duplicate_keys
 
-# Within a signed or an unsigned number of 64 bits; Python itself would read on without an end.
+# The length of a 64-bit integer; Python has no limit of its own.
 _MAX_DIGITS = 20
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _PART = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]:,]|[^\s"{}\[\]:,]+', re.DOTALL)
@@ -24,12 +24,12 @@ _INTEGER = re.compile(r"-?[0-9]+")
 
 
 class _RefusedError(Exception):
-    """The text holds something that is not taken; where, the walk will tell."""
+    """The text contains an unsupported value; a second pass locates it."""
 
 
 @dataclass(frozen=True, slots=True)
 class JsonText:
-    """A JSON text, with the file that it stands in and the number of its first line there."""
+    """A JSON text, its file, and the number of its first line."""
 
     file: str
     data: bytes
@@ -37,11 +37,11 @@ class JsonText:
 
 
 def read_json(text: JsonText, *, is_wide: bool = False) -> Any:
-    """The value of a text. `is_wide` lets integers of 64 bits pass, which some formats write as numbers."""
+    """The value of a text. `is_wide` allows 64-bit integers, which some formats write as numbers."""
     try:
         characters = text.data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise SourceError(text.file, f"line {text.line}", f"byte {error.start} of it is not UTF-8") from error
+        raise SourceError(text.file, f"line {text.line}", f"byte {error.start} is not UTF-8") from error
     try:
         value = json.loads(
             characters,
@@ -51,9 +51,9 @@ def read_json(text: JsonText, *, is_wide: bool = False) -> Any:
             parse_constant=refuse_constant,
         )
     except json.JSONDecodeError as error:
-        raise SourceError(text.file, _place(text, characters, error.pos), _told(error, characters)) from error
+        raise SourceError(text.file, _place(text, characters, error.pos), _description(error, characters)) from error
     except RecursionError as error:
-        raise SourceError(text.file, f"line {text.line}", "it is nested too deep") from error
+        raise SourceError(text.file, f"line {text.line}", "nested too deep") from error
     except (_RefusedError, ValueError) as error:
         raise _located(text, characters, is_wide=is_wide) from error
     if _SURROGATE.search(characters) and (fault := _first_fault(characters, is_wide=is_wide)):
@@ -61,12 +61,12 @@ def read_json(text: JsonText, *, is_wide: bool = False) -> Any:
     return value
 
 
-def _told(error: json.JSONDecodeError, characters: str) -> str:
+def _description(error: json.JSONDecodeError, characters: str) -> str:
     if error.msg.startswith("Unterminated string"):
-        return "it is cut: a string has no end"
+        return "truncated: a string has no end"
     if error.pos >= len(characters.rstrip()):
-        return "it is cut: the JSON has no end"
-    return f"it is not JSON: {error.msg[0].lower()}{error.msg[1:]}"
+        return "truncated: the JSON has no end"
+    return f"invalid JSON: {error.msg[0].lower()}{error.msg[1:]}"
 
 
 def _integer(digits: str) -> int:
@@ -96,7 +96,7 @@ class _Fault:
 
 @dataclass(slots=True)
 class _Level:
-    """An object or an array that is still open, and the keys that the object has so far."""
+    """An open object or array, and the keys of the object so far."""
 
     is_object: bool
     keys: set[str] = field(default_factory=set)
@@ -106,7 +106,7 @@ class _Level:
 def _located(text: JsonText, characters: str, *, is_wide: bool) -> SourceError:
     fault = _first_fault(characters, is_wide=is_wide)
     if fault is None:
-        return SourceError(text.file, f"line {text.line}", "it cannot be read as JSON")
+        return SourceError(text.file, f"line {text.line}", "invalid JSON")
     return SourceError(text.file, _place(text, characters, fault.offset), fault.sentence)
 
 
@@ -133,10 +133,10 @@ def _step(part: str, levels: list[_Level]) -> None:
 def _string_fault(part: str, levels: list[_Level]) -> str | None:
     string = json.loads(part, strict=False)
     if any("\ud800" <= letter <= "\udfff" for letter in string):
-        return "a string holds a lone surrogate, which is no character"
+        return "a string contains a lone surrogate"
     if levels and levels[-1].is_object and levels[-1].wants_key:
         if string in levels[-1].keys:
-            return f"the key '{_short(string)}' is given twice"
+            return f"duplicate key '{_short(string)}'"
         levels[-1].keys.add(string)
     return None
 
@@ -146,7 +146,7 @@ def _plain_fault(part: str, *, is_wide: bool) -> str | None:
         return f"{part} is not JSON"
     if _INTEGER.fullmatch(part):
         is_out = len(part) > _MAX_DIGITS or (not is_wide and abs(int(part)) > MAX_INTEGER)
-        return f"{_short(part)} is beyond ±(2^53 - 1), so another reader would see another number" if is_out else None
+        return f"{_short(part)} is outside ±(2^53 - 1), so JSON readers disagree on its value" if is_out else None
     if part[0] in "-0123456789" and not _is_finite(part):
         return f"{_short(part)} is not a finite number"
     return None

@@ -1,4 +1,4 @@
-"""Reads an artifact of symposium: its configuration, each message of its transcript, and how it ended."""
+"""Reads an artifact of symposium: its configuration, the messages of its transcript, and its outcome."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from forum_runner.ledger.body import JSON, Body
 
 ARTIFACT = "artifact.json"
 TRANSCRIPT = "canonical_transcript"
-# Where the types of messages keep what people read.
+# The members that contain a message's text, by message type.
 _TEXTS = ("text", "integrated_answer", "rationale")
 
 
@@ -24,12 +24,12 @@ def parse(spool: RecordSpool, file: ImportFile, max_source_bytes: int) -> Parsed
     text = file.whole()
     artifact = read_json(text)
     if not isinstance(artifact, dict) or not isinstance(artifact.get(TRANSCRIPT), list):
-        raise SourceError(text.file, "", f"it has no '{TRANSCRIPT}', so it is no artifact of symposium")
+        raise SourceError(text.file, "", f"not an artifact of symposium: it has no '{TRANSCRIPT}'")
     spool.add(_session(text, artifact))
     numbers: dict[str, int] = {}
     for place, message in enumerate(artifact[TRANSCRIPT]):
         if not isinstance(message, dict) or not isinstance(message.get("id"), str):
-            raise SourceError(text.file, f"/{TRANSCRIPT}/{place}", "it is no message: it has no id")
+            raise SourceError(text.file, f"/{TRANSCRIPT}/{place}", "not a message: it has no id")
         numbers.setdefault(message["id"], spool.add(_message(text, place, message, numbers)))
     spool.add(_outcome(text, artifact, numbers))
     check, reason = _check(artifact)
@@ -63,19 +63,19 @@ def _message(text: JsonText, place: int, message: dict[str, Any], numbers: dict[
         micro_usd=micro_usd(spent.get("cost_usd")),
     )
     members = content if isinstance(content, dict) else {}
-    told = content if isinstance(content, str) else next((members[name] for name in _TEXTS if name in members), None)
-    bodies = {"record": _json(text, f"/{TRANSCRIPT}/{place}", message), **texts({"text": told})}
+    prose = content if isinstance(content, str) else next((members[name] for name in _TEXTS if name in members), None)
+    bodies = {"record": _json(text, f"/{TRANSCRIPT}/{place}", message), **texts({"text": prose})}
     parent = numbers.get(str(message.get("parent_id")))
-    # The session is the first record: what answers to no message follows from it.
+    # A message without a parent follows from the session, the first record.
     return ImportedRecord("x-import-message", data, bodies, (0,) if parent is None else (parent,))
 
 
 def _outcome(text: JsonText, artifact: dict[str, Any], numbers: dict[str, int]) -> ImportedRecord:
     outcome, usage = artifact.get("outcome"), artifact.get("cumulative_usage")
-    told = outcome if isinstance(outcome, dict) else {}
+    members = outcome if isinstance(outcome, dict) else {}
     spent = usage if isinstance(usage, dict) else {}
     data = facts(
-        outcome=told.get("kind"),
+        outcome=members.get("kind"),
         time=artifact.get("ended_at"),
         input_tokens=spent.get("prompt_tokens"),
         output_tokens=spent.get("completion_tokens"),
@@ -83,8 +83,8 @@ def _outcome(text: JsonText, artifact: dict[str, Any], numbers: dict[str, int]) 
         transcript_digest=artifact.get("transcript_digest"),
     )
     rest = {name: value for name, value in artifact.items() if name not in (TRANSCRIPT, "config")}
-    answer = numbers.get(str(told.get("synthesis_message_id")))
-    # The last message, if none is named: a session that was ended ended after it.
+    answer = numbers.get(str(members.get("synthesis_message_id")))
+    # Without a synthesis message, the session ended after the last message.
     last = max(numbers.values(), default=0)
     return ImportedRecord(
         "x-import-outcome", data, {"record": _json(text, "", rest)}, (last,) if answer is None else (answer,)
@@ -96,8 +96,8 @@ def _check(artifact: dict[str, Any]) -> tuple[SourceCheck, str]:
     if not isinstance(claimed, str):
         return SourceCheck.NOT_CHECKED, "it has no transcript_digest"
     if digest(canonical(artifact[TRANSCRIPT])) != claimed:
-        return SourceCheck.FAIL, "its transcript_digest is not that of its transcript"
-    return SourceCheck.OK, "its transcript_digest is that of its transcript; it covers nothing else of the artifact"
+        return SourceCheck.FAIL, "its transcript does not match its transcript_digest"
+    return SourceCheck.OK, "its transcript matches its transcript_digest; the rest of the artifact has no digest"
 
 
 def _json(text: JsonText, place: str, value: Any) -> Body:

@@ -92,24 +92,24 @@ def real(id_: str, parent: str | None = None, **fields: Any) -> dict[str, Any]:
 
 FAULTS: dict[str, tuple[list[dict[str, Any]], list[str | None], list[str]]] = {
     "nothing is wrong": ([real(A), real(B, A), real(C, "00000000000000ff")], [None, None, None], []),
-    "its own parent": ([real(A, A)], ["own parent"], ["1 named as the parent of itself"]),
+    "its own parent": ([real(A, A)], ["own parent"], ["1 with itself as parent"]),
     "a loop, and what hangs from it": (
         [real(A, B), real(B, A), real(C, A)],
         ["parent loop", "parent loop", None],
-        ["2 in a loop of parents, which has no beginning"],
+        ["2 in a loop of parents"],
     ),
     "an id given twice, in either case": (
         [real(A), real(A.upper()), real(B, A)],
         [None, "duplicate id", None],
-        ["1 with the id of another span; what names that id follows from the first"],
+        ["1 with the id of another span; references to the id resolve to the first"],
     ),
     "ids in base64, cut, and of another alphabet": (
         [real("7uGbfsPBsXM="), real(A, A[1:]), real(B, traceId="x" * 32)],
         ["malformed id"] * 3,
-        ["3 with an id that is not of 32 (trace) or 16 (span) hexadecimal digits"],
+        ["3 with an id that is not 32 (trace) or 16 (span) hexadecimal digits"],
     ),
     "a parent of zeros is none": ([real(A, "0" * 16)], [None], []),
-    "an error of the source": ([real(A, status={"code": 2})], [None], ["1 with the status error"]),
+    "an error of the source": ([real(A, status={"code": 2})], [None], ["1 with status error"]),
 }
 
 
@@ -132,7 +132,7 @@ def test_the_status_of_a_span_is_a_fact(spool: RecordSpool) -> None:
 
 @pytest.mark.parametrize("name", ["traceId", "spanId", "parentSpanId"])
 def test_an_id_that_is_no_string_is_refused(name: str, spool: RecordSpool) -> None:
-    with pytest.raises(SourceError, match=f"its {name} is no string"):
+    with pytest.raises(SourceError, match=f"{name} is not a string"):
         records(spool, spans({**real(A), name: 7}))
 
 
@@ -177,7 +177,7 @@ def test_a_number_out_of_range_elsewhere_is_refused_with_its_place(spool: Record
 
     assert (raised.value.place, raised.value.sentence) == (
         "line 1, /resourceSpans/0/scopeSpans/0/spans/0",
-        f"{2**60} is beyond ±(2^53 - 1), so another reader would see another number",
+        f"{2**60} is outside ±(2^53 - 1), so JSON readers disagree on its value",
     )
 
 
@@ -224,7 +224,7 @@ def test_messages_are_found_in_every_form_that_they_had(
 
 
 def test_a_source_of_metrics_alone_has_nothing_to_import(spool: RecordSpool) -> None:
-    with pytest.raises(SourceError, match="it holds no span and no log record"):
+    with pytest.raises(SourceError, match="contains no spans and no log records"):
         read(spool, {"resourceMetrics": []})
 
 

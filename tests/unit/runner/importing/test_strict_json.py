@@ -41,7 +41,7 @@ def test_a_key_given_twice_is_refused_wherever_it_stands(first: Any, second: Any
     place, sentence = refused(f'[1, {{"x": {{{name}: {json.dumps(first)}, {name}: {json.dumps(second)}}}}}]')
 
     assert place.startswith("line 7, column ")
-    assert sentence.endswith("is given twice")
+    assert sentence.startswith("duplicate key ")
 
 
 def test_the_same_key_may_stand_in_two_objects_and_as_a_value() -> None:
@@ -51,15 +51,15 @@ def test_the_same_key_may_stand_in_two_objects_and_as_a_value() -> None:
 @pytest.mark.parametrize(
     ("text", "place", "sentence"),
     [
-        ('{"a":\n1,\n"a":2}', "line 9, column 1", "the key 'a' is given twice"),
-        ('{"a":"\\ud83d"}', "line 7, column 6", "a string holds a lone surrogate, which is no character"),
-        ('{"\\udc00":1}', "line 7, column 2", "a string holds a lone surrogate, which is no character"),
+        ('{"a":\n1,\n"a":2}', "line 9, column 1", "duplicate key 'a'"),
+        ('{"a":"\\ud83d"}', "line 7, column 6", "a string contains a lone surrogate"),
+        ('{"\\udc00":1}', "line 7, column 2", "a string contains a lone surrogate"),
         ("[-1e400]", "line 7, column 2", "-1e400 is not a finite number"),
         ("[-Infinity]", "line 7, column 2", "-Infinity is not JSON"),
-        ('{"a":1', "line 7, column 7", "it is cut: the JSON has no end"),
-        ('{"a":"1', "line 7, column 6", "it is cut: a string has no end"),
-        ("[" * 5_000, "line 7", "it is nested too deep"),
-        ("[1] 2", "line 7, column 5", "it is not JSON: extra data"),
+        ('{"a":1', "line 7, column 7", "truncated: the JSON has no end"),
+        ('{"a":"1', "line 7, column 6", "truncated: a string has no end"),
+        ("[" * 5_000, "line 7", "nested too deep"),
+        ("[1] 2", "line 7, column 5", "invalid JSON: extra data"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_place(text: str, place: str, sentence: str) -> None:
