@@ -88,17 +88,17 @@ def a_huge_file(folder: Path) -> list[Told]:
 
 def latin_1(folder: Path) -> list[Told]:
     (folder / "workflow.yaml").write_bytes(WORKFLOW.replace("Write.", "Erzähle.").encode("latin-1"))
-    return [at("F105", 10, 44, "not valid UTF-8: byte 0xe4", "save the file as UTF-8")]
+    return [at("F105", 10, 44, "invalid UTF-8: byte 0xe4", "save the file as UTF-8")]
 
 
 def a_byte_order_mark(folder: Path) -> list[Told]:
     (folder / "workflow.yaml").write_text(WORKFLOW, encoding="utf-8-sig")
-    return [at("F106", 1, 1, "the file begins with a byte order mark", "save it as UTF-8 without BOM")]
+    return [at("F106", 1, 1, "the file starts with a byte order mark", "save it as UTF-8 without a BOM")]
 
 
 def a_bell(folder: Path) -> list[Told]:
     (folder / "workflow.yaml").write_text(WORKFLOW.replace("Write.", '"Ring \a."'))
-    return [at("F119", 10, 47, "U+0007 may not stand in a manifest", 'write it as an escape in "..."')]
+    return [at("F119", 10, 47, "character U+0007 is not allowed in a manifest", 'write it as an escape sequence in "..."')]
 
 
 def a_link_out_of_the_bundle(folder: Path) -> list[Told]:
@@ -107,7 +107,7 @@ def a_link_out_of_the_bundle(folder: Path) -> list[Told]:
     (outside / "plan.yaml").write_text(PLAN)
     (folder / "workflow.yaml").write_text(WITH_PLAN)
     (folder / "plan.yaml").symlink_to(outside / "plan.yaml")
-    return [at("F121", 8, 7, "'plan.yaml' is a link that leads out of the bundle", "copy the file into the bundle")]
+    return [at("F121", 8, 7, "'plan.yaml' is a link that leaves the bundle", "copy the file into the bundle")]
 
 
 def seventeen_plans(folder: Path) -> list[Told]:
@@ -116,7 +116,7 @@ def seventeen_plans(folder: Path) -> list[Told]:
         task = f"  next: {{uses: plan-{number + 1}.yaml}}\n"
         (folder / f"plan-{number}.yaml").write_text(PLAN[: PLAN.index("  draft")] + task)
     (folder / "plan-17.yaml").write_text(PLAN)
-    return [at("F709", 5, 16, "plans use each other more than 16 levels deep", file="plan-16.yaml")]
+    return [at("F709", 5, 16, "plans are nested more than 16 levels deep", file="plan-16.yaml")]
 
 
 BUILDERS: dict[str, Callable[[Path], list[Told]]] = {
