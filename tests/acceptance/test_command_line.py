@@ -222,7 +222,7 @@ def test_wrong_inputs_of_a_file_are_shown_in_that_file(folder: Path) -> None:
     one = forum("compile", "workflow.yaml", "--inputs", "more/in.yaml", cwd=folder)
     two = forum("compile", "workflow.yaml", "--inputs", "two.yaml", cwd=folder)
 
-    assert one.stderr.startswith("more/in.yaml:2:8: F017 input 'count' does not fit its schema")
+    assert one.stderr.startswith("more/in.yaml:2:8: F017 input 'count' does not match its schema")
     assert "    2 | count: many\n" in one.stderr
     assert two.stderr.startswith("two.yaml:3:1: F124 ")
     assert (one.returncode, two.returncode) == (2, 2)
@@ -231,7 +231,7 @@ def test_wrong_inputs_of_a_file_are_shown_in_that_file(folder: Path) -> None:
 def test_text_that_is_no_value_says_why(folder: Path) -> None:
     result = forum("compile", "workflow.yaml", "--input", "since=x", "--input", "count=[1", cwd=folder)
 
-    assert "F017 input 'count' cannot be read: not valid YAML" in result.stderr
+    assert "F017 invalid value for input 'count': invalid YAML" in result.stderr
 
 
 def test_a_secret_is_shown_nowhere(folder: Path) -> None:

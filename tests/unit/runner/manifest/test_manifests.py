@@ -46,7 +46,7 @@ def test_a_manifest_says_what_it_is(change: dict[str, Any], expected: list[str])
 def test_an_unknown_version_is_told_which_are_known() -> None:
     result = compiled({"workflow.yaml": workflow(PLAN) | {"apiVersion": "forum/v2"}})
 
-    assert result.findings[0].hint == "this version of forum reads 'forum/v1'"
+    assert result.findings[0].hint == "this version of forum supports 'forum/v1'"
 
 
 @pytest.mark.requirement("MANIFEST-DOC-001")
