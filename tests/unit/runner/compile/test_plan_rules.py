@@ -130,7 +130,7 @@ def test_every_cycle_is_told_with_its_whole_path() -> None:
 
     assert [(f.code, f.message) for f in result.findings] == [
         ("F301", "the plan has a cycle: a -> b -> c -> a"),
-        ("F302", "task 'd' needs itself"),
+        ("F302", "task 'd' depends on itself"),
         ("F301", "the plan has a cycle: e -> f -> e"),
     ]
 
