@@ -98,7 +98,9 @@ def a_byte_order_mark(folder: Path) -> list[Told]:
 
 def a_bell(folder: Path) -> list[Told]:
     (folder / "workflow.yaml").write_text(WORKFLOW.replace("Write.", '"Ring \a."'))
-    return [at("F119", 10, 47, "character U+0007 is not allowed in a manifest", 'write it as an escape sequence in "..."')]
+    return [
+        at("F119", 10, 47, "character U+0007 is not allowed in a manifest", 'write it as an escape sequence in "..."')
+    ]
 
 
 def a_link_out_of_the_bundle(folder: Path) -> list[Told]:
