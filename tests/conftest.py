@@ -22,6 +22,7 @@ SLOW_FILES = (
     "unit/runner/execute/test_machine_laws.py",
     "unit/runner/execute/test_replay_laws.py",
     "unit/runner/execute/test_resume_laws.py",
+    "unit/runner/history/test_history_laws.py",
     "unit/runner/ledger/test_two_processes.py",
     "unit/runner/test_canonical.py",
     "unit/runner/test_canonical_vectors.py",

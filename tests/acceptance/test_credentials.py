@@ -35,8 +35,8 @@ def test_a_dry_run_names_the_variables_that_are_not_set(folder: Folder) -> None:
     as_json = folder.forum("run", "workflow.yaml", "--dry-run", "--json")
 
     assert [ended.code for ended in (none_set, one_set, as_json)] == [0, 0, 0]
-    assert "\nnot set   KEY, PROXY: no run begins without them\n" in none_set.out
-    assert "\nnot set   PROXY: no run begins without it\n" in one_set.out
+    assert "\nnot set   KEY, PROXY (required to start a run)\n" in none_set.out
+    assert "\nnot set   PROXY (required to start a run)\n" in one_set.out
     assert as_json.document()["not_set"] == ["KEY", "PROXY"]
     assert KEY not in one_set.out + one_set.err
 

@@ -69,10 +69,10 @@ def test_verify_says_first_that_it_is_no_ledger_and_exits_3(folder: Path, name: 
     report = forum("verify", name, "--json", cwd=folder).document()
 
     lines = ended.out.splitlines()
-    assert (ended.code, lines[0]) == (3, "invalid: not a ledger: nothing in it is like an entry")
+    assert (ended.code, lines[0]) == (3, "invalid: not a ledger: it contains no entry")
     assert lines[1:3] == [
         "  1 bytes      fail         no line is an entry",
-        "  2 chain      ok           there is no entry to look at",
+        "  2 chain      ok           no entries to check",
     ]
     assert lines[-1] == "it stands in a run directory; whether that holds: forum verify ."
     jsonschema.validate(report, SCHEMA, cls=jsonschema.Draft202012Validator)
@@ -185,9 +185,9 @@ def test_a_run_directory_is_one_whatever_its_ledger_holds(content: bytes, tmp_pa
         ended = forum("verify", given, cwd=tmp_path)
         first, bytes_level, chain_level = ended.out.splitlines()[:3]
         assert "not a ledger" not in first
-        assert chain_level.endswith("there is no entry to look at")
+        assert chain_level.endswith("no entries to check")
         if b"\n" in content:
-            assert (ended.code, first) == (3, "invalid: 3 lines, and none is an entry")
+            assert (ended.code, first) == (3, "invalid: 3 lines, none of them an entry")
             assert bytes_level.endswith("no line is an entry")
 
 
@@ -199,5 +199,5 @@ def test_nothing_at_all_is_a_ledger_that_was_not_begun(tmp_path: Path) -> None:
     assert verified.code == 7
     assert verified.out.splitlines()[:2] == [
         "incomplete: 0 entries",
-        "  1 bytes      ok           there is no entry to look at",
+        "  1 bytes      ok           no entries to check",
     ]

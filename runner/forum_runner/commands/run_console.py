@@ -92,10 +92,10 @@ class JsonConsole(RunConsole):
         return self._json
 
     def warned(self, report: Report) -> None:
-        from forum_runner.report.check_report import finding_form
+        from forum_runner.report.check_report import finding_document
 
         for finding in report.findings:
-            self._json.event("finding", finding=finding_form(finding))
+            self._json.event("finding", finding=finding_document(finding))
 
     def resumed(self, sentences: Iterable[str]) -> None:
         for sentence in sentences:

@@ -1,4 +1,4 @@
-"""Why an entry is there: its causes, their causes, and so on, read from the end of a ledger to its beginning."""
+"""The causes of an entry, their causes, and so on, read from the end of a ledger to its beginning."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ _CHUNK_BYTES = 262_144
 
 
 def lines_backwards(stream: BinaryIO) -> Iterator[bytes]:
-    """The lines of a file, the last one first. Torn tails and lines of more than `MAX_HELD_BYTES` are left out.
+    """The lines of a file, the last one first, without a torn tail and lines of more than `MAX_HELD_BYTES`.
 
-    The file is read and not mapped: a writer may cut a torn tail meanwhile, and a mapping would then end the process.
+    The file is not mapped: if a writer truncated a torn tail meanwhile, reading the mapping would kill the process.
     """
     end = os.fstat(stream.fileno()).st_size
-    rest, is_left_out = b"", True
+    rest, is_skipped = b"", True
     while end > 0:
         start = max(0, end - _CHUNK_BYTES)
         pieces = (os.pread(stream.fileno(), end - start, start) + rest).split(b"\n")
         while len(pieces) > 1:
             line = pieces.pop()
-            if not is_left_out:
+            if not is_skipped:
                 yield line
-            is_left_out = False
+            is_skipped = False
         rest, end = pieces[0], start
         if len(rest) > MAX_HELD_BYTES:
-            rest, is_left_out = b"", True
-    if not is_left_out:
+            rest, is_skipped = b"", True
+    if not is_skipped:
         yield rest
 
 
 @dataclass(slots=True)
 class Trace:
-    """The entry `seq` and all that it follows from, in one pass from the end. Nothing is kept but the seqs to look for.
+    """Finds the entry `seq` and everything that it follows from, in one pass from the end.
 
-    After the pass, `missing` are causes that were named and not found, and `last` is the seq of the last entry.
+    After the pass, `missing` are the causes that do not exist, and `last` is the seq of the last entry.
     """
 
     seq: int

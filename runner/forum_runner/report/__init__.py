@@ -1,4 +1,4 @@
-"""Findings as people and machines read them: text, JSON, GitHub annotations, SARIF."""
+"""Reports: findings, verifications and runs as text, JSON, GitHub annotations and SARIF."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ReportFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Findings in order, and the text of the files that they stand in, by the name under which they are shown."""
+    """Findings in order, and the text of each file that they refer to, by its displayed name."""
 
     findings: tuple[ManifestFinding, ...]
     texts: Mapping[str, str]

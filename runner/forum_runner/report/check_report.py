@@ -17,14 +17,14 @@ def render_json(report: Report) -> str:
         "errors": report.errors,
         "warnings": report.warnings,
         "files": sorted(report.texts),
-        "findings": [finding_form(finding) for finding in report.findings],
+        "findings": [finding_document(finding) for finding in report.findings],
     }
     return json.dumps(document, indent=2) + "\n"
 
 
-def finding_form(finding: ManifestFinding) -> dict[str, Any]:
+def finding_document(finding: ManifestFinding) -> dict[str, Any]:
     place = finding.place
-    form = {
+    document = {
         "code": finding.code,
         "severity": str(finding.severity),
         "file": place.file,
@@ -34,4 +34,4 @@ def finding_form(finding: ManifestFinding) -> dict[str, Any]:
         "end_column": place.end_column,
         "message": finding.message,
     }
-    return form | {"hint": finding.hint} if finding.hint else form
+    return document | {"hint": finding.hint} if finding.hint else document

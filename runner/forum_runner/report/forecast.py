@@ -1,4 +1,4 @@
-"""What a run would do, for a person and for a program."""
+"""The forecast of a run as text and as JSON."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def render_forecast(found: Forecast) -> str:
     rows: list[tuple[str, ...]] = [("wave", "task", "agent", "adapter", "", "calls", "tokens", "cost")]
     rows += [_row(task) for task in found.tasks[:_SHOWN_TASKS]]
     size = f"{counted(len(found.tasks), 'task')} in {counted(found.waves, 'wave')}"
-    lines = [f"{visible(found.workflow)}: {size}; nothing is run", ""]
+    lines = [f"{visible(found.workflow)}: {size}; dry run", ""]
     lines += table(rows, right={5, 6, 7})
     if len(found.tasks) > _SHOWN_TASKS:
         lines.append(f"... and {len(found.tasks) - _SHOWN_TASKS:,} more")
@@ -72,8 +72,7 @@ def render_forecast(found: Forecast) -> str:
     most = {name: amount for name, amount in found.most.items() if amount or name == "calls"}
     lines += ["", f"at most   {_amounts(most)}", f"budget    {_amounts(found.limits) or 'none'}"]
     if found.not_set:
-        needed = "it" if len(found.not_set) == 1 else "them"
-        lines.append(f"not set   {', '.join(found.not_set)}: no run begins without {needed}")
+        lines.append(f"not set   {', '.join(found.not_set)} (required to start a run)")
     lines.append(f"digest    {found.plan}")
     return "\n".join(lines) + "\n"
 
@@ -100,5 +99,5 @@ def _amounts(amounts: Mapping[str, int]) -> str:
 def render_forecast_json(found: Forecast) -> str:
     if not is_dataclass(found) or isinstance(found, type):
         raise TypeError("a forecast is a dataclass")
-    form: dict[str, Any] = asdict(found)
-    return json.dumps(form, indent=2, default=dict) + "\n"
+    document: dict[str, Any] = asdict(found)
+    return json.dumps(document, indent=2, default=dict) + "\n"

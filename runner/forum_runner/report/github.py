@@ -1,4 +1,4 @@
-"""Findings as GitHub workflow commands, which show up beside the lines of a pull request."""
+"""Findings as GitHub workflow commands, which annotate the lines of a pull request."""
 
 from collections.abc import Iterable
 

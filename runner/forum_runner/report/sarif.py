@@ -1,4 +1,4 @@
-"""Findings as SARIF 2.1.0, which code-scanning services take."""
+"""Findings as SARIF 2.1.0, which code-scanning services read."""
 
 from __future__ import annotations
 

@@ -94,8 +94,8 @@ def _header(history: RunHistory, color: bool) -> Iterator[str]:
     yield f"record    {_record(history)}"
     if history.usage.calls:
         yield f"spent     {_spent(history)}"
-    end = ending(history)
-    yield f"ended     {painted(end, color, fg=STATE_COLORS.get(end.partition(' ')[0], 'yellow'), bold=True)}"
+    status = "" if history.is_import else history.status
+    yield f"ended     {painted(ending(history), color, fg=STATE_COLORS.get(status, 'yellow'), bold=True)}"
 
 
 def _record(history: RunHistory) -> str:

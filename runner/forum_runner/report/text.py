@@ -1,4 +1,4 @@
-"""Findings for a person: the place, the sentence, the line itself and a caret under what is meant."""
+"""Findings as text: the location, the message, and the line with a caret below the error."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ def _block(finding: ManifestFinding, lines: list[str], color: bool) -> str:
     hint = finding.hint or ""
     if place.line > len(lines) or not lines[place.line - 1].strip():
         return f"{head}\n      = {hint}" if hint else head
-    shown, column, length = _window(lines[place.line - 1], finding)
+    window, column, length = _window(lines[place.line - 1], finding)
     caret = painted("^" * length, color, fg=paint)
     below = f"{' ' * column}{caret} {hint}".rstrip()
-    return f"{head}\n{place.line:>5} | {shown}\n      | {below}"
+    return f"{head}\n{place.line:>5} | {window}\n      | {below}"
 
 
 def _window(line: str, finding: ManifestFinding) -> tuple[str, int, int]:
-    """The part of the line around the place, the columns before the caret, and the caret's length, as displayed."""
+    """The displayed part of the line, and the caret's column and length in it."""
     start = min(finding.place.column - 1, len(line))
     end = finding.place.end_column - 1 if finding.place.end_line == finding.place.line else len(line)
     first = max(0, start - _WIDTH // 2) if len(line) > _WIDTH else 0
-    shown = visible(line[first : first + _WIDTH])
+    window = visible(line[first : first + _WIDTH])
     prefix = "..." if first else ""
     suffix = "..." if first + _WIDTH < len(line) else ""
     column = len(prefix) + _width(visible(line[first:start]))
     length = max(1, _width(line[start : min(end, first + _WIDTH)]))
-    return prefix + shown + suffix, column, length
+    return prefix + window + suffix, column, length
 
 
 def _width(text: str) -> int:

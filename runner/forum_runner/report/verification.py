@@ -1,4 +1,4 @@
-"""What a verification says, for people."""
+"""The report of a verification as text."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from forum_runner.report.paint import painted
 _COLORS = {"ok": "green", "fail": "red", "incomplete": "yellow", "not checked": None}
 _VERDICT_COLORS = {Verdict.VALID: "green", Verdict.INVALID: "red", Verdict.INCOMPLETE: "yellow"}
 _ABOUT = {
-    "bytes": "every line is a canonical entry that fits its schema",
-    "chain": "every entry names the hash of the one before",
-    "bodies": "every body is there and has its digest, or is recorded as redacted",
-    "semantics": "the entries tell a lawful run of the wave plan",
+    "bytes": "every line is a canonical entry that matches its schema",
+    "chain": "every entry has the hash of the entry before it",
+    "bodies": "every body exists and has its digest, or is recorded as redacted",
+    "semantics": "the entries are a valid run of the wave plan",
     "seal": "the run is sealed, and checkpoints agree",
 }
-_NOTHING_LIKE_IT = "not a ledger: nothing in it is like an entry"
+_NOT_A_LEDGER = "not a ledger: it contains no entry"
 
 
 def render_verification(report: VerifyReport, *, color: bool) -> str:
     verdict = painted(str(report.verdict), color, fg=_VERDICT_COLORS[report.verdict])
     run = f" run {report.run}" if report.run else ""
-    lines = [f"{verdict}{run}: {_told(report) if report.is_ledger else _NOTHING_LIKE_IT}"]
+    lines = [f"{verdict}{run}: {_summary(report) if report.is_ledger else _NOT_A_LEDGER}"]
     lines += [_level(level, color=color, has_entries=report.run is not None) for level in report.levels]
-    # What is wrong with each line of some other file helps nobody.
-    shown = report.findings if report.is_ledger else report.findings[:1]
-    lines += [_finding(finding, "entry" if report.run else "line") for finding in shown]
-    more = report.more_findings + len(report.findings) - len(shown)
+    # For a file that is not a ledger, one finding is enough.
+    listed = report.findings if report.is_ledger else report.findings[:1]
+    lines += [_finding(finding, "entry" if report.run else "line") for finding in listed]
+    more = report.more_findings + len(report.findings) - len(listed)
     if more:
         lines.append(f"... and {counted(more, 'finding')} more")
     if not report.is_ledger:
@@ -40,15 +40,15 @@ def render_verification(report: VerifyReport, *, color: bool) -> str:
     return "\n".join(lines) + "\n"
 
 
-_SOURCES = {"directory": "checkpoint beside it", "given": "checkpoint given", "pin": "pin"}
+_SOURCES = {"directory": "checkpoint in its directory", "given": "checkpoint given", "pin": "pin"}
 
 
-def _told(report: VerifyReport) -> str:
+def _summary(report: VerifyReport) -> str:
     if report.entries and report.run is None:
-        return f"{counted(report.entries, 'line')}, and none is an entry"
-    told = counted(report.entries, "entry", "entries")
-    told += f", sealed as {report.status}" if report.status else ", not sealed" if report.entries else ""
-    return told + (f", {counted(report.redacted, 'body', 'bodies')} redacted" if report.redacted else "")
+        return f"{counted(report.entries, 'line')}, none of them an entry"
+    summary = counted(report.entries, "entry", "entries")
+    summary += f", sealed as {report.status}" if report.status else ", not sealed" if report.entries else ""
+    return summary + (f", {counted(report.redacted, 'body', 'bodies')} redacted" if report.redacted else "")
 
 
 def _finding(finding: LedgerFinding, noun: str) -> str:
@@ -57,10 +57,10 @@ def _finding(finding: LedgerFinding, noun: str) -> str:
 
 
 def _level(level: Level, *, color: bool, has_entries: bool) -> str:
-    """`has_entries` tells whether any line is one: a level that had none to look at does not say what it has seen."""
+    """Without entries, a level that is ok has checked nothing."""
     status = painted(f"{level.status:<11}", color, fg=_COLORS[level.status])
     if level.status == "ok":
-        more = _ABOUT[level.name] if has_entries else "there is no entry to look at"
+        more = _ABOUT[level.name] if has_entries else "no entries to check"
     elif level.level == 1 and not has_entries:
         more = "no line is an entry"
     elif level.reason:

@@ -11,7 +11,7 @@ def test_all_amounts_of_a_budget_are_shown_and_one_of_them_is_one() -> None:
     found = Forecast("one", "0" * 64, 1, (task,), most, {**limits, "wall_ms": 2_000})
 
     assert render_forecast(found) == (
-        "one: 1 task in 1 wave; nothing is run\n"
+        "one: 1 task in 1 wave; dry run\n"
         "\n"
         "wave  task  agent     adapter        calls\n"
         "1     a     operator  shell    runs      1\n"
@@ -25,4 +25,4 @@ def test_all_amounts_of_a_budget_are_shown_and_one_of_them_is_one() -> None:
 def test_variables_that_are_not_set_are_named() -> None:
     found = Forecast("one", "0" * 64, 0, (), {"calls": 0}, {}, ("KEY", "PROXY"))
 
-    assert "\nnot set   KEY, PROXY: no run begins without them\n" in render_forecast(found)
+    assert "\nnot set   KEY, PROXY (required to start a run)\n" in render_forecast(found)
