@@ -11,7 +11,7 @@ from forum_runner.ledger.begin import open_ledger
 from forum_runner.ledger.clock import Clock
 from forum_runner.ledger.files import Durability
 from forum_runner.ledger.layout import LEDGER
-from forum_runner.ledger.recovery import Look
+from forum_runner.ledger.recovery import Observe
 from forum_runner.ledger.run_reader import mode_of, read_entries
 from forum_runner.ledger.writer import LedgerWriter
 
@@ -40,13 +40,15 @@ def check_is_of_a_plan(directory: Path) -> None:
         raise UsageError(f"'{directory}' is not the run of a plan")
 
 
-def open_virtually(directory: Path, *, durability: Durability, clock: Clock, look: Look | None = None) -> LedgerWriter:
+def open_virtually(
+    directory: Path, *, durability: Durability, clock: Clock, observe: Observe | None = None
+) -> LedgerWriter:
     numbers = count()
 
     def salt() -> bytes:
         return virtual_salt(writer.run, f"resumed/{writer.size}/{next(numbers)}")
 
-    writer = open_ledger(directory, durability=durability, clock=clock, salt=salt, look=look)
+    writer = open_ledger(directory, durability=durability, clock=clock, salt=salt, observe=observe)
     return writer
 
 

@@ -113,7 +113,7 @@ def _read(source: LedgerSource, size: int | None, look: Callable[[int, bytes, by
             if size is None or seq < size:
                 tree.add(leaf)
                 look(seq, line, leaf)
-            kind, count = entry["kind"], seq + 1
+            kind, count = entry.kind, seq + 1
     if chain.run is None:
         raise EmptyLedgerError(source.name)
     if size is not None and size > count:

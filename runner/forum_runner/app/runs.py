@@ -129,7 +129,7 @@ def resume_run(directory: Path, prepared: PreparedRun, services: RunServices, be
         restorer = opened.enter_context(closing(StateRestorer(machine.state, directory, beginning.plan)))
         opening = open_virtually if is_deterministic else open_ledger
         writer: LedgerWriter = opened.enter_context(
-            opening(directory, durability=durability, clock=clock, look=restorer.observe)
+            opening(directory, durability=durability, clock=clock, observe=restorer.observe)
         )
         # Opening may have recorded torn tails, which are not part of the run.
         machine.state.seq = writer.size

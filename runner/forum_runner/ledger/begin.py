@@ -18,7 +18,7 @@ from forum_runner.ledger.body import JSON, Body, Salt
 from forum_runner.ledger.clock import Clock, wall_clock
 from forum_runner.ledger.files import Durability, LedgerFiles
 from forum_runner.ledger.layout import FORMAT, WAVE_PLAN
-from forum_runner.ledger.recovery import Look, recover
+from forum_runner.ledger.recovery import Observe, recover
 from forum_runner.ledger.run_id import new_run_id
 from forum_runner.ledger.writer import IMPLEMENTATION, LedgerBrokenError, LedgerState, LedgerWriter, random_salt
 from forum_runner.write_file import remove_leftovers, write_file
@@ -114,11 +114,11 @@ def open_ledger(
     durability: Durability = Durability.EACH,
     clock: Clock = wall_clock,
     salt: Salt = random_salt,
-    look: Look | None = None,
+    observe: Observe | None = None,
 ) -> LedgerWriter:
-    """A ledger that is there already: verified, repaired where its tail was torn, and locked.
+    """Opens an existing ledger: verifies it, cuts off a torn tail, and locks it.
 
-    `look` is shown each entry on the way. If it raises, the ledger is left as it is.
+    `observe` receives each entry on the way. If it raises, the ledger stays as it is.
     """
     directory = Path(directory)
     try:
@@ -126,7 +126,7 @@ def open_ledger(
     except OSError as error:
         raise UsageError(f"cannot open the ledger in '{directory}': {error.strerror}") from error
     try:
-        return recover(files, clock, salt, look)
+        return recover(files, clock, salt, observe)
     except BaseException as error:
         files.close()
         if isinstance(error, OSError):

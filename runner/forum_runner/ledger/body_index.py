@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+
+from forum_runner.ledger.entries import AnyEntry, BodyRedacted
 
 _SIZE_BITS = 54
 
@@ -48,16 +49,16 @@ class BodyIndex:
         for digest, packed in self._named.items():
             yield digest, packed >> 1 & mask, packed & 1
 
-    def look(self, seq: int, entry: dict[str, Any]) -> list[str]:
-        """Takes in the bodies of an entry; the codes of what is wrong with how it names them."""
+    def observe(self, seq: int, entry: AnyEntry) -> list[str]:
+        """Adds the bodies of an entry, and returns the codes of the rules that it breaks."""
         codes: list[str] = []
         named, redacted = self._named, self.redacted
-        gone = bytes.fromhex(entry["data"]["digest"]) if entry["kind"] == "body.redacted" else None
+        gone = bytes.fromhex(entry.data.digest) if isinstance(entry.data, BodyRedacted) else None
         if gone is not None and (gone in redacted or gone not in named):
             codes.append("L309")
-        for body in entry["bodies"].values():
-            digest = bytes.fromhex(body["digest"])
-            facts = body["bytes"] << 1 | ("salted" in body)
+        for body in entry.bodies.values():
+            digest = bytes.fromhex(body.digest)
+            facts = body.bytes << 1 | (body.salted is not None)
             packed = named.setdefault(digest, seq << (_SIZE_BITS + 1) | facts)
             if packed & (1 << (_SIZE_BITS + 1)) - 1 != facts:
                 codes.append("L303")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path, PurePath
 
+from msgspec import to_builtins
+
 from forum_runner.ledger.body_reader import BodyReader
 from forum_runner.ledger.layout import BODIES, CHECKPOINT, OUTPUTS, WAVE_PLAN
 from forum_runner.ledger.verification.copies import Copies
@@ -21,7 +23,7 @@ def restore_copies(directory: Path, copies: Copies) -> None:
     with (directory / BODIES).open("rb") as stream:
         reader = BodyReader(stream)
         for file, body in copies:
-            data = reader.read(body)
+            data = reader.read(to_builtins(body))
             if data is not None:
                 _restore(directory / file, data)
 

@@ -57,7 +57,7 @@ Actor = Annotated[str, _text("(runner|(agent|person):[!-~]+)", 256)]
 Kind = Annotated[str, _text("([a-z]+[.][a-z]+|x-[a-z0-9][a-z0-9._-]*)", 64)]
 
 
-class EntryValue(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class EntryValue(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """A value inside an entry. Its members are in the order in which a line has them: the alphabet's."""
 
 

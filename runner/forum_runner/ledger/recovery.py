@@ -9,12 +9,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import orjson
+from msgspec.structs import asdict
+
 from forum_runner.errors import UsageError
 from forum_runner.ledger.archive import END
 from forum_runner.ledger.body import Salt
 from forum_runner.ledger.body_index import BodyIndex
 from forum_runner.ledger.clock import Clock
 from forum_runner.ledger.copying import restore_copies
+from forum_runner.ledger.entries import AnyEntry, RunRepaired, RunSealed
 from forum_runner.ledger.files import LedgerFiles
 from forum_runner.ledger.layout import BODIES, LEDGER, TORN
 from forum_runner.ledger.lines import Lines
@@ -32,12 +36,12 @@ _MAX_TORN = 16
 _SET_ASIDE = re.compile(rf"({LEDGER}|{BODIES})[.]([0-9a-f]{{64}})")
 
 
-# Is shown each entry whose line holds levels 1 and 2; whatever it raises keeps the ledger as it is.
-Look = Callable[[int, dict[str, Any]], None]
+# Receives each entry whose line holds levels 1 and 2. If it raises, the ledger stays as it is.
+Observe = Callable[[int, dict[str, Any]], None]
 
 
-def recover(files: LedgerFiles, clock: Clock, salt: Salt, look: Look | None = None) -> LedgerWriter:
-    found = _Scan(files.directory, look)
+def recover(files: LedgerFiles, clock: Clock, salt: Salt, observe: Observe | None = None) -> LedgerWriter:
+    found = _Scan(files.directory, observe)
     torn = list(_set_aside(files, found))
     files.ledger_end, files.bodies_end = found.ledger_end, found.bodies_end
     if found.state.is_sealed:
@@ -58,9 +62,9 @@ def recover(files: LedgerFiles, clock: Clock, salt: Salt, look: Look | None = No
 class _Scan:
     """One pass over each file: everything that the next entry depends on, and where the sound part of each ends."""
 
-    def __init__(self, directory: Path, look: Look | None) -> None:
+    def __init__(self, directory: Path, observe: Observe | None) -> None:
         self.directory = directory
-        self._look = look
+        self._observe = observe
         self.index = BodyIndex()
         self.copies = Copies()
         self.sealed_as: dict[str, Any] | None = None
@@ -80,28 +84,29 @@ class _Scan:
         at = ""
         with (self.directory / LEDGER).open("rb") as stream:
             for seq, line, entry, leaf in checked_entries(Lines(stream), chain, str(self.directory)):
-                for code in self.index.look(seq, entry):
+                for code in self.index.observe(seq, entry):
                     finding = LedgerFinding(code, seq, "it names a body in a way that cannot be")
                     raise DamagedLedgerError(str(self.directory), finding)
                 self._note(seq, entry)
-                if self._look is not None:
-                    self._look(seq, entry)
+                if self._observe is not None:
+                    self._observe(seq, orjson.loads(line))
                 state.head = leaf.hex()
                 state.tree.add(leaf)
-                state.is_sealed = entry["kind"] == "run.sealed"
-                at = entry["at"]
+                state.is_sealed = isinstance(entry.data, RunSealed)
+                at = entry.at
                 self.ledger_end += len(line) + 1
         if chain.run is None:
             raise UsageError(f"the ledger in '{self.directory}' has no entry: nothing was ever recorded in it")
         state.run, state.latest = chain.run, at
         return state
 
-    def _note(self, seq: int, entry: dict[str, Any]) -> None:
-        self.copies.look(seq, entry)
-        if entry["kind"] == "run.sealed":
-            self.sealed_as = {key: entry["data"][key] for key in ("status", "counts", "totals")}
-        elif entry["kind"] == "run.repaired":
-            self.known_torn |= {item["digest"] for item in entry["data"]["torn"]}
+    def _note(self, seq: int, entry: AnyEntry) -> None:
+        self.copies.observe(seq, entry)
+        data = entry.data
+        if isinstance(data, RunSealed):
+            self.sealed_as = {"status": data.status, "counts": asdict(data.counts), "totals": asdict(data.totals)}
+        elif isinstance(data, RunRepaired):
+            self.known_torn |= {item.digest for item in data.torn}
 
     def _read_bodies(self) -> int:
         path = self.directory / BODIES

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-import orjson
-
 from forum_runner.errors import UsageError
 from forum_runner.ledger.archive import BLOCK, PLAIN, REDACTED, SALTED, header
 from forum_runner.ledger.body_index import BodyIndex
@@ -15,6 +13,7 @@ from forum_runner.ledger.body_reader import BodyReader
 from forum_runner.ledger.files import LedgerFiles
 from forum_runner.ledger.layout import BODIES, LEDGER
 from forum_runner.ledger.lines import Lines
+from forum_runner.ledger.verification.bytes_level import LineReader
 from forum_runner.ledger.verification.copies import Copies
 from forum_runner.write_file import sync_directory
 
@@ -32,19 +31,20 @@ def find_target(directory: Path, seq: int, body: str) -> Target:
     reference = None
     size = 0
     copies = Copies()
+    read = LineReader().read
     with (directory / LEDGER).open("rb") as stream:
         for number, line in enumerate(Lines(stream)):
-            entry = orjson.loads(line)
-            copies.look(number, entry)
+            entry = read(line)
+            copies.observe(number, entry)
             size += 1
             if number == seq:
-                reference = entry["bodies"].get(body)
+                reference = entry.bodies.get(body)
                 if reference is None:
-                    names = ", ".join(sorted(entry["bodies"])) or "none"
+                    names = ", ".join(sorted(entry.bodies)) or "none"
                     raise UsageError(f"entry {seq} has no body '{body}'; it has {names}")
     if reference is None:
         raise UsageError(f"there is no entry {seq}; the last is {size - 1}")
-    return Target(reference["digest"], copies)
+    return Target(reference.digest, copies)
 
 
 def carry_out(files: LedgerFiles, index: BodyIndex, copies: Copies) -> None:

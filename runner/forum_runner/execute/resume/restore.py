@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import orjson
+
 from forum_runner.errors import UsageError
 from forum_runner.execute.machine import RunState
 from forum_runner.ledger.clock import read_time
@@ -31,7 +33,9 @@ def read_run_start(directory: Path) -> RunStart:
     """A DamagedLedgerError if the first entry or the wave plan is invalid."""
     with (directory / LEDGER).open("rb") as lines, (directory / BODIES).open("rb") as archive:
         try:
-            entry = LineReader().read(next(iter(Lines(lines)), b""))
+            line = next(iter(Lines(lines)), b"")
+            LineReader().read(line)
+            entry = orjson.loads(line)
             reference = entry["bodies"].get("wave_plan")
             if reference is None:
                 raise UsageError(f"'{directory}' is not the run of a plan")

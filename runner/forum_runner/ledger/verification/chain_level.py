@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import Any
 
-from forum_runner.ledger.entry_schema import may_follow_a_seal
+from forum_runner.ledger.entries import AnyEntry, may_follow_a_seal
 from forum_runner.ledger.layout import ZERO_HASH
 from forum_runner.ledger.lines import leaf_of
 from forum_runner.ledger.verification.bytes_level import LineFault, LineReader
@@ -14,7 +13,7 @@ from forum_runner.ledger.verification.report import DamagedLedgerError, LedgerFi
 
 
 class Chain:
-    """Looks at the entries that hold level 1, in order. `is_sealed` tells whether a seal was among them."""
+    """Checks the entries that hold level 1, in order. `is_sealed` says whether a seal was among them."""
 
     __slots__ = ("_at", "findings", "is_sealed", "run")
 
@@ -24,67 +23,63 @@ class Chain:
         self.run: str | None = None
         self.is_sealed = False
 
-    def look(self, seq: int, entry: dict[str, Any], previous: str) -> None:
+    def observe(self, seq: int, entry: AnyEntry, previous: str) -> None:
         """`previous` is the hash of the line directly before, as found."""
-        at, kind, causes = entry["at"], entry["kind"], entry["causes"]
+        at, kind, causes = entry.at, entry.kind, entry.causes
         if self.run is None:
-            self.run = entry["run"]
+            self.run = entry.run
         if (
-            entry["prev"] != previous
-            or entry["seq"] != seq
-            or entry["run"] != self.run
+            entry.prev != previous
+            or entry.seq != seq
+            or entry.run != self.run
             or at < self._at
             or (causes and (causes[-1] >= seq or (len(causes) > 1 and not _is_ascending(causes))))
             or (kind == "run.opened") != (seq == 0)
             or (self.is_sealed and not may_follow_a_seal(kind))
         ):
-            self._tell(seq, entry, previous)
+            self._report(seq, entry, previous)
         self._at = at
         if kind == "run.sealed":
             self.is_sealed = True
 
-    def _tell(self, seq: int, entry: dict[str, Any], previous: str) -> None:
-        add = self.findings.add
-        causes = entry["causes"]
-        if entry["prev"] != previous:
-            add("L201", seq, _broken_link(seq, entry["prev"], previous))
-        if entry["seq"] != seq:
-            add("L202", seq, f"seq is {entry['seq']}, and this is line {seq}")
-        if entry["run"] != self.run:
-            add("L203", seq, f"the entry is of the run {entry['run']}, and the first one of {self.run}")
+    def _report(self, seq: int, entry: AnyEntry, previous: str) -> None:
+        add, causes = self.findings.add, entry.causes
+        if entry.prev != previous:
+            add("L201", seq, _broken_link(seq, entry.prev, previous))
+        if entry.seq != seq:
+            add("L202", seq, f"seq is {entry.seq}, but this is line {seq}")
+        if entry.run != self.run:
+            add("L203", seq, f"the entry belongs to run {entry.run}, the first entry to {self.run}")
         if not _is_ascending(causes) or (causes and causes[-1] >= seq):
             add("L204", seq, "causes are not earlier entries in ascending order")
-        if entry["at"] < self._at:
-            add("L205", seq, f"at is {entry['at']}, earlier than the entry before: {self._at}")
-        if (entry["kind"] == "run.opened") != (seq == 0):
-            place = "the first entry is not run.opened" if seq == 0 else "run.opened stands only at the beginning"
-            add("L206", seq, place)
-        if self.is_sealed and not may_follow_a_seal(entry["kind"]):
-            add("L207", seq, f"{entry['kind']} may not follow a seal")
+        if entry.at < self._at:
+            add("L205", seq, f"at is {entry.at}, earlier than {self._at} in the previous entry")
+        if (entry.kind == "run.opened") != (seq == 0):
+            add("L206", seq, "the first entry is not run.opened" if seq == 0 else "run.opened is not the first entry")
+        if self.is_sealed and not may_follow_a_seal(entry.kind):
+            add("L207", seq, f"{entry.kind} may not follow a seal")
 
 
-def _is_ascending(causes: list[int]) -> bool:
+def _is_ascending(causes: Sequence[int]) -> bool:
     return all(before < after for before, after in pairwise(causes))
 
 
 def _broken_link(seq: int, prev: str, previous: str) -> str:
     if seq == 0:
-        return "prev is not 64 zeros, as it is in a first entry"
-    return f"prev is {prev[:12]}..., and entry {seq - 1} has the hash {previous[:12]}...: one of the two was changed"
+        return "prev of the first entry is not 64 zeros"
+    return f"prev is {prev[:12]}..., but entry {seq - 1} has the hash {previous[:12]}...: one of the two was altered"
 
 
-def checked_entries(
-    lines: Iterable[bytes], chain: Chain, name: str
-) -> Iterator[tuple[int, bytes, dict[str, Any], bytes]]:
-    """Number, line, entry and hash of each line, as long as levels 1 and 2 hold; then a DamagedLedgerError."""
+def checked_entries(lines: Iterable[bytes], chain: Chain, name: str) -> Iterator[tuple[int, bytes, AnyEntry, bytes]]:
+    """Seq, line, entry and hash of each line. A line that breaks level 1 or 2 is a DamagedLedgerError."""
     read = LineReader().read
     previous = ZERO_HASH
     for seq, line in enumerate(lines):
         try:
-            entry = read(line)
+            entry = read(line, previous)
         except LineFault as fault:
             raise DamagedLedgerError(name, LedgerFinding(fault.code, seq, str(fault))) from fault
-        chain.look(seq, entry, previous)
+        chain.observe(seq, entry, previous)
         if chain.findings.listed:
             raise DamagedLedgerError(name, chain.findings.listed[0])
         leaf = leaf_of(line)

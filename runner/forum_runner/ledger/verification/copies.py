@@ -6,12 +6,15 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+from msgspec import to_builtins
 
 from forum_runner.errors import UsageError
 from forum_runner.ledger.body import copy_name
 from forum_runner.ledger.body_index import BodyIndex
 from forum_runner.ledger.body_reader import BodyReader
+from forum_runner.ledger.entries import AnswerGiven, AnyEntry, RunOpened
+from forum_runner.ledger.entry_values import BodyReference
 from forum_runner.ledger.layout import OUTPUTS, WAVE_PLAN
 from forum_runner.ledger.verification.report import LedgerFindings
 
@@ -19,7 +22,7 @@ from forum_runner.ledger.verification.report import LedgerFindings
 @dataclass(frozen=True, slots=True)
 class _Copy:
     seq: int
-    body: dict[str, Any]
+    body: BodyReference
 
 
 class Copies:
@@ -29,18 +32,18 @@ class Copies:
         self._copies: dict[str, _Copy] = {}
         self._file_of: dict[str, str] = {}
 
-    def look(self, seq: int, entry: dict[str, Any]) -> None:
-        kind, bodies = entry["kind"], entry["bodies"]
-        if kind == "answer.given":
-            output = entry["data"]["output"]
-            file = f"{OUTPUTS}/{copy_name(output, bodies['value']['type'])}"
+    def observe(self, seq: int, entry: AnyEntry) -> None:
+        data, bodies = entry.data, entry.bodies
+        if isinstance(data, AnswerGiven):
+            output = data.output
+            file = f"{OUTPUTS}/{copy_name(output, bodies['value'].type)}"
             self._copies.pop(self._file_of.get(output, ""), None)
             self._file_of[output] = file
             self._copies[file] = _Copy(seq, bodies["value"])
-        elif kind == "run.opened" and "wave_plan" in bodies:
+        elif isinstance(data, RunOpened) and "wave_plan" in bodies:
             self._copies[WAVE_PLAN] = _Copy(seq, bodies["wave_plan"])
 
-    def __iter__(self) -> Iterator[tuple[str, dict[str, Any]]]:
+    def __iter__(self) -> Iterator[tuple[str, BodyReference]]:
         """Each copy: its path from the run directory, and the body as the entry names it."""
         return ((file, copy.body) for file, copy in self._copies.items())
 
@@ -50,14 +53,14 @@ class Copies:
 
     def files_of(self, digest: str) -> list[str]:
         """The copies of a body, as paths from the run directory."""
-        return [file for file, copy in self._copies.items() if copy.body["digest"] == digest]
+        return [file for file, copy in self._copies.items() if copy.body.digest == digest]
 
     def check(
         self, directory: Path, index: BodyIndex, bodies: BodyReader, findings: LedgerFindings, *, is_sealed: bool
     ) -> None:
         for file, copy in self._copies.items():
             path = directory / file
-            digest = bytes.fromhex(copy.body["digest"])
+            digest = bytes.fromhex(copy.body.digest)
             naming = index.naming(digest)
             if not path.exists() and not path.is_symlink():
                 if is_sealed and digest not in index.redacted:
@@ -77,15 +80,15 @@ class Copies:
                 findings.add("L308", None, f"{OUTPUTS}/{name} is no answer of this run")
 
 
-def _is_copy(path: Path, body: dict[str, Any], bodies: BodyReader) -> bool:
+def _is_copy(path: Path, body: BodyReference, bodies: BodyReader) -> bool:
     if path.is_symlink() or not path.is_file():
         return False
     try:
         with path.open("rb") as stream:
-            if "salted" not in body:
-                return bool(hashlib.file_digest(stream, "sha256").hexdigest() == body["digest"])
+            if body.salted is None:
+                return bool(hashlib.file_digest(stream, "sha256").hexdigest() == body.digest)
             # Without its salt a copy cannot be told from another; a body that is missing or wrong has its own finding.
-            original = bodies.read(body)
+            original = bodies.read(to_builtins(body))
             return original is None or stream.read(len(original) + 1) == original
     except OSError as error:
         raise UsageError(f"cannot read '{path}': {error.strerror}") from error

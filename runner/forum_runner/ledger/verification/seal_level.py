@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+
+from msgspec.structs import replace
 
 from forum_runner.ledger.checkpoint import Checkpoint, compare_checkpoint
+from forum_runner.ledger.entries import AFTER_A_SEAL, AnyEntry, BodyRedacted, RunSealed
 from forum_runner.ledger.merkle import MerkleTree
 from forum_runner.ledger.pin import compare_pin
 from forum_runner.ledger.verification.report import ComparedCheckpoint, LedgerFindings
@@ -26,30 +28,41 @@ class Expected:
 class Seals:
     """Follows the Merkle tree: a seal's root is that of the entries before it, and roots at wanted sizes are kept."""
 
-    __slots__ = ("_expected", "_roots", "_told", "_wanted", "is_sealed", "status", "tree")
+    __slots__ = ("_expected", "_roots", "_sealed", "_wanted", "is_sealed", "redacted", "tree")
 
     def __init__(self, expected: Sequence[Expected]) -> None:
         self.tree = MerkleTree()
         self.is_sealed = False
-        self.status: str | None = None
-        self._told: dict[str, Any] | None = None
+        self.redacted: set[str] = set()
+        self._sealed: RunSealed | None = None
         self._expected = expected
         self._wanted = {item.checkpoint.size for item in expected}
         self._roots: dict[int, bytes] = {0: self.tree.root()}
 
-    def look(self, seq: int, entry: dict[str, Any], findings: LedgerFindings) -> None:
-        """Before the entry's own line is added to the tree."""
-        self.is_sealed = entry["kind"] == "run.sealed"
-        if self.is_sealed:
-            data = entry["data"]
-            self.status = data["status"]
-            told = {key: data[key] for key in ("status", "counts", "totals")}
-            if self._told is not None and told != self._told:
-                findings.add("L504", seq, "the seal's status, counts or totals are not those of the seal before it")
-            self._told = told
-            root = self.tree.root().hex()
-            if data["root"] != root:
-                findings.add("L505", seq, f"the seal's root is not that of the entries before it, {root}")
+    def observe(self, seq: int, entry: AnyEntry, findings: LedgerFindings) -> None:
+        """Call it before the entry's own line is added to the tree."""
+        self.is_sealed = False
+        if entry.kind not in AFTER_A_SEAL:
+            return
+        data = entry.data
+        if isinstance(data, BodyRedacted):
+            self.redacted.add(data.digest)
+        elif isinstance(data, RunSealed):
+            self.is_sealed = True
+            self._check_seal(seq, data, findings)
+
+    def _check_seal(self, seq: int, data: RunSealed, findings: LedgerFindings) -> None:
+        if self._sealed is not None and replace(data, root=self._sealed.root) != self._sealed:
+            findings.add("L504", seq, "the seal's status, counts or totals differ from those of the previous seal")
+        self._sealed = data
+        root = self.tree.root().hex()
+        if data.root != root:
+            findings.add("L505", seq, f"the seal's root is not that of the entries before it, {root}")
+
+    @property
+    def status(self) -> str | None:
+        """The status in the last seal."""
+        return None if self._sealed is None else self._sealed.status
 
     def add(self, leaf: bytes) -> None:
         self.tree.add(leaf)

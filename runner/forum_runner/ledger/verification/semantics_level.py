@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
+
 from forum_runner.ledger.body_reader import BodyReader
 from forum_runner.ledger.semantics.violation import Violation
 from forum_runner.ledger.verification.report import LedgerFindings
@@ -18,7 +20,7 @@ class Semantics:
         self._findings = findings
         self._reasons = reasons
         self._bodies: BodyReader | None = None
-        self._look: Any = self._open
+        self._observe: Any = self._open
 
     def read_from(self, bodies: BodyReader) -> None:
         self._bodies = bodies
@@ -26,16 +28,16 @@ class Semantics:
     def leave_out(self, reason: str | None = None) -> None:
         if reason is not None:
             self._reasons.setdefault(_LEVEL, reason)
-        self._look = None
+        self._observe = None
 
-    def look(self, seq: int, entry: dict[str, Any]) -> None:
-        if self._look is None:
+    def observe(self, seq: int, line: bytes) -> None:
+        if self._observe is None:
             return
         try:
-            self._look(seq, entry)
+            self._observe(seq, orjson.loads(line))
         except Violation as unlawful:
             self._findings.add(unlawful.code, seq, str(unlawful))
-            self._look = None
+            self._observe = None
 
     def _open(self, _seq: int, entry: dict[str, Any]) -> None:
         # Imported where it is needed: a ledger without a plan, or without its bodies, is checked without it.
@@ -50,4 +52,4 @@ class Semantics:
         if data is None or self._bodies is None:
             self.leave_out("the wave plan is redacted, missing or wrong")
             return
-        self._look = SemanticsChecker(read_checked_plan(data, entry["data"]), self._bodies).observe
+        self._observe = SemanticsChecker(read_checked_plan(data, entry["data"]), self._bodies).observe

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, BinaryIO
-
-from orjson import loads
+from typing import BinaryIO
 
 from forum_runner.ledger.body_index import BodyIndex
 from forum_runner.ledger.body_reader import BodyReader
 from forum_runner.ledger.checkpoint import open_checkpoint, read_checkpoint_file
+from forum_runner.ledger.entries import AnyEntry
 from forum_runner.ledger.layout import BODIES, CHECKPOINT, ZERO_HASH
 from forum_runner.ledger.lines import Lines, leaf_of
 from forum_runner.ledger.note import VerifierKey
@@ -55,10 +54,10 @@ class Request:
 
 def verify(source: LedgerSource, request: Request = Request()) -> VerifyReport:  # noqa: B008 - frozen
     """Verifies a ledger, also against the checkpoint that stands beside it."""
-    return Verification(source, beside_its_checkpoint(source, request)).run()
+    return _Verification(source, _with_own_checkpoint(source, request)).run()
 
 
-def beside_its_checkpoint(source: LedgerSource, request: Request) -> Request:
+def _with_own_checkpoint(source: LedgerSource, request: Request) -> Request:
     """The same request, with the checkpoint of the run directory, if there is one and it was not looked at yet."""
     path = source.directory / CHECKPOINT if source.directory is not None else None
     if path is None or not request.wants_own_checkpoint or not path.exists():
@@ -71,12 +70,9 @@ def beside_its_checkpoint(source: LedgerSource, request: Request) -> Request:
     return replace(request, wants_own_checkpoint=False, expected=(own, *request.expected))
 
 
-class Verification:
-    """`trusts_lines` leaves levels 1 and 2 to somebody else: entries are only parsed, and any exception may come up."""
-
-    def __init__(self, source: LedgerSource, request: Request, *, trusts_lines: bool = False) -> None:
+class _Verification:
+    def __init__(self, source: LedgerSource, request: Request) -> None:
         self._request = request
-        self._trusts_lines = trusts_lines
         self._directory: Path | None = source.directory
         self._source = source
         # Levels 3 to 5 are told only if the first two hold, so each has findings of its own until then.
@@ -92,8 +88,8 @@ class Verification:
         if self._directory is None:
             self._reasons.setdefault(3, "only a run directory holds bodies")
         self._keeps_index = 3 not in self._reasons
+        self._observes_higher = self._keeps_index or 4 not in self._reasons
         self._semantics = Semantics(self._found[4], self._reasons)
-        self._redacted: set[str] = set()
         self._entries = 0
         self._head = ZERO_HASH
         self._checkpoints: list[ComparedCheckpoint] = []
@@ -108,7 +104,7 @@ class Verification:
             else:
                 self._semantics.read_from(BodyReader(bodies))
             with self._source.lines() as lines:
-                (self._read_trusting if self._trusts_lines else self._read)(lines)
+                self._read(lines)
             self._finish(lines, bodies)
         finally:
             if bodies is not None:
@@ -116,54 +112,35 @@ class Verification:
         return self._report()
 
     def _read(self, lines: Lines) -> None:
-        read, look_at_chain, add = LineReader().read, self._chain.look, self._seals.add
+        read, observe_chain, seals = LineReader().read, self._chain.observe, self._seals
         head = ZERO_HASH
         seq = 0
         for line in lines:
-            # In place, as it is done for every line; one that is too long to be held brings its own hash.
+            # In place, as every line needs it; a line that is too long to be held comes with its hash.
             leaf = sha256(b"\0" + line).digest() if type(line) is bytes else leaf_of(line)
             try:
-                entry = read(line)
+                entry = read(line, head)
             except LineFault as fault:
                 self._first.add(fault.code, seq, str(fault))
                 self._signs.look(line)
-                self._seals.is_sealed = False
+                seals.is_sealed = False
             else:
-                look_at_chain(seq, entry, head)
-                self._look_higher(seq, entry)
-            add(leaf)
+                observe_chain(seq, entry, head)
+                seals.observe(seq, entry, self._found[5])
+                if self._observes_higher:
+                    self._observe_higher(seq, entry, line)
+            seals.add(leaf)
             head = leaf.hex()
             seq += 1
         self._entries, self._head = seq, head
 
-    def _read_trusting(self, lines: Lines) -> None:
-        """The same for lines that somebody else looks at."""
-        add, look = self._seals.add, self._look_higher
-        leaf = b""
-        seq = 0
-        for line in lines:
-            leaf = sha256(b"\0" + line).digest()
-            entry = loads(line)
-            if seq == 0:
-                self._chain.run = entry["run"]
-            look(seq, entry)
-            add(leaf)
-            seq += 1
-        self._entries, self._head = seq, leaf.hex()
-
-    def _look_higher(self, seq: int, entry: dict[str, Any]) -> None:
-        """Levels 3 to 5, as far as they are asked for."""
-        self._seals.look(seq, entry, self._found[5])
-        if entry["kind"] == "body.redacted":
-            self._redacted.add(entry["data"]["digest"])
+    def _observe_higher(self, seq: int, entry: AnyEntry, line: bytes) -> None:
+        """Levels 3 and 4, as far as they are requested."""
         if self._keeps_index:
-            self._look_at_bodies(seq, entry)
-        self._semantics.look(seq, entry)
-
-    def _look_at_bodies(self, seq: int, entry: dict[str, Any]) -> None:
-        self._copies.look(seq, entry)
-        for code in self._index.look(seq, entry):
-            self._found[3].add(code, seq, NAMING_FAULTS[code])
+            self._copies.observe(seq, entry)
+            for code in self._index.observe(seq, entry):
+                self._found[3].add(code, seq, NAMING_FAULTS[code])
+        self._semantics.observe(seq, line)
 
     def _finish(self, lines: Lines, bodies: BinaryIO | None) -> None:
         if self._chain.run is None and (self._entries or lines.torn):
@@ -221,7 +198,7 @@ class Verification:
             entries=self._entries,
             head=self._head if self._entries else None,
             root=root,
-            redacted=len(self._redacted),
+            redacted=len(self._seals.redacted),
             levels=tuple(self._level(level, findings) for level in LEVELS),
             findings=tuple(findings.listed),
             more_findings=findings.more,

@@ -89,7 +89,7 @@ class Process:
             restorer = StateRestorer(self.machine.state, directory, read_run_start(directory).plan)
             self._held.callback(restorer.close)
             ledger = open_ledger(
-                directory, durability=Durability.NONE, clock=clock, salt=lambda: next_salt(), look=restorer.observe
+                directory, durability=Durability.NONE, clock=clock, salt=lambda: next_salt(), observe=restorer.observe
             )
         next_salt = Salts(ledger.size << 32)
         self.ledger = self._held.enter_context(ledger)

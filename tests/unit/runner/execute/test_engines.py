@@ -90,7 +90,7 @@ class Runs:
             else:
                 restorer = StateRestorer(machine.state, self._directory, read_run_start(self._directory).plan)
                 held.callback(restorer.close)
-                ledger = open_ledger(self._directory, clock=clock, look=restorer.observe)
+                ledger = open_ledger(self._directory, clock=clock, observe=restorer.observe)
             recorder = Recorder(held.enter_context(ledger), machine.state, scrubber)
 
             def interrupt(reports: int) -> None:
