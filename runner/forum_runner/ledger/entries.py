@@ -59,9 +59,9 @@ class EntryData(EntryValue, frozen=True):
     bodies: ClassVar[frozenset[str]] = frozenset()
     required_bodies: ClassVar[frozenset[str]] = frozenset()
 
-    def allows(self, bodies: Mapping[str, object]) -> bool:
-        """Whether an entry with this data may have these bodies."""
-        return self.required_bodies <= bodies.keys() <= self.bodies
+    def has_bodies(self, bodies: Mapping[str, object]) -> bool:
+        """Whether the bodies that depend on this data are present or absent as they must be."""
+        return self.required_bodies <= bodies.keys()
 
 
 class RunOpened(EntryData, frozen=True, kw_only=True):
@@ -84,11 +84,10 @@ class RunOpened(EntryData, frozen=True, kw_only=True):
         if self.imported is not None and (self.wave_plan is not None or self.from_ is not None):
             raise ValueError("an import has neither a wave plan nor an origin")
 
-    def allows(self, bodies: Mapping[str, object]) -> bool:
+    def has_bodies(self, bodies: Mapping[str, object]) -> bool:
         is_imported = self.imported is not None
         return (
-            bodies.keys() <= self.bodies
-            and ("wave_plan" in bodies) == (self.wave_plan is not None)
+            ("wave_plan" in bodies) == (self.wave_plan is not None)
             and ("notice" in bodies) == is_imported
             and ("source" not in bodies or is_imported)
         )
@@ -174,8 +173,8 @@ class TaskFinished(EntryData, frozen=True, kw_only=True):
         if (self.error is None) == (self.status == "error"):
             raise ValueError("error is set if and only if the status is 'error'")
 
-    def allows(self, bodies: Mapping[str, object]) -> bool:
-        return bodies.keys() <= self.bodies and ("output" in bodies) == (self.status == "ok")
+    def has_bodies(self, bodies: Mapping[str, object]) -> bool:
+        return ("output" in bodies) == (self.status == "ok")
 
 
 class TaskLost(EntryData, frozen=True):

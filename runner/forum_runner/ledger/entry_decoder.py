@@ -6,9 +6,7 @@ It accepts a line if and only if level 1 holds. `verification.bytes_level` finds
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
-from operator import attrgetter
+from collections.abc import Callable, Mapping
 from typing import Any, get_args
 
 import msgspec
@@ -16,84 +14,114 @@ from msgspec import inspect
 
 from forum_runner.canonical import MAX_INTEGER
 from forum_runner.ledger.entries import KINDS, USER_PREFIX, AnyEntry, Entry, EntryData
-from forum_runner.ledger.entry_values import BodyName, Digest, MediaType, Time
+from forum_runner.ledger.entry_values import Actor, BodyName, Digest, Kind, MediaType, RunId, Time
 from forum_runner.ledger.layout import MAX_DEPTH, MAX_LINE_BYTES
 
 _KIND = b'"kind":"'
-_DIGEST = inspect.type_info(Digest)
 _DIGEST_LENGTH = 64
-# Returns something true if a value is right.
-_Check = Callable[[Any], object]
+_SECOND_LENGTH = len("2026-11-15T09:00:00.")
+_MAX_KNOWN = 1024
 
 # Keys in alphabetical order, like members of structs: RFC 8785 form if keys are ASCII and numbers are integers.
-encode_into = msgspec.json.Encoder(order="deterministic").encode_into
+_encode_into = msgspec.json.Encoder(order="deterministic").encode_into
+_Check = Callable[[Any], object]
+
+
+class _Known(dict[Any, bool]):
+    """Whether values fit, for a check that is called once for those that recur: most names recur soon, or never."""
+
+    __slots__ = ("_check",)
+
+    def __init__(self, check: _Check) -> None:
+        super().__init__()
+        self._check = check
+
+    def __missing__(self, value: Any) -> bool:
+        if len(self) >= _MAX_KNOWN:
+            self.clear()
+        fits = self[value] = bool(self._check(value))
+        return fits
 
 
 class EntryDecoder:
-    """Has a form for each kind that it has met, and a buffer: one thread at a time may use it."""
-
-    __slots__ = ("_buffer", "_forms")
+    """Decodes the lines of a ledger, in one thread. It knows the texts that it has met."""
 
     def __init__(self) -> None:
-        self._forms: dict[bytes, _Form] = {}
+        self._kinds: dict[bytes, _KindDecoder] = {}
         self._buffer = bytearray()
+        self._actors = _Known(_matches(Actor))
+        self._runs = _Known(_matches(RunId))
+        self._seconds = _Known(lambda second: _is_time(f"{second}000000Z"))
+        self._types = _Known(_matches(MediaType))
 
     def decode(self, line: bytes, previous: str = "") -> AnyEntry | None:
         """The entry of a line that holds level 1; None for any other line.
 
-        `previous` is the hash that `prev` is expected to be: then `prev` is known to be a hash.
+        `previous` is the hash that `prev` should be: if it is, it needs no check.
         """
         # In a canonical line the last member of this name is the entry's own.
         start = line.rfind(_KIND) + len(_KIND)
         kind = line[start : line.find(b'"', start)]
-        form = self._forms.get(kind) or self._form_of(kind)
-        if form is None or len(line) > MAX_LINE_BYTES:
+        decoder = self._kinds.get(kind) or self._decoder_of(kind)
+        if decoder is None or len(line) > MAX_LINE_BYTES:
             return None
         try:
-            entry = form.decode(line)
+            entry = decoder.decode(line)
             # Finds what decoding forgives: duplicate keys, null for an absent member, 1.0, any form but the canonical.
-            encode_into(entry, self._buffer)
-            if self._buffer != line or not _is_time(entry.at) or not form.texts_match(*form.texts(entry)):
+            _encode_into(entry, self._buffer)
+            at, data = entry.at, entry.data
+            if self._buffer != line or not (self._actors[entry.actor] and self._runs[entry.run]):
                 return None
-            digests = [] if entry.prev == previous else [entry.prev]
-            if form.digest is not None:
-                digests.append(form.digest(entry))
-            for body in entry.bodies.values():
-                digests.append(body.digest)
-                if not _is_media_type(body.type):
+            if not (self._seconds[at[:_SECOND_LENGTH]] and _is_fraction(at[_SECOND_LENGTH:])):
+                return None
+            for name, known in decoder.texts:
+                if not known[getattr(data, name)]:
                     return None
-            if digests and not _are_digests(digests):
+            digests = [getattr(data, name) for name in decoder.digests] if decoder.digests else []
+            if entry.prev != previous:
+                digests.append(entry.prev)
+            for name, body in entry.bodies.items():
+                digests.append(body.digest)
+                if not (self._types[body.type] and decoder.body_names[name]):
+                    return None
+            # None has more than 64 characters, so each has 64 if all together have 64 times their number.
+            joined = "".join(digests)
+            if len(joined) != _DIGEST_LENGTH * len(digests) or bytes.fromhex(joined).hex() != joined:
                 return None
         except (ValueError, RecursionError):
             return None
-        return entry if _is_allowed(line, entry) else None
+        return entry if decoder.rule is None or decoder.rule(line, entry) else None
 
-    def _form_of(self, kind: bytes) -> _Form | None:
+    def _decoder_of(self, kind: bytes) -> _KindDecoder | None:
         name = kind.decode(errors="replace")
         if name in KINDS:
-            return self._forms.setdefault(kind, _Form(KINDS[name]))
+            return self._kinds.setdefault(kind, _KindDecoder(KINDS[name]))
         # One for all: a ledger may have any number of such kinds.
         prefix = USER_PREFIX.encode()
-        return self._forms.setdefault(prefix, _Form(dict[str, Any])) if kind.startswith(prefix) else None
+        if not kind.startswith(prefix):
+            return None
+        return self._kinds.get(prefix) or self._kinds.setdefault(prefix, _KindDecoder(None))
 
 
-class _Form:
-    """The entries of one kind: what decodes them, and which of their texts have to be checked."""
+class _KindDecoder:
+    """Decodes the entries of one kind, and says which of their texts have to be checked."""
 
-    __slots__ = ("decode", "digest", "texts", "texts_match")
+    __slots__ = ("body_names", "decode", "digests", "rule", "texts")
 
-    def __init__(self, data: Any) -> None:
-        entry = Entry[data]
+    def __init__(self, data: type[EntryData] | None) -> None:
+        """`data` is None for users' own kinds, whose data is any mapping."""
+        entry = Entry[data if data is not None else dict[str, Any]]  # type: ignore[valid-type, misc]
         self.decode: Callable[[bytes], AnyEntry] = msgspec.json.Decoder(entry).decode
-        texts = {path: check for path, field in _members(entry) if (check := _check_of(field.type)) is not None}
-        digests = [path for path, field in _members(entry) if field.type == _DIGEST and field.required]
-        for path in digests[:1]:
-            del texts[path]
-        # Most digests occur once. No kind has two that it must have.
-        self.digest: Callable[[AnyEntry], str] | None = attrgetter(digests[0]) if digests else None
-        self.texts: Callable[[AnyEntry], tuple[Any, ...]] = attrgetter(*texts)
-        # Texts recur from entry to entry: the names of tasks, agents and adapters, the run, the actor.
-        self.texts_match = lru_cache(maxsize=256)(_all_match(tuple(texts.values())))
+        checks = {} if data is None else _checks_of(inspect.type_info(data))
+        # These occur once; other texts recur from entry to entry.
+        self.digests = tuple(name for name, check in checks.items() if check is _is_digest)
+        self.texts = tuple((name, _Known(check)) for name, check in checks.items() if check is not _is_digest)
+        self.body_names = _Known(_matches(BodyName) if data is None else data.bodies.__contains__)
+        self.rule: Callable[[bytes, AnyEntry], bool] | None = None
+        if data is None:
+            self.rule = _is_user_entry
+        elif data.required_bodies or data.has_bodies is not EntryData.has_bodies:
+            self.rule = _has_bodies
 
 
 def entry_of(document: Mapping[str, Any]) -> AnyEntry:
@@ -102,18 +130,13 @@ def entry_of(document: Mapping[str, Any]) -> AnyEntry:
     return msgspec.convert(document, Entry[data])  # type: ignore[valid-type]
 
 
-def _are_digests(texts: list[str]) -> bool:
-    # None has more than 64 characters, so each has 64 if all together have 64 times their number.
-    joined = "".join(texts)
-    return len(joined) == _DIGEST_LENGTH * len(texts) and bytes.fromhex(joined).hex() == joined
+def _has_bodies(_line: bytes, entry: AnyEntry) -> bool:
+    return entry.data.has_bodies(entry.bodies)  # type: ignore[union-attr]
 
 
-def _is_allowed(line: bytes, entry: AnyEntry) -> bool:
-    """What holds for an entry as a whole: rules about several members, and what its kind's type does not say."""
-    data, bodies = entry.data, entry.bodies
-    if isinstance(data, EntryData):
-        return data.allows(bodies)
-    return line.isascii() and all(map(_is_body_name, bodies)) and _has_integers_only(data)
+def _is_user_entry(line: bytes, entry: AnyEntry) -> bool:
+    # RFC 8785 sorts keys that are not ASCII in another way.
+    return line.isascii() and bool(_is_kind(entry.kind)) and _has_integers_only(entry.data)
 
 
 def _has_integers_only(data: Any) -> bool:
@@ -134,45 +157,36 @@ def _has_integers_only(data: Any) -> bool:
     return False
 
 
-def _members(entry: Any) -> Iterator[tuple[str, inspect.Field]]:
-    """The members of an entry and of its data, with their paths; time, bodies and `prev` are checked apart."""
-    for field in _fields(inspect.type_info(entry)):
-        if field.name == "data":
-            yield from ((f"data.{inner.name}", inner) for inner in _fields(field.type))
-        elif field.name not in ("at", "bodies", "prev"):
-            yield field.name, field
-
-
-def _fields(type_: inspect.Type) -> tuple[inspect.Field, ...]:
-    return type_.fields if isinstance(type_, inspect.StructType) else ()
+def _checks_of(struct: inspect.Type) -> dict[str, _Check]:
+    """The checks of the patterns of a struct, by the names of its members."""
+    fields = struct.fields if isinstance(struct, inspect.StructType) else ()
+    return {field.name: check for field in fields if (check := _check_of(field.type)) is not None}
 
 
 def _check_of(type_: inspect.Type) -> _Check | None:
     """A check of the patterns in a value of a type; None if it has none."""
     if isinstance(type_, inspect.Metadata):
-        return _matches((type_.extra_json_schema or {})["pattern"])
+        return _is_digest if type_ == inspect.type_info(Digest) else _fullmatch(type_.extra_json_schema)
     if isinstance(type_, inspect.UnionType):
         (inner,) = [_check_of(option) for option in type_.types if not isinstance(option, inspect.NoneType)]
         return inner and (lambda value: value is None or inner(value))
     if isinstance(type_, inspect.VarTupleType):
         each = _check_of(type_.item_type)
         return each and (lambda values: all(map(each, values)))
-    checks = [(field.name, check) for field in _fields(type_) if (check := _check_of(field.type)) is not None]
-    return (lambda value: all(check(getattr(value, name)) for name, check in checks)) if checks else None
+    checks = _checks_of(type_)
+    return (lambda value: all(check(getattr(value, name)) for name, check in checks.items())) if checks else None
 
 
-def _all_match(checks: tuple[_Check, ...]) -> Callable[..., bool]:
-    return lambda *texts: all(check(text) for check, text in zip(checks, texts, strict=True))
+def _matches(text: Any) -> _Check:
+    """A check of one of the texts of `entry_values`."""
+    return _fullmatch(get_args(text)[1].extra_json_schema)
 
 
-def _matches(pattern: str) -> _Check:
-    return re.compile(pattern).fullmatch
+def _fullmatch(schema: Mapping[str, str] | None) -> _Check:
+    return re.compile((schema or {})["pattern"]).fullmatch
 
 
-def _pattern_of(text: Any) -> str:
-    return str(get_args(text)[1].extra_json_schema["pattern"])
-
-
-_is_time = _matches(_pattern_of(Time))
-_is_body_name = _matches(_pattern_of(BodyName))
-_is_media_type = lru_cache(maxsize=256)(_matches(_pattern_of(MediaType)))
+_is_digest = _matches(Digest)
+_is_kind = _matches(Kind)
+_is_time = _matches(Time)
+_is_fraction = re.compile("[0-9]{6}Z").fullmatch

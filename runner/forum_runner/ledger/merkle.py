@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 
 EMPTY_ROOT = sha256().digest()
-_WAITING = 64
+_WAITING = 512
 
 
 def node_hash(left: bytes, right: bytes) -> bytes:

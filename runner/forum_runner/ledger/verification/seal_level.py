@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from forum_runner.ledger.checkpoint import Checkpoint, compare_checkpoint
-from forum_runner.ledger.entries import AFTER_A_SEAL, AnyEntry, BodyRedacted, RunSealed
+from forum_runner.ledger.entries import AnyEntry, BodyRedacted, RunSealed
 from forum_runner.ledger.merkle import MerkleTree
 from forum_runner.ledger.pin import compare_pin
 from forum_runner.ledger.verification.report import ComparedCheckpoint, LedgerFindings
@@ -28,7 +28,7 @@ class Expected:
 class Seals:
     """Follows the Merkle tree: a seal's root is that of the entries before it, and roots at wanted sizes are kept."""
 
-    __slots__ = ("_expected", "_roots", "_sealed", "_wanted", "is_sealed", "redacted", "tree")
+    __slots__ = ("_expected", "_roots", "_sealed", "is_sealed", "redacted", "tree", "wanted")
 
     def __init__(self, expected: Sequence[Expected]) -> None:
         self.tree = MerkleTree()
@@ -36,20 +36,17 @@ class Seals:
         self.redacted: set[str] = set()
         self._sealed: RunSealed | None = None
         self._expected = expected
-        self._wanted = {item.checkpoint.size for item in expected}
+        self.wanted = {item.checkpoint.size for item in expected}
         self._roots: dict[int, bytes] = {0: self.tree.root()}
 
     def observe(self, seq: int, entry: AnyEntry, findings: LedgerFindings) -> None:
-        """Call it before the entry's own line is added to the tree."""
-        self.is_sealed = False
-        if entry.kind not in AFTER_A_SEAL:
-            return
+        """For seals, redactions, and whatever follows a seal: before the entry's own line is added to the tree."""
         data = entry.data
-        if isinstance(data, BodyRedacted):
-            self.redacted.add(data.digest)
-        elif isinstance(data, RunSealed):
-            self.is_sealed = True
+        self.is_sealed = isinstance(data, RunSealed)
+        if isinstance(data, RunSealed):
             self._check_seal(seq, data, findings)
+        elif isinstance(data, BodyRedacted):
+            self.redacted.add(data.digest)
 
     def _check_seal(self, seq: int, data: RunSealed, findings: LedgerFindings) -> None:
         if self._sealed is not None and replace(data, root=self._sealed.root) != self._sealed:
@@ -64,10 +61,8 @@ class Seals:
         """The status in the last seal."""
         return None if self._sealed is None else self._sealed.status
 
-    def add(self, leaf: bytes) -> None:
-        self.tree.add(leaf)
-        if self._wanted and self.tree.size in self._wanted:
-            self._roots[self.tree.size] = self.tree.root()
+    def keep_root(self) -> None:
+        self._roots[self.tree.size] = self.tree.root()
 
     def compare(self, run: str, findings: LedgerFindings) -> list[ComparedCheckpoint]:
         """The checkpoints that hold; each of the others is a finding."""

@@ -12,14 +12,15 @@ from typing import BinaryIO
 from forum_runner.ledger.body_index import BodyIndex
 from forum_runner.ledger.body_reader import BodyReader
 from forum_runner.ledger.checkpoint import open_checkpoint, read_checkpoint_file
-from forum_runner.ledger.entries import AnyEntry
+from forum_runner.ledger.entries import AFTER_A_SEAL, AnyEntry
+from forum_runner.ledger.entry_decoder import EntryDecoder, entry_of
 from forum_runner.ledger.layout import BODIES, CHECKPOINT, ZERO_HASH
 from forum_runner.ledger.lines import Lines, leaf_of
 from forum_runner.ledger.note import VerifierKey
 from forum_runner.ledger.recognition import Signs
 from forum_runner.ledger.source import LedgerSource
 from forum_runner.ledger.verification.bodies_level import UnreadableArchive, check_bodies
-from forum_runner.ledger.verification.bytes_level import LineFault, LineReader
+from forum_runner.ledger.verification.bytes_level import LineFault, check_line
 from forum_runner.ledger.verification.chain_level import Chain
 from forum_runner.ledger.verification.copies import Copies
 from forum_runner.ledger.verification.report import (
@@ -112,27 +113,36 @@ class _Verification:
         return self._report()
 
     def _read(self, lines: Lines) -> None:
-        read, observe_chain, seals = LineReader().read, self._chain.observe, self._seals
+        decode, observe_chain = EntryDecoder().decode, self._chain.observe
+        seals, add, observes_higher = self._seals, self._seals.tree.add, self._observes_higher
         head = ZERO_HASH
         seq = 0
         for line in lines:
             # In place, as every line needs it; a line that is too long to be held comes with its hash.
             leaf = sha256(b"\0" + line).digest() if type(line) is bytes else leaf_of(line)
-            try:
-                entry = read(line, head)
-            except LineFault as fault:
-                self._first.add(fault.code, seq, str(fault))
-                self._signs.look(line)
+            entry = decode(line, head) or self._decode_by_rules(seq, line)
+            if entry is None:
                 seals.is_sealed = False
             else:
                 observe_chain(seq, entry, head)
-                seals.observe(seq, entry, self._found[5])
-                if self._observes_higher:
+                if seals.is_sealed or entry.kind in AFTER_A_SEAL:
+                    seals.observe(seq, entry, self._found[5])
+                if observes_higher:
                     self._observe_higher(seq, entry, line)
-            seals.add(leaf)
+            add(leaf)
             head = leaf.hex()
             seq += 1
+            if seq in seals.wanted:
+                seals.keep_root()
         self._entries, self._head = seq, head
+
+    def _decode_by_rules(self, seq: int, line: bytes) -> AnyEntry | None:
+        try:
+            return entry_of(check_line(line))
+        except LineFault as fault:
+            self._first.add(fault.code, seq, str(fault))
+            self._signs.look(line)
+            return None
 
     def _observe_higher(self, seq: int, entry: AnyEntry, line: bytes) -> None:
         """Levels 3 and 4, as far as they are requested."""
