@@ -33,7 +33,7 @@ class ScriptedAdapter(KnownReplies):
         reply = answer.reply_to(attempt.prompt)
         limits = attempt.limits
         if answer.latency_ms > limits.timeout_ms:
-            message = f"answer {answer.number} takes {answer.latency_ms} ms, the call may take {limits.timeout_ms} ms"
+            message = f"answer {answer.number} takes {answer.latency_ms} ms, but the timeout is {limits.timeout_ms} ms"
             return Reply(failure=Failure(ErrorKind.TIMEOUT, message)), limits.timeout_ms
         if len(reply.content) > limits.max_output_bytes:
             return _cut(reply, limits.max_output_bytes), answer.latency_ms
@@ -41,7 +41,7 @@ class ScriptedAdapter(KnownReplies):
 
 
 def _cut(reply: Reply, max_bytes: int) -> Reply:
-    message = f"the output has {len(reply.content)} bytes, the call may give {max_bytes}"
+    message = f"the output has {len(reply.content)} bytes, but the limit is {max_bytes}"
     return Reply(reply.content[:max_bytes], Failure(ErrorKind.OUTPUT_LIMIT, message), reply.usage)
 
 

@@ -41,7 +41,7 @@ def test_a_result_is_taken_from_the_run_that_the_entry_names(folder: Folder) -> 
 
     (reused,) = folder.entries("second", "task.reused")
     first = folder.entries("first")
-    assert (reused["data"]["ground"], reused["data"]["run"]) == ("cache", first[0]["run"])
+    assert (reused["data"]["source"], reused["data"]["run"]) == ("cache", first[0]["run"])
     assert first[reused["data"]["seq"]]["kind"] == "task.finished"
     assert first[reused["data"]["seq"]]["data"]["task"] == "kept"
     assert folder.lines("effects") == ["one", "fresh", "fresh"]

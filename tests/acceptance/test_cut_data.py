@@ -46,5 +46,5 @@ def test_one_value_comes_as_it_is_unless_it_is_cut(folder: Folder) -> None:
 
     assert folder.read("whole/outputs/read.txt") == WHOLE
     assert "cut" not in whole.out
-    cut = f"<data numbers from list cut: the first {len(WHOLE) - 1} of {len(WHOLE)} bytes "
+    cut = f"<data numbers from list truncated: first {len(WHOLE) - 1} of {len(WHOLE)} bytes "
     assert folder.read("cut/outputs/read.txt").startswith(cut)

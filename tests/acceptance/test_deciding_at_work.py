@@ -79,7 +79,7 @@ def test_a_no_in_time_is_heard_though_the_deadline_would_say_yes(folder: Folder)
 def test_what_was_not_shown_is_not_decided_at_work_either(folder: Folder) -> None:
     process = at_work(folder)
 
-    refused = gate(folder, "approve", "--shown", "f00f00f00f00")
+    refused = gate(folder, "approve", "--displayed", "f00f00f00f00")
     resumed = folder.forum("resume", "run")
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=PATIENCE_S)
@@ -107,7 +107,7 @@ def test_of_two_who_decide_at_once_the_second_is_told_what_was_decided(folder: F
 def test_what_nobody_took_is_not_taken_by_a_later_process(folder: Folder) -> None:
     folder.write({"asked": sh("echo", gate={"question": "Go?"})})
     assert folder.run().code == 5
-    shown = folder.entries("run", "gate.opened")[0]["bodies"]["shown"]["digest"]
+    shown = folder.entries("run", "gate.opened")[0]["bodies"]["displayed"]["digest"]
     DecisionBox(folder.path / "run").put(Decided("asked", "approved", "person:eve", shown, {}))
     folder.write({"asked": sh("echo", gate={"question": "Go?"})})
 
@@ -129,10 +129,10 @@ def test_what_nobody_took_is_not_taken_by_a_later_process(folder: Folder) -> Non
         b"[]",
         b'{"task": "asked"}',
         b'{"texts": {"reason": 1}}',
-        b'{"task": "a", "decision": "maybe", "actor": "person:p", "shown": "0", "texts": {}}',
-        b'{"task": "a", "decision": "approved", "actor": "runner", "shown": "0", "texts": {}}',
-        b'{"task": "a", "decision": "approved", "actor": "person:p", "shown": "0", "texts": {"more": ""}}',
-        b'{"task": 1, "decision": "approved", "actor": "person:p", "shown": "0", "texts": {}}',
+        b'{"task": "a", "decision": "maybe", "actor": "person:p", "displayed": "0", "texts": {}}',
+        b'{"task": "a", "decision": "approved", "actor": "runner", "displayed": "0", "texts": {}}',
+        b'{"task": "a", "decision": "approved", "actor": "person:p", "displayed": "0", "texts": {"more": ""}}',
+        b'{"task": 1, "decision": "approved", "actor": "person:p", "displayed": "0", "texts": {}}',
     ],
 )
 def test_whatever_else_lies_there_is_taken_away(tmp_path: Path, content: bytes) -> None:

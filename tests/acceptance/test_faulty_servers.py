@@ -180,7 +180,7 @@ def test_an_answer_of_the_wrong_type_is_asked_for_again_with_the_reason(
     assert "not accepted" not in first.prompt
     assert "the answer is not one JSON value" in second.prompt
     assert "about seven" in second.prompt
-    assert "does not meet 'minimum'" in third.prompt
+    assert "does not satisfy 'minimum'" in third.prompt
     assert [received.document["messages"][-1]["content"] for received in server.received] == [
         call.prompt for call in (first, second, third)
     ]

@@ -1,4 +1,4 @@
-"""`forum gate`: what waits for a person is shown, and a decision is bound to what was shown."""
+"""`forum gate`: what waits for a person is shown, and a decision is bound to what was displayed."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def test_what_waits_is_listed_with_what_would_be_done(folder: Folder) -> None:
     assert listed.code == 0
     assert "question  Publish a draft?" in listed.out
     assert "forum gate approve run publish" in listed.out
-    assert (gate["task"], gate["deadline"], gate["shown"]["question"]) == ("publish", None, "Publish a draft?")
-    assert "Publish it." in gate["shown"]["text"]
-    assert gate["digest"] == folder.entries("run", "gate.opened")[0]["bodies"]["shown"]["digest"]
+    assert (gate["task"], gate["deadline"], gate["displayed"]["question"]) == ("publish", None, "Publish a draft?")
+    assert "Publish it." in gate["displayed"]["text"]
+    assert gate["digest"] == folder.entries("run", "gate.opened")[0]["bodies"]["displayed"]["digest"]
 
 
 def test_an_approved_task_begins_and_the_decision_is_marked_as_a_claim(folder: Folder) -> None:
@@ -135,9 +135,9 @@ def test_a_decision_on_something_else_than_what_was_shown_is_refused(folder: Fol
     (gate,) = folder.forum("gate", "list", "run", "--json").document()["gates"]
     before = bytes_in(folder.path / "run")
 
-    wrong = folder.forum("gate", "approve", "run", "publish", "--by", "ann", "--shown", "0" * 64)
+    wrong = folder.forum("gate", "approve", "run", "publish", "--by", "ann", "--displayed", "0" * 64)
     untouched = bytes_in(folder.path / "run") == before
-    right = folder.forum("gate", "approve", "run", "publish", "--by", "ann", "--shown", gate["digest"][:12])
+    right = folder.forum("gate", "approve", "run", "publish", "--by", "ann", "--displayed", gate["digest"][:12])
 
     assert (wrong.code, untouched, right.code) == (2, True, 0), (wrong, right)
     assert f"has the digest {gate['digest']}" in wrong.err
@@ -148,7 +148,7 @@ def test_a_digest_that_is_too_short_to_name_anything_is_refused(folder: Folder, 
     pause(folder)
     (gate,) = folder.forum("gate", "list", "run", "--json").document()["gates"]
 
-    ended = folder.forum("gate", "approve", "run", "publish", "--by", "ann", "--shown", gate["digest"][:characters])
+    ended = folder.forum("gate", "approve", "run", "publish", "--by", "ann", "--displayed", gate["digest"][:characters])
 
     assert (ended.code, "is too short for a digest" in ended.err) == (2, True), ended
     assert decided(folder) == []
@@ -221,7 +221,7 @@ def test_two_gates_are_decided_one_by_one(folder: Folder) -> None:
     assert "1 more to decide" in first.out
     assert ends == {"a": "passed"}
     assert (second.document()["waiting"], second.document()["edited"]) == (0, False)
-    assert second.document()["digest"] == folder.entries("run", "gate.opened")[1]["bodies"]["shown"]["digest"]
+    assert second.document()["digest"] == folder.entries("run", "gate.opened")[1]["bodies"]["displayed"]["digest"]
     assert folder.ends() == {"a": "passed", "b": "refused: rejected"}
     check_holds(folder.path / "run")
 
@@ -237,7 +237,7 @@ def test_the_gate_of_a_sensitive_task_is_decided_and_told_again(folder: Folder) 
     resumed = folder.forum("resume", "run")
 
     assert (edited.code, resumed.code) == (0, 0), (edited, resumed)
-    assert listed["shown"]["question"] == "Keep this?"
+    assert listed["displayed"]["question"] == "Keep this?"
     bodies = folder.entries("run", "gate.decided")[0]["bodies"]
     assert all(body["salted"] for body in bodies.values())
     check_holds(folder.path / "run")

@@ -120,7 +120,7 @@ def test_what_a_deadline_will_decide_is_listed(tmp_path: Path, rule: str) -> Non
     at = gate["deadline"]
     assert f"  deadline  {at[:10]} {at[11:23]}Z, then {rule}" in lines
     assert lines[-2:] == [
-        f"  forum gate {how} run publish --shown {gate['digest'][:12]}" for how in ("approve", "reject")
+        f"  forum gate {how} run publish --displayed {gate['digest'][:12]}" for how in ("approve", "reject")
     ]
 
 
@@ -185,10 +185,10 @@ def test_while_the_run_is_at_work_it_is_said_that_it_takes_up_decisions(tmp_path
 
     assert (form["at_work"], form_after["at_work"]) == (True, False)
     assert at_work.splitlines()[-1] == "the run is at work, and takes up what is decided"
-    assert "  forum gate approve run asked --shown " in at_work
+    assert "  forum gate approve run asked --displayed " in at_work
     assert b"  to be decided: forum gate list run\n" in progress
     assert "at work" not in after
-    assert "  forum gate approve run asked --shown " in after
+    assert "  forum gate approve run asked --displayed " in after
 
 
 def test_a_run_that_was_killed_is_not_at_work(tmp_path: Path) -> None:
@@ -199,7 +199,7 @@ def test_a_run_that_was_killed_is_not_at_work(tmp_path: Path) -> None:
     form = listed_form(folder)
 
     assert (form["at_work"], [gate["task"] for gate in form["gates"]]) == (False, ["publish"])
-    assert "  forum gate approve run publish --shown " in listed(folder)
+    assert "  forum gate approve run publish --displayed " in listed(folder)
     assert bytes_in(folder.path / "run") == before
     decide(folder, "approve")
 
@@ -213,4 +213,4 @@ def test_what_is_printed_as_json_steers_no_terminal(tmp_path: Path) -> None:
     printed = folder.forum("gate", "list", "run", "--json")
 
     assert printed.out.isascii()
-    assert printed.document()["gates"][0]["shown"]["question"] == "Publish \u202egnihton\u202c, or \u009b2J?"
+    assert printed.document()["gates"][0]["displayed"]["question"] == "Publish \u202egnihton\u202c, or \u009b2J?"

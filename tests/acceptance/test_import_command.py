@@ -158,7 +158,7 @@ def test_json_tells_what_was_made(folder: Folder) -> None:
         "records": 6,
         "files": entries[0]["data"]["imported"]["files"],
         "check": "ok",
-        "ground": "its hash chain is valid; its payloads match their hashes",
+        "reason": "its hash chain is valid; its payloads match their hashes",
         "remarks": [],
     }
 
@@ -220,12 +220,12 @@ def test_a_payload_that_was_changed_and_one_that_is_gone_are_told_apart(folder: 
     none = folder.forum("import", source, "--out", "none", "--json").document()
 
     but_for = "its payloads match their hashes (1 missing)"
-    assert (gone["check"], gone["ground"].partition("; ")[2]) == ("ok", but_for)
-    assert (changed["check"], changed["ground"]) == (
+    assert (gone["check"], gone["reason"].partition("; ")[2]) == ("ok", but_for)
+    assert (changed["check"], changed["reason"]) == (
         "fail",
         "line 4 of payloads.jsonl does not match its hash",
     )
-    assert none["ground"].partition("; ")[2] == "its payloads are missing and were not checked"
+    assert none["reason"].partition("; ")[2] == "its payloads are missing and were not checked"
     assert folder.entries("gone")[1]["data"]["payload"] == "missing"
 
 

@@ -160,8 +160,8 @@ ROSTER: dict[str, Any] = {
 ANSWERS: list[dict[str, Any]] = [
     {"task": "list", "attempt": 1, "error": {"kind": "network", "message": "gone"}},
     {"task": "list", "output": [1, 2]},
-    {"task": "judged", "agent": "critic", "attempt": 1, "output": {"verdict": "fail", "ground": "too short"}},
-    {"task": "judged", "agent": "critic", "output": {"verdict": "pass", "ground": "good"}},
+    {"task": "judged", "agent": "critic", "attempt": 1, "output": {"verdict": "fail", "reason": "too short"}},
+    {"task": "judged", "agent": "critic", "output": {"verdict": "pass", "reason": "good"}},
     {"output": "done", "usage": {"input_tokens": 200, "output_tokens": 300}},
 ]
 FAILING = {
@@ -234,7 +234,7 @@ def damage(folder: Folder) -> None:
     lines = (path / "unreadable" / "ledger.jsonl").read_bytes().splitlines(keepends=True)
     (path / "unreadable" / "ledger.jsonl").write_bytes(b"".join([*lines[:3], b"{\n", *lines[4:]]))
     (path / "empty").write_bytes(b"")
-    for run, kind, body in (("redacted", "answer.given", "value"), ("hidden", "gate.opened", "shown")):
+    for run, kind, body in (("redacted", "answer.given", "value"), ("hidden", "gate.opened", "displayed")):
         seq = folder.entries(run, kind)[0]["seq"]
         assert folder.forum("redact", run, "--seq", str(seq), "--body", body, *shlex.split(WHY)).code == 0
     payloads = copy_of("forum-engine", path) / "payloads.jsonl"

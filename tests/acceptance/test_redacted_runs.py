@@ -138,7 +138,7 @@ def test_tasks_that_need_a_redacted_body_fail_and_the_run_comes_to_its_end(pause
         "only_if": "skipped: condition",
         "beside": "passed",
     }
-    assert ended.out.count("what is to come as 'name' cannot be made: the body ") == 3
+    assert ended.out.count("the value for 'name' is unavailable: body ") == 3
     assert [entry["data"]["output"] for entry in paused.entries("first", "answer.given")] == ["beside"]
     assert len(paused.entries("first", "task.lost")) == 0
     check_is_valid(paused, "first")

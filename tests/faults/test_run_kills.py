@@ -256,8 +256,8 @@ def virtual(folder: Folder) -> Path:
     answers: list[dict[str, Any]] = [
         {"task": "list", "output": [1, 2, 3]},
         {"task": "each[1]", "attempt": 1, **network},
-        {"task": "judged", "agent": "critic", "attempt": 1, "output": {"verdict": "fail", "ground": "too short"}},
-        {"task": "judged", "agent": "critic", "output": {"verdict": "pass", "ground": "good"}},
+        {"task": "judged", "agent": "critic", "attempt": 1, "output": {"verdict": "fail", "reason": "too short"}},
+        {"task": "judged", "agent": "critic", "output": {"verdict": "pass", "reason": "good"}},
         {"task": "tolerated", "error": {"kind": "auth"}},
         {"task": "poor", **network},
         {"output": "done", "usage": {"input_tokens": 20, "output_tokens": 9}, "latency": "2s"},

@@ -212,11 +212,11 @@ def reused_and_skipped() -> Story:
     opening: dict[str, Any] = {"from": {"run": EARLIER, "head": "ab" * 32}}
     story = Story(plan_of("reused_and_skipped"), **opening)
     story.wave()
-    story.reuse("log", {"bad": False}, ground="from", run=EARLIER, seq=4)
+    story.reuse("log", {"bad": False}, source="from", run=EARLIER, seq=4)
     story.end("log")
     story.wave()
     story.deliver("draft")
-    story.reuse("draft", "drafted before", ground="cache", run=EARLIER, seq=9)
+    story.reuse("draft", "drafted before", source="cache", run=EARLIER, seq=9)
     story.end("draft")
     story.answer("draft")
     story.wave()

@@ -78,8 +78,8 @@ class Story(Telling):
 
     def route(self, name: str, agent: str, by: str = "keywords") -> int:
         self.unit(name).agent = agent
-        ground = Body(b"the words of the instruction are those of the agent")
-        return self.tell("route.decided", {"task": name, "agent": agent, "by": by}, bodies={"ground": ground})
+        scores = Body(b"the words of the instruction are those of the agent")
+        return self.tell("route.decided", {"task": name, "agent": agent, "by": by}, bodies={"scores": scores})
 
     def gate(self, name: str) -> int:
         data = {"task": name}
@@ -87,15 +87,15 @@ class Story(Telling):
         if span_ms is not None:
             data["deadline"] = self.time(span_ms)
         unit = self.unit(name)
-        shown = self.body(f"May {name} start?", salted=self.is_sensitive(name))
-        unit.gate = self.tell("gate.opened", data, bodies={"shown": shown}, causes=(unit.delivered,))
+        displayed = self.body(f"May {name} start?", salted=self.is_sensitive(name))
+        unit.gate = self.tell("gate.opened", data, bodies={"displayed": displayed}, causes=(unit.delivered,))
         return unit.gate
 
     def decide(self, name: str, decision: str, by: str = "person", **bodies: Body) -> int:
         unit = self.unit(name)
         assert unit.gate is not None
-        shown = self.entries[unit.gate].bodies["shown"].digest
-        data = {"task": name, "decision": decision, "by": by, "authenticated": by == "person", "shown": shown}
+        displayed = self.entries[unit.gate].bodies["displayed"].digest
+        data = {"task": name, "decision": decision, "by": by, "authenticated": by == "person", "displayed": displayed}
         actor = "person:ada" if by == "person" else "runner"
         unit.decided = self.tell("gate.decided", data, bodies=bodies, causes=(unit.gate,), actor=actor)
         return unit.decided
@@ -168,7 +168,7 @@ class Story(Telling):
         if verdict == "none":
             data["error"] = "malformed"
         unit.checks += verdict == "pass"
-        return self.tell("verdict.given", data, bodies={"ground": Body(b"because")}, causes=(cause,))
+        return self.tell("verdict.given", data, bodies={"reason": Body(b"because")}, causes=(cause,))
 
     def check(self, name: str, verdict: str = "pass") -> int:
         if self._check(name)["by"] != "schema":

@@ -61,7 +61,7 @@ class ModelServer:
                 failure = Failure(ErrorKind.TIMEOUT, f"the answer was not whole after {limits.timeout_ms} ms")
         except asyncio.CancelledError:
             # What came until then was paid for, and is told.
-            failure = Failure(ErrorKind.CANCELLED, "it was cancelled")
+            failure = Failure(ErrorKind.CANCELLED, "the call was cancelled")
         except OSError as error:
             if draft.is_asked or not is_out_of_files(error):
                 raise

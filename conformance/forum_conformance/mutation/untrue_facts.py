@@ -221,7 +221,7 @@ KINDS: dict[str, Maker] = {
     "told-fail-turned-to-pass": _fail_to_pass,
     "told-decision-flipped": _decision_flipped,
     "told-decider-changed": _always(("gate.decided",), _decider_changed),
-    "told-other-things-shown": _named(("gate.decided",), shown=UNKNOWN_DIGEST),
+    "told-other-things-shown": _named(("gate.decided",), displayed=UNKNOWN_DIGEST),
     "told-deadline-changed": _always(("gate.opened",), _deadline_changed),
     "told-reserved-beyond-a-budget": _reserved_too_much,
     "told-causes-emptied": _causes_emptied,

@@ -57,7 +57,7 @@ def require_room(run: Run, call: Call) -> None:
 
 def _require_causes(unit: Unit, entry: Entry) -> None:
     if entry["data"]["attempt"] > 1:
-        require_cause(entry, unit.closed_seq, "the entry that closed the attempt before")
+        require_cause(entry, unit.closed_seq, "the entry that closed the previous attempt")
         return
     require_cause(entry, unit.delivered_seq, "the last delivery")
     require_cause(entry, unit.gate.decided_seq if unit.gate else None, "the decision at the gate")

@@ -1,4 +1,4 @@
-"""Gates: a person is asked, and answers about what was shown, or a deadline does."""
+"""Gates: a person is asked, and answers about what was displayed, or a deadline does."""
 
 from forum_conformance.entry import Entry
 from forum_conformance.naming import bodies_of
@@ -17,7 +17,7 @@ def gate_opened(run: Run, entry: Entry) -> None:
     require(is_due, "L414", f"the gate of '{unit.name}' was opened before, or it has begun or ended")
     has_deadline = "deadline_ms" in task["gate"]
     require((deadline is not None) == has_deadline, "L414", f"the gate of '{unit.name}' differs in having a deadline")
-    unit.gate = Gate(entry["seq"], bodies_of(entry)["shown"].digest, deadline)
+    unit.gate = Gate(entry["seq"], bodies_of(entry)["displayed"].digest, deadline)
 
 
 def gate_decided(run: Run, entry: Entry) -> None:
@@ -25,7 +25,7 @@ def gate_decided(run: Run, entry: Entry) -> None:
     gate = unit.gate
     if gate is None or gate.decision is not None:
         raise Breach("L414", f"the gate of '{unit.name}' is not open, or decided already")
-    require(data["shown"] == gate.shown, "L414", "shown is not the digest of what was shown")
+    require(data["displayed"] == gate.displayed, "L414", "`displayed` is not the digest of what was displayed")
     _require_in_time(run, unit, gate, entry)
     require_cause(entry, gate.seq, "the opening of the gate")
     gate.decision = data["decision"]

@@ -25,7 +25,7 @@ class Ending:
 @dataclass(slots=True)
 class Gate:
     seq: int
-    shown: str
+    displayed: str
     deadline: str | None
     decided_seq: int | None = None
     decision: str | None = None

@@ -81,7 +81,7 @@ export async function taskExpanded(state, entry, task) {
   ask(instances <= max, "L419", `'${task.id}' has more instances than its bound`);
   const list = await state.values.list(items);
   const isList = list === UNSETTLED || (list !== CANNOT && list.length === instances);
-  ask(isList, "L419", "the items are no list of that length");
+  ask(isList, "L419", "the items are not a list of that length");
   ask((await state.values.is(from, items)) !== false, "L419", "the items are not those of the foreach");
   task.expanded = { seq: entry.seq, items };
   for (let i = 0; i < instances; i++) state.addUnit(new Unit(`${task.id}[${i}]`, task, i));
@@ -153,7 +153,7 @@ export function gateOpened(_, entry, unit) {
   ask(isDue, "L414", `there is no gate to open for '${unit.id}'`);
   const { deadline } = entry.data;
   ask((deadline !== undefined) === (gate.deadline_ms !== undefined), "L414", "the deadline is not the plan's");
-  unit.gate = { seq: entry.seq, shown: entry.bodies.shown.digest, deadline, decided: null };
+  unit.gate = { seq: entry.seq, displayed: entry.bodies.displayed.digest, deadline, decided: null };
 }
 
 /**
@@ -162,10 +162,10 @@ export function gateOpened(_, entry, unit) {
  * @param {Unit} unit
  */
 export function gateDecided(_, entry, unit) {
-  const { decision, by, shown } = entry.data;
+  const { decision, by, displayed } = entry.data;
   const gate = unit.gate;
   if (gate === null || gate.decided !== null) return ask(false, "L414", `no gate of '${unit.id}' is open`);
-  ask(shown === gate.shown, "L414", "what was decided on is not what was shown");
+  ask(displayed === gate.displayed, "L414", "what was decided on is not what was displayed");
   const isOver = gate.deadline !== undefined && entry.at >= gate.deadline;
   if (by === "deadline") {
     const planned = unit.task.spec.gate.on_deadline === "approve" ? "approved" : "rejected";

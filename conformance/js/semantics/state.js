@@ -29,7 +29,7 @@ import { dataEdges, dependenciesOf, feedersOf, wavesOf } from "./plan.js";
 /**
  * @typedef {Object} Gate
  * @property {number} seq the entry that opened it
- * @property {string} shown
+ * @property {string} displayed
  * @property {string | undefined} deadline
  * @property {{seq: number, decision: string} | null} decided
  */

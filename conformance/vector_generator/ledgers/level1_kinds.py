@@ -79,7 +79,7 @@ LISTED = (
     _row("routed-by-chance", "a way to route that is not in the list", "routed", 1, facts(1, by="chance")),
     _row("finished-somehow", "a status that is not in the list", "one-task", 2,
          both(facts(2, status="done"), body(2, "output", None))),
-    _row("reused-by-chance", "a ground that is not in the list", "reused", 1, facts(1, ground="chance")),
+    _row("reused-by-chance", "a source that is not in the list", "reused", 1, facts(1, source="chance")),
     _row("ended-somehow", "a state that is not in the list", "failed", 3, facts(3, state="done")),
     _row("ended-for-another-reason", "a reason that is not in the list", "failed", 3, facts(3, reason="because")),
     _row("decided-somehow", "a decision that is not in the list", "gated", 3, facts(3, decision="perhaps")),

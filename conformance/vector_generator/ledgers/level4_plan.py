@@ -18,7 +18,7 @@ from vector_generator.ledgers.edits import (
 )
 from vector_generator.ledgers.row import Row
 from vector_generator.ledgers.runs import DEADLINE, TEXT
-from vector_generator.ledgers.story import NOTHING_RESERVED, NOTHING_USED, SHOWN, data_edge, order_edge
+from vector_generator.ledgers.story import DISPLAYED, NOTHING_RESERVED, NOTHING_USED, data_edge, order_edge
 from vector_generator.ledgers.writer import OTHER_DIGEST, ZEROS, Body, as_json
 
 FOREACH = {"as": "item", "max": 1}
@@ -28,7 +28,7 @@ START = {
     "reserved": NOTHING_RESERVED,
 }  # fmt: skip
 CUT = {"as": "x", "bytes": 2, "kept_bytes": 1}
-REUSED = {"fingerprint": ZEROS, "ground": "cache", "run": "01936b2e-4d10-7a3c-9f00-2b8e6c1d4e5f", "seq": 3}
+REUSED = {"fingerprint": ZEROS, "source": "cache", "run": "01936b2e-4d10-7a3c-9f00-2b8e6c1d4e5f", "seq": 3}
 
 
 def started(unit: str, **facts_: Any) -> Mapping[str, Any]:
@@ -180,7 +180,8 @@ EXPANSIONS = (
         plan("the foreach has a `max` of 1", lambda found: found["tasks"]["each"]["foreach"].update(max=1))),
     Row("fewer-instances-than-items", "expanded", "006", "L419", 4, "there are fewer instances than items",
         facts(4, instances=1)),
-    Row("items-that-are-no-list", "expanded", "006", "L419", 4, "the items are no list", body(4, "items", as_json({}))),
+    Row("items-that-are-no-list", "expanded", "006", "L419", 4, "the items are not a list",
+        body(4, "items", as_json({}))),
     Row("items-not-canonical", "expanded", "006 KIND-004", "L419", 4, "the list of items is not in RFC 8785 form",
         body(4, "items", Body(b'[{"i":0}, {"i":1}]', "application/json"))),
     Row("other-items", "expanded", "006", "L419", 4, "the items are not the value of the foreach",
@@ -221,10 +222,10 @@ ROUTES = (
 
 GATES = (
     Row("gate-of-a-task-without-one", "one-task", "009", "L414", 1, "a gate is opened that the plan does not have",
-        insert(1, "gate.opened", {"task": "a"}, bodies={"shown": SHOWN})),
+        insert(1, "gate.opened", {"task": "a"}, bodies={"displayed": DISPLAYED})),
     Row("gate-opened-twice", "gated", "009", "L414", 2, "a gate is opened twice", again(1, 2)),
     Row("gate-opened-after-the-end", "stopped", "009", "L414", 6, "a gate is opened after the task has ended",
-        insert(6, "gate.opened", {"task": "b"}, bodies={"shown": SHOWN})),
+        insert(6, "gate.opened", {"task": "b"}, bodies={"displayed": DISPLAYED})),
     Row("gate-with-a-deadline-of-its-own", "gated", "009", "L414", 1,
         "a gate has a deadline that the plan does not have",
         facts(1, deadline=DEADLINE)),
@@ -232,8 +233,8 @@ GATES = (
         facts(1, deadline=None)),
     Row("decided-at-no-gate", "gated", "009", "L414", 2, "a decision at a gate that was not opened", drop(1)),
     Row("decided-twice", "gated", "009", "L414", 4, "a gate is decided twice", again(3, 4)),
-    Row("decided-about-something-else", "gated", "009", "L414", 3, "a decision about something else than was shown",
-        facts(3, shown=OTHER_DIGEST)),
+    Row("decided-about-something-else", "gated", "009", "L414", 3, "a decision about something else than was displayed",
+        facts(3, displayed=OTHER_DIGEST)),
     Row("decided-by-no-deadline", "gated", "009", "L414", 3, "a deadline decides, and the gate has none",
         facts(3, by="deadline", decision="rejected")),
     Row("decided-before-the-deadline", "gated-in-time", "009", "L414", 2, "a deadline decides before it is reached",

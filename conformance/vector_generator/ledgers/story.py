@@ -16,7 +16,7 @@ STATES = ("passed", "failed", "tolerated", "skipped", "stopped", "refused", "can
 CHEAP = {"tier": "cheap", "adapter": "small"}
 CAPABLE = {"tier": "capable", "adapter": "large"}
 DONE = Body(b"done")
-SHOWN = Body(b"shown")
+DISPLAYED = Body(b"displayed")
 
 Plan = dict[str, Any]
 
@@ -158,7 +158,7 @@ class Story:
         return self._note("closed", unit, self.add("task.lost", data, self._after(unit, "started")))
 
     def reuse(self, unit: str = "a", output: Body = DONE) -> int:
-        data = {"task": unit, "fingerprint": ZEROS, "ground": "cache", "run": RUN, "seq": 3}
+        data = {"task": unit, "fingerprint": ZEROS, "source": "cache", "run": RUN, "seq": 3}
         return self.add("task.reused", data, bodies={"output": output})
 
     def end(self, unit: str = "a", state: str = "passed", reason: str = "error") -> int:
@@ -181,10 +181,10 @@ class Story:
 
     def open_gate(self, unit: str = "a", **deadline: str) -> int:
         data = {"task": unit, **deadline}
-        return self._note("gate", unit, self.add("gate.opened", data, bodies={"shown": SHOWN}))
+        return self._note("gate", unit, self.add("gate.opened", data, bodies={"displayed": DISPLAYED}))
 
     def decide(self, unit: str = "a", by: str = "person", **members: Any) -> int:
-        data = {"task": unit, "decision": "approved", "by": by, "authenticated": False, "shown": SHOWN.digest}
+        data = {"task": unit, "decision": "approved", "by": by, "authenticated": False, "displayed": DISPLAYED.digest}
         seq = self.add("gate.decided", data, self._after(unit, "gate"), **members)
         return self._note("decided", unit, seq)
 

@@ -67,9 +67,9 @@ _FIRST_TEXT = prompt_text("Do it.", answer_with(_SCHEMA))
 
 _SECOND_TEXT = prompt_text(
     _FIRST_TEXT,
-    "An earlier answer was not accepted. Here are the reason and the answer; do better.",
-    block("reason", "the check", "the answer is not one JSON value, or gives a key twice"),
-    block("answer", "the attempt before", "0123456789"),
+    "A previous answer was rejected. The reason and that answer follow. Correct the problem.",
+    block("reason", "the check", "the answer is not a single JSON value, or it repeats a key"),
+    block("answer", "the previous attempt", "0123456789"),
 )
 
 

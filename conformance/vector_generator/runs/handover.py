@@ -102,7 +102,7 @@ _CUT_TWICE = changed(
 _CUT_TWICE = changed(_CUT_TWICE, "script", "answers", 2, to={"output": 1})
 
 
-_CUT_BLOCK = block("log", "log", "12345", "cut: the first 5 of 10 bytes ")
+_CUT_BLOCK = block("log", "log", "12345", "truncated: first 5 of 10 bytes ")
 
 
 _ASKED_FOR = answer_with('{"type":"integer"}')
@@ -113,9 +113,13 @@ _FED_BACK = prompt_text(
     MATERIAL,
     _CUT_BLOCK,
     _ASKED_FOR,
-    "An earlier answer was not accepted. Here are the reason and the answer; do better.",
-    block("reason", "the check", "the answer does not fit its type: it does not meet 'type': \"integer\""),
-    block("answer", "the attempt before", '"no"'),
+    "A previous answer was rejected. The reason and that answer follow. Correct the problem.",
+    block(
+        "reason",
+        "the check",
+        "the answer does not match the output schema: the value does not satisfy 'type': \"integer\"",
+    ),
+    block("answer", "the previous attempt", '"no"'),
 )
 
 
@@ -166,8 +170,8 @@ CASES: tuple[Case, ...] = (
                 {"task": "use", "state": "failed", "reason": "expects"},
                 bodies={
                     "detail": {
-                        "message": "what comes as 'numbers' is not what is expected: "
-                        "the value at '/1' does not meet 'type': \"integer\"",
+                        "message": "the value for 'numbers' does not match `expects`: "
+                        "the value at '/1' does not satisfy 'type': \"integer\"",
                     }
                 },
             ),
@@ -189,7 +193,7 @@ CASES: tuple[Case, ...] = (
                 {"task": "use", "state": "failed", "reason": "expects"},
                 bodies={
                     "detail": {
-                        "message": "what is to come as 'numbers' cannot be made: nothing is found at '/list'",
+                        "message": "the value for 'numbers' is unavailable: no value at '/list'",
                     }
                 },
             ),

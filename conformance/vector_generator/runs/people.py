@@ -18,10 +18,10 @@ _GATE = workflow(
     [{"task": "draft", "output": "this", "latency": "1s"}, {"task": "publish", "output": "done", "latency": "1s"}],
 )
 _TIMELESS = changed(_GATE, "plan", "tasks", "publish", "gate", to={"question": "Publish ${{ needs.draft }}?"})
-_SHOWN = (
+_DISPLAYED = (
     b'{"agent":"operator","argv":["make","publish","this"],"question":"Publish this?","stdin":"this","task":"publish"}'
 )
-_OPENED = Fact("gate.opened", {"task": "publish"}, 1000, (4, 6), bodies={"shown": _SHOWN})
+_OPENED = Fact("gate.opened", {"task": "publish"}, 1000, (4, 6), bodies={"displayed": _DISPLAYED})
 _MODEL = workflow(
     {"draft": {"agent": "writer", "instruction": "Draft it.", "gate": {"question": "As it is?"}, "sensitive": True}},
     [{"contains": "Edited", "output": "edited"}, {"output": "as it was"}],
@@ -157,7 +157,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "decide",
-        "A decision of a person is written at the time of the last entry, and bound to what was shown",
+        "A decision of a person is written at the time of the last entry, and bound to what was displayed",
         ("RUN-VIRTUAL-007", "RUN-ORDER-005"),
         _TIMELESS,
         (
@@ -253,7 +253,9 @@ CASES: tuple[Case, ...] = (
         ("RUN-GATE-004", "RUN-GATE-001", "RUN-HAND-003", "RUN-VIRTUAL-002", "RUN-VIRTUAL-007"),
         _MODEL,
         (
-            Fact("gate.opened", {"task": "draft"}, 0, salted=("shown",), bodies={"shown": {"text": "Draft it."}}),
+            Fact(
+                "gate.opened", {"task": "draft"}, 0, salted=("displayed",), bodies={"displayed": {"text": "Draft it."}}
+            ),
             Fact(
                 "gate.decided",
                 {"task": "draft"},

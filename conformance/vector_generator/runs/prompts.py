@@ -19,14 +19,15 @@ from vector_generator.runs.case import (
     workflow,
 )
 
-BETTER = "An earlier answer was not accepted. Here are the reason and the answer; do better."
+BETTER = "A previous answer was rejected. The reason and that answer follow. Correct the problem."
 VERDICT = (
-    '{"additionalProperties":false,"properties":{"ground":{"type":"string"},"verdict":{"enum":["pass","fail"]}},'
-    '"required":["verdict","ground"],"type":"object"}'
+    '{"additionalProperties":false,"properties":{"reason":{"type":"string"},"verdict":{"enum":["pass","fail"]}},'
+    '"required":["verdict","reason"],"type":"object"}'
 )
 JUDGE = (
-    "Judge whether a result meets its criteria. Look at each criterion by itself. The verdict is `pass` only if every "
-    "one is met, and `fail` otherwise; the ground says in a few sentences why, and where."
+    "Judge whether a result meets its criteria. Assess each criterion separately. The verdict is `pass` only if the "
+    "result meets every criterion; otherwise it is `fail`. In `reason`, explain the verdict in a few sentences and "
+    "point to the relevant parts of the result."
 )
 
 _TEAM: Form = {
@@ -73,7 +74,7 @@ _FULL = workflow(
     outputs={"title": {"task": "draft", "select": "/title"}},
 )
 _FACTS = '{"a":[true,null],"b":1}'
-_REASON = "the answer does not fit its type: it does not meet 'required': [\"title\"]"
+_REASON = "the answer does not match the output schema: the value does not satisfy 'required': [\"title\"]"
 
 _FULL_TEXT = prompt_text(
     f"Draft it from [data: facts], in run {RUN_ID}.",
@@ -83,7 +84,7 @@ _FULL_TEXT = prompt_text(
     "The result is accepted if:\n- it has a title\n- [data: facts] is used",
 )
 _FULL_FEEDBACK = prompt_text(
-    _FULL_TEXT, BETTER, block("reason", "the check", _REASON), block("answer", "the attempt before", '{"name":"x"}')
+    _FULL_TEXT, BETTER, block("reason", "the check", _REASON), block("answer", "the previous attempt", '{"name":"x"}')
 )
 
 
@@ -170,7 +171,7 @@ _JUDGED = workflow(
         }
     },
     [
-        {"task": "draft", "agent": "critic", "output": {"verdict": "pass", "ground": "it is short"}},
+        {"task": "draft", "agent": "critic", "output": {"verdict": "pass", "reason": "it is short"}},
         {"task": "draft", "check": "command", "output": "fine"},
         {"task": "draft", "output": "Title"},
     ],
@@ -179,7 +180,7 @@ _JUDGED = workflow(
 )
 _JUDGE_TEXT = prompt_text(
     JUDGE,
-    "The criteria:\n- it is short",
+    "Criteria:\n- it is short",
     MATERIAL,
     block("instruction", "the plan", "Write a title."),
     block("result", "draft", "Title"),
@@ -197,7 +198,7 @@ CASES: tuple[Case, ...] = (
                 "route.decided",
                 {"task": "do", "agent": "cook", "by": "keywords"},
                 bodies={
-                    "ground": b'{"baker":["bread"],"cook":["bread","soup"]}',
+                    "scores": b'{"baker":["bread"],"cook":["bread","soup"]}',
                 },
             ),
             fact("task.started", task="do", agent="cook"),
@@ -214,7 +215,7 @@ CASES: tuple[Case, ...] = (
                 "route.decided",
                 {"task": "do", "agent": "baker", "by": "keywords"},
                 bodies={
-                    "ground": b'{"baker":["bread"],"cook":["bread"]}',
+                    "scores": b'{"baker":["bread"],"cook":["bread"]}',
                 },
             ),
             fact("task.started", task="do", agent="baker"),
@@ -225,7 +226,7 @@ CASES: tuple[Case, ...] = (
         "Where only one agent takes an instruction, it is taken",
         ("RUN-ROUTE-002",),
         _ONE_CANDIDATE,
-        (Fact("route.decided", {"agent": "cook", "by": "only"}, bodies={"ground": b'{"cook":[]}'}),),
+        (Fact("route.decided", {"agent": "cook", "by": "only"}, bodies={"scores": b'{"cook":[]}'}),),
     ),
     Case(
         "route-to-one-that-fails",
@@ -294,7 +295,7 @@ CASES: tuple[Case, ...] = (
                     "prompt": {"argv": ["check", "all"], "stdin": "Title"},
                 },
             ),
-            Fact("verdict.given", {"check": 0, "verdict": "pass"}, actor="runner", bodies={"ground": "fine"}),
+            Fact("verdict.given", {"check": 0, "verdict": "pass"}, actor="runner", bodies={"reason": "fine"}),
             Fact(
                 "verdict.asked",
                 {"check": 1, "by": "agent", "agent": "critic"},
@@ -303,7 +304,7 @@ CASES: tuple[Case, ...] = (
                 },
             ),
             Fact(
-                "verdict.given", {"check": 1, "verdict": "pass"}, actor="agent:critic", bodies={"ground": "it is short"}
+                "verdict.given", {"check": 1, "verdict": "pass"}, actor="agent:critic", bodies={"reason": "it is short"}
             ),
             fact("task.ended", task="draft", state="passed"),
         ),
@@ -339,7 +340,7 @@ CASES: tuple[Case, ...] = (
         ),
         (
             Fact("verdict.asked", {"check": 0}, bodies={"prompt": {"argv": ["check", "all"], "stdin": "Title"}}),
-            Fact("verdict.given", {"check": 0, "verdict": "fail"}, bodies={"ground": "too long"}),
+            Fact("verdict.given", {"check": 0, "verdict": "fail"}, bodies={"reason": "too long"}),
             fact("task.ended", task="draft", state="failed", reason="verdict"),
             Count(1, "verdict.asked"),
         ),

@@ -51,41 +51,42 @@ def _read(reply: str, output: bytes, bytes_: int) -> tuple[Claim, ...]:
     )
 
 
-def _malformed(message: str) -> tuple[Claim, ...]:
-    finished = Fact("task.finished", {"status": "error", "error": "malformed"}, bodies={"detail": {"message": message}})
+def _malformed(code: str, message: str) -> tuple[Claim, ...]:
+    detail = {"code": code, "message": message}
+    finished = Fact("task.finished", {"status": "error", "error": "malformed"}, bodies={"detail": detail})
     return (finished, fact("task.ended", state="failed", reason="error"), Count(0, "answer.given"))
 
 
-_NOT_ONE = "the answer is not one JSON value, or gives a key twice"
-_UNCHANGED = "the answer holds what JSON cannot carry unchanged"
-_DEEP = "the answer is nested too deep"
-_BAD: dict[str, tuple[str, str, str]] = {
-    "prose": ("prose around the value", 'Here: {"a": 1}', _NOT_ONE),
-    "two-values": ("two values", '{"a": 1} {"b": 2}', _NOT_ONE),
-    "key-twice": ("a key that is given twice", '{"a": 1, "a": 1}', _NOT_ONE),
-    "nan": ("NaN", '{"a": NaN}', _NOT_ONE),
-    "infinity": ("Infinity", '{"a": -Infinity}', _NOT_ONE),
-    "large-integer": ("an integer beyond 2^53 - 1", '{"a": 9007199254740992}', _UNCHANGED),
-    "endless-float": ("a number that is not finite", '{"a": 1e400}', _UNCHANGED),
-    "lone-surrogate": ("a lone surrogate", '{"a": "\\ud800"}', _UNCHANGED),
-    "too-deep": ("255 levels", '{"a":' + "[" * 254 + "]" * 254 + "}", _DEEP),
-    "empty": ("nothing at all", "", _NOT_ONE),
-    "fence-and-prose": ("prose before the fence", 'Here:\n```json\n{"a": 1}\n```', _NOT_ONE),
-    "two-fences": ("two fences", "```\n{}\n```\n```\n{}\n```", _NOT_ONE),
-    "fence-left-open": ("a fence that does not end", '```json\n{"a": 1}', _NOT_ONE),
-    "cut-short": ("a value that is cut short", '{"a": 1', _NOT_ONE),
+_NOT_JSON = "not_json", "the answer is not a single JSON value, or it repeats a key"
+_NOT_CANONICAL = "not_canonical", "the answer contains a number or a string that has no canonical form"
+_TOO_DEEP = "too_deep", "the answer is nested too deeply"
+_BAD: dict[str, tuple[str, str, tuple[str, str]]] = {
+    "prose": ("prose around the value", 'Here: {"a": 1}', _NOT_JSON),
+    "two-values": ("two values", '{"a": 1} {"b": 2}', _NOT_JSON),
+    "key-twice": ("a key that is given twice", '{"a": 1, "a": 1}', _NOT_JSON),
+    "nan": ("NaN", '{"a": NaN}', _NOT_JSON),
+    "infinity": ("Infinity", '{"a": -Infinity}', _NOT_JSON),
+    "large-integer": ("an integer beyond 2^53 - 1", '{"a": 9007199254740992}', _NOT_CANONICAL),
+    "endless-float": ("a number that is not finite", '{"a": 1e400}', _NOT_CANONICAL),
+    "lone-surrogate": ("a lone surrogate", '{"a": "\\ud800"}', _NOT_CANONICAL),
+    "too-deep": ("255 levels", '{"a":' + "[" * 254 + "]" * 254 + "}", _TOO_DEEP),
+    "empty": ("nothing at all", "", _NOT_JSON),
+    "fence-and-prose": ("prose before the fence", 'Here:\n```json\n{"a": 1}\n```', _NOT_JSON),
+    "two-fences": ("two fences", "```\n{}\n```\n```\n{}\n```", _NOT_JSON),
+    "fence-left-open": ("a fence that does not end", '```json\n{"a": 1}', _NOT_JSON),
+    "cut-short": ("a value that is cut short", '{"a": 1', _NOT_JSON),
 }
 
 
 def _bad_cases() -> Iterator[Case]:
-    for name, (what, reply, message) in _BAD.items():
+    for name, (what, reply, problem) in _BAD.items():
         is_fence = "fence" in name
         yield Case(
             f"reply-malformed-{name}",
             f"A reply with {what} is malformed" if reply else "An empty reply is malformed where JSON is asked for",
             ("RUN-READ-003", "RUN-READ-006", "RUN-READ-007", *(("RUN-READ-004",) if is_fence else ())),
             changed(_VALUE, "script", "answers", 0, "reply", to=reply),
-            _malformed(message),
+            _malformed(*problem),
             "failed",
             of="reply-in-another-form",
             change=f"the reply has {what}" if reply else "the reply is empty",
@@ -99,35 +100,39 @@ _FENCES = {
     "empty-line": "```\n\n{}\n\n```",
 }
 _MISFITS: dict[str, tuple[str, Any, str]] = {
-    "root": ("the value itself does not fit", [], "it does not meet 'type': \"object\""),
+    "root": ("the value itself does not fit", [], "the value does not satisfy 'type': \"object\""),
     "least-pointer": (
         "two parts do not fit, the one with the lesser pointer is told",
         {"a": {"x": "no", "y": 9}, "b": "no"},
-        "the value at '/a/x' does not meet 'type': \"integer\"",
+        "the value at '/a/x' does not satisfy 'type': \"integer\"",
     ),
     "any-of": (
         "none of several schemas fits, only the keyword that holds them is told",
         {"c": "no"},
-        'the value at \'/c\' does not meet \'anyOf\': [{"type":"integer"},{"type":"null"}]',
+        'the value at \'/c\' does not satisfy \'anyOf\': [{"type":"integer"},{"type":"null"}]',
     ),
     "long-keyword": (
         "the keyword's value is long, it is left out",
         {"d": "z"},
-        "the value at '/d' does not meet 'enum'",
+        "the value at '/d' does not satisfy 'enum'",
     ),
 }
 
 
 def _misfit_cases() -> Iterator[Case]:
     for name, (what, value, misfit) in _MISFITS.items():
-        message = f"the answer does not fit its type: {misfit}"
+        message = f"the answer does not match the output schema: {misfit}"
         yield Case(
             f"reply-misfit-{name}",
             f"Where {what}",
             ("RUN-READ-005", "RUN-READ-006", "RUN-READ-007"),
             changed(_TYPED, "script", "answers", 0, "output", to=value),
             (
-                Fact("task.finished", {"error": "schema_mismatch"}, bodies={"detail": {"message": message}}),
+                Fact(
+                    "task.finished",
+                    {"error": "schema_mismatch"},
+                    bodies={"detail": {"code": "schema", "message": message}},
+                ),
                 fact("task.ended", state="failed", reason="error"),
             ),
             "failed",
@@ -266,7 +271,8 @@ CASES: tuple[Case, ...] = (
                 {"error": "schema_mismatch"},
                 bodies={
                     "detail": {
-                        "message": "the answer has nothing at '/title', and the plan gives that back",
+                        "code": "missing_output",
+                        "message": "the answer has no value at '/title', which an output of the plan selects",
                     }
                 },
             ),

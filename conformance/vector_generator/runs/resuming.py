@@ -46,7 +46,7 @@ _LONG = workflow(
     [
         {"task": "find", "output": ["x", "y"], "latency": "1s"},
         {"task": "each", "output": "done", "latency": "1s"},
-        {"agent": "critic", "output": {"verdict": "pass", "ground": "good"}, "latency": "1s"},
+        {"agent": "critic", "output": {"verdict": "pass", "reason": "good"}, "latency": "1s"},
         {"task": "sum", "attempt": 1, "output": 1, "latency": "1s"},
         {"task": "sum", "output": 2, "latency": "1s"},
     ],
@@ -285,7 +285,7 @@ CASES: tuple[Case, ...] = (
         ("RUN-RESUME-001", "RUN-PART-001", "RUN-REUSE-001"),
         _CHAIN,
         (
-            fact("task.reused", task="a", ground="from"),
+            fact("task.reused", task="a", source="from"),
             fact("run.resumed", 0),
             fact("task.started", 0, task="b"),
             fact("run.sealed", 1000, status="passed", totals={"calls": 1}),

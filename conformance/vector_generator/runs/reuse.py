@@ -24,8 +24,8 @@ def _run(**members: object) -> Form:
     return {"action": "run", **members}
 
 
-def _reused(task: str, ground: str, seq: int) -> Fact:
-    told = {"task": task, "ground": ground, "seq": seq}
+def _reused(task: str, source: str, seq: int) -> Fact:
+    told = {"task": task, "source": source, "seq": seq}
     return Fact("task.reused", told, bodies={"output": f"result of {task}"})
 
 
@@ -132,10 +132,10 @@ CASES: tuple[Case, ...] = (
         ("RUN-REUSE-001", "RUN-REUSE-002", "RUN-REUSE-003"),
         _OTHER_B,
         (
-            fact("task.reused", task="a", ground="from"),
-            fact("task.reused", task="d", ground="from"),
+            fact("task.reused", task="a", source="from"),
+            fact("task.reused", task="d", source="from"),
             fact("task.started", task="b"),
-            fact("task.reused", task="c", ground="from"),
+            fact("task.reused", task="c", source="from"),
             Count(1, "task.started"),
         ),
         request=_run(),
@@ -156,7 +156,7 @@ CASES: tuple[Case, ...] = (
         ("RUN-REUSE-001", "RUN-REUSE-002", "RUN-REUSE-003"),
         changed(_OTHER_B, *_B_ANSWER, to=_FAILING),
         (
-            fact("task.reused", task="a", ground="from"),
+            fact("task.reused", task="a", source="from"),
             fact("task.ended", task="b", state="failed"),
             fact("task.ended", task="c", state="skipped", reason="upstream"),
         ),
@@ -233,7 +233,7 @@ CASES: tuple[Case, ...] = (
         _CHAIN,
         (
             _reused("a", "cache", 4),
-            fact("task.reused", task="b", ground="cache"),
+            fact("task.reused", task="b", source="cache"),
             fact("task.started", task="c"),
             fact("run.sealed", status="passed", totals={"calls": 2}),
         ),
@@ -254,7 +254,7 @@ CASES: tuple[Case, ...] = (
         "What changed is not in the cache: it is run",
         ("RUN-REUSE-002", "RUN-REUSE-003"),
         _OTHER_B,
-        (fact("task.reused", task="a", ground="cache"), fact("task.started", task="b")),
+        (fact("task.reused", task="a", source="cache"), fact("task.started", task="b")),
         request=_run(),
         cache=Before(workflow=_CHAIN),
     ),
@@ -263,7 +263,7 @@ CASES: tuple[Case, ...] = (
         "What is not in the cache can fail; what was taken from it stays",
         ("RUN-REUSE-002", "RUN-REUSE-003"),
         changed(_OTHER_B, *_B_ANSWER, to=_FAILING),
-        (fact("task.reused", task="a", ground="cache"), fact("task.ended", task="b", state="failed")),
+        (fact("task.reused", task="a", source="cache"), fact("task.ended", task="b", state="failed")),
         "failed",
         of="cache-has-another",
         change="`b` fails",

@@ -79,7 +79,7 @@ CASES: tuple[Case, ...] = (
                 absent=("exit_status",),
                 bodies={
                     "reply": b"12345678",
-                    "detail": {"message": "the output has 9 bytes, the call may give 8"},
+                    "detail": {"message": "the output has 9 bytes, but the limit is 8"},
                 },
             ),
             fact("budget.stopped", scope="task", name="do", amount="output_bytes", limit=8, used=8, needed=10_000_000),
@@ -100,7 +100,7 @@ CASES: tuple[Case, ...] = (
                 {"error": "timeout"},
                 5000,
                 bodies={
-                    "detail": {"message": "answer 1 takes 5001 ms, the call may take 5000 ms"},
+                    "detail": {"message": "answer 1 takes 5001 ms, but the timeout is 5000 ms"},
                 },
             ),
             fact("budget.stopped", scope="task", name="do", amount="wall_ms", limit=5000, used=5000, needed=600_000),
@@ -138,7 +138,7 @@ CASES: tuple[Case, ...] = (
                 {"error": "timeout"},
                 3000,
                 bodies={
-                    "detail": {"message": "answer 1 takes 4000 ms, the call may take 3000 ms"},
+                    "detail": {"message": "answer 1 takes 4000 ms, but the timeout is 3000 ms"},
                 },
             ),
             fact("task.ended", 3000, state="failed", reason="error"),

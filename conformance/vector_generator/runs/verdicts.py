@@ -46,22 +46,22 @@ _CHECKED = workflow(
 )
 
 
-_GROUND = "it does not meet 'minimum': 10"
+_REASON = "the value does not satisfy 'minimum': 10"
 
 
 def _fed_back(answer: str) -> str:
     return prompt_text(
         "Give a number.",
-        'Answer with one JSON value that fits this JSON Schema, and with nothing else:\n{"type":"integer"}',
-        "An earlier answer was not accepted. Here are the reason and the answer; do better.",
-        block("reason", "the check", _GROUND),
-        block("answer", "the attempt before", answer),
+        'Answer with one JSON value that is valid against this JSON Schema, and nothing else:\n{"type":"integer"}',
+        "A previous answer was rejected. The reason and that answer follow. Correct the problem.",
+        block("reason", "the check", _REASON),
+        block("answer", "the previous attempt", answer),
     )
 
 
 _CLIMBED: tuple[Claim, ...] = (
     Fact(
-        "verdict.given", {"attempt": 1, "check": 0, "by": "schema", "verdict": "fail"}, 10, bodies={"ground": _GROUND}
+        "verdict.given", {"attempt": 1, "check": 0, "by": "schema", "verdict": "fail"}, 10, bodies={"reason": _REASON}
     ),
     fact("escalation.raised", 10, task="do", from_="cheap", to="frontier"),
     Fact("task.started", {"attempt": 2, "tier": "frontier"}, 10, bodies={"prompt": {"text": _fed_back("1")}}),
@@ -98,12 +98,17 @@ _JUDGED = workflow(
     [
         {"agent": "writer", "output": "done"},
         {"agent": "critic", "contains": "do it", "output": "never asked"},
-        {"agent": "critic", "output": {"verdict": "pass", "ground": "good", "more": 1}},
+        {"agent": "critic", "output": {"verdict": "pass", "reason": "good", "more": 1}},
     ],
 )
 
 
-_NO_VERDICT = "a judge answers with `verdict`, pass or fail, and `ground`"
+_NO_VERDICT = "the answer must have `verdict` (`pass` or `fail`) and `reason` (a string)"
+_NONE = Fact(
+    "verdict.given",
+    {"verdict": "none", "error": "schema_mismatch"},
+    bodies={"reason": _NO_VERDICT, "detail": b'{"code":"no_verdict"}'},
+)
 
 
 def _judge(**answer: Any) -> Form:
@@ -176,8 +181,8 @@ CASES: tuple[Case, ...] = (
                 "verdict.given",
                 {"by": "agent", "verdict": "pass"},
                 bodies={
-                    "ground": "good",
-                    "reply": b'{"ground":"good","more":1,"verdict":"pass"}',
+                    "reason": "good",
+                    "reply": b'{"more":1,"reason":"good","verdict":"pass"}',
                 },
             ),
             fact("task.ended", task="do", state="passed"),
@@ -187,16 +192,16 @@ CASES: tuple[Case, ...] = (
         "judge-in-a-fence",
         "A judge's answer is mended as any other",
         ("RUN-VERDICT-003", "RUN-READ-004"),
-        _judge(reply='```json\n{"verdict": "pass", "ground": "good"}\n```'),
-        (Fact("verdict.given", {"verdict": "pass"}, bodies={"ground": "good"}),),
+        _judge(reply='```json\n{"verdict": "pass", "reason": "good"}\n```'),
+        (Fact("verdict.given", {"verdict": "pass"}, bodies={"reason": "good"}),),
     ),
     Case(
         "judge-says-no",
         "A judge fails a result: it is tried again at the last step, and then the unit fails",
         ("RUN-VERDICT-003", "RUN-CLIMB-001"),
-        _judge(output={"verdict": "fail", "ground": "bad"}),
+        _judge(output={"verdict": "fail", "reason": "bad"}),
         (
-            Fact("verdict.given", {"attempt": 1, "verdict": "fail"}, bodies={"ground": "bad"}),
+            Fact("verdict.given", {"attempt": 1, "verdict": "fail"}, bodies={"reason": "bad"}),
             fact("verdict.given", attempt=2, verdict="fail"),
             fact("task.ended", task="do", state="failed", reason="verdict"),
         ),
@@ -208,10 +213,10 @@ CASES: tuple[Case, ...] = (
         "judge-says-neither",
         "An answer that is no verdict is asked for again, and then the unit fails by an error",
         ("RUN-VERDICT-003", "RUN-VERDICT-004"),
-        _judge(output={"verdict": "maybe", "ground": "who knows"}),
+        _judge(output={"verdict": "maybe", "reason": "who knows"}),
         (
-            Fact("verdict.given", {"verdict": "none", "error": "schema_mismatch"}, bodies={"ground": _NO_VERDICT}),
-            Fact("verdict.given", {"verdict": "none", "error": "schema_mismatch"}, bodies={"ground": _NO_VERDICT}),
+            _NONE,
+            _NONE,
             fact("task.ended", task="do", state="failed", reason="error"),
             Count(2, "verdict.asked"),
             Count(1, "task.started"),
@@ -221,14 +226,14 @@ CASES: tuple[Case, ...] = (
         change="the judge's verdict is neither `pass` nor `fail`",
     ),
     Case(
-        "judge-without-a-ground",
-        "A verdict without a ground is none",
+        "judge-without-a-reason",
+        "A verdict without a reason is none",
         ("RUN-VERDICT-003", "RUN-VERDICT-004"),
         _judge(output={"verdict": "pass"}),
-        (Fact("verdict.given", {"verdict": "none", "error": "schema_mismatch"}, bodies={"ground": _NO_VERDICT}),),
+        (_NONE,),
         "failed",
         of="judge-passes",
-        change="the judge gives no ground",
+        change="the judge gives no reason",
     ),
     Case(
         "judge-does-not-answer-in-json",
@@ -240,7 +245,8 @@ CASES: tuple[Case, ...] = (
                 "verdict.given",
                 {"verdict": "none", "error": "malformed"},
                 bodies={
-                    "ground": "the answer is not one JSON value, or gives a key twice",
+                    "reason": "the answer is not a single JSON value, or it repeats a key",
+                    "detail": b'{"code":"not_json"}',
                     "reply": b"It is good.",
                 },
             ),
@@ -266,7 +272,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "command-check-passes",
-        "A check by a command that ends with status 0 passes, and what it wrote is its ground",
+        "A check by a command that ends with status 0 passes, and what it wrote is its reason",
         ("RUN-VERDICT-002", "RUN-PROMPT-008", "RUN-BUDGET-002"),
         _COMMAND,
         (
@@ -275,7 +281,7 @@ CASES: tuple[Case, ...] = (
                 "verdict.given",
                 {"verdict": "pass"},
                 actor="runner",
-                bodies={"ground": "all good", "reply": b"all good"},
+                bodies={"reason": "all good", "reply": b"all good"},
             ),
         ),
     ),
@@ -294,7 +300,7 @@ CASES: tuple[Case, ...] = (
             },
         ),
         (
-            Fact("verdict.given", {"verdict": "fail"}, bodies={"ground": "it has holes"}, absent=("reply",)),
+            Fact("verdict.given", {"verdict": "fail"}, bodies={"reason": "it has holes"}, absent=("reply",)),
             fact("task.ended", task="do", state="failed", reason="verdict"),
             Count(2, "task.started"),
         ),

@@ -44,9 +44,9 @@ class DecisionBox:
     def put(self, decided: Decided) -> Path:
         """Where it lies until it is taken."""
         texts = {name: text.decode() for name, text in decided.texts.items()}
-        form = {"task": decided.task, "decision": decided.decision, "actor": decided.actor, "shown": decided.shown}
+        who = {"task": decided.task, "decision": decided.decision, "actor": decided.actor}
         path = self._directory / f"{_PREFIX}{time.time_ns()}-{os.getpid()}{_SUFFIX}"
-        write_file(path, orjson.dumps({**form, "texts": texts}))
+        write_file(path, orjson.dumps({**who, "displayed": decided.displayed, "texts": texts}))
         return path
 
     def take(self) -> list[Decided]:

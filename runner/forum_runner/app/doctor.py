@@ -116,7 +116,7 @@ async def _probed(adapter: Adapter) -> str | None:
         await adapter.close()
         return problem
     except asyncio.CancelledError:
-        problem = "it was cancelled"
+        problem = "the check was cancelled"
     except (Exception, SystemExit) as error:  # an adapter of somebody else may raise anything, and that is to be told
         problem = f"it failed: {type(error).__name__}: {error}"
     with suppress(Exception, SystemExit):

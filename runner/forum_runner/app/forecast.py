@@ -11,7 +11,7 @@ from forum_adapters.base import Attempt
 from forum_runner.app.reuse import Reuse
 from forum_runner.app.run_preparation import PreparedRun, variables_not_set
 from forum_runner.canonical import canonical
-from forum_runner.execute.machine import SHOWN_OF_AN_ANSWER, Context, Machine, limits_of, route
+from forum_runner.execute.machine import MAX_FEEDBACK_BYTES, Context, Machine, limits_of, route
 from forum_runner.wave_plan.planned_task import PlannedTask
 from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
@@ -28,7 +28,7 @@ class TaskForecast:
     agent: str
     adapter: str
     fate: str
-    ground: str | None
+    reason: str | None
     calls: int
     input_tokens: int
     output_tokens: int
@@ -79,7 +79,7 @@ def _fates(prepared: PreparedRun, reuse: Reuse) -> dict[str, tuple[str, str | No
     for entry in step.entries:
         if entry.kind == "task.reused":
             data = entry.data
-            where = "the cache" if data["ground"] == "cache" else "the earlier run"
+            where = "the cache" if data["source"] == "cache" else "the earlier run"
             fates[data["task"]] = ("reuse", f"{where}: run {data['run']}, entry {data['seq']}")
         elif entry.kind == "task.ended" and entry.data["state"] == "skipped":
             fates[entry.data["task"]] = ("skip", entry.data["reason"])
@@ -144,7 +144,7 @@ def _most_sent(plan: WavePlan, task: PlannedTask) -> int:
     if task.foreach is not None:
         given += sum(_most_put_out(plan, plan.tasks[name]) for name in task.foreach.value.tasks())
     # After a bad answer the next attempt is told the reason and the answer, each cut.
-    told = 2 * SHOWN_OF_AN_ANSWER if task.retry.attempts > 1 or task.checks else 0
+    told = 2 * MAX_FEEDBACK_BYTES if task.retry.attempts > 1 or task.checks else 0
     return written + persona + schema + given + told + _AROUND
 
 

@@ -33,7 +33,7 @@ _LEAST_OF_A_DIGEST = 8
 
 @dataclass(frozen=True, slots=True)
 class OpenGate:
-    """`shown` is what a person decides on, None where it is redacted; a decision names its digest.
+    """`displayed` is what a person decides on, None where it is redacted; a decision names its digest.
 
     `on_deadline` is what counts as decided after a deadline, and `is_over` says that it has passed: a deterministic run
     stands at its last entry.
@@ -45,7 +45,7 @@ class OpenGate:
     deadline: str | None
     on_deadline: str | None
     is_sensitive: bool
-    shown: dict[str, Any] | None
+    displayed: dict[str, Any] | None
     is_over: bool
 
 
@@ -101,8 +101,8 @@ def _decision(directory: Path, gate: OpenGate, request: DecisionRequest) -> tupl
     task = gate.task
     if gate.is_over:
         raise UsageError(f"the deadline of '{task}' passed at {gate.deadline}; `forum resume` records what it decides")
-    if request.shown is not None:
-        _check_shown(gate, request.shown)
+    if request.displayed is not None:
+        _check_displayed(gate, request.displayed)
     if request.instruction is not None and "run" in _task_form(_wave_plan(directory), task):
         raise UsageError(f"'{task}' runs a program; only an agent's instruction can be edited")
     texts = {"reason": request.reason, "edited": request.instruction}
@@ -112,16 +112,22 @@ def _decision(directory: Path, gate: OpenGate, request: DecisionRequest) -> tupl
         for name, text in texts.items()
         if text is not None
     }
-    data = {"task": task, "decision": request.decision, "by": "person", "authenticated": False, "shown": gate.digest}
+    data = {
+        "task": task,
+        "decision": request.decision,
+        "by": "person",
+        "authenticated": False,
+        "displayed": gate.digest,
+    }
     return data, bodies
 
 
-def _check_shown(gate: OpenGate, shown: str) -> None:
-    if not gate.digest.startswith(shown):
-        raise UsageError(f"what is shown at '{gate.task}' has the digest {gate.digest}, and not {shown}")
+def _check_displayed(gate: OpenGate, displayed: str) -> None:
+    if not gate.digest.startswith(displayed):
+        raise UsageError(f"what is displayed at '{gate.task}' has the digest {gate.digest}, and not {displayed}")
     # A few characters would fit too much, and a variable of a script that is not set would fit everything.
-    if len(shown) < _LEAST_OF_A_DIGEST:
-        raise UsageError(f"'{shown}' is too short for a digest: give {_LEAST_OF_A_DIGEST} of its characters or more")
+    if len(displayed) < _LEAST_OF_A_DIGEST:
+        raise UsageError(f"'{displayed}' is too short for a digest: give at least {_LEAST_OF_A_DIGEST} characters")
 
 
 def _directory(source: LedgerSource) -> Path:
@@ -171,7 +177,7 @@ def _gates_of(directory: Path, history: RunHistory) -> Iterator[OpenGate]:
     with (directory / BODIES).open("rb") as stream:
         bodies = RecordedBodies(stream)
         for task, entry in sorted(opened.items(), key=lambda item: item[1].seq):
-            reference, deadline = entry.bodies["shown"], entry.data.get("deadline")
+            reference, deadline = entry.bodies["displayed"], entry.data.get("deadline")
             yield OpenGate(
                 task,
                 entry.seq,
@@ -179,7 +185,7 @@ def _gates_of(directory: Path, history: RunHistory) -> Iterator[OpenGate]:
                 deadline,
                 rules.get(task),
                 "salted" in reference,
-                _shown(bodies, reference),
+                _displayed(bodies, reference),
                 deadline is not None and read_time(deadline) <= now_us,
             )
 
@@ -199,9 +205,9 @@ def _deadline_rules(directory: Path, tasks: Iterable[str]) -> dict[str, str | No
     return {task: text(part(_task_form(plan, task), "gate"), "on_deadline") for task in tasks}
 
 
-def _shown(bodies: RecordedBodies, reference: Mapping[str, Any]) -> dict[str, Any] | None:
+def _displayed(bodies: RecordedBodies, reference: Mapping[str, Any]) -> dict[str, Any] | None:
     try:
-        shown: dict[str, Any] = orjson.loads(bodies.body(reference).data)
+        displayed: dict[str, Any] = orjson.loads(bodies.body(reference).data)
     except (UsageError, ValueError):
         return None
-    return shown
+    return displayed

@@ -106,8 +106,8 @@ class RetryRequest:
 class DecisionRequest:
     """A decision, `approved` or `rejected`, about the gate of a task.
 
-    `shown` is the digest of what the person saw, or its first characters; a decision about anything else is refused.
-    `instruction` replaces the task's own.
+    `displayed` is the digest of what the person saw, or its first characters; a decision about anything else is
+    refused. `instruction` replaces the task's own.
     """
 
     run: str
@@ -115,7 +115,7 @@ class DecisionRequest:
     decision: str
     by: str
     reason: str | None = None
-    shown: str | None = None
+    displayed: str | None = None
     instruction: str | None = None
 
 

@@ -22,16 +22,16 @@ from forum_runner.wave_plan.unit_id import task_of_unit
 
 @dataclass(frozen=True, slots=True)
 class ReuseDecision:
-    """Whether the result of a unit was reused, and on what ground; otherwise it is run, `again` if it was before."""
+    """Whether the result of a unit was reused, and why; otherwise it is run, `again` if it was before."""
 
     task: str
     is_reused: bool
-    ground: str
+    reason: str
     again: bool = True
 
     def __str__(self) -> str:
         fate = "reused" if self.is_reused else "run again" if self.again else "run"
-        return f"{self.task}: {fate}, {self.ground}"
+        return f"{self.task}: {fate}, {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,8 +180,8 @@ class Reuse:
         """Whether the plan's outputs take something from it that is not there: then it is no result to reuse."""
         return missing_for_outputs(self._plan, unit.task.id, Output(found.output)) is not None
 
-    def _decide(self, unit: Unit, ground: str, *, is_reused: bool = False, again: bool = True) -> None:
-        self._decisions[unit.name] = ReuseDecision(unit.name, is_reused, ground, again)
+    def _decide(self, unit: Unit, reason: str, *, is_reused: bool = False, again: bool = True) -> None:
+        self._decisions[unit.name] = ReuseDecision(unit.name, is_reused, reason, again)
 
     def keep(self, directory: Path) -> None:
         """Lets later runs find the results of tasks that may be cached."""

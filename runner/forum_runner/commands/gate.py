@@ -22,8 +22,8 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 def command() -> None:
     """List pending gates and decide them.
 
-    A decision is bound to the digest of what was shown, and is recorded as a claim: forum does not authenticate you. A
-    run that is under way continues at once; resume a paused one with `forum resume RUN`.
+    A decision is bound to the digest of what was displayed, and is recorded as a claim: forum does not authenticate
+    you. A run that is under way continues at once; resume a paused one with `forum resume RUN`.
     """
 
 
@@ -31,7 +31,7 @@ def _decision_options(command: _Command) -> _Command:
     for option in (
         click.option("--json", "as_json", is_flag=True, help="Print JSON."),
         click.option(
-            "--shown", metavar="DIGEST", help="The digest of what you saw; the decision is refused if it differs."
+            "--displayed", metavar="DIGEST", help="The digest of what you saw; the decision is refused if it differs."
         ),
         click.option("--reason", metavar="TEXT", help="The reason, which is recorded."),
         click.option(
@@ -66,16 +66,16 @@ def list_gates(run: str, as_json: bool) -> int:
 
 @command.command("approve")
 @_decision_options
-def approve(run: str, task: str, by: str | None, reason: str | None, shown: str | None, as_json: bool) -> int:
+def approve(run: str, task: str, by: str | None, reason: str | None, displayed: str | None, as_json: bool) -> int:
     """Approve a task, so that it starts."""
-    return _decide(run, task, "approved", by, reason, shown, None, as_json=as_json)
+    return _decide(run, task, "approved", by, reason, displayed, None, as_json=as_json)
 
 
 @command.command("reject")
 @_decision_options
-def reject(run: str, task: str, by: str | None, reason: str | None, shown: str | None, as_json: bool) -> int:
+def reject(run: str, task: str, by: str | None, reason: str | None, displayed: str | None, as_json: bool) -> int:
     """Reject a task. It ends, and nothing that depends on it starts."""
-    return _decide(run, task, "rejected", by, reason, shown, None, as_json=as_json)
+    return _decide(run, task, "rejected", by, reason, displayed, None, as_json=as_json)
 
 
 @command.command("edit")
@@ -87,7 +87,7 @@ def edit(
     task: str,
     by: str | None,
     reason: str | None,
-    shown: str | None,
+    displayed: str | None,
     as_json: bool,
     instruction: str | None,
     file: Path | None,
@@ -100,7 +100,7 @@ def edit(
             instruction = file.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise click.BadParameter(f"cannot read '{file}': {error}", param_hint="--file") from error
-    return _decide(run, task, "approved", by, reason, shown, instruction, as_json=as_json)
+    return _decide(run, task, "approved", by, reason, displayed, instruction, as_json=as_json)
 
 
 def _decide(
@@ -109,7 +109,7 @@ def _decide(
     decision: str,
     by: str | None,
     reason: str | None,
-    shown: str | None,
+    displayed: str | None,
     instruction: str | None,
     *,
     as_json: bool,
@@ -119,7 +119,7 @@ def _decide(
     from forum_runner.report.run_commands import command_line
 
     who = by if by is not None else _login_name()
-    request = api.DecisionRequest(run, task, decision, who, reason, shown, instruction)
+    request = api.DecisionRequest(run, task, decision, who, reason, displayed, instruction)
     decided = run_main(api.decide(WORKSPACE, request))
     digest, left = decided.gate.digest, decided.left
     if as_json:
@@ -131,7 +131,7 @@ def _decide(
     next_step = "the run continues" if decided.is_running else f"resume with: {command_line('resume', run)}"
     rest = f"{to_decide} more to decide" if to_decide else next_step
     edited = " with another instruction" if instruction is not None else ""
-    say(f"{task}: {decision}{edited} by {who} (claimed), shown as {digest[:12]}; {rest}")
+    say(f"{task}: {decision}{edited} by {who} (claimed), displayed as {digest[:12]}; {rest}")
     return 0
 
 
@@ -144,7 +144,7 @@ def _login_name() -> str:
 
 def _document(gate: OpenGate) -> dict[str, Any]:
     time = {"deadline": gate.deadline, "on_deadline": gate.on_deadline, "deadline_passed": gate.is_over}
-    return {"task": gate.task, "digest": gate.digest, **time, "shown": gate.shown}
+    return {"task": gate.task, "digest": gate.digest, **time, "displayed": gate.displayed}
 
 
 def _text(gate: OpenGate, run: str) -> str:
@@ -152,12 +152,12 @@ def _text(gate: OpenGate, run: str) -> str:
     from forum_runner.report.amounts import clip, moment
 
     lines = [f"{gate.task}"]
-    displayed = gate.shown or {}
+    displayed = gate.displayed or {}
     lines.append(f"  question  {visible(str(displayed.get('question', 'redacted')))}")
     if gate.deadline is not None:
         passed = " (passed)" if gate.is_over else ""
         lines.append(f"  deadline  {moment(gate.deadline)}{passed}, then {clip(gate.on_deadline or '?')}")
-    lines.append(f"  shown     {gate.digest}")
+    lines.append(f"  displayed {gate.digest}")
     for name in ("agent", "argv", "stdin", "system", "text"):
         if displayed.get(name):
             text = " ".join(displayed[name]) if name == "argv" else str(displayed[name])
@@ -171,4 +171,4 @@ def _next_commands(gate: OpenGate, run: str) -> list[str]:
 
     if gate.is_over:
         return [f"the deadline has passed; record its decision with: {command_line('resume', run)}"]
-    return [f"{line} --shown {gate.digest[:12]}" for line in gate_lines(run, gate.task)]
+    return [f"{line} --displayed {gate.digest[:12]}" for line in gate_lines(run, gate.task)]

@@ -74,6 +74,6 @@ def _document(made: ImportedRecord) -> dict[str, object]:
         "records": made.records,
         "files": [{"name": file.name, "bytes": file.bytes, "digest": file.digest} for file in parsed.files],
         "check": parsed.check.value,
-        "ground": parsed.reason,
+        "reason": parsed.reason,
         "remarks": list(parsed.remarks),
     }

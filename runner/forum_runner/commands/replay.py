@@ -29,7 +29,7 @@ def command(run: str, as_json: bool) -> int:
     found = api.replay(WORKSPACE, run)
     outcome, divergence = found.outcome, found.outcome.divergence
     code = _exit_code(is_same=found.is_same, is_sealed=found.report.status is not None)
-    sides = {} if divergence is None else {"recorded": divergence.recorded, "replayed": divergence.told}
+    sides = {} if divergence is None else {"recorded": divergence.recorded, "replayed": divergence.replayed}
     if as_json:
         document = {
             "same": found.is_same,

@@ -107,7 +107,7 @@ class JsonConsole(RunConsole):
     def show_reuse(self, decisions: Iterable[ReuseDecision]) -> None:
         for decision in decisions:
             fate = "reuse" if decision.is_reused else "run"
-            self._json.event("reuse", task=decision.task, fate=fate, ground=decision.ground)
+            self._json.event("reuse", task=decision.task, fate=fate, reason=decision.reason)
 
     def show_repetition(self, number: int, times: int, run: RunResult) -> None:
         ended = {"run": run.run, "directory": str(run.directory), "status": run.status}

@@ -25,7 +25,7 @@ _LEFT_OUT = {
     "run.sealed": ("root",),
     "run.repaired": ("torn",),
     "gate.opened": ("deadline",),
-    "gate.decided": ("shown",),
+    "gate.decided": ("displayed",),
     "task.reused": ("run", "seq"),
     "body.redacted": ("digest",),
 }

@@ -128,7 +128,7 @@ class WaveOpened(EntryData, frozen=True):
 
 class RouteDecided(EntryData, frozen=True):
     kind = "route.decided"
-    bodies = frozenset({"ground"})
+    bodies = frozenset({"scores"})
 
     agent: Label
     by: Literal["keywords", "classifier", "only"]
@@ -189,9 +189,9 @@ class TaskReused(EntryData, frozen=True):
     bodies = required_bodies = frozenset({"output"})
 
     fingerprint: Digest
-    ground: Literal["cache", "from"]
     run: RunId
     seq: Amount
+    source: Literal["cache", "from"]
     task: TaskId
 
 
@@ -227,7 +227,7 @@ class ContextCut(EntryData, frozen=True):
 
 class GateOpened(EntryData, frozen=True, kw_only=True):
     kind = "gate.opened"
-    bodies = required_bodies = frozenset({"shown"})
+    bodies = required_bodies = frozenset({"displayed"})
 
     deadline: Time | None = None
     task: TaskId
@@ -240,7 +240,7 @@ class GateDecided(EntryData, frozen=True):
     authenticated: bool
     by: Literal["person", "deadline"]
     decision: GateDecision
-    shown: Digest
+    displayed: Digest
     task: TaskId
 
 
@@ -265,7 +265,7 @@ class VerdictAsked(EntryData, frozen=True, kw_only=True):
 
 class VerdictGiven(EntryData, frozen=True, kw_only=True):
     kind = "verdict.given"
-    bodies = frozenset({"ground", "reply", "detail"})
+    bodies = frozenset({"reason", "reply", "detail"})
 
     attempt: Ordinal
     by: Literal["schema", "command", "agent"]

@@ -18,7 +18,7 @@ class RedactedBodyError(UsageError):
 
     def __init__(self, digest: str) -> None:
         self.digest = digest
-        super().__init__(f"the body {digest} is needed, and was redacted")
+        super().__init__(f"body {digest} was redacted")
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,7 +159,7 @@ def _finished(view: _EntryView) -> str:
 
 
 def _reused(view: _EntryView) -> str:
-    cached = " (cache)" if view.data.get("ground") == "cache" else ""
+    cached = " (cache)" if view.data.get("source") == "cache" else ""
     return f"reused from run {view.label('run')}, seq {view.number('seq'):,}{cached}"
 
 
@@ -182,7 +182,7 @@ def _gate_opened(view: _EntryView) -> str:
     otherwise = f", then {gate.on_deadline}" if gate is not None else ""
     until = f" until {moment(deadline)}{otherwise}" if deadline else ""
     if gate is None:
-        return f"waiting for a decision{until}{view.body('shown')}"
+        return f"waiting for a decision{until}{view.body('displayed')}"
     question = question_of(gate, view.context.run)
     # Values that the run fills in are not in the entry: `forum gate list` shows the whole question.
     return f"waiting for a decision{until}" + ("" if "${{" in question else f": {clip(question)}")

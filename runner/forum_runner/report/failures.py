@@ -66,7 +66,7 @@ def _detail(reader: BodyReader, entry: ReadEntry, redacted: Container[str | None
     last = _line(reader, part(entry.bodies, "stderr"), redacted, is_last=True)
     if last and text(entry.data, "error") == "exit_status":
         return last
-    first = _line(reader, part(entry.bodies, "detail") or part(entry.bodies, "ground"), redacted, is_last=False)
+    first = _line(reader, part(entry.bodies, "detail") or part(entry.bodies, "reason"), redacted, is_last=False)
     return f"{first}; stderr: {last}" if first and last else first or last
 
 

@@ -30,7 +30,7 @@ class TaskForecast(Protocol):
     @property
     def fate(self) -> str: ...
     @property
-    def ground(self) -> str | None: ...
+    def reason(self) -> str | None: ...
     @property
     def calls(self) -> int: ...
     @property
@@ -66,9 +66,9 @@ def render_forecast(found: Forecast) -> str:
     lines += table(rows, right={5, 6, 7})
     if len(found.tasks) > _SHOWN_TASKS:
         lines.append(f"... and {len(found.tasks) - _SHOWN_TASKS:,} more")
-    grounds = [f"  {task.task}: {task.ground}" for task in found.tasks[:_SHOWN_TASKS] if task.ground]
-    if grounds:
-        lines += ["", *grounds]
+    reasons = [f"  {task.task}: {task.reason}" for task in found.tasks[:_SHOWN_TASKS] if task.reason]
+    if reasons:
+        lines += ["", *reasons]
     most = {name: amount for name, amount in found.most.items() if amount or name == "calls"}
     lines += ["", f"at most   {_amounts(most)}", f"budget    {_amounts(found.limits) or 'none'}"]
     if found.not_set:

@@ -91,7 +91,7 @@ def _open_gate(directory: Path, task: TaskHistory, context: RunContext) -> OpenG
     gate = planned.gate if planned is not None else None
     opened = task.gate.opened if task.gate is not None else None
     deadline = text(opened.data, "deadline") if opened is not None else None
-    displayed = part(opened.bodies, "shown") if opened is not None else {}
+    displayed = part(opened.bodies, "displayed") if opened is not None else {}
     question = _displayed_question(directory / BODIES, displayed) or (question_of(gate, context.run) if gate else "")
     return OpenGate(task.id, question, deadline, gate.on_deadline if gate and deadline else None)
 

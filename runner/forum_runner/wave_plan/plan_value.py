@@ -148,4 +148,4 @@ def _select(value: Any, pointer: str | None) -> Any:
     try:
         return look_up(value, pointer)
     except KeyError as error:
-        raise NoValueError(f"nothing is found at '{pointer}'") from error
+        raise NoValueError(f"no value at '{pointer}'") from error

@@ -78,7 +78,7 @@ def test_what_came_before_a_call_was_cancelled_is_kept(format_: Format) -> None:
 
         reply = ended(adapter, cancel())
 
-    assert (reply.content, reply.failure) == (b"Hello, world.", Failure(ErrorKind.CANCELLED, "it was cancelled"))
+    assert (reply.content, reply.failure) == (b"Hello, world.", Failure(ErrorKind.CANCELLED, "the call was cancelled"))
     assert reply.usage is None
 
 

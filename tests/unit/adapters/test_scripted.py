@@ -300,7 +300,7 @@ def test_an_answer_comes_after_its_latency_and_at_once_without_one(monkeypatch: 
 
 def test_an_answer_that_takes_longer_than_the_call_may_is_a_timeout_at_that_moment() -> None:
     attempt = call(limits=Limits(timeout_ms=1_000, max_output_bytes=10))
-    failure = Failure(ErrorKind.TIMEOUT, "answer 1 takes 1001 ms, the call may take 1000 ms")
+    failure = Failure(ErrorKind.TIMEOUT, "answer 1 takes 1001 ms, but the timeout is 1000 ms")
 
     assert adapter({"output": "x", "latency": "1s"}).predict(attempt) == (Reply(b"x"), 1_000)
     assert adapter({"output": "x", "latency": "1001ms"}).predict(attempt) == (Reply(failure=failure), 1_000)
@@ -308,7 +308,7 @@ def test_an_answer_that_takes_longer_than_the_call_may_is_a_timeout_at_that_mome
 
 def test_an_output_that_is_longer_than_the_call_may_give_is_cut() -> None:
     attempt = call(limits=Limits(timeout_ms=1_000, max_output_bytes=3))
-    failure = Failure(ErrorKind.OUTPUT_LIMIT, "the output has 4 bytes, the call may give 3")
+    failure = Failure(ErrorKind.OUTPUT_LIMIT, "the output has 4 bytes, but the limit is 3")
 
     assert adapter({"output": "123"}).predict(attempt) == (Reply(b"123"), 0)
     assert adapter({"output": "1234", "latency": "1s"}).predict(attempt) == (Reply(b"123", failure), 1_000)

@@ -8,7 +8,7 @@ from unit.conformance.raw_ledger import Stored, judged, told
 from unit.conformance.story import Story, task, wave_plan
 
 Step = Callable[[Story], Any]
-SHOWN = Stored(b"what is shown")
+DISPLAYED = Stored(b"what is displayed")
 
 
 def code_of(directory: Path, plan: dict[str, Any], *steps: Step) -> str | None:
@@ -64,11 +64,11 @@ def route(agent: str = "worker") -> Step:
 
 
 def open_gate(deadline: str | None = None) -> Step:
-    return lambda story: story.open_gate("a", SHOWN, deadline)
+    return lambda story: story.open_gate("a", DISPLAYED, deadline)
 
 
-def decide(decision: str = "approved", by: str = "person", shown: str = SHOWN.digest, **changes: Any) -> Step:
-    return lambda story: story.decide("a", shown, decision, by, **changes)
+def decide(decision: str = "approved", by: str = "person", displayed: str = DISPLAYED.digest, **changes: Any) -> Step:
+    return lambda story: story.decide("a", displayed, decision, by, **changes)
 
 
 ONE = wave_plan({"a": task()})

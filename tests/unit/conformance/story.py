@@ -129,7 +129,7 @@ class Story(RawLedger):
         return self.last["closed", unit]
 
     def reuse(self, unit: str, output: Stored | None = None) -> int:
-        data = {"task": unit, "fingerprint": ZEROS, "ground": "cache", "run": self.entries[0]["run"], "seq": 3}
+        data = {"task": unit, "fingerprint": ZEROS, "source": "cache", "run": self.entries[0]["run"], "seq": 3}
         return self.add("task.reused", data, (), {"output": output or Stored(b"done")})
 
     def end(self, unit: str, state: str = "passed", reason: str = "error", causes: Sequence[int] | None = None) -> int:
@@ -153,21 +153,21 @@ class Story(RawLedger):
         self.last["delivered", unit] = self.add("edge.delivered", data, causes, {"value": value})
         return self.last["delivered", unit]
 
-    def open_gate(self, unit: str, shown: Stored, deadline: str | None = None) -> int:
+    def open_gate(self, unit: str, displayed: Stored, deadline: str | None = None) -> int:
         data = {"task": unit} | ({"deadline": deadline} if deadline else {})
-        self.last["gate", unit] = self.add("gate.opened", data, (), {"shown": shown})
+        self.last["gate", unit] = self.add("gate.opened", data, (), {"displayed": displayed})
         return self.last["gate", unit]
 
     def decide(
         self,
         unit: str,
-        shown: str,
+        displayed: str,
         decision: str = "approved",
         by: str = "person",
         causes: Sequence[int] | None = None,
         at: str | None = None,
     ) -> int:
-        data = {"task": unit, "decision": decision, "by": by, "authenticated": False, "shown": shown}
+        data = {"task": unit, "decision": decision, "by": by, "authenticated": False, "displayed": displayed}
         self.last["decided", unit] = self._tell("gate.decided", unit, ("gate",), data, causes, at=at)
         return self.last["decided", unit]
 

@@ -188,11 +188,11 @@ def level_4_of(story: Story, directory: Path, last: Callable[[], int]) -> str | 
 def test_while_a_run_is_paused_little_stands(tmp_path: Path) -> None:
     gate = {"question": ["go?"], "on_deadline": "reject"}
     story = Story(wave_plan({"a": task(gate=gate), "b": task()}))
-    shown = Stored(b"shown")
-    story.open_gate("a", shown)
+    displayed = Stored(b"displayed")
+    story.open_gate("a", displayed)
     story.pause()
     story.add("x-note")
-    story.decide("a", shown.digest)
+    story.decide("a", displayed.digest)
     assert level_4(story, tmp_path / "paused") == []
 
     assert level_4_of(story, tmp_path / "started", lambda: story.start("b")) == "L424"

@@ -27,7 +27,7 @@ TIMED = wave_plan({"a": task(gate={"question": [], "deadline_ms": 120_000, "on_d
         ("L414", TIMED, [open_gate()]),
         ("L414", GATED, [decide()]),
         ("L414", GATED, [open_gate(), decide(), decide()]),
-        ("L414", GATED, [open_gate(), decide(shown="0" * 64)]),
+        ("L414", GATED, [open_gate(), decide(displayed="0" * 64)]),
         ("L414", GATED, [open_gate(), decide("rejected", by="deadline")]),
         ("L414", TIMED, [open_gate(DEADLINE), decide(by="deadline", at=EARLY)]),
         ("L414", TIMED, [open_gate(DEADLINE), decide("rejected", by="deadline", at=LATE)]),

@@ -84,7 +84,7 @@ class Recorder:
         if kind == "gate.opened":
             gate = self._state.units[data["task"]].gate
             if gate is not None:
-                gate.shown = self._writer.digests_of_last()["shown"]
+                gate.displayed = self._writer.digests_of_last()["displayed"]
 
     def _scrubbed(self, body: StoredBytes) -> Body:
         return self._scrubber.body(body if isinstance(body, Body) else Body(body.data, body.type, body.is_sensitive))

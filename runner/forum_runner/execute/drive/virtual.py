@@ -74,7 +74,7 @@ class VirtualDriver:
         reply, latency_ms = adapter.predict(attempt)
         if latency_ms > attempt.limits.timeout_ms:
             latency_ms = attempt.limits.timeout_ms
-            reply = Reply(failure=Failure(ErrorKind.TIMEOUT, "it took longer than it may"))
+            reply = Reply(failure=Failure(ErrorKind.TIMEOUT, "the call exceeded its timeout"))
         self._push(attempt.id, reply, latency_ms)
 
     def _push(self, call: str, reply: Reply, latency_ms: int) -> None:
@@ -83,7 +83,7 @@ class VirtualDriver:
         heappush(self._replies, (due_us, order, next(self._numbers), Replied(call, self._scrubber.reply(reply))))
 
     def _cancel(self, call: str) -> None:
-        self._push(call, Reply(failure=Failure(ErrorKind.CANCELLED, "it was cancelled")), 0)
+        self._push(call, Reply(failure=Failure(ErrorKind.CANCELLED, "the call was cancelled")), 0)
 
     def _go_on(self) -> None:
         wake_us = self._machine.next_wake_us()

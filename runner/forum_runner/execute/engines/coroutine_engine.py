@@ -11,7 +11,7 @@ from forum_runner.execute.call_report import Lost, Replied
 
 # How long cancelled calls may take to end when nobody is left to record how.
 _CLOSE_PATIENCE_S = 1.0
-CANCELLED = Reply(failure=Failure(ErrorKind.CANCELLED, "it was cancelled"))
+CANCELLED = Reply(failure=Failure(ErrorKind.CANCELLED, "the call was cancelled"))
 
 
 class LostCall(Exception):

@@ -17,7 +17,7 @@ from forum_runner.execute.machine.events import (
 )
 from forum_runner.execute.machine.fingerprint import Fingerprints
 from forum_runner.execute.machine.machine import Machine
-from forum_runner.execute.machine.prompt_renderer import SHOWN_OF_AN_ANSWER, VERDICT_SCHEMA, holds_secret
+from forum_runner.execute.machine.prompt_renderer import MAX_FEEDBACK_BYTES, VERDICT_SCHEMA, holds_secret
 from forum_runner.execute.machine.routing import route
 from forum_runner.execute.machine.run_plan import RunPlan
 from forum_runner.execute.machine.state import RunState
@@ -25,7 +25,7 @@ from forum_runner.execute.machine.task_output import Output
 from forum_runner.execute.machine.unit import Gate, Unit
 
 __all__ = [
-    "SHOWN_OF_AN_ANSWER",
+    "MAX_FEEDBACK_BYTES",
     "VERDICT_SCHEMA",
     "Cancel",
     "Command",

@@ -35,7 +35,7 @@ def missing_for_call(unit: Unit) -> str | None:
         try:
             check_not_redacted(body)
         except RedactedBodyError as error:
-            return f"{what} cannot be made: {error}"
+            return f"{what} is unavailable: {error}"
     return None
 
 
@@ -43,14 +43,14 @@ def _recorded_for_call(unit: Unit) -> Iterator[tuple[str, StoredBytes]]:
     """A check is made of the output and of what a command refers to, an attempt of all that was handed over."""
     given = unit.given
     if unit.output is not None and unit.ending is not None and unit.ending.status == "ok" and not unit.has_failed_check:
-        yield "what is to be checked", unit.output.body
+        yield "the output to check", unit.output.body
         command = unit.task.checks[unit.checks_passed].command or ()
         needed = {part.need for text in command for part in text if isinstance(part, Placeholder)}
         given = {name: item for name, item in given.items() if name in needed}
     elif unit.gate is not None and unit.gate.edited is not None:
-        yield "what takes the place of the instruction", unit.gate.edited
+        yield "the edited instruction", unit.gate.edited
     for name, item in given.items():
-        yield f"what is to come as '{name}'", item.body
+        yield f"the value for '{name}'", item.body
 
 
 def work_of(core: MachineCore, unit: Unit) -> Work:

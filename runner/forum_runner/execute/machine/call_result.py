@@ -12,7 +12,7 @@ from forum_runner.execute.machine.backoff import backoff_ms
 from forum_runner.execute.machine.budgets import Shortage
 from forum_runner.execute.machine.call_prompt import missing_for_call
 from forum_runner.execute.machine.core import MachineCore
-from forum_runner.execute.machine.reply_parser import parse, read_structured, read_text
+from forum_runner.execute.machine.reply_parser import ReplyFailure, parse, read_structured, read_text
 from forum_runner.execute.machine.task_output import Output
 from forum_runner.execute.machine.unit import Call, Unit
 from forum_runner.execute.machine.usage_charge import usage_of
@@ -102,6 +102,8 @@ def _detail(reply: Reply) -> dict[str, Any]:
     detail: dict[str, Any] = {"model": model, "finish": finish}
     if failure is not None:
         detail |= {"message": failure.message, "retry_after_ms": failure.retry_after_ms}
+    if isinstance(failure, ReplyFailure):
+        detail["code"] = failure.code
     if executable is not None:
         detail["path"] = executable.path
     found = {name: value for name, value in detail.items() if value not in ("", None)}
@@ -138,8 +140,8 @@ def _read(core: MachineCore, unit: Unit, content: bytes, *, is_sensitive: bool) 
         return output
     missing = missing_for_outputs(core.plan.wave_plan, unit.task.id, Output(output))
     if missing is not None:
-        message = f"the answer has nothing at '{missing}', and the plan gives that back"
-        return Failure(ErrorKind.SCHEMA_MISMATCH, message)
+        message = f"the answer has no value at '{missing}', which an output of the plan selects"
+        return ReplyFailure(ErrorKind.SCHEMA_MISMATCH, message, code="missing_output")
     return output
 
 
@@ -158,47 +160,47 @@ def _give_verdict(core: MachineCore, unit: Unit, call: Call, reply: Reply) -> No
     usage, _ = usage_of(core.plan, call, reply, core.state.now_us)
     by = "command" if call.agent is None else "agent"
     data: dict[str, Any] = {"task": unit.name, "attempt": call.attempt, "check": call.check, "by": by, "usage": usage}
-    if by == "command":
-        verdict, ground = _verdict_of_a_command(reply)
-    else:
-        verdict, ground = _verdict_of_an_agent(reply)
+    judged = _verdict_of_a_command(reply) if by == "command" else _verdict_of_an_agent(reply)
+    verdict, reason = ("none", judged.message) if isinstance(judged, Failure) else judged
+    data["verdict"] = verdict
+    detail: dict[str, Any] = {}
+    if reply.failure is not None and reply.failure.retry_after_ms is not None:
+        detail["retry_after_ms"] = reply.failure.retry_after_ms
+    if isinstance(judged, Failure):
+        data["error"] = str(judged.kind)
+    if isinstance(judged, ReplyFailure):
+        detail["code"] = judged.code
     bodies: dict[str, StoredBytes] = {}
-    if isinstance(verdict, ErrorKind):
-        data |= {"verdict": "none", "error": str(verdict)}
-    else:
-        data["verdict"] = verdict
     if reply.content:
         bodies["reply"] = Body(reply.content, is_sensitive=unit.is_sensitive)
-    if reply.failure is not None and reply.failure.retry_after_ms is not None:
-        detail = canonical({"retry_after_ms": reply.failure.retry_after_ms})
-        bodies["detail"] = Body(detail, JSON, unit.is_sensitive)
-    if ground:
-        bodies["ground"] = Body(ground.encode(errors="replace"), TEXT, unit.is_sensitive)
+    if detail:
+        bodies["detail"] = Body(canonical(detail), JSON, unit.is_sensitive)
+    if reason:
+        bodies["reason"] = Body(reason.encode(errors="replace"), TEXT, unit.is_sensitive)
     seq = core.record("verdict.given", data, bodies, [call.seq], _actor(call))
     _record_excess(core, unit, call, usage, seq)
-    unit.check_error = reply.failure or Failure(verdict) if isinstance(verdict, ErrorKind) else None
+    unit.check_error = judged if isinstance(judged, Failure) else None
 
 
-def _verdict_of_a_command(reply: Reply) -> tuple[str | ErrorKind, str]:
+def _verdict_of_a_command(reply: Reply) -> tuple[str, str] | Failure:
     failure = reply.failure
     said = b"\n".join(part for part in (reply.content, reply.stderr) if part).decode(errors="replace")
     if failure is None:
         return "pass", said
-    if failure.kind is ErrorKind.EXIT_STATUS:
-        return "fail", said or failure.message
-    return failure.kind, failure.message
+    return ("fail", said or failure.message) if failure.kind is ErrorKind.EXIT_STATUS else failure
 
 
-def _verdict_of_an_agent(reply: Reply) -> tuple[str | ErrorKind, str]:
+def _verdict_of_an_agent(reply: Reply) -> tuple[str, str] | Failure:
     if reply.failure is not None:
-        return reply.failure.kind, reply.failure.message
+        return reply.failure
     parsed = parse(reply.content)
     if isinstance(parsed, Failure):
-        return parsed.kind, parsed.message
+        return parsed
     answer = parsed[0]
-    if isinstance(answer, dict) and answer.get("verdict") in ("pass", "fail") and isinstance(answer.get("ground"), str):
-        return answer["verdict"], answer["ground"]
-    return ErrorKind.SCHEMA_MISMATCH, "a judge answers with `verdict`, pass or fail, and `ground`"
+    if isinstance(answer, dict) and answer.get("verdict") in ("pass", "fail") and isinstance(answer.get("reason"), str):
+        return answer["verdict"], answer["reason"]
+    message = "the answer must have `verdict` (`pass` or `fail`) and `reason` (a string)"
+    return ReplyFailure(ErrorKind.SCHEMA_MISMATCH, message, code="no_verdict")
 
 
 def lose(core: MachineCore, unit: Unit) -> None:
@@ -306,8 +308,8 @@ def _check_by_schema(core: MachineCore, unit: Unit, digest: str) -> None:
     if misfit is None:
         core.record("verdict.given", {**data, "verdict": "pass"}, causes=causes)
     else:
-        ground = Body(misfit.encode(errors="replace"), TEXT, unit.is_sensitive)
-        core.record("verdict.given", {**data, "verdict": "fail"}, {"ground": ground}, causes)
+        reason = Body(misfit.encode(errors="replace"), TEXT, unit.is_sensitive)
+        core.record("verdict.given", {**data, "verdict": "fail"}, {"reason": reason}, causes)
 
 
 def _proceed_after_an_error(core: MachineCore, unit: Unit, error: ErrorKind, retry_after_ms: int | None) -> None:

@@ -22,9 +22,9 @@ from forum_runner.wave_plan.wave_plan_reader import AdapterSettings, WavePlan
 
 
 class Reusable(NamedTuple):
-    """A result of an earlier run that may replace an attempt: why it may be reused, and which entry holds it."""
+    """A result of an earlier run that may replace an attempt: where it comes from, and which entry holds it."""
 
-    ground: str
+    source: str
     run: str
     seq: int
     output: StoredBytes

@@ -23,12 +23,12 @@ class TimePassed:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """A person decided at a gate: on what had the digest `shown`. There may be the texts `reason` and `edited`."""
+    """A person decided at a gate: on what had the digest `displayed`. There may be the texts `reason` and `edited`."""
 
     task: str
     decision: str
     actor: str
-    shown: str
+    displayed: str
     texts: Mapping[str, bytes]
 
 

@@ -80,10 +80,10 @@ def _causes_of_an_attempt(unit: Unit) -> list[int]:
     if unit.attempts:
         return [] if unit.closed is None else [unit.closed]
     decided = None if unit.gate is None else unit.gate.decided_seq
-    ground = unit.cause if unit.delivered is None else unit.delivered
+    cause = unit.cause if unit.delivered is None else unit.delivered
     if decided is None:
-        return [] if ground is None else [ground]
-    return [decided] if ground is None else sorted({ground, decided})
+        return [] if cause is None else [cause]
+    return [decided] if cause is None else sorted({cause, decided})
 
 
 def _check(core: MachineCore, unit: Unit) -> None:

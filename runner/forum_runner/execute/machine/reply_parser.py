@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from codecs import utf_8_decode
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
@@ -23,6 +24,13 @@ _FENCED = re.compile(r"\s*```[A-Za-z]*[ \t]*\r?\n(.*?)\r?\n?[ \t]*```\s*", re.DO
 
 _LONGEST_KEYWORD = 200
 _PIECE_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyFailure(Failure):
+    """A reply that the runner itself rejects. `code` names the rule, and is recorded (RUN-READ-007)."""
+
+    code: str = ""
 
 
 class Schemas:
@@ -53,7 +61,7 @@ class Schemas:
         )  # fmt: skip
         wanted = _keyword_at(self._schemas[digest], path)
         told = f"'{keyword}'" if wanted is None else f"'{keyword}': {wanted}"
-        return f"the value at '{where}' does not meet {told}" if where else f"it does not meet {told}"
+        return f"the value at '{where}' does not satisfy {told}" if where else f"the value does not satisfy {told}"
 
     def _validator(self, digest: str) -> jsonschema_rs.Draft202012Validator:
         found = self._validators.get(digest)
@@ -82,12 +90,12 @@ def _keyword_at(schema: Any, path: list[str]) -> str | None:
     return written if len(written) <= _LONGEST_KEYWORD else None
 
 
-def read_text(content: bytes, *, is_sensitive: bool) -> Body | Failure:
+def read_text(content: bytes, *, is_sensitive: bool) -> Body | ReplyFailure:
     """The output of a task without a type."""
     if not content.isascii():
         at = _unreadable_byte(content)
         if at is not None:
-            return Failure(ErrorKind.MALFORMED, f"the answer is not UTF-8: byte {at} cannot be read")
+            return _malformed("not_utf8", f"the answer is not valid UTF-8 at byte {at}")
     return Body(content, TEXT, is_sensitive)
 
 
@@ -105,19 +113,20 @@ def _unreadable_byte(content: bytes) -> int | None:
     return None
 
 
-def read_structured(content: bytes, schemas: Schemas, digest: str, *, is_sensitive: bool) -> Body | Failure:
+def read_structured(content: bytes, schemas: Schemas, digest: str, *, is_sensitive: bool) -> Body | ReplyFailure:
     """The output of a task with a type: one JSON value, in RFC 8785 form."""
     parsed = parse(content)
-    if isinstance(parsed, Failure):
+    if isinstance(parsed, ReplyFailure):
         return parsed
     value, data = parsed
     misfit = schemas.misfit(digest, value)
     if misfit is not None:
-        return Failure(ErrorKind.SCHEMA_MISMATCH, f"the answer does not fit its type: {misfit}")
+        message = f"the answer does not match the output schema: {misfit}"
+        return ReplyFailure(ErrorKind.SCHEMA_MISMATCH, message, code="schema")
     return Body(data, JSON, is_sensitive)
 
 
-def parse(content: bytes) -> tuple[Any, bytes] | Failure:
+def parse(content: bytes) -> tuple[Any, bytes] | ReplyFailure:
     """The value of an answer and its RFC 8785 form."""
     try:
         text = content.decode()
@@ -127,10 +136,14 @@ def parse(content: bytes) -> tuple[Any, bytes] | Failure:
         del text, fenced
         return value, canonical(value)
     except UnicodeDecodeError as error:
-        return Failure(ErrorKind.MALFORMED, f"the answer is not UTF-8: byte {error.start} cannot be read")
+        return _malformed("not_utf8", f"the answer is not valid UTF-8 at byte {error.start}")
     except (DepthError, RecursionError):
-        return Failure(ErrorKind.MALFORMED, "the answer is nested too deep")
+        return _malformed("too_deep", "the answer is nested too deeply")
     except CanonicalError:
-        return Failure(ErrorKind.MALFORMED, "the answer holds what JSON cannot carry unchanged")
+        return _malformed("not_canonical", "the answer contains a number or a string that has no canonical form")
     except ValueError:
-        return Failure(ErrorKind.MALFORMED, "the answer is not one JSON value, or gives a key twice")
+        return _malformed("not_json", "the answer is not a single JSON value, or it repeats a key")
+
+
+def _malformed(code: str, message: str) -> ReplyFailure:
+    return ReplyFailure(ErrorKind.MALFORMED, message, code=code)

@@ -178,7 +178,7 @@ class RunState:
 
     def _gate_opened(self, seq: int, _at_us: int, data: Data, bodies: Bodies) -> None:
         deadline = read_time(data["deadline"]) if "deadline" in data else None
-        self.units[data["task"]].gate = Gate(seq, body_digest(bodies["shown"]), deadline)
+        self.units[data["task"]].gate = Gate(seq, body_digest(bodies["displayed"]), deadline)
         self.open_gates += 1
 
     def _gate_decided(self, seq: int, _at_us: int, data: Data, bodies: Bodies) -> None:
@@ -277,7 +277,7 @@ class RunState:
             unit.asked = 0
         elif data["verdict"] == "fail":
             unit.has_failed_check = True
-            reason = bytes_left(bodies.get("ground")).decode(errors="replace") or "a check failed"
+            reason = bytes_left(bodies.get("reason")).decode(errors="replace") or "a check failed"
             unit.feedback = Feedback(reason, bytes_left(unit.output.body if unit.output else None))
 
     def _verdict_lost(self, _seq: int, _at_us: int, data: Data, _bodies: Bodies) -> None:

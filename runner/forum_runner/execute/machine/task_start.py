@@ -97,14 +97,14 @@ def _expand(core: MachineCore, unit: Unit, foreach: ForeachRule) -> None:
     try:
         items = make_body(foreach.value, core.state)
     except NoValueError as error:
-        task_end.fail(core, unit, "expects", f"the items cannot be made: {error}")
+        task_end.fail(core, unit, "expects", f"the items are unavailable: {error}")
         return
     listed = Output(items).value
     if not isinstance(listed, list):
-        task_end.fail(core, unit, "expects", "the items are no list")
+        task_end.fail(core, unit, "expects", "the items are not a list")
         return
     if len(listed) > foreach.max:
-        task_end.fail(core, unit, "expects", f"there are {len(listed)} items, and at most {foreach.max} are allowed")
+        task_end.fail(core, unit, "expects", f"there are {len(listed)} items, but `max` is {foreach.max}")
         return
     if unit.is_sensitive:
         items = items._replace(is_sensitive=True)
@@ -124,8 +124,8 @@ def prepare(core: MachineCore, unit: Unit) -> bool:
         return False
     if unit.agent is None:
         found = route(core.plan.wave_plan, task)
-        ground = Body(canonical(found.scores), JSON)
-        core.record("route.decided", {"task": unit.name, "agent": found.agent, "by": found.by}, {"ground": ground})
+        scores = Body(canonical(found.scores), JSON)
+        core.record("route.decided", {"task": unit.name, "agent": found.agent, "by": found.by}, {"scores": scores})
     return True
 
 
@@ -143,7 +143,7 @@ def _deliver(core: MachineCore, unit: Unit) -> bool:
             name = task.foreach.name
             _deliver_item(core, unit, name, unit.index)
     except (NoValueError, RedactedBodyError) as error:
-        task_end.fail(core, unit, "expects", f"what is to come as '{name}' cannot be made: {error}")
+        task_end.fail(core, unit, "expects", f"the value for '{name}' is unavailable: {error}")
         return False
     return True
 
@@ -153,7 +153,7 @@ def _deliver_value(core: MachineCore, unit: Unit, edge: DataEdge) -> bool:
     for digest in edge.expects:
         misfit = core.schemas.misfit(digest, Output(value).value)
         if misfit is not None:
-            task_end.fail(core, unit, "expects", f"what comes as '{edge.name}' is not what is expected: {misfit}")
+            task_end.fail(core, unit, "expects", f"the value for '{edge.name}' does not match `expects`: {misfit}")
             return False
     last = max(core.state.units[name].ended or 0 for name in edge.value.tasks())
     _hand_over(core, unit, edge.name, value, last)
@@ -199,8 +199,8 @@ def _ask(core: MachineCore, unit: Unit) -> None:
         data: dict[str, Any] = {"task": unit.name}
         if gate.deadline_ms is not None:
             data["deadline"] = written_time(core.state.now_us + gate.deadline_ms * 1_000)
-        shown = Body(canonical(_shown(core, unit, gate)), JSON, unit.is_sensitive)
-        core.record("gate.opened", data, {"shown": shown}, _causes(unit.delivered, unit.cause))
+        displayed = Body(canonical(_document_for_gate(core, unit, gate)), JSON, unit.is_sensitive)
+        core.record("gate.opened", data, {"displayed": displayed}, _causes(unit.delivered, unit.cause))
     opened = unit.gate
     if opened is not None and opened.decision is not None:
         core.fresh.append(unit)
@@ -208,14 +208,14 @@ def _ask(core: MachineCore, unit: Unit) -> None:
         core.wait(unit, opened.deadline_us)
 
 
-def _shown(core: MachineCore, unit: Unit, gate: GateRule) -> dict[str, Any]:
+def _document_for_gate(core: MachineCore, unit: Unit, gate: GateRule) -> dict[str, Any]:
     """What a person decides on: the question, and what would be done."""
     question = core.recording.text(gate.question, unit.given, inline=True)
     prompt = render(core, core.recording, unit)
-    shown: dict[str, Any] = {"task": unit.name, "agent": unit.agent, "question": question}
+    displayed: dict[str, Any] = {"task": unit.name, "agent": unit.agent, "question": question}
     if prompt.argv:
-        return {**shown, "argv": list(prompt.argv), "stdin": prompt.stdin.decode(errors="replace")}
-    return {**shown, "system": prompt.system, "text": prompt.text}
+        return {**displayed, "argv": list(prompt.argv), "stdin": prompt.stdin.decode(errors="replace")}
+    return {**displayed, "system": prompt.system, "text": prompt.text}
 
 
 def pass_deadline(core: MachineCore, unit: Unit) -> None:
@@ -228,7 +228,7 @@ def pass_deadline(core: MachineCore, unit: Unit) -> None:
         "decision": rule.deadline_decision,
         "by": "deadline",
         "authenticated": False,
-        "shown": gate.shown,
+        "displayed": gate.displayed,
     }
     core.record("gate.decided", data, causes=[gate.seq])
 
@@ -239,11 +239,11 @@ def take_decision(core: MachineCore, decided: Decided) -> None:
     gate = None if unit is None else unit.gate
     if unit is None or gate is None or gate.decision is not None or unit.state is not None:
         return
-    if gate.shown != decided.shown:
+    if gate.displayed != decided.displayed:
         return
     data = {"task": unit.name, "decision": decided.decision, "by": "person", "authenticated": False}
     bodies = {name: Body(text, TEXT, unit.is_sensitive) for name, text in decided.texts.items()}
-    core.record("gate.decided", {**data, "shown": gate.shown}, bodies, [gate.seq], decided.actor)
+    core.record("gate.decided", {**data, "displayed": gate.displayed}, bodies, [gate.seq], decided.actor)
     # It does not wait for its deadline any more.
     unit.resumes_us = None
     core.fresh.append(unit)
@@ -258,7 +258,7 @@ def reuse(core: MachineCore, unit: Unit, fingerprint: str) -> bool:
         output = Body(found.output.data, found.output.type, unit.is_sensitive)
     except RedactedBodyError:
         return False
-    data = {"task": unit.name, "fingerprint": fingerprint, "ground": found.ground, "run": found.run, "seq": found.seq}
+    data = {"task": unit.name, "fingerprint": fingerprint, "source": found.source, "run": found.run, "seq": found.seq}
     core.record("task.reused", data, {"output": output}, _causes(unit.delivered, unit.cause))
     call_result.proceed(core, unit)
     return True

@@ -34,7 +34,7 @@ class Call:
 @dataclass(slots=True)
 class Gate:
     seq: int
-    shown: str
+    displayed: str
     deadline_us: int | None
     decision: str | None = None
     by: str = ""

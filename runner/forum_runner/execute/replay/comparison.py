@@ -17,11 +17,11 @@ from forum_runner.ledger.recorded_body import RecordedBody, StoredBytes
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """Where what is told parts from what is recorded: `told` is None where the machine has nothing more to say."""
+    """Where the replay differs from the record: `replayed` is None where the machine writes nothing more."""
 
     seq: int
     recorded: Mapping[str, Any] | None
-    told: Mapping[str, Any] | None
+    replayed: Mapping[str, Any] | None
 
 
 class Telling:
@@ -97,7 +97,7 @@ class Telling:
         if read_time(entry.at) != self._machine.state.now_us:
             return None
         data = entry.data
-        return Reusable(data["ground"], data["run"], data["seq"], self._part.bodies.body(entry.bodies["output"]))
+        return Reusable(data["source"], data["run"], data["seq"], self._part.bodies.body(entry.bodies["output"]))
 
     def _compare(self, step: Transition, at_us: int) -> Divergence | None:
         at = written_time(at_us)
@@ -112,7 +112,7 @@ class Telling:
             if entry.at != at:
                 # All entries that an event leads to have its time (RUN-ORDER-001): at another, nothing is to be said.
                 return Divergence(self.at, recorded, None)
-            self._keep_what_was_shown(told)
+            self._restore_displayed_digest(told)
             self.is_sealed = told.kind == "run.sealed"
             self.at += 1
         return None
@@ -121,11 +121,11 @@ class Telling:
         """Whether the process was killed here: nothing follows that it wrote."""
         return all(is_foreign(self._entries[place]) for place in range(self.at, self._part.end))
 
-    def _keep_what_was_shown(self, told: NewEntry) -> None:
+    def _restore_displayed_digest(self, told: NewEntry) -> None:
         if told.kind == "gate.opened":
             gate = self._machine.state.units[told.data["task"]].gate
             if gate is not None:
-                gate.shown = self._entries[self.at].bodies["shown"]["digest"]
+                gate.displayed = self._entries[self.at].bodies["displayed"]["digest"]
 
     def _form(self, told: NewEntry) -> dict[str, Any]:
         """An entry as the ledger would have it; salts are those that are recorded there."""

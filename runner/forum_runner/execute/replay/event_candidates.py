@@ -122,7 +122,7 @@ class EventCandidates:
         data, bodies = entry.data, self._part.bodies.of(entry)
         if is_by_a_person(entry):
             texts = {name: body.data for name, body in bodies.items()}
-            return Decided(data["task"], data["decision"], entry.actor, data["shown"], texts)
+            return Decided(data["task"], data["decision"], entry.actor, data["displayed"], texts)
         unit = machine.state.units.get(data["task"])
         if unit is None or unit.call is None:
             return None
@@ -131,9 +131,7 @@ class EventCandidates:
         # A check by a command has no adapter.
         adapter = None if unit.call.adapter is None else self._part.plan.adapters[unit.call.adapter]
         is_model = adapter is not None and not adapter.is_program
-        # The adapter of another package may use the runner's own words.
-        reads_again = adapter is None or not adapter.type.startswith("x-")
-        return Replied(unit.call.id, reply_of(entry, bodies, is_model=is_model, reads_again=reads_again))
+        return Replied(unit.call.id, reply_of(entry, bodies, is_model=is_model))
 
 
 def _shows_an_event(entry: ReadEntry) -> bool:

@@ -15,20 +15,15 @@ from forum_runner.ledger.read_entry import ReadEntry
 from forum_runner.ledger.recorded_body import RecordedBodies, RecordedBody
 from forum_runner.ledger.run_reader import read_entries
 
-# How the runner's own sentences about an answer begin; those of its own adapters do not.
-_OWN_WORDS = ("the answer is ", "the answer holds ", "the answer does not fit ", "the answer has ", "a judge answers ")
 Bodies = Mapping[str, RecordedBody]
 
 
-def reply_of(entry: ReadEntry, bodies: Bodies, *, is_model: bool, reads_again: bool = True) -> Reply:
+def reply_of(entry: ReadEntry, bodies: Bodies, *, is_model: bool) -> Reply:
     """The reply of a `task.finished`, or of a `verdict.given` by a command or an agent.
 
-    An answer that the runner could not read is read again, and fails again. Not so if `reads_again` is false: then the
-    adapter is taken to have said so itself, which leads to the same entry.
+    A `code` in the detail says that the runner itself rejected the reply: it reads the reply again, and rejects it.
     """
-    if entry.kind == "verdict.given":
-        return _verdict(entry, bodies, reads_again)
-    return _work(entry, bodies, is_model, reads_again)
+    return _verdict(entry, bodies) if entry.kind == "verdict.given" else _work(entry, bodies, is_model)
 
 
 def recorded_calls(directory: Path) -> list[dict[str, Any]]:
@@ -63,15 +58,14 @@ def _calls(directory: Path, bodies: RecordedBodies) -> Iterator[dict[str, Any]]:
             }
 
 
-def _work(entry: ReadEntry, bodies: Bodies, is_model: bool, reads_again: bool) -> Reply:
+def _work(entry: ReadEntry, bodies: Bodies, is_model: bool) -> Reply:
     data, usage = entry.data, entry.data["usage"]
     detail = orjson.loads(bodies["detail"].data) if "detail" in bodies else {}
     content = _content(bodies)
     failure = None
     kind = data.get("error") or ("cancelled" if data["status"] == "cancelled" else None)
-    if kind is not None:
-        said = Failure(ErrorKind(kind), detail.get("message", ""), detail.get("retry_after_ms"))
-        failure = None if reads_again and _is_about_reading(said, content) else said
+    if kind is not None and "code" not in detail:
+        failure = Failure(ErrorKind(kind), detail.get("message", ""), detail.get("retry_after_ms"))
     counted = Usage(usage["input_tokens"], usage["cached_input_tokens"], usage["output_tokens"])
     digest = data.get("executable")
     return Reply(
@@ -86,10 +80,6 @@ def _work(entry: ReadEntry, bodies: Bodies, is_model: bool, reads_again: bool) -
     )
 
 
-def _is_about_reading(failure: Failure, content: bytes) -> bool:
-    return failure.kind.is_answer and bool(content) and failure.message.startswith(_OWN_WORDS)
-
-
 def _content(bodies: Bodies) -> bytes:
     for name in ("reply", "output"):
         if name in bodies:
@@ -97,21 +87,20 @@ def _content(bodies: Bodies) -> bytes:
     return b""
 
 
-def _verdict(entry: ReadEntry, bodies: Bodies, reads_again: bool) -> Reply:
-    """A reply that gives this verdict, on this ground."""
+def _verdict(entry: ReadEntry, bodies: Bodies) -> Reply:
+    """A reply that gives this verdict, with this reason."""
     usage = entry.data["usage"]
     counted = Usage(usage["input_tokens"], usage["cached_input_tokens"], usage["output_tokens"])
     content = bodies["reply"].data if "reply" in bodies else b""
-    said = bodies["ground"].data.decode() if "ground" in bodies else ""
+    said = bodies["reason"].data.decode() if "reason" in bodies else ""
     detail = orjson.loads(bodies["detail"].data) if "detail" in bodies else {}
     retry_after_ms = detail.get("retry_after_ms")
     if entry.data["verdict"] == "none":
-        failed = Failure(ErrorKind(entry.data["error"]), said, retry_after_ms)
-        is_read = reads_again and _is_about_reading(failed, content)
-        return Reply(content, None if is_read else failed, usage=counted)
+        failed = None if "code" in detail else Failure(ErrorKind(entry.data["error"]), said, retry_after_ms)
+        return Reply(content, failed, usage=counted)
     if entry.data["by"] == "agent":
         return Reply(content, usage=counted)
-    # A command's ground is what it wrote to its two outputs, one after the other, as text.
+    # A command's reason is what it wrote to its two outputs, one after the other, as text.
     errors = said[len(content.decode(errors="replace")) + 1 :] if content else said
     failure = None if entry.data["verdict"] == "pass" else Failure(ErrorKind.EXIT_STATUS, said, retry_after_ms)
     return Reply(content, failure, stderr=errors.encode())

@@ -30,7 +30,7 @@ def task_started(run: CheckedRun, seq: int, entry: Entry) -> None:
         check_cause(entry, unit.delivered_at, f"the last hand-over to '{unit.name}'")
         check_cause(entry, unit.gate.decided_at if unit.gate else None, "the gate's decision")
     else:
-        check_cause(entry, unit.closed_at, "the end of the attempt before")
+        check_cause(entry, unit.closed_at, "the end of the previous attempt")
     unit.attempts = attempt
     unit.attempts_at_step += 1
     unit.is_ok = unit.has_failed_check = False

@@ -127,7 +127,7 @@ def gate_opened(run: CheckedRun, seq: int, entry: Entry) -> None:
         raise Violation("L414", f"'{unit.name}' has no gate that could be opened")
     if (deadline is not None) != (gate.deadline_ms is not None):
         raise Violation("L414", f"the gate of '{unit.name}' has a deadline in the plan or here, and not in both")
-    unit.gate = CheckedGate(seq, entry["bodies"]["shown"]["digest"], deadline)
+    unit.gate = CheckedGate(seq, entry["bodies"]["displayed"]["digest"], deadline)
 
 
 def gate_decided(run: CheckedRun, seq: int, entry: Entry) -> None:
@@ -136,8 +136,8 @@ def gate_decided(run: CheckedRun, seq: int, entry: Entry) -> None:
     gate = unit.gate
     if gate is None or gate.decision is not None:
         raise Violation("L414", f"the gate of '{unit.name}' is not waiting for a decision")
-    if data["shown"] != gate.shown:
-        raise Violation("L414", f"the decision about '{unit.name}' is bound to something else than was shown")
+    if data["displayed"] != gate.displayed:
+        raise Violation("L414", f"the decision about '{unit.name}' is bound to something else than was displayed")
     is_over = gate.deadline is not None and entry["at"] >= gate.deadline
     if data["by"] == "person" and is_over:
         raise Violation("L414", f"a person decided about '{unit.name}' after the deadline")

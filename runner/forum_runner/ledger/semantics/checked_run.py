@@ -80,7 +80,7 @@ class CheckedUnit:
 @dataclass(slots=True)
 class CheckedGate:
     seq: int
-    shown: str
+    displayed: str
     deadline: str | None
     decision: str | None = None
     decided_at: int | None = None

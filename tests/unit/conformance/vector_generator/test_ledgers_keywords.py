@@ -136,7 +136,7 @@ def test_a_wave_plan_is_refused_and_fits_for_those_who_ignore_the_keyword(keywor
 
 def test_the_page_lists_the_keywords() -> None:
     text = LEDGER_PAGE.read_text(encoding="utf-8")
-    found = re.search(r"The\s+keywords that they use are (.*?)\.\s", text, re.DOTALL)
+    found = re.search(r"The schemas use the keywords (.*?)\.\s", text, re.DOTALL)
 
     assert found is not None
     assert set(re.findall(r"`([^`]+)`", found[1])) == keywords(read_schema("entry")) | of_the_wave_plan()

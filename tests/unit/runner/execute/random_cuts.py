@@ -73,7 +73,7 @@ def _unit(unit: Unit) -> dict[str, Any]:
     gate, call = unit.gate, unit.call
     if gate is not None:
         edited = None if gate.edited is None else gate.edited.data
-        found["gate"] = (gate.seq, gate.shown, gate.deadline_us, gate.decision, gate.by, gate.decided_seq, edited)
+        found["gate"] = (gate.seq, gate.displayed, gate.deadline_us, gate.decision, gate.by, gate.decided_seq, edited)
     if call is not None:
         found["call"] = (call.id, call.seq, call.attempt, call.agent, call.adapter, call.reserved, call.timeout_ms,
                          call.started_us, call.check)  # fmt: skip

@@ -206,7 +206,7 @@ class Play:
                 continue
             decision = self._draw.choice(("approved", "approved", "rejected"))
             data = {"task": unit.name, "decision": decision, "by": "person", "authenticated": False,
-                    "shown": gate.shown}  # fmt: skip
+                    "displayed": gate.displayed}  # fmt: skip
             is_edited = decision == "approved" and unit.task.instruction is not None and self._draw.randrange(2)
             bodies = {"edited": Body.text("do it otherwise")} if is_edited else {}
             process.ledger.append("gate.decided", data, bodies=bodies, causes=[gate.seq], actor="person:p")
@@ -258,7 +258,7 @@ class _Events:
         unit = self._draw.choice(units)
         assert unit.gate is not None
         was_open = unit.gate.decision is None and unit.state is None
-        shown = self._draw.choice((unit.gate.shown, unit.gate.shown, "0" * 64))
+        shown = self._draw.choice((unit.gate.displayed, unit.gate.displayed, "0" * 64))
         decision = self._draw.choice(("approved", "approved", "rejected"))
         is_edited = decision == "approved" and unit.task.instruction is not None and self._draw.randrange(2)
         texts = {"edited": b"do it otherwise"} if is_edited else {"reason": b"because"}

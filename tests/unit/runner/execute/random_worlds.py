@@ -104,7 +104,7 @@ class World:
     def at_cancelling(self, call: str) -> list[Due]:
         """What comes of a call that is to be ended, beside what would have come anyway."""
         r = self.draw("cancel", call)
-        cancelled = Reply(failure=Failure(ErrorKind.CANCELLED, "it was cancelled"))
+        cancelled = Reply(failure=Failure(ErrorKind.CANCELLED, "the call was cancelled"))
         ways: tuple[list[Due], ...] = ([], [(r.randrange(50), Replied(call, cancelled))], [(0, Lost(call))])
         return r.choice(ways)
 
@@ -148,7 +148,7 @@ class World:
             return Reply(b"said\n", failure, exit_status=int(is_bad))
         if is_due(r, self.temper.misfits):
             return Reply(r.choice(GARBAGE), usage=usage)
-        return Reply(canonical({"verdict": "fail" if is_bad else "pass", "ground": f"g{r.random()}"}), usage=usage)
+        return Reply(canonical({"verdict": "fail" if is_bad else "pass", "reason": f"g{r.random()}"}), usage=usage)
 
     def _content(self, r: Random, attempt: Attempt) -> bytes:
         schema = attempt.prompt.output_schema

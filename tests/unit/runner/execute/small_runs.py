@@ -63,8 +63,8 @@ ROSTER: dict[str, Any] = {
 POLICY: dict[str, Any] = {"allow": {"commands": ["*"]}, "dispatch": "eager"}
 WORK: dict[str, Any] = {"agent": "writer", "instruction": "Write."}
 RUN: dict[str, Any] = {"agent": "operator", "run": ["git", "log"]}
-PASS: dict[str, Any] = {"agent": "critic", "output": {"verdict": "pass", "ground": "good"}}
-FAIL: dict[str, Any] = {"agent": "critic", "output": {"verdict": "fail", "ground": "bad"}}
+PASS: dict[str, Any] = {"agent": "critic", "output": {"verdict": "pass", "reason": "good"}}
+FAIL: dict[str, Any] = {"agent": "critic", "output": {"verdict": "fail", "reason": "bad"}}
 IMPLEMENTATION = {"name": "deterministic", "version": "1"}
 
 

@@ -56,7 +56,7 @@ def test_an_attempt_reserves_the_most_that_it_could_take(
 @pytest.mark.requirement("RUN-BUDGET-002")
 def test_the_schema_of_the_answer_is_counted_beside_the_text() -> None:
     schema = '{"type":"string"}'
-    text = f"Write.\n\nAnswer with one JSON value that fits this JSON Schema, and with nothing else:\n{schema}"
+    text = f"Write.\n\nAnswer with one JSON value that is valid against this JSON Schema, and nothing else:\n{schema}"
 
     story = run({"a": {**WORK, "output": {"type": "string"}}}, outputs(a="x"))
 

@@ -296,7 +296,7 @@ def test_a_sensitive_task_salts_all_its_bodies() -> None:
         for name, body in bodies.items()
         if entry.data.get("task", "").startswith("each")
     ]
-    names = ["items", "value", "shown", "prompt", "output", "prompt", "reply", "ground"]
+    names = ["items", "value", "displayed", "prompt", "output", "prompt", "reply", "reason"]
     assert of_each == [(name, True) for name in names]
 
 

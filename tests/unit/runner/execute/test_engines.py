@@ -48,7 +48,7 @@ TASKS: dict[str, Form] = {
 ANSWERS = [
     {"task": "list", "output": [1, 2, 3]},
     {"task": "judged", "check": "command", "output": "looks good"},
-    {"task": "judged", "agent": "critic", "output": {"verdict": "pass", "ground": "good"}},
+    {"task": "judged", "agent": "critic", "output": {"verdict": "pass", "reason": "good"}},
     {"output": "done", "latency": "5ms"},
 ]
 

@@ -91,9 +91,9 @@ def test_after_a_failure_nothing_begins_and_what_has_begun_goes_on_to_its_end() 
 
     assert hand.story.ends == {"b": "failed/error", "d": "skipped/failure", "c": "skipped/failure"}
     hand.reply("a", "x")
-    hand.reply("a", '{"verdict":"fail","ground":"bad"}')
+    hand.reply("a", '{"verdict":"fail","reason":"bad"}')
     hand.reply("a", "y")
-    hand.reply("a", '{"verdict":"pass","ground":"good"}')
+    hand.reply("a", '{"verdict":"pass","reason":"good"}')
     assert hand.story.ends["a"] == "passed"
 
 
@@ -171,7 +171,7 @@ def test_a_budget_of_the_run_stops_all_that_has_not_begun() -> None:
         "amount": "input_tokens",
         "limit": 300,
         "used": 262,
-        "needed": 438,
+        "needed": 415,
     }
 
 

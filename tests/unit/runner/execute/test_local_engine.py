@@ -116,7 +116,7 @@ def test_a_call_that_is_cancelled_says_so() -> None:
 
     found = reported(waits, is_cancelled=True)
 
-    assert found == Replied("run/1", Reply(failure=Failure(ErrorKind.CANCELLED, "it was cancelled")))
+    assert found == Replied("run/1", Reply(failure=Failure(ErrorKind.CANCELLED, "the call was cancelled")))
 
 
 def test_an_adapter_that_cancels_itself_has_failed() -> None:

@@ -22,7 +22,7 @@ from unit.runner.execute.random_worlds import OTHER_RUN, Temper, World, tempers
 
 RETRY = {"attempts": 2, "backoff_ms": 5_000, "max_backoff_ms": 5_000}
 NETWORK = Failure(ErrorKind.NETWORK, "it broke off")
-CANCELLED = Failure(ErrorKind.CANCELLED, "it was cancelled")
+CANCELLED = Failure(ErrorKind.CANCELLED, "the call was cancelled")
 TIMEOUT = Failure(ErrorKind.TIMEOUT, "it took too long")
 
 
@@ -139,7 +139,7 @@ def test_an_output_is_kept_for_its_checks_when_all_who_would_read_it_are_skipped
     run.reply("b", failure=Failure(ErrorKind.AUTH, "no"))
 
     run.reply("a", "done")
-    run.reply("a", '{"verdict":"pass","ground":"good"}')
+    run.reply("a", '{"verdict":"pass","reason":"good"}')
 
     assert ends(tmp_path / "run") == {"a": "passed", "b": "failed/error", "c": "skipped/failure"}
 
@@ -241,7 +241,7 @@ def _fingerprint(directory: Path, document: Form, bodies: dict[str, Any]) -> str
     first = begun(directory, document)
     gate = first.machine.state.units["a"].gate
     assert gate is not None
-    data = {"task": "a", "decision": "approved", "by": "person", "authenticated": False, "shown": gate.shown}
+    data = {"task": "a", "decision": "approved", "by": "person", "authenticated": False, "displayed": gate.displayed}
     first.ledger.append("gate.decided", data, bodies=bodies, causes=[gate.seq], actor="person:p")
     first.close()
     begun(directory, document).close()

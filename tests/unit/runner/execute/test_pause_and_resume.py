@@ -14,7 +14,7 @@ from forum_runner.execute.machine import Outcome
 from forum_runner.execute.resume import taken_up
 from unit.runner.execute.small_runs import RUN, WORK, ByHand, outputs, plan_of, resume_prepared, run, run_in
 
-CANCELLED = Failure(ErrorKind.CANCELLED, "it was cancelled")
+CANCELLED = Failure(ErrorKind.CANCELLED, "the call was cancelled")
 TASKS = {"a": {**WORK, "idempotent": True}, "b": WORK, "c": {**WORK, "needs": ["a"]}}
 
 

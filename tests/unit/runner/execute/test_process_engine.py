@@ -24,7 +24,7 @@ WORKER = "forum_runner.execute.engines.worker"
 LIMITS = Limits(timeout_ms=60_000, max_output_bytes=1_000_000)
 ODD = {"type": "x-odd"}
 DONE = Reply(b"done")
-CANCELLED = Reply(failure=Failure(ErrorKind.CANCELLED, "it was cancelled"))
+CANCELLED = Reply(failure=Failure(ErrorKind.CANCELLED, "the call was cancelled"))
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ from forum_runner.ledger.body import TEXT, Body
 from forum_runner.ledger.recorded_body import RecordedBody, RedactedBodyError, StoredBytes
 from unit.runner.execute.small_runs import RUN, WORK, ByHand, Entry, Story, outputs, run
 
-CANCELLED = Failure(ErrorKind.CANCELLED, "it was cancelled")
+CANCELLED = Failure(ErrorKind.CANCELLED, "the call was cancelled")
 NEEDS_A = {**WORK, "needs": ["a"]}
 TYPED = {**RUN, "output": {"type": "array"}}
 
@@ -63,8 +63,8 @@ def why(entry: Entry) -> str:
     return entry.bodies["detail"].decode().removeprefix('{"message":"').removesuffix('"}')
 
 
-def cannot(what: str, content: str) -> str:
-    return f"{what} cannot be made: the body {digest_of(content)} is needed, and was redacted"
+def cannot(what: str, content: str, verb: str = "is") -> str:
+    return f"{what} {verb} unavailable: body {digest_of(content)} was redacted"
 
 
 @pytest.mark.requirement("RUN-HAND-001")
@@ -77,7 +77,7 @@ def test_a_task_whose_data_cannot_be_made_fails_and_the_others_go_on() -> None:
     again.reply("c", "three")
 
     assert again.story.ends == {"c": "passed", "b": "failed/expects"}
-    assert why(again.story.one("task.ended", "b")) == cannot("what is to come as 'a'", "one")
+    assert why(again.story.one("task.ended", "b")) == cannot("the value for 'a'", "one")
     assert again.story.status == "failed"
 
 
@@ -121,9 +121,9 @@ def test_items_and_lists_of_what_was_redacted_cannot_be_made() -> None:
     expanded = ByHand(tasks, told=without(cut_before(whole, "edge.delivered", "b[0]"), '["x"]'))
     listed = ByHand(tasks, told=without(cut_before(whole, "edge.delivered", "c"), "two"))
 
-    assert why(unmade.story.one("task.ended", "b")) == cannot("the items", '["x"]')
-    assert why(expanded.story.one("task.ended", "b[0]")) == cannot("what is to come as 'item'", '["x"]')
-    assert why(listed.story.one("task.ended", "c")) == cannot("what is to come as 'b'", "two")
+    assert why(unmade.story.one("task.ended", "b")) == cannot("the items", '["x"]', "are")
+    assert why(expanded.story.one("task.ended", "b[0]")) == cannot("the value for 'item'", '["x"]')
+    assert why(listed.story.one("task.ended", "c")) == cannot("the value for 'b'", "two")
 
 
 @pytest.mark.requirement("RUN-SEAL-001")
@@ -148,7 +148,7 @@ def test_an_attempt_is_not_made_again_without_what_it_was_handed() -> None:
 
     assert again.story.brief == ["run.resumed", "task.lost b", "task.ended b", "run.sealed"]
     assert again.story.ends == {"b": "failed/expects"}
-    assert why(again.story.one("task.ended")) == cannot("what is to come as 'a'", "one")
+    assert why(again.story.one("task.ended")) == cannot("the value for 'a'", "one")
 
 
 @pytest.mark.requirement("RUN-RESUME-002")
@@ -198,7 +198,7 @@ def test_what_is_to_be_checked_must_be_there(by: str) -> None:
     again = ByHand(tasks, told=without(told, "two"))
 
     assert again.story.ends == {"b": "failed/expects"}
-    assert why(again.story.one("task.ended")) == cannot("what is to be checked", "two")
+    assert why(again.story.one("task.ended")) == cannot("the output to check", "two")
 
 
 @pytest.mark.requirement("RUN-RESUME-002")
@@ -209,7 +209,7 @@ def test_a_check_needs_only_what_its_command_refers_to() -> None:
     by_command = ByHand(tasks, told=without(told, "one"))
     by_agent = ByHand(judged, told=without(asked, "one"))
 
-    assert why(by_command.story.one("task.ended")) == cannot("what is to come as 'a'", "one")
+    assert why(by_command.story.one("task.ended")) == cannot("the value for 'a'", "one")
     assert by_agent.story.brief == ["run.resumed", "verdict.asked b"]
 
 
@@ -218,7 +218,7 @@ def test_an_attempt_after_a_check_needs_all_that_the_first_was_handed() -> None:
     tasks, told = at_a_check("agent")
     again = ByHand(tasks, told=without(told, "one"))
 
-    again.reply("b", '{"verdict": "fail", "ground": "bad"}')
+    again.reply("b", '{"verdict": "fail", "reason": "bad"}')
 
     assert again.story.ends == {"b": "failed/expects"}
 
@@ -231,7 +231,7 @@ def at_a_gate(**decided: Any) -> tuple[dict[str, Any], Story]:
     opened = hand.machine.state.units["b"].gate
     assert opened is not None
     bodies = {name: Body(text.encode(), TEXT) for name, text in decided.pop("bodies", {}).items()}
-    data = {"task": "b", "by": "person", "authenticated": False, "shown": opened.shown, **decided}
+    data = {"task": "b", "by": "person", "authenticated": False, "displayed": opened.displayed, **decided}
     story = hand.story
     story.entries.append(Entry(0, "gate.decided", data, {}, [opened.seq], "person:ann"))
     story.stored.append(bodies)
@@ -255,7 +255,7 @@ def test_an_instruction_that_a_person_gave_must_be_there() -> None:
 
     again = ByHand(tasks, told=without(told, "Write well."))
 
-    assert why(again.story.one("task.ended")) == cannot("what takes the place of the instruction", "Write well.")
+    assert why(again.story.one("task.ended")) == cannot("the edited instruction", "Write well.")
 
 
 @pytest.mark.requirement("RUN-REUSE-001")

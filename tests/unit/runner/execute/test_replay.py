@@ -15,7 +15,7 @@ from unit.runner.execute.random_plans import Form, finished, small_plan
 from unit.runner.execute.random_runs import begun, entries_of, kinds, told_again
 from unit.runner.execute.random_worlds import OTHER_RUN
 
-CANCELLED = Failure(ErrorKind.CANCELLED, "it was cancelled")
+CANCELLED = Failure(ErrorKind.CANCELLED, "the call was cancelled")
 PAUSED = ["task.finished", "task.finished", "run.paused"]
 Edit = Callable[[list[dict[str, Any]]], None]
 
@@ -138,28 +138,24 @@ def with_type(document: Form, adapter_type: str) -> Form:
     return finished({**parts, "adapters": adapters})
 
 
-@pytest.mark.parametrize(("adapter_type", "is_same"), [("x-own", True), ("openai", False)])
-def test_an_adapter_of_another_package_may_use_the_words_of_the_runner(
-    tmp_path: Path, adapter_type: str, is_same: bool
-) -> None:
-    words = Failure(ErrorKind.MALFORMED, "the answer is not one that I like")
+@pytest.mark.parametrize("adapter_type", ["x-own", "openai"])
+def test_an_adapter_may_use_the_words_of_the_runner(tmp_path: Path, adapter_type: str) -> None:
+    words = Failure(ErrorKind.MALFORMED, "the answer is not a single JSON value, or it repeats a key")
     run = begun(tmp_path / "run", with_type(small_plan({"a": {}}), adapter_type))
     run.reply("a", "a text that can be read", failure=words)
 
-    assert (told_again(tmp_path / "run").divergence is None) is is_same
+    check_same(tmp_path / "run")
 
 
-@pytest.mark.parametrize(("adapter_type", "is_same"), [("x-own", True), ("openai", False)])
-def test_a_judge_of_another_package_may_use_the_words_of_the_runner(
-    tmp_path: Path, adapter_type: str, is_same: bool
-) -> None:
-    words = Failure(ErrorKind.MALFORMED, "the answer is not one that I like", 1_500)
+@pytest.mark.parametrize("adapter_type", ["x-own", "openai"])
+def test_a_judge_may_use_the_words_of_the_runner(tmp_path: Path, adapter_type: str) -> None:
+    words = Failure(ErrorKind.MALFORMED, "the answer is not a single JSON value, or it repeats a key", 1_500)
     document = with_type(small_plan({"a": {"accept": [{"agent": "critic"}]}}), adapter_type)
     run = begun(tmp_path / "run", document)
     run.reply("a", "done")
-    run.reply("a", b'{"ground":"good","verdict":"pass"}', failure=words)
+    run.reply("a", b'{"reason":"good","verdict":"pass"}', failure=words)
 
-    assert (told_again(tmp_path / "run").divergence is None) is is_same
+    check_same(tmp_path / "run")
 
 
 @pytest.mark.parametrize("content", [b"\xff", b"good\xe2\x82"])
@@ -188,7 +184,7 @@ def test_an_entry_with_another_time_than_the_event_that_led_to_it_is_found(tmp_p
 
     divergence = told_again(tmp_path / "run").divergence
     assert divergence is not None
-    assert (divergence.seq, divergence.told) == (4, None)
+    assert (divergence.seq, divergence.replayed) == (4, None)
 
 
 def test_what_follows_a_process_that_was_killed_before_its_seal_is_compared(tmp_path: Path) -> None:
@@ -223,4 +219,4 @@ def test_nothing_is_told_after_a_pause(tmp_path: Path) -> None:
 
     divergence = told_again(tmp_path / "run").divergence
     assert divergence is not None
-    assert (divergence.seq, divergence.told) == (4, None)
+    assert (divergence.seq, divergence.replayed) == (4, None)

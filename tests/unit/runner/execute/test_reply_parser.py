@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from forum_adapters.base import ErrorKind, Executable, Failure
-from forum_runner.execute.machine.reply_parser import read_text
+from forum_runner.execute.machine.reply_parser import ReplyFailure, read_text
 from forum_runner.ledger.body import TEXT, Body
 from unit.runner.execute.small_runs import RUN, WORK, ByHand, Entry
 
@@ -42,7 +42,7 @@ def test_text_that_is_not_utf_8_is_malformed() -> None:
     assert (entry.data["status"], entry.data["error"]) == ("error", "malformed")
     assert entry.bodies == {
         "reply": b"ab\xff",
-        "detail": b'{"message":"the answer is not UTF-8: byte 2 cannot be read"}',
+        "detail": b'{"code":"not_utf8","message":"the answer is not valid UTF-8 at byte 2"}',
     }
 
 
@@ -65,8 +65,8 @@ def test_a_large_text_is_read_whatever_its_characters(before: int, character: st
 def test_the_first_byte_of_a_large_text_that_cannot_be_read_is_named(before: int, wrong: bytes, after: bytes) -> None:
     content = "é".encode() * before + wrong + after
 
-    message = f"the answer is not UTF-8: byte {2 * before} cannot be read"
-    assert read_text(content, is_sensitive=False) == Failure(ErrorKind.MALFORMED, message)
+    message = f"the answer is not valid UTF-8 at byte {2 * before}"
+    assert read_text(content, is_sensitive=False) == ReplyFailure(ErrorKind.MALFORMED, message, code="not_utf8")
 
 
 @pytest.mark.requirement("RUN-READ-003")
@@ -143,7 +143,7 @@ def test_a_value_that_does_not_fit_says_so() -> None:
     entry = finished({**WORK, "output": {"type": "object"}}, "[]")
 
     assert entry.data["error"] == "schema_mismatch"
-    assert json.loads(entry.bodies["detail"])["message"].startswith("the answer does not fit its type: ")
+    assert json.loads(entry.bodies["detail"])["message"].startswith("the answer does not match the output schema: ")
     assert entry.bodies["reply"] == b"[]"
 
 
@@ -154,8 +154,8 @@ def test_an_answer_that_lacks_what_the_plan_gives_back_does_not_fit() -> None:
 
     entry = hand.story.one("task.finished")
     assert entry.data["error"] == "schema_mismatch"
-    message = "the answer has nothing at '/items', and the plan gives that back"
-    assert json.loads(entry.bodies["detail"]) == {"message": message}
+    message = "the answer has no value at '/items', which an output of the plan selects"
+    assert json.loads(entry.bodies["detail"]) == {"code": "missing_output", "message": message}
 
 
 @pytest.mark.requirement("RUN-READ-005")
@@ -165,26 +165,26 @@ def test_formats_are_not_checked() -> None:
 
 @pytest.mark.requirement("RUN-READ-007")
 @pytest.mark.parametrize(
-    ("content", "words"),
+    ("content", "code", "message"),
     [
-        ("{", "the answer is not one JSON value, or gives a key twice"),
-        ('{"a": 1, "a": 2}', "the answer is not one JSON value, or gives a key twice"),
-        ("9007199254740992", "the answer holds what JSON cannot carry unchanged"),
-        ("[" * 100_000, "the answer is nested too deep"),
-        ("[" * 255 + "]" * 255, "the answer is nested too deep"),
+        ("{", "not_json", "the answer is not a single JSON value, or it repeats a key"),
+        ('{"a": 1, "a": 2}', "not_json", "the answer is not a single JSON value, or it repeats a key"),
+        ("9007199254740992", "not_canonical", "the answer contains a number or a string that has no canonical form"),
+        ("[" * 100_000, "too_deep", "the answer is nested too deeply"),
+        ("[" * 255 + "]" * 255, "too_deep", "the answer is nested too deeply"),
     ],
 )
-def test_the_words_about_an_answer_are_the_same_everywhere(content: str, words: str) -> None:
-    assert json.loads(finished(ANYTHING, content).bodies["detail"]) == {"message": words}
+def test_a_rejected_answer_has_a_code_and_a_message(content: str, code: str, message: str) -> None:
+    assert json.loads(finished(ANYTHING, content).bodies["detail"]) == {"code": code, "message": message}
 
 
 @pytest.mark.requirement("RUN-READ-007")
 @pytest.mark.parametrize(
     ("content", "misfit"),
     [
-        ("[]", "it does not meet 'type': \"object\""),
-        ('{"b": 1, "c": "x"}', "it does not meet 'required': [\"a\"]"),
-        ('{"a": "x", "b": "y"}', "the value at '/a' does not meet 'type': \"integer\""),
+        ("[]", "the value does not satisfy 'type': \"object\""),
+        ('{"b": 1, "c": "x"}', "the value does not satisfy 'required': [\"a\"]"),
+        ('{"a": "x", "b": "y"}', "the value at '/a' does not satisfy 'type': \"integer\""),
     ],
 )
 def test_a_misfit_is_the_least_by_pointer_and_keyword(content: str, misfit: str) -> None:
@@ -193,7 +193,8 @@ def test_a_misfit_is_the_least_by_pointer_and_keyword(content: str, misfit: str)
 
     entry = finished({**WORK, "output": schema}, content)
 
-    assert json.loads(entry.bodies["detail"]) == {"message": f"the answer does not fit its type: {misfit}"}
+    message = f"the answer does not match the output schema: {misfit}"
+    assert json.loads(entry.bodies["detail"]) == {"code": "schema", "message": message}
 
 
 @pytest.mark.requirement("RUN-READ-006")
@@ -247,7 +248,7 @@ def test_bodies_of_a_call_have_their_types_and_salts() -> None:
 @pytest.mark.requirement("RUN-ERROR-001")
 def test_a_cancelled_call_is_no_error() -> None:
     hand = ByHand({"a": WORK})
-    hand.reply("a", "", failure=Failure(ErrorKind.CANCELLED, "it was cancelled"))
+    hand.reply("a", "", failure=Failure(ErrorKind.CANCELLED, "the call was cancelled"))
 
     entry = hand.story.one("task.finished")
     assert entry.data["status"] == "cancelled"

@@ -35,7 +35,7 @@ Entry = Mapping[str, Any]
 
 RETRY = {"attempts": 3, "backoff_ms": 0, "max_backoff_ms": 0}
 NETWORK = Failure(ErrorKind.NETWORK, "it broke off")
-CANCELLED = Failure(ErrorKind.CANCELLED, "it was cancelled")
+CANCELLED = Failure(ErrorKind.CANCELLED, "the call was cancelled")
 
 
 @examples(80)
@@ -199,7 +199,7 @@ def test_a_process_that_goes_on_by_itself_does_what_another_one_would(tmp_path: 
     run.reply("b", "done")
     opened = run.machine.state.units["a"].gate
     assert opened is not None
-    data = {"task": "a", "decision": "approved", "by": "person", "authenticated": False, "shown": opened.shown}
+    data = {"task": "a", "decision": "approved", "by": "person", "authenticated": False, "displayed": opened.displayed}
     run.ledger.append("gate.decided", data, causes=[opened.seq], actor="person:p")
     run.machine.state.apply("gate.decided", run.clock.now_us, data, {})
 

@@ -34,7 +34,7 @@ def test_a_reused_result_takes_the_place_of_an_attempt() -> None:
     reused = story.one("task.reused")
     assert {name: value for name, value in reused.data.items() if name != "fingerprint"} == {
         "task": "b",
-        "ground": "cache",
+        "source": "cache",
         "run": OTHER_RUN,
         "seq": 7,
     }
@@ -57,7 +57,7 @@ def reused(base: Path, tasks: dict[str, Any], answers: list[dict[str, Any]]) -> 
     """The units that take their results from a base run."""
     with closing(EarlierRun(ledger_at(base))) as earlier:
         story = run(tasks, answers, find_reusable=earlier.find)
-    assert {entry.data["ground"] for entry in story.of("task.reused")} == {"from"}
+    assert {entry.data["source"] for entry in story.of("task.reused")} == {"from"}
     return [entry.data["task"] for entry in story.of("task.reused")]
 
 
@@ -97,7 +97,7 @@ def test_the_cache_gives_no_salted_output(tmp_path: Path, task: dict[str, Any], 
 
     with closing(cache):
         found = cache.find(fingerprint)
-        assert (found is not None and (found.ground, found.output.data) == ("cache", b"one")) is is_found
+        assert (found is not None and (found.source, found.output.data) == ("cache", b"one")) is is_found
         assert cache.find("0" * 64) is None
 
 
@@ -114,7 +114,7 @@ def test_a_run_that_is_given_as_a_cache_gives_the_earliest_of_its_results_that_m
         found = cache.find(results["a"].fingerprint)
         others = [cache.find(results[name].fingerprint) for name in "cd"]
         assert found is not None
-        assert (found.ground, found.run, found.seq) == ("cache", finished.run, results["a"].seq)
+        assert (found.source, found.run, found.seq) == ("cache", finished.run, results["a"].seq)
         assert found.output.data == b"one"
         assert others == [None, None]
 

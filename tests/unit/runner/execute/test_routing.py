@@ -30,7 +30,7 @@ def test_the_agent_with_the_most_keywords_is_chosen_and_the_ground_says_why() ->
 
     decided = story.one("route.decided")
     assert decided.data == {"task": "out", "agent": "cook", "by": "keywords"}
-    assert decided.bodies == {"ground": b'{"baker":["oven"],"cook":["oven","pot","soup"]}'}
+    assert decided.bodies == {"scores": b'{"baker":["oven"],"cook":["oven","pot","soup"]}'}
 
 
 @pytest.mark.requirement("RUN-ROUTE-002")
@@ -43,7 +43,7 @@ def test_an_agent_without_a_tier_of_the_task_is_no_candidate() -> None:
     story = routed("Knead the dough for the bread.", escalate=["frontier"])
 
     assert story.one("route.decided").data == {"task": "out", "agent": "cook", "by": "only"}
-    assert story.one("route.decided").bodies == {"ground": b'{"cook":[]}'}
+    assert story.one("route.decided").bodies == {"scores": b'{"cook":[]}'}
 
 
 @pytest.mark.requirement("RUN-ROUTE-001")
@@ -59,16 +59,16 @@ def test_an_agent_without_a_tier_of_the_task_is_no_candidate() -> None:
     ],
 )
 def test_words_are_runs_of_letters_digits_and_underscores_case_folded(instruction: str, words: list[str]) -> None:
-    ground = json.loads(routed(instruction).one("route.decided").bodies["ground"])
+    scores = json.loads(routed(instruction).one("route.decided").bodies["scores"])
 
-    assert ground["baker"] == words
+    assert scores["baker"] == words
 
 
 @pytest.mark.requirement("RUN-ROUTE-001")
 def test_a_reference_parts_words_and_what_edges_bring_has_no_say() -> None:
     story = routed("ov${{ needs.a }}en soup${{ run.id }}", needs=["a"])
 
-    assert json.loads(story.one("route.decided").bodies["ground"]) == {"baker": [], "cook": ["soup"]}
+    assert json.loads(story.one("route.decided").bodies["scores"]) == {"baker": [], "cook": ["soup"]}
 
 
 @pytest.mark.requirement("RUN-ROUTE-002")

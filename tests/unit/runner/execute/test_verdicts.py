@@ -52,7 +52,7 @@ def test_a_reused_result_is_not_checked() -> None:
 
 @pytest.mark.requirement("RUN-VERDICT-002")
 @pytest.mark.parametrize(
-    ("reply", "verdict", "ground"),
+    ("reply", "verdict", "reason"),
     [
         ({"content": ""}, "pass", None),
         ({"content": "fine\n"}, "pass", b"fine"),
@@ -61,11 +61,11 @@ def test_a_reused_result_is_not_checked() -> None:
         ({"content": "", "failure": EXIT}, "fail", b"'check' ended with status 1"),
     ],
 )
-def test_a_command_says_by_its_status_what_it_found(reply: dict[str, Any], verdict: str, ground: bytes | None) -> None:
+def test_a_command_says_by_its_status_what_it_found(reply: dict[str, Any], verdict: str, reason: bytes | None) -> None:
     entry = by_command(**reply)
 
     assert entry.data["verdict"] == verdict
-    assert entry.bodies.get("ground") == ground
+    assert entry.bodies.get("reason") == reason
 
 
 @pytest.mark.requirement("RUN-VERDICT-002")
@@ -73,28 +73,29 @@ def test_a_command_that_did_not_end_by_itself_gave_no_verdict() -> None:
     entry = by_command("half", failure=Failure(ErrorKind.TIMEOUT, "too slow"))
 
     assert (entry.data["verdict"], entry.data["error"]) == ("none", "timeout")
-    assert entry.bodies == {"reply": b"half", "ground": b"too slow"}
+    assert entry.bodies == {"reply": b"half", "reason": b"too slow"}
 
 
 @pytest.mark.requirement("RUN-VERDICT-003")
 @pytest.mark.parametrize("verdict", ["pass", "fail"])
-def test_a_judge_answers_with_a_verdict_and_its_ground(verdict: str) -> None:
-    content = json.dumps({"verdict": verdict, "ground": "because", "more": 1})
+def test_a_judge_answers_with_a_verdict_and_its_reason(verdict: str) -> None:
+    content = json.dumps({"verdict": verdict, "reason": "because", "more": 1})
     entry = by_judge(f"```json\n{content}\n```\n")
 
     assert entry.data["verdict"] == verdict
-    assert entry.bodies == {"ground": b"because", "reply": f"```json\n{content}\n```".encode()}
+    assert entry.bodies == {"reason": b"because", "reply": f"```json\n{content}\n```".encode()}
 
 
 @pytest.mark.requirement("RUN-VERDICT-003")
 @pytest.mark.parametrize(
-    "answer", [[], {}, {"verdict": "pass"}, {"verdict": "maybe", "ground": ""}, {"verdict": "pass", "ground": 1}]
+    "answer", [[], {}, {"verdict": "pass"}, {"verdict": "maybe", "reason": ""}, {"verdict": "pass", "reason": 1}]
 )
 def test_another_answer_is_no_verdict(answer: Any) -> None:
     entry = by_judge(json.dumps(answer))
 
     assert (entry.data["verdict"], entry.data["error"]) == ("none", "schema_mismatch")
-    assert entry.bodies["ground"] == b"a judge answers with `verdict`, pass or fail, and `ground`"
+    assert entry.bodies["reason"] == b"the answer must have `verdict` (`pass` or `fail`) and `reason` (a string)"
+    assert entry.bodies["detail"] == b'{"code":"no_verdict"}'
 
 
 @pytest.mark.requirement("RUN-VERDICT-003")

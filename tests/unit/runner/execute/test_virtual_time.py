@@ -80,7 +80,7 @@ def decide(directory: Path, opened: dict[str, Any]) -> None:
         "decision": "approved",
         "by": "person",
         "authenticated": False,
-        "shown": opened["bodies"]["shown"]["digest"],
+        "displayed": opened["bodies"]["displayed"]["digest"],
     }
     with open_ledger(directory, clock=lambda: EPOCH_US) as ledger:
         ledger.append("gate.decided", data, causes=[opened["seq"]], actor="person:ann")
@@ -100,7 +100,7 @@ def test_an_answer_that_takes_too_long_is_a_timeout_when_time_is_over() -> None:
 
     finished = story.one("task.finished")
     assert (finished.at_ms, finished.data["error"]) == (600_000, "timeout")
-    message = "answer 1 takes 660000 ms, the call may take 600000 ms"
+    message = "answer 1 takes 660000 ms, but the timeout is 600000 ms"
     assert json.loads(finished.bodies["detail"]) == {"message": message}
 
 
@@ -110,7 +110,7 @@ def test_an_output_that_is_too_long_is_cut() -> None:
 
     finished = story.one("task.finished")
     assert (finished.data["error"], finished.bodies["reply"]) == ("output_limit", b"xy")
-    assert finished.bodies["detail"] == b'{"message":"the output has 3 bytes, the call may give 2"}'
+    assert finished.bodies["detail"] == b'{"message":"the output has 3 bytes, but the limit is 2"}'
 
 
 @pytest.mark.requirement("RUN-VIRTUAL-004")
@@ -210,7 +210,7 @@ def test_the_first_answer_counts_and_a_check_is_told_by_its_attempt() -> None:
     answers = [
         {"task": "a", "attempt": 1, "agent": "writer", "output": "x"},
         {**PASS, "attempt": 2},
-        {"agent": "critic", "output": {"verdict": "fail", "ground": "bad"}},
+        {"agent": "critic", "output": {"verdict": "fail", "reason": "bad"}},
         {"task": "a", "output": "y"},
     ]
 
