@@ -1,4 +1,4 @@
-"""Draws a wave plan: as text, as Mermaid or Graphviz source, or as a picture."""
+"""Draw a wave plan as text, Mermaid, Graphviz DOT or SVG."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -17,9 +17,9 @@ class GraphFormat(StrEnum):
 
 
 def render(wave_plan: Mapping[str, Any], format: GraphFormat) -> str:
-    """The same plan gives the same text, whatever the order of its keys; the last line is ended."""
+    """Return the drawing, which ends with a newline and does not depend on the key order of the plan."""
     graph = read_graph(wave_plan)
-    # Each format is imported when it is asked for: a log of text need not load what lays out pictures.
+    # Import only the requested format: text output does not need the SVG layout code.
     match format:
         case GraphFormat.TEXT:
             from forum_runner.graph.ascii import draw

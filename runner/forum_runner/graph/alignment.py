@@ -1,7 +1,7 @@
-"""Heights for the vertices of each column, so that lines run level where they can and nothing touches.
+"""Compute the heights of the vertices in each column, so that lines are level where possible and nothing overlaps.
 
-Every vertex is drawn to the heights of its neighbours; within a column the order and the distances hold. The heights
-that come closest to all wishes, in squares, are found by pooling adjacent violators, which is linear.
+Every vertex prefers the mean height of its neighbours. Order and minimum distances within a column are constraints.
+Pooling adjacent violators finds the least-squares solution in linear time.
 """
 
 from collections import Counter
@@ -15,7 +15,7 @@ _IDLE_WEIGHT = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A line that is level if its right end stands `drop` below its left one; the heavier, the more it matters."""
+    """A line that is level if its right vertex is `drop` below its left one. A heavier link has more influence."""
 
     left: int
     right: int
@@ -23,12 +23,12 @@ class Link:
     weight: int
 
 
-# For each vertex what its links ask of it: to stand so far below another vertex, and how much that matters.
+# For each vertex: (other vertex, preferred distance below it, weight), once per link.
 _Pulls = list[list[tuple[int, int, int]]]
 
 
 def align(columns: Sequence[Sequence[int]], distances: Sequence[Sequence[int]], links: Sequence[Link]) -> list[int]:
-    """The height of each vertex, by its number; `distances[c][i]` is the least from place i of column c to the next."""
+    """Return the height of each vertex; `distances[c][i]` is the minimum from position i of column c to the next."""
     heights = _stacked(columns, distances)
     from_left: _Pulls = [[] for _ in heights]
     from_right: _Pulls = [[] for _ in heights]
@@ -36,15 +36,15 @@ def align(columns: Sequence[Sequence[int]], distances: Sequence[Sequence[int]], 
         from_left[link.right].append((link.left, link.drop, link.weight))
         from_right[link.left].append((link.right, -link.drop, link.weight))
     pulls = [left + right for left, right in zip(from_left, from_right, strict=True)]
-    weights = [sum(weight for _, _, weight in asked) or _IDLE_WEIGHT for asked in pulls]
+    weights = [sum(weight for _, _, weight in vertex_pulls) or _IDLE_WEIGHT for vertex_pulls in pulls]
     ahead = list(zip(columns, distances, strict=True))
     for column, least in _ROUNDS * [*ahead, *reversed(ahead)]:
-        wishes = [_wish(vertex, pulls, weights, heights) for vertex in column]
+        wishes = [_preferred_height(vertex, pulls, weights, heights) for vertex in column]
         settled = _settle(wishes, [weights[vertex] for vertex in column], least)
         for vertex, height in zip(column, settled, strict=True):
             heights[vertex] = height
     rounded = [round(height) for height in heights]
-    # First to the left alone, so that what is level on the right does not hold back a whole chain.
+    # Align with the left neighbours first: a level line on the right could otherwise hold back a whole chain.
     for column, least in ahead:
         _straighten(column, least, from_left, rounded)
     for column, least in reversed(ahead):
@@ -53,7 +53,7 @@ def align(columns: Sequence[Sequence[int]], distances: Sequence[Sequence[int]], 
 
 
 def _stacked(columns: Sequence[Sequence[int]], distances: Sequence[Sequence[int]]) -> list[float]:
-    """Each column packed, and centred on 0."""
+    """Return initial heights: each column is packed tightly and centred on 0."""
     heights = [0.0] * sum(map(len, columns))
     for column, least in zip(columns, distances, strict=True):
         height = -sum(least) / 2
@@ -63,7 +63,7 @@ def _stacked(columns: Sequence[Sequence[int]], distances: Sequence[Sequence[int]
     return heights
 
 
-def _wish(vertex: int, pulls: _Pulls, weights: Sequence[float], heights: Sequence[float]) -> float:
+def _preferred_height(vertex: int, pulls: _Pulls, weights: Sequence[float], heights: Sequence[float]) -> float:
     if not pulls[vertex]:
         return heights[vertex]
     total = 0.0
@@ -73,7 +73,7 @@ def _wish(vertex: int, pulls: _Pulls, weights: Sequence[float], heights: Sequenc
 
 
 def _settle(wishes: Sequence[float], weights: Sequence[float], distances: Sequence[int]) -> Iterator[float]:
-    """A block is a run of vertices that stand as close as they may: it goes where its members' wishes balance."""
+    """Place blocks of vertices at minimum distance, each block at the weighted mean of its preferred heights."""
     blocks: list[tuple[float, float, int]] = []
     offsets: list[int] = []
     offset = 0
@@ -93,7 +93,7 @@ def _settle(wishes: Sequence[float], weights: Sequence[float], distances: Sequen
 
 
 def _straighten(column: Sequence[int], distances: Sequence[int], pulls: _Pulls, heights: list[int]) -> None:
-    """Moves what has room to move, and only if more lines are level after it than before."""
+    """Move each vertex within its free room if the move makes more lines level."""
     for index, vertex in enumerate(column):
         here = heights[vertex]
         top, bottom = here - _REACH, here + _REACH

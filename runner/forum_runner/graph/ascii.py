@@ -1,4 +1,4 @@
-"""A graph for terminals and logs: waves from top to bottom, a line for each task, ASCII only."""
+"""Draw a graph for terminals and logs: waves from top to bottom, one line per task, ASCII only."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -47,7 +47,7 @@ def _need(edge: GraphEdge) -> str:
 
 
 def _wrap(start: str, remarks: list[str]) -> Iterator[str]:
-    """Breaks between remarks only, so that a search for an id finds it whole; what is long goes farther to the left."""
+    """Break lines between remarks only, so that ids stay searchable. Indent long remarks less."""
     widest = max(map(len, remarks), default=0)
     indent = " " * max(2 * len(_MARGIN), min(len(start), WIDTH - len(_MARGIN) - widest))
     line, gap = start, _MARGIN

@@ -1,6 +1,6 @@
-"""How large a task's box is, and the text that fits into it.
+"""Compute the size of a task's box and the text that fits into it.
 
-All text of the user's is set in a fixed-width font: its width can be known without the font.
+User text uses a fixed-width font, so its width is known without loading the font.
 """
 
 from dataclasses import dataclass
@@ -33,13 +33,13 @@ class BoxText:
 
     @property
     def width(self) -> int:
-        """Of the box that holds it."""
+        """The width of the box around this text."""
         marks = sum(mark_width(mark) + MARK_GAP for mark in self.marks) - MARK_GAP
         text = max(cells(self.title) * ID_CELL, cells(self.performer) * PERFORMER_CELL, marks)
         return max(_MIN_WIDTH, round(text) + 2 * PADDING)
 
     def height(self, port_count: int) -> int:
-        """Of the box that holds it and has this many lines coming in, or going out."""
+        """Return the height of the box around this text, with room for `port_count` ports on one side."""
         text = _HEIGHT + (_MARKS_HEIGHT if self.marks else 0)
         return max(text, (port_count + 1) * PORT_PITCH)
 

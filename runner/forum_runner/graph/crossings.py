@@ -1,4 +1,4 @@
-"""Orders the vertices of each column so that few lines cross: by barycentres, swept to and fro, then by swaps."""
+"""Order the vertices of each column to reduce line crossings: barycentre sweeps in both directions, then swaps."""
 
 from bisect import bisect_left
 from collections import defaultdict
@@ -16,7 +16,7 @@ _Neighbours = defaultdict[int, list[int]]
 
 
 def links_of(routes: RouteMap) -> Iterator[tuple[int, int]]:
-    """The lines between a column and the next; an edge that runs straight past columns has none."""
+    """Yield the lines between adjacent columns. Edges that skip columns without lanes yield none."""
     column_of = {vertex: index for index, column in enumerate(routes.columns) for vertex in column}
     for route in routes.routes:
         for left, right in pairwise(route.stops):
@@ -25,7 +25,7 @@ def links_of(routes: RouteMap) -> Iterator[tuple[int, int]]:
 
 
 def untangle(routes: RouteMap) -> tuple[tuple[int, ...], ...]:
-    """The columns, each from top to bottom."""
+    """Return the columns, each ordered from top to bottom."""
     before: _Neighbours = defaultdict(list)
     after: _Neighbours = defaultdict(list)
     for left, right in links_of(routes):
@@ -45,7 +45,7 @@ def untangle(routes: RouteMap) -> tuple[tuple[int, ...], ...]:
 
 
 def _swept(columns: list[list[int]], neighbours: _Neighbours) -> list[list[int]]:
-    """Each column sorted by the mean height of the neighbours that were placed before it."""
+    """Sort each column by the mean height of the neighbours in the column placed before it."""
     height = {vertex: place for column in columns for vertex, place in _heights(column)}
     result = []
     for column in columns:
@@ -56,7 +56,7 @@ def _swept(columns: list[list[int]], neighbours: _Neighbours) -> list[list[int]]
 
 
 def _swapped(columns: list[list[int]], before: _Neighbours, after: _Neighbours) -> list[list[int]]:
-    """Vertices that stand next to each other change places for as long as that undoes a crossing."""
+    """Swap adjacent vertices while a swap removes a crossing."""
     result = [list(column) for column in columns]
     place = {vertex: index for column in result for index, vertex in enumerate(column)}
     for _ in range(_SWAP_ROUNDS):
@@ -82,7 +82,7 @@ def _swap_in(column: list[int], place: dict[int, int], before: _Neighbours, afte
 
 
 def _crossings_of(upper: list[list[int]], lower: list[list[int]]) -> int:
-    """Of the lines of two vertices, on both sides, if the first stands above the second."""
+    """Count the crossings between the lines of two vertices, on both sides, with `upper` above `lower`."""
     return sum(bisect_left(low, end) for up, low in zip(upper, lower, strict=True) for end in up)
 
 
@@ -92,8 +92,8 @@ def _heights(column: list[int]) -> Iterator[tuple[int, float]]:
 
 
 def _mean(height: dict[int, float], neighbours: list[int], vertex: int) -> float:
-    """Of the neighbours' heights; a vertex without any stays where it is."""
-    # Not sum(): what it makes of floats depends on the version of Python, and a tie would be broken another way.
+    """Return the mean height of the neighbours, or the vertex's own height if it has none."""
+    # Not sum(): its float result depends on the Python version, which could break ties differently.
     return fsum([height[n] for n in neighbours]) / len(neighbours) if neighbours else height[vertex]
 
 
@@ -110,7 +110,7 @@ def _ends(column: list[int], following: list[int], after: _Neighbours) -> Iterat
 
 
 def _count_inversions(numbers: Iterable[int], bound: int) -> int:
-    """With a Fenwick tree of the numbers seen: counting pair by pair would be quadratic."""
+    """Count inversions with a Fenwick tree; comparing all pairs would be quadratic."""
     tree = [0] * (bound + 1)
     inversions = 0
     for seen, number in enumerate(numbers):

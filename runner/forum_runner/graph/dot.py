@@ -1,4 +1,4 @@
-"""A graph in the DOT language of Graphviz: a rank for each wave, order edges dashed."""
+"""Draw a graph in Graphviz DOT: one rank per wave, order edges dashed."""
 
 from collections.abc import Iterator
 
@@ -28,7 +28,7 @@ def _waves(graph: Graph) -> Iterator[str]:
         for node in wave:
             yield f"    {_quote(node.id)} [label={_quote(*_label_lines(node))}];"
         yield "  }"
-    # The chain of headings holds the ranks apart: a task that needs nothing would else slip to the left.
+    # Chain the headings to fix the ranks: otherwise tasks without dependencies move to the leftmost rank.
     for index in range(1, len(graph.waves)):
         yield f'  "wave {index}" -> "wave {index + 1}" [style=invis];'
 
@@ -52,5 +52,5 @@ def _quote(*lines: str) -> str:
 
 
 def _escape(text: str) -> str:
-    # Graphviz reads HTML entities in every label, so a bare ampersand has to be one.
+    # Graphviz decodes HTML entities in every label, so ampersands must be escaped.
     return printable(text).replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;")

@@ -1,26 +1,26 @@
-"""Text as a drawing may show it: without characters that would break it, and cut to a width."""
+"""Prepare text for drawings: replace unprintable characters and shorten to a width."""
 
 import re
 
-# What XML cannot hold, what moves a terminal's cursor, and what turns the direction of the text around it.
-_UNSHOWABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+# Characters that XML forbids, that move a terminal's cursor, or that change the text direction.
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 _ELLIPSIS = "…"
-# Wide scripts, and those that fixed-width fonts leave to others. A fixed set and not the interpreter's Unicode tables:
-# these change from version to version, and the drawing would change with them.
+# Wide scripts, and scripts that fixed-width fonts usually lack. The set is fixed because the interpreter's Unicode
+# tables differ between Python versions, and drawings would differ with them.
 _WIDE = re.compile("[\u0590-\u1fff\u2300-\U0010ffff]")
 
 
 def printable(text: str) -> str:
-    return _UNSHOWABLE.sub("\ufffd", text)
+    return _UNPRINTABLE.sub("\ufffd", text)
 
 
 def cells(text: str) -> int:
-    """The width in a fixed-width font, in the width of a Latin letter; rather too much than too little."""
+    """Return the width in a fixed-width font, in Latin letters, rounded up when uncertain."""
     return len(text) if text.isascii() else len(text) + len(_WIDE.findall(text))
 
 
 def shorten(text: str, max_cells: int) -> str:
-    """Cut in the middle: an id's end tells the instances of a matrix apart."""
+    """Cut the middle, because matrix instances differ at the end of their ids."""
     if cells(text) <= max_cells:
         return text
     tail_cells = (max_cells - 1) // 2

@@ -1,4 +1,4 @@
-"""A graph as a Mermaid flowchart: a subgraph for each wave, order edges dotted."""
+"""Draw a graph as a Mermaid flowchart: one subgraph per wave, order edges dotted."""
 
 import re
 from collections.abc import Iterator
@@ -7,9 +7,9 @@ from forum_runner.graph.labels import printable
 from forum_runner.graph.plan_graph import Graph, Node
 from forum_runner.model import EdgeKind
 
-# Between two letters or digits these signs mean nothing, neither to Mermaid nor to the Markdown in its labels;
-# every other sign is written as its code, which Mermaid puts in place after it has read both.
-_SIGN = re.compile(r"[A-Za-z0-9]|(?<=[A-Za-z0-9])(?:, |[ ,/=_-])(?=[A-Za-z0-9])|(?P<special>.)")
+# Between letters or digits, these characters have no meaning in Mermaid or in the Markdown of its labels. All other
+# characters are written as character codes, which Mermaid decodes after parsing.
+_CHARACTER = re.compile(r"[A-Za-z0-9]|(?<=[A-Za-z0-9])(?:, |[ ,/=_-])(?=[A-Za-z0-9])|(?P<special>.)")
 
 
 def draw(graph: Graph) -> str:
@@ -24,7 +24,7 @@ def _waves(graph: Graph, names: dict[str, str]) -> Iterator[str]:
         for node in wave:
             yield f'    {names[node.id]}["{_node_label(node)}"]'
         yield "  end"
-    # A task that needs nothing would else be drawn at the left, whatever its wave.
+    # Link the waves: otherwise tasks without dependencies are drawn at the left, whatever their wave.
     for index in range(1, len(graph.waves)):
         yield f"  w{index - 1} ~~~ w{index}"
 
@@ -42,4 +42,4 @@ def _node_label(node: Node) -> str:
 
 
 def _escape(text: str) -> str:
-    return _SIGN.sub(lambda sign: f"#{ord(sign.group())};" if sign["special"] else sign.group(), printable(text))
+    return _CHARACTER.sub(lambda m: f"#{ord(m.group())};" if m["special"] else m.group(), printable(text))

@@ -1,4 +1,4 @@
-"""Where everything stands: boxes, lines and the room between them, in whole units from the upper left corner."""
+"""Compute the positions of boxes and lines, in whole units from the upper left corner."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ _LANE_WEIGHT = 4
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """`tail` is the room in front of the boxes where all lines run level, so that labels stay clear of them."""
+    """`tail` is the width before the boxes where all lines are level, so that no line crosses a label."""
 
     x: int
     width: int
@@ -45,7 +45,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """An edge's line, from its tip back to where it begins: level and curved stretches take turns."""
+    """An edge's line, from its tip back to its start, with alternating level and curved segments."""
 
     edge: GraphEdge
     points: tuple[tuple[int, int], ...]
@@ -53,7 +53,7 @@ class Wire:
 
 @dataclass(frozen=True, slots=True)
 class Tip:
-    """Where lines that carry the same name arrive at a box."""
+    """The arrowhead where lines with the same label enter a box."""
 
     x: int
     y: int
@@ -98,8 +98,8 @@ def _middles(routes: RouteMap, order: Sequence[Sequence[int]], ports: Ports, hei
 
 def _distance(routes: RouteMap, heights: Sequence[int], upper: int, lower: int) -> int:
     halves = sum(heights[vertex] // 2 for vertex in (upper, lower) if not routes.is_lane(vertex))
-    is_by_a_lane = routes.is_lane(upper) or routes.is_lane(lower)
-    return halves + (_LANE_DISTANCE if is_by_a_lane else _BOX_DISTANCE)
+    has_lane = routes.is_lane(upper) or routes.is_lane(lower)
+    return halves + (_LANE_DISTANCE if has_lane else _BOX_DISTANCE)
 
 
 def _level_links(routes: RouteMap, ports: Ports) -> Iterator[Link]:

@@ -1,4 +1,4 @@
-"""A wave plan as nodes and edges: what is left of the document once it is to be drawn."""
+"""Read the nodes and edges of a wave plan for drawing."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,7 +11,7 @@ from forum_runner.model import EdgeKind
 
 
 class TaskMark(StrEnum):
-    """What sets a task apart; the value is the task's field."""
+    """A task feature that drawings mark. The value is the field name in the task."""
 
     GATE = "gate"
     WHEN = "when"
@@ -29,7 +29,7 @@ class Node:
 
     @property
     def performer(self) -> str:
-        """Who does the work, or the lane that will say who."""
+        """The agent that performs the task, or the lane that selects one at run time."""
         return self.agent or (f"lane {self.lane}" if self.lane else "")
 
 
@@ -43,7 +43,7 @@ class GraphEdge:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """Nodes are sorted by wave and id; edges by downstream (as the nodes are), kind and upstream."""
+    """Nodes are sorted by wave and id; edges by downstream node, kind and upstream id."""
 
     name: str
     description: str
@@ -60,15 +60,15 @@ class Graph:
 
 
 class MisplacedTaskError(ForumError):
-    """The document was not written by a compiler: one of its ids leads nowhere, or to two places."""
+    """A task id is missing from `tasks` or `waves`, or appears twice. No compiler writes such a plan."""
 
     def __init__(self, task_id: str) -> None:
         self.task_id = task_id
-        super().__init__(f"wave plan must hold task {task_id!r} once in 'tasks' and once in 'waves'")
+        super().__init__(f"task {task_id!r} must appear exactly once in 'tasks' and once in 'waves' of the wave plan")
 
 
 def read_graph(wave_plan: Mapping[str, Any]) -> Graph:
-    """The wave plan must have passed its schema."""
+    """Read the graph of a wave plan that is valid against its schema."""
     tasks: Mapping[str, Mapping[str, Any]] = wave_plan["tasks"]
     waves: list[list[str]] = wave_plan["waves"]
     _check_places(tasks, waves)
@@ -110,7 +110,7 @@ def _read_edges(task_id: str, tasks: Mapping[str, Mapping[str, Any]]) -> Iterato
 
 
 def _needs_of(task: Mapping[str, Any]) -> Iterator[tuple[EdgeKind, str, str]]:
-    """A condition (`when`) adds none: it may only look at a task that comes before anyway."""
+    """Yield the task's dependencies. `when` adds none: it can refer only to tasks that already come earlier."""
     for need in task.get("needs", ()):
         if need["edge"] == EdgeKind.ORDER:
             yield EdgeKind.ORDER, need["task"], ""
@@ -123,7 +123,7 @@ def _needs_of(task: Mapping[str, Any]) -> Iterator[tuple[EdgeKind, str, str]]:
 
 
 def _sources(value: Mapping[str, Any]) -> Iterator[str]:
-    # A stack in place of recursion: how deep a value nests is up to the plan.
+    # Use a stack instead of recursion: the plan decides how deep values nest.
     rest = [value]
     while rest:
         part = rest.pop()

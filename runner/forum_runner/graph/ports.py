@@ -1,6 +1,6 @@
-"""Where lines meet a box.
+"""Compute the ports of boxes: the points where lines enter and leave.
 
-Data arrives at one port for each name that it has there, order at one port for all; each kind leaves by one port.
+Data edges enter at one port per label, order edges at one shared port. Each edge kind leaves through one port.
 """
 
 from collections import defaultdict
@@ -19,7 +19,7 @@ _Sides = defaultdict[int, dict[_Key, list[float]]]
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """The offset of each port from the middle of its box, by the number of the box."""
+    """The offset of each port from the middle of its box, by box number."""
 
     entries: dict[int, dict[_Key, int]]
     exits: dict[int, dict[_Key, int]]
@@ -35,7 +35,7 @@ class Ports:
 
 
 def find_ports(routes: RouteMap, columns: Sequence[Sequence[int]]) -> Ports:
-    """Ports stand in the order of what they lead to, so that lines do not cross in front of a box."""
+    """Sort the ports of a box by the position of the other end, so that lines do not cross in front of the box."""
     place = {vertex: (index + 0.5) / len(column) for column in columns for index, vertex in enumerate(column)}
     entries: _Sides = defaultdict(dict)
     exits: _Sides = defaultdict(dict)

@@ -1,8 +1,8 @@
-"""Which columns an edge passes on its way, and the places it takes up there.
+"""Route each edge through the columns between its two tasks.
 
-A vertex is a place in a column: a task's box (the numbers from 0, in the order of the graph's nodes) or a lane, where
-lines pass a wave without touching its boxes. All edges of one kind that leave a task share their lanes: the one that
-goes farthest draws the whole line, the others begin where they branch off.
+A vertex is a position in a column: a task's box (numbered from 0, in the order of the graph's nodes) or a lane, where
+lines pass between the boxes of a wave. All edges of one kind that leave a task share lanes: the longest edge draws the
+whole line, and the others start where they branch off.
 """
 
 from collections import defaultdict
@@ -17,7 +17,7 @@ _FREE_LANES = 2000
 
 @dataclass(frozen=True, slots=True)
 class EdgeRoute:
-    """What one edge draws: from vertex to vertex, the last one being its downstream's box."""
+    """The vertices that the line of one edge connects, ending at the box of its downstream task."""
 
     edge: GraphEdge
     stops: tuple[int, ...]
@@ -39,7 +39,7 @@ def map_routes(graph: Graph) -> RouteMap:
     wave_of = {node.id: node.wave for node in nodes}
     columns = [[number[node.id] for node in wave] for wave in graph.waves]
     routes: list[EdgeRoute] = []
-    # Lanes can be as many as tasks times waves. Past the limit an edge runs straight, behind the boxes.
+    # The number of lanes can reach tasks times waves. Beyond the limit, edges are straight and pass behind boxes.
     lanes_left = _LANES_PER_TASK * len(nodes) + _FREE_LANES
     next_lane = len(nodes)
     for edges in _edges_by_exit(graph, wave_of):
@@ -62,7 +62,7 @@ def map_routes(graph: Graph) -> RouteMap:
 
 
 def _edges_by_exit(graph: Graph, wave_of: dict[str, int]) -> list[list[GraphEdge]]:
-    """The edges of one kind that leave one task, the farthest first; those that need few lanes before the others."""
+    """Group edges by upstream task and kind, longest first; sort groups by the number of lanes they need."""
 
     def reach(edge: GraphEdge) -> int:
         return wave_of[edge.downstream] - wave_of[edge.upstream]

@@ -1,6 +1,6 @@
-"""The colours and fonts of a picture, by day and by night.
+"""Define the colours and fonts of SVG drawings, for light and dark colour schemes.
 
-All rules stand below one class, so that none reaches into a page that holds the picture.
+All rules are scoped to one class, so that they do not affect a page that embeds the SVG.
 """
 
 ROOT_CLASS = "forum-graph"
@@ -8,7 +8,7 @@ ROOT_CLASS = "forum-graph"
 _MONO = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono','Liberation Mono',monospace"
 _SANS = "system-ui,-apple-system,'Segoe UI','DejaVu Sans',Helvetica,Arial,sans-serif"
 
-_SHAPE = {
+_BASE = {
     "text": f"font-family:{_MONO}",
     ".sans": f"font-family:{_SANS}",
     ".name": "font-size:17px;font-weight:600",
@@ -22,7 +22,7 @@ _SHAPE = {
     ".order": "stroke-dasharray:5 4",
 }
 
-_DAY = {
+_LIGHT = {
     ".page,.plate": "fill:#ffffff",
     ".band": "fill:#f5f7fa",
     ".box": "fill:#ffffff;stroke:#c3ccd8",
@@ -43,7 +43,7 @@ _DAY = {
     ".allow_failure text": "fill:#9b2335",
 }
 
-_NIGHT = {
+_DARK = {
     ".page,.plate": "fill:#0f141b",
     ".band": "fill:#161d27",
     ".box": "fill:#1e2733;stroke:#3d4a5c",
@@ -66,7 +66,7 @@ _NIGHT = {
 
 
 def stylesheet() -> str:
-    return f"{_rules(_SHAPE)}{_rules(_DAY)}@media (prefers-color-scheme:dark){{{_rules(_NIGHT)}}}"
+    return f"{_rules(_BASE)}{_rules(_LIGHT)}@media (prefers-color-scheme:dark){{{_rules(_DARK)}}}"
 
 
 def _rules(rules: dict[str, str]) -> str:

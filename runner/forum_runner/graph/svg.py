@@ -1,4 +1,4 @@
-"""A graph as an SVG picture: waves as columns, tasks as boxes. It needs no font, script or file beside it."""
+"""Draw a graph as a self-contained SVG: waves as columns, tasks as boxes."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -78,7 +78,7 @@ def _head(graph: Graph) -> Iterator[str]:
 
 
 def _body(placement: Placement) -> Iterator[str]:
-    """Boxes last: whatever has to run past them runs behind."""
+    """Draw boxes last, so that lines pass behind them."""
     for index, column in enumerate(placement.columns):
         yield from _band(index, column, placement.height)
     yield from map(_wire, placement.wires)
@@ -97,7 +97,7 @@ def _band(index: int, column: Column, height: int) -> Iterator[str]:
 
 def _wire(wire: Wire) -> str:
     (x, y), *rest = wire.points
-    # Drawn from the tip backwards: lines that arrive at one tip then agree on where their dashes begin.
+    # Draw from the tip backwards, so that the dashes of lines that share a tip coincide.
     path = [f"M{x - _TIP_LENGTH + 2} {y}"]
     for index, (next_x, next_y) in enumerate(rest):
         if index % 2 == 0:

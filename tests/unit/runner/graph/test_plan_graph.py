@@ -92,4 +92,7 @@ def test_an_id_that_has_not_one_place_is_refused(tasks: dict[str, Any], waves: l
         read_graph(wave_plan(tasks, waves))
 
     assert caught.value.task_id == task_id
-    assert str(caught.value) == f"wave plan must hold task '{task_id}' once in 'tasks' and once in 'waves'"
+    assert (
+        str(caught.value)
+        == f"task '{task_id}' must appear exactly once in 'tasks' and once in 'waves' of the wave plan"
+    )
