@@ -141,7 +141,7 @@ def _exit_code_of_all(codes: Sequence[ExitCode]) -> ExitCode:
 
 
 def _show_forecast(request: RunRequest, console: RunConsole, *, as_json: bool) -> int:
-    from forum_runner.report.forecast import render_forecast, render_forecast_json
+    from forum_runner.report.forecast_text import render_forecast, render_forecast_json
 
     found = api.forecast(WORKSPACE, request, console)
     if as_json:

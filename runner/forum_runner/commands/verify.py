@@ -74,7 +74,7 @@ def _verify_ledger(run: str, levels: frozenset[int] | None, trusted: Trusted, *,
     if as_json:
         write_json(report.document())
     else:
-        from forum_runner.report.verification import render_verification
+        from forum_runner.report.verification_text import render_verification
 
         color = wants_color(sys.stdout)
         say(render_verification(report, color=color), newline=False, color=color)

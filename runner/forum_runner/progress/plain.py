@@ -32,7 +32,7 @@ class PlainProgress:
         self._time.set(at_us)
 
     def entry(self, seq: int, at_us: int, kind: str, data: Mapping[str, Any]) -> None:
-        lines = self._view.apply(seq, at_us, kind, data)
+        lines = self._view.lines(*self._view.apply(seq, at_us, kind, data))
         self._time.set(at_us)
         if lines:
             state = data.get("state", data.get("status"))

@@ -33,14 +33,17 @@ class RunView:
     def run(self) -> str:
         return self.context.run
 
-    def apply(self, seq: int, at_us: int, kind: str, data: Mapping[str, Any]) -> list[str]:
-        """Adds an entry, and returns the lines that describe it; none for entries that only programs need."""
+    def apply(self, seq: int, at_us: int, kind: str, data: Mapping[str, Any]) -> tuple[ReadEntry, TaskHistory | None]:
+        """Adds an entry, and returns it with the task that it is about, if any."""
         entry = ReadEntry(self.run, seq, written_time(at_us), "", kind, (), data, {})
-        task = self.history.apply(entry)
-        if kind in _QUIET or kind.startswith("x-") or (kind == "task.finished" and data.get("status") == "ok"):
+        return entry, self.history.apply(entry)
+
+    def lines(self, entry: ReadEntry, task: TaskHistory | None) -> list[str]:
+        """The lines that describe an entry; none for entries that only programs need."""
+        kind, name = entry.kind, entry.task
+        if kind in _QUIET or kind.startswith("x-") or (kind == "task.finished" and entry.data.get("status") == "ok"):
             return []
         sentence = entry_text(entry, task, self.context)
-        name = entry.task
         lines = [f"{clip(name, _MAX_NAME)}: {sentence}" if name is not None else sentence]
         return [*lines, f"  to decide: {self._gate_command()}"] if kind == "gate.opened" else lines
 

@@ -70,11 +70,12 @@ class TerminalProgress:
 
     def entry(self, seq: int, at_us: int, kind: str, data: Mapping[str, Any]) -> None:
         with self._lock:
-            lines = self._view.apply(seq, at_us, kind, data)
+            applied = self._view.apply(seq, at_us, kind, data)
             self._time.set(at_us)
             self._wait = None
             if kind in _NOTED and _is_remarkable(data):
                 state = data.get("state")
+                lines = self._view.lines(*applied)
                 self._events += (RecentEvent(line, state if isinstance(state, str) else None) for line in lines)
 
     def waiting(self, until_us: int, why: str) -> None:

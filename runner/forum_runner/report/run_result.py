@@ -24,7 +24,7 @@ from forum_runner.report.task_table import NOT_STARTED
 
 
 @dataclass(frozen=True, slots=True)
-class OpenGate:
+class PendingGate:
     task: str
     question: str
     deadline: str | None = None
@@ -38,7 +38,7 @@ class RunResult:
     exit_code: int
     context: RunContext
     failures: Mapping[str, TaskFailure] = field(default_factory=dict)
-    gates: tuple[OpenGate, ...] = ()
+    gates: tuple[PendingGate, ...] = ()
 
     @property
     def run(self) -> str:
@@ -86,14 +86,14 @@ def _read_context(run: str, path: Path) -> RunContext:
         return RunContext(run)
 
 
-def _open_gate(directory: Path, task: TaskHistory, context: RunContext) -> OpenGate:
+def _open_gate(directory: Path, task: TaskHistory, context: RunContext) -> PendingGate:
     planned = context.planned(task.id)
     gate = planned.gate if planned is not None else None
     opened = task.gate.opened if task.gate is not None else None
     deadline = text(opened.data, "deadline") if opened is not None else None
     displayed = part(opened.bodies, "displayed") if opened is not None else {}
     question = _displayed_question(directory / BODIES, displayed) or (question_of(gate, context.run) if gate else "")
-    return OpenGate(task.id, question, deadline, gate.on_deadline if gate and deadline else None)
+    return PendingGate(task.id, question, deadline, gate.on_deadline if gate and deadline else None)
 
 
 def _displayed_question(path: Path, body: Mapping[str, Any]) -> str | None:

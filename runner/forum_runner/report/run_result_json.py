@@ -7,7 +7,7 @@ from typing import Any
 
 from forum_runner.report.decision_reason import read_reasons
 from forum_runner.report.run_commands import command_line, gate_lines, verify_line
-from forum_runner.report.run_result import OpenGate, RunResult
+from forum_runner.report.run_result import PendingGate, RunResult
 from forum_runner.report.run_result_text import is_redacted, output_names, output_path
 from forum_runner.report.summary_json import summary_document
 
@@ -52,7 +52,7 @@ def _output(result: RunResult, name: str) -> dict[str, Any]:
     return {"output": name, "path": path, **body}
 
 
-def _gate(result: RunResult, gate: OpenGate) -> dict[str, Any]:
+def _gate(result: RunResult, gate: PendingGate) -> dict[str, Any]:
     approve, reject = gate_lines(result.argument, gate.task)
     facts = {"task": gate.task, "question": gate.question, "deadline": gate.deadline, "on_deadline": gate.on_deadline}
     return {**facts, "approve": approve, "reject": reject}

@@ -18,7 +18,7 @@ _AMOUNTS = ("calls", "tokens", "input_tokens", "output_tokens", "micro_usd", "ou
 _SHOWN_TASKS = 200
 
 
-class TaskForecast(Protocol):
+class ForecastRow(Protocol):
     @property
     def task(self) -> str: ...
     @property
@@ -41,7 +41,7 @@ class TaskForecast(Protocol):
     def micro_usd(self) -> int: ...
 
 
-class Forecast(Protocol):
+class ForecastDocument(Protocol):
     @property
     def workflow(self) -> str: ...
     @property
@@ -49,7 +49,7 @@ class Forecast(Protocol):
     @property
     def waves(self) -> int: ...
     @property
-    def tasks(self) -> tuple[TaskForecast, ...]: ...
+    def tasks(self) -> tuple[ForecastRow, ...]: ...
     @property
     def most(self) -> Mapping[str, int]: ...
     @property
@@ -58,7 +58,7 @@ class Forecast(Protocol):
     def not_set(self) -> tuple[str, ...]: ...
 
 
-def render_forecast(found: Forecast) -> str:
+def render_forecast(found: ForecastDocument) -> str:
     rows: list[tuple[str, ...]] = [("wave", "task", "agent", "adapter", "", "calls", "tokens", "cost")]
     rows += [_row(task) for task in found.tasks[:_SHOWN_TASKS]]
     size = f"{counted(len(found.tasks), 'task')} in {counted(found.waves, 'wave')}"
@@ -77,7 +77,7 @@ def render_forecast(found: Forecast) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _row(task: TaskForecast) -> tuple[str, ...]:
+def _row(task: ForecastRow) -> tuple[str, ...]:
     tokens = task.input_tokens + task.output_tokens
     is_counted = task.fate != "reuse"
     return (
@@ -96,7 +96,7 @@ def _amounts(amounts: Mapping[str, int]) -> str:
     return ", ".join(quantity(name, amounts[name]) for name in _AMOUNTS if name in amounts)
 
 
-def render_forecast_json(found: Forecast) -> str:
+def render_forecast_json(found: ForecastDocument) -> str:
     if not is_dataclass(found) or isinstance(found, type):
         raise TypeError("a forecast is a dataclass")
     document: dict[str, Any] = asdict(found)
