@@ -60,6 +60,11 @@ BEYOND: Iterable[Beyond] = (
     ),
     Beyond(
         "any",
+        "RUN-ENGINE-001",
+        "a run in virtual time carries out no calls, so it needs no engine",
+    ),
+    Beyond(
+        "any",
         "RUN-EXIT-001",
         "the exit status of a command is not that of a program under test, which answers with a verdict",
     ),

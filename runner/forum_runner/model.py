@@ -159,6 +159,7 @@ class Policy:
     sensitive: bool = False
     scrub_env: tuple[str, ...] = ()
     durability: str = "batch"
+    engine: str = "local"
 
 
 class OutputSelection(Protocol):

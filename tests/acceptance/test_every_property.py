@@ -92,6 +92,7 @@ FILES: dict[str, list[dict[str, Any]]] = {
             "on_lost": "retry",
             "privacy": {"sensitive": True, "scrub_env": ["TOKEN"]},
             "durability": "each",
+            "engine": "process",
         },
         plan_manifest(
             "work",

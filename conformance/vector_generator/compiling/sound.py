@@ -142,6 +142,7 @@ SOUND = (
             "/agents/writer": {"adapters": {"capable": "unused", "cheap": "small", "frontier": "large"},
                                "domain": "writing", "keywords": ["Alpha", "beta", "zeta"], "tier": "cheap"},
             "/policy/privacy": {"sensitive": True, "scrub_env": ["API_KEY", "TOKEN"]}, "/policy/on_lost": "retry",
+            "/policy/engine": "process",
             "/tasks/draft/instruction": ["Write ", {"need": "list"}, {"need": "list"}, " in ", {"run": "id"}, "."],
             "/tasks/draft/done_when": [["it is short"], ["it is signed by ", {"run": "id"}]],
             "/tasks/draft/accept/2": {"command": [["python3"], ["check.py"], [{"need": "alpha"}]]},

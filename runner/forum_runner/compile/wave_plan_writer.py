@@ -78,7 +78,9 @@ def _policy(policy: Policy) -> dict[str, Any]:
         "privacy": {"sensitive": policy.sensitive, "scrub_env": list(policy.scrub_env)},
         "durability": policy.durability,
     }
-    return document if policy.on_lost == "fail" else {**document, "on_lost": policy.on_lost}
+    default = Policy(policy.origin)
+    optional = {name: getattr(policy, name) for name in ("on_lost", "engine")}
+    return document | {name: value for name, value in optional.items() if value != getattr(default, name)}
 
 
 def _agents(project: Project) -> dict[str, Any]:

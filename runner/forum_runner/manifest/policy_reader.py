@@ -27,6 +27,7 @@ def read_policy(value: Mapping[str, Any], origin: Origin) -> Policy:
         sensitive=privacy.get("sensitive", default.sensitive),
         scrub_env=_sorted(privacy.get("scrub_env", ())),
         durability=value.get("durability", default.durability),
+        engine=value.get("engine", default.engine),
     )
 
 

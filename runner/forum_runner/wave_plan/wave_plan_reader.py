@@ -95,6 +95,7 @@ class PlannedPolicy(Struct, frozen=True):
     privacy: PrivacyRule
     durability: Literal["each", "batch", "none"]
     on_lost: Literal["fail", "retry"] = "fail"
+    engine: str = "local"
 
     @property
     def is_in_waves(self) -> bool:
