@@ -13,14 +13,13 @@ from acceptance.test_documents import ROOT, blocks
 GUIDE = ROOT / "docs" / "guide" / "adapters.md"
 
 
-@pytest.fixture
-def package(tmp_path: Path) -> Path:
-    """The files of the guide, laid out as an installed distribution is."""
-    texts = {text.partition("\n")[0].removeprefix("# "): text for _, text in blocks(GUIDE)}
-    site, work = tmp_path / "site", tmp_path / "work"
-    for folder, name in ((site, "forum_shout.py"), (work, "workflow.yaml")):
-        folder.mkdir()
-        (folder / name).write_text(texts[name])
+def install_guide(guide: Path, module: str, folder: Path) -> Path:
+    """The files of a guide page, laid out as an installed distribution is."""
+    texts = {text.partition("\n")[0].removeprefix("# "): text for _, text in blocks(guide)}
+    site, work = folder / "site", folder / "work"
+    for place, name in ((site, module), (work, "workflow.yaml")):
+        place.mkdir()
+        (place / name).write_text(texts[name])
     project = tomllib.loads(texts["pyproject.toml"])["project"]
     info = site / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
     info.mkdir()
@@ -28,7 +27,12 @@ def package(tmp_path: Path) -> Path:
     group, offered = next(iter(project["entry-points"].items()))
     listed = "".join(f"{name} = {value}\n" for name, value in offered.items())
     (info / "entry_points.txt").write_text(f"[{group}]\n{listed}")
-    return tmp_path
+    return folder
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    return install_guide(GUIDE, "forum_shout.py", tmp_path)
 
 
 def forum(package: Path, *arguments: str, is_installed: bool = True) -> subprocess.CompletedProcess[str]:

@@ -19,9 +19,9 @@ INVOCATION = "invocation.json"
 class Invocation:
     """`workflow` is a path from `root`. The script is kept as it was, and by its file, if it is not the workflow's own.
 
-    `inputs`, `inputs_file` and `selected` are what the command was given, secrets left out. `answers_from` and `base`
-    are the directories of earlier runs: one that answers, and one that results are from, of the tasks `among`, or of
-    all.
+    `inputs`, `inputs_file`, `selected` and `engine` are what the command was given, secrets left out. `answers_from`
+    and `base` are the directories of earlier runs: one that answers, and one whose results are reused, for the tasks
+    `among`, or for all.
     """
 
     root: Path
@@ -34,6 +34,7 @@ class Invocation:
     inputs: Mapping[str, str] = field(default_factory=dict)
     inputs_file: Path | None = None
     selected: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    engine: str | None = None
 
     def encoded(self) -> bytes:
         paths = {"root": self.root, "script": self.script, "answers_from": self.answers_from, "base": self.base}
@@ -41,6 +42,7 @@ class Invocation:
         written = {name: None if path is None else str(path) for name, path in paths.items()}
         among = None if self.among is None else sorted(self.among)
         form: dict[str, Any] = {**written, "among": among, "workflow": self.workflow, "answers": self.answers}
+        form["engine"] = self.engine
         form |= {"inputs": dict(self.inputs), "selected": {name: list(tasks) for name, tasks in self.selected.items()}}
         return json.dumps(form, indent=1, ensure_ascii=False).encode()
 
@@ -62,7 +64,7 @@ def read_invocation(directory: Path) -> Invocation:
     among = None if form["among"] is None else frozenset(form["among"])
     return Invocation(
         Path(form["root"]), form["workflow"], form["answers"], script, answers_from, base, among,
-        form["inputs"], inputs_file, form["selected"],
+        form["inputs"], inputs_file, form["selected"], form["engine"],
     )  # fmt: skip
 
 
@@ -94,6 +96,7 @@ _FORMS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     **{name: (lambda value: value is None or _is_text(value), "a path or null") for name in _PATHS},
     "answers": (lambda value: value is None or _is_list_of(dict, value), "a list of objects or null"),
     "among": (lambda value: value is None or _is_list_of(str, value), "a list of names or null"),
+    "engine": (lambda value: value is None or _is_text(value), "a name or null"),
     "inputs": (_are_inputs, "an object of strings"),
     "selected": (_is_selection, "an object with lists of names: only, start, until"),
 }

@@ -47,7 +47,7 @@ class RunRequest:
     `root` is the bundle's root, by default the workflow's folder. `base` is the run that results are reused from;
     without it, a selection reuses those of the last run. `script` answers every call in place of the workflow's own
     script, and `answers_from` is a run whose recorded answers do. `cached` is a run whose results serve a scripted run
-    as its cache. `out` is the run directory.
+    as its cache. `out` is the run directory. `engine` takes precedence over the policy's.
     """
 
     workflow: str
@@ -61,6 +61,7 @@ class RunRequest:
     answers_from: str | None = None
     cached: Path | None = None
     out: Path | None = None
+    engine: str | None = None
 
     @property
     def uses_script(self) -> bool:
@@ -90,6 +91,7 @@ class ResumeRequest:
     root: Path | None = None
     inputs: Inputs = field(default_factory=Inputs)
     started_with: RunRequest | None = None
+    engine: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,7 @@ class RetryRequest:
     root: Path | None = None
     inputs: Inputs = field(default_factory=Inputs)
     out: Path | None = None
+    engine: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

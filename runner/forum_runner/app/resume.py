@@ -81,7 +81,7 @@ def find_stopped(found: FoundRun, root: Path | None, known: Invocation | None = 
         known.answers,
         known.script,
         recorded,
-        given=RunArguments(known.inputs, known.inputs_file, selected),
+        given=RunArguments(known.inputs, known.inputs_file, selected, known.engine),
         resumes=directory,
     )
     return StoppedRun(found, prepared, known.base, known.among)

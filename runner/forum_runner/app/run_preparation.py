@@ -14,7 +14,7 @@ from forum_adapters.base import fits_a_header
 from forum_adapters.plugins import PluginError
 from forum_adapters.registry import make_adapter
 from forum_runner.app.recorded_answers import RecordedRun, recorded_run
-from forum_runner.app.requests import Inputs, RunRequest, TaskSelection
+from forum_runner.app.requests import RunRequest, TaskSelection
 from forum_runner.app.workflows import Compiled
 from forum_runner.canonical import canonical
 from forum_runner.compile.narrow import Dependencies, narrow
@@ -61,6 +61,7 @@ class RunArguments:
     texts: Mapping[str, str] = field(default_factory=dict)
     file: Path | None = None
     selected: TaskSelection = field(default_factory=TaskSelection)
+    engine: str | None = None
 
 
 # Without slots: `plan` is kept once it was made.
@@ -90,6 +91,10 @@ class PreparedRun:
     @cached_property
     def plan(self) -> WavePlan:
         return read_wave_plan(self.wave_plan)
+
+    @property
+    def engine(self) -> str:
+        return self.given.engine or self.plan.policy.engine
 
     @property
     def stand_in(self) -> Mapping[str, Any] | None:
@@ -123,15 +128,16 @@ def prepare(compiled: Compiled, request: RunRequest, workspace: Workspace, *, is
         Path(request.script).absolute() if request.script else None,
         None if answers_from is None else recorded_run(find_ledger(answers_from, workspace)),
         to_reuse=to_reuse,
-        given=_given(plan, request.inputs, request.tasks),
+        given=_given(plan, request),
     )
     return with_secrets(prepared, compiled.secrets, is_complete=is_complete)
 
 
-def _given(plan: Mapping[str, Any], inputs: Inputs, selected: TaskSelection) -> RunArguments:
+def _given(plan: Mapping[str, Any], request: RunRequest) -> RunArguments:
     """As it is kept beside the record: without secrets."""
-    plain = {name: text for name, text in inputs.texts.items() if "secret" not in plan["inputs"].get(name, {})}
-    return RunArguments(plain, None if inputs.file is None else inputs.file.absolute(), selected)
+    texts, file = request.inputs.texts, request.inputs.file
+    plain = {name: text for name, text in texts.items() if "secret" not in plan["inputs"].get(name, {})}
+    return RunArguments(plain, None if file is None else file.absolute(), request.tasks, request.engine)
 
 
 def with_secrets(prepared: PreparedRun, given: Mapping[str, Any], *, is_complete: bool = True) -> PreparedRun:

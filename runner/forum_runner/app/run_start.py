@@ -124,6 +124,8 @@ def _resume(workspace: Workspace, request: ResumeRequest, found: FoundRun, servi
     stopped, secrets, cached = _find_stopped(workspace, request, found)
     check_secrets(stopped.prepared.wave_plan, secrets)
     prepared = with_secrets(stopped.prepared, secrets)
+    if request.engine is not None:
+        prepared = replace(prepared, given=replace(prepared.given, engine=request.engine))
     _notice_changes(stopped, services.observer)
     base = None if stopped.base is None or not stopped.base.is_dir() else ledger_at(stopped.base)
     with ExitStack() as held:
@@ -193,6 +195,7 @@ def _request_again(workspace: Workspace, request: RetryRequest, stopped: Stopped
         is_deterministic=stopped.mode == "deterministic",
         script=None if before.script is None else str(before.script),
         answers_from=None if before.recorded is None else str(before.recorded.directory),
+        engine=request.engine or before.given.engine,
     )
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from forum_adapters.base import Adapter, Predictable, Site
+from forum_adapters.plugins import PluginError
 from forum_adapters.registry import make_adapter
 from forum_runner.app.decision_box import DecisionBox
 from forum_runner.app.invocation import INVOCATION, Invocation
@@ -28,6 +29,7 @@ from forum_runner.execute.drive.recorder import Recorder, RunClock
 from forum_runner.execute.drive.virtual import EPOCH_US, VirtualDriver
 from forum_runner.execute.engines.engine import Engine
 from forum_runner.execute.engines.local import LocalEngine
+from forum_runner.execute.engines.registry import ENGINES, make_engine
 from forum_runner.execute.machine import Context, Machine, Outcome
 from forum_runner.execute.resume import RunStart, StateRestorer, taken_up
 from forum_runner.execute.secrets import Scrubber
@@ -52,7 +54,7 @@ class RunServices:
 
     observer: Observer = field(default_factory=Observer)
     reuse: Reuse | None = None
-    make_engine: Callable[[], Engine] = LocalEngine
+    make_engine: Callable[[], Engine] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,7 @@ def start_run(
     if out is not None:
         check_is_free(out, has_invocation=True)
     mode = _mode(prepared, is_deterministic)
+    _check_engine(prepared, mode.name)
     directory = out if out is not None else _free_directory(workspace.runs, mode.run)
     source = None if services.reuse is None else services.reuse.source
     with ExitStack() as opened:
@@ -121,6 +124,7 @@ def resume_run(directory: Path, prepared: PreparedRun, services: RunServices, be
     durability = Durability(prepared.wave_plan["policy"]["durability"])
     clock = RunClock(0)
     run, mode_name = beginning.entry["run"], beginning.entry["data"]["mode"]
+    _check_engine(prepared, mode_name)
     is_deterministic = mode_name == DETERMINISTIC
     implementation = _DETERMINISTIC if is_deterministic else IMPLEMENTATION
     mode = _Mode(mode_name, clock, clock, implementation, run)
@@ -253,10 +257,19 @@ async def _finish(run: _OpenRun, drive: Callable[[], Awaitable[Outcome]]) -> Fin
 
 
 def _engine(run: _OpenRun, scrubber: Scrubber) -> Engine:
-    recorded = run.prepared.recorded
-    if recorded is None:
-        return run.services.make_engine()
-    return LocalEngine(partial(_as_recorded, recorded.run, scrubber))
+    recorded, make = run.prepared.recorded, run.services.make_engine
+    if recorded is not None:
+        return LocalEngine(partial(_as_recorded, recorded.run, scrubber))
+    return make_engine(run.prepared.engine) if make is None else make()
+
+
+def _check_engine(prepared: PreparedRun, mode: str) -> None:
+    """Nothing starts if the engine is not installed. Runs that call nothing need none."""
+    if mode != DETERMINISTIC and prepared.recorded is None:
+        try:
+            ENGINES.load(prepared.engine)
+        except PluginError as error:
+            raise UsageError(str(error)) from error
 
 
 def _as_recorded(run: str, scrubber: Scrubber, name: str, settings: Mapping[str, Any]) -> Adapter:
@@ -277,5 +290,5 @@ def _invocation(prepared: PreparedRun, source: ReuseSource | None) -> Invocation
     selected = {"only": given.selected.only, "start": given.selected.start, "until": given.selected.until}
     return Invocation(
         prepared.root, prepared.workflow, prepared.answers, prepared.script, answers_from, base, among, given.texts,
-        given.file, selected,
+        given.file, selected, given.engine,
     )  # fmt: skip

@@ -10,7 +10,7 @@ from forum_runner.api import InvalidWorkflowError, ResumeRequest, RetryRequest
 from forum_runner.commands.options import RUN_DIRECTORY, bundle_options, read_inputs
 from forum_runner.commands.output import show_findings
 from forum_runner.commands.run_console import make_run_console
-from forum_runner.commands.run_options import progress_options, run_request
+from forum_runner.commands.run_options import ENGINE, progress_options, run_request
 
 
 @click.command("resume", short_help="Resume a run that stopped.")
@@ -18,6 +18,7 @@ from forum_runner.commands.run_options import progress_options, run_request
 @bundle_options
 @click.option("--failed", is_flag=True, help="Start another run: reuse what passed and is unchanged, run the rest.")
 @click.option("--out", type=RUN_DIRECTORY, metavar="DIR", help="With --failed, use DIR as the run directory.")
+@ENGINE
 @progress_options
 def command(
     run: str,
@@ -26,6 +27,7 @@ def command(
     inputs_file: Path | None,
     failed: bool,
     out: Path | None,
+    engine: str | None,
     progress: str,
     as_json: bool,
 ) -> int:
@@ -43,7 +45,9 @@ def command(
     if out is not None and not failed:
         raise click.UsageError("a resumed run stays in its directory; --out needs --failed")
     inputs = read_inputs(input_texts, inputs_file)
-    request = RetryRequest(run, root, inputs, out) if failed else ResumeRequest(run, root, inputs)
+    request: RetryRequest | ResumeRequest = ResumeRequest(run, root, inputs, engine=engine)
+    if failed:
+        request = RetryRequest(run, root, inputs, out, engine)
     console = make_run_console(progress)
     with console.showing_errors():
         try:

@@ -16,6 +16,7 @@ from forum_runner.commands.options import RUN_DIRECTORY, WORKSPACE, bundle_optio
 from forum_runner.commands.output import say, show_findings, write_document
 from forum_runner.commands.run_console import RunConsole, make_run_console
 from forum_runner.commands.run_options import (
+    ENGINE,
     keep_memory_in_check,
     progress_options,
     run_request,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 @click.option(
     "--out", type=RUN_DIRECTORY, metavar="DIR", help="Use DIR as the run directory.  [default: .forum/runs/ID]"
 )
+@ENGINE
 @progress_options
 def command(
     file: str,
@@ -62,6 +64,7 @@ def command(
     repeat: int | None,
     dry_run: bool,
     out: Path | None,
+    engine: str | None,
     progress: str,
     as_json: bool,
 ) -> int:
@@ -89,6 +92,7 @@ def command(
         script=scripted or None,
         answers_from=answers_from,
         out=out,
+        engine=engine,
     )
     console = make_run_console(progress)
     with console.showing_errors():

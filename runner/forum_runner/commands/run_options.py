@@ -48,6 +48,13 @@ def progress_options(command: _Command) -> _Command:
     return command
 
 
+ENGINE = click.option(
+    "--engine",
+    metavar="NAME",
+    help="Where adapters run: local, process or an installed engine.  [default: the policy's]",
+)
+
+
 def selection_options(command: _Command) -> _Command:
     """--only, --from, --until and --base."""
     for option in (

@@ -1,0 +1,81 @@
+"""The engine is chosen by the policy, by `--engine`, and by what a resumed run was started with."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from acceptance.running import Folder, check_holds, sh
+from acceptance.test_adapter_guide import forum, install_guide
+from acceptance.test_documents import ROOT
+
+GUIDE = ROOT / "docs" / "guide" / "engines.md"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(tmp_path / "work")
+
+
+def engine_of(folder: Folder, run: str) -> object:
+    return json.loads(folder.read(f"{run}/invocation.json"))["engine"]
+
+
+@pytest.mark.requirement("RUN-ENGINE-001")
+def test_the_engine_has_no_effect_on_which_entries_a_run_writes(folder: Folder) -> None:
+    tasks = {"a": sh("echo one", accept=[{"command": ["sh", "-c", "true"]}]), "b": sh("exit 3", needs=["a"])}
+    folder.write(tasks, policy={"engine": "process"})
+
+    codes = [folder.run(out="named").code, folder.run("--engine", "local", out="given").code]
+
+    assert codes == [1, 1]
+    kinds = [[entry["kind"] for entry in folder.entries(run)] for run in ("named", "given")]
+    assert kinds[0] == kinds[1]
+    for run in ("named", "given"):
+        check_holds(folder.path / run)
+
+
+def test_a_resumed_run_keeps_the_engine_unless_another_is_given(folder: Folder) -> None:
+    folder.write({"a": sh("echo one", gate={"question": "Go?"})})
+    paused = folder.run("--engine", "process")
+    approved = folder.forum("gate", "approve", "run", "a", "--by", "me")
+
+    resumed = folder.forum("resume", "run", "--engine", "local", "--progress", "none")
+
+    assert (paused.code, approved.code, resumed.code) == (5, 0, 0), (approved, resumed)
+    assert engine_of(folder, "run") == "process"
+    check_holds(folder.path / "run")
+
+
+@pytest.mark.requirement("RUN-ENGINE-001")
+def test_an_engine_that_is_not_installed_is_an_error_before_anything_runs(folder: Folder) -> None:
+    folder.write({"a": sh("touch effects")}, policy={"engine": "x-absent"})
+
+    ended = folder.run()
+    other = folder.run("--engine", "proces")
+
+    assert (ended.code, other.code) == (2, 2)
+    assert "no engine 'x-absent' is installed" in ended.err
+    assert "did you mean 'process'?" in other.err
+    assert folder.files() == {"workflow.yaml"}
+
+
+def test_a_misspelt_engine_in_a_policy_is_a_finding(folder: Folder) -> None:
+    folder.write({"a": sh("true")}, policy={"engine": "proces"})
+
+    assert folder.forum("check", "workflow.yaml").code == 2
+
+
+def test_the_engine_of_the_guide_answers(tmp_path: Path) -> None:
+    package = install_guide(GUIDE, "forum_threads.py", tmp_path)
+    (package / "work/workflow.yaml").write_text(
+        "apiVersion: forum/v1\nkind: Workflow\nmetadata: {name: echo}\npolicy: {engine: x-threads}\n"
+        "roster: {adapters: {a: {type: x-any}}, agents: {writer: {adapter: a}}}\n"
+        "plan: {tasks: {t: {agent: writer, instruction: Hear ye}}, outputs: {t: t}}\n"
+    )
+    (package / "work/script.yaml").write_text("apiVersion: forum/v1\nkind: Script\nmetadata: {name: s}\nanswers: []\n")
+
+    result = forum(package, "run", "workflow.yaml", "--scripted", "script.yaml", "--out", "run")
+
+    assert result.returncode == 0, result.stderr
+    assert (package / "work/run/outputs/t.txt").read_text() == "Hear ye"
