@@ -87,16 +87,24 @@ def _ask(arguments: argparse.Namespace, vectors: "Vectors") -> int:
     settings = Settings(program, arguments.timeout, jobs=1, is_served=arguments.serve, levels=arguments.level)
     is_offered, is_spoken = False, True
     for tried in ask_first_questions(settings, asked, vectors):
-        said, hint = _told(tried, settings)
-        say(f"{tried.case.role:<12}  {said}\n" + (f"{'':<12}  hint: {hint}\n" if hint else ""))
-        is_offered |= said.startswith("offered")
-        is_spoken &= not said.startswith("does not speak")
+        sentence, hint = _described(tried, settings)
+        say(f"{tried.case.role:<12}  {sentence}\n" + (f"{'':<12}  hint: {hint}\n" if hint else ""))
+        is_offered |= _is_offered(tried, settings)
+        is_spoken &= tried.reply is None or tried.reply.is_not_offered or tried.reply.problem is None
     if not is_offered and is_spoken:
         say("the program offers no role\n")
     return ExitCode.OK if is_offered and is_spoken else ExitCode.NOT_PASSED
 
 
-def _told(tried: "Tried", settings: "Settings") -> tuple[str, str | None]:
+def _is_offered(tried: "Tried", settings: "Settings") -> bool:
+    """In the long-lived mode, `unsupported` is also how a role is refused."""
+    reply = tried.reply
+    if reply is None or reply.is_not_offered or reply.problem is not None:
+        return False
+    return not (reply.is_unsupported and settings.is_served)
+
+
+def _described(tried: "Tried", settings: "Settings") -> tuple[str, str | None]:
     from forum_conformance.results.printable import printable
 
     reply = tried.reply
@@ -108,7 +116,7 @@ def _told(tried: "Tried", settings: "Settings") -> tuple[str, str | None]:
         is_late = problem.place == "time" and settings.is_served
         return printable(sentence), _HINT_SERVE_TIME if is_late else _HINTS.get(problem.place)
     if reply.is_unsupported:
-        return _told_unsupported(tried, settings)
+        return _described_unsupported(tried, settings)
     if tried.differences:
         first = tried.differences[0]
         sentence = f"offered, but wrong about {tried.case.id}: {first.place}: expected {first.expected}"
@@ -118,8 +126,7 @@ def _told(tried: "Tried", settings: "Settings") -> tuple[str, str | None]:
     return f"offered, and right about {tried.case.id}", None
 
 
-def _told_unsupported(tried: "Tried", settings: "Settings") -> tuple[str, str | None]:
-    """In the long-lived mode this is also how a role is refused."""
+def _described_unsupported(tried: "Tried", settings: "Settings") -> tuple[str, str | None]:
     hint = _HINT_LEVELS if tried.case.role == "verify" and settings.levels is None else None
     if settings.is_served:
         return f"not offered: answers {tried.case.id} with 'unsupported'", hint
