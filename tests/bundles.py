@@ -1,4 +1,4 @@
-"""Bundles for tests: files in memory, compiled as the application would."""
+"""Bundles for tests: files in memory, compiled as in the application."""
 
 import json
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ def plan_manifest(name: str = "inner", **body: Any) -> dict[str, Any]:
 
 
 def as_bytes(content: Any) -> bytes:
-    """Bytes as they are, text as UTF-8, anything else as JSON, which is YAML too."""
+    """Bytes unchanged, text as UTF-8, anything else as JSON, which is also YAML."""
     if isinstance(content, bytes):
         return content
     return content.encode() if isinstance(content, str) else json.dumps(content).encode()
@@ -53,7 +53,7 @@ def compiled(
 
 
 def compiled_plan(plan: Mapping[str, Any], **parts: Any) -> Mapping[str, Any]:
-    """The wave plan of a workflow that must have no finding."""
+    """The wave plan of a workflow without findings."""
     result = compiled({"workflow.yaml": workflow(plan, **parts)})
     assert result.findings == ()
     assert result.wave_plan is not None

@@ -1,6 +1,6 @@
-"""Calls `forum` and `forum-conformance` without the start of an interpreter for each call (warm_program.py).
+"""Call `forum` and `forum-conformance` without starting an interpreter for each call (warm_program.py).
 
-A call has nothing on its standard input. What is about input, signals or a terminal starts a program of its own.
+A call has an empty standard input. Tests of input, signals or a terminal start their own process.
 """
 
 import atexit
@@ -18,14 +18,14 @@ from pathlib import Path
 def call(
     program: str, *arguments: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[bytes]:
-    """By its name, to its end; in the folder and with the environment of this process, unless others are given."""
+    """Call a program to its end, by default in this process's folder and environment."""
     words = [str(argument) for argument in arguments]
     request = {"arguments": words, "cwd": str(cwd or Path.cwd()), "env": dict(os.environ if env is None else env)}
     return _warm(program).call(request)
 
 
 def as_text(printed: bytes) -> str:
-    """With a line feed at the end of each line, as a text file is read."""
+    """Decode with universal newlines, as for a text file."""
     return io.StringIO(printed.decode(), newline=None).getvalue()
 
 

@@ -1,7 +1,7 @@
-"""Calls of a program, each in a process of its own, which is forked from one that has imported everything already.
+"""Run calls of a program in processes forked from one that has imported everything.
 
-Started by warm.py: a call costs a fifth of what it takes with a new interpreter. It reads a request in each line of
-its standard input, and answers with the exit code.
+Started by warm.py: a call costs a fifth of starting a new interpreter. Each line of standard input is a request; the
+answer is the exit code.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A real browser without a window, and the site on this machine that its pages come from and report to."""
+"""A headless browser, and the local site that serves its pages and receives their reports."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-# Long enough for a busy machine: a page that says nothing for longer hangs.
+# Long enough for a busy machine: a page that takes longer hangs.
 PATIENCE_S = 120
 
-# A listener that captures hears of modules that cannot be loaded too: those events do not bubble.
+# A capturing listener also receives errors of modules that cannot be loaded: those events do not bubble.
 PAGE = """<!doctype html>
 <meta charset="utf-8">
 <title>forum-ledger</title>
@@ -39,11 +39,11 @@ addEventListener("unhandledrejection", (event) => fail(event.reason?.stack ?? ev
 
 
 class PageFailed(AssertionError):
-    """A page threw an error, could not be loaded, or said nothing."""
+    """A page threw an error, could not be loaded, or did not respond."""
 
 
 class Site(ThreadingHTTPServer):
-    """Serves a folder. A page is answered with the next request when it asks for one, and when it tells something."""
+    """Serve a folder. When a page polls or reports, answer with the next request."""
 
     daemon_threads = True
 
@@ -54,7 +54,7 @@ class Site(ThreadingHTTPServer):
         self.told: Queue[bytes | PageFailed] = Queue()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        # A browser that is killed in the middle of its work is what every test ends with.
+        # Every test ends by killing a busy browser.
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
@@ -63,7 +63,7 @@ class Site(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_address[1]}"
 
     def ask(self, request: dict[str, Any]) -> bytes:
-        """Hands a request to the page; its answer."""
+        """Send a request to the page and return its answer."""
         self.asked.put(json.dumps(request).encode())
         return self.hear()
 
@@ -84,7 +84,7 @@ class _Handler(SimpleHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     def __init__(self, request: Any, client_address: Any, server: Site) -> None:
-        # The machine's own table may say otherwise, and a browser takes no module of another type.
+        # The system's MIME table may differ, and browsers refuse modules of another type.
         self.extensions_map = {**SimpleHTTPRequestHandler.extensions_map, ".js": "text/javascript"}
         super().__init__(request, client_address, server, directory=str(server.folder))
 
@@ -103,7 +103,7 @@ class _Handler(SimpleHTTPRequestHandler):
         self._answer()
 
     def list_directory(self, path: str | os.PathLike[str]) -> None:
-        """The paths of all files below it."""
+        """The paths of all files in a directory tree."""
         top = Path(path)
         names = sorted(found.relative_to(top).as_posix() for found in top.rglob("*") if found.is_file())
         self._answer(json.dumps(names).encode())
@@ -120,7 +120,7 @@ class _Handler(SimpleHTTPRequestHandler):
         self.wfile.write(body or b"")
 
     def log_message(self, format: str, *args: Any) -> None:
-        """A test's output is not the place for it."""
+        """Keep requests out of the test output."""
 
 
 def find_browser() -> str | None:
@@ -129,7 +129,7 @@ def find_browser() -> str | None:
 
 @contextmanager
 def site_in(folder: Path) -> Iterator[Site]:
-    """A site with the code and the schemas of the checkout, and with whatever else is put into the folder."""
+    """A site with the checkout's code and schemas, and anything else in the folder."""
     folder.mkdir()
     for name in ("conformance/js", "schemas/v1"):
         (folder / name).parent.mkdir()
@@ -147,10 +147,10 @@ def site_in(folder: Path) -> Iterator[Site]:
 
 @contextmanager
 def page_of(site: Site, browser: str, module: str) -> Iterator[None]:
-    """A page that runs a module, open in a browser of its own."""
+    """Open a page that runs a module in its own browser."""
     (site.folder / "page.html").write_text(PAGE % module, encoding="utf-8")
     profile = site.folder.with_name(f"{site.folder.name}-profile")
-    # It has no sandbox where it is root, and little shared memory in a container.
+    # The sandbox does not work as root, and containers have little shared memory.
     options = ["--headless", "--no-sandbox", "--disable-dev-shm-usage", "--no-proxy-server", "--no-first-run"]
     with profile.with_suffix(".log").open("wb") as log:
         process = subprocess.Popen(
@@ -163,6 +163,6 @@ def page_of(site: Site, browser: str, module: str) -> Iterator[None]:
     try:
         yield
     finally:
-        # What is installed may be a script that starts the browser, and the browser is several processes.
+        # The installed command may be a script, and the browser is several processes.
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()

@@ -1,4 +1,4 @@
-"""Fixtures of several files."""
+"""Fixtures that several files share."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""What tests of whole runs against faulty servers share: what a whole answer costs, and a stream that is cut."""
+"""Shared by tests of runs against faulty servers: the cost of an answer, and a cut stream."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ formats = pytest.mark.parametrize("format_", Format)
 
 
 def cut_stream(format_: Format) -> list[bytes]:
-    """The events of an answer up to the last of its text."""
+    """The events of an answer, up to its last text event."""
     return [stream_head(), *map(chunk, streamed_answer(format_, Said())[:-3])]

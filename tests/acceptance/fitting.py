@@ -1,4 +1,4 @@
-"""Whether a document fits the schema that it is said to have."""
+"""Check documents against their schemas."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def validator(name: str) -> jsonschema.Draft202012Validator:
 
 
 def check_fits(name: str, document: Document) -> None:
-    """It does, and would not with a member more."""
+    """Assert that a document is valid, and that one more member would make it invalid."""
     found = [f"{error.json_path}: {error.message[:300]}" for error in validator(name).iter_errors(document)]
     assert found == [], document
     if isinstance(document, dict):

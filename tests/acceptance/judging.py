@@ -1,4 +1,4 @@
-"""Asks `forum-conformance judge`, and holds what it answers to its schemas."""
+"""Call `forum-conformance judge` and validate its reports."""
 
 import json
 import subprocess

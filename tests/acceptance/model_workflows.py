@@ -1,4 +1,4 @@
-"""Workflows for models behind a server, and what the record tells of the calls that were made."""
+"""Workflows with model servers, and the recorded calls of their runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from urllib.parse import quote, quote_plus
 from acceptance.running import Ended, Folder, ask, check_holds, everything_in
 from servers.formats import Format
 
-# With characters that every way of writing it changes.
+# Contains characters that every encoding changes.
 KEY = "sk-7f/Q+9=x&\"Zw'tail"
 NOTHING = {"input_tokens": 0, "cached_input_tokens": 0, "output_tokens": 0}
 MAX_TOKENS = 64
@@ -24,7 +24,7 @@ Form = Mapping[str, Any]
 
 
 def model(format_: Format, base_url: str, **settings: Any) -> dict[str, Any]:
-    """An adapter. The key is in the variable KEY."""
+    """An adapter whose key is in the variable KEY."""
     stated = {"type": str(format_), "base_url": base_url, "model": "small", "api_key_env": "KEY"}
     return {**stated, "max_tokens": MAX_TOKENS, **settings}
 
@@ -38,19 +38,19 @@ def write(
     policy: Form | None = None,
     outputs: Form | None = None,
 ) -> None:
-    """A workflow whose `writer` uses the first adapter. It may reach this machine, and tries everything once."""
+    """Write a workflow whose `writer` uses the first adapter. It may reach this machine and makes one attempt."""
     stated = {"allow": {"hosts": ["127.0.0.1"], "env": ["KEY", "PROXY"]}, "max_parallel": 1}
     roster = {"adapters": adapters, "agents": agents or {"writer": {"adapter": next(iter(adapters))}}}
     folder.write(tasks, roster=roster, policy={**stated, **(policy or {})}, outputs=outputs)
 
 
 def again(attempts: int = 2) -> dict[str, Any]:
-    """A policy that tries so often, without a wait worth the name."""
+    """A policy with this many attempts and almost no backoff."""
     return {"retry": {"attempts": attempts, "backoff": "1ms"}}
 
 
 def run_hello(folder: Folder, base_url: str, format_: Format, attempts: int = 2, **settings: Any) -> Ended:
-    """Runs one task, and looks at whether its record holds."""
+    """Run one task and verify its ledger."""
     adapters = {"model": model(format_, base_url, **settings)}
     write(folder, HELLO, adapters, policy=again(attempts), outputs={"said": "hello"})
     ended = folder.run()
@@ -61,7 +61,7 @@ def run_hello(folder: Folder, base_url: str, format_: Format, attempts: int = 2,
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One attempt: the entry with which it began, the one with which it ended, and what the other side said."""
+    """One attempt: its first entry, its last entry, and the reply."""
 
     began: Form
     ended: Form
@@ -71,7 +71,7 @@ class Call:
 
     @property
     def how(self) -> str:
-        """The status or, of an error, its kind."""
+        """The status or, for an error, its kind."""
         data = self.ended["data"]
         return str(data["error"] if data["status"] == "error" else data["status"])
 
@@ -97,7 +97,7 @@ class Call:
 
 
 def calls(folder: Folder, out: str = "run", task: str | None = None) -> list[Call]:
-    """Of a run, or of one of its tasks, in the order in which they ended."""
+    """The calls of a run or of one task, in the order in which they ended."""
     began = {(entry["data"]["task"], entry["data"]["attempt"]): entry for entry in folder.entries(out, "task.started")}
     ended = folder.entries(out, "task.finished")
     return [_call(folder, out, began, entry) for entry in ended if task in (None, entry["data"]["task"])]
@@ -118,14 +118,14 @@ def totals(folder: Folder, out: str = "run") -> dict[str, int]:
 
 
 def check_stands(folder: Folder, out: str = "run") -> None:
-    """To both verifiers and to whoever tells it again, called in this process and as commands."""
+    """Assert that both verifiers and replay accept the run, in process and as commands."""
     check_holds(folder.path / out)
     ended = [folder.forum(command, out) for command in ("verify", "replay")]
     assert [one.code for one in ended] == [0, 0], ended
 
 
 def check_is_nowhere(secret: str, directory: Path, *ended: Ended) -> None:
-    """Neither in a file nor on a screen, in whatever form."""
+    """Assert that a secret appears in no file and no output, in any encoding."""
     printed = "\n".join(one.out + one.err for one in ended).encode()
     recorded = everything_in(directory)
     assert [name for name, form in _forms(secret) if form in recorded] == []
@@ -139,6 +139,6 @@ def _forms(secret: str) -> Iterator[tuple[str, bytes]]:
     for encoded in (quote(secret), quote(secret, safe=""), quote_plus(secret)):
         yield "in a URL", encoded.encode()
     for before in range(3):
-        # Without the characters that it shares with what stands before and after it.
+        # Without the characters that depend on the neighbouring bytes.
         whole = base64.b64encode(bytes(before) + secret.encode())
         yield "base64", whole[-(-before * 8 // 6) : (before + len(secret)) * 8 // 6]

@@ -1,4 +1,4 @@
-"""A folder with a workflow, the commands that are called in it, and what must hold of every run that they leave."""
+"""A folder with a workflow, the commands called in it, and checks for every run."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from forum_runner.ledger.source import ledger_at
 
 FORUM = [sys.executable, "-m", "forum_runner"]
 ALL_LEVELS = dict.fromkeys(range(1, 6), "ok")
-# Inside a hook git names its own repository, and inside a CI job the job names its summary.
+# A git hook sets git's own repository in the environment, and a CI job its summary file.
 _NOT_OURS = ("GIT_", "GITHUB_", "FORUM_", "NO_COLOR")
 _ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith(_NOT_OURS)}
-# Long enough for a busy machine: what takes longer hangs.
+# Long enough for a busy machine: a command that takes longer hangs.
 PATIENCE_S = 120
 POLL_S = 0.001
 
@@ -37,7 +37,7 @@ SHELL: dict[str, Any] = {
     "adapters": {"shell": {"type": "command", "env": ["PATH"], "stdin": "json"}},
     "agents": {"operator": {"adapter": "shell"}},
 }
-# Never reached: these workflows are answered from scripts.
+# Never contacted: scripts answer for these workflows.
 MODEL: dict[str, Any] = {
     "adapters": {"model": {"type": "openai", "base_url": "http://127.0.0.1:9/v1", "model": "small"}},
     "agents": {"writer": {"adapter": "model"}, "critic": {"adapter": "model"}},
@@ -46,7 +46,7 @@ Document = Mapping[str, Any]
 
 
 def sh(script: str, **fields: Any) -> dict[str, Any]:
-    """A task that runs a script of the shell."""
+    """A task that runs a shell script."""
     return {"agent": "operator", "run": ["sh", "-c", script], **fields}
 
 
@@ -57,7 +57,7 @@ def ask(instruction: str, **fields: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """Where a workflow stands, and where commands are called. `env` is added to their environment."""
+    """A folder that contains a workflow. Commands run in it, with `env` added to their environment."""
 
     path: Path
     env: Mapping[str, str] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class Folder:
         answers: Sequence[Document] | None = None,
         name: str = "workflow",
     ) -> Path:
-        """A workflow in one file; its policy allows the shell."""
+        """Write a workflow as one file, with a policy that allows the shell."""
         allowed = {"allow": {"commands": ["sh"], "env": ["PATH", "KEY"]}}
         plan: dict[str, Any] = {"tasks": tasks}
         plan |= {"inputs": inputs} if inputs else {}
@@ -88,12 +88,12 @@ class Folder:
         return path
 
     def forum(self, *arguments: str | Path, env: Mapping[str, str] | None = None) -> Ended:
-        """Calls a command, to its end."""
+        """Run a command to its end."""
         ended = warm.call("forum", *arguments, cwd=self.path, env=self._environment(env))
         return Ended(ended.returncode, warm.as_text(ended.stdout), warm.as_text(ended.stderr))
 
     def start(self, *arguments: str | Path, env: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
-        """Calls a command, and leaves it at work."""
+        """Start a command."""
         return subprocess.Popen(
             [*FORUM, *map(str, arguments)],
             cwd=self.path,
@@ -104,19 +104,19 @@ class Folder:
         )
 
     def run(self, *arguments: str | Path, out: str = "run", env: Mapping[str, str] | None = None) -> Ended:
-        """Runs the workflow into the directory `out`."""
+        """Run the workflow into the directory `out`."""
         return self.forum("run", "workflow.yaml", "--out", out, "--progress", "none", *arguments, env=env)
 
     def _environment(self, env: Mapping[str, str] | None) -> dict[str, str]:
         return {**_ENVIRONMENT, **self.env, **(env or {})}
 
     def entries(self, out: str | Path = "run", *kinds: str) -> list[dict[str, Any]]:
-        """The whole lines of a ledger, or those of some kinds."""
+        """The complete entries of a ledger, or those of some kinds."""
         lines = (self.path / out / "ledger.jsonl").read_bytes().split(b"\n")[:-1]
         return [entry for entry in map(json.loads, lines) if not kinds or entry["kind"] in kinds]
 
     def ends(self, out: str | Path = "run") -> dict[str, str]:
-        """How each task and instance ended: its state and, after a colon, the reason."""
+        """The state of each task and instance and, after a colon, the reason."""
         found = {}
         for entry in self.entries(out, "task.ended"):
             data = entry["data"]
@@ -124,7 +124,7 @@ class Folder:
         return found
 
     def started(self, out: str | Path = "run") -> Counter[str]:
-        """How many attempts each unit had."""
+        """The number of attempts of each unit."""
         return Counter(entry["data"]["task"] for entry in self.entries(out, "task.started"))
 
     def reused(self, out: str | Path = "run") -> set[str]:
@@ -140,7 +140,7 @@ class Folder:
         return (self.path / name).read_text(encoding="utf-8")
 
     def lines(self, name: str) -> list[str]:
-        """Of a file that programs append to; none, if none has."""
+        """The lines of a file that programs append to, which may not exist."""
         path = self.path / name
         return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
 
@@ -160,7 +160,7 @@ class Ended:
 
 
 def check_holds(directory: Path) -> None:
-    """Valid at all five levels, to both verifiers; and its story is told again to the byte."""
+    """Assert that both verifiers accept all five levels and that replay gives the same bytes."""
     report = verify_ledger(ledger_at(directory), None, Trusted())
     judged = judge(directory)
 
@@ -179,7 +179,7 @@ def check_is_told_again(directory: Path) -> None:
 
 
 def cut_after(directory: Path, entries: int) -> None:
-    """Leaves what a process that was killed at that moment leaves."""
+    """Leave the run as a process would that was killed at that moment."""
     ledger = directory / "ledger.jsonl"
     ledger.write_bytes(b"".join(ledger.read_bytes().splitlines(keepends=True)[:entries]))
     for name in ("checkpoint", "outputs"):
@@ -188,18 +188,18 @@ def cut_after(directory: Path, entries: int) -> None:
 
 
 def bytes_in(directory: Path, *left_out: str) -> dict[str, bytes]:
-    """All files of a run directory, by their paths."""
+    """All files of a run directory by path."""
     found = {path.relative_to(directory).as_posix(): path for path in directory.rglob("*") if path.is_file()}
     return {name: path.read_bytes() for name, path in found.items() if name not in left_out}
 
 
 def everything_in(directory: Path) -> bytes:
-    """The bytes of all files, with their names: whatever leaks is in there."""
+    """The names and bytes of all files, to search for leaks."""
     return b"\n".join(name.encode() + b"\n" + data for name, data in sorted(bytes_in(directory).items()))
 
 
 def processes_with(mark: str) -> list[int]:
-    """The processes that have this in their command line or in their environment."""
+    """The processes with this text in their command line or environment."""
     return list(_marked(mark.encode()))
 
 
@@ -215,7 +215,7 @@ def _marked(mark: bytes) -> Iterator[int]:
 
 
 def wait_for(path: Path, process: subprocess.Popen[bytes]) -> None:
-    """Until a program has made the file; the process that started it must be at work until then."""
+    """Wait until a program has created the file. Its parent must be running until then."""
     deadline_s = time.monotonic() + PATIENCE_S
     while not path.exists():
         assert process.poll() is None, process.communicate()

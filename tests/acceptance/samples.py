@@ -1,4 +1,4 @@
-"""Records that other programs wrote (foreign/README.md), and what a test does with them."""
+"""Records of other programs (foreign/README.md)."""
 
 import hashlib
 import json
@@ -24,7 +24,7 @@ def imported(folder: Folder, source: Path, out: str = "run") -> Ended:
 
 
 def copy_of(name: str, folder: Path) -> Path:
-    """A sample that a test may damage."""
+    """Copy a sample so that a test may damage it."""
     source = SAMPLES[name]
     target = folder / source.name
     if source.is_dir():

@@ -1,4 +1,4 @@
-"""Ledgers for measuring: as many entries as asked for, each with a body of 300 bytes, of a plan with 500 tasks."""
+"""Ledgers to measure: any number of entries, each with a body of 300 bytes, for a plan with 500 tasks."""
 
 from pathlib import Path
 
@@ -33,7 +33,7 @@ def wave_plan(folder: Path) -> bytes:
 
 
 def write_ledger(folder: Path, entries: int) -> Path:
-    """Attempts that fail, up to 100 for each of 500 tasks; beyond these, entries of one's own."""
+    """Failed attempts, up to 100 for each of 500 tasks, then `x-` entries."""
     run_dir = folder / f"run-{entries}"
     with create_ledger(run_dir, wave_plan=wave_plan(folder / "bundle"), durability=Durability.NONE) as ledger:
         ledger.append("wave.opened", {"wave": 0})

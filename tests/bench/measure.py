@@ -1,4 +1,4 @@
-"""CPU time of processes, and ratios of it: the best of several rounds, the contestants taking turns."""
+"""CPU time of processes and its ratios: the best of several rounds, in turns."""
 
 import resource
 import subprocess
@@ -9,7 +9,7 @@ Contestant = Callable[[], float]
 
 
 def cpu_seconds(command: Sequence[str], cwd: Path) -> float:
-    """User and system time of one process, start-up included."""
+    """User and system time of one process, including startup."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, cwd=cwd, check=True, stdout=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -17,7 +17,7 @@ def cpu_seconds(command: Sequence[str], cwd: Path) -> float:
 
 
 def best_of(contestants: Mapping[str, Contestant], rounds: int = 5) -> dict[str, float]:
-    """Turn by turn, so that a noisy moment hits all alike."""
+    """Take turns, so that noise affects all contestants alike."""
     measured: dict[str, list[float]] = {name: [] for name in contestants}
     for _ in range(rounds):
         for name, contestant in contestants.items():

@@ -1,6 +1,6 @@
-"""Wave plans to run: layers of tasks without work of their own, commands that do nothing, and two opposed chains.
+"""Wave plans to run: layers of tasks without work, commands that do nothing, and two opposed chains.
 
-Each task has an instruction of its own, so that no body is stored for more than one of them.
+Each task has its own instruction, so that no two tasks share a body.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,7 +24,7 @@ CRITICAL_PATH_S = (LONG_MS + SHORTS * SHORT_MS) / 1_000
 
 
 def layered(folder: Path, layers: int, width: int, **policy: Any) -> Path:
-    """Each task comes after the one of its column in the layer before."""
+    """Each task needs the task of its column in the previous layer."""
     tasks = dict(_layered(layers, width))
     return _compiled(folder, tasks, {"max_parallel": width, "durability": "batch", **policy})
 
@@ -35,7 +35,7 @@ def commands(folder: Path, count: int, max_parallel: int) -> Path:
 
 
 def opposed_chains(folder: Path, dispatch: str) -> Path:
-    """One begins with a long task and ends with short ones, the other ends with it; an instruction is milliseconds."""
+    """Two chains: one starts with a long task, the other ends with it. Instructions are milliseconds."""
     chains = {"a": [LONG_MS, *[SHORT_MS] * SHORTS], "b": [*[SHORT_MS] * SHORTS, LONG_MS]}
     tasks = {
         f"{chain}{place:02}": _task(str(milliseconds), f"{chain}{place - 1:02}" if place else None)

@@ -29,7 +29,7 @@ from forum_runner.workspace import Workspace
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Of one run, without the start of its process; the memory is the process's."""
+    """The cost of one run without process startup. The memory is that of the process."""
 
     cpu_s: float
     wall_s: float
@@ -37,7 +37,7 @@ class Cost:
 
 
 class InProcess:
-    """An adapter that calls nobody."""
+    """An adapter that makes no calls."""
 
     def __init__(self, name: str, settings: Mapping[str, Any]) -> None:
         pass
@@ -50,7 +50,7 @@ class InProcess:
 
 
 class Idle(InProcess):
-    """Answers at once, to each task something else. It knows its answers beforehand, as the scripted adapter does."""
+    """Answer each task immediately with its own text, known in advance as in the scripted adapter."""
 
     def predict(self, attempt: Attempt) -> tuple[Reply, int]:
         return Reply(f"Part {attempt.task}.".encode(), usage=Usage(10, 0, 10)), 0
@@ -60,14 +60,14 @@ class Idle(InProcess):
 
 
 class Waiting(InProcess):
-    """Answers at once, from a coroutine."""
+    """Answer immediately, from a coroutine."""
 
     async def answer(self, attempt: Attempt) -> Reply:
         return Reply(f"Part {attempt.task}.".encode(), usage=Usage(10, 0, 10))
 
 
 class Sleeper(Waiting):
-    """Takes as many milliseconds as the instruction says."""
+    """Wait for as many milliseconds as the instruction says."""
 
     async def answer(self, attempt: Attempt) -> Reply:
         await asyncio.sleep(int(attempt.prompt.text) / 1_000)
@@ -83,13 +83,13 @@ ADAPTERS: Mapping[str, Callable[[str, Mapping[str, Any]], Adapter]] = {
 
 
 def cpu_s() -> float:
-    """Of this process, and of those that it started and that are over."""
+    """CPU seconds of this process and its finished children."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(item.ru_utime + item.ru_stime for item in used)
 
 
 def peak_bytes() -> int:
-    """Not `ru_maxrss`, which begins with that of the process that started this one."""
+    """Peak memory. `ru_maxrss` would start with the parent's value."""
     found = re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text())
     assert found is not None
     return int(found[1]) * 1024
@@ -100,7 +100,7 @@ async def wait(begin: Callable[[], RunHandle]) -> FinishedRun:
 
 
 def cost(begin: Callable[[], RunHandle]) -> Cost:
-    # As `forum run` has it.
+    # As in `forum run`.
     keep_memory_in_check()
     cpu, wall = cpu_s(), time.perf_counter()
     finished = run_main(wait(begin))
@@ -115,13 +115,13 @@ def services(make: MakeAdapter) -> RunServices:
 
 def run(plan: Path, out: Path, make: MakeAdapter) -> Cost:
     prepared = load(plan)
-    # As the graphs of the others are built before time is taken.
+    # Not measured, like building the graphs of the peers.
     assert prepared.plan.tasks
     return cost(lambda: start_run(prepared, services(make), Workspace(plan.parent), out=out))
 
 
 def go_on(directory: Path) -> Cost:
-    """As `forum resume` does it: the ledger is verified first."""
+    """Resume like `forum resume`: verify the ledger first."""
     return cost(lambda: start(Workspace(Path()), ResumeRequest(str(directory)), services(Idle)))
 
 

@@ -1,7 +1,7 @@
-"""The same layers of tasks as programs for others: each prints the CPU seconds of the run alone, after a warm-up.
+"""The same layers of tasks for peers: each program prints the CPU seconds of one run, after a warm-up.
 
-Arguments: layers and width. Each has the cheapest settings that it offers: nothing sent anywhere, nothing logged, no
-results kept. What it needs is imported, and the graph built, before time is taken.
+Arguments: layers and width. Each peer uses its cheapest settings: no telemetry, no logs, no stored results. Imports and
+building the graph are not measured.
 """
 
 FORUM_ENGINE = """
@@ -72,7 +72,7 @@ run(built(2, 2), 2, 2)
 print(run(built(layers, width), layers, width))
 """
 
-# Its API is served by a process of its own, also the ephemeral one; that process's time counts as far as the run lasts.
+# Prefect serves its API from a separate process, whose CPU time during the run counts.
 PREFECT = """
 import os, sys, time
 from pathlib import Path

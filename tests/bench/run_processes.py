@@ -1,4 +1,4 @@
-"""Contestants in processes of their own: our runs, and the programs of others in environments of their own."""
+"""Contestants in separate processes: our runs, and peers in their own environments."""
 
 import json
 import os
@@ -20,7 +20,7 @@ TESTS = Path(__file__).resolve().parents[1]
 
 
 def run_ours(adapter: str, plan: Path, out: Path) -> Cost:
-    """One run, after a warm-up; what an earlier one left in its place is taken away."""
+    """One run after a warm-up. Removes what an earlier run left."""
     warm_up = out.with_name("warm-up")
     for directory in (out, warm_up):
         shutil.rmtree(directory, ignore_errors=True)
@@ -28,7 +28,7 @@ def run_ours(adapter: str, plan: Path, out: Path) -> Cost:
 
 
 def resume_ours(finished: Path, cut: Path) -> Cost:
-    """Going on with a finished run whose end is cut off, in another place, after a warm-up."""
+    """Resume a copy of a finished run whose end is cut off, after a warm-up."""
     small, warm_up = finished.with_name("small"), cut.with_name("warm-up")
     plan = plans_to_run.layered(small, 2, 2)
     shutil.rmtree(small / "run", ignore_errors=True)
@@ -39,7 +39,7 @@ def resume_ours(finished: Path, cut: Path) -> Cost:
 
 
 def cut_before_last_wave(finished: Path, cut: Path) -> None:
-    """The run as a process left it that was killed when the last wave was about to begin."""
+    """The run as left by a process that was killed before the last wave."""
     shutil.rmtree(cut, ignore_errors=True)
     shutil.copytree(finished, cut)
     lines = (cut / LEDGER).read_bytes().splitlines(keepends=True)
@@ -59,7 +59,7 @@ def is_valid(run_dir: Path) -> bool:
 
 
 def environment(folder: Path, *packages: str) -> Path:
-    """The Python of an environment with these packages; a test that cannot have it is skipped."""
+    """The Python of an environment with these packages. Skip the test if they cannot be installed."""
     subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
     bin_ = folder / "venv" / "bin"
     installed = subprocess.run([bin_ / "pip", "install", "--quiet", *packages], capture_output=True, text=True)
@@ -69,7 +69,7 @@ def environment(folder: Path, *packages: str) -> Path:
 
 
 def run_theirs(python: Path, program: str, folder: Path, *arguments: object) -> float:
-    """The CPU seconds that a program prints on its last line. Its home is a folder that is new."""
+    """The CPU seconds on the last line of a program's output. Its home is an empty folder."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     environ = {"PATH": os.environ["PATH"], "HOME": str(folder), "DO_NOT_TRACK": "1"}

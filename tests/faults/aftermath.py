@@ -1,4 +1,4 @@
-"""What must hold of a run directory after a crash, as both verifiers see it, and the standard library's tarfile."""
+"""Checks of a run directory after a crash, with both verifiers and tarfile."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Acknowledged = Iterable[tuple[int, int]]
 
 
 def verified(directory: Path) -> VerifyReport:
-    """As `forum verify` does it, without semantics; the judge, which is slow, must say the same where it is asked."""
+    """Verify without semantics. If asked, also require the same verdict from the slow judge."""
     report = verify_ledger(ledger_at(directory), LEVELS, Trusted())
     if next(_verified) % JUDGED_ONE_IN == 0:
         assert set(report.codes) == set(judge(directory, levels=LEVELS).findings.codes())
@@ -43,7 +43,7 @@ def check_unfinished(directory: Path, *, besides: frozenset[str] = frozenset()) 
 
 
 def go_on(directory: Path, acknowledged: Acknowledged = ()) -> None:
-    """Opens the ledger again, adds to it, seals it, and finds all that was acknowledged."""
+    """Reopen the ledger, add to it, seal it, and find everything that was acknowledged."""
     seqs = []
     with open_ledger(directory, durability=Durability.NONE) as ledger:
         seqs += [(append_numbered(ledger.append, number), number) for number in AFTERWARDS]
@@ -63,7 +63,7 @@ def check_valid(directory: Path) -> None:
 
 
 def check_kept(directory: Path, acknowledged: Acknowledged) -> None:
-    """Every acknowledged entry stands at its place, with its data and its bodies."""
+    """Assert that every acknowledged entry is in its place, with data and bodies."""
     entries = entries_in(directory)
     bodies = bodies_in(directory)
     for seq, number in acknowledged:
@@ -73,12 +73,12 @@ def check_kept(directory: Path, acknowledged: Acknowledged) -> None:
 
 
 def entries_in(directory: Path) -> list[dict[str, Any]]:
-    """The whole lines of a ledger."""
+    """The complete entries of a ledger."""
     return [json.loads(line) for line in (directory / "ledger.jsonl").read_bytes().split(b"\n")[:-1]]
 
 
 def bodies_in(directory: Path) -> dict[str, bytes]:
-    """The bodies by their digests, salts taken off; those that are redacted are left out."""
+    """The bodies by digest, without salts and without redacted bodies."""
     found = {}
     with tarfile.open(directory / "bodies.tar", "r:") as archive:
         for member in archive:
@@ -91,5 +91,5 @@ def bodies_in(directory: Path) -> dict[str, bytes]:
 
 
 def bytes_in(directory: Path) -> dict[str, bytes]:
-    """All files of a run directory, by their paths."""
+    """All files of a run directory by path."""
     return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}

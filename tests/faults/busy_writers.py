@@ -1,4 +1,4 @@
-"""What the processes do that are killed: each goes on for ever, or until it has nothing left to do."""
+"""The work of processes that are killed: endless, or until nothing is left to do."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def redact_all(directory: Path, bodies: Sequence[tuple[int, str]], acknowledge: 
 
 
 def repair_for_ever(directory: Path, acknowledge: Acknowledge) -> None:
-    """Tears both files, as a killed writer would, and opens the ledger again."""
+    """Tear both files, as a killed writer would, and reopen the ledger."""
     for number, tail in enumerate(_tails()):
         for name in ("ledger.jsonl", "bodies.tar"):
             with (directory / name).open("ab") as stream:

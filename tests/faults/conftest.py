@@ -1,4 +1,4 @@
-"""Makes the assertions of the shared modules tell what they compared."""
+"""Enable assertion rewriting for the shared modules."""
 
 import pytest
 

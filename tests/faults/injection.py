@@ -1,4 +1,4 @@
-"""Runs some work in a process of its own under strace, which makes one of its system calls fail, or kills it there."""
+"""Run work in a process under strace, which fails one system call or kills the process there."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 
 from faults.process import Acknowledge, Process, Work
 
-# What one machine calls `rename`, another calls `renameat`.
+# `rename` on one machine is `renameat` on another.
 SPELLINGS = {
     "openat": "openat",
     "mkdir": "mkdir",
@@ -51,7 +51,7 @@ class Ending:
 
 
 def require_strace() -> None:
-    """Skips where strace is not installed, but never in CI: these tests must not go missing there."""
+    """Skip if strace is not installed, except in CI: these tests must run there."""
     if shutil.which("strace") is None:
         if "CI" in os.environ:
             pytest.fail("strace is not installed: `apt-get install strace`")
@@ -59,7 +59,7 @@ def require_strace() -> None:
 
 
 def calls_of(work: Work, directory: Path, log: Path) -> Iterator[tuple[str, int]]:
-    """The system calls that touch a directory, each with its number among those of its name."""
+    """The system calls on a directory, each with its number among calls of the same name."""
     ending = traced(work, "-y", "-o", str(log), "-e", f"trace={','.join(f'?{name}' for name in SPELLINGS)}")
     assert ending.code == 0
     seen: Counter[str] = Counter()
@@ -73,20 +73,20 @@ def calls_of(work: Work, directory: Path, log: Path) -> Iterator[tuple[str, int]
 
 
 def synced_by(work: Work, log: Path) -> set[str]:
-    """The files and directories that it syncs."""
+    """The files and directories that the work syncs."""
     assert traced(work, "-y", "-o", str(log), "-e", "trace=fsync,fdatasync").code == 0
     return set(_SYNC.findall(log.read_text(encoding="utf-8")))
 
 
 def run_with_fault(work: Work, call: str, number: int, fault: str) -> Ending:
-    """`fault` is strace's: `error=EIO` or `signal=KILL`; with a plus at its end it is that of all later calls too."""
+    """`fault` is in strace's syntax: `error=EIO` or `signal=KILL`; a final plus also affects later calls."""
     when = f"{number}+" if fault.endswith("+") else str(number)
     inject = f"inject={call}:{fault.removesuffix('+')}:when={when}"
     return traced(work, "-o", os.devnull, "-e", f"trace={call}", "-e", inject)
 
 
 def traced(work: Work, *options: str) -> Ending:
-    """The process waits until strace has attached to it, so that calls are counted from where the work begins."""
+    """The process waits until strace has attached, so that counting starts with the work."""
     waiting, going = os.pipe()
 
     def held_back(acknowledge: Acknowledge) -> None:

@@ -1,4 +1,4 @@
-"""Numbered entries: what each holds is known from its number, so that it can be looked for after a crash."""
+"""Numbered entries: the number determines the content, so that tests can find it after a crash."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def data_of(number: int) -> dict[str, Any]:
 
 
 def content_of(number: int) -> dict[str, bytes]:
-    """Bodies by name; of many sizes, the multiples of a block among them, and sometimes none."""
+    """Bodies by name, of many sizes, including multiples of a block. Sometimes none."""
     marked = b"<%d>" % number
     whole_blocks = marked + bytes(-len(marked) % 512 + 512 * (number % 3))
     plain = marked * (number * 7919 % 700) if number % 7 else whole_blocks

@@ -1,4 +1,4 @@
-"""A process of our own that works on a ledger until it is killed, and tells what was acknowledged to it before."""
+"""A child process that works on a ledger until it is killed, and reports what was acknowledged."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Work = Callable[[Acknowledge], None]
 
 
 class Process:
-    """Forked, so that it is at work within a millisecond. It writes to a pipe after an append has returned."""
+    """Forked, so that it starts within a millisecond. It writes to a pipe after each append has returned."""
 
     def __init__(self, work: Work) -> None:
         self._reading, writing = os.pipe()
@@ -41,11 +41,11 @@ class Process:
         os.close(writing)
 
     def wait_until_at_work(self) -> None:
-        """Until something was acknowledged, or the process has ended."""
+        """Wait until something was acknowledged or the process has ended."""
         select.select([self._reading], [], [], _READY_S)
 
     def kill(self, after_s: float = 0) -> list[tuple[int, int]]:
-        """Kills it; what it had told of comes back."""
+        """Kill the process and return what it reported."""
         time.sleep(after_s)
         os.kill(self.pid, signal.SIGKILL)
         acknowledged, code = self.end()
@@ -53,13 +53,13 @@ class Process:
         return acknowledged
 
     def finish(self) -> list[tuple[int, int]]:
-        """Waits for its end, which must be a good one."""
+        """Wait for a successful end."""
         acknowledged, code = self.end()
         assert code == 0
         return acknowledged
 
     def end(self) -> tuple[list[tuple[int, int]], int]:
-        """Waits for its end; with what it had told of comes its exit code, or the negative number of a signal."""
+        """Wait for the end. Return what it reported and the exit code, negative for a signal."""
         with os.fdopen(self._reading, "rb") as stream:
             told = stream.read()
         _, status = os.waitpid(self.pid, 0)
@@ -68,7 +68,7 @@ class Process:
 
 def _work(work: Work, writing: int) -> NoReturn:
     code = DEFECT
-    # A test that ends early must not leave it at work.
+    # A test that ends early must not leave the process running.
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     threading.excepthook = _end_with_a_thread
     try:
@@ -84,11 +84,11 @@ def _work(work: Work, writing: int) -> NoReturn:
 
 
 def _end_with_a_thread(failure: threading.ExceptHookArgs) -> None:
-    """A thread that fails must not do so unseen, while the others work on."""
+    """End the process if a thread fails, so that the failure is noticed."""
     traceback.print_exception(failure.exc_type, failure.exc_value, failure.exc_traceback)
     os._exit(DEFECT)
 
 
 def _write_whole(writing: int, pair: bytes) -> None:
-    # Not `write`: that is what the ledger's copies are written with, and what is made to fail.
+    # Not `write`: the ledger's copies use it, and strace makes it fail.
     assert os.writev(writing, [pair]) == len(pair)

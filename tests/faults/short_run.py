@@ -1,4 +1,4 @@
-"""Short runs whose every system call is made to fail: one from the beginning, and one on what a killed writer left."""
+"""Short runs for failing every system call: a fresh one, and one that follows a killed writer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def begin(directory: Path, wave_plan: bytes, acknowledge: Acknowledge) -> None:
 
 
 def go_on(directory: Path, acknowledge: Acknowledge) -> None:
-    """On a ledger that was torn before."""
+    """Continue a torn ledger."""
     with open_ledger(directory) as ledger:
         tell(ledger, 11, acknowledge)
         tell(ledger, 12, acknowledge)
@@ -36,7 +36,7 @@ def go_on(directory: Path, acknowledge: Acknowledge) -> None:
 
 
 def tear(directory: Path, wave_plan: bytes) -> None:
-    """Both files torn, a copy missing, a redaction recorded and not carried out."""
+    """Tear both files, remove a copy, and record a redaction without carrying it out."""
     with create_ledger(directory, wave_plan=wave_plan, durability=Durability.NONE) as ledger:
         append_numbered(ledger.append, 1)
         secret = ledger.answer("secret", Body(SECRET, "text/plain", is_sensitive=True))
@@ -54,7 +54,7 @@ def tear(directory: Path, wave_plan: bytes) -> None:
 
 
 def story(name: str, directory: Path, wave_plan: bytes) -> Work:
-    """Makes what the story begins with, and tells what is to be done then."""
+    """Prepare the initial state and return the work to do."""
     if name == "begin":
         return partial(begin, directory, wave_plan)
     tear(directory, wave_plan)

@@ -1,1 +1,1 @@
-"""Model servers for tests: one that fails as it is told, and a real one with a small model."""
+"""Model servers for tests: one with programmable faults, and a real one with a small model."""

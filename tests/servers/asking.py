@@ -1,4 +1,4 @@
-"""Asks a server through an adapter, as the runner would."""
+"""Call a server through an adapter, as the runner does."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def ask_at(format_: Format, base_url: str, asked: Attempt | None = None, **setti
 
 
 def ended(adapter: Adapter, work: Coroutine[Any, Any, T]) -> T:
-    """Does the work, then closes the adapter, in one loop."""
+    """Do the work and close the adapter, in one event loop."""
 
     async def do() -> T:
         try:

@@ -1,4 +1,4 @@
-"""A certificate for this machine that nobody trusts, unless told to."""
+"""A self-signed certificate for this machine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 
 def contexts(folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
-    """The server's, and that of a client that trusts it."""
+    """The TLS contexts of the server and of a client that trusts it."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "a test")])
     begun = datetime.now(UTC) - timedelta(days=1)

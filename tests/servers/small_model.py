@@ -29,7 +29,7 @@ _START_S = 60
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """`is_endless` makes the model go on until its limit: it never ends an answer by itself."""
+    """`is_endless` makes the model write until its limit."""
 
     api_key: str = "small-model-key"
     model: str = "small"
@@ -48,7 +48,7 @@ def find_python() -> str | None:
 
 
 def require_python() -> str:
-    """Skips where the packages are not installed, but never in CI: these tests must not go missing there."""
+    """Skip if the packages are not installed, except in CI: these tests must run there."""
     python = find_python()
     if python is None:
         if "CI" in os.environ:
@@ -58,7 +58,7 @@ def require_python() -> str:
 
 
 class SmallModel:
-    """The server's process. Ready when it is entered, gone when it is left."""
+    """The server process: ready on entry, gone on exit."""
 
     def __init__(self, python: str, setting: Setting | None = None) -> None:
         self.setting = setting or Setting()
@@ -89,7 +89,7 @@ class SmallModel:
         return f"{self.address}/v1"
 
     def kill(self) -> None:
-        """At once, whatever it is doing. May be done twice."""
+        """Kill the server immediately. May be called twice."""
         self._process.kill()
         self._process.wait()
         self._reading.join()
@@ -98,12 +98,12 @@ class SmallModel:
                 pipe.close()
 
     def decoded_tokens(self) -> list[int]:
-        """How far each answer that is being written has come."""
+        """The number of tokens written so far, for each answer in progress."""
         slots = self._get("/slots")
         return [slot["next_token"][0]["n_decoded"] for slot in slots if slot["is_processing"]]
 
     def _read_log(self) -> None:
-        """Somebody must: a full pipe would stop the server."""
+        """Read the log: a full pipe would block the server."""
         assert self._process.stderr is not None
         self._log.extend(self._process.stderr)
 

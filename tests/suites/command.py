@@ -1,4 +1,4 @@
-"""The command that asks a program about a small set of vectors."""
+"""Run the suite's command with a small set of vectors."""
 
 import json
 import subprocess
@@ -14,7 +14,7 @@ RIGHT = {"answer": {"verdict": "valid"}}
 
 
 class Suite:
-    """A set of vectors, and the command that asks a program about it."""
+    """A set of vectors, and the command that tests a program with it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

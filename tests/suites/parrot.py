@@ -1,4 +1,4 @@
-"""A program under test that does, for each vector, what a table says. Run as a script, with the table's path."""
+"""A program under test that follows a table for each vector. Run as a script with the table's path."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from typing import Any
 
 
 def command_with(table: Mapping[str, Any], folder: Path) -> str:
-    """The entrypoint. The table has, by a vector's id or by `*`, what is to be done:
+    """The entrypoint. The table maps a vector's id, or `*`, to actions:
 
     `answer` (an object), `write` (a text, or texts by path), `stdout` and `stderr` (texts), `exit`, `signal`, `sleep`,
     `spoil` (a file of the vector that is changed), `child` (a file that a process of its own gets its id written to).
@@ -48,7 +48,7 @@ def respond(table: Mapping[str, Any], request: Mapping[str, Any]) -> int:
     if "signal" in todo:
         os.kill(os.getpid(), todo["signal"])
     answer = json.dumps({"protocol": 1, "id": request["id"], **todo["answer"]}) + "\n" if "answer" in todo else ""
-    # In one piece: of two, a reader may take the first for all.
+    # In one write, because a reader could take the first of two for the whole.
     sys.stdout.write(answer + todo.get("stdout", ""))
     sys.stdout.flush()
     status: int = todo.get("exit", 0)

@@ -1,11 +1,11 @@
-"""Whether a process still runs."""
+"""Find out whether a process is running."""
 
 import time
 from pathlib import Path
 
 
 def wait_until_gone(pid: int, patience_s: float = 60) -> None:
-    """What is left of a process until its parent looks at it does not run."""
+    """A zombie counts as gone."""
     deadline = time.monotonic() + patience_s
     while is_running(pid):
         assert time.monotonic() < deadline, f"process {pid} still runs"

@@ -1,9 +1,9 @@
-"""Remembers what a schema says of a value, for tests that show the judge almost the same ledger many times.
+"""Cache schema results for tests that give the judge almost the same ledger many times.
 
-Most of the judge's time goes to its schemas, and an entry that a vector or a mutant leaves alone is told the same each
-time. Only the judge's own validator is remembered: a program that puts another in its place is asked anew.
+The judge spends most of its time on schemas, and entries that a vector or mutant does not change have the same result
+each time. Only results of the judge's own validator are cached: a program that replaces it is not affected.
 
-Run as a script, with a folder that the memory is kept in, a program, and the program's arguments.
+Run as a script with the folder of the cache, a program, and the program's arguments.
 """
 
 import hashlib
@@ -35,17 +35,17 @@ class Memory:
         self._schemas: dict[int, tuple[Draft202012Validator, str]] = {}
 
     def departure(self, validator: Draft202012Validator, value: Any) -> str | None:
-        """In the place of `schemas.departure`."""
+        """Replaces `schemas.departure`."""
         if type(validator) is not _VALIDATOR:
             return _ask(validator, value)
-        # The text tells apart what is equal in Python: true, 1 and 1.0, and other orders of the same keys.
+        # `repr` distinguishes values that are equal in Python: true, 1 and 1.0, and other orders of keys.
         key = hashlib.sha256(f"{self._schema(validator)} {value!r}".encode()).hexdigest()
         if key not in self.said:
             self.said[key] = _ask(validator, value)
         return self.said[key]
 
     def _schema(self, validator: Draft202012Validator) -> str:
-        # The validator is kept with its digest, so that no other can get its id.
+        # Keep a reference to the validator, so that no other object gets its id.
         if id(validator) not in self._schemas:
             digest = hashlib.sha256(json.dumps(validator.schema).encode()).hexdigest()
             self._schemas[id(validator)] = validator, digest
@@ -54,7 +54,7 @@ class Memory:
 
 @contextmanager
 def remembering(folder: Path) -> Iterator[Memory]:
-    """From what earlier processes have left in the folder; what comes to it is left there for later ones."""
+    """Load what earlier processes stored in the folder, and store additions for later ones."""
     memory = Memory()
     for path in folder.glob("*.json"):
         memory.said.update(json.loads(path.read_text(encoding="utf-8")))

@@ -1,4 +1,4 @@
-"""A set of vectors that a test makes up."""
+"""A set of vectors that a test creates."""
 
 import hashlib
 import json
@@ -26,7 +26,7 @@ def case(id_: str, role: str, request: Mapping[str, Any], expected: Mapping[str,
 
 
 def verify_case(id_: str, codes: Mapping[str, int | None] | None = None, **more: Any) -> dict[str, Any]:
-    """A ledger with these findings: the seq of each by its code."""
+    """A ledger with these findings: code to seq."""
     found = codes or {}
     levels = {number: _level(number, found) for number in LEVELS_OK}
     seqs = [seq for seq in found.values() if seq is not None]
@@ -55,7 +55,7 @@ FILES: Mapping[str, Mapping[str, bytes]] = {
 
 
 def write_set(folder: Path, *cases: Mapping[str, Any], files: Mapping[str, Mapping[str, bytes]] | None = None) -> Path:
-    """`files` tells, by id, the files of a vector; without it, it has those of its role."""
+    """`files` maps ids to the files of a vector; by default, a vector has those of its role."""
     written: dict[str, bytes] = {}
     for each in cases:
         own = (files or {}).get(each["id"], FILES.get(each["role"], {}))
