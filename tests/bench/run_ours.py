@@ -1,6 +1,6 @@
-"""Runs wave plans in this process, and tells what the last one took: `python -m bench.run_ours ADAPTER PLAN OUT ...`.
+"""Run wave plans in this process and print the cost of the last: `python -m bench.run_ours ADAPTER PLAN OUT ...`.
 
-What comes before the last is a warm-up. With `resume` in place of an adapter, the run in OUT is gone on with.
+All runs but the last are a warm-up. With `resume` instead of an adapter, resume the run in OUT.
 """
 
 import asyncio
