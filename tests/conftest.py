@@ -14,18 +14,24 @@ QUICK_FOLDERS = ("unit", "architecture")
 QUICK_FILES = ("acceptance/test_examples.py", "acceptance/test_findings.py", "acceptance/test_run_command.py")
 SLOW_FILES = (
     "architecture/test_independence.py",
+    "architecture/test_requirements.py",
     "unit/adapters/test_model_server_limits.py",
+    "unit/conformance/suite/test_self_check.py",
     "unit/conformance/suite/test_vectors.py",
     "unit/conformance/test_mutants.py",
     "unit/conformance/vector_generator/test_runs_mutations.py",
+    "unit/runner/compile/test_layering_laws.py",
     "unit/runner/execute/test_engines.py",
     "unit/runner/execute/test_machine_laws.py",
+    "unit/runner/execute/test_process_engine.py",
     "unit/runner/execute/test_replay_laws.py",
     "unit/runner/execute/test_resume_laws.py",
+    "unit/runner/execute/test_scrubber.py",
+    "unit/runner/graph/test_render.py",
     "unit/runner/history/test_history_laws.py",
-    "unit/runner/ledger/test_two_processes.py",
     "unit/runner/test_canonical.py",
     "unit/runner/test_canonical_vectors.py",
+    "unit/runner/test_robustness.py",
 )
 
 # Timing never decides a test.
