@@ -88,8 +88,8 @@ def test_a_run_that_is_gone_on_with_tells_what_becomes_of_its_tasks(folder: Fold
     assert ended.code == 0, ended
     assert [event["text"] for event in of_kind(ended.err, "notice")] == [
         "changed since the run started: 'workflow.yaml'; the run keeps its plan, --failed uses the changes",
-        "kept, as they passed: a",
-        "b: is still to begin",
+        "kept (already passed): a",
+        "b: not started",
     ]
 
 

@@ -185,7 +185,7 @@ def test_each_name_that_could_have_been_given_is_listed_once(folder: Folder) -> 
     ended = folder.run("--only", "qqq")
 
     assert ended.code == 2
-    assert ended.err == "forum: there is no task 'qqq' in the plan; tasks: sub, sub/down, sub/up, subs\n"
+    assert ended.err == "forum: no task named 'qqq' in the plan; tasks: sub, sub/down, sub/up, subs\n"
 
 
 @pytest.mark.requirement("RUN-PART-001")

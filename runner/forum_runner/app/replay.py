@@ -49,6 +49,6 @@ def replay(source: LedgerSource) -> ReplayReport:
         raise UsageError("bodies of the run were redacted, so it cannot be replayed")
     replayer = Replayer(directory)
     try:
-        return ReplayReport(source.name, report, replayer.tell())
+        return ReplayReport(source.name, report, replayer.replay())
     finally:
         replayer.close()

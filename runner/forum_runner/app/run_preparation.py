@@ -251,7 +251,7 @@ def _check_is_clean(prepared: PreparedRun, scrubbed: Mapping[str, str]) -> None:
 
 
 def _part(plan: Mapping[str, Any], selected: TaskSelection) -> tuple[Mapping[str, Any], bytes, frozenset[str]]:
-    known = Dependencies(plan)
+    known = Dependencies(read_wave_plan(plan))
     fresh = _fresh(known, selected)
     wanted = fresh | known.ancestors(fresh)
     document, data = narrow(plan, wanted)

@@ -31,7 +31,7 @@ from forum_runner.execute.engines.engine import Engine
 from forum_runner.execute.engines.local import LocalEngine
 from forum_runner.execute.engines.registry import ENGINES, make_engine
 from forum_runner.execute.machine import Context, Machine, Outcome
-from forum_runner.execute.resume import RunStart, StateRestorer, taken_up
+from forum_runner.execute.resume import RunStart, StateRestorer, describe_resume
 from forum_runner.execute.secrets import Scrubber
 from forum_runner.ledger.begin import create_ledger, open_ledger
 from forum_runner.ledger.clock import read_time
@@ -148,7 +148,7 @@ def resume_run(directory: Path, prepared: PreparedRun, services: RunServices, be
         services.observer.recalled(_recorded(directory))
         if not is_deterministic and machine.is_waiting(clock.now_us):
             return finished_handle(FinishedRun(directory, run, Outcome("paused", "gate")), opened.pop_all())
-        services.observer.resumed(islice(taken_up(machine.state, clock.now_us), _MAX_RESUMED))
+        services.observer.resumed(islice(describe_resume(machine.state, clock.now_us), _MAX_RESUMED))
         resumed = _OpenRun(machine, writer, prepared, mode, services, opened.pop_all())
         return _drive(resumed, is_new=False)
 

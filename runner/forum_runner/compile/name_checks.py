@@ -12,9 +12,9 @@ from forum_runner.manifest.raw_value import has_unknown_worker, is_present, raw_
 from forum_runner.manifest.roster_reader import is_url
 from forum_runner.manifest.suggest import hint_for
 from forum_runner.model import Agent, Answer, Plan, Policy, Reference, Roster, Task, Text
+from forum_runner.wave_plan.unit_id import without_instances
 
 _MAX_LISTED = 2_000
-_INSTANCE = re.compile(r"\[[^\]]*\]?")
 _NUMBERED = re.compile(r"\[[0-9]+\]$")
 # These fields belong to the tasks of a used plan, not to the task that uses it.
 _NOT_WITH_USES = (
@@ -55,7 +55,7 @@ def check_rates(policy: Policy, roster: Roster) -> Iterator[ManifestFinding]:
 def check_answers(answers: tuple[Answer, ...], project: Project) -> Iterator[ManifestFinding]:
     tasks = {task.id for plan in project.plans() for task in plan.tasks.values()}
     for answer in answers:
-        name = _INSTANCE.sub("", answer.task).rpartition("/")[2] if answer.task else None
+        name = without_instances(answer.task).rpartition("/")[2] if answer.task else None
         if name is not None and name not in tasks and tasks:
             yield answer.origin.at("task").finding("F013", f"no task named '{name}' in the plan", _known(name, tasks))
         if answer.agent is not None and project.roster and answer.agent not in project.roster.agents:
@@ -66,7 +66,7 @@ def check_answer_ids(answers: tuple[Answer, ...], tasks: Mapping[str, ExpandedTa
     """An answer names a task as in its plan, by its id, or, for an instance of a foreach, by its number."""
     if not answers:
         return
-    known = {name for id_ in tasks for name in (id_, _INSTANCE.sub("", id_))}
+    known = {name for id_ in tasks for name in (id_, without_instances(id_))}
     known |= {name.rpartition("/")[2] for name in known}
     numbered = {name for name in known if name in tasks and "foreach" in tasks[name].document}
     for answer in answers:

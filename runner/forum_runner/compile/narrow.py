@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from forum_runner.canonical import canonical, digest, join_members
 from forum_runner.errors import UsageError
 from forum_runner.manifest.suggest import hint_for
-
-_INSTANCE = re.compile(r"\[[^\]]*\]")
+from forum_runner.wave_plan.plan_value import read_value
+from forum_runner.wave_plan.unit_id import without_instances
+from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
 
 class Dependencies:
     """The dependencies between the tasks of a wave plan."""
 
-    def __init__(self, wave_plan: Mapping[str, Any]) -> None:
-        self.tasks: Mapping[str, Any] = wave_plan["tasks"]
-        self.upstream = {name: frozenset(_upstream(task)) for name, task in self.tasks.items()}
+    def __init__(self, plan: WavePlan) -> None:
+        self.tasks = plan.tasks
+        self.upstream = {name: task.depends_on for name, task in self.tasks.items()}
         self.downstream: dict[str, set[str]] = {name: set() for name in self.tasks}
         for name, needed in self.upstream.items():
             for other in needed:
@@ -41,7 +41,7 @@ class Dependencies:
 
     def _names(self) -> set[str]:
         """The names that refer to tasks, without instances."""
-        paths = [_INSTANCE.sub("", name).split("/") for name in self.tasks]
+        paths = [without_instances(name).split("/") for name in self.tasks]
         return {"/".join(path[:length]) for path in paths for length in range(1, len(path) + 1)}
 
     def ancestors(self, tasks: Iterable[str]) -> set[str]:
@@ -54,7 +54,7 @@ class Dependencies:
 def _leads_to(steps: Sequence[str], path: Sequence[str]) -> bool:
     """Whether a path starts with these steps, or with instances of them."""
     pairs = zip(steps, path, strict=False)
-    return len(steps) <= len(path) and all(step in (own, _INSTANCE.sub("", own)) for step, own in pairs)
+    return len(steps) <= len(path) and all(step in (own, without_instances(own)) for step, own in pairs)
 
 
 def narrow(wave_plan: Mapping[str, Any], keep: Collection[str]) -> tuple[dict[str, Any], bytes]:
@@ -64,27 +64,11 @@ def narrow(wave_plan: Mapping[str, Any], keep: Collection[str]) -> tuple[dict[st
     waves = ([name for name in wave if name in keep] for wave in wave_plan["waves"])
     document["waves"] = [wave for wave in waves if wave]
     outputs = wave_plan["outputs"].items()
-    document["outputs"] = {name: value for name, value in outputs if set(_sources(value)) <= set(keep)}
+    document["outputs"] = {name: value for name, value in outputs if set(read_value(value).tasks()) <= set(keep)}
     members = {name: canonical(value) for name, value in document.items()}
     document |= {"digest": digest(join_members(members)), "bundle": wave_plan["bundle"]}
     members |= {name: canonical(document[name]) for name in ("digest", "bundle")}
     return document, join_members(members)
-
-
-def _upstream(task: Mapping[str, Any]) -> Iterable[str]:
-    for need in task.get("needs", ()):
-        yield from [need["task"]] if need["edge"] == "order" else _sources(need["from"])
-    for condition in task.get("when", ()):
-        yield from _sources(condition["from"])
-    if "foreach" in task:
-        yield from _sources(task["foreach"]["from"])
-
-
-def _sources(value: Mapping[str, Any]) -> Iterable[str]:
-    if "task" in value or "each" in value:
-        yield value["task"] if "task" in value else value["each"]
-    for part in (*value.get("list", ()), *value.get("object", {}).values()):
-        yield from _sources(part)
 
 
 def _reach(start: Iterable[str], steps: Mapping[str, Collection[str]]) -> set[str]:

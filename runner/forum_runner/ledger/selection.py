@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from forum_runner.errors import UsageError
 from forum_runner.ledger.read_entry import ReadEntry, text
 from forum_runner.manifest.suggest import hint_for
+from forum_runner.wave_plan.unit_id import is_unit_of
 
 _SPAN = re.compile(r"(?P<first>[0-9]{0,16})(?P<dots>\.\.)?(?P<last>[0-9]{0,16})")
 
@@ -72,7 +73,7 @@ def check_kinds(globs: tuple[str, ...], known: frozenset[str]) -> None:
 def check_tasks(tasks: tuple[str, ...], named: set[str], name: str) -> None:
     """A misspelt task would select nothing, too. `named` are the tasks that the entries of the ledger `name` name."""
     for task in tasks:
-        if not any(_is_of(found, task) for found in named):
+        if not any(is_unit_of(found, task) for found in named):
             hint = hint_for(task, named, "tasks") if named else "none names any task"
             raise UsageError(f"no entry of '{name}' names a task '{task}'" + (f"; {hint}" if hint else ""))
 
@@ -86,9 +87,4 @@ def task_of(entry: ReadEntry) -> str | None:
 
 def _is_about(entry: ReadEntry, task: str) -> bool:
     named = task_of(entry)
-    return named is not None and _is_of(named, task)
-
-
-def _is_of(named: str, task: str) -> bool:
-    """Whether it is the task, or an instance of it."""
-    return named == task or (named.startswith(f"{task}[") and named.endswith("]"))
+    return named is not None and is_unit_of(named, task)

@@ -23,8 +23,8 @@ class Placeholder(Struct, frozen=True, omit_defaults=True):
     run: Literal["id"] | None = None
 
 
-Text = tuple[str | Placeholder, ...]
-Argv = tuple[Text, ...]
+PlanText = tuple[str | Placeholder, ...]
+Argv = tuple[PlanText, ...]
 
 
 class Rung(Struct, frozen=True):
@@ -65,7 +65,7 @@ class ForeachRule(Struct, frozen=True):
 
 
 class GateRule(Struct, frozen=True):
-    question: Text
+    question: PlanText
     on_deadline: Literal["approve", "reject"]
     deadline_ms: int | None = None
 
@@ -104,9 +104,9 @@ class PlannedTask(Struct, frozen=True, kw_only=True):
     lane: str | None = None
     ladder: tuple[Rung, ...] = ()
     escalate: tuple[str, ...] = ()
-    instruction: Text | None = None
+    instruction: PlanText | None = None
     run: Argv | None = None
-    done_when: tuple[Text, ...] | None = None
+    done_when: tuple[PlanText, ...] | None = None
     accept: tuple[Check, ...] | None = None
     output: str | None = None
     needs: tuple[DataEdge | OrderEdge, ...] = ()
@@ -146,7 +146,7 @@ class PlannedTask(Struct, frozen=True, kw_only=True):
         value = next((edge.value for edge in self.edges if edge.name == name), self.foreach and self.foreach.value)
         return ",".join(sorted(set(value.tasks()))) if value else ""
 
-    def texts(self) -> tuple[Text, ...]:
+    def texts(self) -> tuple[PlanText, ...]:
         """The texts that its prompts are made of."""
         return (self.instruction or (), *(self.run or ()), *(self.done_when or ()))
 

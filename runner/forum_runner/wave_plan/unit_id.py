@@ -6,7 +6,7 @@ import re
 from collections.abc import Container
 
 _INSTANCE = re.compile(r"(.*)\[(0|[1-9][0-9]{0,15})\]", re.DOTALL)
-_SUFFIX = re.compile(r"\[[^\]]*\]")
+_SUFFIX = re.compile(r"\[[^\]]*\]?")
 
 
 def instance_id(task: str, index: int) -> str:
@@ -31,5 +31,5 @@ def is_unit_of(unit: str, task: str) -> bool:
 
 
 def without_instances(path: str) -> str:
-    """A path of task ids without the instance that each step names."""
+    """A path of task ids without the instance that each step names, even if a bracket is not closed."""
     return _SUFFIX.sub("", path)

@@ -22,7 +22,7 @@ from forum_runner.execute.machine.routing import route
 from forum_runner.execute.machine.run_plan import RunPlan
 from forum_runner.execute.machine.state import RunState
 from forum_runner.execute.machine.task_output import Output
-from forum_runner.execute.machine.unit import Gate, Unit
+from forum_runner.execute.machine.unit import GateState, Unit
 
 __all__ = [
     "MAX_FEEDBACK_BYTES",
@@ -33,7 +33,7 @@ __all__ = [
     "Decided",
     "Event",
     "Fingerprints",
-    "Gate",
+    "GateState",
     "Interrupted",
     "Lost",
     "Machine",

@@ -1,4 +1,4 @@
-"""What calls may use, in every scope that has a say: reserved before a call, settled after it."""
+"""Budgets of the run, its agents and its tasks: reserved before a call, settled after it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ AMOUNTS = ("calls", "input_tokens", "output_tokens", "tokens", "micro_usd", "out
 CALLS, INPUT, OUTPUT, TOKENS, MONEY, BYTES, WALL = range(len(AMOUNTS))
 TOTALS = ("input_tokens", "cached_input_tokens", "output_tokens", "micro_usd", "output_bytes", "wall_ms")
 
-# An answer that could have fewer tokens than this is not worth asking for.
+# A call whose answer is limited to fewer tokens is not made.
 LEAST_TOKENS = 16
 _MILLION = 1_000_000
 
@@ -19,7 +19,7 @@ Amounts = tuple[int, int, int, int, int, int, int]
 
 
 class Account:
-    """One budget. `charged` is what finished calls took, `held` what open ones reserve, in the order of AMOUNTS."""
+    """One budget: what finished calls used (`charged`) and open ones reserve (`held`), in the order of AMOUNTS."""
 
     __slots__ = ("charged", "held", "limits", "name", "scope")
 
@@ -55,8 +55,8 @@ class Shortage(NamedTuple):
 
 
 class Ceiling(NamedTuple):
-    """What one call may take at most. `short_time` and `short_output` are the budgets that made its limits lower than
-    the adapter's own."""
+    """The most that one call may use. `short_time` and `short_output` are the budgets that lowered its limits below the
+    adapter's own."""
 
     input_tokens: int
     max_tokens: int
@@ -72,7 +72,7 @@ class Ceiling(NamedTuple):
         return calls, self.input_tokens, self.max_tokens, tokens, money, self.max_output_bytes, self.timeout_ms
 
     def reserved(self) -> dict[str, int]:
-        """As `task.started` and `verdict.asked` tell it."""
+        """As `task.started` and `verdict.asked` record it."""
         input_tokens, max_tokens, max_output_bytes, _, prices, _, _ = self
         return {
             "input_tokens": input_tokens,
@@ -83,7 +83,7 @@ class Ceiling(NamedTuple):
 
 
 def fit(accounts: Sequence[Account], wanted: Ceiling, calls: int) -> Ceiling | Shortage:
-    """The ceiling with which a call fits every account, or what stands in its way."""
+    """The ceiling with which a call fits every account, or the account that it does not fit."""
     if not accounts:
         return wanted
     shortage = _first_shortage(accounts, wanted.amounts(calls))
@@ -110,7 +110,7 @@ def fit(accounts: Sequence[Account], wanted: Ceiling, calls: int) -> Ceiling | S
 
 
 def _first_shortage(accounts: Sequence[Account], need: Amounts) -> Shortage | None:
-    """One that will not pass, if there is one; else one that may."""
+    """The first shortage that will not pass or, without one, the first that may."""
     passing: Shortage | None = None
     for shortage in _shortages(accounts, need):
         if not shortage.may_pass:
@@ -181,7 +181,7 @@ class Budgets:
         return found
 
     def timeout(self, task: str, agent: str | None, timeout_ms: int) -> int:
-        """How long a call may take by the accounts that limit wall time."""
+        """The timeout of a call within the accounts that limit wall time."""
         if not self.limits_anything:
             return timeout_ms
         for account in self.accounts(task, agent):
@@ -207,7 +207,7 @@ class Budgets:
         timeout_ms: int,
         usage: Mapping[str, int] | None,
     ) -> None:
-        """Charges what was used or, where nobody knows, what was reserved."""
+        """Charges what was used or, if that is unknown, what was reserved."""
         charged = reserved if usage is None else usage
         totals = self.totals
         totals["input_tokens"] += charged["input_tokens"]

@@ -1,4 +1,4 @@
-"""What a call of a unit is given, from the plan and from what was handed over."""
+"""The prompt of a unit's next call, from the plan and the delivered data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from forum_runner.wave_plan.planned_task import Placeholder
 
 
 def render(core: MachineCore, renderer: Renderer, unit: Unit) -> Prompt:
-    """What the next attempt of the unit is given."""
+    """The prompt of the next attempt."""
     own = core.plan.adapters[unit.ladder[unit.step].adapter]
     work = work_of(core, unit)
     if not own.is_program:
@@ -25,12 +25,12 @@ def render(core: MachineCore, renderer: Renderer, unit: Unit) -> Prompt:
 
 
 def edited_for(unit: Unit) -> str | None:
-    """The instruction that a person put in the place of the plan's."""
+    """The instruction by which a person replaced the plan's."""
     return None if unit.gate is None or unit.gate.edited is None else unit.gate.edited.data.decode()
 
 
 def missing_for_call(unit: Unit) -> str | None:
-    """In words: what the next call of the unit is made of, and was redacted since it was recorded."""
+    """A sentence about a body that the next call needs and that was redacted; None if there is none."""
     for what, body in _recorded_for_call(unit):
         try:
             check_not_redacted(body)
@@ -40,7 +40,7 @@ def missing_for_call(unit: Unit) -> str | None:
 
 
 def _recorded_for_call(unit: Unit) -> Iterator[tuple[str, StoredBytes]]:
-    """A check is made of the output and of what a command refers to, an attempt of all that was handed over."""
+    """A check needs the output and the data that its command refers to; an attempt needs all delivered data."""
     given = unit.given
     if unit.output is not None and unit.ending is not None and unit.ending.status == "ok" and not unit.has_failed_check:
         yield "the output to check", unit.output.body
@@ -67,12 +67,12 @@ def work_of(core: MachineCore, unit: Unit) -> Work:
 
 
 def without_secrets(core: MachineCore, unit: Unit, prompt: Prompt) -> Prompt:
-    """The prompt as it is recorded: where the plan puts a secret, its name stands."""
+    """The prompt as it is recorded: with names in place of secrets."""
     return render(core, core.recording, unit) if holds_secret(unit.task.texts()) else prompt
 
 
 def render_check(core: MachineCore, renderer: Renderer, unit: Unit) -> Prompt:
-    """What the next check of the unit is given."""
+    """The prompt of the next check."""
     check = unit.task.checks[unit.checks_passed]
     if unit.output is None:
         raise ValueError(f"'{unit.name}' has nothing to check")

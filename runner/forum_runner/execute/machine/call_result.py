@@ -1,4 +1,4 @@
-"""How calls end, what follows from it, and how tasks end."""
+"""Records how calls end, and decides what the unit does next."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from forum_runner.ledger.recorded_body import StoredBytes
 from forum_runner.manifest.pointer import look_up
 from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
-# After these another tier may do what this one could not.
+# After these errors another tier may succeed.
 _CLIMBS = frozenset({ErrorKind.MALFORMED, ErrorKind.SCHEMA_MISMATCH, ErrorKind.CONTEXT_LENGTH})
-# How often a call that came to nothing, and nobody knows why, is made anew, in one process.
+# How often a call with an unknown outcome is made again in one process.
 _MAX_LOSSES = 3
 _EXCEEDABLE = ("input_tokens", "output_tokens", "micro_usd", "output_bytes")
 
 
 def take_reply(core: MachineCore, call_id: str, reply: Reply) -> None:
-    """A call ended. One that is closed already is not recorded a second time, whoever answers twice."""
+    """Records the end of a call. A second reply to the same call is ignored."""
     unit = core.state.calls.get(call_id)
     if unit is None or unit.call is None:
         return
@@ -42,7 +42,7 @@ def take_reply(core: MachineCore, call_id: str, reply: Reply) -> None:
     if failure is not None:
         unit.losses += failure.kind is ErrorKind.CANCELLED and not core.is_pausing
         shortage = _shortage_behind(call, failure.kind)
-    make_room(core)
+    wake_short_units(core)
     if shortage is not None:
         task_end.stop(core, unit, shortage)
     elif not core.is_pausing:
@@ -50,14 +50,14 @@ def take_reply(core: MachineCore, call_id: str, reply: Reply) -> None:
 
 
 def _shortage_behind(call: Call, kind: ErrorKind) -> Shortage | None:
-    """The budget that cut a call short, if one did: its own limits would have let it go on."""
+    """The budget that cut the call short, if its adapter's limits did not."""
     if kind is ErrorKind.TIMEOUT:
         return call.short_time
     return call.short_output if kind is ErrorKind.OUTPUT_LIMIT else None
 
 
-def make_room(core: MachineCore) -> None:
-    """What a call held is free again: those who waited for it are looked at first."""
+def wake_short_units(core: MachineCore) -> None:
+    """Wakes the units that wait for a budget: a call has given back what it held."""
     if core.short:
         waiting, core.short = core.short, []
         for unit in waiting:
@@ -95,7 +95,7 @@ def _finish(core: MachineCore, unit: Unit, call: Call, reply: Reply) -> None:
 
 
 def _detail(reply: Reply) -> dict[str, Any]:
-    """What the other side said about it: small things that an entry has no place for."""
+    """Facts of the reply that have no field in the entry."""
     _, failure, _, _, executable, _, model, finish = reply
     if failure is None and executable is None and not model and not finish:
         return {}
@@ -107,11 +107,11 @@ def _detail(reply: Reply) -> dict[str, Any]:
     if executable is not None:
         detail["path"] = executable.path
     found = {name: value for name, value in detail.items() if value not in ("", None)}
-    return {name: _sound(value) if isinstance(value, str) else value for name, value in found.items()}
+    return {name: _encodable(value) if isinstance(value, str) else value for name, value in found.items()}
 
 
-def _sound(text: str) -> str:
-    """What another side sends may hold half of a character, which no record can."""
+def _encodable(text: str) -> str:
+    """The text without lone surrogates, which no body can hold."""
     return text.encode(errors="replace").decode()
 
 
@@ -130,7 +130,7 @@ def _record_excess(core: MachineCore, unit: Unit, call: Call, usage: Mapping[str
 
 
 def _read(core: MachineCore, unit: Unit, content: bytes, *, is_sensitive: bool) -> Body | Failure:
-    """The output of the answer. What the plan's outputs take from it must be there."""
+    """The output of the answer. It must have every part that the plan's outputs select."""
     schema = unit.task.output
     if schema is None:
         output = read_text(content, is_sensitive=is_sensitive)
@@ -146,7 +146,7 @@ def _read(core: MachineCore, unit: Unit, content: bytes, *, is_sensitive: bool) 
 
 
 def missing_for_outputs(plan: WavePlan, task: str, output: Output) -> str | None:
-    """A pointer by which the plan's outputs take something from the output, and nothing is there."""
+    """A pointer that the plan's outputs select, and that leads nowhere in this output."""
     for pointer in plan.output_pointers.get(task, ()):
         if pointer:
             try:
@@ -160,7 +160,7 @@ def _give_verdict(core: MachineCore, unit: Unit, call: Call, reply: Reply) -> No
     usage, _ = usage_of(core.plan, call, reply, core.state.now_us)
     by = "command" if call.agent is None else "agent"
     data: dict[str, Any] = {"task": unit.name, "attempt": call.attempt, "check": call.check, "by": by, "usage": usage}
-    judged = _verdict_of_a_command(reply) if by == "command" else _verdict_of_an_agent(reply)
+    judged = _command_verdict(reply) if by == "command" else _agent_verdict(reply)
     verdict, reason = ("none", judged.message) if isinstance(judged, Failure) else judged
     data["verdict"] = verdict
     detail: dict[str, Any] = {}
@@ -182,7 +182,7 @@ def _give_verdict(core: MachineCore, unit: Unit, call: Call, reply: Reply) -> No
     unit.check_error = judged if isinstance(judged, Failure) else None
 
 
-def _verdict_of_a_command(reply: Reply) -> tuple[str, str] | Failure:
+def _command_verdict(reply: Reply) -> tuple[str, str] | Failure:
     failure = reply.failure
     said = b"\n".join(part for part in (reply.content, reply.stderr) if part).decode(errors="replace")
     if failure is None:
@@ -190,7 +190,7 @@ def _verdict_of_a_command(reply: Reply) -> tuple[str, str] | Failure:
     return ("fail", said or failure.message) if failure.kind is ErrorKind.EXIT_STATUS else failure
 
 
-def _verdict_of_an_agent(reply: Reply) -> tuple[str, str] | Failure:
+def _agent_verdict(reply: Reply) -> tuple[str, str] | Failure:
     if reply.failure is not None:
         return reply.failure
     parsed = parse(reply.content)
@@ -212,7 +212,7 @@ def lose(core: MachineCore, unit: Unit) -> None:
         core.record("task.lost", data, causes=[call.seq])
     else:
         core.record("verdict.lost", {**data, "check": call.check}, causes=[call.seq])
-    make_room(core)
+    wake_short_units(core)
     if not call.is_orphan:
         unit.losses += 1
         if not core.is_pausing:
@@ -220,7 +220,7 @@ def lose(core: MachineCore, unit: Unit) -> None:
 
 
 def proceed(core: MachineCore, unit: Unit) -> None:
-    """What follows from how the last call ended. It asks the state alone, so a run that was cut off goes on here."""
+    """Decides what follows the last call. It reads only the state, so a resumed run continues here."""
     last = unit.ending
     if unit.reused or (last is not None and last.status == "ok"):
         _proceed_after_an_answer(core, unit)
@@ -229,7 +229,7 @@ def proceed(core: MachineCore, unit: Unit) -> None:
     elif last.status == "cancelled":
         _retry_unless_lost_too_often(core, unit)
     elif last.status == "lost":
-        # The end of the run's time cut it short, as it does a timeout, whether or not it may be made again.
+        # If the run is out of time, the call was cut short like a timeout, even if it may not be retried.
         if core.state.is_out_of_time or unit.task.is_idempotent or core.plan.policy.on_lost == "retry":
             _retry_unless_lost_too_often(core, unit)
         else:
@@ -241,7 +241,7 @@ def proceed(core: MachineCore, unit: Unit) -> None:
 def _retry(core: MachineCore, unit: Unit, wait_ms: int = 0) -> None:
     if core.state.is_out_of_time:
         task_end.end(core, unit, "stopped", "budget")
-    elif not has_all(core, unit):
+    elif not has_bodies(core, unit):
         return
     elif wait_ms:
         core.wait(unit, core.state.now_us + wait_ms * 1_000)
@@ -249,8 +249,8 @@ def _retry(core: MachineCore, unit: Unit, wait_ms: int = 0) -> None:
         core.begun.append(unit)
 
 
-def has_all(core: MachineCore, unit: Unit) -> bool:
-    """Whether nothing that the unit's next call needs was redacted. False: the unit has ended."""
+def has_bodies(core: MachineCore, unit: Unit) -> bool:
+    """Whether every body that the next call needs is readable. False: one was redacted, and the unit has ended."""
     missing = missing_for_call(unit)
     if missing is not None:
         task_end.fail(core, unit, "expects", missing)
@@ -270,7 +270,7 @@ def _proceed_after_an_answer(core: MachineCore, unit: Unit) -> None:
         if schema is None:
             _proceed_with_check(core, unit)
             return
-        if not has_all(core, unit):
+        if not has_bodies(core, unit):
             return
         _check_by_schema(core, unit, schema)
     if unit.has_failed_check:
@@ -280,7 +280,7 @@ def _proceed_after_an_answer(core: MachineCore, unit: Unit) -> None:
 
 
 def _proceed_after_a_failed_verdict(core: MachineCore, unit: Unit) -> None:
-    """Another tier is more likely to do better than another try."""
+    """Climbs before it retries: another tier is more likely to succeed than another try."""
     is_last = unit.step + 1 >= len(unit.ladder)
     if is_last and unit.at_step < unit.task.retry.attempts:
         _retry(core, unit)
@@ -289,12 +289,12 @@ def _proceed_after_a_failed_verdict(core: MachineCore, unit: Unit) -> None:
 
 
 def _proceed_with_check(core: MachineCore, unit: Unit) -> None:
-    """A check that gave no verdict is made again, as often as an attempt would be."""
+    """Makes a check without a verdict again, as often as an attempt would be made."""
     failure, unit.check_error = unit.check_error, None
     if failure is None or failure.kind is ErrorKind.CANCELLED:
         _retry_unless_lost_too_often(core, unit)
-    elif _may_try_again(core, unit, unit.asked, failure.kind):
-        _wait_or_go(core, unit, unit.asked, failure.kind, failure.retry_after_ms)
+    elif _may_retry(core, unit, unit.asked, failure.kind):
+        _retry_after_error(core, unit, unit.asked, failure.kind, failure.retry_after_ms)
     else:
         task_end.fail(core, unit, "error")
 
@@ -313,21 +313,21 @@ def _check_by_schema(core: MachineCore, unit: Unit, digest: str) -> None:
 
 
 def _proceed_after_an_error(core: MachineCore, unit: Unit, error: ErrorKind, retry_after_ms: int | None) -> None:
-    if _may_try_again(core, unit, unit.at_step, error):
-        _wait_or_go(core, unit, unit.at_step, error, retry_after_ms)
+    if _may_retry(core, unit, unit.at_step, error):
+        _retry_after_error(core, unit, unit.at_step, error, retry_after_ms)
     else:
         _climb_or_fail(core, unit, "error", may_climb=error in _CLIMBS)
 
 
-def _may_try_again(core: MachineCore, unit: Unit, tries: int, error: ErrorKind) -> bool:
-    """A call that the end of the run's time cut short has not failed: it would be made again, if there was time."""
+def _may_retry(core: MachineCore, unit: Unit, tries: int, error: ErrorKind) -> bool:
+    """A call that was cut short by the end of the run's time has not failed: it may be made again after a resume."""
     if core.state.is_out_of_time and error is ErrorKind.TIMEOUT:
         return True
     return error.may_be_retried and tries < unit.task.retry.attempts
 
 
-def _wait_or_go(core: MachineCore, unit: Unit, tries: int, error: ErrorKind, retry_after_ms: int | None) -> None:
-    """After a hiccup time helps; after a bad answer only another answer does."""
+def _retry_after_error(core: MachineCore, unit: Unit, tries: int, error: ErrorKind, retry_after_ms: int | None) -> None:
+    """Waits after a transient error; asks again at once after a bad answer."""
     if error.is_answer:
         _retry(core, unit)
     else:
@@ -345,5 +345,5 @@ def _climb_or_fail(core: MachineCore, unit: Unit, reason: str, *, may_climb: boo
 
 
 def stop_repeating(core: MachineCore, unit: Unit) -> None:
-    """The same was asked before, and answered: asking again would only cost."""
+    """Climbs or fails: the same prompt was answered before."""
     _climb_or_fail(core, unit, "repeated", may_climb=True)

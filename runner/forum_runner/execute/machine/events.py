@@ -1,4 +1,4 @@
-"""What happens to a run, and what is to be done about it: the machine's way in and its way out."""
+"""The machine's input, events, and its output, entries and commands."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from forum_runner.ledger.recorded_body import StoredBytes
 
 @dataclass(frozen=True, slots=True)
 class Interrupted:
-    """Somebody wants the run to stop where it can go on later."""
+    """Pause the run; it can be resumed later."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimePassed:
-    """Something was due."""
+    """A timer expired."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ Event = Replied | Lost | Interrupted | TimePassed | Decided
 
 
 class NewEntry(NamedTuple):
-    """An entry, on its way to the ledger."""
+    """An entry that is about to be written."""
 
     kind: str
     data: Mapping[str, Any]
@@ -47,17 +47,17 @@ class NewEntry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
-    """A call is to be ended; its end is still to be reported."""
+    """Cancel a call. The engine still reports its end."""
 
     call: str
 
 
-# An attempt is to be made: its intent is on record.
+# An attempt is sent after its `task.started` is written.
 Command = Attempt | Cancel
 
 
 class Transition(NamedTuple):
-    """The answer to an event: entries first, and when they are written, commands."""
+    """The result of an event: entries to write, and then commands to send."""
 
     entries: list[NewEntry]
     commands: list[Command]
@@ -65,7 +65,7 @@ class Transition(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How it ended: the seal's status, or `paused` and the reason."""
+    """How the run ended: the seal's status, or `paused` and the reason."""
 
     status: str
     reason: str | None = None

@@ -1,4 +1,4 @@
-"""The next call of a unit: whether there is one, what it may take, and its beginning."""
+"""Makes the next call of a unit: whether it may, and within which limits."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from forum_runner.wave_plan.wave_plan_reader import AdapterSettings
 
 
 def advance(core: MachineCore, unit: Unit) -> None:
-    """There is room for a call: the unit makes its next one, or ends, or waits."""
+    """Lets the unit make its next call, wait, or end. There is room for a call."""
     if unit.state is not None or unit.call is not None or unit.resumes_us is not None:
         return
     if not unit.has_begun:
@@ -87,7 +87,7 @@ def _causes_of_an_attempt(unit: Unit) -> list[int]:
 
 
 def _check(core: MachineCore, unit: Unit) -> None:
-    """The next check, which a command or an agent makes. Those by schemas need no call, and were made."""
+    """Makes the next check by a command or an agent. Checks by schemas need no call, and are done."""
     number = unit.checks_passed
     agent: str | None = unit.task.checks[number].agent
     data: dict[str, Any] = {"task": unit.name, "attempt": unit.attempts, "check": number}
@@ -132,12 +132,12 @@ def _begin(
 
 
 def _wanted(limits: CallLimits, prompt: Prompt) -> Ceiling:
-    """What a call may take by its adapter alone."""
+    """What a call may use by its adapter's limits alone."""
     return limits.ceiling(size_of(prompt) if limits.counts_prompt else 0)
 
 
 def _room(core: MachineCore, unit: Unit, agent: str | None, adapter: str | None, wanted: Ceiling) -> Ceiling | None:
-    """The ceiling with which the call may begin; None: it waits, or the unit was stopped."""
+    """The ceiling for the call; None: the unit waits, or was stopped."""
     state = core.state
     ceiling: Ceiling | Shortage = wanted
     left_ms = core.wall_left_ms()
@@ -164,7 +164,7 @@ def _room(core: MachineCore, unit: Unit, agent: str | None, adapter: str | None,
 
 
 def _within_time(core: MachineCore, wanted: Ceiling, left_ms: int) -> Ceiling:
-    """No call may take longer than is left of the run's time."""
+    """Limits the call to what is left of the run's time."""
     if left_ms >= wanted.timeout_ms:
         return wanted
     used_ms = core.state.active_ms(core.state.now_us)

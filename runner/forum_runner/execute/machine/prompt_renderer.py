@@ -13,7 +13,7 @@ from forum_adapters.base import Prompt
 from forum_runner.canonical import canonical
 from forum_runner.ledger.body import JSON
 from forum_runner.ledger.recorded_body import StoredBytes
-from forum_runner.wave_plan.planned_task import Argv, Placeholder, Text
+from forum_runner.wave_plan.planned_task import Argv, Placeholder, PlanText
 
 VERDICT_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -70,9 +70,9 @@ class Work(NamedTuple):
     task: str
     attempt: int
     persona: str
-    instruction: Text
+    instruction: PlanText
     argv: Argv
-    done_when: Sequence[Text]
+    done_when: Sequence[PlanText]
     given: Mapping[str, DeliveredValue]
     output_schema: Any
     feedback: Feedback | None
@@ -87,7 +87,7 @@ def shown(body: StoredBytes) -> bytes:
     return text.encode()
 
 
-def holds_secret(texts: Sequence[Text]) -> bool:
+def holds_secret(texts: Sequence[PlanText]) -> bool:
     return any(isinstance(part, Placeholder) and part.secret is not None for text in texts for part in text)
 
 
@@ -98,7 +98,7 @@ class Renderer:
         self._run = run
         self._secrets = secrets
 
-    def text(self, parts: Text, given: Mapping[str, DeliveredValue], *, inline: bool) -> str:
+    def text(self, parts: PlanText, given: Mapping[str, DeliveredValue], *, inline: bool) -> str:
         """`inline` puts data where it is referred to; otherwise a word stands there, and the data stays apart."""
         if len(parts) == 1 and isinstance(parts[0], str):
             return parts[0]

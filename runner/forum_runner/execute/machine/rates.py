@@ -1,4 +1,4 @@
-"""Rate limits of adapters: how many requests and tokens a minute, whatever the budgets say."""
+"""Rate limits of adapters: requests and tokens per minute."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _MINUTE_US = 60_000_000
 
 
 class _Window:
-    """The calls of the last minute, each with the tokens that it reserves or took."""
+    """The calls of the last minute, each with the tokens that it reserves or used."""
 
     __slots__ = ("calls", "requests", "tokens", "tokens_in_window")
 
@@ -24,7 +24,7 @@ class _Window:
             self.tokens_in_window -= self.calls.popleft()[1]
 
     def free_at(self, now_us: int, tokens: int) -> int:
-        """When a call with so many tokens may be made; a call that is larger than the limit waits for a free minute."""
+        """The earliest time for a call with this many tokens. A call above the limit waits for an empty window."""
         self.forget(now_us)
         at = now_us
         if self.requests is not None and len(self.calls) >= self.requests:
@@ -49,7 +49,7 @@ class Rates:
         return now_us if window is None else window.free_at(now_us, tokens)
 
     def note(self, adapter: str, now_us: int, tokens: int) -> list[int] | None:
-        """Counts a call; what comes back is handed to `correct` when it is known what the call took."""
+        """Counts a call. Pass the result to `correct` when the call's usage is known."""
         window = self._windows.get(adapter)
         if window is None:
             return None

@@ -1,4 +1,4 @@
-"""From what came back to an output: one strict way to read it, one mending, and the schema that it must fit."""
+"""Parses replies into outputs: strictly, with one repair, and against the task's schema."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from forum_runner.json_text import read_json_text
 from forum_runner.ledger.body import JSON, TEXT, Body
 from forum_runner.manifest.pointer import join, look_up
 
-# A whole answer in one fence, as models like to write it: the only thing that is mended.
+# A whole answer in one Markdown fence, as models often write it: the only repair.
 _FENCED = re.compile(r"\s*```[A-Za-z]*[ \t]*\r?\n(.*?)\r?\n?[ \t]*```\s*", re.DOTALL)
 
 
@@ -34,7 +34,7 @@ class ReplyFailure(Failure):
 
 
 class Schemas:
-    """The JSON Schemas of a wave plan, by their digests; each is made ready when it is first asked for."""
+    """The JSON Schemas of a wave plan, by digest. Validators are built at first use."""
 
     def __init__(self, schemas: Mapping[str, Any]) -> None:
         self._schemas = schemas
@@ -100,13 +100,13 @@ def read_text(content: bytes, *, is_sensitive: bool) -> Body | ReplyFailure:
 
 
 def _unreadable_byte(content: bytes) -> int | None:
-    """The first that is not UTF-8. In pieces: the text itself is not needed, and has up to four bytes a character."""
+    """The position of the first byte that is not UTF-8. Decodes in pieces, to keep memory low."""
     view, at = memoryview(content), 0
     while at < len(view):
         piece = view[at : at + _PIECE_BYTES]
         is_last = at + len(piece) == len(view)
         try:
-            # A character that goes on in the next piece is left for that one.
+            # A character that continues in the next piece is left for that one.
             at += utf_8_decode(piece, "strict", is_last)[1]
         except UnicodeDecodeError as error:
             return at + error.start
@@ -132,7 +132,7 @@ def parse(content: bytes) -> tuple[Any, bytes] | ReplyFailure:
         text = content.decode()
         fenced = _FENCED.fullmatch(text)
         value = read_json_text(fenced[1] if fenced else text)
-        # What is made of the value need not have the text beside it.
+        # Frees the text before the canonical form is made, to keep memory low.
         del text, fenced
         return value, canonical(value)
     except UnicodeDecodeError as error:

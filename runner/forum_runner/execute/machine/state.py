@@ -1,7 +1,4 @@
-"""The state of a run: what its entries, one after the other, make of it.
-
-Nothing else changes it. So a run that is taken up again from its ledger is in the state in which it was left.
-"""
+"""The state of a run. Only entries change it, so a run that is restored from its ledger is in the state that it had."""
 
 from __future__ import annotations
 
@@ -18,16 +15,13 @@ from forum_runner.execute.machine.rates import Rates
 from forum_runner.execute.machine.run_plan import RunPlan
 from forum_runner.execute.machine.task_output import Output
 from forum_runner.execute.machine.tuples import made
-from forum_runner.execute.machine.unit import Call, Ending, Expansion, Gate, Unit
+from forum_runner.execute.machine.unit import Call, Ending, Expansion, GateState, Unit
 from forum_runner.ledger.clock import read_time
 from forum_runner.ledger.recorded_body import StoredBytes, body_digest, bytes_left, content_digest
 from forum_runner.ledger.writer import NO_COUNTS
 from forum_runner.wave_plan.plan_value import NoValueError
 from forum_runner.wave_plan.planned_task import PlannedTask
 from forum_runner.wave_plan.unit_id import instance_id
-
-# After these nothing that was to come after the task is begun, whatever the policy says.
-_REFUSED = "refused"
 
 Data = Mapping[str, Any]
 Bodies = Mapping[str, StoredBytes]
@@ -41,7 +35,7 @@ class RunState:
         self.budgets = Budgets(plan.wave_plan)
         self.rates = Rates(plan.policy.rates)
         self.seq = 0
-        # One for each task; a task with a `foreach` has that of its template, and one for each instance.
+        # One for each task, and one for each instance of a task with a `foreach`.
         self.units = {name: Unit(name, task) for name, task in plan.tasks.items()}
         self.expansions: dict[str, Expansion] = {}
         self.waiting_for = {name: len(task.depends_on) for name, task in plan.tasks.items()}
@@ -54,7 +48,7 @@ class RunState:
         self.blocks_order: set[str] = set()
         self.released: list[PlannedTask] = []
         self.answers: set[str] = set()
-        # Nothing that has not begun is to begin.
+        # Units that have not started must not start.
         self.is_stopping = False
         self.is_out_of_budget = False
         self.is_out_of_time = False
@@ -65,13 +59,11 @@ class RunState:
         self.open_gates = 0
         self.active_us = 0
         self.active_since_us: int | None = None
-        # The time of what happens, the entries that came of it, and the time of the last entry.
+        # The time of the event, the entries that it led to, and the time of the last entry.
         self.now_us = 0
         self.new_entries: list[NewEntry] = []
         self.latest_us = 0
         self._applier_of = _APPLIERS.get
-
-    # Outputs, as the values of the plan ask for them.
 
     def output(self, unit: str) -> Output:
         found = self.units.get(unit)
@@ -84,8 +76,6 @@ class RunState:
         if expansion is None:
             raise NoValueError(f"'{task}' has no instances")
         return [unit.name for unit in expansion.units if unit.state == "passed" and unit.output is not None]
-
-    # Entries.
 
     def record(
         self, kind: str, data: Data, bodies: Bodies = _NO_BODIES, causes: Sequence[int] = (), actor: str = "runner"
@@ -114,7 +104,7 @@ class RunState:
         return self.units[task].state
 
     def active_ms(self, now_us: int) -> int:
-        """How long the run has been at work: pauses and the time between two processes do not count."""
+        """How long the run has been active: pauses and the time between two processes do not count."""
         running = 0 if self.active_since_us is None else now_us - self.active_since_us
         return (self.active_us + running) // 1_000
 
@@ -132,11 +122,11 @@ class RunState:
             self.active_since_us = None
 
     def _noted(self, _seq: int, _at_us: int, _data: Data, _bodies: Bodies) -> None:
-        """Something was done to the record: whoever was at work had stopped with the entry before."""
+        """Another writer added an entry: the process had stopped with the entry before."""
         self._stop_the_clock(self.latest_us)
 
     def _resumed(self, _seq: int, at_us: int, _data: Data, _bodies: Bodies) -> None:
-        # Of a process that did not pause the time ended with its last entry.
+        # A process that did not pause was active until its last entry.
         self._stop_the_clock(self.latest_us)
         self.is_paused = False
         self.active_since_us = at_us
@@ -166,7 +156,7 @@ class RunState:
         unit, name, body = self.units[data["task"]], data["as"], bodies["value"]
         if not unit.given:
             unit.given = {}
-        # What is committed with a salt cannot be named by a digest that others could guess it from.
+        # A sensitive value has no plain digest here: its content could be guessed from that.
         digest = f"{self.run}/{seq}" if body.is_sensitive else body_digest(body)
         unit.given[name] = DeliveredValue(name, body, unit.task.origin_of(name), digest)
         unit.delivered = seq
@@ -178,7 +168,7 @@ class RunState:
 
     def _gate_opened(self, seq: int, _at_us: int, data: Data, bodies: Bodies) -> None:
         deadline = read_time(data["deadline"]) if "deadline" in data else None
-        self.units[data["task"]].gate = Gate(seq, body_digest(bodies["displayed"]), deadline)
+        self.units[data["task"]].gate = GateState(seq, body_digest(bodies["displayed"]), deadline)
         self.open_gates += 1
 
     def _gate_decided(self, seq: int, _at_us: int, data: Data, bodies: Bodies) -> None:
@@ -197,7 +187,7 @@ class RunState:
         unit.fingerprint = data["fingerprint"]
         unit.checks_passed = unit.asked = 0
         unit.has_failed_check = False
-        # Until the attempt is answered, what it was told is what the next one has to be told.
+        # If this attempt gets no answer, the next one needs the same feedback.
         unit.feedback = unit.last_feedback
         unit.ending = unit.resumes_us = None
         self._begin(unit, seq, at_us, data, None)
@@ -288,7 +278,7 @@ class RunState:
         unit.step += 1
         unit.at_step = 0
         unit.seen = None
-        # What the tier below came to is settled; why it was not enough is told to the next.
+        # The next tier gets the feedback about the last answer of the tier below.
         unit.feedback = unit.last_feedback
         unit.ending = None
         unit.has_failed_check = False
@@ -326,16 +316,16 @@ class RunState:
                 self.released.append(dependent)
 
     def _blocks_order(self, task: PlannedTask, state: str, reason: str | None) -> bool:
-        """Whether even what only comes after this task is not to begin."""
-        if state == _REFUSED:
+        """Whether tasks that only come after this one must not start."""
+        if state == "refused":
             return True
         if state == "skipped" and reason == "upstream":
             return not self.blocks_order.isdisjoint(task.depends_on)
-        goes_on = self.plan.policy.on_failure == "continue"
-        return not goes_on and (state in ("failed", "stopped", "cancelled") or reason == "failure")
+        continues = self.plan.policy.on_failure == "continue"
+        return not continues and (state in ("failed", "stopped", "cancelled") or reason == "failure")
 
     def _release(self, task: str) -> None:
-        """An output that nobody will read any more is not kept; until its task has ended, the task itself reads it."""
+        """Drops an output that has no readers left. Until its task ends, the task itself reads it."""
         unit = self.units[task]
         if self.readers[task] > 0 or unit.state is None:
             return
@@ -363,7 +353,7 @@ Applier = Callable[[RunState, int, int, Data, Bodies], None]
 
 
 def _changes_nothing(_state: RunState, _seq: int, _at_us: int, _data: Data, _bodies: Bodies) -> None:
-    """What is told and changes nothing: an excess, an entry of somebody else."""
+    """For entries that do not affect the state."""
 
 
 _APPLIERS: dict[str, Applier] = {

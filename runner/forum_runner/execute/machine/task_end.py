@@ -1,4 +1,4 @@
-"""How tasks end, and what a run gives back."""
+"""Ends tasks, and records the run's answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from forum_runner.wave_plan.planned_task import PlannedTask
 
 
 def stop(core: MachineCore, unit: Unit, shortage: Shortage) -> None:
-    """A call does not fit a budget. If it is the run's own, nothing more begins."""
+    """Ends a unit whose next call does not fit a budget."""
     account = shortage.account
     used = account.charged[shortage.amount] + account.held[shortage.amount]
     if account.scope == "run" and shortage.amount == WALL:
@@ -26,7 +26,7 @@ def stop(core: MachineCore, unit: Unit, shortage: Shortage) -> None:
 
 
 def stop_at_wall(core: MachineCore) -> None:
-    """The run's time is over: what is under way is ended, and nothing more begins."""
+    """Stops a run that is out of time: cancels open calls, and ends the units that wait."""
     limit = core.wall_ms or 0
     used = core.state.active_ms(core.state.now_us)
     core.record("budget.stopped", {"scope": "run", "amount": "wall_ms", "limit": limit, "used": used, "needed": 0})
@@ -55,7 +55,7 @@ def end(core: MachineCore, unit: Unit, state: str, reason: str | None, message: 
 
 
 def end_template(core: MachineCore, task: PlannedTask) -> None:
-    """A task with a `foreach` ends when the last of its instances has: tolerated, if each of them was."""
+    """Ends a task with a `foreach` after its last instance."""
     expansion = core.state.expansions[task.id]
     template = core.state.units[task.id]
     if expansion.open or template.state is not None:
@@ -81,7 +81,7 @@ def end_template(core: MachineCore, task: PlannedTask) -> None:
 
 
 def answer(core: MachineCore, name: str) -> None:
-    """One of the plan's named outputs, if all that it comes from has passed."""
+    """Records one of the plan's named outputs, if all its sources passed."""
     value = core.plan.outputs[name]
     sources = [core.state.units[task] for task in value.tasks()]
     if any(unit.state != "passed" for unit in sources):

@@ -1,4 +1,4 @@
-"""How a task begins, or does not: conditions, expansion, hand-over, routing, gates, reuse."""
+"""Starts tasks, or ends them before they start: conditions, expansion, delivery, routing, gates, reuse."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from forum_runner.wave_plan.planned_task import DataEdge, ForeachRule, GateRule,
 
 
 def arrive(core: MachineCore, task: PlannedTask) -> None:
-    """All that the task depends on has ended, and its wave, if there are waves, is open."""
+    """Handles a task whose dependencies have all ended and whose wave, if there are waves, is open."""
     state = core.state
     unit = state.units[task.id]
     if unit.state is not None:
         return
     if state.is_out_of_budget:
         task_end.end(core, unit, "stopped", "budget")
-    elif is_cut_off(core, task):
+    elif is_blocked(core, task):
         task_end.end(core, unit, "skipped", "upstream")
     elif state.is_stopping:
         task_end.end(core, unit, "skipped", "failure")
@@ -40,18 +40,18 @@ def arrive(core: MachineCore, task: PlannedTask) -> None:
 
 
 def admit(core: MachineCore, unit: Unit) -> None:
-    """People are asked as soon as there is something to ask; everything else waits until there is room for it."""
+    """Opens the unit's gate at once; a unit without a gate waits until there is room for a call."""
     if unit.task.gate is None or (unit.gate is not None and unit.gate.decision == "rejected"):
         core.fresh.append(unit)
     elif prepare(core, unit):
-        _ask(core, unit)
+        _open_gate(core, unit)
 
 
 def resume_task(core: MachineCore, task: PlannedTask) -> None:
-    """A task that had arrived when an earlier process ended."""
+    """Resumes a task that had arrived when an earlier process ended."""
     unit = core.state.units[task.id]
     if task.foreach is None:
-        _resume_unit(core, unit) if _has_traces(unit) else arrive(core, task)
+        _resume_unit(core, unit) if _has_entries(unit) else arrive(core, task)
         return
     expansion = core.state.expansions.get(task.id)
     if expansion is None:
@@ -59,11 +59,11 @@ def resume_task(core: MachineCore, task: PlannedTask) -> None:
         return
     for instance in expansion.units:
         if instance.state is None:
-            _resume_unit(core, instance) if _has_traces(instance) else admit(core, instance)
+            _resume_unit(core, instance) if _has_entries(instance) else admit(core, instance)
     task_end.end_template(core, task)
 
 
-def _has_traces(unit: Unit) -> bool:
+def _has_entries(unit: Unit) -> bool:
     return unit.has_begun or bool(unit.given) or unit.gate is not None
 
 
@@ -74,8 +74,8 @@ def _resume_unit(core: MachineCore, unit: Unit) -> None:
         admit(core, unit)
 
 
-def is_cut_off(core: MachineCore, task: PlannedTask) -> bool:
-    """Whether something that it depends on ended in a way after which it cannot or must not begin."""
+def is_blocked(core: MachineCore, task: PlannedTask) -> bool:
+    """Whether a dependency ended in a state after which the task cannot or must not start."""
     state = core.state
     if task.sources and any(state.state_of(name) not in (None, "passed") for name in task.sources):
         return True
@@ -116,9 +116,9 @@ def _expand(core: MachineCore, unit: Unit, foreach: ForeachRule) -> None:
 
 
 def prepare(core: MachineCore, unit: Unit) -> bool:
-    """Hands over the data and finds an agent. False: the unit could not begin, and has ended."""
+    """Delivers the data and routes the unit. False: the unit could not start, and has ended."""
     task = unit.task
-    if (unit.given or unit.gate is not None) and not call_result.has_all(core, unit):
+    if (unit.given or unit.gate is not None) and not call_result.has_bodies(core, unit):
         return False
     if (task.edges or task.foreach is not None) and not _deliver(core, unit):
         return False
@@ -130,7 +130,7 @@ def prepare(core: MachineCore, unit: Unit) -> bool:
 
 
 def _deliver(core: MachineCore, unit: Unit) -> bool:
-    """False: something cannot be made, or is not what the plan expects, and the unit has ended."""
+    """False: a value cannot be made or does not fit its schema, and the unit has ended."""
     task = unit.task
     name = ""
     try:
@@ -156,20 +156,20 @@ def _deliver_value(core: MachineCore, unit: Unit, edge: DataEdge) -> bool:
             task_end.fail(core, unit, "expects", f"the value for '{edge.name}' does not match `expects`: {misfit}")
             return False
     last = max(core.state.units[name].ended or 0 for name in edge.value.tasks())
-    _hand_over(core, unit, edge.name, value, last)
+    _record_delivery(core, unit, edge.name, value, last)
     return True
 
 
 def _deliver_item(core: MachineCore, unit: Unit, name: str, index: int) -> None:
     expansion = core.state.expansions[unit.task.id]
     item = canonical(expansion.items.value[index])
-    _hand_over(core, unit, name, Body(item, JSON, expansion.items.body.is_sensitive), expansion.seq)
+    _record_delivery(core, unit, name, Body(item, JSON, expansion.items.body.is_sensitive), expansion.seq)
 
 
 def _cut(core: MachineCore, unit: Unit, edge: DataEdge) -> None:
-    """Says how much of a value a prompt gets, unless an earlier process said so."""
+    """Records how much of a value a prompt gets, unless an earlier process did."""
     given = unit.given[edge.name]
-    if edge.max_bytes is None or given.kept_bytes is not None or _gets_all(core, unit):
+    if edge.max_bytes is None or given.kept_bytes is not None or _reads_json(core, unit):
         return
     value = given.shown()
     if len(value) <= edge.max_bytes:
@@ -179,19 +179,19 @@ def _cut(core: MachineCore, unit: Unit, edge: DataEdge) -> None:
     core.record("context.cut", data, causes=_causes(unit.delivered))
 
 
-def _gets_all(core: MachineCore, unit: Unit) -> bool:
-    """Whether whoever may do the work is a program that reads one JSON object: that holds values, and not prompts."""
+def _reads_json(core: MachineCore, unit: Unit) -> bool:
+    """Whether every adapter that may do the work reads one JSON object, which holds whole values."""
     adapters = [core.plan.adapters[rung.adapter] for rung in unit.ladder]
     return bool(adapters) and all(adapter.stdin == "json" for adapter in adapters)
 
 
-def _hand_over(core: MachineCore, unit: Unit, name: str, value: Body, cause: int) -> None:
+def _record_delivery(core: MachineCore, unit: Unit, name: str, value: Body, cause: int) -> None:
     if unit.is_sensitive and not value.is_sensitive:
         value = value._replace(is_sensitive=True)
     core.record("edge.delivered", {"task": unit.name, "as": name}, {"value": value}, [cause])
 
 
-def _ask(core: MachineCore, unit: Unit) -> None:
+def _open_gate(core: MachineCore, unit: Unit) -> None:
     gate = unit.task.gate
     if gate is None:
         return
@@ -209,7 +209,7 @@ def _ask(core: MachineCore, unit: Unit) -> None:
 
 
 def _document_for_gate(core: MachineCore, unit: Unit, gate: GateRule) -> dict[str, Any]:
-    """What a person decides on: the question, and what would be done."""
+    """What a person sees at the gate: the question, and the call that would be made."""
     question = core.recording.text(gate.question, unit.given, inline=True)
     prompt = render(core, core.recording, unit)
     displayed: dict[str, Any] = {"task": unit.name, "agent": unit.agent, "question": question}
@@ -219,7 +219,7 @@ def _document_for_gate(core: MachineCore, unit: Unit, gate: GateRule) -> dict[st
 
 
 def pass_deadline(core: MachineCore, unit: Unit) -> None:
-    """Nobody decided in time."""
+    """Decides the gate as the plan says for a deadline that passed."""
     gate, rule = unit.gate, unit.task.gate
     if gate is None or rule is None:
         return
@@ -234,7 +234,7 @@ def pass_deadline(core: MachineCore, unit: Unit) -> None:
 
 
 def take_decision(core: MachineCore, decided: Decided) -> None:
-    """A person decided while the run is at work. Whoever comes too late, or saw something else, is not heard."""
+    """Records a person's decision. A decision that is late, or about something else than was displayed, is ignored."""
     unit = core.state.units.get(decided.task)
     gate = None if unit is None else unit.gate
     if unit is None or gate is None or gate.decision is not None or unit.state is not None:
@@ -244,13 +244,13 @@ def take_decision(core: MachineCore, decided: Decided) -> None:
     data = {"task": unit.name, "decision": decided.decision, "by": "person", "authenticated": False}
     bodies = {name: Body(text, TEXT, unit.is_sensitive) for name, text in decided.texts.items()}
     core.record("gate.decided", {**data, "displayed": gate.displayed}, bodies, [gate.seq], decided.actor)
-    # It does not wait for its deadline any more.
+    # Cancels the timer of the deadline.
     unit.resumes_us = None
     core.fresh.append(unit)
 
 
 def reuse(core: MachineCore, unit: Unit, fingerprint: str) -> bool:
-    """Whether the result of an earlier run stands in for an attempt."""
+    """Reuses the result of an earlier run instead of an attempt. False: there is none."""
     found, plan = core.context.find_reusable(unit, fingerprint), core.plan.wave_plan
     try:
         if found is None or call_result.missing_for_outputs(plan, unit.task.id, Output(found.output)) is not None:
@@ -265,7 +265,7 @@ def reuse(core: MachineCore, unit: Unit, fingerprint: str) -> bool:
 
 
 def sweep(core: MachineCore) -> None:
-    """The run is to stop: what has not begun is ended, each with its reason."""
+    """Ends every unit that has not started: the run is stopping."""
     for task in core.plan.tasks.values():
         unit = core.state.units[task.id]
         if unit.state is not None:
@@ -283,7 +283,7 @@ def sweep(core: MachineCore) -> None:
 def sweep_unit(core: MachineCore, unit: Unit) -> None:
     if core.state.is_out_of_budget:
         task_end.end(core, unit, "stopped", "budget")
-    elif unit.index is None and is_cut_off(core, unit.task):
+    elif unit.index is None and is_blocked(core, unit.task):
         task_end.end(core, unit, "skipped", "upstream")
     else:
         task_end.end(core, unit, "skipped", "failure")

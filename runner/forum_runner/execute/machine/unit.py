@@ -14,7 +14,7 @@ from forum_runner.wave_plan.planned_task import PlannedTask, Rung
 
 @dataclass(slots=True)
 class Call:
-    """An attempt or a check that is under way. Its id is the run's, and the seq of the entry that began it."""
+    """An open attempt or check. Its id is the run's id and the seq of the entry that opened it."""
 
     id: str
     seq: int
@@ -32,7 +32,7 @@ class Call:
 
 
 @dataclass(slots=True)
-class Gate:
+class GateState:
     seq: int
     displayed: str
     deadline_us: int | None
@@ -44,7 +44,7 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How the last call ended, as far as the next step depends on it."""
+    """How the last call ended, as far as the next decision depends on it."""
 
     status: str
     error: ErrorKind | None = None
@@ -56,7 +56,7 @@ NOTHING: dict[str, DeliveredValue] = {}
 
 
 class Unit:
-    """`cause` is the entry that let it begin; `closed` the one that ended its last attempt."""
+    """`cause` is the entry that let it start; `closed` is the one that ended its last attempt."""
 
     __slots__ = (
         "agent", "asked", "at_step", "attempts", "call", "cause", "check_error", "checks_passed", "closed",
@@ -78,7 +78,7 @@ class Unit:
         self.closed: int | None = None
         self.ended: int | None = None
         self.given: dict[str, DeliveredValue] = NOTHING
-        self.gate: Gate | None = None
+        self.gate: GateState | None = None
         self.fingerprint = ""
         self.call: Call | None = None
         self.has_begun = False
@@ -93,7 +93,7 @@ class Unit:
         self.feedback: Feedback | None = None
         self.output: Output | None = None
         self.reused = False
-        # A program may find another world at its next call; a model that is asked the same has nothing new to say.
+        # A program may find another environment at its next call; a model gives no better answer to the same prompt.
         self.may_repeat = task.run is None and (task.retry.attempts > 1 or len(task.ladder) != 1)
         self.prompt = ""
         self.seen: set[str] | None = None
@@ -105,18 +105,18 @@ class Unit:
 
     @property
     def is_sensitive(self) -> bool:
-        """Whether its bodies are salted: what it was given must not be told from what it makes of it."""
+        """Whether its bodies are salted. Sensitive data makes everything that is derived from it sensitive."""
         if not self.given or self.task.is_sensitive:
             return self.task.is_sensitive
         return any(item.body.is_sensitive for item in self.given.values())
 
     @property
     def last_feedback(self) -> Feedback | None:
-        """Why the last answer was not good enough, if there was one."""
+        """Why the last answer was rejected, if there was one."""
         return self.feedback or (self.ending.feedback if self.ending is not None else None)
 
     def release(self) -> None:
-        """Forgets what only its own work needed."""
+        """Drops what only its own work needed."""
         self.given = NOTHING
         self.seen = self.ending = self.feedback = None
 

@@ -1,4 +1,4 @@
-"""What a call took, in the one shape that entries have."""
+"""The usage of a call, as entries record it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from forum_runner.execute.machine.run_plan import RunPlan
 from forum_runner.execute.machine.unit import Call
 from forum_runner.wave_plan.wave_plan_reader import NO_PRICES
 
-# No answer takes so many: whoever says so has not counted.
+# No answer has so many tokens: such a count is ignored.
 _MOST_TOKENS = 10**12
-# With these the other side refused before it did any work, unless it had begun to answer, and had said who does.
+# With these errors the server refused the call before any work, unless the reply has content or names a model.
 _UNPAID = frozenset(
     {
         ErrorKind.AUTH,
@@ -24,7 +24,7 @@ _UNPAID = frozenset(
 
 
 def usage_of(plan: RunPlan, call: Call, reply: Reply, now_us: int) -> tuple[dict[str, int], bool]:
-    """The usage of a call, and whether somebody counted it. Without a count it is charged what it reserved."""
+    """The usage of a call, and whether it was measured. An unmeasured call is charged what it reserved."""
     content, failure, counted, _, _, _, model, _ = reply
     limits = plan.call_limits[call.adapter]
     cached, is_measured = 0, True

@@ -1,7 +1,7 @@
 """Replays a run from its ledger and compares."""
 
-from forum_runner.execute.replay.comparison import Divergence
+from forum_runner.execute.replay.comparison import ReplayDivergence
 from forum_runner.execute.replay.recorded_replies import recorded_calls
 from forum_runner.execute.replay.replayer import Replayer, ReplayResult
 
-__all__ = ["Divergence", "ReplayResult", "Replayer", "recorded_calls"]
+__all__ = ["ReplayDivergence", "ReplayResult", "Replayer", "recorded_calls"]

@@ -1,7 +1,6 @@
-"""What may have happened to a process, by what it wrote: the events themselves stand in no ledger.
+"""The events that may have led to the next entry: a ledger holds entries, but not the events themselves.
 
-Most often one event alone can have led to the next entry. Things that happen in one microsecond, and events of which
-nothing is written, leave a choice.
+Usually there is only one candidate. Events in the same microsecond, and events that write nothing, leave a choice.
 """
 
 from __future__ import annotations
@@ -18,19 +17,19 @@ from forum_runner.ledger.recorded_body import RecordedBodies
 from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
 _CLOSING = ("task.finished", "verdict.given", "task.lost", "verdict.lost")
-# What a machine tells of its clock, before it looks at what happened.
+# What a machine writes about expired timers, before it handles an event.
 _DUE = ("gate.decided", "budget.stopped")
-# What may stand between an interrupt and the pause that follows it: calls that end, and what a deadline decides.
+# What may come between an interrupt and the pause that follows it: ends of calls, and decisions by deadlines.
 _PAUSING = frozenset({*_CLOSING, "budget.exceeded", "gate.decided", "run.paused"})
-# A call that a budget cut short ends its unit even then.
+# A call that a budget cut short ends its unit even while the run is pausing.
 _STOPPING = _PAUSING | {"budget.stopped", "task.ended"}
-# By how much a process that has other things to do may wake too late.
+# How late a busy process may wake.
 _LATE_US = 50_000
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """What one process wrote: the entries of a run from `start` to before `end`."""
+class Session:
+    """What one process wrote: the entries from `start` up to, but not including, `end`."""
 
     plan: WavePlan
     entries: Sequence[ReadEntry]
@@ -47,24 +46,24 @@ class EventCandidate(NamedTuple):
 
 
 def is_foreign(entry: ReadEntry) -> bool:
-    """Whether it is not the machine's: another hand wrote it, and it is taken as it is. A decision of a person may be:
-    it is, if no process was at work when it was made."""
-    return is_by_a_person(entry) or entry.kind in OF_THE_RECORD or entry.kind.startswith("x-")
+    """Whether another writer than the machine may have written the entry. A person's decision is foreign if no process
+    was running when it was made."""
+    return is_by_person(entry) or entry.kind in OF_THE_RECORD or entry.kind.startswith("x-")
 
 
-def is_by_a_person(entry: ReadEntry) -> bool:
+def is_by_person(entry: ReadEntry) -> bool:
     return entry.kind == "gate.decided" and entry.data.get("by") == "person"
 
 
 class EventCandidates:
-    """What may have happened before any of the entries of a part."""
+    """The candidates for each entry of a session."""
 
-    def __init__(self, part: Part) -> None:
-        self._part = part
-        self._entries = entries = part.entries
-        start, end = part.start, part.end
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._entries = entries = session.entries
+        start, end = session.start, session.end
         self._late_us = 0 if entries[0].data["mode"] == "deterministic" else _LATE_US
-        # From where on the process may have been interrupted, and from where on it is likely to have been.
+        # The first entry after which an interrupt is possible, and the first after which it is likely.
         self._may_pause_from = self._is_likely_to_pause_from = end
         last = next(entries[place] for place in reversed(range(start, end)) if not is_foreign(entries[place]))
         is_interrupted = last.kind == "run.paused" and last.data["reason"] == "interrupted"
@@ -75,30 +74,30 @@ class EventCandidates:
                 self._is_likely_to_pause_from = ended_from
 
     def next(self, machine: Machine, at: int) -> list[EventCandidate]:
-        """What may have led to the entry at this place, or to nothing before it; the likeliest first."""
+        """The events that may have led to this entry, or to none before it; the likeliest first."""
         if machine.outcome is not None:
             return []
         entry = self._entries[at]
         now_us = read_time(entry.at)
         cause = self._cause(at)
         event = None if cause is None else self._event(machine, cause)
-        guesses = [] if event is None else [EventCandidate(event, now_us)]
+        candidates = [] if event is None else [EventCandidate(event, now_us)]
         due_us = _due_us(machine, now_us)
         if due_us is not None and entry is not cause:
-            guesses.append(EventCandidate(TimePassed(), now_us))
-        if due_us is not None and _may_wake_in_silence(machine, due_us) and (entry is cause or due_us < now_us):
+            candidates.append(EventCandidate(TimePassed(), now_us))
+        if due_us is not None and _may_wake_without_entry(machine, due_us) and (entry is cause or due_us < now_us):
             silent = EventCandidate(TimePassed(), due_us)
-            guesses = [silent, *guesses] if now_us - due_us > self._late_us else [*guesses, silent]
+            candidates = [silent, *candidates] if now_us - due_us > self._late_us else [*candidates, silent]
         if at >= self._may_pause_from and not machine.is_pausing:
             interrupts = _interrupts(machine, now_us)
             is_likely = at >= self._is_likely_to_pause_from
-            guesses = [*interrupts, *guesses] if is_likely else [*guesses, *interrupts]
-        return guesses
+            candidates = [*interrupts, *candidates] if is_likely else [*candidates, *interrupts]
+        return candidates
 
     def _tail(self, kinds: frozenset[str]) -> int:
-        """From where on there are only entries of these kinds, and foreign ones."""
-        place = self._part.end
-        while place > self._part.start + 1:
+        """The first entry from which on there are only entries of these kinds, and foreign ones."""
+        place = self._session.end
+        while place > self._session.start + 1:
             entry = self._entries[place - 1]
             if not is_foreign(entry) and (entry.kind not in kinds or _is_by_schema(entry)):
                 break
@@ -106,11 +105,11 @@ class EventCandidates:
         return place
 
     def _cause(self, at: int) -> ReadEntry | None:
-        """The entry that shows what happened: what had come due at the same moment is told before it."""
+        """The entry that shows the event. Entries about timers that expired at the same time come before it."""
         first = self._entries[at]
         if first.kind not in _DUE:
             return first if _shows_an_event(first) else None
-        for place in range(at, self._part.end):
+        for place in range(at, self._session.end):
             entry = self._entries[place]
             if entry.at == first.at and _shows_an_event(entry):
                 return entry
@@ -119,8 +118,8 @@ class EventCandidates:
         return None
 
     def _event(self, machine: Machine, entry: ReadEntry) -> Replied | Lost | Decided | None:
-        data, bodies = entry.data, self._part.bodies.of(entry)
-        if is_by_a_person(entry):
+        data, bodies = entry.data, self._session.bodies.of(entry)
+        if is_by_person(entry):
             texts = {name: body.data for name, body in bodies.items()}
             return Decided(data["task"], data["decision"], entry.actor, data["displayed"], texts)
         unit = machine.state.units.get(data["task"])
@@ -129,14 +128,14 @@ class EventCandidates:
         if entry.kind.endswith("lost"):
             return Lost(unit.call.id)
         # A check by a command has no adapter.
-        adapter = None if unit.call.adapter is None else self._part.plan.adapters[unit.call.adapter]
+        adapter = None if unit.call.adapter is None else self._session.plan.adapters[unit.call.adapter]
         is_model = adapter is not None and not adapter.is_program
         return Replied(unit.call.id, reply_of(entry, bodies, is_model=is_model))
 
 
 def _shows_an_event(entry: ReadEntry) -> bool:
-    """Whether it is the first that is told of the end of a call, or of a person's decision."""
-    return is_by_a_person(entry) or (entry.kind in _CLOSING and not _is_by_schema(entry))
+    """Whether it records the end of a call, or a person's decision."""
+    return is_by_person(entry) or (entry.kind in _CLOSING and not _is_by_schema(entry))
 
 
 def _is_by_schema(entry: ReadEntry) -> bool:
@@ -144,19 +143,19 @@ def _is_by_schema(entry: ReadEntry) -> bool:
 
 
 def _due_us(machine: Machine, now_us: int) -> int | None:
-    """The first time that has come and that the machine was not woken for, if there is one."""
+    """The earliest expired timer that the machine was not woken for."""
     wake_us = machine.next_wake_us()
     if wake_us is not None and wake_us <= now_us:
         return wake_us
-    # Whole milliseconds are counted: the run's time may be over a little before the machine asks to be woken for it.
+    # The budget counts whole milliseconds: it may be used up just before the machine asks to be woken.
     is_over = machine.wall_ms is not None and machine.state.active_ms(now_us) >= machine.wall_ms
     return now_us if is_over and not machine.state.is_out_of_time and not machine.is_pausing else None
 
 
-def _may_wake_in_silence(machine: Machine, due_us: int) -> bool:
-    """Whether a unit whose time came may have found that it has to wait on, so that nothing was written.
+def _may_wake_without_entry(machine: Machine, due_us: int) -> bool:
+    """Whether the unit whose timer expired may have had to wait again, so that nothing was written.
 
-    Where there is no room for a call it only goes to its queue, as it would at the next event.
+    If there is no room for a call it only goes to its queue, as it would at the next event.
     """
     unit = machine.first_waiting()
     if unit is None or unit.resumes_us != due_us or unit.state is not None or machine.is_pausing:
@@ -166,7 +165,7 @@ def _may_wake_in_silence(machine: Machine, due_us: int) -> bool:
 
 
 def _interrupts(machine: Machine, now_us: int) -> list[EventCandidate]:
-    """At the time of an entry, or right after the one before: what comes due later is not told of a run that pauses."""
+    """At the time of the entry, or right after the one before it: a pausing run ignores timers that expire later."""
     is_early = machine.state.calls and _due_us(machine, now_us) is not None
     times = [now_us, machine.state.now_us] if is_early else [now_us]
     return [EventCandidate(Interrupted(), time) for time in times]

@@ -1,4 +1,4 @@
-"""What adapters must have said for a record to be what it is."""
+"""Reconstructs the replies of adapters from the entries that recorded them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def reply_of(entry: ReadEntry, bodies: Bodies, *, is_model: bool) -> Reply:
 
 
 def recorded_calls(directory: Path) -> list[dict[str, Any]]:
-    """Every call of a run with its reply, as the replay adapter takes them."""
+    """Every call of a run with its reply, in the form that the replay adapter takes."""
     with (directory / BODIES).open("rb") as stream:
         return list(_calls(directory, RecordedBodies(stream)))
 

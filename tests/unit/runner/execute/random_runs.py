@@ -336,8 +336,8 @@ def kinds(directory: Path) -> list[str]:
 
 
 def told_again(directory: Path) -> ReplayResult:
-    retelling = Replayer(directory)
+    replayer = Replayer(directory)
     try:
-        return retelling.tell()
+        return replayer.replay()
     finally:
-        retelling.close()
+        replayer.close()

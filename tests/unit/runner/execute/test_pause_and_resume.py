@@ -11,7 +11,7 @@ from forum_runner.app.run_preparation import PreparedRun
 from forum_runner.canonical import canonical
 from forum_runner.errors import ForumError
 from forum_runner.execute.machine import Outcome
-from forum_runner.execute.resume import taken_up
+from forum_runner.execute.resume import describe_resume
 from unit.runner.execute.small_runs import RUN, WORK, ByHand, outputs, plan_of, resume_prepared, run, run_in
 
 CANCELLED = Failure(ErrorKind.CANCELLED, "the call was cancelled")
@@ -137,11 +137,11 @@ def test_it_is_told_what_a_deadline_decides_that_has_passed(on_deadline: str, de
     gate = {"question": "Go?", "deadline": "1s", "on_deadline": on_deadline}
     hand = ByHand({"a": {**WORK, "gate": gate}, "b": {**WORK, "gate": {"question": "Go?"}}})
 
-    told = [list(taken_up(hand.machine.state, hand.now_us + later_us)) for later_us in (999_999, 1_000_000)]
+    told = [list(describe_resume(hand.machine.state, hand.now_us + later_us)) for later_us in (999_999, 1_000_000)]
 
     assert told == [
-        ["a: waits for a decision", "b: waits for a decision"],
-        [f"a: is {decision}, as nobody decided before its deadline", "b: waits for a decision"],
+        ["a: waiting for a decision", "b: waiting for a decision"],
+        [f"a: {decision}: the deadline passed without a decision", "b: waiting for a decision"],
     ]
 
 
@@ -169,12 +169,16 @@ def test_a_ledger_that_does_not_hold_is_not_gone_on_with(tmp_path: Path) -> None
         resume_prepared(tmp_path / "run", prepared(tmp_path, tasks))
 
 
-@pytest.mark.parametrize(("own", "again"), [({}, "is not made again"), ({"idempotent": True}, "is made again")])
-def test_a_call_that_was_lost_while_the_run_paused_is_told_as_one(own: dict[str, Any], again: str) -> None:
+@pytest.mark.parametrize(
+    ("own", "line"),
+    [
+        ({}, "a: attempt 1 was lost; not retried, because the task is not idempotent"),
+        ({"idempotent": True}, "a: retrying attempt 1, which was lost"),
+    ],
+)
+def test_a_call_that_was_lost_while_the_run_paused_is_in_the_summary(own: dict[str, Any], line: str) -> None:
     hand = ByHand({"a": {**WORK, **own}})
     hand.interrupt()
     hand.lose("a")
 
-    (told,) = taken_up(hand.machine.state, hand.now_us)
-
-    assert told.startswith(f"a: attempt 1 was lost, and {again}")
+    assert list(describe_resume(hand.machine.state, hand.now_us)) == [line]
