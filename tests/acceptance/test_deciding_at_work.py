@@ -86,7 +86,7 @@ def test_what_was_not_shown_is_not_decided_at_work_either(folder: Folder) -> Non
 
     assert (refused.code, resumed.code) == (2, 2)
     assert "and not f00f00f00f00" in refused.err
-    assert "is being written already, by another process" in resumed.err
+    assert "another process or writer is already writing" in resumed.err
     assert decisions(folder) == []
 
 

@@ -56,7 +56,7 @@ def test_nothing_is_shown_of_a_run_that_another_process_writes(decided: Folder, 
         fcntl.flock(ledger, fcntl.LOCK_EX)
         ended = resumed(decided, progress)
 
-    told = "forum: 'run' is being written already, by another process or another writer\n"
+    told = "forum: another process or writer is already writing 'run'\n"
     assert ended == Ended(2, "", told)
 
 

@@ -138,7 +138,7 @@ def test_whoever_comes_second_leaves_the_files_of_the_first_alone(begun: Folder)
         ended = begun.forum("run", "another.yaml", "--out", "run")
 
     assert ended.code == 2
-    assert "'run' is being written already, by another process or another writer" in ended.err
+    assert "another process or writer is already writing 'run'" in ended.err
     assert bytes_in(begun.path / "run") == before
     assert begun.lines("effects") == ["x"]
 

@@ -87,7 +87,7 @@ def check_begins_again(directory: Path, wave_plan: bytes) -> None:
     try:
         create_ledger(directory, wave_plan=wave_plan).close()
     except UsageError as error:
-        assert "is there already; a ledger is begun in a directory of its own" in str(error)
+        assert "already exists; choose an empty directory for the ledger" in str(error)
     else:
         aftermath.go_on(directory)
 

@@ -162,16 +162,16 @@ def finish_creation(directory: Path, wave_plan: bytes, *, is_begun: bool) -> Non
         go_on(directory)
         assert (directory / "wave-plan.json").read_bytes() == wave_plan
         return
-    with pytest.raises(UsageError, match=r"no entry|there is no ledger.jsonl"):
+    with pytest.raises(UsageError, match=r"no entry|no ledger.jsonl"):
         open_ledger(directory)
     if (directory / "ledger.jsonl").exists():
         check_unfinished(directory)
     else:
-        with pytest.raises(UsageError, match=r"there is no ledger.jsonl"):
+        with pytest.raises(UsageError, match=r"no ledger.jsonl"):
             ledger_at(directory)
     try:
         create_ledger(directory, wave_plan=wave_plan).close()
     except UsageError as error:
-        assert "bodies.tar' is there already" in str(error)
+        assert "bodies.tar' already exists" in str(error)
     else:
         go_on(directory)

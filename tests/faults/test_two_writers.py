@@ -28,7 +28,7 @@ def test_a_second_writer_in_the_same_process_is_refused(
 ) -> None:
     with create_ledger(tmp_path / "run") as ledger:
         acknowledged = [(append_numbered(ledger.append, number), number) for number in numbers]
-        with pytest.raises(LedgerBusyError, match="is being written already"):
+        with pytest.raises(LedgerBusyError, match="is already writing"):
             second(tmp_path / "run")
         acknowledged.append((append_numbered(ledger.append, 7), 7))
 

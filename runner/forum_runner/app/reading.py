@@ -92,9 +92,9 @@ class Log:
 
 def open_log(source: LedgerSource, selection: Selection) -> Log:
     if selection.kinds:
-        from forum_runner.ledger.entry_schema import kinds
+        from forum_runner.ledger.entries import KINDS
 
-        check_kinds(selection.kinds, kinds())
+        check_kinds(selection.kinds, KINDS)
     return Log(source, selection)
 
 

@@ -77,9 +77,10 @@ class EntryDecoder:
             for name, known in decoder.texts:
                 if not known[getattr(data, name)]:
                     return None
-            digests = [getattr(data, name) for name in decoder.digests] if decoder.digests else []
-            if entry.prev != previous:
-                digests.append(entry.prev)
+            digests = [] if entry.prev == previous else [entry.prev]
+            # A loop and not a comprehension, which would cost a call.
+            for name in decoder.digests:
+                digests.append(getattr(data, name))  # noqa: PERF401
             for name, body in entry.bodies.items():
                 digests.append(body.digest)
                 if not (self._types[body.type] and decoder.body_names[name]):
@@ -90,7 +91,8 @@ class EntryDecoder:
                 return None
         except (ValueError, RecursionError):
             return None
-        return entry if decoder.rule is None or decoder.rule(line, entry) else None
+        rule = decoder.rule
+        return entry if rule is None or rule(line, entry) else None
 
     def _decoder_of(self, kind: bytes) -> _KindDecoder | None:
         name = kind.decode(errors="replace")

@@ -1,4 +1,4 @@
-"""The schemas of entries: one validator a kind, made when it is first needed."""
+"""JSON Schema validators of entries, one for each kind, built on first use."""
 
 from __future__ import annotations
 
@@ -8,21 +8,12 @@ from typing import Any
 
 import jsonschema_rs
 
+from forum_runner.ledger.entries import KINDS
 from forum_runner.resources import schema
-
-OWN_PREFIX = "x-"
-MAX_BODIES = 100
-_AFTER_A_SEAL = frozenset({"body.redacted", "run.repaired", "run.sealed"})
-
-
-@cache
-def kinds() -> frozenset[str]:
-    """The closed list of kinds; a user's own begin with `x-`."""
-    return frozenset(branch["if"]["properties"]["kind"]["const"] for branch in schema("entry")["allOf"])
 
 
 def fits(what: str, text: str) -> bool:
-    """Whether a text can be an `actor`, a `kind`, the `name` of a body or its `type`, by the schema of an entry."""
+    """Whether a text is a valid `actor`, `kind`, `name` of a body or `type` of a body."""
     rule = _text_rules()[what]
     return len(text) <= rule["maxLength"] and re.fullmatch(rule["pattern"], text) is not None
 
@@ -38,18 +29,14 @@ def _text_rules() -> dict[str, Any]:
     }
 
 
-def may_follow_a_seal(kind: str) -> bool:
-    return kind in _AFTER_A_SEAL or kind.startswith(OWN_PREFIX)
-
-
 @cache
 def entry_validator(kind: str) -> jsonschema_rs.Draft202012Validator:
-    """For a whole entry of a kind; for one that is not known, or a user's own, what holds for all.
+    """Validates a whole entry. Unknown kinds and user kinds get the rules that hold for all kinds.
 
-    What a kind says of `data` and `bodies` is narrower than what holds for all, and takes its place: it is quicker.
+    A kind's own rules for `data` and `bodies` are narrower than the common ones and replace them.
     """
     entry = schema("entry")
-    own = entry["$defs"][kind] if kind in kinds() else {}
+    own = entry["$defs"][kind] if kind in KINDS else {}
     shared = {key: value for key, value in entry.items() if key != "allOf"}
     properties = {**entry["properties"], **own.get("properties", {})}
     return jsonschema_rs.Draft202012Validator({**shared, **own, "properties": properties})
@@ -57,18 +44,18 @@ def entry_validator(kind: str) -> jsonschema_rs.Draft202012Validator:
 
 @cache
 def parts_validator(kind: str) -> jsonschema_rs.Draft202012Validator:
-    """For the `data` and `bodies` of an entry alone: what a writer does not make itself."""
+    """Validates `data` and `bodies` only: the parts that come from the caller of a writer."""
     entry = schema("entry")
     parts = {name: entry["properties"][name] for name in ("data", "bodies")}
     return jsonschema_rs.Draft202012Validator({"properties": parts, "$defs": entry["$defs"], **_own_rules(kind)})
 
 
 def _own_rules(kind: str) -> dict[str, Any]:
-    return {"allOf": [{"$ref": f"#/$defs/{kind}"}]} if kind in kinds() else {}
+    return {"allOf": [{"$ref": f"#/$defs/{kind}"}]} if kind in KINDS else {}
 
 
 def departure_from(validator: jsonschema_rs.Draft202012Validator, value: Any) -> str | None:
-    """What is wrong with a value, by the first departure from its schema."""
+    """The first violation of the schema, with its location; None if there is none."""
     for error in validator.iter_errors(value):
         place = "".join(f"/{step}" for step in error.instance_path)
         return f"{place or 'the entry'}: {error.message}"

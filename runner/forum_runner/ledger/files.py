@@ -1,4 +1,4 @@
-"""The two files of a ledger that is being written: the lock, the writes and the syncs, and nothing about entries."""
+"""Locks, writes and syncs the two files of a ledger. It knows nothing about entries."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class Durability(StrEnum):
 
 
 class LedgerBusyError(UsageError):
-    """Another process writes this ledger, or another writer of this one does."""
+    """Another process, or another writer in this one, holds the lock of this ledger."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        super().__init__(f"'{directory}' is being written already, by another process or another writer")
+        super().__init__(f"another process or writer is already writing '{directory}'")
 
 
 class LedgerFiles:
@@ -82,16 +82,16 @@ class LedgerFiles:
         try:
             ledger = _open_locked(directory / LEDGER, _OLD)
         except FileNotFoundError:
-            raise UsageError(f"there is no {LEDGER} in '{directory}'") from None
+            raise UsageError(f"no {LEDGER} in '{directory}'") from None
         try:
             bodies = _open_locked(directory / BODIES, _OLD)
         except BaseException as error:
             os.close(ledger)
             if isinstance(error, FileNotFoundError):
-                raise UsageError(f"there is no {BODIES} in '{directory}'") from None
+                raise UsageError(f"no {BODIES} in '{directory}'") from None
             raise
         files = cls(directory, ledger, bodies, durability)
-        # Whoever wrote before may have been killed between a write and its sync.
+        # An earlier writer may have been killed between a write and its sync.
         files._has_unsynced_bodies = True
         return files
 
@@ -140,18 +140,18 @@ class LedgerFiles:
         return b"".join(small)
 
     def _may_sync(self) -> bool:
-        """Not so where the system decides when something is durable."""
+        """Whether to sync: with durability `none` the operating system decides."""
         self._synced_at = time.monotonic()
         return self.durability is not Durability.NONE
 
     def sync(self, *, always: bool = False) -> None:
-        """Whatever was written so far; where nothing is to be synced, only if it must `always` be."""
+        """Syncs everything written so far. With durability `none`, only if `always` is set."""
         if (always or self.durability is not Durability.NONE) and self._ledger != _CLOSED:
             os.fdatasync(self._bodies)
             os.fdatasync(self._ledger)
 
     def cut(self, name: str, end: int) -> None:
-        """Takes a torn tail off one of the files."""
+        """Cuts off the torn tail of one of the files."""
         descriptor = self._ledger if name == LEDGER else self._bodies
         os.ftruncate(descriptor, end)
         os.fsync(descriptor)
@@ -190,7 +190,7 @@ class LedgerFiles:
 
 
 def is_being_written(directory: Path) -> bool:
-    """Whether a writer is at it. To ask is to hold a shared lock for a moment, which keeps a writer out."""
+    """Whether a writer holds the lock. The check holds a shared lock for a moment, which keeps writers out."""
     descriptor = os.open(directory / LEDGER, os.O_RDONLY | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -236,7 +236,7 @@ def _refuse_unless_empty(outputs: Path) -> None:
 
 
 def _refuse(path: Path) -> NoReturn:
-    raise UsageError(f"'{path}' is there already; a ledger is begun in a directory of its own")
+    raise UsageError(f"'{path}' already exists; choose an empty directory for the ledger")
 
 
 def _open_locked(path: Path, flags: int) -> int:
@@ -265,7 +265,7 @@ def _is_named(descriptor: int, path: Path) -> bool:
 
 
 def _write(descriptor: int, data: bytes, offset: int) -> None:
-    """All of it: a short write is no error to the system, and no success to us."""
+    """Writes all bytes, with further calls after a short write."""
     written = os.pwrite(descriptor, data, offset)
     while written < len(data):
         written += os.pwrite(descriptor, memoryview(data)[written:], offset + written)

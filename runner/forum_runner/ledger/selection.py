@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -63,7 +64,7 @@ class Selection:
         )
 
 
-def check_kinds(globs: tuple[str, ...], known: frozenset[str]) -> None:
+def check_kinds(globs: tuple[str, ...], known: Collection[str]) -> None:
     """A misspelt kind would select nothing, and look like a run in which nothing happened."""
     for glob in globs:
         if not glob.startswith(("x-", "*", "?", "[")) and not any(fnmatchcase(kind, glob) for kind in known):

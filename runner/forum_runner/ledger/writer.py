@@ -1,7 +1,7 @@
 """Writes a ledger: one writer, entries in order, each chained to the one before.
 
-An entry is staged (it has its number and its hash) and then committed (it is as durable as was asked for). Threads that
-commit at the same time share one write and one sync.
+Staging gives an entry its seq and hash. Committing writes it, as durably as requested. Threads that commit at the same
+time share one write and one sync.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from forum_runner.errors import ExitCode, ForumError, UsageError
 from forum_runner.ledger.archive import LARGE_BYTES, MAX_BODY_BYTES, PLAIN, SALT_BYTES, LargeMember, member
 from forum_runner.ledger.body import Body, Salt, StoredBody, copy_name, store_large, store_salted
 from forum_runner.ledger.clock import Clock, TimeWriter, wall_clock
+from forum_runner.ledger.entries import may_follow_a_seal
 from forum_runner.ledger.entry import EntryError, encode_entry, encode_sound_entry
-from forum_runner.ledger.entry_schema import may_follow_a_seal
 from forum_runner.ledger.files import LedgerFiles
 from forum_runner.ledger.layout import CHECKPOINT, FORMAT, OUTPUTS, ZERO_HASH
 from forum_runner.ledger.merkle import MerkleTree
@@ -39,24 +39,24 @@ NO_TOTALS = dict.fromkeys(
 )
 
 
-# An entry as it is given to the writer: kind, data, bodies, causes and actor.
+# An entry before it has a seq: kind, data, bodies, causes and actor.
 Unplaced = tuple[str, Mapping[str, Any], Mapping[str, Any], Sequence[int], str]
 
 
 class LedgerBrokenError(ForumError):
-    """A write failed, so nobody knows what is on disk: the writer takes no more entries until it is opened again."""
+    """A write failed, so the state on disk is unknown. The ledger has to be opened again before it accepts entries."""
 
     exit_code = ExitCode.INCOMPLETE
 
     def __init__(self, error: BaseException | None) -> None:
         reason = error.strerror if isinstance(error, OSError) else "it was interrupted"
-        super().__init__(f"the ledger could not be written: {reason}; what it holds stays readable")
+        super().__init__(f"the ledger could not be written: {reason}; its earlier entries stay readable")
 
 
 class LedgerState:
-    """What the next entry depends on: the chain so far, and the bodies that are stored already.
+    """What the next entry depends on: the chain so far, and the bodies that are already stored.
 
-    `sealed_as` is what a seal told, if there was one: status, counts and totals. A later one tells the same.
+    `sealed_as` holds status, counts and totals of the last seal. A later seal repeats them.
     """
 
     __slots__ = ("answers", "head", "is_sealed", "latest", "redacted", "run", "sealed_as", "stored", "tree")
@@ -81,10 +81,10 @@ _OPEN: WeakSet[LedgerWriter] = WeakSet()
 
 
 def _leave_to_the_parent() -> None:
-    """A child process has the parent's descriptors, and would write over what the parent writes."""
+    """Disables writers in a child process: it has the parent's descriptors and would overwrite the parent's entries."""
     for writer in list(_OPEN):
         writer._broken = OSError(errno.EPERM, "it belongs to the process that opened it")
-        # A thread that the child does not have may have held them.
+        # The locks may be held by a thread that the child does not have.
         writer._staging, writer._committing = threading.Lock(), threading.Lock()
 
 
@@ -107,7 +107,7 @@ class LedgerWriter:
         self._ends = False
         self._committed = state.tree.size
         self._broken: BaseException | None = None
-        # Set while the state is between two entries, or two commits: interrupts may come anywhere, and more than one.
+        # Set while the state is inconsistent. An interrupt may arrive at any point, more than once.
         self._is_staging = False
         self._is_committing = False
         self._references: Mapping[str, Any] = {}
@@ -132,7 +132,7 @@ class LedgerWriter:
 
     @property
     def committed(self) -> int:
-        """How many entries are as durable as was asked for."""
+        """How many entries are as durable as requested."""
         return self._committed
 
     @property
@@ -153,7 +153,7 @@ class LedgerWriter:
         causes: Sequence[int] = (),
         actor: str = "runner",
     ) -> int:
-        """Writes an entry; when it returns, the entry is acknowledged. Its seq comes back."""
+        """Writes an entry and returns its seq. When it returns, the entry is acknowledged."""
         self._refuse_what_has_its_own_verb(kind)
         with self._staging:
             seq = self._place(kind, data, bodies or {}, causes, actor)
@@ -169,13 +169,13 @@ class LedgerWriter:
         causes: Sequence[int] = (),
         actor: str = "runner",
     ) -> int:
-        """Gives an entry its place. It is written, and acknowledged, by the next `commit`."""
+        """Stages an entry and returns its seq. The next `commit` writes and acknowledges it."""
         self._refuse_what_has_its_own_verb(kind)
         with self._staging:
             return self._place(kind, data, bodies or {}, causes, actor)
 
     def stage_sound(self, entries: Sequence[Unplaced]) -> int:
-        """As `stage`, of entries that the caller knows to fit their kinds: no schema is asked once more."""
+        """Stages entries that the caller knows to be valid: they are not checked against their schemas."""
         with self._staging:
             seq = self._state.tree.size
             if seq == 0 or self._state.sealed_as is not None:
@@ -195,8 +195,10 @@ class LedgerWriter:
         return self._place_all(((kind, {} if data is None else data, bodies, causes, actor),), encode_entry)
 
     def _place_all(self, entries: Sequence[Unplaced], encode: Callable[[dict[str, Any]], bytes]) -> int:
-        """All of them or none, and all at one time; the seq of the last comes back. With the lock held: between the
-        number of an entry and its hash no other entry may come."""
+        """Stages all entries or none, with one time, and returns the seq of the last.
+
+        The caller holds the lock: no other entry may come between an entry's seq and its hash.
+        """
         if self._broken is not None or self._is_staging:
             raise LedgerBrokenError(self._broken)
         state = self._state
@@ -223,7 +225,7 @@ class LedgerWriter:
             leaf = sha256(b"\0" + line).digest()
             head = leaf.hex()
             leaves.append(leaf)
-            # Another object than orjson's, which has room for 4 KiB whatever it holds.
+            # A copy: orjson's own object keeps a buffer of 4 KiB.
             lines.append(line + b"\n")
         self._is_staging = True
         state.head = head
@@ -239,22 +241,22 @@ class LedgerWriter:
         return seq
 
     def digests_of_last(self) -> dict[str, str]:
-        """The digests of the bodies of the entry that was staged last, by their names."""
+        """The digests of the bodies of the last staged entry, by name."""
         return {name: reference["digest"] for name, reference in self._references.items()}
 
     def _refuse_what_has_its_own_verb(self, kind: str) -> None:
         if kind in _VERBS:
-            raise EntryError(kind, f"it is written by `{_VERBS[kind]}`, which does what it tells")
+            raise EntryError(kind, f"use `{_VERBS[kind]}()` to write this kind")
 
     def _check_place(self, kind: str, seq: int) -> None:
         if (kind == "run.opened") != (seq == 0):
-            raise EntryError(kind, "a ledger begins with run.opened, and has no other")
+            raise EntryError(kind, "run.opened must be the first entry, and only the first")
         if self._state.sealed_as is not None and not may_follow_a_seal(kind):
             raise EntryError(kind, "the ledger is sealed")
 
     def _store(self, body: Body) -> StoredBody:
         if not isinstance(body, Body):
-            raise UsageError(f"a body is made by Body, Body.text or Body.json, and this is a {type(body).__name__}")
+            raise UsageError(f"a body must be made by Body, Body.text or Body.json, not {type(body).__name__}")
         data, type_, is_sensitive = body
         size = len(data)
         if size > LARGE_BYTES:
@@ -264,13 +266,13 @@ class LedgerWriter:
         if is_sensitive:
             return store_salted(body, self._salt)
         digest = sha256(data).digest()
-        # A digest that was redacted is never named again: the same bytes get a salt, and with it another digest.
+        # A redacted digest is never used again: the same bytes get a salt, and so another digest.
         if digest in self._state.redacted:
             return store_salted(body, self._salt)
         return digest, PLAIN, member, data, {"bytes": size, "digest": digest.hex(), "type": type_}
 
     def commit(self) -> None:
-        """Writes what was staged, by whomever. Those who come while another commits wait, and find their work done."""
+        """Writes all staged entries. Callers that arrive during another commit wait, and find their entries written."""
         wanted = self._state.tree.size
         with self._committing:
             if self._committed >= wanted:
@@ -292,7 +294,7 @@ class LedgerWriter:
 
     @contextmanager
     def _breaking(self) -> Iterator[None]:
-        """What fails here, or is interrupted, leaves a state that nobody knows: no entry is taken from then on."""
+        """Marks the writer as broken if the block fails or is interrupted: the state on disk is then unknown."""
         try:
             yield
         except BaseException as error:
@@ -305,7 +307,7 @@ class LedgerWriter:
         """Records one of the plan's named outputs, once, and writes its plain copy."""
         with self._staging:
             if output in self._state.answers:
-                raise EntryError("answer.given", f"the output '{output}' was given before")
+                raise EntryError("answer.given", f"the output '{output}' is already recorded")
             seq = self._place("answer.given", {"output": output}, {"value": value}, causes)
             self._state.answers.add(output)
         self.commit()
@@ -320,13 +322,13 @@ class LedgerWriter:
     def seal(
         self, status: str, counts: Mapping[str, int] | None = None, totals: Mapping[str, int] | None = None
     ) -> int:
-        """The last entry, and the checkpoint of all that the ledger holds."""
+        """Writes the last entry, and the checkpoint of the whole ledger."""
         from forum_runner.ledger.checkpoint import Checkpoint
 
         facts = {"status": status, "counts": dict(counts or NO_COUNTS), "totals": dict(totals or NO_TOTALS)}
         with self._staging:
             if self._state.sealed_as not in (None, facts):
-                raise EntryError("run.sealed", "a seal stood before, with another status, counts or totals")
+                raise EntryError("run.sealed", "an earlier seal has a different status, counts or totals")
             seq = self._place("run.sealed", {**facts, "root": self._root().hex()}, {})
             self._state.sealed_as = facts
             checkpoint = Checkpoint(self.run, self.size, self._root())
@@ -335,14 +337,14 @@ class LedgerWriter:
         return seq
 
     def _root(self) -> bytes:
-        """The Merkle root so far; a tree that is interrupted while it takes leaves in is not to be trusted again."""
+        """The Merkle root so far. A tree that is interrupted while it adds leaves is inconsistent."""
         self._is_staging = True
         root = self._state.tree.root()
         self._is_staging = False
         return root
 
     def redact(self, seq: int, body: str, reason: str, *, actor: str = "runner") -> int:
-        """Takes the bytes of a body away, and records that; a sealed ledger is sealed again."""
+        """Removes the bytes of a body and records the redaction. A sealed ledger is sealed again."""
         from forum_runner.ledger.redaction import find_target, take_away
 
         self.commit()
@@ -355,13 +357,13 @@ class LedgerWriter:
         why = {"reason": Body.text(reason)}
         with self._staging:
             if digest in self._state.redacted:
-                raise UsageError(f"the body '{body}' of entry {seq} is redacted already")
+                raise UsageError(f"the body '{body}' of entry {seq} is already redacted")
             was_sealed = self.is_sealed
             recorded = self._place("body.redacted", facts, why, [seq], actor)
             self._state.redacted.add(digest)
         self.commit()
         with self._breaking():
-            # What takes bytes away must not be more durable than the entry that says so.
+            # The entry must be durable before the bytes are removed.
             self._files.sync(always=True)
             take_away(self._files, [target.digest], target.copies)
         if was_sealed and self._state.sealed_as is not None:
@@ -369,7 +371,7 @@ class LedgerWriter:
         return recorded
 
     def close(self) -> None:
-        """Commits what is staged, syncs, and gives the lock back."""
+        """Commits staged entries, syncs, and releases the lock."""
         try:
             if self._broken is None and not self._is_staging and not self._is_committing:
                 self.commit()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from forum_runner.ledger.body_reader import BodyReader
-from forum_runner.ledger.entry_schema import OWN_PREFIX
+from forum_runner.ledger.entries import USER_PREFIX
 from forum_runner.ledger.semantics import attempt_rules, begin_rules, end_rules
 from forum_runner.ledger.semantics.checked_run import CheckedRun
 from forum_runner.ledger.semantics.violation import Violation
@@ -68,7 +68,7 @@ class SemanticsChecker:
     def observe(self, seq: int, entry: Mapping[str, Any]) -> None:
         """A Violation if the run cannot continue with this entry."""
         kind = entry["kind"]
-        if self._run.is_paused and kind not in _WHILE_PAUSED and not kind.startswith(OWN_PREFIX):
+        if self._run.is_paused and kind not in _WHILE_PAUSED and not kind.startswith(USER_PREFIX):
             raise Violation("L424", f"{kind} comes after a pause, before the run is resumed")
         if self._run.orphans and kind in _BEGINS_A_CALL:
             raise Violation("L424", "a call begins before every call that was open at the resume is recorded as lost")

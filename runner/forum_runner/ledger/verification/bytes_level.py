@@ -8,9 +8,9 @@ from typing import Any
 from forum_runner.canonical import MAX_INTEGER, canonical
 from forum_runner.errors import CanonicalError
 from forum_runner.json_text import refuse_constant
-from forum_runner.ledger.entries import USER_PREFIX, AnyEntry
+from forum_runner.ledger.entries import KINDS, USER_PREFIX, AnyEntry
 from forum_runner.ledger.entry_decoder import EntryDecoder, entry_of
-from forum_runner.ledger.entry_schema import departure_from, entry_validator, kinds
+from forum_runner.ledger.entry_schema import departure_from, entry_validator
 from forum_runner.ledger.layout import MAX_DEPTH, MAX_LINE_BYTES
 from forum_runner.ledger.lines import length_of
 
@@ -51,7 +51,7 @@ def check_line(line: bytes) -> dict[str, Any]:
     if not is_canonical:
         raise LineFault("L104", "the line is not in RFC 8785 form")
     kind = entry.get("kind")
-    is_known = isinstance(kind, str) and kind in kinds()
+    is_known = isinstance(kind, str) and kind in KINDS
     departure = departure_from(entry_validator(str(kind) if is_known else USER_PREFIX), entry)
     if departure is not None:
         raise LineFault("L105", f"the entry does not fit its schema: {departure}")

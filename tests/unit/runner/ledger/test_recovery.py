@@ -92,7 +92,7 @@ def test_a_ledger_that_does_not_hold_is_not_added_to(run_dir: Path, name: str, p
 def test_what_is_not_there_cannot_be_opened(run_dir: Path, name: str) -> None:
     (run_dir / name).unlink()
 
-    with pytest.raises(UsageError, match=f"there is no {name}"):
+    with pytest.raises(UsageError, match=f"no {name}"):
         open_ledger(run_dir)
 
 
@@ -176,7 +176,7 @@ def test_what_cannot_be_redacted_is_said(sealed: Path, seq: int, body: str, word
 def test_a_body_is_redacted_once(sealed: Path) -> None:
     with open_ledger(sealed) as ledger:
         ledger.redact(1, "text", "gone")
-        with pytest.raises(UsageError, match="redacted already"):
+        with pytest.raises(UsageError, match="already redacted"):
             ledger.redact(1, "text", "gone")
 
 

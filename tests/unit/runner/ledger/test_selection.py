@@ -3,7 +3,7 @@
 import pytest
 
 from forum_runner.errors import UsageError
-from forum_runner.ledger.entry_schema import kinds
+from forum_runner.ledger.entries import KINDS
 from forum_runner.ledger.read_entry import ReadEntry, read_entry
 from forum_runner.ledger.selection import Selection, SeqSpan, check_kinds
 from ledgers import STORIES
@@ -72,7 +72,7 @@ def test_what_is_no_span_is_refused(written: str) -> None:
 
 
 def test_a_misspelt_kind_is_refused() -> None:
-    check_kinds(("task.*", "x-mine", "*", "[rt]*.opened", "run.seal?d"), kinds())
+    check_kinds(("task.*", "x-mine", "*", "[rt]*.opened", "run.seal?d"), KINDS)
 
     with pytest.raises(UsageError, match=r"^there is no kind of entry 'taks\.\*'; there are answer.given, "):
-        check_kinds(("taks.*",), kinds())
+        check_kinds(("taks.*",), KINDS)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forum_runner.ledger.clock import read_time
-from forum_runner.ledger.entry_schema import kinds
+from forum_runner.ledger.entries import KINDS
 from forum_runner.progress.plain import PlainProgress
 from ledgers import STORIES
 from ledgers.plans import plan_of
@@ -190,7 +190,7 @@ PLAN = {
 }
 
 
-@given(st.lists(st.tuples(st.sampled_from(sorted(kinds())), st.dictionaries(st.sampled_from(FACTS), VALUES))))
+@given(st.lists(st.tuples(st.sampled_from(sorted(KINDS)), st.dictionaries(st.sampled_from(FACTS), VALUES))))
 def test_no_entry_steers_a_terminal_or_upsets_the_tally(entries: list[tuple[str, dict[str, object]]]) -> None:
     stream = io.StringIO()
     progress = PlainProgress(stream)

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from forum_runner.history.run_history import RunHistory
 from forum_runner.history.working_time import elapsed_ms
 from forum_runner.ledger.entries import KINDS
-from forum_runner.ledger.entry_schema import kinds
 from forum_runner.ledger.read_entry import ReadEntry, read_entry
 from forum_runner.report.amounts import clip, duration, moment, money
 from forum_runner.report.budget_text import excess_text
@@ -94,7 +93,7 @@ def test_every_entry_of_every_example_is_one_line(name: str) -> None:
         assert STEERING.search(log_line(read, color=False)) is None
 
 
-@given(st.sampled_from([*sorted(kinds()), "x-own", "\x1b[2J"]), MAPPINGS, MAPPINGS, NASTY)
+@given(st.sampled_from([*sorted(KINDS), "x-own", "\x1b[2J"]), MAPPINGS, MAPPINGS, NASTY)
 def test_no_entry_steers_a_terminal_or_upsets_the_reader(
     kind: str, data: dict[str, object], bodies: dict[str, object], name: str
 ) -> None:
