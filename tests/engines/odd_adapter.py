@@ -13,9 +13,6 @@ from typing import Any
 
 from forum_adapters.base import Attempt, Reply
 
-# What is started here has it in its command line, so that a test can look for what is left.
-MARK = "forum_odd_adapter"
-
 
 class OddAdapter:
     def __init__(self, name: str, settings: Mapping[str, Any]) -> None:
@@ -82,7 +79,7 @@ class OddAdapter:
 
     async def leak_process(self) -> None:
         """A daemon of its own session, which nobody waits for."""
-        program = f"import os, time; os.setsid(); os.fork() and os._exit(0); time.sleep(1000) # {MARK}"
+        program = "import os, time; os.setsid(); os.fork() and os._exit(0); time.sleep(1000)"
         subprocess.run([sys.executable, "-c", program], check=True)
 
     async def fork_and_crash(self) -> None:

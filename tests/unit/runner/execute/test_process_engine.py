@@ -12,15 +12,16 @@ from typing import Any
 
 import pytest
 
+from acceptance.running import processes_with
 from engines.installing import install_adapters
-from engines.odd_adapter import MARK
 from forum_adapters.base import Attempt, ErrorKind, Failure, Limits, Prompt, Reply
 from forum_runner.execute.call_report import Lost, Replied
 from forum_runner.execute.drive.engine_guard import EngineGuard
 from forum_runner.execute.engines import process
 from forum_runner.execute.engines.process import ProcessEngine
 
-WORKER = "forum_runner.execute.engines.worker"
+MARK = "ODD_ADAPTER_TEST"
+WORKER = b"forum_runner.execute.engines.worker"
 LIMITS = Limits(timeout_ms=60_000, max_output_bytes=1_000_000)
 ODD = {"type": "x-odd"}
 DONE = Reply(b"done")
@@ -29,7 +30,9 @@ CANCELLED = Reply(failure=Failure(ErrorKind.CANCELLED, "the call was cancelled")
 
 @pytest.fixture(autouse=True)
 def adapters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything that a worker starts inherits the mark."""
     install_adapters(tmp_path / "packages", monkeypatch)
+    monkeypatch.setenv(MARK, str(tmp_path))
 
 
 def attempt(id_: str, text: str, settings: Mapping[str, Any] = ODD) -> Attempt:
@@ -83,24 +86,14 @@ def with_calls(use: Callable[[Calls], Any]) -> Any:
     return found
 
 
-def commands() -> dict[int, tuple[int, str]]:
-    """The parent and the command line of every process."""
-    found = {}
-    for folder in Path("/proc").iterdir():
-        with suppress(OSError, ValueError):
-            parent = (folder / "stat").read_text().rpartition(")")[2].split()[1]
-            found[int(folder.name)] = (int(parent), (folder / "cmdline").read_bytes().decode(errors="replace"))
-    return found
+def left_over() -> list[int]:
+    return processes_with(os.environ[MARK])
 
 
-def left_over(mark: str = MARK) -> list[str]:
-    """The processes below this one that are still running, and all others with the mark."""
-    below, found = {os.getpid()}, []
-    for pid, (parent, command) in sorted(commands().items()):
-        if parent in below or mark in command:
-            below.add(pid)
-            found.append(command)
-    return found
+def command_of(pid: int) -> bytes:
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    return b""
 
 
 def test_calls_run_side_by_side_and_workers_are_reused() -> None:
@@ -249,11 +242,11 @@ def test_workers_and_their_programs_end_with_the_runner(tmp_path: Path) -> None:
         try:
             assert runner.stdout is not None
             assert runner.stdout.readline() == b"ready\n"
-            assert len([command for command in left_over(str(tmp_path)) if WORKER in command]) == 3
+            assert len([pid for pid in left_over() if WORKER in command_of(pid)]) == 3
         finally:
             runner.kill()
 
     deadline_s = time.monotonic() + 30
-    while (left := left_over() + left_over(str(tmp_path))) and time.monotonic() < deadline_s:
+    while (left := left_over()) and time.monotonic() < deadline_s:
         time.sleep(0.1)
     assert left == []
