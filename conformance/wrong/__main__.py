@@ -1,4 +1,4 @@
-"""`PYTHONPATH=conformance python -m wrong`: writes down which vectors catch which wrong implementation."""
+"""`PYTHONPATH=conformance python -m wrong`: record which vectors detect which wrong implementation."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Takes the last of two members of one name, as most parsers do, and says nothing.
+"""Silently takes the last of two members with the same name, as most parsers do.
 
 Breaks LEDGER-LINE-005 in canonicalize, verify.
 """
@@ -10,7 +10,7 @@ from typing import Any
 
 from forum_conformance import canonical, reading
 from forum_conformance.entry import Entry
-from forum_conformance.entry import read_entry as read_rightly
+from forum_conformance.entry import read_entry as read_correctly
 from forum_conformance.finding import Finding
 from forum_conformance.lines import Line
 from forum_conformance.program import canonicalizing
@@ -19,9 +19,9 @@ from forum_conformance.program.serving import JUDGE, main
 
 
 def read_entry(line: Line) -> Entry | Finding:
-    found = read_rightly(line)
+    found = read_correctly(line)
     if isinstance(found, Finding) and found.code == "L104" and has_duplicates(line.content or b""):
-        return read_rightly(with_(line, content=canonical.form(json.loads(line.content or b""))))
+        return read_correctly(with_(line, content=canonical.form(json.loads(line.content or b""))))
     return found
 
 

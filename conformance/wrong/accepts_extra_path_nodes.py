@@ -1,4 +1,4 @@
-"""Follows the path of a proof as far as it needs it, and does not mind what is left.
+"""Uses as much of a proof's path as it needs and ignores the rest.
 
 Breaks LEDGER-PROOF-001 in prove.
 """
@@ -8,15 +8,15 @@ from collections.abc import Sequence
 
 from forum_conformance.program import proof_check
 from forum_conformance.program.merkle_path import WrongPath
-from forum_conformance.program.merkle_path import consistent_roots as consistent_rightly
-from forum_conformance.program.merkle_path import included_root as included_rightly
+from forum_conformance.program.merkle_path import consistent_roots as consistent_correctly
+from forum_conformance.program.merkle_path import included_root as included_correctly
 from forum_conformance.program.parts import replace
 from forum_conformance.program.serving import JUDGE, main
 
 
 def included_root(seq: int, size: int, leaf: bytes, path: Sequence[bytes]) -> bytes:
     try:
-        return included_rightly(seq, size, leaf, path)
+        return included_correctly(seq, size, leaf, path)
     except WrongPath:
         if not path:
             raise
@@ -25,7 +25,7 @@ def included_root(seq: int, size: int, leaf: bytes, path: Sequence[bytes]) -> by
 
 def consistent_roots(from_size: int, size: int, known: bytes | None, path: Sequence[bytes]) -> tuple[bytes, bytes]:
     try:
-        return consistent_rightly(from_size, size, known, path)
+        return consistent_correctly(from_size, size, known, path)
     except WrongPath:
         if not path:
             raise

@@ -1,4 +1,4 @@
-"""Calls everything invalid, and looks at nothing.
+"""Answers `invalid` to everything without checking.
 
 Breaks LEDGER-VERIFY-003 in canonicalize, prove, verify.
 """

@@ -1,4 +1,4 @@
-"""Reads the `$` of a pattern as Python does: it is also the place before a last line feed.
+"""Interprets `$` in a pattern as Python does: it also matches before a final line feed.
 
 Breaks LEDGER-ENTRY-001 in verify.
 """

@@ -1,4 +1,4 @@
-"""Which vectors catch which wrong implementation, by the suite's own asking."""
+"""Run the suite against the wrong implementations and collect the vectors that detect each of them."""
 
 import ast
 import os
@@ -18,7 +18,7 @@ from forum_conformance.suite.vectors import Vectors, default_folder
 
 FOLDER = Path(__file__).parent
 RECORD = FOLDER / "caught.json"
-# These fail before they look at what they are asked: one vector of each role shows it, and all would take long.
+# These fail before they read the request: one vector of each role is enough, and all of them would take long.
 NEVER_ANSWER = ("crashes", "hangs")
 _NOT_PROGRAMS = ("__main__", "catching")
 _BREAKS = re.compile(r"(?P<fault>.+)\n\nBreaks (?P<breaks>.+) in (?P<roles>[a-z, ]+)\.", re.DOTALL)
@@ -34,7 +34,7 @@ class Wrong:
     breaks: str
     """The requirement that it breaks, or `the protocol`."""
     roles: tuple[str, ...]
-    """Those that it is asked for."""
+    """The roles that the suite asks it for."""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -47,15 +47,15 @@ def wrong_implementations() -> list[Wrong]:
 
 
 def _described(name: str) -> Wrong:
-    told = ast.get_docstring(ast.parse((FOLDER / f"{name}.py").read_text(encoding="utf-8"))) or ""
-    found = _BREAKS.fullmatch(told)
+    docstring = ast.get_docstring(ast.parse((FOLDER / f"{name}.py").read_text(encoding="utf-8"))) or ""
+    found = _BREAKS.fullmatch(docstring)
     if found is None:
-        raise ValueError(f"the docstring of {name}.py does not say what it breaks, and in which roles")
+        raise ValueError(f"the docstring of {name}.py must name the requirement it breaks and the roles")
     return Wrong(name, " ".join(found["fault"].split()), found["breaks"], tuple(found["roles"].split(", ")))
 
 
 def caught_by(wrong: Wrong) -> Any:
-    """The ids of the vectors that it fails, or, of one that never answers, the roles of which it fails all."""
+    """The ids of the vectors that it fails; for a program that never answers, the roles that it fails completely."""
     cases = cases_of(wrong.roles)
     if wrong.name not in NEVER_ANSWER:
         return failed(wrong.words, cases)

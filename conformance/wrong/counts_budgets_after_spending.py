@@ -1,4 +1,4 @@
-"""Counts in a budget what was charged, and not what open calls, and the call that begins, have reserved.
+"""Counts only charged amounts in a budget, not the reservations of open calls and of the starting call.
 
 Breaks LEDGER-SEMANTICS-015 in verify.
 """
@@ -12,11 +12,11 @@ from forum_conformance.program.serving import JUDGE, main
 from forum_conformance.semantics.budgets import Budgets
 from forum_conformance.semantics.call import Call
 
-excess_rightly, reserve_rightly, settle_rightly = Budgets.excess, Budgets.reserve, Budgets.settle
+excess_correctly, reserve_correctly, settle_correctly = Budgets.excess, Budgets.reserve, Budgets.settle
 
 
 def excess(budgets: Budgets, call: Call) -> str | None:
-    return excess_rightly(budgets, with_(call, reserved=dict.fromkeys(call.reserved, 0)))
+    return excess_correctly(budgets, with_(call, reserved=dict.fromkeys(call.reserved, 0)))
 
 
 def reserve(_: Budgets, __: Call) -> None:
@@ -24,8 +24,8 @@ def reserve(_: Budgets, __: Call) -> None:
 
 
 def settle(budgets: Budgets, call: Call, usage: Mapping[str, int] | None) -> None:
-    reserve_rightly(budgets, call)
-    settle_rightly(budgets, call, usage)
+    reserve_correctly(budgets, call)
+    settle_correctly(budgets, call, usage)
 
 
 replace(Budgets, "excess", excess)

@@ -1,4 +1,4 @@
-"""Counts the characters of a line, and not its bytes, against the longest that it may be.
+"""Compares the number of characters of a line, not of bytes, with the maximum length.
 
 Breaks LEDGER-LINE-002 in verify.
 """

@@ -1,4 +1,4 @@
-"""Counts the length of a text in UTF-16 code units, as JavaScript and Java do, and not in characters.
+"""Counts the length of a text in UTF-16 code units, as JavaScript and Java do, not in characters.
 
 Breaks LEDGER-ENTRY-001 in verify.
 """

@@ -1,4 +1,4 @@
-"""Tells the number of a bad line as an editor does, from 1.
+"""Counts lines from 1, as an editor does, when it reports a bad line.
 
 Breaks LEDGER-VERIFY-002 in verify.
 """

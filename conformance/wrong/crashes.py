@@ -1,4 +1,4 @@
-"""Ends with an error before it has answered.
+"""Exits with an error before it answers.
 
 Breaks the protocol in canonicalize, prove, verify.
 """

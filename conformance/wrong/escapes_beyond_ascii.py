@@ -1,4 +1,4 @@
-r"""Writes every character beyond ASCII as an escape (\u20ac).
+r"""Escapes every non-ASCII character (\u20ac).
 
 Breaks LEDGER-LINE-005 in canonicalize, verify.
 """

@@ -1,4 +1,4 @@
-"""Takes a request, and never answers.
+"""Reads a request and never answers.
 
 Breaks the protocol in canonicalize, prove, verify.
 """

@@ -1,4 +1,4 @@
-"""Looks at bytes and chain, and takes the other levels as read.
+"""Checks bytes and chain and skips the other levels.
 
 Breaks LEDGER-VERIFY-001 in verify.
 """

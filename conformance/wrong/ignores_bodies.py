@@ -1,4 +1,4 @@
-"""Looks at every level but the bodies.
+"""Checks every level except the bodies.
 
 Breaks LEDGER-BODY-001 in verify.
 """

@@ -1,4 +1,4 @@
-"""Reads a line as if it were in canonical form, whatever its white space, escapes and order of keys.
+"""Accepts a line with any white space, escapes and order of keys.
 
 Breaks LEDGER-LINE-005 in verify.
 """
@@ -9,7 +9,7 @@ from dataclasses import replace as with_
 
 from forum_conformance import canonical, reading
 from forum_conformance.entry import Entry
-from forum_conformance.entry import read_entry as read_rightly
+from forum_conformance.entry import read_entry as read_correctly
 from forum_conformance.finding import Finding
 from forum_conformance.lines import Line
 from forum_conformance.program.parts import replace
@@ -17,9 +17,9 @@ from forum_conformance.program.serving import JUDGE, main
 
 
 def read_entry(line: Line) -> Entry | Finding:
-    found = read_rightly(line)
+    found = read_correctly(line)
     if isinstance(found, Finding) and found.code == "L104":
-        return read_rightly(with_(line, content=canonical.form(json.loads(line.content or b""))))
+        return read_correctly(with_(line, content=canonical.form(json.loads(line.content or b""))))
     return found
 
 

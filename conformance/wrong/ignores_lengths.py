@@ -1,4 +1,4 @@
-"""Does not ask how long a text or a list is, or how many bodies an entry has.
+"""Does not check the length of texts and lists, or the number of bodies of an entry.
 
 Breaks LEDGER-ENTRY-001 in verify.
 """

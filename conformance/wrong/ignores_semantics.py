@@ -1,4 +1,4 @@
-"""Does not ask whether the entries tell a lawful run of the wave plan.
+"""Does not check whether the entries describe a valid run of the wave plan.
 
 Breaks LEDGER-SEMANTICS-001 in verify.
 """

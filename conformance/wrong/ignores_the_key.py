@@ -1,4 +1,4 @@
-"""Takes a checkpoint as it is, whoever signed it.
+"""Accepts a checkpoint without checking who signed it.
 
 Breaks LEDGER-CHECKPOINT-003 in prove, verify.
 """

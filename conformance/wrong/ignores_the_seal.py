@@ -1,4 +1,4 @@
-"""Takes a seal for an entry like any other: whether there is one, and what it says, is not looked at.
+"""Treats a seal like any other entry: it checks neither its presence nor its content.
 
 Breaks LEDGER-SEAL-001 in verify.
 """
@@ -10,15 +10,15 @@ from forum_conformance.program.parts import replace
 from forum_conformance.program.serving import JUDGE, main
 from forum_conformance.seal import Seals
 
-look_rightly, finish_rightly = Seals.look, Seals.finish
+look_correctly, finish_correctly = Seals.look, Seals.finish
 
 
 def look(seals: Seals, number: int, line_hash: bytes, _: Entry | None) -> None:
-    look_rightly(seals, number, line_hash, None)
+    look_correctly(seals, number, line_hash, None)
 
 
 def finish(seals: Seals, *, is_last_a_seal: bool, torn_bytes: int) -> None:
-    finish_rightly(seals, is_last_a_seal=is_last_a_seal or seals.tree.size > 0, torn_bytes=torn_bytes)
+    finish_correctly(seals, is_last_a_seal=is_last_a_seal or seals.tree.size > 0, torn_bytes=torn_bytes)
 
 
 replace(Seals, "look", look)

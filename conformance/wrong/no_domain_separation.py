@@ -1,4 +1,4 @@
-"""Hashes the nodes of the Merkle tree without the byte that tells them from leaves.
+"""Hashes the nodes of the Merkle tree without the byte that distinguishes them from leaves.
 
 Breaks LEDGER-TREE-001 in prove, verify.
 """

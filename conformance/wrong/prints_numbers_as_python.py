@@ -1,4 +1,4 @@
-"""Writes a number as Python does: 1e-7 as 1e-07, 1e16 as 1e+16, 1 as 1.0 if it came with a fraction.
+"""Writes numbers as Python does: 1e-7 as 1e-07, 1e16 as 1e+16, and 1 as 1.0 if it had a fraction.
 
 Breaks LEDGER-LINE-005 in canonicalize.
 """

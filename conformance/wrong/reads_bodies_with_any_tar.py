@@ -1,4 +1,4 @@
-"""Reads bodies.tar with a library that takes every tar: headers, padding and what follows the end are not looked at.
+"""Reads bodies.tar with a lenient library that does not check headers, padding and trailing bytes.
 
 Breaks LEDGER-TAR-001 in verify.
 """
@@ -13,7 +13,7 @@ from forum_conformance.archive import SALT_BYTES, SALT_TAG, Archive, Member, Res
 from forum_conformance.program.parts import replace
 from forum_conformance.program.serving import JUDGE, main
 
-scan_rightly = archive.scan
+scan_correctly = archive.scan
 
 
 def scan(stream: BinaryIO) -> Archive:
@@ -21,7 +21,7 @@ def scan(stream: BinaryIO) -> Archive:
         with tarfile.open(fileobj=stream, mode="r:") as tar:
             members = tuple(member(tar, item) for item in tar.getmembers())
     except tarfile.TarError:
-        return scan_rightly(stream)
+        return scan_correctly(stream)
     return Archive(members, members[-1].end if members else 0, Rest.END)
 
 

@@ -1,4 +1,4 @@
-"""Reads an integer as a double, as JavaScript does: beyond 2^53 it comes out as another, and nothing is said.
+"""Reads integers as doubles, as JavaScript does, and so silently changes integers beyond 2^53.
 
 Breaks LEDGER-LINE-004 in canonicalize.
 """

@@ -1,4 +1,4 @@
-"""Hashes what it would have written in place of a line, and not the bytes of the line.
+"""Hashes its own serialization of a line, not the bytes of the line.
 
 Breaks LEDGER-LINE-006 in prove, verify.
 """
@@ -14,11 +14,11 @@ from forum_conformance.lines import Line, Lines
 from forum_conformance.program.parts import replace
 from forum_conformance.program.serving import JUDGE, main
 
-iterate_rightly = Lines.__iter__
+iterate_correctly = Lines.__iter__
 
 
 def iterate(lines: Lines) -> Iterator[Line]:
-    for line in iterate_rightly(lines):
+    for line in iterate_correctly(lines):
         try:
             written = canonical.form(json.loads(line.content or b""))
         except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Orders the keys of an object by code points, and not by UTF-16 code units.
+"""Sorts the keys of an object by code points, not by UTF-16 code units.
 
 Breaks LEDGER-LINE-005 in canonicalize, verify.
 """

@@ -1,4 +1,4 @@
-"""Ends a line at every character that Unicode calls a line's end, and not at LF alone.
+"""Ends a line at every Unicode line terminator, not only at LF.
 
 Breaks LEDGER-LINE-001 in prove, verify.
 """

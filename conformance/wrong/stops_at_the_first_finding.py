@@ -1,4 +1,4 @@
-"""Tells the first thing that is wrong with a ledger, and stops.
+"""Reports only the first finding in a ledger.
 
 Breaks LEDGER-VERIFY-002 in verify.
 """

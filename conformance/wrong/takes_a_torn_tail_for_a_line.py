@@ -1,4 +1,4 @@
-"""Takes what follows the last LF for one more line.
+"""Treats the bytes after the last LF as one more line.
 
 Breaks LEDGER-TORN-001 in prove, verify.
 """
@@ -11,13 +11,13 @@ from forum_conformance.lines import Lines
 from forum_conformance.program.parts import replace
 from forum_conformance.program.serving import JUDGE, main
 
-begin_rightly = Lines.__init__
+begin_correctly = Lines.__init__
 
 
 def begin(lines: Lines, stream: BinaryIO) -> None:
     content = stream.read()
     ended = content if not content or content.endswith(b"\n") else content + b"\n"
-    begin_rightly(lines, io.BytesIO(ended))
+    begin_correctly(lines, io.BytesIO(ended))
 
 
 replace(Lines, "__init__", begin)

@@ -1,4 +1,4 @@
-"""Compares as Python does: `true` is 1, and an integer.
+"""Compares values as Python does: `true` equals 1 and is an integer.
 
 Breaks LEDGER-ENTRY-001 in verify.
 """
