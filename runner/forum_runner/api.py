@@ -32,7 +32,6 @@ from forum_runner.workspace import Workspace
 
 if TYPE_CHECKING:
     from forum_runner.app.doctor import Health
-    from forum_runner.app.forecast import Forecast
     from forum_runner.app.gates import Decision, OpenGates
     from forum_runner.app.proofs import LedgerCheckpoint, LedgerProof
     from forum_runner.app.reading import Log, RunDescription
@@ -50,6 +49,7 @@ if TYPE_CHECKING:
     from forum_runner.ledger.selection import Selection
     from forum_runner.ledger.trace import Trace
     from forum_runner.ledger.verification.report import VerifyReport
+    from forum_runner.report.forecast_text import Forecast
     from forum_runner.report.run_result import RunResult
 
 __all__ = [

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
 from msgspec import structs
 
 from forum_adapters.base import Attempt
@@ -12,41 +9,12 @@ from forum_runner.app.reuse import Reuse
 from forum_runner.app.run_preparation import PreparedRun, variables_not_set
 from forum_runner.canonical import canonical
 from forum_runner.execute.machine import MAX_FEEDBACK_BYTES, Context, Machine, limits_of, route
+from forum_runner.report.forecast_text import Forecast, TaskForecast
 from forum_runner.wave_plan.planned_task import PlannedTask
 from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
 # The bytes that stand around the data in a prompt, and a judge's own words.
 _AROUND = 4_096
-
-
-@dataclass(frozen=True, slots=True)
-class TaskForecast:
-    """`fate` is `run`, `reuse`, `skip` or, where it depends on what others put out, `later`; then the most it takes."""
-
-    task: str
-    wave: int
-    agent: str
-    adapter: str
-    fate: str
-    reason: str | None
-    calls: int
-    input_tokens: int
-    output_tokens: int
-    micro_usd: int
-
-
-@dataclass(frozen=True, slots=True)
-class Forecast:
-    """`plan` is a digest, `most` what all tasks could take together, `limits` what the policy's budget lets them.
-    `not_set` are the names of variables without which a run would not begin."""
-
-    workflow: str
-    plan: str
-    waves: int
-    tasks: tuple[TaskForecast, ...]
-    most: Mapping[str, int]
-    limits: Mapping[str, int]
-    not_set: tuple[str, ...] = ()
 
 
 def forecast(prepared: PreparedRun, reuse: Reuse) -> Forecast:

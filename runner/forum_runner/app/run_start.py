@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from forum_runner.app.forecast import Forecast, forecast
+from forum_runner.app.forecast import forecast
 from forum_runner.app.invalid_workflow import InvalidWorkflowError
 from forum_runner.app.invocation import Invocation
 from forum_runner.app.observer import Observer
@@ -25,6 +25,7 @@ from forum_runner.errors import UsageError
 from forum_runner.execute.reuse import DirectoryCache, ResultCache, RunCache
 from forum_runner.ledger.run_reader import mode_of, workflow_of
 from forum_runner.ledger.source import LedgerSource, find_ledger, ledger_at
+from forum_runner.report.forecast_text import Forecast
 from forum_runner.workspace import Workspace
 
 

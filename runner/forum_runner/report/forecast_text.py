@@ -1,11 +1,10 @@
-"""The forecast of a run as text and as JSON."""
+"""The forecast of a run, and its rendering as text and JSON."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, is_dataclass
-from typing import Any, Protocol
+from dataclasses import asdict, dataclass
 
 from forum_runner.finding import visible
 from forum_runner.report import counted
@@ -18,47 +17,43 @@ _AMOUNTS = ("calls", "tokens", "input_tokens", "output_tokens", "micro_usd", "ou
 _SHOWN_TASKS = 200
 
 
-class ForecastRow(Protocol):
-    @property
-    def task(self) -> str: ...
-    @property
-    def wave(self) -> int: ...
-    @property
-    def agent(self) -> str: ...
-    @property
-    def adapter(self) -> str: ...
-    @property
-    def fate(self) -> str: ...
-    @property
-    def reason(self) -> str | None: ...
-    @property
-    def calls(self) -> int: ...
-    @property
-    def input_tokens(self) -> int: ...
-    @property
-    def output_tokens(self) -> int: ...
-    @property
-    def micro_usd(self) -> int: ...
+@dataclass(frozen=True, slots=True)
+class TaskForecast:
+    """What happens to a task, and the most it can use.
+
+    `fate` is `run`, `reuse`, `skip`, or `later` if it depends on the outputs of other tasks.
+    """
+
+    task: str
+    wave: int
+    agent: str
+    adapter: str
+    fate: str
+    reason: str | None
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    micro_usd: int
 
 
-class ForecastDocument(Protocol):
-    @property
-    def workflow(self) -> str: ...
-    @property
-    def plan(self) -> str: ...
-    @property
-    def waves(self) -> int: ...
-    @property
-    def tasks(self) -> tuple[ForecastRow, ...]: ...
-    @property
-    def most(self) -> Mapping[str, int]: ...
-    @property
-    def limits(self) -> Mapping[str, int]: ...
-    @property
-    def not_set(self) -> tuple[str, ...]: ...
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What a run does, and the most it can use.
+
+    `plan` is the digest of the wave plan, `most` the maximum usage of all tasks, `limits` the policy's budget, and
+    `not_set` the environment variables that a run requires but that are not set.
+    """
+
+    workflow: str
+    plan: str
+    waves: int
+    tasks: tuple[TaskForecast, ...]
+    most: Mapping[str, int]
+    limits: Mapping[str, int]
+    not_set: tuple[str, ...] = ()
 
 
-def render_forecast(found: ForecastDocument) -> str:
+def render_forecast(found: Forecast) -> str:
     rows: list[tuple[str, ...]] = [("wave", "task", "agent", "adapter", "", "calls", "tokens", "cost")]
     rows += [_row(task) for task in found.tasks[:_SHOWN_TASKS]]
     size = f"{counted(len(found.tasks), 'task')} in {counted(found.waves, 'wave')}"
@@ -77,7 +72,7 @@ def render_forecast(found: ForecastDocument) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _row(task: ForecastRow) -> tuple[str, ...]:
+def _row(task: TaskForecast) -> tuple[str, ...]:
     tokens = task.input_tokens + task.output_tokens
     is_counted = task.fate != "reuse"
     return (
@@ -96,8 +91,5 @@ def _amounts(amounts: Mapping[str, int]) -> str:
     return ", ".join(quantity(name, amounts[name]) for name in _AMOUNTS if name in amounts)
 
 
-def render_forecast_json(found: ForecastDocument) -> str:
-    if not is_dataclass(found) or isinstance(found, type):
-        raise TypeError("a forecast is a dataclass")
-    document: dict[str, Any] = asdict(found)
-    return json.dumps(document, indent=2, default=dict) + "\n"
+def render_forecast_json(found: Forecast) -> str:
+    return json.dumps(asdict(found), indent=2, default=dict) + "\n"

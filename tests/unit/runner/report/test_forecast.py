@@ -1,7 +1,6 @@
 """What a dry run tells a person."""
 
-from forum_runner.app.forecast import Forecast, TaskForecast
-from forum_runner.report.forecast_text import render_forecast
+from forum_runner.report.forecast_text import Forecast, TaskForecast, render_forecast
 
 
 def test_all_amounts_of_a_budget_are_shown_and_one_of_them_is_one() -> None:
