@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from forum_adapters.base import Attempt, ErrorKind, Executable, Failure, Limits, Reply, Site
-from forum_adapters.programs.executable import CannotStart, Fingerprints, find_program, why_refused
+from forum_adapters.programs.executable import CannotStart, ProgramDigests, find_program, why_refused
 from forum_adapters.programs.process_keeper import Keeper
-from forum_adapters.programs.process_run import Outcome, ProgramRun, kept_ms
-from forum_adapters.programs.process_warden import Request
+from forum_adapters.programs.process_run import ProgramOutcome, ProgramRun, kept_ms
+from forum_adapters.programs.process_warden import LaunchRequest
 
 # Between SIGTERM and SIGKILL, where a budget leaves that much time.
 TERM_GRACE_S = 2.0
@@ -39,7 +39,7 @@ class CommandAdapter:
     def __init__(self, name: str, settings: Mapping[str, Any]) -> None:
         self.name = name
         self._settings = settings
-        self._fingerprints = Fingerprints()
+        self._fingerprints = ProgramDigests()
         self._keeper = Keeper()
         self._running: set[ProgramRun] = set()
 
@@ -89,13 +89,13 @@ class CommandAdapter:
         await asyncio.gather(*(run.outcome() for run in running))
         await self._keeper.close()
 
-    def _request(self, attempt: Attempt) -> Request:
+    def _request(self, attempt: Attempt) -> LaunchRequest:
         argv = attempt.prompt.argv
         program = argv[0] if argv else ""
         arguments = _encoded(program, argv)
         env = _environment(self._settings.get("env", ()), attempt.site)
         cwd = _directory(program, attempt.site.workspace, self._settings.get("cwd", "."))
-        return Request(
+        return LaunchRequest(
             program=os.fsencode(find_program(program, env.get("PATH"), cwd)),
             argv=arguments,
             env={os.fsencode(name): os.fsencode(value) for name, value in env.items()},
@@ -103,7 +103,7 @@ class CommandAdapter:
             graces_s=(LEFT_BEHIND_GRACE_S, TERM_GRACE_S, KILL_PATIENCE_S),
         )
 
-    async def _executable(self, request: Request) -> Executable | None:
+    async def _executable(self, request: LaunchRequest) -> Executable | None:
         """None for a program that may be started, but not read."""
         try:
             real = Path(os.fsdecode(request.program)).resolve()
@@ -144,7 +144,7 @@ def _directory(program: str, workspace: str, cwd: str) -> Path:
     return directory
 
 
-def _failure(request: Request, outcome: Outcome, attempt: Attempt) -> Failure | None:
+def _failure(request: LaunchRequest, outcome: ProgramOutcome, attempt: Attempt) -> Failure | None:
     program = attempt.prompt.argv[0]
     if outcome.refused is not None:
         return _refusal(program, request, outcome.refused)
@@ -176,13 +176,13 @@ def _exit_failure(program: str, status: int) -> Failure | None:
     return Failure(ErrorKind.EXIT_STATUS, f"'{program}' was ended by {name}")
 
 
-def _refusal(program: str, request: Request, number: int) -> Failure:
+def _refusal(program: str, request: LaunchRequest, number: int) -> Failure:
     kind = ErrorKind.TOOL_FAILURE if number in _MACHINE_IS_BUSY else ErrorKind.INVALID_REQUEST
     why = why_refused(number, Path(os.fsdecode(request.program)), Path(os.fsdecode(request.cwd)))
     return Failure(kind, f"cannot start '{program}': {why}")
 
 
-def _overtime(outcome: Outcome, limits: Limits) -> str:
+def _overtime(outcome: ProgramOutcome, limits: Limits) -> str:
     if not limits.is_final:
         return f"took longer than {limits.timeout_ms} ms"
     kept = f"of the {limits.timeout_ms} ms that its budget leaves, {kept_ms(limits)} ms are kept for ending it"

@@ -15,7 +15,7 @@ _NUMBER = re.compile(r"\[0*([0-9]+)\]$")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Answer:
+class AnswerRule:
     """One answer: its conditions (None: whatever it is), and what is replied. `number` counts from 1."""
 
     number: int
@@ -52,9 +52,9 @@ class Script:
         self._of_calls = _Index(answer for answer in self.answers if not answer.is_for_command_checks)
         self._of_command_checks = _Index(answer for answer in self.answers if answer.is_for_command_checks)
 
-    def first(self, attempt: Attempt) -> Answer | None:
+    def first(self, attempt: Attempt) -> AnswerRule | None:
         index = self._of_command_checks if is_command_check(attempt) else self._of_calls
-        found: Answer | None = None
+        found: AnswerRule | None = None
         for answers in index.lists(attempt.task):
             for answer in answers:
                 if found is not None and answer.number > found.number:
@@ -64,7 +64,7 @@ class Script:
                     break
         return found
 
-    def near(self, task: str) -> list[Answer]:
+    def near(self, task: str) -> list[AnswerRule]:
         """The answers that name the task, and then those that name none."""
         indexes = (self._of_calls, self._of_command_checks)
         answers = [answer for index in indexes for answers in index.lists(task) for answer in answers]
@@ -76,16 +76,16 @@ class _Index:
 
     __slots__ = ("_by_task", "_of_any_task")
 
-    def __init__(self, answers: Iterator[Answer]) -> None:
-        self._by_task: dict[str, list[Answer]] = {}
-        self._of_any_task: list[Answer] = []
+    def __init__(self, answers: Iterator[AnswerRule]) -> None:
+        self._by_task: dict[str, list[AnswerRule]] = {}
+        self._of_any_task: list[AnswerRule] = []
         for answer in answers:
             if answer.task is None:
                 self._of_any_task.append(answer)
             else:
                 self._by_task.setdefault(answer.task, []).append(answer)
 
-    def lists(self, task: str) -> list[list[Answer]]:
+    def lists(self, task: str) -> list[list[AnswerRule]]:
         by_task = self._by_task
         if not by_task:
             return [self._of_any_task]
@@ -117,12 +117,12 @@ def stands_in(text: str, prompt: Prompt) -> bool:
     )
 
 
-def _answer(number: int, written: Mapping[str, Any]) -> Answer:
+def _answer(number: int, written: Mapping[str, Any]) -> AnswerRule:
     task = written.get("task")
     if task is not None and task.endswith("]"):
         # The compiler lets an answer call `each[1]` `each[01]`.
         task = _NUMBER.sub(r"[\1]", task)
-    return Answer(
+    return AnswerRule(
         number=number,
         task=task,
         agent=written.get("agent"),

@@ -9,7 +9,7 @@ from typing import Any
 from forum_adapters.base import Attempt, ErrorKind, Failure, Reply
 from forum_adapters.known_replies import KnownReplies
 from forum_adapters.memo import Memo
-from forum_adapters.script import Answer, Script, is_command_check, stands_in
+from forum_adapters.script import AnswerRule, Script, is_command_check, stands_in
 
 __all__ = ["Script", "ScriptedAdapter"]
 
@@ -68,7 +68,7 @@ def _seen(attempt: Attempt) -> str:
     return f"task '{attempt.task}', attempt {attempt.number}, {who}, {given}"
 
 
-def _unmet(answer: Answer, attempt: Attempt) -> Iterator[str]:
+def _unmet(answer: AnswerRule, attempt: Attempt) -> Iterator[str]:
     """The conditions of an answer that do not hold."""
     if answer.is_for_command_checks and not is_command_check(attempt):
         yield "a check by a command"

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from forum_runner.app.gates import Decision, OpenGates
     from forum_runner.app.proofs import LedgerCheckpoint, LedgerProof
     from forum_runner.app.reading import Log, RunDescription
-    from forum_runner.app.record_import import ImportedRecord
+    from forum_runner.app.record_import import ImportResult
     from forum_runner.app.replay import ReplayReport
     from forum_runner.app.run_handle import FinishedRun, RunHandle
     from forum_runner.app.verification import Redacted, VerifiedProof
@@ -326,7 +326,7 @@ def redact(workspace: Workspace, request: RedactionRequest) -> Redacted:
 @file_errors()
 def import_record(
     workspace: Workspace, source: str, *, source_format: ImportFormat | None = None, out: Path | None = None
-) -> ImportedRecord:
+) -> ImportResult:
     """Creates a ledger from the record of another program."""
     from forum_runner.app.record_import import import_record as import_source
 

@@ -83,7 +83,7 @@ class Prices:
 
 
 @dataclass(frozen=True, slots=True)
-class Adapter:
+class RosterAdapter:
     """`settings` are its fields in the wave plan."""
 
     origin: Origin
@@ -124,7 +124,7 @@ class Agent:
 
 @dataclass(frozen=True, slots=True)
 class Roster:
-    adapters: Mapping[str, Adapter]
+    adapters: Mapping[str, RosterAdapter]
     agents: Mapping[str, Agent]
 
 
@@ -293,7 +293,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ScriptAnswer:
     """An answer of a script: the fields that the compiler checks, and the whole mapping."""
 
     origin: Origin

@@ -15,7 +15,7 @@ import pytest
 from bench.ledgers_to_measure import write_ledger
 from bench.measure import best_of, told
 from forum_conformance.judge import judge
-from forum_runner.ledger import Body, GroupCommit, Request, create_ledger, verify
+from forum_runner.ledger import Body, GroupCommit, VerifyRequest, create_ledger, verify
 from forum_runner.ledger.source import ledger_at
 
 pytestmark = pytest.mark.bench
@@ -62,7 +62,7 @@ def hash_members(path: Path) -> str:
 
 
 def check(run_dir: Path, *levels: int) -> None:
-    assert not verify(ledger_at(run_dir), Request(frozenset(levels))).codes
+    assert not verify(ledger_at(run_dir), VerifyRequest(frozenset(levels))).codes
 
 
 def test_levels_1_2_and_5_take_at_most_7_times_one_pass_of_hashing(run_dir: Path) -> None:

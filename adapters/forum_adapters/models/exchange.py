@@ -30,7 +30,7 @@ _EVENT_BYTES = 1_024
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ModelRequest:
     """A question, ready to be sent. `headers` hold the key, and are not shown."""
 
     url: httpx.URL
@@ -42,7 +42,7 @@ class Call:
     headers: Mapping[str, str]
 
     def __repr__(self) -> str:
-        return f"Call({self.url!s})"
+        return f"ModelRequest({self.url!s})"
 
     @property
     def timeout(self) -> httpx.Timeout:
@@ -50,7 +50,7 @@ class Call:
         return httpx.Timeout(whole_s, connect=min(whole_s, self.connect_timeout_ms / 1_000))
 
 
-async def ask(client: httpx.AsyncClient, call: Call, dialect: Dialect, draft: Draft) -> None:
+async def ask(client: httpx.AsyncClient, call: ModelRequest, dialect: Dialect, draft: Draft) -> None:
     """Fills the draft as far as the answer comes. Raises CallFailed if it does not come whole."""
     has_begun = False
     try:
@@ -66,7 +66,7 @@ async def ask(client: httpx.AsyncClient, call: Call, dialect: Dialect, draft: Dr
             raise unreachable(error, call.url, has_begun=has_begun) from error
 
 
-async def _sent(call: Call, draft: Draft) -> AsyncIterator[bytes]:
+async def _sent(call: ModelRequest, draft: Draft) -> AsyncIterator[bytes]:
     """The body. It is taken when there is a connection and no sooner: until then nobody was asked anything."""
     draft.is_asked = True
     yield call.body
@@ -118,7 +118,7 @@ def _take_unfinished(event: Event, dialect: Dialect, draft: Draft) -> None:
         dialect.take_event(event, draft)
 
 
-async def _refusal(response: httpx.Response, call: Call) -> CallFailed:
+async def _refusal(response: httpx.Response, call: ModelRequest) -> CallFailed:
     if response.next_request is not None:
         return _redirection(call.url, response.next_request.url)
     told = told_by_body(await _error_body(response))

@@ -8,7 +8,7 @@ from typing import cast
 import httpx
 
 
-class Lanes(httpx.AsyncBaseTransport):
+class ConnectionPool(httpx.AsyncBaseTransport):
     """As many lanes as calls at a time, each with one connection of its own.
 
     One pool of httpx's for all of them looks through all its connections, and for every idle one through all again,

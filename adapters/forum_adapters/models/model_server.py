@@ -18,10 +18,10 @@ from forum_adapters.base import Attempt, ErrorKind, Failure, Reply, Usage
 from forum_adapters.models.credentials import Secret, read_key
 from forum_adapters.models.dialect import Dialect, schema_of
 from forum_adapters.models.draft import Draft
-from forum_adapters.models.exchange import Call, ask, unreachable
+from forum_adapters.models.exchange import ModelRequest, ask, unreachable
 from forum_adapters.models.failures import CallFailed
 from forum_adapters.models.hosts import is_allowed, shown
-from forum_adapters.models.lanes import Lanes
+from forum_adapters.models.lanes import ConnectionPool
 from forum_adapters.models.own_limits import TOO_MANY_FILES, is_out_of_files
 
 _HEADERS = {"user-agent": "forum", "content-type": "application/json", "accept-encoding": "identity"}
@@ -117,12 +117,12 @@ class ModelServer:
         has_given_up = failure is not None and failure.kind in _BUSY and not draft.content
         return self._dialect.usage(draft.counts) if draft.is_whole or has_given_up else None
 
-    def _call(self, attempt: Attempt, secret: Secret) -> Call:
+    def _call(self, attempt: Attempt, secret: Secret) -> ModelRequest:
         url = self._url(self._dialect.path)
         if not is_allowed(url, attempt.site.hosts):
             raise CallFailed(ErrorKind.INVALID_REQUEST, f"the policy does not allow the host '{shown(url)}'")
         body = json.dumps(self._dialect.body(attempt, self._settings)).encode()
-        return Call(
+        return ModelRequest(
             url=url,
             model=self._settings["model"],
             body=body,
@@ -159,11 +159,13 @@ class ModelServer:
             )
         return self._client
 
-    def _lanes(self) -> Lanes:
+    def _lanes(self) -> ConnectionPool:
         proxy = self._proxy()
         limits = httpx.Limits(max_connections=1, keepalive_expiry=_IDLE_S)
         try:
-            return Lanes(lambda: httpx.AsyncHTTPTransport(_trust(), trust_env=False, limits=limits, proxy=proxy))
+            return ConnectionPool(
+                lambda: httpx.AsyncHTTPTransport(_trust(), trust_env=False, limits=limits, proxy=proxy)
+            )
         except (ValueError, ImportError, httpx.InvalidURL):
             # Their messages show the address, and it may hold a password.
             message = f"the proxy's address in {self._settings['proxy_env']} is none that can be used"

@@ -77,7 +77,7 @@ def _interpreter(program: Path) -> str | None:
     return next((os.fsdecode(word) for word in words if word), None) if first.startswith(b"#!") else None
 
 
-class Fingerprints:
+class ProgramDigests:
     """The digests of programs. A file is read again only if it has changed: an interpreter has tens of megabytes."""
 
     def __init__(self) -> None:

@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Sequence
 from pathlib import Path
 
-from forum_adapters.programs.process_warden import Request
+from forum_adapters.programs.process_warden import LaunchRequest
 
 _PACKAGE_FOLDER = str(Path(__file__).parents[2])
 _START = "import sys; sys.path.append(sys.argv[1]); from forum_adapters.programs.process_warden import main; main()"
@@ -43,7 +43,7 @@ class Keeper:
             self._process = _KeeperProcess()
         return self._process.new_warden()
 
-    def start(self, request: Request, files: Sequence[int]) -> socket.socket:
+    def start(self, request: LaunchRequest, files: Sequence[int]) -> socket.socket:
         """Starts a program with these files as stdout, stderr and stdin. Closing the channel ends it and its tree."""
         channel = self.hire()
         try:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from forum_adapters.base import ErrorKind, Limits
 from forum_adapters.programs.output_capture import FirstAndLastBytes, FirstBytes
 from forum_adapters.programs.process_keeper import Keeper
-from forum_adapters.programs.process_warden import Request
+from forum_adapters.programs.process_warden import LaunchRequest
 
 _CHUNK_BYTES = 65536
 _LARGEST_PIPE_BYTES = 1 << 20
@@ -35,7 +35,7 @@ def kept_ms(limits: Limits) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ProgramOutcome:
     """How it went. `stopped` is why we ended it, `stopped_after_ms` when. `refused` is the error number of a start that
     failed, `broken` what happened to the warden. `has_survivors`: somebody could not be ended."""
 
@@ -60,7 +60,7 @@ class ProgramRun:
     """
 
     def __init__(
-        self, keeper: Keeper, request: Request, stdin: bytes, limits: Limits, eof_grace_s: float, began_s: float
+        self, keeper: Keeper, request: LaunchRequest, stdin: bytes, limits: Limits, eof_grace_s: float, began_s: float
     ) -> None:
         self._keeper = keeper
         self._loop = asyncio.get_running_loop()
@@ -119,7 +119,7 @@ class ProgramRun:
         if stdin:
             self._stdin = _Feed(self._loop, sink, memoryview(stdin), lambda: os.close(sink))
 
-    async def outcome(self) -> Outcome:
+    async def outcome(self) -> ProgramOutcome:
         """A cancellation ends the tree, and is told like any other end: what the program did until then is not lost."""
         while not self._done.done():
             try:
@@ -227,10 +227,10 @@ class ProgramRun:
             self._cancel_timers()
             self._done.set_result(None)
 
-    def _told(self) -> Outcome:
+    def _told(self) -> ProgramOutcome:
         words = [line.partition(" ") for line in self._reports.decode("utf-8", "replace").splitlines()]
         told = {word: rest for word, _, rest in words}
-        return Outcome(
+        return ProgramOutcome(
             stdout=self._stdout.content(),
             stderr=self._stderr.content(),
             exit_status=int(told["ended"]) if "ended" in told else None,

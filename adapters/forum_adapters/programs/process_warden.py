@@ -39,7 +39,7 @@ _DEAF_TO = (
 _BACK_TO_DEFAULT = (signal.SIGPIPE, signal.SIGXFSZ, *_DEAF_TO)
 
 
-class Request:
+class LaunchRequest:
     """What to start, and how long to wait: for those whom the program leaves behind, after SIGTERM, after SIGKILL."""
 
     def __init__(
@@ -63,7 +63,7 @@ class Request:
         return len(body).to_bytes(_LENGTH_BYTES, "big") + body
 
     @classmethod
-    def unpack(cls, body: bytes) -> Request:
+    def unpack(cls, body: bytes) -> LaunchRequest:
         left, term, kill, count, cwd, program, *rest = body.split(b"\0")
         env = dict(variable.split(b"=", 1) for variable in rest[int(count) :])
         return cls(program, rest[: int(count)], env, cwd, (int(left) / 1000, int(term) / 1000, int(kill) / 1000))
@@ -156,7 +156,7 @@ def _serve(channel: socket.socket, wakeup: Wakeup, *, adopts: bool) -> bool:
         body = _receive(channel, int.from_bytes(head, "big"))
         if not body:
             return False
-        request = Request.unpack(body)
+        request = LaunchRequest.unpack(body)
         root = _start(request, files)
     except OSError as error:
         _report(channel, f"refused {error.errno}", "done")
@@ -187,7 +187,7 @@ def _receive(channel: socket.socket, size: int) -> bytes:
     return b"".join(parts)
 
 
-def _start(request: Request, files: Sequence[int]) -> int:
+def _start(request: LaunchRequest, files: Sequence[int]) -> int:
     targets = zip(files, (1, 2, 0), strict=False)  # without a third file, stdin is the keeper's own: empty
     try:
         os.chdir(request.cwd)

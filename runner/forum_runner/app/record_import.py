@@ -24,7 +24,7 @@ MAX_SOURCE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class ImportedRecord:
+class ImportResult:
     """A ledger that was made, and what of."""
 
     run: str
@@ -34,7 +34,7 @@ class ImportedRecord:
     parsed: ParsedSource
 
 
-def import_record(workspace: Workspace, given: str, format_: ImportFormat | None, out: Path | None) -> ImportedRecord:
+def import_record(workspace: Workspace, given: str, format_: ImportFormat | None, out: Path | None) -> ImportResult:
     """Reads the source to its end, and only then begins the ledger."""
     out = None if out is None else workspace.path(out)
     if out is not None:
@@ -50,7 +50,7 @@ def import_record(workspace: Workspace, given: str, format_: ImportFormat | None
         if out is None:
             keep_out_of_git(workspace.runs)
         head = write_ledger(parsed, directory, run)
-        return ImportedRecord(run, directory, head, len(spool), parsed)
+        return ImportResult(run, directory, head, len(spool), parsed)
 
 
 def _parse(stack: ExitStack, spool: RecordSpool, path: Path | None, asked: ImportFormat | None) -> ParsedSource:

@@ -15,7 +15,7 @@ from forum_runner.ledger.recognition import is_called_a_ledger, run_directory
 from forum_runner.ledger.source import LedgerSource
 from forum_runner.ledger.verification.report import LedgerFinding, Level, Verdict, VerifyReport
 from forum_runner.ledger.verification.seal_level import PIN, Expected
-from forum_runner.ledger.verification.verifier import ALL_LEVELS, Request, verify
+from forum_runner.ledger.verification.verifier import ALL_LEVELS, VerifyRequest, verify
 
 _MAX_FILE_BYTES = 1 << 20
 
@@ -59,7 +59,7 @@ def _refuse_what_cannot_be_checked(source: LedgerSource, levels: frozenset[int])
         raise UsageError(f"level {unavailable[0]} needs the run directory, and '{source.name}' is none")
 
 
-def _request(source: LedgerSource, trusted: Trusted, levels: frozenset[int]) -> Request:
+def _request(source: LedgerSource, trusted: Trusted, levels: frozenset[int]) -> VerifyRequest:
     """A key is for the checkpoint that was given or, without one, for that of the run directory."""
     key = read_verifier_key(trusted.key) if trusted.key else None
     expected: list[Expected] = []
@@ -76,7 +76,7 @@ def _request(source: LedgerSource, trusted: Trusted, levels: frozenset[int]) -> 
     if pin is not None:
         expected.append(Expected(PIN, pin))
     own_key = key if trusted.checkpoint is None else None
-    return Request(levels, expected, trusted.head, faults, key=own_key)
+    return VerifyRequest(levels, expected, trusted.head, faults, key=own_key)
 
 
 def _read(path: Path) -> bytes:

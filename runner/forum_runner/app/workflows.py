@@ -16,7 +16,7 @@ from forum_runner.finding import ManifestFinding, errors_in, in_order
 from forum_runner.manifest.bundle import Bundle
 from forum_runner.manifest.bundle_files import BUILT_IN, DiskFiles, is_reserved, split_reference
 from forum_runner.manifest.workflow import InputValue, read_inputs
-from forum_runner.model import Answer
+from forum_runner.model import ScriptAnswer
 from forum_runner.report import Report
 
 
@@ -35,7 +35,7 @@ class Compiled:
     wave_plan: Mapping[str, Any] | None
     data: bytes | None
     root: Path = Path()
-    answers: tuple[Answer, ...] | None = None
+    answers: tuple[ScriptAnswer, ...] | None = None
     secrets: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 
@@ -61,7 +61,7 @@ class _ReadInputs:
 class _Scripted:
     """The answers of a script that a command was given, what is wrong with its file, and its text."""
 
-    answers: tuple[Answer, ...]
+    answers: tuple[ScriptAnswer, ...]
     findings: tuple[ManifestFinding, ...]
     texts: Mapping[str, str]
 

@@ -11,7 +11,7 @@ from forum_runner.commands.options import RUN_DIRECTORY, WORKSPACE
 from forum_runner.commands.output import say, say_aside, write_json
 
 if TYPE_CHECKING:
-    from forum_runner.app.record_import import ImportedRecord
+    from forum_runner.app.record_import import ImportResult
 
 _FORMATS = ("auto", "forum-engine", "symposium", "otel")
 
@@ -46,7 +46,7 @@ def command(source: str, format_name: str, out: Path | None, as_json: bool) -> i
     return 0
 
 
-def _print(made: ImportedRecord) -> None:
+def _print(made: ImportResult) -> None:
     from forum_runner.report import counted
 
     parsed = made.parsed
@@ -62,7 +62,7 @@ def _print(made: ImportedRecord) -> None:
     say(f"head {made.head}")
 
 
-def _document(made: ImportedRecord) -> dict[str, object]:
+def _document(made: ImportResult) -> dict[str, object]:
     parsed = made.parsed
     return {
         "apiVersion": "forum/v1",

@@ -41,9 +41,9 @@ def command(run: str, seq: int, as_json: bool) -> int:
 
 
 def _drawn(entries: Iterable[tuple[bytes, ReadEntry]], seq: int) -> Iterator[str]:
-    from forum_runner.report.trace_text import Lanes
+    from forum_runner.report.trace_text import CauseLanes
 
-    lanes = Lanes(seq)
+    lanes = CauseLanes(seq)
     color = wants_color(sys.stdout)
     for _, entry in entries:
         yield lanes.line(entry, color=color) + "\n"

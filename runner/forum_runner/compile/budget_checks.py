@@ -11,7 +11,7 @@ from forum_runner.document import Origin
 from forum_runner.finding import ManifestFinding
 from forum_runner.manifest.raw_value import is_present
 from forum_runner.manifest.units import format_duration, format_usd
-from forum_runner.model import Adapter, Budget, Task
+from forum_runner.model import Budget, RosterAdapter, Task
 
 # The field of the model, the field of the manifest, and the format of its value.
 _FIELDS = (
@@ -66,7 +66,7 @@ def _check_task(task: Task, project: Project, run: Budget) -> Iterator[ManifestF
             yield at.at(name).finding("F602", f"task '{task.id}' may use {amounts}")
 
 
-def _check_scope(budget: Budget, whose: str, adapters: Iterable[Adapter]) -> Iterator[ManifestFinding]:
+def _check_scope(budget: Budget, whose: str, adapters: Iterable[RosterAdapter]) -> Iterator[ManifestFinding]:
     at = budget.origin
     if at is None:
         return

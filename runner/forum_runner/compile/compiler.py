@@ -9,7 +9,7 @@ from forum_runner.compile.workflow_compiler import Compilation, CompileOptions, 
 from forum_runner.manifest.bundle import Bundle, BundleFile
 from forum_runner.manifest.manifest_reader import ManifestReader
 from forum_runner.manifest.workflow import InputValue
-from forum_runner.model import Answer
+from forum_runner.model import ScriptAnswer
 
 __all__ = ["Compilation", "check_file", "compile_workflow", "read_script"]
 
@@ -21,7 +21,7 @@ def compile_workflow(
     inputs: Mapping[str, InputValue],
     *,
     complete: bool,
-    answers: tuple[Answer, ...] | None = None,
+    answers: tuple[ScriptAnswer, ...] | None = None,
 ) -> Compilation:
     """Compiles the workflow in the file `entry`; `name` selects one of several. For the rest, see CompileOptions."""
     source = bundle.open_entry(entry)
@@ -49,11 +49,11 @@ def check_file(bundle: Bundle, entry: str, name: str | None, inputs: Mapping[str
     return without_wave_plan(bundle)
 
 
-def read_script(bundle: Bundle, source: BundleFile, name: str | None) -> tuple[Answer, ...]:
+def read_script(bundle: Bundle, source: BundleFile, name: str | None) -> tuple[ScriptAnswer, ...]:
     """The answers of the script in a file."""
     reader = ManifestReader(bundle, KINDS)
     manifest = reader.manifests.entry(source, ["Script"], name)
-    answers: tuple[Answer, ...] = reader.read(manifest) if manifest else ()
+    answers: tuple[ScriptAnswer, ...] = reader.read(manifest) if manifest else ()
     return answers
 
 

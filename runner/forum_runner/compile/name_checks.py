@@ -11,7 +11,7 @@ from forum_runner.finding import ManifestFinding
 from forum_runner.manifest.raw_value import has_unknown_worker, is_present, raw_value
 from forum_runner.manifest.roster_reader import is_url
 from forum_runner.manifest.suggest import hint_for
-from forum_runner.model import Agent, Answer, Plan, Policy, Reference, Roster, Task, Text
+from forum_runner.model import Agent, Plan, Policy, Reference, Roster, ScriptAnswer, Task, Text
 from forum_runner.wave_plan.unit_id import without_instances
 
 _MAX_LISTED = 2_000
@@ -52,7 +52,7 @@ def check_rates(policy: Policy, roster: Roster) -> Iterator[ManifestFinding]:
             yield at.key_finding("F011", f"no adapter named '{name}' in the roster", _known(name, roster.adapters))
 
 
-def check_answers(answers: tuple[Answer, ...], project: Project) -> Iterator[ManifestFinding]:
+def check_answers(answers: tuple[ScriptAnswer, ...], project: Project) -> Iterator[ManifestFinding]:
     tasks = {task.id for plan in project.plans() for task in plan.tasks.values()}
     for answer in answers:
         name = without_instances(answer.task).rpartition("/")[2] if answer.task else None
@@ -62,7 +62,7 @@ def check_answers(answers: tuple[Answer, ...], project: Project) -> Iterator[Man
             yield _unknown_agent(answer.agent, project.roster, answer.origin.at("agent"))
 
 
-def check_answer_ids(answers: tuple[Answer, ...], tasks: Mapping[str, ExpandedTask]) -> Iterator[ManifestFinding]:
+def check_answer_ids(answers: tuple[ScriptAnswer, ...], tasks: Mapping[str, ExpandedTask]) -> Iterator[ManifestFinding]:
     """An answer names a task as in its plan, by its id, or, for an instance of a foreach, by its number."""
     if not answers:
         return

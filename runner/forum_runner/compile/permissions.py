@@ -12,7 +12,7 @@ from forum_runner.manifest.policy_reader import ANY
 from forum_runner.manifest.raw_value import raw_value
 from forum_runner.manifest.roster_reader import is_url
 from forum_runner.manifest.suggest import hint_for
-from forum_runner.model import Adapter, Agent, Allow, Plan, Policy, Roster, Task, Text
+from forum_runner.model import Agent, Allow, Plan, Policy, Roster, RosterAdapter, Task, Text
 
 _PORTS = {"http": 80, "https": 443}
 
@@ -51,9 +51,9 @@ def allowed_adapters(agent: Agent, project: Project) -> list[str]:
     return [name for name in agent.adapters.values() if is_allowed(name, allow)]
 
 
-def reachable_adapters(project: Project) -> dict[str, Adapter]:
+def reachable_adapters(project: Project) -> dict[str, RosterAdapter]:
     """The adapters that tasks can use: those of workers, of judges and, with a lane, of all candidates."""
-    found: dict[str, Adapter] = {}
+    found: dict[str, RosterAdapter] = {}
     tasks = [task for plan in project.plans() for task in plan.tasks.values()]
     routed = candidates(project) if any(task.lane for task in tasks) else []
     names = [name for agent in routed for name in allowed_adapters(agent, project)]
@@ -150,7 +150,7 @@ def _check_program(command: tuple[Text, ...], at: Origin, allow: Allow) -> Itera
         yield at.at(0).finding("F503", f"the policy does not allow the command '{name}'", _allow_hint("commands", name))
 
 
-def _check_adapter(adapter: Adapter, allow: Allow) -> Iterator[ManifestFinding]:
+def _check_adapter(adapter: RosterAdapter, allow: Allow) -> Iterator[ManifestFinding]:
     at = adapter.origin
     if adapter.argv and not is_allowed(adapter.argv[0], allow.commands):
         name = adapter.argv[0]

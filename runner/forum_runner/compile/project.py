@@ -9,7 +9,7 @@ from typing import Any
 from forum_runner.compile.matrix import instance_count, instances
 from forum_runner.document import Origin
 from forum_runner.finding import ManifestFinding
-from forum_runner.model import Adapter, Agent, Plan, Policy, Roster, Task, Tier
+from forum_runner.model import Agent, Plan, Policy, Roster, RosterAdapter, Task, Tier
 
 MAX_PLAN_DEPTH = 16
 MAX_TASKS = 100_000
@@ -20,7 +20,7 @@ _ONE_INSTANCE: list[tuple[str, Mapping[str, Any]]] = [("", {})]
 
 FindPlan = Callable[[str, Origin], Plan | None]
 Instances = list[tuple[str, Mapping[str, Any]]]
-Ladder = list[tuple[Tier, Adapter]]
+Ladder = list[tuple[Tier, RosterAdapter]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Project:
     def agent(self, name: str | None) -> Agent | None:
         return self.roster.agents.get(name) if self.roster and name else None
 
-    def adapter(self, name: str | None) -> Adapter | None:
+    def adapter(self, name: str | None) -> RosterAdapter | None:
         """The adapter of that name, or None if it or its type is unknown."""
         found = self.roster.adapters.get(name) if self.roster and name else None
         return found if found and found.type else None

@@ -25,7 +25,7 @@ from forum_runner.finding import ManifestFinding, Place, errors_in, in_order
 from forum_runner.manifest.bundle import Bundle, BundleFile
 from forum_runner.manifest.manifest_reader import ManifestReader
 from forum_runner.manifest.workflow import InputValue, Workflow
-from forum_runner.model import Answer, Plan, Policy, Roster
+from forum_runner.model import Plan, Policy, Roster, ScriptAnswer
 
 _LOST_VALUES = ("F113", "F114", "F116", "F117", "F118")
 
@@ -39,7 +39,7 @@ class CompileOptions:
 
     inputs: Mapping[str, InputValue] = field(default_factory=dict)
     complete: bool = False
-    answers: tuple[Answer, ...] | None = None
+    answers: tuple[ScriptAnswer, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Compilation:
     sources: Mapping[str, BundleFile]
     wave_plan: Mapping[str, Any] | None = None
     data: bytes | None = field(default=None, repr=False)
-    answers: tuple[Answer, ...] | None = None
+    answers: tuple[ScriptAnswer, ...] | None = None
     secrets: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 

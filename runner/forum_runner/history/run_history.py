@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from forum_runner.history.task_history import GateHistory, RecordedDecision, TaskHistory, TruncatedInput
-from forum_runner.history.usage import Usage
+from forum_runner.history.usage import UsageTotals
 from forum_runner.history.working_time import WorkingTime, elapsed_ms
 from forum_runner.ledger.clock import read_time
 from forum_runner.ledger.read_entry import OF_THE_RECORD, SEAL, ReadEntry, amount, is_import, part, text
@@ -41,7 +41,7 @@ class RunHistory:
     ended: Counter[str] = field(default_factory=Counter)
     instances: int = 0
     instances_ended: Counter[str] = field(default_factory=Counter)
-    usage: Usage = field(default_factory=Usage)
+    usage: UsageTotals = field(default_factory=UsageTotals)
     attempts: int = 0
     outputs: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     budget: list[ReadEntry] = field(default_factory=list)
@@ -79,9 +79,9 @@ class RunHistory:
         return self.ended + Counter(task.state for task in self.open_tasks.values() if not task.is_instance)
 
     @property
-    def reserved(self) -> Usage:
+    def reserved(self) -> UsageTotals:
         """What open calls may still use. Their `calls` are in `usage`."""
-        total = Usage()
+        total = UsageTotals()
         for task in self.open_tasks.values():
             total.charge(task.reserved or {})
         return total

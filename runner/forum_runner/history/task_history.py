@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from forum_runner.history.usage import Usage
+from forum_runner.history.usage import UsageTotals
 from forum_runner.ledger.read_entry import ReadEntry
 
 
@@ -55,7 +55,7 @@ class TaskHistory:
     agent: str | None = None
     tier: str | None = None
     adapter: str | None = None
-    usage: Usage = field(default_factory=Usage)
+    usage: UsageTotals = field(default_factory=UsageTotals)
     verdicts: Counter[str] = field(default_factory=Counter)
     escalations: tuple[tuple[str, str], ...] = ()
     gate: GateHistory | None = None

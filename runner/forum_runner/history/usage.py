@@ -10,7 +10,7 @@ from forum_runner.ledger.read_entry import amount
 
 
 @dataclass(slots=True)
-class Usage:
+class UsageTotals:
     calls: int = 0
     input_tokens: int = 0
     cached_input_tokens: int = 0

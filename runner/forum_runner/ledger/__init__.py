@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from forum_runner.ledger.verification.report import DamagedLedgerError as DamagedLedgerError
     from forum_runner.ledger.verification.report import Verdict as Verdict
     from forum_runner.ledger.verification.report import VerifyReport as VerifyReport
-    from forum_runner.ledger.verification.verifier import Request as Request
+    from forum_runner.ledger.verification.verifier import VerifyRequest as VerifyRequest
     from forum_runner.ledger.verification.verifier import verify as verify
     from forum_runner.ledger.writer import LedgerBrokenError as LedgerBrokenError
     from forum_runner.ledger.writer import LedgerWriter as LedgerWriter
@@ -44,7 +44,7 @@ _HOMES = {
     "LedgerBusyError": "files",
     "LedgerSource": "source",
     "LedgerWriter": "writer",
-    "Request": "verification.verifier",
+    "VerifyRequest": "verification.verifier",
     "Verdict": "verification.report",
     "VerifyReport": "verification.report",
     "create_ledger": "begin",

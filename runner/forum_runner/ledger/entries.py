@@ -29,11 +29,11 @@ from forum_runner.ledger.entry_values import (
     Kind,
     Label,
     Ordinal,
-    Origin,
     OutputName,
     PauseReason,
     Reservation,
     ReservedAmount,
+    ReusedRun,
     RunId,
     RunMode,
     RunStatus,
@@ -70,7 +70,7 @@ class RunOpened(EntryData, frozen=True, kw_only=True):
 
     bundle: Digest | None = None
     format: Literal[1]
-    from_: Origin | None = field(default=None, name="from")
+    from_: ReusedRun | None = field(default=None, name="from")
     implementation: Implementation
     imported: ImportedRecords | None = None
     mode: RunMode

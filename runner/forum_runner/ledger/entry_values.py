@@ -75,7 +75,7 @@ class Implementation(EntryValue, frozen=True):
     version: Label
 
 
-class Origin(EntryValue, frozen=True):
+class ReusedRun(EntryValue, frozen=True):
     """The earlier run whose results a run reuses."""
 
     head: Digest

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from forum_runner.document import Origin
 from forum_runner.manifest.shared_fields import read_budget
 from forum_runner.manifest.units import micro_usd, milliseconds
-from forum_runner.model import Adapter, Agent, Prices, Roster, Tier
+from forum_runner.model import Agent, Prices, Roster, RosterAdapter, Tier
 
 _DURATIONS = {"timeout": "timeout_ms", "connect_timeout": "connect_timeout_ms"}
 _MODEL_DEFAULTS = {
@@ -44,13 +44,13 @@ def is_url(text: str) -> bool:
         return False
 
 
-def _adapter(name: str, value: Mapping[str, Any], origin: Origin) -> Adapter:
+def _adapter(name: str, value: Mapping[str, Any], origin: Origin) -> RosterAdapter:
     if "type" not in value:
         # Without a type, no schema applies to its other fields.
-        return Adapter(origin, name, type="", settings={})
+        return RosterAdapter(origin, name, type="", settings={})
     prices = _prices(value.get("prices"))
     argv = value.get("argv")
-    return Adapter(
+    return RosterAdapter(
         origin=origin,
         name=name,
         type=value["type"],

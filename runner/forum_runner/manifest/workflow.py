@@ -9,7 +9,7 @@ from typing import Any
 from forum_runner.document import Origin
 from forum_runner.manifest.bundle import Bundle, BundleFile
 from forum_runner.manifest.manifest_reader import DEFAULT, ManifestReader
-from forum_runner.model import Answer, Plan, Policy, Roster
+from forum_runner.model import Plan, Policy, Roster, ScriptAnswer
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Workflow:
     policy: Policy | None
     plan: Plan | None
     inputs: Mapping[str, InputValue]
-    answers: tuple[Answer, ...] | None
+    answers: tuple[ScriptAnswer, ...] | None
 
 
 def read_workflow(reader: ManifestReader, value: Mapping[str, Any], origin: Origin) -> Workflow:
@@ -67,11 +67,11 @@ def read_inputs(bundle: Bundle, source: BundleFile, hint: str | None = None) -> 
     return {name: InputValue(value, origin.at(name)) for name, value in document.value.items()}
 
 
-def read_answers(value: Mapping[str, Any], origin: Origin) -> tuple[Answer, ...]:
+def read_answers(value: Mapping[str, Any], origin: Origin) -> tuple[ScriptAnswer, ...]:
     """The answers of a script."""
     answers = enumerate(value.get("answers", ()))
     found = ((i, answer) for i, answer in answers if answer is not None)
-    return tuple(Answer(origin.at("answers", i), a.get("task"), a.get("agent"), a) for i, a in found)
+    return tuple(ScriptAnswer(origin.at("answers", i), a.get("task"), a.get("agent"), a) for i, a in found)
 
 
 def _workflow_inputs(bundle: Bundle, workflow: Mapping[str, Any], origin: Origin) -> dict[str, InputValue]:

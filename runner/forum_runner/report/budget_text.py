@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from forum_runner.history.usage import Usage
+from forum_runner.history.usage import UsageTotals
 from forum_runner.ledger.read_entry import amount, text
 from forum_runner.report import counted
 from forum_runner.report.amounts import clip, duration, money
@@ -36,15 +36,15 @@ def used_of(name: str, used: int, limit: int) -> str:
     return f"{first} of {quantity(name, limit)}"
 
 
-def used_amount(usage: Usage, name: str) -> int:
+def used_amount(usage: UsageTotals, name: str) -> int:
     """How much of a budget's amount is used; 0 for an unknown name."""
     return int(getattr(usage, name)) if name in AMOUNTS else 0
 
 
-def usage_text(usage: Mapping[str, Any] | Usage) -> str:
+def usage_text(usage: Mapping[str, Any] | UsageTotals) -> str:
     """`2.2s, 412 tokens, $0.0023`, without the amounts that are 0."""
-    if not isinstance(usage, Usage):
-        recorded, usage = usage, Usage()
+    if not isinstance(usage, UsageTotals):
+        recorded, usage = usage, UsageTotals()
         usage.charge(recorded)
     amounts = {"wall_ms": usage.wall_ms, "tokens": usage.tokens, "micro_usd": usage.micro_usd}
     return ", ".join(quantity(name, number) for name, number in amounts.items() if number)

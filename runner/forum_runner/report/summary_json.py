@@ -9,7 +9,7 @@ from typing import Any
 
 from forum_runner.history.run_history import RunHistory
 from forum_runner.history.task_history import RecordedDecision, TaskHistory
-from forum_runner.history.usage import Usage
+from forum_runner.history.usage import UsageTotals
 from forum_runner.ledger.read_entry import ReadEntry, text
 from forum_runner.report.decision_reason import DecisionReason
 from forum_runner.report.summary_text import ending
@@ -45,7 +45,7 @@ def summary_document(history: RunHistory, reasons: Mapping[str, DecisionReason] 
     }
 
 
-def _usage(usage: Usage) -> dict[str, int]:
+def _usage(usage: UsageTotals) -> dict[str, int]:
     return {**asdict(usage), "tokens": usage.tokens}
 
 

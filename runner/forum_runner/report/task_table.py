@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from forum_runner.history.run_history import RunHistory
 from forum_runner.history.task_history import TaskHistory
-from forum_runner.history.usage import Usage
+from forum_runner.history.usage import UsageTotals
 from forum_runner.report import counted
 from forum_runner.report.amounts import clip, duration, money
 from forum_runner.report.entry_text import performer
@@ -46,7 +46,7 @@ def task_row(task: TaskHistory, *, is_detailed: bool = False) -> tuple[str, ...]
     return (*words, clip(agent, 60), *usage_cells(task.usage))
 
 
-def usage_cells(usage: Usage) -> tuple[str, str, str]:
+def usage_cells(usage: UsageTotals) -> tuple[str, str, str]:
     """Time, tokens and cost; empty where 0."""
     return (
         duration(usage.wall_ms) if usage.wall_ms else "",

@@ -9,7 +9,7 @@ _MAX_LANES = 12
 _MAX_CAUSES = 10
 
 
-class Lanes:
+class CauseLanes:
     """The causes that are still to come, each in its lane."""
 
     def __init__(self, seq: int) -> None:

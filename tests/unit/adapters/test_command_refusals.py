@@ -12,7 +12,7 @@ import pytest
 
 from forum_adapters.base import ErrorKind, Executable, Failure, Reply
 from forum_adapters.command import CommandAdapter
-from forum_adapters.programs.executable import CannotStart, Fingerprints, find_program
+from forum_adapters.programs.executable import CannotStart, ProgramDigests, find_program
 from unit.adapters.command_programs import WITH_PATH, attempt, reply_to, shell
 
 
@@ -195,7 +195,7 @@ def test_a_link_is_recorded_as_what_it_leads_to_and_started_by_its_own_name(tmp_
 
 
 def test_a_program_that_changed_has_another_digest(tmp_path: Path) -> None:
-    fingerprints = Fingerprints()
+    fingerprints = ProgramDigests()
     tool = program(tmp_path / "tool")
     before, times = fingerprints.take(tool), tool.stat()
 
@@ -207,7 +207,7 @@ def test_a_program_that_changed_has_another_digest(tmp_path: Path) -> None:
 
 
 def test_a_program_that_did_not_change_is_read_once(tmp_path: Path) -> None:
-    fingerprints = Fingerprints()
+    fingerprints = ProgramDigests()
     tool = program(tmp_path / "tool")
 
     assert fingerprints.known(tool) is None

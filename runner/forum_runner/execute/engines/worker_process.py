@@ -14,7 +14,7 @@ from typing import Any
 
 from forum_adapters.base import Attempt, ErrorKind, Failure, Reply
 from forum_adapters.programs.process_keeper import Keeper
-from forum_adapters.programs.process_warden import Request
+from forum_adapters.programs.process_warden import LaunchRequest
 from forum_runner.execute.engines.coroutine_engine import LostCall
 from forum_runner.execute.engines.worker_messages import (
     CallEnded,
@@ -120,10 +120,10 @@ class WorkerProcess:
         self.discard()
 
 
-def _request() -> Request:
+def _request() -> LaunchRequest:
     program = os.fsencode(sys.executable)
     path = [os.fsencode(entry) for entry in sys.path]
     # Adapters read their credentials from the environment.
     env = dict(os.environb)
     # The keeper was started in the directory of the runner.
-    return Request(program, [program, b"-c", _START.encode(), *path], env, b".", _GRACES_S)
+    return LaunchRequest(program, [program, b"-c", _START.encode(), *path], env, b".", _GRACES_S)

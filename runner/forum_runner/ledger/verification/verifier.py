@@ -39,7 +39,7 @@ ALL_LEVELS = frozenset(LEVELS)
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class VerifyRequest:
     """What to check, and against what. `faults` are findings about checkpoints that could not even be compared.
 
     `key` is for the checkpoint in the run directory.
@@ -53,12 +53,12 @@ class Request:
     key: VerifierKey | None = None
 
 
-def verify(source: LedgerSource, request: Request = Request()) -> VerifyReport:  # noqa: B008 - frozen
+def verify(source: LedgerSource, request: VerifyRequest = VerifyRequest()) -> VerifyReport:  # noqa: B008 - frozen
     """Verifies a ledger, also against the checkpoint that stands beside it."""
     return _Verification(source, _with_own_checkpoint(source, request)).run()
 
 
-def _with_own_checkpoint(source: LedgerSource, request: Request) -> Request:
+def _with_own_checkpoint(source: LedgerSource, request: VerifyRequest) -> VerifyRequest:
     """The same request, with the checkpoint of the run directory, if there is one and it was not looked at yet."""
     path = source.directory / CHECKPOINT if source.directory is not None else None
     if path is None or not request.wants_own_checkpoint or not path.exists():
@@ -72,7 +72,7 @@ def _with_own_checkpoint(source: LedgerSource, request: Request) -> Request:
 
 
 class _Verification:
-    def __init__(self, source: LedgerSource, request: Request) -> None:
+    def __init__(self, source: LedgerSource, request: VerifyRequest) -> None:
         self._request = request
         self._directory: Path | None = source.directory
         self._source = source

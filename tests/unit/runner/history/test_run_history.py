@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from forum_runner.history.run_history import RunHistory
 from forum_runner.history.task_history import RecordedDecision
-from forum_runner.history.usage import Usage
+from forum_runner.history.usage import UsageTotals
 from forum_runner.ledger.read_entry import ReadEntry, read_entry
 from ledgers import STORIES
 from ledgers.plans import plan_of
@@ -48,7 +48,7 @@ def test_sums_and_states_are_those_that_the_seal_gives(name: str) -> None:
     assert history.states == history.ended == +Counter(history.seal.data["counts"])
     assert history.status == history.seal.data["status"]
     assert history.open_tasks == {}
-    assert history.reserved == Usage()
+    assert history.reserved == UsageTotals()
     assert history.is_sealed
 
 

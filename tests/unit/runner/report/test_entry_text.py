@@ -17,7 +17,7 @@ from forum_runner.report.log_line import log_line
 from forum_runner.report.summary_json import render_summary_json
 from forum_runner.report.summary_text import render_summary
 from forum_runner.report.table import table
-from forum_runner.report.trace_text import Lanes
+from forum_runner.report.trace_text import CauseLanes
 from ledgers import STORIES
 from ledgers.raw import lines_of
 
@@ -122,7 +122,7 @@ def test_a_column_with_nothing_in_it_is_left_out() -> None:
 
 def test_lanes_lead_from_an_entry_to_its_causes() -> None:
     causes = {6: [4, 5], 5: [2], 4: [2, 3], 3: [], 2: []}
-    lanes = Lanes(6)
+    lanes = CauseLanes(6)
     drawn = []
     for seq, given_causes in causes.items():
         line = lanes.line(ReadEntry("r", seq, "now", "runner", "x-step", given_causes, {}, {}), color=False)
