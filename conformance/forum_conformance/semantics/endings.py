@@ -57,7 +57,7 @@ def _unit_ended(run: Run, entry: Entry) -> None:
 def _require_state(task: Mapping[str, Any], name: str, entry: Entry, *, holds: bool, has_begun: bool) -> None:
     state, reason = entry["data"]["state"], entry["data"].get("reason")
     if state == "skipped":
-        is_lawful = not has_begun and (reason != "condition" or "when" in task)
+        is_lawful = not has_begun and (reason != "condition" or bool(task.get("when")))
     elif state in ("failed", "tolerated"):
         is_lawful = not holds and ("allow_failure" in task) == (state == "tolerated")
     else:

@@ -20,7 +20,7 @@ const NOT_PASSED = ["failed", "stopped", "refused", "cancelled"];
  */
 function isLawful(state, reason, spec, holds, hasBegun) {
   if (state === "passed") return holds;
-  if (state === "skipped") return !hasBegun && (reason !== "condition" || spec.when !== undefined);
+  if (state === "skipped") return !hasBegun && (reason !== "condition" || spec.when?.length > 0);
   if (state === "failed") return !holds && spec.allow_failure === undefined;
   if (state === "tolerated") return !holds && spec.allow_failure !== undefined;
   return !holds;
