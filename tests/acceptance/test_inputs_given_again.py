@@ -58,14 +58,14 @@ def test_a_text_goes_before_the_file_and_is_read_as_when_a_run_begins(folder: Fo
     [
         (
             f"{FILE}count: 4",
-            "the input 'count' has another value than when the run began; a run goes on with the inputs",
+            "the input 'count' differs from the one that the run started with; a run goes on with the inputs",
         ),
         (f"{FILE}word: 'two'", "the input 'word' has another value than when the run began"),
         (f"{FILE}count: '3'", "the input 'count' has another value than when the run began"),
         (f"{FILE}cuont: 3", "the run has no input 'cuont'; did you mean 'count'?"),
-        (FILE.replace("123456", "none"), "input 'pin' does not fit its schema; it is secret"),
+        (FILE.replace("123456", "none"), "input 'pin' does not match its schema; its value is secret"),
         ("pin: 123456", "the secret input 'keys' has no value; give it in a file with --inputs FILE"),
-        ("- token", "the inputs cannot be read from 'again.yaml', line 1: a file of inputs must be a mapping"),
+        ("- token", "cannot read inputs from 'again.yaml', line 1: a file of inputs must be a mapping"),
     ],
 )
 def test_what_is_not_as_it_was_is_named_and_nothing_is_done(folder: Folder, written: str, sentence: str) -> None:
@@ -83,4 +83,4 @@ def test_a_file_that_is_not_there_is_said_so(folder: Folder) -> None:
     ended = folder.forum("resume", "run", "--inputs", "nowhere.yaml", "--progress", "none")
 
     assert ended.code == 2
-    assert ended.err.startswith("forum: the inputs cannot be read from 'nowhere.yaml': "), ended
+    assert ended.err.startswith("forum: cannot read inputs from 'nowhere.yaml': "), ended

@@ -45,7 +45,7 @@ def test_reuse_is_told_with_its_ground(folder: Folder) -> None:
     reused = {"task": "a", "fate": "reuse", "reason": "its fingerprint is the same"}
     assert (anew.code, part.code) == (1, 1)
     assert of_kind(anew.err, "reuse") == [reused, {"task": "b", "fate": "run", "reason": "it was failed in that run"}]
-    assert of_kind(part.err, "reuse") == [reused, {"task": "b", "fate": "run", "reason": "as it was asked for"}]
+    assert of_kind(part.err, "reuse") == [reused, {"task": "b", "fate": "run", "reason": "as requested"}]
 
 
 def test_warnings_are_told_before_the_run(folder: Folder) -> None:

@@ -77,7 +77,7 @@ def test_a_beginning_that_was_killed_is_no_run_to_go_on_with(folder: Folder) -> 
 
     ended = [folder.forum(command, "run") for command in ("resume", "replay")]
 
-    assert ended == [Ended(2, "", "forum: the ledger in 'run' has no entry: no run was begun there\n")] * 2
+    assert ended == [Ended(2, "", "forum: the ledger in 'run' has no entry: no run has started there\n")] * 2
 
 
 def test_a_ledger_without_a_plan_is_neither_gone_on_with_nor_told_again(folder: Folder) -> None:
@@ -88,7 +88,7 @@ def test_a_ledger_without_a_plan_is_neither_gone_on_with_nor_told_again(folder: 
 
     for name in ("imported", "own"):
         replayed, gone_on = folder.forum("replay", name), folder.forum("resume", name)
-        assert replayed == gone_on == Ended(2, "", f"forum: '{name}' is not the run of a plan\n")
+        assert replayed == gone_on == Ended(2, "", f"forum: '{name}' is not a run of a plan\n")
 
 
 def _without(name: str) -> Callable[[Form], Form]:
@@ -126,7 +126,7 @@ def test_an_invocation_that_was_edited_wrongly_is_named_with_what_is_wrong(decid
 
     ended = [decided.forum("resume", "run", *options) for options in ([], ["--failed", "--out", "second"])]
 
-    told = f"forum: 'run/invocation.json' is not as `forum run` wrote it: {fault}\n"
+    told = f"forum: 'run/invocation.json' was altered: {fault}\n"
     assert ended == [Ended(2, "", told)] * 2
     assert not (decided.path / "second").exists()
 
@@ -139,7 +139,7 @@ def test_an_invocation_that_is_not_json_or_not_there_is_said_so(decided: Folder)
     missing = decided.forum("resume", "run")
 
     assert (broken.code, missing.code) == (2, 2)
-    assert broken.err.startswith("forum: 'run/invocation.json' is not as `forum run` wrote it: it is not JSON: ")
+    assert broken.err.startswith("forum: 'run/invocation.json' was altered: it is not JSON: ")
     assert missing.err == (
         "forum: 'run' has no invocation.json, which says how the run was begun; copy it from where the run was made, "
         "and say with --root where its files are, if they went elsewhere\n"

@@ -207,5 +207,5 @@ def test_a_result_that_lacks_an_output_of_the_plan_is_told_as_run_again(folder: 
 
     ended = folder.forum("resume", "first", "--failed", "--out", "second", "--progress", "none")
 
-    assert "a: run again, its output lacks what the plan gives back of it" in ended.err
+    assert "a: run again, because its output lacks what the plan's outputs select" in ended.err
     assert "a" in folder.started("second")

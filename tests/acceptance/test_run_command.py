@@ -87,7 +87,7 @@ def test_without_a_base_the_last_run_of_the_workflow_is_taken(folder: Folder) ->
     assert "there is no earlier run of 'workflow'" in missing.err
     assert folder.entries()[0]["data"]["from"]["run"] == last
     assert "a: reused, its fingerprint is the same" in ended.err
-    assert "b: run, as it was asked for" in ended.err
+    assert "b: run, as requested" in ended.err
 
 
 @pytest.mark.parametrize("option", ["--only", "--from", "--until"])

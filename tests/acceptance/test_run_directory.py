@@ -12,7 +12,7 @@ import pytest
 from acceptance.running import Ended, Folder, bytes_in, check_holds, sh
 from acceptance.samples import SAMPLES
 
-OWN = "is there already; a run is given a directory of its own"
+OWN = "already exists; choose an empty directory"
 # What somebody may keep in a directory, and which of it is named.
 HELD: dict[str, tuple[Mapping[str, str], str]] = {
     "files of the same names": (

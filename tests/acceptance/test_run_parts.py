@@ -192,11 +192,11 @@ def test_each_name_that_could_have_been_given_is_listed_once(folder: Folder) -> 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ("--only b --from a", "--only names all that is run: it goes neither with --from nor with --until"),
-        ("--only b --until c", "--only names all that is run: it goes neither with --from nor with --until"),
-        ("--from c --until a", "--from 'c' leads nowhere: no task of --until comes after it"),
-        ("--from a --from d --until c", "--from 'd' leads nowhere: no task of --until comes after it"),
-        ("--from b --until c --until d", "--until 'd' is never reached: it comes after no task of --from"),
+        ("--only b --from a", "--only cannot be combined with --from or --until"),
+        ("--only b --until c", "--only cannot be combined with --from or --until"),
+        ("--from c --until a", "--from 'c' has no effect: no task of --until comes after it"),
+        ("--from a --from d --until c", "--from 'd' has no effect: no task of --until comes after it"),
+        ("--from b --until c --until d", "--until 'd' cannot be reached from any task of --from"),
     ],
 )
 def test_parts_that_do_not_go_together_are_refused(folder: Folder, arguments: str, sentence: str) -> None:

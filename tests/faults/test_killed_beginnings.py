@@ -88,7 +88,7 @@ def begins_again(workflow: RunRequest, out: Path) -> bool:
         run_once(workflow, out)
     except UsageError as error:
         assert (out / "bodies.tar").stat().st_size > 0
-        assert str(error) == f"'{out}/bodies.tar' is there already; a run is given a directory of its own"
+        assert str(error) == f"'{out}/bodies.tar' already exists; choose an empty directory"
         return False
     assert [name for name in bytes_in(out) if name.startswith(f".{INVOCATION}")] == []
     return True

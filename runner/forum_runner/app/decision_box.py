@@ -1,7 +1,7 @@
-"""Decisions about the gates of a run that a process is at work with.
+"""Hands decisions to the process that is running a run.
 
-A ledger has one writer. Whoever decides meanwhile leaves a file in the run directory; the writer takes it away, and
-records what it says.
+A ledger has one writer. Another process leaves a decision as a file in the run directory; the writer removes the file
+and records the decision.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ _MOST_BYTES = 1 << 24
 _DECISIONS = ("approved", "rejected")
 _TEXTS = frozenset({"reason", "edited"})
 _LOOK_S = 0.05
-# A writer looks several times a second, but may have to wait for its disk.
+# The writer looks several times a second, but may have to wait for its disk.
 _PATIENCE_S = 20.0
 
 
 class DecisionBox:
-    """Files in the run directory itself: whoever writes the ledger there may take them away, whoever left them."""
+    """Decision files in the run directory, where the writer of the ledger may remove them."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        # What cannot be taken away is left alone: it would be recorded again and again.
+        # A file that cannot be removed is ignored: it would be recorded again and again.
         self._left: set[str] = set()
 
     def put(self, decided: Decided) -> Path:
-        """Where it lies until it is taken."""
+        """Writes a decision, and returns its file."""
         texts = {name: text.decode() for name, text in decided.texts.items()}
         who = {"task": decided.task, "decision": decided.decision, "actor": decided.actor}
         path = self._directory / f"{_PREFIX}{time.time_ns()}-{os.getpid()}{_SUFFIX}"
@@ -50,12 +50,12 @@ class DecisionBox:
         return path
 
     def take(self) -> list[Decided]:
-        """What lies there, the oldest first. It is taken away before it is recorded: nothing is recorded twice."""
+        """Decisions, oldest first. Files are removed before they are recorded, so nothing is recorded twice."""
         decisions = [(name, _read(self._directory / name)) for name in self._names()]
         return [decided for name, decided in decisions if self._remove(name) and decided is not None]
 
     def clear(self) -> None:
-        """Takes away what nobody waits for any more: whoever left it was told that it was not taken, or was killed."""
+        """Removes decisions of processes that have given up or were killed."""
         for name in self._names():
             self._remove(name)
 
@@ -75,7 +75,7 @@ class DecisionBox:
 
 
 def _read(path: Path) -> Decided | None:
-    """A decision. Whoever may write there may write anything, or a pipe, which must not be waited for."""
+    """A decision, or None for anything else: others may write to the directory, even a pipe that would block."""
     with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as stream:
@@ -90,9 +90,9 @@ def _read(path: Path) -> Decided | None:
 
 
 async def hand_over(directory: Path, decided: Decided, opened: int) -> bool:
-    """Whether the process that is at work with the run recorded the decision about the gate that entry `opened` opened.
+    """Whether the process that is running the run recorded the decision about the gate that entry `opened` opened.
 
-    False: the process has ended, and has recorded none. A UsageError if another decision stands there, or none.
+    False if the process has ended without recording one. Raises UsageError if it recorded another decision, or none.
     """
     box = DecisionBox(directory)
     path = box.put(decided)
@@ -109,7 +109,7 @@ async def hand_over(directory: Path, decided: Decided, opened: int) -> bool:
             await asyncio.sleep(_LOOK_S)
     finally:
         path.unlink(missing_ok=True)
-    raise UsageError("the process that is at work with the run did not take the decision; decide when it has paused")
+    raise UsageError("the process that is running the run did not take the decision; decide again when it has paused")
 
 
 def _decision_about(directory: Path, task: str, opened: int) -> ReadEntry | None:
@@ -122,4 +122,4 @@ def _decision_about(directory: Path, task: str, opened: int) -> ReadEntry | None
 def _check_is_this(decided: Decided, found: ReadEntry) -> None:
     if (found.actor, found.data["by"], found.data["decision"]) != (decided.actor, "person", decided.decision):
         who = "its deadline" if found.data["by"] == "deadline" else found.actor
-        raise UsageError(f"'{decided.task}' was decided meanwhile by {who}: {found.data['decision']}")
+        raise UsageError(f"'{decided.task}' was decided in the meantime by {who}: {found.data['decision']}")

@@ -33,10 +33,9 @@ _LEAST_OF_A_DIGEST = 8
 
 @dataclass(frozen=True, slots=True)
 class OpenGate:
-    """`displayed` is what a person decides on, None where it is redacted; a decision names its digest.
+    """`displayed` is what a person decides about, None if it is redacted; a decision refers to its digest.
 
-    `on_deadline` is what counts as decided after a deadline, and `is_over` says that it has passed: a deterministic run
-    stands at its last entry.
+    `on_deadline` is what the deadline decides, and `is_over` says that it has passed.
     """
 
     task: str
@@ -124,10 +123,10 @@ def _decision(directory: Path, gate: OpenGate, request: DecisionRequest) -> tupl
 
 def _check_displayed(gate: OpenGate, displayed: str) -> None:
     if not gate.digest.startswith(displayed):
-        raise UsageError(f"what is displayed at '{gate.task}' has the digest {gate.digest}, and not {displayed}")
-    # A few characters would fit too much, and a variable of a script that is not set would fit everything.
+        raise UsageError(f"'{gate.task}' displays something else: its digest is {gate.digest}, not {displayed}")
+    # A short prefix matches too much, and an unset variable in a script matches everything.
     if len(displayed) < _LEAST_OF_A_DIGEST:
-        raise UsageError(f"'{displayed}' is too short for a digest: give at least {_LEAST_OF_A_DIGEST} characters")
+        raise UsageError(f"'{displayed}' is too short: give at least {_LEAST_OF_A_DIGEST} characters of the digest")
 
 
 def _directory(source: LedgerSource) -> Path:
@@ -141,7 +140,7 @@ def _task_form(wave_plan: Mapping[str, Any], unit: str) -> Mapping[str, Any]:
 
 
 def _wave_plan(directory: Path) -> dict[str, Any]:
-    """Of a run that has a gate, so it has a plan, too."""
+    """The wave plan of a run that has a gate."""
     opened = next(read_entries(directory))
     with (directory / BODIES).open("rb") as stream:
         plan: dict[str, Any] = orjson.loads(RecordedBodies(stream).body(opened.bodies["wave_plan"]).data)
@@ -197,7 +196,7 @@ def _now_us(history: RunHistory) -> int:
 
 
 def _deadline_rules(directory: Path, tasks: Iterable[str]) -> dict[str, str | None]:
-    """What counts as decided after the deadline, by the task; nothing where the plan is redacted."""
+    """What the deadline of each task decides; empty if the plan is redacted."""
     try:
         plan = _wave_plan(directory)
     except UsageError:

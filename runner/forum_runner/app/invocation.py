@@ -1,4 +1,4 @@
-"""What a later process needs to go on with a run, and its record does not hold: where the files are, and the script."""
+"""How a run was started, as far as its ledger does not say: a later process needs it to resume the run."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ INVOCATION = "invocation.json"
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """`workflow` is a path from `root`. The script is kept as it was, and by its file, if it is not the workflow's own.
+    """`workflow` is a path from `root`. `answers` come from the script; `script` is its file if the workflow does not
+    name it.
 
-    `inputs`, `inputs_file`, `selected` and `engine` are what the command was given, secrets left out. `answers_from`
-    and `base` are the directories of earlier runs: one that answers, and one whose results are reused, for the tasks
+    `inputs`, `inputs_file`, `selected` and `engine` are those of the request, without secrets. `answers_from` and `base`
+    are directories of earlier runs: one whose answers are used, and one whose results are reused, for the tasks
     `among`, or for all.
     """
 
@@ -52,14 +53,14 @@ def read_invocation(directory: Path) -> Invocation:
     try:
         form = orjson.loads(path.read_bytes())
     except FileNotFoundError:
-        hint = "copy it from where the run was made, and say with --root where its files are, if they went elsewhere"
-        raise UsageError(f"'{directory}' has no {INVOCATION}, which says how the run was begun; {hint}") from None
+        hint = "copy it from the original run, and use --root if its files have moved"
+        raise UsageError(f"'{directory}' has no {INVOCATION}, which says how the run was started; {hint}") from None
     except OSError as error:
         raise UsageError(f"cannot read '{path}': {error.strerror}") from error
     except ValueError as error:
-        raise UsageError(f"'{path}' is not as `forum run` wrote it: it is not JSON: {error}") from error
+        raise UsageError(f"'{path}' was altered: it is not JSON: {error}") from error
     if (fault := _fault_of(form)) is not None:
-        raise UsageError(f"'{path}' is not as `forum run` wrote it: {fault}")
+        raise UsageError(f"'{path}' was altered: {fault}")
     script, answers_from, base, inputs_file = (_path(form[name]) for name in _PATHS)
     among = None if form["among"] is None else frozenset(form["among"])
     return Invocation(
@@ -103,7 +104,7 @@ _FORMS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
 
 
 def _fault_of(form: Any) -> str | None:
-    """What is wrong with a form that somebody may have edited."""
+    """What is wrong with a document that someone may have edited."""
     if not isinstance(form, dict):
         return "it is not an object"
     for name, (fits, described) in _FORMS.items():

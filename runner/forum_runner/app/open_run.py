@@ -1,4 +1,4 @@
-"""Opens the ledger of a run again: a deterministic one has its own time, and salts that are not drawn by lot."""
+"""Reopens the ledger of a run. A deterministic run has its own clock and salts."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ DETERMINISTIC = "deterministic"
 
 
 def open_run(directory: Path) -> LedgerWriter:
-    """For what a person does. In a deterministic run that takes no time."""
+    """For an entry that a person adds. It takes no time in a deterministic run."""
     if mode_of(directory) != DETERMINISTIC:
         return open_ledger(directory)
-    # Times never go back: an entry whose clock is behind has the time of the one before.
+    # Times never decrease: an entry whose clock is behind gets the time of the one before.
     return open_virtually(directory, durability=Durability.EACH, clock=lambda: 0)
 
 
 def check_is_begun(directory: Path) -> None:
-    """A beginning that was killed may leave a ledger without an entry."""
+    """A start that was killed may leave a ledger without an entry."""
     if not (directory / LEDGER).stat().st_size:
-        raise UsageError(f"the ledger in '{directory}' has no entry: no run was begun there")
+        raise UsageError(f"the ledger in '{directory}' has no entry: no run has started there")
 
 
 def check_is_of_a_plan(directory: Path) -> None:
-    """Of a ledger that holds. One that was imported, or that another program wrote, tells of no plan."""
+    """Raises if a valid ledger was imported, or written by another program."""
     check_is_begun(directory)
     opened = next(read_entries(directory), None)
     if opened is None or "wave_plan" not in opened.bodies:
-        raise UsageError(f"'{directory}' is not the run of a plan")
+        raise UsageError(f"'{directory}' is not a run of a plan")
 
 
 def open_virtually(

@@ -1,4 +1,4 @@
-"""The application's function that makes a ledger from the records of another program."""
+"""Creates a ledger from the record of another program."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from forum_runner.ledger.clock import wall_clock
 from forum_runner.ledger.run_id import new_run_id
 from forum_runner.workspace import Workspace
 
-# A source up to this size is kept in the ledger as a whole.
+# A source up to this size is stored whole in the ledger.
 MAX_SOURCE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class ImportResult:
-    """A ledger that was made, and what of."""
+    """The ledger that was created, and its source."""
 
     run: str
     directory: Path
@@ -35,7 +35,7 @@ class ImportResult:
 
 
 def import_record(workspace: Workspace, given: str, format_: ImportFormat | None, out: Path | None) -> ImportResult:
-    """Reads the source to its end, and only then begins the ledger."""
+    """Reads the whole source before it creates the ledger."""
     out = None if out is None else workspace.path(out)
     if out is not None:
         check_is_free(out, has_invocation=False)
@@ -66,6 +66,6 @@ def _parse(stack: ExitStack, spool: RecordSpool, path: Path | None, asked: Impor
 
 
 def _payloads(stack: ExitStack, entries: Path | None) -> ImportFile | None:
-    """The bodies stand beside the entries; entries that come alone are imported without."""
+    """The file with the bodies, if it is next to the entries."""
     beside = entries.with_name(forum_engine.PAYLOADS) if entries is not None else None
     return stack.enter_context(open_file(beside)) if beside is not None and beside.is_file() else None

@@ -1,4 +1,4 @@
-"""An earlier run whose recorded calls answer those of a new one."""
+"""An earlier run whose recorded answers a new run uses."""
 
 from __future__ import annotations
 
@@ -24,18 +24,17 @@ class RecordedRun:
 
 
 def recorded_run(source: LedgerSource) -> RecordedRun:
-    """The calls of a run whose ledger holds. Nobody is asked, so nobody is waited for."""
-    directory, _ = verified_run(source, "answers are taken from a run directory", WITHOUT_SEAL)
+    """The calls of a run with a valid ledger, without their latency: nothing is called."""
+    directory, _ = verified_run(source, "reading answers needs the run directory", WITHOUT_SEAL)
     opened = next(read_entries(directory), None)
     if opened is None or "wave_plan" not in opened.bodies:
-        raise UsageError(f"'{directory}' is not the run of a plan")
+        raise UsageError(f"'{directory}' is not a run of a plan")
     calls = [{**call, "latency_ms": 0} for call in recorded_calls(directory)]
     return RecordedRun(directory.absolute(), opened.run, calls)
 
 
 class AsRecorded:
-    """Asks in the name of the earlier run, and as a record would have it: where a prompt has the id of this run, the
-    recorded one has that id, and where it has a secret, the recorded one has the mark of the scrubber."""
+    """Calls an adapter with the prompt that the earlier run recorded: with its run id, and with secrets scrubbed."""
 
     def __init__(self, adapter: Adapter, run: str, scrubber: Scrubber) -> None:
         self._adapter = adapter
@@ -44,7 +43,7 @@ class AsRecorded:
 
     def predict(self, attempt: Attempt) -> tuple[Reply, int]:
         if not isinstance(self._adapter, Predictable):
-            raise TypeError("answers that are recorded are known before")
+            raise TypeError("recorded answers must be predictable")
         return self._adapter.predict(self._renamed(attempt))
 
     async def answer(self, attempt: Attempt) -> Reply:

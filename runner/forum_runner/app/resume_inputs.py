@@ -1,4 +1,4 @@
-"""The inputs that a run is given when it goes on: its secrets, which stand nowhere, and others only as they were."""
+"""The inputs of a run that is resumed: secrets, which are not recorded, and others, which must not change."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from forum_runner.model import Schema
 
 
 def secrets_given_again(wave_plan: Mapping[str, Any], inputs: Inputs) -> dict[str, Any]:
-    """The values of secret inputs. What else is given must be what the wave plan holds: a text goes before the file."""
+    """The values of secret inputs. Other inputs must equal those of the wave plan. Texts override the file."""
     values = {} if inputs.file is None else _values_in(inputs.file)
     values |= {name: _typed(wave_plan, name, text) for name, text in inputs.texts.items()}
     secrets = {}
@@ -33,8 +33,8 @@ def secrets_given_again(wave_plan: Mapping[str, Any], inputs: Inputs) -> dict[st
         if "secret" in known:
             secrets[name] = value
         elif not _is_same(value, known.get("value")):
-            hint = "a run goes on with the inputs that it began with; `--failed` begins a new one with others"
-            raise UsageError(f"the input '{name}' has another value than when the run began; {hint}")
+            hint = "a resumed run keeps its inputs; start another one from it with --failed"
+            raise UsageError(f"the input '{name}' differs from the one that the run started with; {hint}")
     return secrets
 
 
@@ -42,24 +42,24 @@ def check_secrets(wave_plan: Mapping[str, Any], secrets: Mapping[str, Any]) -> N
     inputs = wave_plan["inputs"]
     for name, value in secrets.items():
         if "secret" not in inputs.get(name, {}):
-            raise UsageError(f"'{name}' is no secret input of the run")
+            raise UsageError(f"'{name}' is not a secret input of the run")
         if schema_mismatch(value, _schema_of(wave_plan, name)):
-            raise UsageError(f"input '{name}' does not fit its schema; it is secret")
+            raise UsageError(f"input '{name}' does not match its schema; its value is secret")
 
 
 def _values_in(file: Path) -> dict[str, Any]:
-    """Of what is wrong with the file no line is shown: it may hold a secret."""
+    """Errors do not quote the file, because it may contain secrets."""
     bundle = Bundle(DiskFiles(file.parent))
     source = bundle.open_entry(file.name)
     values = {} if source is None else read_inputs(bundle, source)
     for finding in errors_in(bundle.findings):
         place = f"'{file}', line {finding.place.line}" if source is not None else f"'{file}'"
-        raise UsageError(f"the inputs cannot be read from {place}: {finding.message}")
+        raise UsageError(f"cannot read inputs from {place}: {finding.message}")
     return {name: item.value for name, item in values.items()}
 
 
 def _typed(wave_plan: Mapping[str, Any], name: str, text: str) -> Any:
-    """As `forum run` reads a text: it is one where the input takes texts, and YAML anywhere else."""
+    """As `forum run` reads a text: as it is if the input accepts strings, otherwise as YAML."""
     if name not in wave_plan["inputs"] or "string" in Type.of(_schema_of(wave_plan, name).value).kinds():
         return text
     documents, findings = read_yaml(name, text)

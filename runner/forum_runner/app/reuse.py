@@ -1,4 +1,4 @@
-"""What a new run may take from earlier ones, and what it leaves to later ones."""
+"""The results that a run takes from earlier runs, and those that it offers to later ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from forum_runner.wave_plan.unit_id import task_of_unit
 
 @dataclass(frozen=True, slots=True)
 class ReuseDecision:
-    """Whether the result of a unit was reused, and why; otherwise it is run, `again` if it was before."""
+    """Whether the result of a unit was reused, and why; if not, the unit runs, `again` if it ran before."""
 
     task: str
     is_reused: bool
@@ -65,7 +65,7 @@ class Reuse:
         self._fingerprints: dict[str, str] = {}
         self._among = among
         self._resumed = prepared.resumes
-        # Last for each unit: one that waits for a budget is looked at again.
+        # The last one for each unit: a unit that waits for a budget is asked about again.
         self._decisions: dict[str, ReuseDecision] = {}
         self.redacted: set[str] = set()
         self._comparison: ReuseComparison | None = None
@@ -84,7 +84,7 @@ class Reuse:
 
     @property
     def source(self) -> ReuseSource | None:
-        """As the new run names the earlier one."""
+        """The earlier run, as the new one records it."""
         if self._comparison is None:
             return None
         earlier = self._comparison.earlier
@@ -92,23 +92,23 @@ class Reuse:
         return ReuseSource(earlier.directory, origin, self._among)
 
     def _check(self, prepared: PreparedRun) -> None:
-        """What is to be reused must be there: nothing is run that was not asked for."""
+        """Every result to reuse must exist: tasks that were not selected do not run."""
         if self._comparison is None:
             return
         earlier = self._comparison.earlier
         if (earlier.is_live and prepared.stand_in is not None) or (not earlier.is_live and prepared.stand_in is None):
             kinds = ("live", "scripted") if earlier.is_live else ("scripted", "live")
-            reason = f"it is {kinds[0]}, and this one is {kinds[1]}: prepared and real results are not mixed"
-            raise UsageError(f"nothing is reused from the run {earlier.run}: {reason}")
+            reason = f"it is {kinds[0]} and this one is {kinds[1]}"
+            raise UsageError(f"cannot reuse results of run {earlier.run}: {reason}")
         for task in sorted(prepared.to_reuse, key=lambda name: self._plan.tasks[name].order):
             why = self._comparison.why_not(task)
             if why is not None:
-                hint = f"--from {shlex.quote(task)} runs it too, and all that comes after it"
+                hint = f"use --from {shlex.quote(task)} to run it and everything after it"
                 hint = f"name a run that has it with --base RUN, or {hint}" if why == NOT_THERE else hint
-                raise UsageError(f"the result of '{task}' in the run {earlier.run} cannot be reused: {why}; {hint}")
+                raise UsageError(f"cannot reuse the result of '{task}' in run {earlier.run}: {why}; {hint}")
 
     def forget_what_was_run(self) -> None:
-        """Before another run begins from the same one: what was run in the last is nothing to it."""
+        """Call this before another run starts from the same base."""
         self._was_run.clear()
 
     def find(self, unit: Unit, fingerprint: str) -> Reusable | None:
@@ -124,7 +124,7 @@ class Reuse:
         return found
 
     def _find_in_cache(self, unit: Unit, fingerprint: str, cache: ResultCache) -> Reusable | None:
-        """By the fingerprint alone, whatever was run before."""
+        """Finds a result by its fingerprint alone."""
         found = cache.find(fingerprint)
         if found is None and cache.has_redacted(fingerprint):
             self.redacted.add(unit.name)
@@ -139,16 +139,16 @@ class Reuse:
         if self._comparison is None:
             return None
         if self._among is not None and unit.task.id not in self._among:
-            self._decide(unit, "as it was asked for", again=False)
+            self._decide(unit, "as requested", again=False)
             return None
         if _uses_secret(unit):
-            self._decide(unit, "as it uses a secret input, which may be another")
+            self._decide(unit, "because it uses a secret input, which may differ")
             return None
         found = self._comparison.earlier.find(unit, fingerprint)
         if found is None:
             self._decide(unit, self._comparison.why(unit, fingerprint))
         elif self._lacks_output(unit, found):
-            self._decide(unit, "its output lacks what the plan gives back of it")
+            self._decide(unit, "because its output lacks what the plan's outputs select")
         elif (before := self._run_before(unit)) is not None:
             self._decide(unit, f"it comes after '{before}', which ran again")
         else:
@@ -157,9 +157,9 @@ class Reuse:
         return None
 
     def _run_before(self, unit: Unit) -> str | None:
-        """The first task that was run in this run, and that the unit depends on otherwise than by data.
+        """The first task that ran in this run and that the unit depends on by order.
 
-        What it left behind is in no fingerprint. Of data, the digest says whether it is the same.
+        Fingerprints contain the digests of data, but no other effect of a task.
         """
         task, tasks = unit.task, self._plan.tasks
         found = (task.depends_on - task.sources) & self._was_run
@@ -167,24 +167,24 @@ class Reuse:
 
     @cached_property
     def _was_run(self) -> set[str]:
-        """The tasks that were run in this run, also by an earlier process.
+        """The tasks that ran in this run, including those that an earlier process ran.
 
-        They are read when they are first asked for: by then the ledger was found to hold.
+        They are read on first use, after the ledger has been verified.
         """
         if self._resumed is None:
             return set()
-        begun = [entry.task for entry in read_entries(self._resumed) if entry.kind == "task.started"]
-        return {task_of_unit(name, self._plan.tasks) for name in begun if name is not None}
+        started = [entry.task for entry in read_entries(self._resumed) if entry.kind == "task.started"]
+        return {task_of_unit(name, self._plan.tasks) for name in started if name is not None}
 
     def _lacks_output(self, unit: Unit, found: Reusable) -> bool:
-        """Whether the plan's outputs take something from it that is not there: then it is no result to reuse."""
+        """Whether the plan's outputs select something that the result lacks."""
         return missing_for_outputs(self._plan, unit.task.id, Output(found.output)) is not None
 
     def _decide(self, unit: Unit, reason: str, *, is_reused: bool = False, again: bool = True) -> None:
         self._decisions[unit.name] = ReuseDecision(unit.name, is_reused, reason, again)
 
     def keep(self, directory: Path) -> None:
-        """Lets later runs find the results of tasks that may be cached."""
+        """Stores the results of tasks that may be cached."""
         if self._cache is None or not self._fingerprints:
             return
         with suppress(OSError):
@@ -208,6 +208,6 @@ class Reuse:
 
 
 def _uses_secret(unit: Unit) -> bool:
-    """A secret is in no fingerprint: it could be told from it."""
+    """Fingerprints do not contain secrets, because they could reveal them."""
     commands = [text for check in unit.task.checks for text in check.command or ()]
     return holds_secret([*unit.task.texts(), *commands])

@@ -1,4 +1,4 @@
-"""From a compiled workflow to something that can be run: script, secrets, credentials, the part that is wanted."""
+"""From a compiled workflow to a run that can start: script, secrets, credentials, selected tasks."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ ENV_FIELDS = ("api_key_env", "proxy_env")
 
 
 class NoCredentialError(ForumError):
-    """A variable that the roster names is not set, so no call that needs it could be made."""
+    """A variable that the roster names is not set."""
 
     exit_code = ExitCode.NO_CREDENTIAL
 
     def __init__(self, missing: Mapping[str, Sequence[str]]) -> None:
         self.missing = missing
-        super().__init__(f"these variables are not set, and the roster names them: {_listed(missing)}; nothing was run")
+        super().__init__(f"the roster needs variables that are not set: {_listed(missing)}; nothing was run")
 
 
 class UnusableCredentialError(ForumError):
-    """A variable that holds a key has a value that no header can carry, so no call with it could be made."""
+    """A variable does not contain a key that a header can carry."""
 
     exit_code = ExitCode.NO_CREDENTIAL
 
     def __init__(self, unusable: Mapping[str, Sequence[str]]) -> None:
         self.unusable = unusable
-        reason = "the key has characters that no key has, such as a space or a line's end"
-        super().__init__(f"these variables cannot be used, as {reason}: {_listed(unusable)}; nothing was run")
+        reason = "a key cannot contain spaces, line ends or other control characters"
+        super().__init__(f"unusable variables, because {reason}: {_listed(unusable)}; nothing was run")
 
 
 def _listed(variables: Mapping[str, Sequence[str]]) -> str:
@@ -56,7 +56,7 @@ def _listed(variables: Mapping[str, Sequence[str]]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RunArguments:
-    """What a command was given beside the workflow: plain inputs, a file of inputs, the part that is wanted."""
+    """What a run was started with besides the workflow: plain inputs, an inputs file, the selected tasks."""
 
     texts: Mapping[str, str] = field(default_factory=dict)
     file: Path | None = None
@@ -64,15 +64,15 @@ class RunArguments:
     engine: str | None = None
 
 
-# Without slots: `plan` is kept once it was made.
+# Without slots, because `plan` is cached.
 @dataclass(frozen=True)
 class PreparedRun:
-    """A wave plan and what it takes to run it.
+    """A wave plan and everything that is needed to run it.
 
-    `workflow` is its path from the root. `answers` are a script's, where adapters are scripted, and `script` is the
-    file that they are from, if it is not the workflow's own; `recorded` is an earlier run whose calls answer.
-    `to_reuse` are the tasks whose results an earlier run has to give. `secrets` are by input, `scrubbed` by the name
-    under which they are scrubbed. `resumes` is the directory of the run, if it is not a new one.
+    `workflow` is its path from the root. `answers` come from a script, and `script` is its file if the workflow does
+    not name it; `recorded` is an earlier run whose answers are used. `to_reuse` are the tasks whose results must come
+    from an earlier run. `secrets` are keyed by input, `scrubbed` by the name that replaces them in the ledger.
+    `resumes` is the run directory, if the run is resumed.
     """
 
     wave_plan: Mapping[str, Any]
@@ -98,14 +98,14 @@ class PreparedRun:
 
     @property
     def stand_in(self) -> Mapping[str, Any] | None:
-        """The settings of what answers in place of every adapter, if anything does."""
+        """The settings that replace those of every adapter, if a script or a recorded run answers."""
         if self.recorded is not None:
             return {"type": "replay", "recorded": self.recorded.calls}
         return None if self.answers is None else {"type": "scripted", "answers": self.answers}
 
 
 def prepare(compiled: Compiled, request: RunRequest, workspace: Workspace, *, is_complete: bool = True) -> PreparedRun:
-    """Everything that a run starts with. Whatever would be missing in the middle of the run is missed here."""
+    """Checks everything that a run needs, so that nothing is missing halfway through."""
     if compiled.wave_plan is None or compiled.data is None:
         raise ValueError("a workflow with findings cannot be prepared")
     plan, data = compiled.wave_plan, compiled.data
@@ -134,14 +134,14 @@ def prepare(compiled: Compiled, request: RunRequest, workspace: Workspace, *, is
 
 
 def _given(plan: Mapping[str, Any], request: RunRequest) -> RunArguments:
-    """As it is kept beside the record: without secrets."""
+    """The arguments without secrets, as they are stored in the run directory."""
     texts, file = request.inputs.texts, request.inputs.file
     plain = {name: text for name, text in texts.items() if "secret" not in plan["inputs"].get(name, {})}
     return RunArguments(plain, None if file is None else file.absolute(), request.tasks, request.engine)
 
 
 def with_secrets(prepared: PreparedRun, given: Mapping[str, Any], *, is_complete: bool = True) -> PreparedRun:
-    """The same, with the values of secret inputs and of the variables that must not be recorded."""
+    """Adds the values of secret inputs and of the variables that must not be recorded."""
     plan = prepared.wave_plan
     wanted = [name for name, item in plan["inputs"].items() if "secret" in item]
     missing = sorted(name for name in wanted if name not in given)
@@ -151,7 +151,7 @@ def with_secrets(prepared: PreparedRun, given: Mapping[str, Any], *, is_complete
     secrets = {name: _as_text(given[name]) for name in wanted if name in given}
     for name, value in secrets.items():
         if len(value) < LEAST_CHARACTERS:
-            reason = f"with fewer than {LEAST_CHARACTERS} characters it cannot be told from other text in the record"
+            reason = f"with fewer than {LEAST_CHARACTERS} characters it cannot be distinguished from other text"
             raise UsageError(f"the secret input '{name}' is too short: {reason}")
     if prepared.stand_in is None:
         called = _called_adapters(prepared)
@@ -163,20 +163,20 @@ def with_secrets(prepared: PreparedRun, given: Mapping[str, Any], *, is_complete
         scrubbed |= {f"{name}, part {number}": text for number, text in enumerate(_texts_in(given.get(name)), 1)}
     _check_is_clean(prepared, scrubbed)
     if prepared.stand_in is not None:
-        # A script is asked in place of whoever needs the secret: its name will do. A record has nothing else.
+        # A script does not need the value, so the name takes its place. A recorded run has nothing else.
         unknown = wanted if prepared.recorded is not None else missing
         secrets |= {name: f"[secret: {name}]" for name in unknown}
     return replace(prepared, secrets=secrets, scrubbed=scrubbed)
 
 
 def secret_variables(plan: Mapping[str, Any]) -> dict[str, str]:
-    """The values of the variables that must not be recorded: credentials, and what the policy names."""
+    """The values of the variables that must not be recorded: credentials, and those that the policy names."""
     named = {*plan["policy"]["privacy"]["scrub_env"], *_credentials(plan["adapters"])}
     return {name: os.environ[name] for name in sorted(named) if os.environ.get(name)}
 
 
 def _texts_in(value: Any) -> Iterator[str]:
-    """The texts inside a structured secret: a program may print one of them alone."""
+    """The strings inside a structured secret: a program may print any one of them."""
     items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     for item in items:
         if isinstance(item, str) and len(item) >= LEAST_CHARACTERS:
@@ -189,8 +189,7 @@ def _as_text(value: Any) -> str:
 
 
 def _called_adapters(prepared: PreparedRun) -> dict[str, Mapping[str, Any]]:
-    """Those that the tasks can come to, by their ladders and their judges. A part of a plan names all adapters of the
-    whole, and what is to be reused calls nobody."""
+    """The adapters that tasks can reach by their ladders and judges. Reused tasks call nothing."""
     plan = prepared.plan
     found: set[str] = set()
     for task in plan.tasks.values():
@@ -203,7 +202,7 @@ def _called_adapters(prepared: PreparedRun) -> dict[str, Mapping[str, Any]]:
 
 
 def _check_types(adapters: Mapping[str, Mapping[str, Any]]) -> None:
-    """Packages that offer a type may not be installed, or be broken: better known before than in the middle."""
+    """A package that provides a type may be missing or broken."""
     for name, settings in adapters.items():
         try:
             make_adapter(name, settings)
@@ -212,7 +211,7 @@ def _check_types(adapters: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def _credentials(adapters: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str]]:
-    """The variables that the roster names, each with the adapters that need it."""
+    """The variables that the roster names, each with the adapters that use it."""
     named: dict[str, list[str]] = {}
     for adapter, settings in sorted(adapters.items()):
         for variable in (settings[item] for item in ENV_FIELDS if item in settings):
@@ -221,7 +220,7 @@ def _credentials(adapters: Mapping[str, Mapping[str, Any]]) -> dict[str, list[st
 
 
 def variables_not_set(prepared: PreparedRun) -> list[str]:
-    """Those without which the run would not begin."""
+    """The variables without which the run cannot start."""
     return [] if prepared.stand_in is not None else sorted(_not_set(_credentials(_called_adapters(prepared))))
 
 
@@ -241,13 +240,13 @@ def _check_credentials(adapters: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def _check_is_clean(prepared: PreparedRun, scrubbed: Mapping[str, str]) -> None:
-    """The wave plan goes into the record as it is, and the script beside it: nothing could be taken out of them."""
+    """The wave plan and the script are stored as they are, so they must not contain secrets."""
     script = b"" if prepared.answers is None else json.dumps(prepared.answers, ensure_ascii=False).encode()
     for name, value in scrubbed.items():
         scrubber = Scrubber({name: value})
         for place, data in (("workflow", prepared.data), ("script", script)):
             if scrubber.finds(data):
-                raise UsageError(f"the value of {name} stands in the {place}, and would be recorded; take it out")
+                raise UsageError(f"the {place} contains the value of {name}, which would be recorded; remove it")
 
 
 def _part(plan: Mapping[str, Any], selected: TaskSelection) -> tuple[Mapping[str, Any], bytes, frozenset[str]]:
@@ -259,9 +258,9 @@ def _part(plan: Mapping[str, Any], selected: TaskSelection) -> tuple[Mapping[str
 
 
 def _fresh(known: Dependencies, selected: TaskSelection) -> set[str]:
-    """The tasks that are to be run, whatever an earlier run has of them."""
+    """The tasks to run, whether an earlier run has results for them or not."""
     if selected.only and (selected.start or selected.until):
-        raise UsageError("--only names all that is run: it goes neither with --from nor with --until")
+        raise UsageError("--only cannot be combined with --from or --until")
     if selected.only:
         return known.all_named(selected.only)
     begun, last = known.all_named(selected.start), known.all_named(selected.until)
@@ -272,8 +271,8 @@ def _fresh(known: Dependencies, selected: TaskSelection) -> set[str]:
         return before
     for name in selected.start:
         if known.named(name).isdisjoint(before):
-            raise UsageError(f"--from '{name}' leads nowhere: no task of --until comes after it")
+            raise UsageError(f"--from '{name}' has no effect: no task of --until comes after it")
     for name in selected.until:
         if known.named(name).isdisjoint(after):
-            raise UsageError(f"--until '{name}' is never reached: it comes after no task of --from")
+            raise UsageError(f"--until '{name}' cannot be reached from any task of --from")
     return after & before

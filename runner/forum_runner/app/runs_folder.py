@@ -1,4 +1,4 @@
-"""Where runs are put: the folder that they are kept in, and a directory that somebody names."""
+"""Checks and prepares the directories of runs."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ def keep_out_of_git(runs: Path) -> None:
 
 
 def check_is_free(directory: Path, *, has_invocation: bool) -> None:
-    """Refuses a directory that holds anything: it would be overwritten, or be taken for a part of the run.
+    """Refuses a directory that is not empty: its files would be overwritten, or be taken for a part of the run.
 
-    What a beginning of ours leaves behind when it is killed is taken over: both files of a ledger without a byte in
-    them and, where what begins `has_invocation`, that file.
+    What a killed start leaves behind is accepted: an empty ledger and archive and, if the run `has_invocation`, that
+    file.
     """
     try:
-        # A ledger tells the most of what is there.
+        # A ledger explains best why the directory is refused.
         found = sorted(directory.iterdir(), key=lambda path: (path.name != LEDGER, path.name))
     except FileNotFoundError:
         return
     except OSError as error:
-        raise UsageError(f"cannot begin a ledger in '{directory}': {error.strerror}") from error
+        raise UsageError(f"cannot create a ledger in '{directory}': {error.strerror}") from error
     for path in found:
         if not _is_left_behind(path, has_invocation=has_invocation):
-            raise UsageError(f"'{path}' is there already; a run is given a directory of its own")
+            raise UsageError(f"'{path}' already exists; choose an empty directory")
 
 
 def _is_left_behind(path: Path, *, has_invocation: bool) -> bool:
     try:
         found = path.lstat()
     except FileNotFoundError:
-        # Another process has begun here, failed, and taken it away again.
+        # Another process started here, failed, and removed it.
         return True
     if not stat.S_ISREG(found.st_mode):
         return False
@@ -52,7 +52,7 @@ def _is_left_behind(path: Path, *, has_invocation: bool) -> bool:
 
 
 def _is_invocation(path: Path) -> bool:
-    """Somebody else's file may have the same name."""
+    """Another file may have the same name."""
     if path.name != INVOCATION:
         return False
     try:
