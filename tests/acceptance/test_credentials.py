@@ -66,6 +66,6 @@ def test_a_key_that_no_header_can_carry_is_missed_before_anything_runs(folder: F
 
     assert ended.code == 8, ended
     assert "KEY (for here, there)" in ended.err
-    assert "a space or a line's end" in ended.err
+    assert "spaces, line ends" in ended.err
     assert KEY not in ended.out + ended.err
     assert folder.files() == {"workflow.yaml"}

@@ -143,7 +143,7 @@ def test_after_a_deadline_only_what_records_it_is_offered(tmp_path: Path) -> Non
 
     assert gate["deadline_passed"] is True
     assert [line for line in lines if "(passed), then reject" in line]
-    assert lines[-1] == "  its deadline has passed, and nobody else decides; this records it: forum resume run"
+    assert lines[-1] == "  the deadline has passed; record its decision with: forum resume run"
     assert [line for line in lines if "forum gate" in line] == []
     assert resumed.code == 6
     assert folder.ends() == {"publish": "refused: deadline"}
@@ -158,7 +158,7 @@ def test_a_decision_after_which_only_deadlines_are_left_says_how_to_go_on(tmp_pa
 
     decision = folder.forum("gate", "approve", "run", "open", "--by", "ann")
 
-    assert decision.out.endswith("; go on with: forum resume run\n")
+    assert decision.out.endswith("; resume with: forum resume run\n")
 
 
 def test_where_the_plan_is_redacted_gates_are_still_listed(tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ def test_while_the_run_is_at_work_it_is_said_that_it_takes_up_decisions(tmp_path
     after, form_after = listed(folder), listed_form(folder)
 
     assert (form["at_work"], form_after["at_work"]) == (True, False)
-    assert at_work.splitlines()[-1] == "the run is at work, and takes up what is decided"
+    assert at_work.splitlines()[-1] == "the run is under way and takes a decision at once"
     assert "  forum gate approve run asked --displayed " in at_work
     assert b"  to be decided: forum gate list run\n" in progress
     assert "at work" not in after

@@ -58,10 +58,10 @@ def test_a_text_goes_before_the_file_and_is_read_as_when_a_run_begins(folder: Fo
     [
         (
             f"{FILE}count: 4",
-            "the input 'count' differs from the one that the run started with; a run goes on with the inputs",
+            "the input 'count' differs from the one that the run started with; a resumed run keeps its inputs",
         ),
-        (f"{FILE}word: 'two'", "the input 'word' has another value than when the run began"),
-        (f"{FILE}count: '3'", "the input 'count' has another value than when the run began"),
+        (f"{FILE}word: 'two'", "the input 'word' differs from the one that the run started with"),
+        (f"{FILE}count: '3'", "the input 'count' differs from the one that the run started with"),
         (f"{FILE}cuont: 3", "the run has no input 'cuont'; did you mean 'count'?"),
         (FILE.replace("123456", "none"), "input 'pin' does not match its schema; its value is secret"),
         ("pin: 123456", "the secret input 'keys' has no value; give it in a file with --inputs FILE"),

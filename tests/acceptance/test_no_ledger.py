@@ -74,7 +74,7 @@ def test_verify_says_first_that_it_is_no_ledger_and_exits_3(folder: Path, name: 
         "  1 bytes      fail         no line is an entry",
         "  2 chain      ok           no entries to check",
     ]
-    assert lines[-1] == "it stands in a run directory; whether that holds: forum verify ."
+    assert lines[-1] == "it is in a run directory; verify that with: forum verify ."
     jsonschema.validate(report, SCHEMA, cls=jsonschema.Draft202012Validator)
     assert (report["verdict"], report["first_bad_seq"], report["run"]) == ("invalid", 0, None)
     assert {finding["level"] for finding in report["findings"]} == {1}
@@ -133,7 +133,7 @@ def test_a_manifest_is_told_by_its_header_however_it_is_written(tmp_path: Path, 
 def test_standard_input_is_no_run_directory(folder: Path) -> None:
     ended = piped_to("replay", "-", cwd=folder, data=(folder / "ledger.jsonl").read_bytes())
 
-    said = "'standard input' is no run directory: a run is told again from its run directory"
+    said = "'standard input' is no run directory: replaying needs the run directory"
     assert ended == Ended(2, "", f"forum: {said}\n")
 
 

@@ -201,7 +201,7 @@ def test_a_run_without_its_wave_plan_is_not_gone_on_with(paused: Folder) -> None
 def test_it_is_told_that_tasks_will_fail_where_the_run_has_not_ended(paused: Folder, options: list[str]) -> None:
     ended = redact(paused, "name", *options)
 
-    assert "the run has not ended: when it goes on, tasks that need this body fail" in ended.err
+    assert "the run has not finished: tasks that need this body will fail when it resumes" in ended.err
     assert "has not ended" not in ended.out
 
 

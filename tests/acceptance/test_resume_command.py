@@ -183,7 +183,7 @@ def test_a_damaged_ledger_is_refused(first: Folder, folder: Folder) -> None:
         (["nowhere"], "there is no file, folder or run 'nowhere'"),
         (["run/ledger.jsonl"], "is only a ledger: resuming needs the run directory"),
         (["run", "--out", "there"], "--out needs --failed"),
-        (["run", "--failed", "--out", "run"], "'run/ledger.jsonl' is there already"),
+        (["run", "--failed", "--out", "run"], "'run/ledger.jsonl' already exists"),
         (["run", "--failed", "--root", "nowhere"], "there is no"),
     ],
 )
@@ -205,7 +205,7 @@ def test_an_input_that_is_not_secret_stays_as_it_was(folder: Folder) -> None:
     ended = folder.forum("resume", "run", "--input", "word=two")
 
     assert (paused.code, ended.code) == (5, 2)
-    assert "the input 'word' differs from the one that the run started with; a run goes on with the inputs" in ended.err
+    assert "the input 'word' differs from the one that the run started with; a resumed run keeps its inputs" in ended.err
     assert bytes_in(folder.path / "run") == before
 
 

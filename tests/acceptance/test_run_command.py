@@ -183,7 +183,7 @@ def test_a_directory_that_holds_a_ledger_is_left_alone(folder: Folder) -> None:
     ended = folder.run()
 
     assert ended.code == 2
-    assert "'run/ledger.jsonl' is there already" in ended.err
+    assert "'run/ledger.jsonl' already exists" in ended.err
     assert bytes_in(folder.path) == before
 
 

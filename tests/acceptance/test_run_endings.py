@@ -46,7 +46,7 @@ def test_a_repetition_stops_at_a_gate_and_says_which_runs_were_not_made(folder: 
     code, err = repeat(folder, 3)
 
     assert code == 5
-    assert "of 3 runs 2 were not made" in err
+    assert "stopped after run 1 of 3: it is paused" in err
 
 
 @pytest.mark.requirement("RUN-EXIT-001")
@@ -60,7 +60,7 @@ def test_an_interrupted_repetition_ends_as_interrupted(folder: Folder) -> None:
 
     assert process.returncode == 130
     assert b"run 1 of 3: interrupted, " in err
-    assert b"of 3 runs 2 were not made" in err
+    assert b"stopped after run 1 of 3: it is paused" in err
 
 
 def test_the_first_interrupt_is_answered_at_once(folder: Folder) -> None:
@@ -144,8 +144,8 @@ def test_a_run_that_has_ended_is_told_again_and_left_as_it_is(folder: Folder, st
 
     assert (first.code, again.code, as_json.code) == (code, code, code), again
     assert again.out == first.out
-    said = f"forum: the run has ended, with the status '{status}': nothing is left to do"
-    hint = "" if status == "passed" else "; with --failed a new run begins from it"
+    said = f"forum: the run has finished with the status '{status}'"
+    hint = "" if status == "passed" else "; start another one from it with --failed"
     assert again.err == as_json.err == f"{said}{hint}\n"
     assert (as_json.document()["status"], as_json.document()["exit_code"]) == (status, code)
     assert bytes_in(folder.path / "run") == before
@@ -160,7 +160,7 @@ def test_of_a_run_that_has_ended_the_result_is_told_without_what_it_takes_to_go_
 
     assert ended.code == 0, ended
     (notice,) = [json.loads(line) for line in ended.err.splitlines()]
-    assert notice["text"] == "the run has ended, with the status 'passed': nothing is left to do"
+    assert notice["text"] == "the run has finished with the status 'passed'"
 
 
 def test_an_interrupt_while_the_command_line_is_loaded_is_no_traceback(folder: Folder) -> None:

@@ -104,8 +104,8 @@ def test_a_base_whose_task_has_changed_is_refused_with_a_way_out(folder: Folder,
 
     ended = folder.run("--only", "b", "--base", "first")
 
-    told = f"forum: the result of 'a' in the run {run} cannot be reused: its command changed; "
-    assert (ended.code, ended.err) == (2, f"{told}--from a runs it too, and all that comes after it\n")
+    told = f"forum: cannot reuse the result of 'a' in run {run}: its command changed; "
+    assert (ended.code, ended.err) == (2, f"{told}use --from a to run it and everything after it\n")
     assert not (folder.path / "run").exists()
 
 
@@ -118,7 +118,7 @@ def test_of_two_tasks_that_cannot_be_reused_the_way_out_names_the_first_in_the_p
     refused = folder.run("--only", "last", "--base", "first")
     ended = folder.run("--from", "z", "--base", "first")
 
-    assert "; --from z runs it too" in refused.err
+    assert "; use --from z to run it" in refused.err
     assert (refused.code, ended.code) == (2, 0), (refused, ended)
 
 
@@ -129,7 +129,7 @@ def test_a_base_in_which_the_task_failed_is_refused_with_a_way_out(folder: Folde
     ended = folder.run("--only", "b", "--base", "first")
 
     assert ended.code == 2
-    assert "cannot be reused: it was failed in that run; --from a runs it too" in ended.err
+    assert "it was failed in that run; use --from a to run it" in ended.err
 
 
 def test_a_base_that_lacks_the_task_is_refused_with_a_way_out(folder: Folder) -> None:
@@ -139,7 +139,7 @@ def test_a_base_that_lacks_the_task_is_refused_with_a_way_out(folder: Folder) ->
     ended = folder.run("--only", "b", "--base", "first")
 
     assert ended.code == 2
-    assert "it was not in that run; name a run that has it with --base RUN, or --from a runs it too" in ended.err
+    assert "it was not in that run; name a run that has it with --base RUN, or use --from a to run it" in ended.err
 
 
 def with_used_plans(folder: Folder) -> None:

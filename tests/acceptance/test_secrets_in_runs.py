@@ -157,8 +157,8 @@ def test_a_secret_that_stands_in_the_workflow_or_its_script_is_refused_before_an
     in_the_script = folder.run("--scripted", env={"KEY": NOT_ASCII})
 
     assert (in_the_plan.code, in_the_script.code) == (2, 2), (in_the_plan, in_the_script)
-    assert "the value of KEY stands in the workflow" in in_the_plan.err
-    assert "the value of KEY stands in the script" in in_the_script.err
+    assert "the workflow contains the value of KEY" in in_the_plan.err
+    assert "the script contains the value of KEY" in in_the_script.err
     assert not (folder.path / "run").exists()
 
 

@@ -20,9 +20,9 @@ class Invocation:
     """`workflow` is a path from `root`. `answers` come from the script; `script` is its file if the workflow does not
     name it.
 
-    `inputs`, `inputs_file`, `selected` and `engine` are those of the request, without secrets. `answers_from` and `base`
-    are directories of earlier runs: one whose answers are used, and one whose results are reused, for the tasks
-    `among`, or for all.
+    `inputs`, `inputs_file`, `selected` and `engine` are those of the request, without secrets. `answers_from` and
+    `base` are directories of earlier runs: one whose answers are used, and one whose results are reused, for the
+    tasks `among`, or for all.
     """
 
     root: Path
