@@ -56,9 +56,9 @@ def test_an_edited_approval_is_told_from_a_plain_one(tmp_path: Path) -> None:
     decide(plain, "approve")
     decide(edited, "edit", *EDIT)
 
-    assert told(plain) == ("approved by person (person:ann, a claim)", "approved by person (not authenticated)")
+    assert told(plain) == ("approved by person (person:ann, not authenticated)", "approved by person (not authenticated)")
     assert told(edited) == (
-        "approved by person (person:ann, a claim), instruction edited",
+        "approved by person (person:ann, not authenticated), instruction edited",
         "approved by person (not authenticated), instruction edited",
     )
     forms = gate_form(plain), gate_form(edited)
@@ -106,7 +106,7 @@ def test_beside_a_bare_ledger_a_reason_is_said_to_be_there(tmp_path: Path) -> No
 
     decide(folder, "approve", "--reason", "it is good")
 
-    assert all(line.endswith(", its reason is not read here") for line in told(folder, "run/ledger.jsonl"))
+    assert all(line.endswith(", its reason is not available") for line in told(folder, "run/ledger.jsonl"))
 
 
 @pytest.mark.parametrize("rule", ["approve", "reject"])
@@ -186,8 +186,8 @@ def test_while_the_run_is_at_work_it_is_said_that_it_takes_up_decisions(tmp_path
     assert (form["at_work"], form_after["at_work"]) == (True, False)
     assert at_work.splitlines()[-1] == "the run is under way and takes a decision at once"
     assert "  forum gate approve run asked --displayed " in at_work
-    assert b"  to be decided: forum gate list run\n" in progress
-    assert "at work" not in after
+    assert b"  to decide: forum gate list run\n" in progress
+    assert "under way" not in after
     assert "  forum gate approve run asked --displayed " in after
 
 

@@ -90,8 +90,8 @@ def test_a_part_that_needs_a_redacted_result_is_refused_and_nothing_is_left(reda
     ended = redacted.run(option, "fresh", "--base", "first", out="second")
 
     assert ended.code == 2, ended
-    assert "the result of 'kept' in the run" in ended.err
-    assert "cannot be reused: its output was redacted" in ended.err
+    assert "cannot reuse the result of 'kept' in run" in ended.err
+    assert "its output was redacted" in ended.err
     assert redacted.files() == before
 
 

@@ -66,7 +66,7 @@ def test_what_earlier_processes_did_counts_in_what_is_shown(decided: Folder) -> 
     lines = [line.partition("] ")[2] for line in ended.err.splitlines()]
     assert ended.code == 0, ended
     assert "workflow: 2 tasks in 2 waves" in lines
-    assert any(line.startswith("finished: passed (2 passed) 2 calls") for line in lines), lines
+    assert any(line.startswith("finished: passed (2 passed), 2 calls") for line in lines), lines
     check_holds(decided.path / "run")
 
 
@@ -141,6 +141,6 @@ def test_an_invocation_that_is_not_json_or_not_there_is_said_so(decided: Folder)
     assert (broken.code, missing.code) == (2, 2)
     assert broken.err.startswith("forum: 'run/invocation.json' was altered: it is not JSON: ")
     assert missing.err == (
-        "forum: 'run' has no invocation.json, which says how the run was started; copy it from where the run was made, "
-        "and say with --root where its files are, if they went elsewhere\n"
+        "forum: 'run' has no invocation.json, which says how the run was started; copy it from the original run, "
+        "and use --root if its files have moved\n"
     )

@@ -38,7 +38,7 @@ def read_run_start(directory: Path) -> RunStart:
             entry = orjson.loads(line)
             reference = entry["bodies"].get("wave_plan")
             if reference is None:
-                raise UsageError(f"'{directory}' is not the run of a plan")
+                raise UsageError(f"'{directory}' is not a run of a plan")
             data = RecordedBodies(archive).body(reference).data
             return RunStart(entry, data, read_checked_plan(data, entry["data"]))
         except (LineFault, Violation) as fault:

@@ -72,7 +72,7 @@ class EarlierRun:
     def _open(self, entry: ReadEntry) -> None:
         self.is_live = entry.data["mode"] == "live"
         if "wave_plan" not in entry.bodies:
-            raise UsageError(f"'{self.directory}' is not the run of a plan")
+            raise UsageError(f"'{self.directory}' is not a run of a plan")
         try:
             self.plan = read_wave_plan(orjson.loads(self._bodies.body(entry.bodies["wave_plan"]).data))
         except RedactedBodyError as error:
