@@ -56,7 +56,10 @@ def test_an_edited_approval_is_told_from_a_plain_one(tmp_path: Path) -> None:
     decide(plain, "approve")
     decide(edited, "edit", *EDIT)
 
-    assert told(plain) == ("approved by person (person:ann, not authenticated)", "approved by person (not authenticated)")
+    assert told(plain) == (
+        "approved by person (person:ann, not authenticated)",
+        "approved by person (not authenticated)",
+    )
     assert told(edited) == (
         "approved by person (person:ann, not authenticated), instruction edited",
         "approved by person (not authenticated), instruction edited",

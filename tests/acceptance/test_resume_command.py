@@ -205,7 +205,9 @@ def test_an_input_that_is_not_secret_stays_as_it_was(folder: Folder) -> None:
     ended = folder.forum("resume", "run", "--input", "word=two")
 
     assert (paused.code, ended.code) == (5, 2)
-    assert "the input 'word' differs from the one that the run started with; a resumed run keeps its inputs" in ended.err
+    assert (
+        "the input 'word' differs from the one that the run started with; a resumed run keeps its inputs" in ended.err
+    )
     assert bytes_in(folder.path / "run") == before
 
 
