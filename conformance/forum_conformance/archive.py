@@ -1,4 +1,4 @@
-"""bodies.tar, read through once: its members, what each holds, and where well-formed members end."""
+"""Scan bodies.tar once: its members, their content, and the offset where well-formed members end."""
 
 import hashlib
 import re
@@ -19,17 +19,17 @@ _NAME = re.compile(rf"({'|'.join(FOLDERS)})/([0-9a-f]{{64}})")
 class Member:
     name: str
     offset: int
-    """Where its content begins."""
+    """The offset of its content."""
     size: int
     content_digest: str
-    """The digest that its content has: with the tag before it, if it stands in `salted/`."""
+    """The digest of its content, preceded by the tag if the member is in `salted/`."""
     plain_digest: str
     """The SHA-256 of its body's bytes, without a salt."""
     is_all_zeros: bool
 
     @property
     def place(self) -> tuple[str, str] | None:
-        """Folder and digest; None if the name is of another form."""
+        """Directory and digest; None if the name is malformed."""
         found = _NAME.fullmatch(self.name)
         return (found.group(1), found.group(2)) if found else None
 
@@ -48,9 +48,9 @@ class Rest(Enum):
 class Archive:
     members: tuple[Member, ...]
     stopped_at: int
-    """The first place where no well-formed member stands."""
+    """The first offset without a well-formed member."""
     rest: Rest
-    """What stands at that place."""
+    """What follows at that offset."""
 
 
 def scan(stream: BinaryIO) -> Archive:
@@ -66,7 +66,7 @@ def scan(stream: BinaryIO) -> Archive:
 
 
 def header(name: bytes, size: int) -> bytes:
-    """The one header that a member may have."""
+    """The only header allowed for a member."""
     before = name.ljust(100, b"\0") + b"0000644\0" + b"0000000\0" * 2 + b"%011o\0" % size + b"00000000000\0"
     after = b"0" + bytes(100) + b"ustar\0" + b"00" + bytes(64) + b"0000000\0" * 2 + bytes(155) + bytes(12)
     checksum = sum(before) + 8 * ord(" ") + sum(after)

@@ -1,4 +1,4 @@
-"""Level 3: whether the archive holds the bodies that the entries name, and nothing else."""
+"""Level 3: check that the archive contains exactly the bodies that the entries name."""
 
 from collections import defaultdict
 from typing import BinaryIO
@@ -9,9 +9,9 @@ from forum_conformance.naming import Body, Namings
 
 
 class Store:
-    """The members of an archive, found by the bodies that entries name.
+    """The members of an archive, looked up by the bodies that entries name.
 
-    What an entry says of a redaction is not asked: a body whose member is whole can be read, whoever called it gone.
+    Ignores redaction entries: a body with an intact member can be read even if an entry records its redaction.
     """
 
     def __init__(self, archive: Archive, stream: BinaryIO) -> None:
@@ -57,7 +57,7 @@ def fault_of(member: Member, body: Body) -> str | None:
 
 
 def is_broken(archive: Archive, store: Store, namings: Namings) -> bool:
-    """Whether the archive cannot be read up to the last body that an entry names."""
+    """Whether the archive becomes unreadable before the last body that an entry names."""
     return archive.rest is Rest.OTHER and not all(store.members(digest) for digest in namings.first)
 
 
@@ -99,7 +99,7 @@ def _is_named(member: Member, namings: Namings) -> bool:
 
 
 def _up_to_last_named(archive: Archive, namings: Namings) -> tuple[Member, ...]:
-    """What follows the last named member was written for an entry that never came."""
+    """Members after the last named one were written for an entry that was never appended."""
     members = list(archive.members)
     while members and not _is_named(members[-1], namings):
         members.pop()
@@ -107,7 +107,7 @@ def _up_to_last_named(archive: Archive, namings: Namings) -> tuple[Member, ...]:
 
 
 def check_order(archive: Archive, namings: Namings, findings: Findings) -> None:
-    """Where nothing else is found, the members are those that the entries name, in some order."""
+    """Without other findings, the members are the ones that the entries name, in some order."""
     expected = iter(namings.first)
     seen: set[str] = set()
     for member in _up_to_last_named(archive, namings):

@@ -1,4 +1,4 @@
-"""RFC 8785 forms: of lines, where numbers are integers, and of bodies, where they are what JSON allows."""
+"""RFC 8785 forms of lines, which have only integers, and of bodies, which have any JSON number."""
 
 import hashlib
 import json
@@ -42,12 +42,12 @@ def read_form(data: bytes) -> Any:
 
 
 def strings(text: str) -> list[str]:
-    """The strings of a JSON text as they are written, keys too, and those that a key given twice hides."""
+    """The strings of a JSON text as written, including keys and the values of repeated keys."""
     return _STRING.findall(text)
 
 
 def depth(text: str) -> int:
-    """How deep the arrays and objects of a JSON text are nested. Of what is not JSON it says nothing certain."""
+    """The nesting depth of a JSON text. For text that is not JSON the result is unspecified."""
     deepest = level = 0
     for bracket in re.findall(r"[\[\]{}]", _STRING.sub("", text)):
         level += 1 if bracket in "[{" else -1
@@ -56,7 +56,7 @@ def depth(text: str) -> int:
 
 
 def depth_of(value: Any) -> int:
-    """How deep a value's arrays and objects are nested; layer by layer, so that no depth is too much to tell."""
+    """The nesting depth of a value, computed without recursion, so that any depth works."""
     deepest = 0
     layer = [value]
     while layer := [part for part in layer if isinstance(part, list | dict)]:
@@ -66,12 +66,12 @@ def depth_of(value: Any) -> int:
 
 
 def refuse_constant(name: str) -> NoReturn:
-    """For NaN and Infinity, which Python's parser would take."""
+    """Reject NaN and Infinity, which Python's parser accepts."""
     raise ValueError(f"{name} is not JSON")
 
 
 def each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The members of an object, of which Python's parser would take the last of each name."""
+    """Reject repeated keys; Python's parser silently takes the last one."""
     members = dict(pairs)
     if len(members) < len(pairs):
         raise ValueError("a key is given twice")
@@ -79,7 +79,7 @@ def each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _integer(digits: str) -> int:
-    # The length first: Python refuses to read an endless integer, and says so in other words.
+    # Check the length first: Python refuses to parse very long integers, with another message.
     if len(digits) > 17 or abs(int(digits)) > MAX_INTEGER:
         raise NotCanonical("an integer is not within ±(2^53 - 1)")
     return int(digits)

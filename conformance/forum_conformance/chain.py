@@ -1,4 +1,4 @@
-"""Level 2: how each entry follows from the lines before it."""
+"""Level 2: check how each entry follows from the previous lines."""
 
 from itertools import pairwise
 
@@ -10,7 +10,7 @@ AFTER_A_SEAL = frozenset({"body.redacted", "run.repaired", "run.sealed"})
 
 
 class Chain:
-    """Is shown every line in order: its entry, or None if level 1 has a finding about it."""
+    """Receives every line in order: its entry, or None if level 1 has a finding for it."""
 
     def __init__(self, findings: Findings) -> None:
         self._findings = findings

@@ -1,4 +1,4 @@
-"""The command `forum-conformance`: reads arguments, runs a subcommand, and turns every ending into an exit code."""
+"""The command `forum-conformance`: parse arguments, run a subcommand, and map every outcome to an exit code."""
 
 import argparse
 import os
@@ -50,14 +50,14 @@ def _run(argv: Sequence[str] | None) -> int:
 
 
 def _fail(code: ExitCode, message: str) -> int:
-    # Nobody who could read it is no reason for another exit code.
+    # A closed standard error must not change the exit code.
     with suppress(OSError):
         write(sys.stderr, f"{_PROGRAM}: {message}\n")
     return code
 
 
 def _open_closed_streams() -> None:
-    """Whoever closes a standard stream wants nothing from it; and no file of ours may come to have its number."""
+    """Redirect closed standard streams to the null device, so that no other file gets their descriptors."""
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
             number = os.open(os.devnull, os.O_RDWR)
@@ -66,8 +66,8 @@ def _open_closed_streams() -> None:
 
 @contextmanager
 def _ended_politely() -> Iterator[None]:
-    """A command that is ended from outside ends as with Ctrl-C: it leaves neither programs nor folders behind."""
-    # Elsewhere than in the main thread no handler can be set; and what was ignored on purpose (nohup) stays so.
+    """Treat termination like Ctrl-C: leave no processes and no temporary directories behind."""
+    # Handlers can be set in the main thread only. Signals ignored on purpose (nohup) stay ignored.
     is_main = threading.current_thread() is threading.main_thread()
     wanted = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is not signal.SIG_IGN]
     before = {number: signal.signal(number, _interrupt) for number in wanted if is_main}

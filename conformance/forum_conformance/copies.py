@@ -1,4 +1,4 @@
-"""Level 3: the copies of bodies that stand beside the archive, in outputs/ and as wave-plan.json."""
+"""Level 3: the copies of bodies next to the archive, in outputs/ and wave-plan.json."""
 
 import hashlib
 import stat
@@ -33,7 +33,7 @@ def _there(directory: Path) -> Iterator[str]:
 
 
 def _copies(namings: Namings) -> Iterator[tuple[str, Body]]:
-    """Every copy, by its place in the run directory."""
+    """Every copy, by its path in the run directory."""
     for name, body in namings.answers.items():
         yield f"outputs/{name}{_SUFFIXES.get(body.type, '.bin')}", body
     if namings.wave_plan:
@@ -49,12 +49,12 @@ def _check_copy(path: Path, name: str, body: Body, store: Store, namings: Naming
 
 
 def _is_other(path: Path, body: Body, store: Store) -> bool:
-    # A link or a device is no copy, and may have no end.
+    # A link or a device is not a copy, and a device may be endless.
     if not stat.S_ISREG(path.lstat().st_mode):
         return True
     salt = store.read_salt(body) if body.is_salted else b""
     if salt is None:
-        return False  # the body itself is missing or wrong, which is told already: there is nothing to compare with
+        return False  # The body is missing or wrong, which is already a finding: there is nothing to compare.
     hasher = hashlib.sha256(SALT_TAG + salt if body.is_salted else b"")
     with path.open("rb") as stream:
         while chunk := stream.read(1 << 16):

@@ -1,4 +1,4 @@
-"""Verifies Ed25519 signatures, as RFC 8032, section 5.1, describes them. It signs nothing, and keeps no secret."""
+"""Verify Ed25519 signatures (RFC 8032, section 5.1). This module does not sign and handles no secrets."""
 
 import hashlib
 from typing import TypeAlias

@@ -1,4 +1,4 @@
-"""Level 1: what one line holds. A line has at most one finding, the first that applies."""
+"""Level 1: check one line. A line has at most one finding, the first that applies."""
 
 import json
 from typing import Any, TypeAlias
@@ -27,7 +27,7 @@ def read_entry(line: Line) -> Entry | Finding:
 
 
 class _Numbers:
-    """Takes note of numbers instead of refusing them: a line that is no JSON object is told so first."""
+    """Collect bad numbers instead of raising, because L102 takes precedence over L103."""
 
     def __init__(self) -> None:
         self.refused: list[str] = []
@@ -43,7 +43,7 @@ class _Numbers:
 
 
 def read_object(content: bytes) -> tuple[dict[str, Any], list[str]]:
-    """What a line holds, and the numbers in it that no line may have; a ValueError if LEDGER-LINE-003 is not kept."""
+    """The value of a line and its forbidden numbers. Raises ValueError if the line violates LEDGER-LINE-003."""
     numbers = _Numbers()
     text = content.decode("utf-8")
     if canonical.depth(text) > MAX_DEPTH:
@@ -59,7 +59,7 @@ def read_object(content: bytes) -> tuple[dict[str, Any], list[str]]:
 
 
 def _refuse_lone_surrogates(text: str) -> None:
-    """Looks at the strings of the text, and not at those of the value: a key given twice hides the first of them."""
+    """Check the strings of the text, not of the value, which lacks the first value of a repeated key."""
     for string in canonical.strings(text):
         try:
             json.loads(string).encode("utf-8")

@@ -1,10 +1,10 @@
-"""What the judge objects to, and how much of it a report keeps."""
+"""Findings of the judge, and how many of them a report keeps."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 MAX_KEPT = 100
-# A ledger with only these findings was not finished; with any other it does not hold.
+# With only these findings a ledger is incomplete; with any other it is invalid.
 INCOMPLETE_CODES = frozenset({"L310", "L501", "L502", "L503"})
 
 
@@ -20,7 +20,7 @@ class Finding:
 
 
 class Findings:
-    """Counts every finding and keeps the first hundred: a report of a million bad lines must not need their room."""
+    """Counts every finding and keeps the first hundred, to bound the memory for a million bad lines."""
 
     def __init__(self) -> None:
         self.kept: list[Finding] = []

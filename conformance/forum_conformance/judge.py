@@ -1,4 +1,4 @@
-"""Judges a run directory or a bare ledger: reads it line by line, and asks each level in turn."""
+"""Judge a run directory or a bare ledger: read it line by line and check each level in turn."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -25,7 +25,7 @@ ALL_LEVELS = frozenset(LEVELS)
 
 
 class NoLedger(Exception):
-    """There is nothing to judge."""
+    """The ledger does not exist."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -34,7 +34,7 @@ class NoLedger(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What the judge is told from elsewhere."""
+    """Trusted information from outside the ledger."""
 
     expected_head: str | None = None
     checkpoint: bytes | None = None
@@ -129,7 +129,7 @@ class _Judgement:
             self._look_at_semantics(store, namings, reading.entries)
 
     def _tell_broken(self, sentence: str) -> None:
-        """L301 ends level 3: what else there is to say of bodies is not told."""
+        """L301 ends level 3: other findings about bodies are not reported."""
         if 3 in self._levels:
             self._findings.add("L301", None, sentence)
 
@@ -157,7 +157,7 @@ class _Judgement:
         self._findings.merge(seals.findings)
 
     def _entries(self, number: int) -> Iterator[Entry]:
-        """The entries once more, known to hold: those that were read through, and none that came since."""
+        """Read the valid entries a second time; ignore entries appended since the first time."""
         with self._open_ledger() as stream:
             for line in islice(Lines(stream), number):
                 yield json.loads(line.content or b"")

@@ -42,5 +42,5 @@ class Lines:
             number += 1
 
     def _read_piece(self) -> bytes:
-        # Room for the longest line and its LF: a longer one comes in pieces, and is never held as a whole.
+        # Space for the longest line and its LF: a longer one is read in chunks and never held in memory as a whole.
         return self._stream.readline(MAX_LINE_BYTES + 1)

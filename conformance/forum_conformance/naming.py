@@ -1,4 +1,4 @@
-"""What the entries of a ledger say of bodies: which they name, in which order, and which are redacted."""
+"""The bodies that the entries of a ledger name, in order, and which of them are redacted."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ def _body(seq: int, fields: Mapping[str, Any]) -> Body:
 
 
 class Namings:
-    """Is shown every entry in order. `first` holds digests in the order in which entries first name them."""
+    """Receives every entry in order. `first` holds digests in the order in which entries first name them."""
 
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
@@ -49,7 +49,7 @@ class Namings:
 
     def look(self, entry: Entry) -> None:
         bodies = bodies_of(entry)
-        # Before the entry's own bodies are taken note of: a redaction is of what an earlier entry names.
+        # Before recording the entry's own bodies: a redaction refers to a body that an earlier entry names.
         redacted = self._redacted_by(entry)
         for body in bodies.values():
             self._name(body)

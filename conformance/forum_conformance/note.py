@@ -20,7 +20,7 @@ _KEY_ID_BYTES = 4
 
 
 class MalformedCheckpoint(ValueError):
-    """Bytes that are neither a checkpoint nor a signed one."""
+    """Bytes that are not a checkpoint, signed or unsigned."""
 
 
 class MalformedKey(ValueError):
@@ -57,7 +57,7 @@ class PublicKey:
 
 
 def is_signed(text: bytes, signatures: tuple[Signature, ...], key: PublicKey) -> bool:
-    """Lines of other keys, another name or another id, are not looked at; of the key's own, all must hold."""
+    """Ignore signatures of other keys (another name or id); every signature of this key must be valid."""
     own = [signature for signature in signatures if (signature.name, signature.key_id) == (key.name, key.key_id)]
     return bool(own) and all(ed25519.verify(key.data, text, signature.data) for signature in own)
 
@@ -101,7 +101,7 @@ def _read_signature(line: str) -> Signature:
 
 
 def _strict_base64(text: str) -> bytes:
-    """Python's decoder takes bits that no encoder writes."""
+    """Reject non-zero padding bits, which Python's decoder accepts."""
     try:
         data = base64.b64decode(text, validate=True)
     except binascii.Error as error:

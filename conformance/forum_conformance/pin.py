@@ -1,4 +1,4 @@
-"""A pin: the checkpoint of what was last called valid, kept in a file."""
+"""A pin: the checkpoint of the last valid state, kept in a file."""
 
 import os
 import tempfile
@@ -9,7 +9,7 @@ from forum_conformance.report import Facts
 
 
 def read_pin(path: Path) -> Checkpoint | None:
-    """None if nothing was pinned so far. A pin that is malformed says nothing of a ledger, and is not replaced."""
+    """None if there is no pin yet. A malformed pin is a usage error, and is not replaced."""
     try:
         with path.open("rb") as stream:
             return read_checkpoint(stream.read(MAX_BYTES + 1))
@@ -18,7 +18,7 @@ def read_pin(path: Path) -> Checkpoint | None:
 
 
 def replace_pin(path: Path, facts: Facts) -> None:
-    """In one step: a pin that is half written would refuse the ledger that it was made of."""
+    """Write atomically: a half-written pin would reject its own ledger."""
     if facts.run is None or facts.root is None:
         return
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as stream:

@@ -1,4 +1,4 @@
-"""The first reading of a ledger: levels 1 and 2, and what the later levels need to know of the whole."""
+"""The first pass over a ledger: levels 1 and 2, and the facts that later levels need."""
 
 from dataclasses import dataclass
 from typing import BinaryIO
@@ -16,7 +16,7 @@ class Reading:
     entries: int
     head: str | None
     status: str | None
-    """How the run ended; None if the last line is not a seal."""
+    """The status of the run; None if the last line is not a seal."""
     torn_bytes: int
     redacted: int
 

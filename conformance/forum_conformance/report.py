@@ -1,4 +1,4 @@
-"""What the judge says of a ledger: the document of verify-report.schema.json, and text for people."""
+"""The judge's report: the document of verify-report.schema.json, and text for people."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the ledger says of itself, and its hashes."""
+    """The ledger's run, size, status and hashes."""
 
     run: str | None
     status: str | None
@@ -47,7 +47,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
-    """What was found instead of a ledger of this format: what it seems to be, by what signs, and what can be said."""
+    """A record of another format: the apparent format, the signs for it, and notes."""
 
     format: str
     signs: tuple[str, ...]
@@ -62,9 +62,9 @@ class Report:
     checkpoints: tuple[Held, ...]
     foreign: Foreign | None = None
     notes: tuple[str, ...] = ()
-    """Sentences for people about what the findings have in common."""
+    """Sentences for people about the likely cause of the findings."""
     is_import: bool = False
-    """Made from records of another program: the seal's status says that the import was done, and no more."""
+    """Imported from records of another program: the seal's status only says that the import succeeded."""
 
     @property
     def verdict(self) -> Verdict:
@@ -129,7 +129,7 @@ def text_of(report: Report) -> str:
 
 
 def printable(line: str) -> str:
-    """A name in a ledger may hold what a terminal takes for an order."""
+    """Escape control characters: a name in a ledger may contain terminal escape sequences."""
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in line)
 
 

@@ -22,7 +22,7 @@ _CALLS = 10_000
 
 
 def _match_pattern(_: Any, pattern: str, instance: Any, __: Any) -> Iterator[ValidationError]:
-    """JSON Schema's `$` is the end of the text; Python's is also the place before a last line feed."""
+    """In JSON Schema `$` matches only the end of the text; in Python also before a final line feed."""
     exact = pattern[:-1] + r"\Z" if pattern.endswith("$") else pattern
     if isinstance(instance, str) and not re.search(exact, instance):
         yield ValidationError(f"{instance!r} does not match {pattern!r}")
@@ -33,7 +33,7 @@ _Validator: type[Draft202012Validator] = _extend(Draft202012Validator, {"pattern
 
 
 def _folder() -> Traversable:
-    """The package's own copy; in a checkout it has none, and the folder that all share is read, as it stands.
+    """The package's own copy; in a checkout, the shared directory.
 
     Never the runner's copy: a runner of another version must not change what the judge finds.
     """
@@ -54,7 +54,7 @@ def _registry() -> Registry[Any]:
 
 
 def _undeclared(name: str) -> dict[str, Any]:
-    """Without `$schema`: a reference to what declares it is followed with the validator of that name, and not ours."""
+    """Remove `$schema`: a reference to a schema that declares it would use the stock validator, not ours."""
     return {keyword: value for keyword, value in schema(name).items() if keyword != "$schema"}
 
 
@@ -75,9 +75,9 @@ def known_kinds() -> frozenset[str]:
 
 @cache
 def entry_validator(kind: str | None) -> Draft202012Validator:
-    """The schema of an entry has a branch for each kind; to try them all for every entry would take twice the time."""
+    """Keep only the branch of one kind: trying all branches for every entry takes twice the time."""
     whole = schema("entry.schema.json")
-    # A condition that holds of everything stands in for none: a list of branches may not be empty.
+    # Always true: a list of branches may not be empty.
     branches = [branch for branch in whole["allOf"] if _kind_of(branch) == kind] or [True]
     return _Validator({**whole, "allOf": branches})
 
@@ -89,7 +89,7 @@ def _kind_of(branch: dict[str, Any]) -> str:
 
 @contextmanager
 def room_for_nesting() -> Iterator[None]:
-    """A validator takes about ten calls for each level of what it looks at."""
+    """A validator needs about ten stack frames for each level of nesting."""
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(max(before, _CALLS))
     try:
@@ -99,7 +99,7 @@ def room_for_nesting() -> Iterator[None]:
 
 
 def departure(validator: Draft202012Validator, value: Any) -> str | None:
-    """The first place where a value departs from its schema, and how."""
+    """The first place where a value does not match its schema, and why."""
     error = next(validator.iter_errors(value), None)
     if error is None:
         return None

@@ -1,4 +1,4 @@
-"""Level 5: whether the ledger is finished, and whether it is the one that seals, checkpoints and pins speak of."""
+"""Level 5: check that the ledger is complete and matches its seals, checkpoints and pins."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from forum_conformance.note import Checkpoint, MalformedCheckpoint, PublicKey, r
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """A checkpoint or pin, and where it was read: `directory`, `given` or `pin`."""
+    """A checkpoint or pin, and its source: `directory`, `given` or `pin`."""
 
     source: str
     checkpoint: Checkpoint | MalformedCheckpoint
@@ -20,19 +20,19 @@ class Witness:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A checkpoint or pin that was compared and holds."""
+    """A checkpoint or pin that matches the ledger."""
 
     source: str
     size: int
     signed_by: str | None
 
 
-# What a further seal repeats.
+# The members that a further seal repeats.
 _KEPT = ("status", "counts", "totals")
 
 
 class Seals:
-    """Is shown every line in order; afterwards tells what seals and witnesses say of them."""
+    """Receives every line in order, then checks seals and witnesses."""
 
     def __init__(self, witnesses: Iterable[Witness]) -> None:
         self.findings = Findings()
@@ -40,7 +40,7 @@ class Seals:
         self.held: list[Held] = []
         self._witnesses = tuple(witnesses)
         self._before: Mapping[str, Any] | None = None
-        # The roots that will be asked for are kept on the way: a tree does not go back.
+        # Keep the needed roots on the way: a tree cannot go back.
         self._roots = {
             witness.checkpoint.size: b"" for witness in self._witnesses if isinstance(witness.checkpoint, Checkpoint)
         }
@@ -75,7 +75,7 @@ class Seals:
 
     def compare_witnesses(self, run: str | None, key: PublicKey | None) -> None:
         sources = {witness.source for witness in self._witnesses}
-        # A key is for the checkpoint that is given with it. A pin is the judge's own, and signed by nobody.
+        # A key applies to the given checkpoint only. A pin is the judge's own and unsigned.
         signed = "given" if "given" in sources else "directory"
         for witness in self._witnesses:
             self._compare(witness, run, key if witness.source == signed else None)

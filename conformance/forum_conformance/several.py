@@ -1,4 +1,4 @@
-"""What the judge says of several ledgers: a line for each that holds, more for each that does not, and a summary."""
+"""The judge's report on several ledgers: a line for each valid one, more for each other, and a summary."""
 
 import json
 from collections import Counter
@@ -7,7 +7,7 @@ from forum_conformance.report import Report, Verdict, about, document_of, printa
 
 
 def line_of(name: str, report: Report | None, error: str | None) -> str:
-    """One line of JSON, as verify-reports.schema.json has it."""
+    """One line of JSON that matches verify-reports.schema.json."""
     document = {"path": name, "report": document_of(report) if report else None, "error": error}
     return json.dumps(document, separators=(",", ":")) + "\n"
 
@@ -24,7 +24,7 @@ def text_of_one(name: str, report: Report | None, error: str | None) -> str:
 
 
 class Tally:
-    """How many were judged, and how."""
+    """Counts of ledgers by verdict."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""Values that several commands take."""
+"""Argument types that several commands share."""
 
 import argparse
 import re

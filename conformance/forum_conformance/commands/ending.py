@@ -1,4 +1,4 @@
-"""How a command may end."""
+"""Exit codes and usage errors."""
 
 from enum import IntEnum
 
@@ -14,4 +14,4 @@ class ExitCode(IntEnum):
 
 
 class UsageError(Exception):
-    """The command cannot do what it was asked."""
+    """The arguments are invalid."""

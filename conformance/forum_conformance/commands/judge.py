@@ -1,4 +1,4 @@
-"""`forum-conformance judge`: asks the judge whether ledgers hold, and says what else is found in their place."""
+"""`forum-conformance judge`: judge ledgers, and identify files that are not ledgers."""
 
 import argparse
 import json
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from forum_conformance.targets import Target
 
 _EXIT_CODES = {"valid": ExitCode.OK, "invalid": ExitCode.NOT_VERIFIED, "incomplete": ExitCode.INCOMPLETE}
-# What does not hold comes before what is not finished, and both before what could not be judged at all.
+# Invalid comes before incomplete, and both before what could not be judged at all.
 _WORST_FIRST = (ExitCode.NOT_VERIFIED, ExitCode.INCOMPLETE, ExitCode.USAGE, ExitCode.OK)
 _OF_ONE_LEDGER = ("--expect-head", "--checkpoint", "--pin")
 _DESCRIPTION = """Say whether ledgers hold. A PATH is a run directory, a ledger, a folder of run directories, or - for

@@ -1,4 +1,4 @@
-"""`forum-conformance mutate`: shows a verifier mutants of a valid ledger, and says which it falls for."""
+"""`forum-conformance mutate`: test a verifier with mutants of a valid ledger."""
 
 import argparse
 import json
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.path is None:
         raise UsageError("there is nothing to make mutants of; give PATH, a run directory that is valid")
     original = _original(arguments.path)
-    # A verifier may compare where files stand with where they really are.
+    # A verifier may compare paths with their resolved form.
     with TemporaryDirectory(prefix="forum-conformance-", ignore_cleanup_errors=True) as made:
         work_dir = Path(os.path.realpath(made))
         try:
@@ -96,7 +96,7 @@ def _score(arguments: argparse.Namespace, original: "Report", ask: "Ask", work_d
     from forum_conformance.mutation.scoring import outcomes
 
     checkpoint = _checkpoint(original, work_dir)
-    # A copy: a program under test may do anything to what it is given.
+    # A copy, because a program under test may change its input.
     said = ask(Path(shutil.copytree(arguments.path, work_dir / "original")), None)
     if said.verdict != "valid":
         say(_told_of_the_ledger_itself(arguments, said))
@@ -126,12 +126,12 @@ def _told_of_the_ledger_itself(arguments: argparse.Namespace, said: "Said") -> s
 
 
 def _jobs(arguments: argparse.Namespace) -> int:
-    """The judge is in this process, and no quicker side by side."""
+    """The judge runs in this process and gains nothing from parallelism."""
     return (arguments.jobs or os.cpu_count() or 1) if arguments.entrypoint is not None else 1
 
 
 def _checkpoint(original: "Report", work_dir: Path) -> Path:
-    """What somebody keeps elsewhere who saw the ledger before it was changed."""
+    """The checkpoint of the original, as kept by somebody who saw the ledger before it was changed."""
     from forum_conformance.note import checkpoint_text
 
     facts = original.facts
@@ -141,7 +141,7 @@ def _checkpoint(original: "Report", work_dir: Path) -> Path:
 
 
 def _mutants(arguments: argparse.Namespace, work_dir: Path) -> "Iterator[Mutant]":
-    """Where only some levels are asked for, those that the judge objects to at these levels."""
+    """If only some levels are requested, the mutants that the judge rejects at these levels."""
     from itertools import islice
 
     from forum_conformance.mutation.engine import mutants

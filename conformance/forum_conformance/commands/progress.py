@@ -1,4 +1,4 @@
-"""How far the suite is, while it asks: a line that is rewritten on a terminal, and failures at once elsewhere."""
+"""Progress of the suite: a status line on a terminal; elsewhere, each failure as it happens."""
 
 import os
 from collections.abc import Collection
@@ -12,9 +12,9 @@ _WIDTH = 79
 
 
 class Progress:
-    """Told of each vector that was asked.
+    """Receives each vector after it was asked.
 
-    `forgiven` are the ids that are expected to fail, `results` is where the results are told in the end.
+    `forgiven` are the ids that are expected to fail; `results` is the stream that receives the results.
     """
 
     def __init__(
@@ -24,7 +24,7 @@ class Progress:
         is_terminal = how == "tty" or (how == "auto" and stream.isatty())
         self._rewrites = is_terminal
         self._is_silent = how == "none"
-        # Where the results come to the same place, each failure stands there in full.
+        # If the results go to the same stream, they include each failure in full.
         self._tells_failures = how != "auto" or results is None or not _is_same(stream, results)
         self._total = total
         self._forgiven = forgiven
@@ -51,7 +51,7 @@ class Progress:
 
     def _is_failure(self, tried: Tried) -> bool:
         reply = tried.reply
-        # Whether a role is offered is known when all of it was asked.
+        # Whether a role is offered is known only after all its vectors were asked.
         is_certain = reply is not None and not reply.is_unsupported and not reply.is_not_offered
         return is_certain and bool(tried.differences) and tried.case.id not in self._forgiven
 

@@ -1,4 +1,4 @@
-"""Where `forum-conformance test` writes its reports: looked at before anything is asked, and written in the end."""
+"""The report files of `forum-conformance test`: checked before the first request, written at the end."""
 
 import argparse
 import os
@@ -15,7 +15,7 @@ _FILES = ("jsonl", "junit", "html", "write_xfail")
 
 
 def refuse_what_cannot_be_written(arguments: argparse.Namespace) -> None:
-    """Whoever has waited for the results wants them written."""
+    """Fail before the suite runs if a report cannot be written."""
     for name in _FILES:
         path: Path | None = getattr(arguments, name)
         if path is None:
@@ -44,7 +44,7 @@ def _refuse_access(place: Path, path: Path) -> None:
 def write_reports(
     arguments: argparse.Namespace, results: "list[Result]", occasion: "Occasion", found: list[str], total: int
 ) -> None:
-    """`found` are the objections; `total` is how many vectors there were to ask."""
+    """`found` are the reasons for not passing; `total` is the number of selected vectors."""
     if arguments.jsonl:
         from forum_conformance.results.document import json_lines
 
@@ -66,7 +66,7 @@ def write_reports(
 
 
 def write_expected_failures(path: Path, results: "list[Result]", reasons: dict[str, str]) -> None:
-    """What failed, with what differs as the reason; reasons that were given stay, also of what was not asked."""
+    """List failures with the difference as the reason; keep existing reasons, also for vectors not asked."""
     from forum_conformance.results.expected_failures import expected_failures_of
 
     _write(path, expected_failures_of(results, reasons))

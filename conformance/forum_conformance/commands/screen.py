@@ -1,4 +1,4 @@
-"""Writes to the screen, or to what stands in for it."""
+"""Write to standard streams."""
 
 import os
 import sys
@@ -6,7 +6,7 @@ from typing import TextIO
 
 
 def write(stream: TextIO, text: str) -> None:
-    """What the stream's encoding has no room for is escaped."""
+    """Escape characters that the stream's encoding does not support."""
     encoding = stream.encoding or "utf-8"
     stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
 
@@ -16,5 +16,5 @@ def say(text: str) -> None:
         write(sys.stdout, text)
         sys.stdout.flush()
     except BrokenPipeError:
-        # A reader that has seen enough is no reason for another exit code; what is left must not fail once more.
+        # A closed pipe must not change the exit code, nor fail again when the rest is flushed.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""`forum-conformance smoke`: whether the suite itself works, and whether a program speaks the protocol at all."""
+"""`forum-conformance smoke`: check that the suite works and that a program implements the protocol."""
 
 import argparse
 from pathlib import Path
@@ -31,7 +31,7 @@ _HINT_UNSUPPORTED = "a role that is not offered at all is refused with exit stat
 
 
 class HarnessProblem(Exception):
-    """The suite does not see what it must see; nothing that it says can be trusted."""
+    """The suite does not detect a known fault, so its results cannot be trusted."""
 
 
 def add_to(commands: Any) -> None:
@@ -97,7 +97,7 @@ def _ask(arguments: argparse.Namespace, vectors: "Vectors") -> int:
 
 
 def _is_offered(tried: "Tried", settings: "Settings") -> bool:
-    """In the long-lived mode, `unsupported` is also how a role is refused."""
+    """In the long-lived mode, `unsupported` can also mean that the role is not offered."""
     reply = tried.reply
     if reply is None or reply.is_not_offered or reply.problem is not None:
         return False

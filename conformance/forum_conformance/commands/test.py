@@ -1,4 +1,4 @@
-"""`forum-conformance test`: asks a program every vector, and says whether it conforms."""
+"""`forum-conformance test`: run every vector against a program and report whether it conforms."""
 
 import argparse
 import json
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from forum_conformance.suite.vectors import Vectors
 
 _ROLES = ("canonicalize", "compile", "verify", "prove", "run")
-# A program that is not there, or does not speak the protocol, need not be started thousands of times.
+# Do not start a missing program, or one that does not implement the protocol, thousands of times.
 _ENOUGH = 20
 _DESCRIPTION = """Ask a program every vector of the roles that it offers, and say whether it conforms.
 
@@ -103,7 +103,7 @@ def _listed(cases: "list[Case]", arguments: argparse.Namespace) -> str:
 
     if arguments.json:
         return listed_json(cases, arguments.level)
-    # What reads a pipe wants nothing but vectors.
+    # A pipe receives nothing but vectors.
     return listed_text(cases, arguments.level, has_heading=sys.stdout.isatty())
 
 
@@ -180,7 +180,7 @@ def _report(
     from forum_conformance.results.document import suite_document
     from forum_conformance.results.text import text_of
 
-    # On the screen first: a file that cannot be written must not take the results with it.
+    # Print first: a failing file write must not lose the results.
     if arguments.json:
         document = suite_document(results, occasion, found, was_interrupted=was_interrupted)
         say(json.dumps(document, indent=2) + "\n")

@@ -1,1 +1,1 @@
-"""Records of other programs: what they are recognised by, and what can be said of them."""
+"""Records of other programs: how to recognize them, and what can be checked."""

@@ -1,4 +1,4 @@
-"""forum-engine's own hashes, computed anew. Its format is described nowhere; this is what its ledgers show.
+"""Recompute forum-engine's own hashes. Its format is undocumented; this is derived from its ledgers.
 
 An entry's hash is SHA-256 over seq, time with six digits after the point, actor, kind, parent (nothing if there is
 none), the hash of its payload and the hash before it, joined by 0x1F. A payload's is SHA-256 over its JSON as Python
@@ -20,12 +20,12 @@ _SEPARATOR = "\x1f"
 
 
 class Unreadable(ValueError):
-    """A line that cannot be what forum-engine writes."""
+    """A line that forum-engine cannot have written."""
 
 
 @dataclass(slots=True)
 class OwnChain:
-    """What became of its chain: how many entries were looked at, and the first that is wrong, and why."""
+    """The result of checking its chain: the number of entries checked, and the first fault."""
 
     entries: int = 0
     fault: str | None = None
@@ -53,7 +53,7 @@ def check_chain(stream: BinaryIO) -> OwnChain:
 
 
 def check_payloads(path: Path, named: set[str]) -> str:
-    """What is said of the bodies beside the entries."""
+    """A sentence about the bodies next to the entries."""
     there: set[str] = set()
     with path.open("rb") as stream:
         for number, line in enumerate(_lines(stream)):

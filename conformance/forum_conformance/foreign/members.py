@@ -1,4 +1,4 @@
-"""The members of the first object of a JSON text, without reading all of it: it may be cut, broken or endless."""
+"""List the members of the first object of a JSON text that may be cut, broken or endless."""
 
 import json
 import re
@@ -8,7 +8,7 @@ _PART = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]:,]|[^\s"{}\[\]:,]+', re.DO
 
 
 def first_members(text: str) -> set[str]:
-    """The names of the members that the object at the beginning of a text has itself, as far as the text goes."""
+    """The names of the direct members of the object at the beginning of a text, as far as the text goes."""
     return set(_members(text)) if text.lstrip("\ufeff \t\r\n").startswith("{") else set()
 
 

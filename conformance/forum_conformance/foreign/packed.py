@@ -1,6 +1,6 @@
-"""What is not text in UTF-8, by its first bytes: archives, packed files, text in UTF-16.
+"""Recognize by their first bytes: archives, compressed files, text in UTF-16.
 
-These are looked for before any sign of ours: a tar of a run directory has the lines of a ledger in it.
+Checked before the signs of a ledger: a tar of a run directory contains the lines of a ledger.
 """
 
 import re
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 _MAGIC = ((b"\x1f\x8b\x08", "gzip"), (b"PK\x03\x04", "zip"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"\xfd7zXZ\x00", "xz"))
 _BLOCK = 512
-# Headers of pax and GNU that speak of the member after them.
+# Headers of pax and GNU that describe the member after them.
 _EXTENSIONS = (b"x", b"g", b"L", b"K")
 _OCTAL = re.compile(rb"[ \x00]*([0-7]+)[ \x00]*")
 _OF_A_BODY = re.compile(r"(sha256|salted|redacted)/[0-9a-f]{64}")
@@ -16,12 +16,12 @@ _MARKS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
 
 def packing_of(head: bytes) -> str | None:
-    """The name of a packed format that marks itself by how it begins."""
+    """The name of a compressed format, by its magic number."""
     return next((name for magic, name in _MAGIC if head.startswith(magic)), None)
 
 
 def tar_members(head: bytes) -> list[str]:
-    """The names of the members of a tar, as far as the head goes; none, if it is no tar."""
+    """The names of the members of a tar, as far as the head goes; empty if it is not a tar."""
     return list(_members(head))
 
 
@@ -46,12 +46,12 @@ def _number(digits: bytes) -> int | None:
 
 
 def _checksum(block: bytes) -> int:
-    """The sum of a header's bytes, its own eight taken as spaces."""
+    """The sum of a header's bytes, with the checksum field counted as spaces."""
     return sum(block[:148]) + 8 * ord(" ") + sum(block[156:])
 
 
 def utf16_text(head: bytes) -> str | None:
-    """The text of a head in UTF-16, by its mark or by every other byte being 0; None if it is none."""
+    """The text of a head in UTF-16, by its byte order mark or by zeros in every other byte; None otherwise."""
     encoding = _MARKS.get(head[:2]) or _unmarked(head[:64])
     if encoding is None or not head[2:]:
         return None

@@ -1,7 +1,7 @@
-"""Says whose a record seems to be, by how it begins.
+"""Recognize the format of a record by its beginning.
 
-Only what has clear signs of another format, or no sign of ours at all, is called foreign: a ledger of ours that was
-damaged is still judged as one.
+A record is foreign only if it has clear signs of another format or no sign of a ledger: a damaged ledger is still
+judged as a ledger.
 """
 
 import json
@@ -17,7 +17,7 @@ HEAD_BYTES = 1 << 20
 _MAX_LINES = 100
 _MAX_NAMED = 6
 
-# What an entry of ours has and records of others do not; three of them are enough, as one may be what was damaged.
+# Members of our entries that other records lack. Three are enough, because others may be damaged.
 _OURS = ("bodies", "causes", "prev", "run")
 _OURS_AS_WRITTEN = tuple(re.compile(rb'"%b"\s*:' % name.encode()) for name in _OURS)
 _ENOUGH = 3
@@ -55,7 +55,7 @@ class Recognised:
 
 
 def recognise(head: bytes, *, is_ours_by_name: bool) -> Recognised | None:
-    """What the first bytes are of, if not of a ledger of ours. What has the name of one needs clear signs."""
+    """The format of the first bytes if it is not a ledger. A file named like a ledger needs clear signs."""
     if found := _by_bytes(head) or _by_part(head):
         return found
     if has_signs_of_ours(head):
@@ -71,12 +71,12 @@ def has_signs_of_ours(head: bytes) -> bool:
 
 
 def has_lines_with_cr(head: bytes) -> bool:
-    """Whether the first line of what has our signs ends with CR LF."""
+    """Whether the record has signs of a ledger and its first line ends with CR LF."""
     return head.partition(b"\n")[0].endswith(b"\r") and has_signs_of_ours(head)
 
 
 def is_import(head: bytes) -> bool:
-    """Whether the first entry says that the ledger was made from records of another program."""
+    """Whether the first entry says that the ledger was imported from records of another program."""
     first = _read(head.partition(b"\n")[0].decode("utf-8", "replace"))
     entry = first[0] if first else None
     data = entry.get("data") if isinstance(entry, dict) else None
@@ -115,7 +115,7 @@ def _by_members(head: bytes) -> Recognised | None:
 
 
 def _objects(head: bytes) -> Iterator[tuple[str, str]]:
-    """Texts that may begin with an object: the whole, and each of the first lines. A first line may be damaged."""
+    """Texts that may begin with an object: the whole text, and each of the first lines (one may be damaged)."""
     text = head.decode("utf-8", "replace")
     for number, line in enumerate(text.split("\n", _MAX_LINES)[:_MAX_LINES], 1):
         yield f"in line {number}", line
@@ -129,7 +129,7 @@ def _by_form(head: bytes) -> Recognised:
     try:
         text = head.decode("utf-8")
     except UnicodeDecodeError as error:
-        # A head that was cut may end inside a character.
+        # A truncated head may end inside a character.
         if is_whole or error.start < len(head) - 4:
             return Recognised(Format.NOT_JSON, f"byte {error.start} is not UTF-8")
         text = head[: error.start].decode("utf-8")
@@ -149,7 +149,7 @@ def _by_text(text: str, *, is_whole: bool) -> Recognised:
 
 
 def _read(text: str) -> tuple[object] | None:
-    """The value of a JSON text, in a tuple, as it may be null."""
+    """The value of a JSON text, in a tuple because it may be null."""
     try:
         return (json.loads(text),)
     except (ValueError, RecursionError):

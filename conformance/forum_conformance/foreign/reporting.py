@@ -1,4 +1,4 @@
-"""What the judge says of a record that is not a ledger of ours: what it is, and what could be looked at."""
+"""The judge's report on a record that is not a ledger: its format, and what was checked."""
 
 import shlex
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ _IMPORTED = frozenset({Format.FORUM_ENGINE, Format.SYMPOSIUM, Format.OTEL})
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A foreign record: how it begins, the whole of it, where it is a file its path, and how it was called."""
+    """A foreign record: its head, its stream, its path if it is a file, and its name."""
 
     recognised: Recognised
     head: bytes
@@ -52,7 +52,7 @@ def told_of(found: Found) -> Foreign:
 
 
 def _first_finding(head: bytes) -> Finding:
-    """What level 1 says of the first line. A record without a line end has none, and is no entry either."""
+    """Level 1's finding for the first line. A record without a line end has no line and no entry."""
     for line in Lines(BytesIO(head)):
         found = read_entry(line)
         if isinstance(found, Finding):
@@ -79,7 +79,7 @@ def _notes(found: Found) -> Iterator[str]:
 
 
 def _beside(found: Found) -> Iterator[str]:
-    """Where the run directory is, if what was given stands in one."""
+    """The run directory that contains the given file, if any."""
     if found.path and found.path.name != _LEDGER and (found.path.parent / _LEDGER).is_file():
         folder = found.path.parent
         yield f"it stands in a run directory; to judge that: forum-conformance judge {folder}"

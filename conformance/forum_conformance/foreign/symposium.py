@@ -1,4 +1,4 @@
-"""symposium's own digest, computed anew: SHA-256 over the RFC 8785 form of the transcript."""
+"""Recompute symposium's own digest: SHA-256 over the RFC 8785 form of the transcript."""
 
 import json
 from typing import BinaryIO

@@ -1,4 +1,4 @@
-"""Requests as they come, and the answers to them."""
+"""Requests and answers."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -36,4 +36,4 @@ Role: TypeAlias = Callable[[Request], Answer]
 
 
 class NotAsked(ValueError):
-    """A request that cannot be met as it stands: a member of it is missing, or names what is not there."""
+    """A request with a missing member, or with a member that names a missing file."""

@@ -23,7 +23,7 @@ def canonicalize(request: Request) -> Answer:
 
 
 def read_value(text: str) -> Any:
-    """The one value that a JSON text holds, if it has a canonical form."""
+    """The value of a JSON text, if it has a canonical form."""
     return json.loads(
         text,
         parse_int=read_integer,
@@ -34,7 +34,7 @@ def read_value(text: str) -> Any:
 
 
 def read_integer(digits: str) -> int:
-    # The length first: Python refuses to read an endless integer, and says so in other words.
+    # Check the length first: Python refuses to parse very long integers, with another message.
     if len(digits) > 17 or abs(int(digits)) > canonical.MAX_INTEGER:
         raise ValueError("an integer is not within ±(2^53 - 1)")
     return int(digits)

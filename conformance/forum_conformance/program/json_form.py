@@ -1,4 +1,4 @@
-"""The RFC 8785 form of a value, put together from parts: how keys are ordered, how numbers and strings are written."""
+"""The RFC 8785 form of a value, with replaceable parts: key order, number format, string format."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ def _utf_16(key: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Called with a value, gives its form."""
+    """Called with a value, returns its form."""
 
     order: Callable[[str], Any] = _utf_16
     number: Part = rfc8785.dumps

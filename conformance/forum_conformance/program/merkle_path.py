@@ -1,4 +1,4 @@
-"""The proofs of RFC 6962, sections 2.1.1 and 2.1.2, made and followed as their definitions read."""
+"""Create and check the proofs of RFC 6962, sections 2.1.1 and 2.1.2, by their definitions."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from forum_conformance import merkle
 
 
 class WrongPath(ValueError):
-    """A path with too few nodes, or too many, for the place that it is to lead from."""
+    """A path with too few or too many nodes for its leaf."""
 
 
 def root_of(leaves: Sequence[bytes]) -> bytes:

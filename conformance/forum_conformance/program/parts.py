@@ -1,4 +1,4 @@
-"""Puts another function in the place of one of the judge's own: what a wrong implementation is made with."""
+"""Replace a function of the judge, to build a wrong implementation."""
 
 from collections.abc import Callable
 from types import ModuleType
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def replace(owner: ModuleType | type, name: str, part: Callable[..., Any]) -> None:
-    """For the whole process. A name that is not there is a mistake: the program would be right by accident."""
+    """Replace a part for the whole process. An unknown name is an error: the program would be correct by accident."""
     if not hasattr(owner, name):
         raise AttributeError(f"{owner.__name__} has no part '{name}'")
     setattr(owner, name, part)

@@ -1,4 +1,4 @@
-"""Checks a proof: its form, its path, and whether what the reader knows from elsewhere agrees (LEDGER-PROOF-001)."""
+"""Check a proof: its form, its path, and the reader's own checkpoint, key and pin (LEDGER-PROOF-001)."""
 
 import hashlib
 import json
@@ -20,12 +20,12 @@ Proof: TypeAlias = dict[str, Any]
 
 
 class Malformed(ValueError):
-    """A proof that does not fit its schema, or contradicts itself."""
+    """A proof that does not match its schema, or contradicts itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What a proof says of a run: the roots of one size or two."""
+    """The statement of a proof about a run: the roots of one or two sizes."""
 
     run: str
     roots: dict[int, bytes]
@@ -57,7 +57,7 @@ def read_proof(data: bytes) -> Proof:
     departure = schemas.departure(schemas.proof_validator(), proof)
     if departure:
         raise Malformed(f"it does not fit its schema {departure}")
-    # A schema takes 7.0 for an integer.
+    # A schema accepts 7.0 as an integer.
     return {name: int(value) if isinstance(value, float) else value for name, value in proof.items()}
 
 
@@ -87,7 +87,7 @@ def _require_entry(proof: Proof) -> None:
     except ValueError as error:
         raise Malformed(f"its entry is not one JSON object: {error}") from error
     run, seq = entry.get("run"), entry.get("seq")
-    # To Python, true is 1.
+    # In Python, True == 1.
     if isinstance(seq, bool) or (run, seq) != (proof["run"], proof["seq"]):
         raise Malformed("its entry is of another run or seq")
 
@@ -117,7 +117,7 @@ def claims_of(proof: Proof) -> Claims:
 def _codes(
     claims: Claims, own: Checkpoint, given: bytes | None, pin: Checkpoint | None, key: PublicKey | None
 ) -> Iterator[str]:
-    """A key is for the checkpoint that is given with it or, without one, for the proof's own."""
+    """A key applies to the checkpoint given with it or, without one, to the proof's own."""
     if given is not None:
         try:
             yield from _compare(claims, read_checkpoint(given), key, "L508", "L509")

@@ -1,4 +1,4 @@
-"""The role `prove`: checkpoints and proofs, made from a ledger's lines as they are found."""
+"""The role `prove`: checkpoints and proofs of a ledger's lines, as found."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ from forum_conformance.program.proof_check import check
 
 
 class NoSuchEntries(ValueError):
-    """The ledger does not have the entries that something is to be proved of."""
+    """The ledger does not have the entries to prove."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def make_consistency(request: Request) -> bytes:
     size = request["from_size"]
     if size > len(log.leaves):
         raise NoSuchEntries(f"the first {size} entries are not the beginning of the first {len(log.leaves)}")
-    # RFC 6962 has no path from an empty tree: it is the beginning of every other.
+    # RFC 6962 has no path from an empty tree: it is a prefix of every other.
     path = consistency_path(size, log.leaves) if size else []
     return _document(log, "consistency", path, {"from_size": size, "from_root": root_of(log.leaves[:size]).hex()})
 

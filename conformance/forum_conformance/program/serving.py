@@ -1,4 +1,4 @@
-"""The two ways in which a program is asked: one process for each request, and one for all."""
+"""The two modes of the protocol: one process per request, and one process for all."""
 
 import json
 import sys
@@ -19,7 +19,7 @@ USAGE = 2
 
 
 def main(program: Program, argv: Sequence[str] | None = None) -> int:
-    """The program itself: a role and one request on standard input, or `serve` and one request a line."""
+    """Run the program: a role and one request on standard input, or `serve` and one request per line."""
     arguments = sys.argv[1:] if argv is None else list(argv)
     if arguments == ["serve"]:
         for line in sys.stdin.buffer:

@@ -40,7 +40,7 @@ def given_with(request: Request) -> Given:
 
 
 def read_some(path: str) -> bytes:
-    """As much as a checkpoint may have, and one byte more."""
+    """Read at most one byte more than a checkpoint may have."""
     with Path(path).open("rb") as stream:
         return stream.read(MAX_BYTES + 1)
 

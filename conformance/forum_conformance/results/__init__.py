@@ -1,1 +1,1 @@
-"""What came of a suite: for people, for CI, and for a badge."""
+"""Results of a suite run: for people, for CI, and for badges."""

@@ -1,4 +1,4 @@
-"""A badge for each role and each level: an endpoint for shields.io, and the picture itself."""
+"""A badge for each role and each level: an endpoint for shields.io, and the image."""
 
 import json
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ _PADDING = 10
 
 
 def badges_of(results: Sequence[Result], levels: frozenset[int] | None) -> dict[str, str]:
-    """The files, by name. `levels` are those that `verify` was asked for; None for all."""
+    """The files, by name. `levels` are the requested levels of `verify`; None for all."""
     files = {}
     counted = list(tallies(results, levels))
     spoilt = {tally.role for tally in counted if tally.is_of_other_levels and tally.counts[State.PASSED] < tally.total}
@@ -30,9 +30,9 @@ def badges_of(results: Sequence[Result], levels: frozenset[int] | None) -> dict[
 
 
 def _said(tally: Tally, *, is_spoilt: bool) -> tuple[str, str]:
-    """Only what passes whole is green: an expected failure is a failure that is known.
+    """Green only if all vectors pass: an expected failure is still a failure.
 
-    It is spoilt if vectors failed that were asked beside it, and are about other levels.
+    It is spoilt if vectors of other levels failed in the same run.
     """
     passed = tally.counts[State.PASSED]
     if not tally.is_offered:

@@ -14,25 +14,25 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class Edition:
-    """What was asked with, and when: a third party that has the same gets the same results."""
+    """The version, vectors and time of a run, so that a third party can reproduce its results."""
 
     version: str
     manifest_sha256: str
-    """Of MANIFEST.json, which has the digest of every file of the vectors."""
+    """The digest of MANIFEST.json, which lists the digest of every file of the vectors."""
     at: str
-    """When the asking began, in UTC."""
+    """The start time, in UTC."""
 
 
 @dataclass(frozen=True, slots=True)
 class Occasion:
-    """What was asked of whom, so that it can be asked again."""
+    """The program and the options of a run, so that it can be repeated."""
 
     entrypoint: str
     options: tuple[str, ...]
-    """The options that change what is asked, but for the choice of vectors."""
+    """The options that change the requests, except the selection of vectors."""
     edition: Edition
     levels: frozenset[int] | None = None
-    """The levels that `verify` was asked for; None for all."""
+    """The requested levels of `verify`; None for all."""
 
     def again(self, result: Result) -> str:
         case = result.case
@@ -73,7 +73,7 @@ def json_lines(results: Iterable[Result], occasion: Occasion) -> str:
 def suite_document(
     results: Sequence[Result], occasion: Occasion, found: Sequence[str], *, was_interrupted: bool
 ) -> dict[str, Any]:
-    """`found` are the objections."""
+    """`found` are the reasons for not passing."""
     return {
         "format": FORMAT,
         "suite": asdict(occasion.edition),

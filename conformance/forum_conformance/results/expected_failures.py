@@ -9,9 +9,9 @@ _LONGEST = 200
 
 
 def expected_failures_of(results: Sequence[Result], reasons: Mapping[str, str]) -> str:
-    """What failed or is unsupported, with what differs as the reason.
+    """Failed and unsupported vectors, with the difference as the reason.
 
-    `reasons` are those of the list that there was: they stay, but for what passed. What was not asked is not added.
+    `reasons` come from the existing list: they are kept unless the vector passed. Vectors not asked are not added.
     """
     passed = {result.case.id for result in results if result.state is State.UNEXPECTED_PASS}
     kept = {id_: reason for id_, reason in reasons.items() if id_ not in passed}

@@ -1,4 +1,4 @@
-"""Results as one page that needs nothing else."""
+"""Results as one self-contained page."""
 
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -15,7 +15,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inl
 
 
 def html_of(results: Sequence[Result], occasion: Occasion, found: Sequence[str], *, total: int) -> str:
-    """`found` are the objections; `total` is how many vectors there were to ask, had nobody interrupted."""
+    """`found` are the reasons for not passing; `total` is the number of selected vectors."""
     return "\n".join(_page(results, occasion, found, total)) + "\n"
 
 

@@ -13,7 +13,7 @@ _NAME = "forum-conformance"
 
 
 def junit_of(results: Sequence[Result], occasion: Occasion) -> bytes:
-    """A suite for each area; what is not offered, and what fails as expected, is skipped with its reason."""
+    """A suite for each area. Vectors not offered and expected failures are skipped, with the reason."""
     top = ElementTree.Element("testsuites", {"name": _NAME, **_counts(results)})
     for area, of_area in groupby(results, key=lambda result: result.case.area):
         held = list(of_area)

@@ -1,4 +1,4 @@
-"""The vectors that would be asked, as text for people and as JSON lines for programs."""
+"""The selected vectors, as text for people and as JSON lines for programs."""
 
 import json
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ _HEADING = ("id", "role", "level", "verdict", "requirements")
 
 
 def listed_text(cases: Sequence[Case], levels: frozenset[int] | None, *, has_heading: bool) -> str:
-    """`levels` are those that `verify` is asked for: what is expected follows from them."""
+    """`levels` are the requested levels of `verify`: the expected answer depends on them."""
     rows = [_HEADING] if has_heading else []
     rows += [_row(case, levels) for case in cases]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -28,7 +28,7 @@ def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def listed_json(cases: Sequence[Case], levels: frozenset[int] | None) -> str:
-    """The members have the names that they have in a result."""
+    """The members have the same names as in a result."""
     documents = (
         {
             "format": FORMAT,

@@ -1,13 +1,13 @@
-"""Texts of programs, made fit for a screen and for XML."""
+"""Escape texts of programs for terminals and XML."""
 
 
 def printable(text: str) -> str:
-    """One line: a program's text may hold what a terminal takes for an order, and what XML cannot hold."""
+    """One line, without terminal escape sequences and characters that XML does not allow."""
     return "".join(char if char.isprintable() else _named(char) for char in text)
 
 
 def _named(char: str) -> str:
-    """As the Unicode standard names it: an escape of one language would be taken for what stands there."""
+    """In the notation of the Unicode standard: a language's escape could be mistaken for literal text."""
     return f"<U+{ord(char):04X}>"
 
 

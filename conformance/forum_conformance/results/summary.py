@@ -1,4 +1,4 @@
-"""Counts of results: by role and, of `verify`, by level."""
+"""Counts of results: by role and, for `verify`, by level."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -18,9 +18,9 @@ class Tally:
     """None for the whole role."""
     counts: Counter[State]
     asked: tuple[int, ...] = ()
-    """Of `verify`: the levels that were asked for, if not all were."""
+    """`verify` only: the requested levels, if not all."""
     is_of_other_levels: bool = False
-    """Of vectors that are about a level that was not asked for: they were asked, and say little of those that were."""
+    """Counts vectors about levels that were not requested: they say little about the requested ones."""
 
     @property
     def name(self) -> str:
@@ -40,12 +40,12 @@ class Tally:
 
     @property
     def failed(self) -> int:
-        """With those that should have failed, and did not."""
+        """Includes unexpected passes."""
         return self.counts[State.FAILED] + self.counts[State.UNEXPECTED_PASS]
 
 
 def tallies(results: Sequence[Result], levels: frozenset[int] | None) -> Iterator[Tally]:
-    """Of each role that has results, in the order of the protocol; the levels of it that were asked for follow it."""
+    """One tally for each role with results, in the order of the protocol, followed by its requested levels."""
     for role in ROLES:
         of_role = [result for result in results if result.case.role == role]
         others = [result.state for result in of_role if is_of_other_levels(result, levels)]
@@ -61,12 +61,12 @@ def tallies(results: Sequence[Result], levels: frozenset[int] | None) -> Iterato
 
 
 def is_of_other_levels(result: Result, levels: frozenset[int] | None) -> bool:
-    """Whether it is about a level that `verify` was not asked for."""
+    """Whether it is about a level that was not requested."""
     return levels is not None and result.case.level is not None and result.case.level not in ALWAYS | levels
 
 
 def objections(results: Sequence[Result], wanted: Collection[str]) -> list[str]:
-    """Why the program does not pass, one sentence each; none if it does. `wanted` are the roles that were named."""
+    """The reasons why the program does not pass; empty if it does. `wanted` are the roles named by options."""
     found = []
     bad = Counter(result.state for result in results if result.state.is_bad)
     given_up = [result for result in results if result.tried.is_given_up]

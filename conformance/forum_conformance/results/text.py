@@ -16,7 +16,7 @@ _TOLD = 220
 
 
 def text_of(results: Sequence[Result], occasion: Occasion, found: Sequence[str], *, total: int) -> str:
-    """`found` are the objections; `total` is how many vectors there were to ask, had nobody interrupted."""
+    """`found` are the reasons for not passing; `total` is the number of selected vectors."""
     lines = list(_failures(results, occasion))
     lines += list(_table(list(tallies(results, occasion.levels))))
     lines.append(_conclusion(results, occasion, found, total))
@@ -24,7 +24,7 @@ def text_of(results: Sequence[Result], occasion: Occasion, found: Sequence[str],
 
 
 def _failures(results: Sequence[Result], occasion: Occasion) -> Iterator[str]:
-    """Some in full, more with a line each: nobody reads thousands on a screen."""
+    """Some failures in full, more with one line each: nobody reads thousands on a screen."""
     bad = [result for result in results if result.state.is_bad and not result.tried.is_given_up]
     for result in bad[:_IN_FULL]:
         yield from (*failure_lines(result, occasion), "")
@@ -38,7 +38,7 @@ def _failures(results: Sequence[Result], occasion: Occasion) -> Iterator[str]:
 
 
 def failure_lines(result: Result, occasion: Occasion) -> Iterator[str]:
-    """What was asked, what came, what must come, who says so, and how to ask it again."""
+    """The request, the differences, the answer, the requirements, and the command to repeat it."""
     case, reply = result.case, result.tried.reply
     yield f"{result.state} {case.id}: {printable(case.title)}"
     yield _about("asked", f"{case.role} {in_json(dict(result.tried.members))}")

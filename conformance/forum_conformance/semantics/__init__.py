@@ -1,1 +1,1 @@
-"""Level 4: whether the entries tell a lawful run of their wave plan."""
+"""Level 4: check that the entries describe a valid run of their wave plan."""

@@ -1,4 +1,4 @@
-"""Attempts: when one may begin, how it is closed, and what stands in for one."""
+"""Attempts: when one may start, how it is closed, and how a reused result replaces one."""
 
 from forum_conformance.entry import Entry
 from forum_conformance.naming import bodies_of

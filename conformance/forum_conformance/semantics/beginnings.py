@@ -1,4 +1,4 @@
-"""When tasks may begin: waves, and what a task waits for."""
+"""When tasks may start: waves, and the dependencies of a task."""
 
 from collections.abc import Iterable
 

@@ -1,10 +1,10 @@
-"""How a rule of level 4 says that an entry breaks it. The first breach ends the level."""
+"""The error that a rule of level 4 raises for an entry. The first one ends the level."""
 
 from forum_conformance.entry import Entry
 
 
 class Breach(Exception):
-    """An entry that no lawful run of the wave plan could have written where it stands."""
+    """An entry that no valid run of the wave plan could have written at its position."""
 
     def __init__(self, code: str, sentence: str) -> None:
         self.code = code

@@ -1,4 +1,4 @@
-"""Budgets: what the calls of a run have reserved and used, against the limits of the run, its agents and its tasks."""
+"""Budgets: reserved and used amounts, compared with the limits of the run, its agents and its tasks."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from forum_conformance.semantics.call import Call
 from forum_conformance.semantics.plan import Plan
 
-# Wall time is not looked at.
+# Wall time is not checked.
 AMOUNTS = ("calls", "input_tokens", "output_tokens", "tokens", "micro_usd", "output_bytes")
 CHARGED = ("input_tokens", "cached_input_tokens", "output_tokens", "micro_usd", "output_bytes", "wall_ms")
 _Scope = tuple[str, str]
@@ -15,12 +15,12 @@ _Scope = tuple[str, str]
 class Budgets:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        # What was charged and what is reserved by open calls, in sum: the rules never ask for one of the two alone.
+        # The sum of charged and reserved amounts: no rule needs one of the two alone.
         self._taken: dict[_Scope, Counter[str]] = {}
         self.totals: Counter[str] = Counter({"calls": 0, **dict.fromkeys(CHARGED, 0)})
 
     def excess(self, call: Call) -> str | None:
-        """The limit that the call would exceed, in words."""
+        """A description of the limit that the call would exceed."""
         needed = _amounts(call, call.reserved)
         for scope, limits in self._limits(call):
             taken = self._taken.get(scope, Counter())
@@ -33,7 +33,7 @@ class Budgets:
         self._take(call, call.reserved, 1)
 
     def settle(self, call: Call, usage: Mapping[str, int] | None) -> None:
-        """Charges the usage in place of what was reserved; of a lost call, which has none, what was reserved."""
+        """Replace the reservation with the usage; a lost call has no usage and is charged its reservation."""
         charged = call.reserved if usage is None else usage
         self._take(call, call.reserved, -1)
         self._take(call, charged, 1)

@@ -1,4 +1,4 @@
-"""A call that is not over: it reserves what it may use, and takes one of the places that run side by side."""
+"""An open call: it reserves part of the budgets and counts towards the concurrency limit."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class Call:
-    """An attempt, or a check by a command or an agent (`check` is its number), that is not over."""
+    """An open attempt, or an open check by a command or an agent (`check` is its number)."""
 
     seq: int
     task: str

@@ -1,4 +1,4 @@
-"""Gates: a person is asked, and answers about what was displayed, or a deadline does."""
+"""Gates: a person decides on the displayed content, or a deadline does."""
 
 from forum_conformance.entry import Entry
 from forum_conformance.naming import bodies_of

@@ -1,4 +1,4 @@
-"""Values that go from task to task and out of the run: expansions, deliveries, answers."""
+"""Values passed between tasks and out of the run: expansions, deliveries, answers."""
 
 from forum_conformance.entry import Entry
 from forum_conformance.naming import bodies_of

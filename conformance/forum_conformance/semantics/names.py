@@ -1,4 +1,4 @@
-"""What an entry names is there (L402): looked at before the rules of its kind."""
+"""Check that everything an entry names exists (L402), before the rules of its kind."""
 
 from forum_conformance.entry import Entry
 from forum_conformance.semantics.breach import Breach, require

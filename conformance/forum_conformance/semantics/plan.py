@@ -1,4 +1,4 @@
-"""The wave plan that a ledger is of: whether it is one (L401), and what the rules ask it."""
+"""The wave plan of a ledger: whether it is valid (L401), and queries for the rules."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
@@ -12,7 +12,7 @@ Task: TypeAlias = Mapping[str, Any]
 
 
 class Plan:
-    """A wave plan that fits its schema. `check_plan` says whether it holds together."""
+    """A wave plan that matches its schema. `check_plan` checks its consistency."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self.document = document
@@ -27,7 +27,7 @@ class Plan:
         return {edge["as"]: edge["from"] for edge in self._needs(task) if edge["edge"] == "data"}
 
     def edge_names(self, task: str) -> set[str]:
-        """The names under which values are handed to a unit of the task: its data edges, and the item of a foreach."""
+        """The names of the values that a unit of the task receives: its data edges, and the item of a foreach."""
         fields = self.tasks[task]
         return set(self.data_edges(task)) | ({fields["foreach"]["as"]} if "foreach" in fields else set())
 
@@ -44,7 +44,7 @@ class Plan:
         return ordered | looked_at | self.takes_values_from(task)
 
     def values(self) -> Iterator[Value]:
-        """The values that edges, conditions, foreaches and outputs are made of."""
+        """The value expressions of edges, conditions, foreaches and outputs."""
         for name, task in self.tasks.items():
             yield from self.data_edges(name).values()
             yield from (condition["from"] for condition in task.get("when", []))

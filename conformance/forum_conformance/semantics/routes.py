@@ -1,4 +1,4 @@
-"""Who does the work: routes of tasks with a lane, and the ladder that a unit climbs."""
+"""Routes of tasks with a lane, and escalation along a unit's ladder."""
 
 from forum_conformance.entry import Entry
 from forum_conformance.semantics.breach import require, require_cause

@@ -1,4 +1,4 @@
-"""Reads the entries of a ledger against its wave plan, up to the first that breaks a rule."""
+"""Check the entries of a ledger against its wave plan, up to the first that breaks a rule."""
 
 from collections.abc import Callable, Mapping
 
@@ -25,7 +25,7 @@ def _resumed(run: Run, _: Entry) -> None:
         call.is_orphan = True
 
 
-# Kinds that are not here have no rules beyond what they name.
+# Other kinds have no rules beyond the names they use.
 _RULES: Mapping[str, Callable[[Run, Entry], None]] = {
     "run.paused": _paused,
     "run.resumed": _resumed,
@@ -50,7 +50,7 @@ _RULES: Mapping[str, Callable[[Run, Entry], None]] = {
 
 
 class Replay:
-    """Is shown every entry in order, the first of them `run.opened`, until it has a finding."""
+    """Receives every entry in order, starting with `run.opened`, until there is a finding."""
 
     def __init__(self, store: Store, wave_plan: bytes) -> None:
         self._store = store

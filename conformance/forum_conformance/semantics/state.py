@@ -1,4 +1,4 @@
-"""What has happened in a run so far: its units, their calls, and the tasks that have ended."""
+"""The state of a run: its units, their calls, and the tasks that have ended."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ from forum_conformance.semantics.call import Call
 from forum_conformance.semantics.plan import Plan, Task
 
 _INSTANCE = re.compile(r"(.+)\[(0|[1-9][0-9]*)\]", re.DOTALL)
-# In these states the result of an instance does not stand in its task's way.
+# Instances in these states do not prevent their task from passing.
 GOOD_STATES = frozenset({"passed", "tolerated"})
 
 
@@ -66,12 +66,12 @@ class Unit:
 
 @dataclass(slots=True)
 class Expansion:
-    """The instances of a task with foreach; each is made when an entry first names it."""
+    """The instances of a task with foreach; each is created when an entry first names it."""
 
     seq: int
     instances: int
     item_digests: tuple[str, ...] | None
-    """Of the RFC 8785 form of each item; None if the body that holds them is redacted, missing or wrong."""
+    """The digest of each item's RFC 8785 form; None if their body is redacted, missing or wrong."""
     units: dict[int, Unit] = field(default_factory=dict)
     ended: int = 0
     ended_well: int = 0
@@ -79,7 +79,7 @@ class Expansion:
 
     @property
     def is_all_tolerated(self) -> bool:
-        """There are instances, and not one of them gave anything."""
+        """There are instances, and none of them has an output."""
         return 0 < self.instances == self.tolerated
 
     @property
@@ -110,7 +110,7 @@ class Run:
         return self.plan.tasks[unit.task]
 
     def unit(self, name: str) -> Unit | None:
-        """The unit of that name, if there is one by now."""
+        """The unit of that name, if it exists at this point."""
         if name in self.plan.tasks:
             if "foreach" in self.plan.tasks[name]:
                 return None
@@ -132,7 +132,7 @@ class Run:
         return Unit(name, task, index, fields.get("agent"), ladder)
 
     def holds(self, unit: Unit) -> bool:
-        """Whether the unit's result holds."""
+        """Whether the unit's result has passed its checks."""
         checks = len(self.task_of(unit).get("accept", []))
         return unit.is_reused or (unit.is_ok and unit.checks_passed == checks)
 

@@ -1,4 +1,4 @@
-"""Values: what an edge, a foreach or an output of the plan takes from the outputs of tasks (LEDGER-SEMANTICS-018)."""
+"""Values that edges, foreaches and outputs of the plan take from task outputs (LEDGER-SEMANTICS-018)."""
 
 import re
 from collections.abc import Iterator
@@ -13,15 +13,15 @@ _INDEX = re.compile(r"0|[1-9][0-9]*")
 
 
 class NoValue(Exception):
-    """The value cannot be made, so no body is the value."""
+    """The value cannot be computed, so no body can match it."""
 
 
 class Unsettled(Exception):
-    """A body that is redacted, missing or wrong: nothing can be said of the value."""
+    """A body that is redacted, missing or wrong: the value cannot be checked."""
 
 
 def is_value(run: Run, value: Value, body: Body) -> bool:
-    """Whether the body is the value, as far as it can be said: what cannot be settled is no finding."""
+    """Whether the body matches the value. What cannot be checked is not a finding."""
     try:
         if set(value) == {"task"}:
             return _plain_digest(run, _output(run, value["task"])) == _plain_digest(run, body)
@@ -36,7 +36,7 @@ def is_value(run: Run, value: Value, body: Body) -> bool:
 
 
 def can_be_made(run: Run, value: Value) -> bool:
-    """Whether there is a value, as far as it can be said."""
+    """Whether there is a value, as far as it can be checked."""
     try:
         if set(value) == {"task"}:
             return run.store.plain_digest(_output(run, value["task"])) is not None
@@ -46,7 +46,7 @@ def can_be_made(run: Run, value: Value) -> bool:
 
 
 def has_digest(run: Run, body: Body, digest: str) -> bool:
-    """Whether the body's bytes have the digest, as far as it can be said."""
+    """Whether the body's bytes have the digest, as far as it can be checked."""
     try:
         return _plain_digest(run, body) == digest
     except Unsettled:
@@ -54,7 +54,7 @@ def has_digest(run: Run, body: Body, digest: str) -> bool:
 
 
 def read_items(run: Run, items: Body) -> tuple[str, ...] | None:
-    """The digests of the forms of the items in a list; None if its body is redacted, missing or wrong."""
+    """The digests of the canonical items of a list; None if its body is redacted, missing or wrong."""
     data = run.store.read(items)
     if data is None:
         return None
@@ -68,7 +68,7 @@ def read_items(run: Run, items: Body) -> tuple[str, ...] | None:
 
 
 def _plain_digest(run: Run, body: Body) -> str:
-    """The digest of the body's bytes: a plain body has it as its name, a salted one has to be there to tell."""
+    """The digest of the body's bytes: the name of a plain body; a salted body must be present."""
     if not body.is_salted:
         return body.digest
     digest = run.store.plain_digest(body)
@@ -78,7 +78,7 @@ def _plain_digest(run: Run, body: Body) -> str:
 
 
 def _make(run: Run, value: Value) -> Any:
-    # All of them first: where one is not there, nothing is settled, whatever the others hold.
+    # Read all of them first: if one is unavailable, the value cannot be checked.
     if any(run.store.plain_digest(output) is None for output in _outputs(run, value)):
         raise Unsettled
     return _part(run, value)
