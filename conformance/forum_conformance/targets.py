@@ -1,4 +1,4 @@
-"""What there is to judge at a path: a run directory, a bare ledger, standard input, or a folder of run directories."""
+"""What to judge at a path: a run directory, a bare ledger, standard input, or a directory of run directories."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -34,7 +34,7 @@ _LINES_WITH_CR = (
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """`path` is None for standard input; `fault` says why what a folder holds cannot be looked at."""
+    """`path` is None for standard input; `fault` says why a directory's content cannot be read."""
 
     name: str
     path: Path | None
@@ -50,13 +50,13 @@ class Target:
 
 
 def targets_at(given: str) -> Iterator[Target] | None:
-    """The run directories in a folder that is none itself, found while they are asked for; None for anything else."""
+    """The run directories in a directory that is not one itself, found lazily; None for anything else."""
     path = Path(given)
     try:
         if given == STANDARD_INPUT or not path.is_dir() or (path / LEDGER).exists() or _foreign_file(path):
             return None
     except OSError:
-        # Whoever judges it meets the same error, and tells it.
+        # Judging it raises and reports the same error.
         return None
     found = _run_directories(path)
     first = next(found, None)
@@ -68,7 +68,7 @@ def target_at(given: str) -> Target:
 
 
 def _run_directories(folder: Path) -> Iterator[Target]:
-    """In the order of their names. Links are not followed: they may lead out of the folder, or round in a circle."""
+    """Ordered by name. Links are not followed: they may lead out of the directory or form a cycle."""
     waiting = [folder]
     while waiting:
         path = waiting.pop()
@@ -90,7 +90,7 @@ def _run_directories(folder: Path) -> Iterator[Target]:
 
 
 def _beside(folder: Path, there: Mapping[str, os.DirEntry[str]]) -> Iterator[Target]:
-    """What a folder has beside run directories: links to some, and ledgers under other names."""
+    """Other content of a directory: links to run directories, and ledgers under other names."""
     for name in sorted(there):
         path = folder / name
         if there[name].is_symlink():
@@ -109,7 +109,7 @@ def _looks_like_ours(path: Path) -> bool:
 
 
 def judge_target(target: Target, stdin: BinaryIO, *, levels: frozenset[int], given: Given) -> Report:
-    """Asks the judge; of what is not ours, says what it is instead."""
+    """Judge a target; for records of other formats, report the format."""
     if target.path is None:
         return _judge_stream(stdin, levels, given)
     directory = target.path if target.path.is_dir() else None
@@ -153,14 +153,14 @@ def _judge_stream(stream: BinaryIO, levels: frozenset[int], given: Given) -> Rep
 
 
 def _noted(report: Report, head: bytes, empty: Recognised | None) -> Report:
-    """What people want to know beside the findings. What has no line is incomplete, whoever began it."""
+    """Notes for people. A ledger without a line is incomplete, imported or not."""
     foreign = told_of(Found(empty, b"", BufferedReader(_Joined(b"", None)))) if empty else None
     notes = (_LINES_WITH_CR,) if has_lines_with_cr(head) else ()
     return replace(report, foreign=foreign, notes=notes, is_import=is_import(head))
 
 
 class _Joined(RawIOBase):
-    """The bytes that were looked at, and then the rest of the stream that they came from."""
+    """The bytes already read, followed by the rest of their stream."""
 
     def __init__(self, head: bytes, rest: BinaryIO | None) -> None:
         self._head = memoryview(head)

@@ -1,1 +1,1 @@
-"""Mutants of valid run directories: what a verifier has to object to, and what no verifier can see alone."""
+"""Mutants of valid run directories: those a verifier must reject, and those it cannot detect alone."""

@@ -1,4 +1,4 @@
-"""The archive of bodies as a list of members, to be taken apart and put together again."""
+"""Split the archive of bodies into members and join them again."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 BLOCK = 512
 END = bytes(2 * BLOCK)
-# Where the fields of a header stand that a mutation changes: name, mode, mtime, checksum, type, magic, user.
+# Offsets of the header fields that mutations change: name, mode, mtime, checksum, type, magic, user.
 FIELDS = {
     "mode": (100, b"0000755\0"),
     "owner": (108, b"0001750\0"),
@@ -48,13 +48,13 @@ def header(name: str, size: int) -> bytes:
 
 
 def summed(block: bytes) -> bytes:
-    """The header with the checksum that belongs to its other bytes."""
+    """The header with a correct checksum."""
     blank = block[:148] + b" " * 8 + block[156:]
     return block[:148] + b"%06o\0 " % sum(blank) + block[156:]
 
 
 def with_field(block: bytes, field: str) -> bytes:
-    """A header in which one field has another value, and the checksum is right."""
+    """A header with one changed field and a correct checksum."""
     start, value = FIELDS[field]
     return summed(block[:start] + value + block[start + len(value) :])
 
@@ -64,7 +64,7 @@ def pack(members: list[Member], *, ended: bool = True) -> bytes:
 
 
 def unpack(data: bytes) -> list[Member]:
-    """The members of an archive that is known to be well-formed."""
+    """The members of a well-formed archive."""
     members = []
     start = 0
     while data[start : start + 1] not in (b"", b"\0"):

@@ -1,4 +1,4 @@
-"""Changes to the ledger's bytes by somebody who leaves the hashes, and the checkpoint, as they were."""
+"""Changes to the ledger's bytes that leave the hashes and the checkpoint unchanged."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def _stale_checkpoint(original: Original, _: Random) -> Iterator[Change]:
 
 
 def _spliced(original: Original, _: Random) -> Iterator[Change]:
-    """The end of another run that did the same."""
+    """The end of another run of the same plan."""
     foreign = [{**entry, "run": OTHER_RUN} for entry in original.entries]
     lines: list[bytes] = []
     for entry in foreign:

@@ -1,4 +1,4 @@
-"""Changes to the files beside ledger and bodies: copies (level 3) and checkpoints (level 5)."""
+"""Changes to the files next to ledger and bodies: copies (level 3) and checkpoints (level 5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Edits by somebody who then writes every later hash, root and checkpoint anew: found by levels 1, 2, 3 and 5."""
+"""Edits followed by recomputing every later hash, root and checkpoint: detected at levels 1, 2, 3 and 5."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _field(name: str, value: Any) -> Maker:
 
 
 def _later(name: str, value: Any) -> Maker:
-    """Of every entry but the first, which has nothing before it that it could contradict."""
+    """Applies to every entry but the first, which cannot contradict an earlier one."""
     return lambda original, _: (
         Change(at(seq, entry), partial(rewrite, original, seq, {**entry, name: value}))
         for seq, entry in enumerate(original.entries)
@@ -57,7 +57,7 @@ def _unknown_fact(original: Original, _: Random) -> Iterator[Change]:
 
 
 def _unknown_body(original: Original, _: Random) -> Iterator[Change]:
-    """A body that is there, under a name that the kind does not have."""
+    """An existing body under a name that the kind does not have."""
     if original.members:
         member = original.members[0]
         body = {"digest": member.digest, "bytes": len(member.content), "type": "text/plain"}
@@ -91,7 +91,7 @@ def _otherwise(told: Any) -> Any:
 
 
 def _kept_roots(original: Original, _: Random) -> Iterator[Change]:
-    """The chain is mended and the seal is forgotten."""
+    """The chain is recomputed, the seal is not."""
     for seq, entry in enumerate(original.entries[:-1]):
         entries = replaced(original, seq, {**entry, "actor": "person:mallory"})
         yield Change(at(seq, entry), partial(original.rewritten, Draft(entries, keeps_roots=True)))
@@ -118,7 +118,7 @@ def _inserted(original: Original, entries: list[Entry]) -> Files:
 
 
 def _swapped_with_cause(original: Original, _: Random) -> Iterator[Change]:
-    """What follows from an entry stands before it."""
+    """An effect is recorded before its cause."""
     for seq, entry in enumerate(original.entries):
         for cause in entry["causes"]:
             entries = list(original.entries)
@@ -153,7 +153,7 @@ def _redaction_dropped(original: Original, _: Random) -> Iterator[Change]:
 
 
 def _redaction_not_carried_out(original: Original, _: Random) -> Iterator[Change]:
-    """A body is called gone, and its member is whole."""
+    """A body is recorded as redacted, but its member is intact."""
     seal = original.entries[-1]
     reason = Member(f"sha256/{hashlib.sha256(REASON).hexdigest()}", REASON)
     bodies = {"reason": {"digest": reason.digest, "bytes": len(REASON), "type": "text/plain"}}
@@ -196,7 +196,7 @@ def _plan_body_gone(original: Original, _: Random) -> Iterator[Change]:
 
 
 def _plan_unnamed(names: tuple[str, ...], original: Original, _: Random) -> Iterator[Change]:
-    """The wave plan's body is there, and nothing says of what plan it is."""
+    """The wave plan's body exists, but no entry has its digest."""
     opened = original.entries[0]
     if "wave_plan" in opened["bodies"]:
         for name in names:

@@ -1,4 +1,4 @@
-"""What a kind of mutation is: a function that finds the places where a directory can be changed in one way."""
+"""A kind of mutation: a function that finds the places where it can change a directory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ UNKNOWN_DIGEST = "0123456789abcdef" * 4
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """`in_reach` is false where the specification allows what is left: a story that was told anew, each hash right."""
+    """`in_reach` is false if the result is valid by the specification: a rewritten run with correct hashes."""
 
     place: str
     make: Callable[[], Files]
@@ -47,7 +47,7 @@ def rewrite(original: Original, seq: int, entry: Entry) -> Files:
 
 
 def edits(original: Original, edit: Edit, kinds: Iterable[str] = (), *, in_reach: bool = True) -> Iterator[Change]:
-    """One change for each entry of these kinds (or any): edited, and all that follows chained anew."""
+    """One change for each entry of these kinds (or any): edit it and recompute the chain."""
     wanted = frozenset(kinds)
     for seq, entry in enumerate(original.entries):
         if not wanted or entry["kind"] in wanted:
@@ -55,7 +55,7 @@ def edits(original: Original, edit: Edit, kinds: Iterable[str] = (), *, in_reach
 
 
 def renumbered(entries: Iterable[Entry]) -> list[Entry]:
-    """Entries in a new order, with the seqs of their places; what an entry was caused by is kept where it is there."""
+    """Reorder entries and renumber them; causes are kept if they still exist."""
     listed = list(entries)
     places = {entry["seq"]: place for place, entry in enumerate(listed)}
     result = []
@@ -67,7 +67,7 @@ def renumbered(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def in_order_of_time(entries: list[Entry]) -> list[Entry]:
-    """The same entries; none is earlier than the one before."""
+    """The same entries, with times that never decrease."""
     result: list[Entry] = []
     for entry in entries:
         early = bool(result) and entry["at"] < result[-1]["at"]

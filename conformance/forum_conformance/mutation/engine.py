@@ -1,7 +1,7 @@
-"""Makes mutants of a valid run directory: each is the directory with one thing wrong.
+"""Create mutants of a valid run directory: each has one fault.
 
-What a mutant of a kind must not be called is valid, unless it is out of reach: then a verifier may call it valid, but
-not beside the checkpoint of the original.
+A verifier must not accept a mutant as valid unless it is out of reach; then a verifier may accept it, but not together
+with the checkpoint of the original.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ ANY = CAUGHT | {"valid"}
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """`verdicts` are those that a verifier may give which knows nothing but the directory."""
+    """`verdicts` are the allowed verdicts of a verifier that sees only the directory."""
 
     kind: str
     number: int
-    """Among those of its kind, from 1: with the seed it says which mutant this is, whatever else is made."""
+    """The number within its kind, from 1. Seed, kind and number identify a mutant."""
     description: str
     in_reach: bool
     files: Files = field(repr=False)
@@ -73,7 +73,7 @@ class Mutant:
 def mutants(
     run_dir: Path, seed: int, limit: int | None = None, *, kinds: str = "*", each: int | None = None
 ) -> Iterator[Mutant]:
-    """One of each kind in turn, at most `limit` in all and `each` of a kind; the seed decides which come first.
+    """Round-robin over the kinds, at most `limit` in total and `each` of a kind; the seed decides the order.
 
     `kinds` is a pattern such as `archive-*`.
     """
@@ -89,7 +89,7 @@ def kinds_like(pattern: str) -> list[str]:
 
 
 def _random(seed: str) -> Random:
-    return Random(seed)  # noqa: S311 - a mutant has to be made again, not to be kept secret
+    return Random(seed)  # noqa: S311 - mutants must be reproducible, not secret
 
 
 def _in_turn(waiting: list[Iterator[Mutant]]) -> Iterator[Mutant]:
@@ -111,7 +111,7 @@ def _of_kind(original: Original, kind: str, seed: int, each: int | None) -> Iter
 
 
 def _numbered(original: Original, kind: str, changes: list[Change]) -> Iterator[Mutant]:
-    """Those that change something."""
+    """The changes that have an effect."""
     number = 0
     for change in changes:
         files = change.make()

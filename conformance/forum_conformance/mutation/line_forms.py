@@ -1,4 +1,4 @@
-"""Lines that are not what LEDGER-LINE asks for, in a chain that is right again."""
+"""Lines that violate LEDGER-LINE, in a recomputed chain."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _escaped(entry: Entry) -> bytes:
 
 
 def _version(text: bytes) -> Form:
-    """The last member of a line is the version: a number that is easy to write otherwise."""
+    """The last member of a line is the version, a number with other spellings."""
     return lambda entry: canonical(entry).removesuffix(b"1}") + text + b"}"
 
 

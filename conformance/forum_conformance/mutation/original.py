@@ -1,4 +1,4 @@
-"""A valid run directory in memory, and the ways to write it anew after a change."""
+"""A valid run directory in memory, and ways to rewrite it after a change."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Form = Callable[[Entry], bytes]
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """`entries` are shared with the mutants: whoever changes one copies it first. No `plan`: level 4 is not checked."""
+    """`entries` are shared with the mutants: copy one before changing it. Without `plan`, level 4 is not checked."""
 
     files: Files
     lines: list[bytes]
@@ -53,7 +53,7 @@ class Original:
         return self.with_files(bodies_tar=pack(members))
 
     def rewritten(self, draft: Draft) -> Files:
-        """What a writer of these entries would leave: chain, seals, bodies, copies and checkpoint agree."""
+        """The files that a writer of these entries would produce: chain, seals, bodies, copies and checkpoint agree."""
         lines = self._lines(draft)
         members = self._members(draft)
         files = self.without(WAVE_PLAN, *(name for name in self.files if name.startswith(OUTPUTS)))
@@ -97,7 +97,7 @@ class Original:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """Entries that are to be written; `forms` say how lines are written that are not to be canonical."""
+    """Entries to write; `forms` overrides the form of non-canonical lines."""
 
     entries: list[Entry]
     forms: Mapping[int, Form] = field(default_factory=dict)
@@ -149,7 +149,7 @@ def is_sealed(entries: Sequence[Entry]) -> bool:
 
 
 def copies(entries: Sequence[Entry], members: Sequence[Member]) -> Files:
-    """The copies that belong beside these entries: of the wave plan, and of the answers."""
+    """The copies for these entries: the wave plan and the answers."""
     named = {}
     for entry in entries:
         bodies = entry["bodies"]

@@ -1,4 +1,4 @@
-"""Stories told anew, each hash right and each rule held: nobody can tell without a checkpoint (LEDGER-REACH-001)."""
+"""Rewritten runs that break no rule: undetectable without a checkpoint (LEDGER-REACH-001)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _one_by_one(edit: Edit, *kinds: str) -> Maker:
 
 
 def _years_later(entry: Entry) -> Entry:
-    """By four, so that every day is there; the order stays."""
+    """Shift by four years, so that every date exists; the order stays."""
     return {**entry, "at": f"{int(entry['at'][:4]) + 4:04}{entry['at'][4:]}"}
 
 
@@ -40,7 +40,7 @@ def _note_inserted(original: Original, _: Random) -> Iterator[Change]:
 
 
 def _idle_dropped(original: Original, _: Random) -> Iterator[Change]:
-    """Entries that no rule asks for."""
+    """Entries that no rule requires."""
     idle = IDLE if owes_answers(original) else (*IDLE, "answer.given")
     for seq, entry in enumerate(original.entries):
         if entry["kind"] in idle or entry["kind"].startswith("x-"):
@@ -49,7 +49,7 @@ def _idle_dropped(original: Original, _: Random) -> Iterator[Change]:
 
 
 def _neighbours_swapped(original: Original, _: Random) -> Iterator[Change]:
-    """Entries of different tasks that do not follow from each other: often, not always, another lawful order."""
+    """Independent entries of different tasks: usually, not always, another valid order."""
     for seq in range(1, len(original.entries) - 2):
         one, two = original.entries[seq : seq + 2]
         tasks = {one["data"].get("task"), two["data"].get("task")}
@@ -59,14 +59,14 @@ def _neighbours_swapped(original: Original, _: Random) -> Iterator[Change]:
 
 
 def _without_answers(original: Original, _: Random) -> Iterator[Change]:
-    """Of a run that did not pass: no rule asks for them."""
+    """Only in a run that did not pass: no rule requires its answers."""
     if not owes_answers(original):
         entries = [entry for entry in original.entries if entry["kind"] != "answer.given"]
         yield Change("every answer", partial(written, original, entries), in_reach=False)
 
 
 def _prompt_exchanged(original: Original, _: Random) -> Iterator[Change]:
-    """No rule says what a prompt is made of: any body may stand there."""
+    """No rule defines the content of a prompt: any body is valid."""
     for seq, entry in enumerate(original.entries):
         others = [
             other["bodies"]["prompt"]
@@ -83,7 +83,7 @@ def _exchanged(original: Original, seq: int, entry: Entry) -> Files:
 
 
 def _checkpoint_gone(edit: Callable[[Entry], Entry], original: Original, _: Random) -> Iterator[Change]:
-    """The last line is covered by no other: a changed seal shows only beside a checkpoint."""
+    """No other line covers the last one: only a checkpoint reveals a changed seal."""
     bare = replace(original, files=original.without("checkpoint"))
     entries = [*original.entries[:-1], edit(original.entries[-1])]
     yield Change("the seal", partial(bare.rewritten, Draft(entries)), in_reach=False)

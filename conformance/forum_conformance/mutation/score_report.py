@@ -1,4 +1,4 @@
-"""What mutants showed of a verifier: one JSON document, and text for people."""
+"""Mutation results of a verifier: one JSON document, and text for people."""
 
 import shlex
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ _STDERR_LINES = 5
 
 @dataclass(slots=True)
 class Score:
-    """Is shown every outcome."""
+    """Receives every outcome."""
 
     path: str
     verifier: str
@@ -96,5 +96,5 @@ def _sums(tally: Tally) -> Iterator[str]:
 
 
 def _percent(tally: Tally) -> str:
-    """Rounded down: a hundred means all."""
+    """Rounded down, so that 100 means all."""
     return f"{tally.caught * 1000 // tally.in_reach / 10:g}"

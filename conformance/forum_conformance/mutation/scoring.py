@@ -1,4 +1,4 @@
-"""Shows mutants to a verifier, and counts those that it does not fall for."""
+"""Run a verifier on mutants and count those that it catches."""
 
 import shutil
 from collections import deque
@@ -14,16 +14,16 @@ from forum_conformance.mutation.engine import CAUGHT, Mutant
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a verifier said of a run directory: a verdict, or what came in its place."""
+    """A verifier's reply about a run directory: a verdict, or a problem."""
 
     verdict: str | None
     problem: str | None = None
     stderr: str = ""
-    """The end of what it wrote there, if it did not answer."""
+    """The end of its standard error, if it did not answer."""
 
 
 Ask: TypeAlias = Callable[[Path, Path | None], Said]
-"""Of a run directory, alone or beside a checkpoint."""
+"""Verify a run directory, alone or with a checkpoint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Outcome:
     mutant: Mutant
     said: Said
     beside: Said | None
-    """Beside the checkpoint of the original; only of what is out of reach."""
+    """The reply given the checkpoint of the original; only for mutants out of reach."""
 
     @property
     def is_caught(self) -> bool:
@@ -43,7 +43,7 @@ class Outcome:
 
     @property
     def survived(self) -> bool:
-        """What is out of reach may be called valid alone, and must not be beside the checkpoint."""
+        """A mutant out of reach may be valid alone, but not together with the checkpoint."""
         if self.mutant.in_reach:
             return not self.is_caught
         return self.said.verdict is None or (self.beside is not None and not self.is_found_beside)
@@ -57,7 +57,7 @@ class Outcome:
 
     @property
     def last_words(self) -> str:
-        """What the verifier wrote to its standard error, if it did not answer."""
+        """The verifier's standard error, if it did not answer."""
         return self.said.stderr or (self.beside.stderr if self.beside else "")
 
 
@@ -68,9 +68,9 @@ def _told(said: Said) -> str:
 def outcomes(
     made: Iterable[Mutant], ask: Ask, checkpoint: Path | None, work_dir: Path, *, jobs: int, stop: Event
 ) -> Iterator[Outcome]:
-    """In the order of the mutants. Each stands in the working directory while it is asked for, and no longer.
+    """Outcomes in the order of the mutants. Each mutant is on disk only while it is verified.
 
-    If this ends early, `stop` is set, so that nobody waits for answers that are not wanted.
+    If this ends early, `stop` is set, so that pending requests are abandoned.
     """
 
     def outcome(mutant: Mutant) -> Outcome:
@@ -90,7 +90,7 @@ def outcomes(
         try:
             for mutant in made:
                 waiting.append(pool.submit(outcome, mutant))
-                # Not all at once: each holds the files of a run directory.
+                # Not all at once: each keeps the files of a run directory in memory.
                 if len(waiting) >= 2 * jobs:
                     yield waiting.popleft().result()
             while waiting:
@@ -107,7 +107,7 @@ class Tally:
     survived: int = 0
     out_of_reach: int = 0
     shown_beside: int = 0
-    """Of those out of reach, beside the checkpoint of the original."""
+    """For mutants out of reach, with the checkpoint of the original."""
     found_beside: int = 0
 
     def count(self, outcome: Outcome) -> None:

@@ -1,4 +1,4 @@
-"""What the entries tell of each task and instance: enough to say where a change cannot be lawful."""
+"""Facts about each task and instance, to find changes that cannot be valid."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Told = tuple[int, Entry]
 
 
 def of_kind(original: Original, *kinds: str) -> Iterator[Told]:
-    """The entries of some kinds, where level 4 can be checked; otherwise none."""
+    """The entries of some kinds if level 4 can be checked; otherwise none."""
     if original.plan:
         for seq, entry in enumerate(original.entries):
             if entry["kind"] in kinds:
@@ -28,12 +28,12 @@ def task_of(original: Original, unit: str) -> Mapping[str, Any]:
 
 
 def is_task(original: Original, unit: str) -> bool:
-    """Whether it is a task of the plan, which a seal counts, and not an instance of one."""
+    """Whether it is a task of the plan, which a seal counts, not an instance."""
     return bool(original.plan) and unit in original.plan["tasks"]
 
 
 def owes_answers(original: Original) -> bool:
-    """Whether the run passed, so that every answer that it gave had to be given."""
+    """Whether the run passed, so that every answer is required."""
     return bool(original.plan) and original.entries[-1]["data"]["status"] == "passed"
 
 
@@ -60,6 +60,6 @@ def is_followed_by_a_check(original: Original, seq: int, entry: Entry) -> bool:
 
 
 def settles(original: Original, seq: int, entry: Entry) -> bool:
-    """Whether the unit passed by this attempt's result, so that each of its checks had to pass."""
+    """Whether the unit passed with this attempt's result, so that all its checks had to pass."""
     unit = entry["data"]["task"]
     return has_passed(original, unit) and not comes_later(original, unit, seq, "task.started")

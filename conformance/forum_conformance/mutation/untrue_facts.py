@@ -1,4 +1,4 @@
-"""Facts changed in a ledger that is chained and sealed anew: its story is no lawful run of the plan (level 4)."""
+"""Changed facts in a ledger with a recomputed chain and seal: not a valid run of the plan (level 4)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ OF_TASKS = (
     "escalation.raised",
     "budget.exceeded",
 )
-# Kinds whose cause the specification asks for (L426).
+# Kinds whose cause the specification requires (L426).
 CAUSED = (
     "task.finished",
     "task.lost",
@@ -115,7 +115,7 @@ def _pass_to_fail(original: Original, _: Random) -> Iterator[Change]:
 
 
 def _fail_to_pass(original: Original, _: Random) -> Iterator[Change]:
-    """Of the last check only: the work went on, or was called failed, though its result holds."""
+    """The last check only: work continued or failed although the result passed."""
     told = [
         (seq, entry)
         for seq, entry in of_kind(original, "verdict.given")

@@ -1,4 +1,4 @@
-"""Entries dropped, repeated, added or moved, and all chained and sealed anew: no lawful run is left (level 4)."""
+"""Dropped, repeated, added or moved entries with a recomputed chain and seal: not a valid run (level 4)."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from forum_conformance.mutation.units import (
     settles,
 )
 
-# Without these something later hangs in the air, whatever it is.
+# A later entry always depends on these.
 NEEDED = ("task.started", "task.finished", "task.lost", "task.ended", "verdict.asked", "verdict.lost")
-# These stand once, each in its place.
+# Each of these occurs once, at a fixed position.
 ONCE = (
     *NEEDED,
     "wave.opened",
@@ -111,7 +111,7 @@ def _is_over(original: Original, seq: int) -> bool:
 
 
 def _resumed_inside_a_call(original: Original, _: Random) -> Iterator[Change]:
-    """A call that was open when a process went on can only be lost, and here it ends well."""
+    """A call that was open at a resume can only be lost, but here it succeeds."""
     ends = {"task.started": "task.finished", "verdict.asked": "verdict.given"}
     for seq, entry in of_kind(original, *ends):
         unit = entry["data"]["task"]
@@ -126,7 +126,7 @@ def _resumed_inside_a_call(original: Original, _: Random) -> Iterator[Change]:
 
 
 def _ended_too_late(original: Original, _: Random) -> Iterator[Change]:
-    """What a task gave was handed on before the task had ended."""
+    """An output is delivered before its task has ended."""
     for seq, entry in of_kind(original, "task.ended"):
         handed_on = [
             place
@@ -147,7 +147,7 @@ def _without_cause(entry: Entry, seq: int) -> Entry:
 
 
 def _cut_and_sealed(original: Original, _: Random) -> Iterator[Change]:
-    """In reach as long as a task has no end or a passed run an answer to give; otherwise a whole story is left."""
+    """In reach if a task has not ended or a passed run lacks an answer; otherwise the rest is a valid run."""
     seal = next(seq for seq, entry in enumerate(original.entries) if entry["kind"] == "run.sealed")
     tasks = set(original.plan.get("tasks", ()))
     for size in range(1, seal):

@@ -1,4 +1,4 @@
-"""Values and wave plans put in the place of others, digests and all: what was told does not fit them (level 4)."""
+"""Replaced values and wave plans with recomputed digests: the entries do not match them (level 4)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CLOSED = ("task.finished", "task.lost", "verdict.given", "verdict.lost")
 
 
 def with_body(original: Original, seq: int, name: str, content: bytes, **facts: str) -> Files:
-    """The directory with another body in an entry's place, and other facts."""
+    """The directory with one body of an entry replaced, and other facts."""
     entry = with_data(original.entries[seq], **facts)
     member = Member(f"sha256/{hashlib.sha256(content).hexdigest()}", content)
     kept = {key: value for key, value in entry["bodies"][name].items() if key != "salted"}
@@ -31,7 +31,7 @@ def with_body(original: Original, seq: int, name: str, content: bytes, **facts: 
 
 
 def _other_value(kind: str, name: str, original: Original, random: Random) -> Iterator[Change]:
-    """Not in a ledger with redactions: a body that is gone settles nothing."""
+    """Not in a ledger with redactions: values of redacted bodies cannot be checked."""
     if not original.redacted:
         for seq, entry in of_kind(original, kind):
             content = canonical(["another value", random.randrange(2**32)])
@@ -39,7 +39,7 @@ def _other_value(kind: str, name: str, original: Original, random: Random) -> It
 
 
 def _other_output(original: Original, random: Random) -> Iterator[Change]:
-    """Of a result that was handed on as it is."""
+    """A result that was delivered unchanged."""
     if original.redacted:
         return
     for seq, entry in of_kind(original, "task.finished", "task.reused"):
@@ -62,7 +62,7 @@ def _is_handed_on(original: Original, unit: str) -> bool:
 
 
 def _with_plan(original: Original, change: Callable[[Plan], None]) -> Files:
-    """Another wave plan in its place, with all the digests that belong to it."""
+    """Replace the wave plan and all its digests."""
     plan = deepcopy(original.plan)
     change(plan)
     rest = {name: value for name, value in plan.items() if name not in ("bundle", "digest")}
@@ -99,13 +99,13 @@ def _add_lanes(plan: Plan) -> None:
 
 
 def _take_otherwise(plan: Plan) -> None:
-    """An output that takes one task's output as a list, or a list as one output; no answer was given for it."""
+    """An output that takes one task's output as a list, or a list as one output; it has no answer."""
     name, task = min(plan["tasks"].items())
     plan["outputs"]["zz_added"] = {"list": [{"task" if "foreach" in task else "each": name}]}
 
 
 def _add_output(plan: Plan) -> None:
-    """Of nothing, so that any run could have given it."""
+    """A constant output, which any run could have produced."""
     plan["outputs"]["zz_added"] = {"list": []}
 
 
@@ -189,7 +189,7 @@ def _unlike_canonical(form: Callable[[bytes], bytes], original: Original, _: Ran
 
 
 def _with_other_name(document: bytes) -> bytes:
-    """A change that the plan's own digest covers, and does not follow."""
+    """A change without an update of the plan's own digest, which covers it."""
     plan = json.loads(document)
     plan["metadata"]["name"] += "-2"
     return canonical(plan)

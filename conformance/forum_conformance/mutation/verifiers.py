@@ -1,4 +1,4 @@
-"""Who is asked about mutants: the judge, or a program that speaks the protocol."""
+"""Verifiers for mutants: the judge, or a program that implements the protocol."""
 
 import queue
 import shutil
@@ -29,7 +29,7 @@ def by_the_judge(levels: frozenset[int]) -> Ask:
 
 
 def by_program(askers: Sequence[Asker], levels: frozenset[int]) -> Ask:
-    """Each of the askers is asked one thing at a time."""
+    """Each process handles one request at a time."""
     idle: queue.SimpleQueue[Asker] = queue.SimpleQueue()
     for each in askers:
         idle.put(each)
@@ -62,7 +62,7 @@ def _said(reply: Reply) -> Said:
 
 
 def seen_at(made: Iterable[Mutant], levels: frozenset[int], work_dir: Path) -> Iterator[Mutant]:
-    """The mutants that the judge objects to at these levels."""
+    """The mutants that the judge rejects at these levels."""
     ask = by_the_judge(levels)
     for mutant in made:
         run_dir = mutant.apply(work_dir / f"seen-{mutant.name}")

@@ -1,1 +1,1 @@
-"""The conformance suite: asks a program every vector, and compares what comes with what must come."""
+"""The conformance suite: ask a program every vector and compare the answers with the expected ones."""

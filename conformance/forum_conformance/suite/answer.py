@@ -1,4 +1,4 @@
-"""Reads what a program wrote on its standard output."""
+"""Parse a program's standard output."""
 
 from functools import cache
 from typing import Any
@@ -15,7 +15,7 @@ _TYPES = {"string": "a string", "integer": "an integer", "null": "null", "object
 
 
 class BadAnswer(Exception):
-    """Bytes that are no answer."""
+    """Bytes that are not an answer."""
 
     def __init__(self, place: str, expected: str, came: str) -> None:
         self.difference = Difference(place, expected, came)
@@ -23,7 +23,7 @@ class BadAnswer(Exception):
 
 
 def read_answer(data: bytes, *, id_: str, repeats_id: bool) -> dict[str, Any]:
-    """The one JSON object, if it fits its schema and belongs to the request."""
+    """The JSON object, if it matches its schema and the request."""
     answer = _read(data)
     if error := next(_validator().iter_errors(answer), None):
         raise BadAnswer("answer", *_departure(error))
@@ -47,7 +47,7 @@ def _read(data: bytes) -> dict[str, Any]:
 
 
 def _departure(error: ValidationError) -> tuple[str, str]:
-    """What the schema asks for, and what came in its place."""
+    """What the schema requires, and the actual value."""
     if error.validator == "required":
         answer: Any = error.instance
         missing = next(name for name in _REQUIRED if name not in answer)

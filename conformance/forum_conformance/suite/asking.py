@@ -1,4 +1,4 @@
-"""Asks a program: one process for each request, or one for all of them."""
+"""Send requests to a program: one process per request, or one for all."""
 
 import json
 import shutil
@@ -22,21 +22,21 @@ _GOODBYE_S = 5.0
 
 
 class Stopped(Exception):
-    """The suite is to end, and does not wait for an answer."""
+    """The suite is stopping and does not wait for an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came of one request: an answer, or a problem."""
+    """The outcome of one request: an answer, or a problem."""
 
     answer: Mapping[str, Any] | None
     problem: Difference | None
     exit_status: int | None
-    """Negative for a signal; None for a program that was killed by the suite, or that goes on."""
+    """Negative for a signal; None if the suite killed the program or it is still running."""
     duration_ms: int
     stderr: str
     is_served: bool = False
-    """Whether the process was to go on: then its exit status says nothing of a role."""
+    """Whether the process serves many requests: then its exit status does not refer to a role."""
 
     @property
     def is_not_offered(self) -> bool:
@@ -49,13 +49,13 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """The program under test, and how long it has for an answer."""
+    """The program under test, and its timeout."""
 
     words: tuple[str, ...]
     timeout_s: float
     stop: Event
     scratch: Path
-    """Where working directories are made."""
+    """The parent of working directories."""
     has_served: Event = field(default_factory=Event)
     """Whether one of its processes has answered in the long-lived mode."""
 
@@ -64,12 +64,12 @@ class Asker(Protocol):
     def ask(self, request: Mapping[str, Any]) -> Reply: ...
 
     def close(self) -> str | None:
-        """What is wrong with how the program, if it goes on between requests, ends when its input is closed."""
+        """Problems of a long-lived program when its input is closed."""
         ...
 
 
 class OneShot:
-    """A process for each request."""
+    """One process per request."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
@@ -100,7 +100,7 @@ class OneShot:
 
 
 class Served:
-    """One process for all requests; another takes its place if it fails."""
+    """One process for all requests, restarted after a failure."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
@@ -206,9 +206,9 @@ def told_status(status: int | None) -> str:
 
 
 def words_of(command: Sequence[str], start: Path) -> tuple[str, ...]:
-    """A program runs in a folder of its own; so a word that is the path of something is made absolute.
+    """Make words that are existing paths absolute, because a program runs in its own directory.
 
-    A word with neither a slash nor a dot is taken for a name, even where there is such a file.
+    A word with neither a slash nor a dot is a name, even if such a file exists.
     """
     return tuple(
         str(start / word) if ("/" in word or "." in word) and _is_there(start / word) else word for word in command

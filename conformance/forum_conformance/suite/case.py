@@ -1,4 +1,4 @@
-"""One vector as it was read: what `case.json` says."""
+"""One vector: the content of `case.json`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ PATH_MEMBERS = ("input", "root", "inputs", "checkpoint", "key", "pin", "script",
 """Members of a request that name files of the vector."""
 
 _AT_A_RUN = ("decide", "redact")
-"""Actions that add to the record of a run, and do not go on with it."""
+"""Actions that append to a run's ledger without resuming it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Case:
     request: Mapping[str, Any]
     expected: Mapping[str, Any]
     files: Mapping[str, str]
-    """The SHA-256 of each file of the vector's folder, by its path in it."""
+    """The SHA-256 of each file in the vector's directory, by relative path."""
 
     @property
     def area(self) -> str:
@@ -41,13 +41,13 @@ class Case:
 
 
 def is_negative(role: str, request: Mapping[str, Any], expected: Mapping[str, Any]) -> bool:
-    """As vectors/README.md says. A run that stays paused after a decision is what was asked for."""
+    """As defined in vectors/README.md. A run may correctly stay paused after a decision."""
     is_carried_out = role == "run" and request.get("action") not in _AT_A_RUN
     return bool(expected["verdict"] != "valid" or (is_carried_out and expected.get("status") != "passed"))
 
 
 def case_of(document: Mapping[str, Any], files: Mapping[str, str]) -> Case:
-    """A document that fits `conformance-case.schema.json`."""
+    """A document that matches `conformance-case.schema.json`."""
     return Case(
         id=document["id"],
         title=document["title"],
@@ -61,6 +61,6 @@ def case_of(document: Mapping[str, Any], files: Mapping[str, str]) -> Case:
 
 
 def page_of(requirement: str) -> str:
-    """The page of the specification that has a requirement."""
+    """The specification page of a requirement."""
     area = requirement.partition("-")[0].lower()
     return f"docs/spec/{'manifests' if area == 'manifest' else area}.md"

@@ -1,4 +1,4 @@
-"""Where what came is not what must come, in words for people."""
+"""Differences between expected and actual answers, for people."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -25,7 +25,7 @@ class Difference:
 
 
 def answer_differences(expected: Mapping[str, Any], answer: Mapping[str, Any]) -> list[Difference]:
-    """`expected` is that of `expected_answer`; members that are left out stand for nothing found."""
+    """`expected` comes from `expected_answer`; omitted members mean no findings."""
     told = {"codes": [], "warnings": [], "first_bad_seq": None, "status": None, **answer}
     plain = {name: value for name, value in expected.items() if name != "levels"}
     found = [
@@ -44,12 +44,12 @@ def _level_differences(expected: Mapping[str, str], told: Mapping[str, str] | No
 
 
 def byte_difference(place: str, expected: bytes, came: bytes) -> Difference | None:
-    """The first byte where two files differ, with what stands around it."""
+    """The first byte where two files differ, with its context."""
     if expected == came:
         return None
     at = _first(expected, came)
     shown = _around(expected, came, _LONGEST_FILE)
-    # Two texts may look the same, and one be no text at all: the bytes leave no doubt.
+    # Two texts may look the same, and bytes may not be text: hex is unambiguous.
     return Difference(f"{place}, byte {at}", shown.expected + _hex(expected, at), shown.came + _hex(came, at))
 
 
@@ -74,7 +74,7 @@ def _end(line: bytes | None) -> str:
 
 
 def _around(expected: bytes, came: bytes, longest: int) -> Difference:
-    """Whole, if both are short; otherwise what stands around the first byte that differs."""
+    """Both in full if short; otherwise the context of the first different byte."""
     if max(len(expected), len(came)) <= longest:
         return Difference("", _text(expected), _text(came))
     at = _first(expected, came)
@@ -99,7 +99,7 @@ def _hex(data: bytes, at: int) -> str:
 
 
 def value_difference(place: str, expected: Any, came: Any) -> Difference | None:
-    """The first place where two JSON values differ, as a JSON Pointer. An integer is one that is written as one."""
+    """The first place where two JSON values differ, as a JSON Pointer. 1.0 is not an integer."""
     if isinstance(expected, dict) and isinstance(came, dict):
         for key in sorted(expected.keys() | came.keys()):
             if key not in came or key not in expected:
@@ -111,6 +111,6 @@ def value_difference(place: str, expected: Any, came: Any) -> Difference | None:
     if isinstance(expected, list) and isinstance(came, list) and len(expected) == len(came):
         pairs = enumerate(zip(expected, came, strict=True))
         return next((found for n, (a, b) in pairs if (found := value_difference(f"{place}/{n}", a, b))), None)
-    # Python takes true and 1.0 for 1.
+    # In Python, True and 1.0 equal 1.
     is_same = expected == came and type(expected) is type(came)
     return None if is_same else Difference(place, in_json(expected), in_json(came))

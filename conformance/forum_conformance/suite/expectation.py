@@ -1,4 +1,4 @@
-"""The answer that a vector expects, of the levels that were asked for."""
+"""The answer that a vector expects for the requested levels."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ LEVELS = ("1", "2", "3", "4", "5")
 
 
 def expected_answer(case: Case, levels: frozenset[int] | None) -> dict[str, Any]:
-    """The members of the answer that are compared; `levels` only if the program tells them."""
+    """The compared members of the answer; `levels` only if the program reports them."""
     if case.role == "verify":
         return _of_verify(case.expected["levels"], _asked(case, levels))
     expected = case.expected

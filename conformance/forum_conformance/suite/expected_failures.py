@@ -4,17 +4,17 @@ from collections.abc import Container
 
 
 class BadExpectation(Exception):
-    """A line that cannot be taken at its word."""
+    """An invalid line in the list."""
 
     def __init__(self, name: str, line: int, problem: str) -> None:
         super().__init__(f"{name}:{line}: {problem}")
 
 
 def read_expected_failures(text: str, *, name: str, known: Container[str]) -> dict[str, str]:
-    """The reasons by id. `name` is the file's, `known` the ids that there are.
+    """The reasons by id. `name` is the name of the file, `known` the existing ids.
 
-    A vector that exists and is not asked may stand here: one file serves every `--role` and `--filter`, and a line
-    about a vector that is left out has no effect. A byte order mark, as some editors write it, is no part of an id.
+    The list may contain vectors that are not selected, so that one file serves every `--role` and `--filter`. Such a
+    line has no effect. A byte order mark, which some editors write, is not part of an id.
     """
     reasons: dict[str, str] = {}
     for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), start=1):

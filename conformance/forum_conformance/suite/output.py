@@ -1,4 +1,4 @@
-"""What a program wrote to `output`, compared with what must stand there."""
+"""Compare what a program wrote to `output` with the expected files."""
 
 import stat
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from forum_conformance.suite.showing import shown, why_not_json
 from forum_conformance.suite.strict_json import read_json
 
 Written: TypeAlias = bytes | Mapping[str, bytes] | None
-"""The bytes of a file, the files of a folder by their paths, or nothing."""
+"""The bytes of a file, the files of a directory by path, or nothing."""
 
 _T = TypeVar("_T")
 _PARTS_OF_A_RUN = ("wave-plan.json", "ledger.jsonl", "bodies.tar")
@@ -19,7 +19,7 @@ _MAX_BYTES = 64 * 1024 * 1024
 
 
 class NotAFile(Exception):
-    """What stands there is neither a file nor a folder of files, or cannot be looked at."""
+    """The path is neither a file nor a directory of files, or cannot be read."""
 
     def __init__(self, place: str, error: OSError | None = None) -> None:
         self.place = place
@@ -29,7 +29,7 @@ class NotAFile(Exception):
 
 
 def read_written(path: Path) -> Written:
-    """Only plain files are opened: a pipe that a program left there would never end."""
+    """Open only regular files: reading a pipe would block."""
     try:
         if not stat.S_ISDIR(path.lstat().st_mode):
             return _read_file(path, path.name, _MAX_BYTES)
@@ -43,7 +43,7 @@ def read_written(path: Path) -> Written:
 
 
 def _read_files(files: Mapping[str, Path]) -> dict[str, bytes]:
-    """No vector expects as much as the limit; so what is cut off at it differs from what must stand there."""
+    """No vector expects as much as the limit, so truncated content always differs."""
     read: dict[str, bytes] = {}
     left = _MAX_BYTES
     for name, path in files.items():
@@ -53,7 +53,7 @@ def _read_files(files: Mapping[str, Path]) -> dict[str, bytes]:
 
 
 def compared_parts(files: Mapping[str, _T]) -> dict[str, _T]:
-    """Of the files of a run directory, those that must be the same in every implementation."""
+    """The files of a run directory that must be identical in every implementation."""
     return {name: file for name, file in files.items() if name in _PARTS_OF_A_RUN or name.startswith("outputs/")}
 
 

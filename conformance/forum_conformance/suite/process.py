@@ -1,4 +1,4 @@
-"""A program under test as a process: fed, read within limits, and killed with all that it started."""
+"""A program under test as a process: write input, read output within limits, kill it with its children."""
 
 import os
 import selectors
@@ -18,27 +18,27 @@ MAX_ANSWER = 1024 * 1024
 
 _STDERR_TAIL = 4096
 _CHUNK = 65536
-# How long an interrupt, or a program that ended and left others behind, may go unseen.
+# The poll interval for interrupts, and for programs that exit and leave children behind.
 _LOOK_S = 0.05
 _LAST_WORDS_S = 1.0
 
 
 class CannotStart(Exception):
-    """There is no such program, or it may not be run."""
+    """The program does not exist or is not executable."""
 
     def __init__(self, program: str, error: OSError) -> None:
         super().__init__(f"cannot start '{program}': {error.strerror or error}")
 
 
 class ServeNotOffered(CannotStart):
-    """The program has no long-lived mode, and says so."""
+    """The program does not offer the long-lived mode."""
 
     def __init__(self) -> None:
         Exception.__init__(self, "the program does not offer 'serve' (exit status 33); leave --serve out")
 
 
 class Ending(Enum):
-    """Why an exchange was over."""
+    """Why an exchange ended."""
 
     ENDED = "the program ended, or closed its standard output"
     LINE = "a line was read"
@@ -52,7 +52,7 @@ class Process:
         self._mark = new_mark()
         self._was_cut_off = False
         try:
-            # A session of its own makes a group of its own, which can be killed whole.
+            # A separate session has a separate process group, which can be killed as a whole.
             self._popen = subprocess.Popen(  # noqa: S603 - the program that the user named, without a shell
                 words,
                 cwd=folder,
@@ -63,7 +63,7 @@ class Process:
                 start_new_session=True,
             )
         except OSError as error:
-            # Not the program's fault as a program: somebody took its working directory away.
+            # Not the program's fault: its working directory was removed.
             if not folder.is_dir():
                 raise
             raise CannotStart(words[0], error) from error
@@ -80,7 +80,7 @@ class Process:
             self._selector.register(self._pipe(name), selectors.EVENT_READ, name)
 
     def exchange(self, data: bytes, *, timeout_s: float, one_line: bool) -> Ending:
-        """Send the data and read until the program ends or, of one line, its LF. Without that, close its input."""
+        """Send the data; read one line, or close the input and read until the program exits."""
         deadline = time.monotonic() + timeout_s
         if not self._is_sending:
             self._selector.register(self._pipe("stdin"), selectors.EVENT_WRITE, "stdin")
@@ -114,8 +114,8 @@ class Process:
             with suppress(subprocess.TimeoutExpired):
                 self._popen.wait(wait_s)
             return self._popen.returncode is not None
-        # Before the look, not after it: what an ended program wrote is in its pipes, and one that ends between the two
-        # may have written after the look.
+        # Poll before reading, not after: the output of an exited program is in its pipes, but a program that exits
+        # between the two may have written after the read.
         has_ended = self._popen.poll() is not None
         events = self._selector.select(wait_s)
         for key, _ in events:
@@ -123,7 +123,7 @@ class Process:
                 self._send()
             else:
                 self._read(key.data)
-        # Others that it started may hold its pipes open for ever.
+        # Its children may keep its pipes open forever.
         return not events and has_ended
 
     def _send(self) -> None:
@@ -133,7 +133,7 @@ class Process:
         except BlockingIOError:
             return
         except BrokenPipeError:
-            # It may answer without having read.
+            # It may answer without reading its input.
             sent = len(self._to_send)
         self._to_send = self._to_send[sent:]
         if not self._to_send:
@@ -144,7 +144,7 @@ class Process:
                     pipe.close()
 
     def _read(self, name: str) -> bool:
-        """Whether there was something to read."""
+        """Whether there was data to read."""
         pipe = self._pipe(name)
         try:
             data = os.read(pipe.fileno(), _CHUNK)
@@ -160,10 +160,10 @@ class Process:
         return bool(data)
 
     def end(self) -> int | None:
-        """Kill what is left of it. Its exit status, negative for a signal; None if it had to be killed.
+        """Kill what is left of it. Return its exit status, negative for a signal; None if it had to be killed.
 
-        Of one that ended by itself, whoever left its process group is let be until the suite ends: a compiler that
-        goes on as a server, to be quicker the next time, does no harm.
+        If it exited by itself, processes that left its group may run until the suite ends: a compiler that stays as a
+        server does no harm.
         """
         status = self._popen.poll()
         with suppress(ProcessLookupError, PermissionError):
@@ -181,7 +181,7 @@ class Process:
         return status
 
     def close_input(self, *, timeout_s: float) -> int | None:
-        """How it then ended; None if it did not."""
+        """Its exit status; None if it did not exit."""
         with suppress(OSError):
             self._pipe("stdin").close()
         with suppress(subprocess.TimeoutExpired):

@@ -1,4 +1,4 @@
-"""Requests: what a program is asked, made from a vector's own members and the places where things stand."""
+"""Requests: a vector's own members plus paths."""
 
 from collections.abc import Mapping
 from pathlib import PurePath
@@ -14,19 +14,19 @@ _OF_THE_SEAL = ("checkpoint", "key", "pin", "expect_head")
 
 
 def own_members(case: Case, levels: frozenset[int] | None) -> dict[str, Any]:
-    """The members that differ from vector to vector. Without levels, those of the vector or all are asked for."""
+    """The vector's own members. Without `levels`, the vector's levels or all are requested."""
     members = {name: value for name, value in case.request.items() if name != "before"}
     if case.role != "verify" or levels is None:
         return members
     asked = levels_of(case, levels)
     if 5 not in asked:
-        # To compare something with the seal, and not to look at the seal, is an error of usage.
+        # A witness without level 5 is a usage error.
         members = {name: value for name, value in members.items() if name not in _OF_THE_SEAL}
     return {**members, "levels": sorted(asked)}
 
 
 def levels_of(case: Case, levels: frozenset[int]) -> frozenset[int]:
-    """The levels that a vector is asked for, where only some are: a bare ledger has neither bodies nor a plan."""
+    """The requested levels of a vector, if not all: a bare ledger has neither bodies nor a plan."""
     own = frozenset(case.request.get("levels", range(1, 6)))
     is_bare = case.request["input"] in case.files
     return ALWAYS | (levels & own & (_BARE if is_bare else own))
@@ -35,7 +35,7 @@ def levels_of(case: Case, levels: frozenset[int]) -> frozenset[int]:
 def request_for(
     case: Case, members: Mapping[str, Any], *, folder: PurePath, output: PurePath | None = None
 ) -> dict[str, Any]:
-    """The whole request. `folder` holds the vector's files, `output` is where the result is to be written."""
+    """The whole request. `folder` contains the vector's files; `output` is the path for the result."""
     placed = {name: str(folder / value) if name in PATH_MEMBERS else value for name, value in members.items()}
     wanted = {"output": str(output)} if writes_output(case) else {}
     return {"protocol": PROTOCOL, "id": case.id, "role": case.role, **placed, **wanted}

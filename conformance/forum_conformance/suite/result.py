@@ -1,4 +1,4 @@
-"""What came of a vector."""
+"""The result of a vector."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ class State(StrEnum):
     PASSED = "passed"
     FAILED = "failed"
     UNSUPPORTED = "unsupported"
-    """The program said that it cannot do this, in a role that it offers."""
+    """The program answered `unsupported` in a role that it offers."""
     EXPECTED_FAILURE = "expected failure"
     UNEXPECTED_PASS = "unexpected pass"  # noqa: S105 - no password
     NOT_OFFERED = "not offered"
@@ -27,14 +27,14 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A vector that was asked; what it comes to depends on the others of its role."""
+    """A vector that was asked; its state depends on the others of its role."""
 
     case: Case
     members: Mapping[str, Any]
     """The request's own members."""
     expected: Mapping[str, Any]
     reply: Reply | None
-    """None if it was not asked: its role is not offered or, where there is a difference, was given up."""
+    """None if it was not asked: its role is not offered or, if there is a difference, was abandoned."""
     differences: tuple[Difference, ...]
 
     @property
@@ -55,10 +55,10 @@ class Result:
 
 
 def roles_not_offered(tried: Iterable[Tried], whole: Mapping[str, int] | None = None) -> set[str]:
-    """The roles of which every request that was asked was met with a refusal of the role.
+    """The roles that the program refused in every request.
 
-    An `unsupported` refuses a role only if all of its vectors get it: `whole` says how many there are of each role,
-    where not all of them may have been asked.
+    `unsupported` refuses a role only if all its vectors get it: `whole` is the number of vectors of each role, in case
+    not all were asked.
     """
     asked = [each for each in tried if each.reply is not None]
     counts = Counter(each.case.role for each in asked)
@@ -70,12 +70,12 @@ def roles_not_offered(tried: Iterable[Tried], whole: Mapping[str, int] | None = 
 
 def _refuses_role(tried: Tried) -> bool:
     reply = tried.reply
-    # Of a process that answers all requests, no exit status can tell.
+    # A process that serves all requests has no exit status per request.
     return reply is not None and (reply.is_not_offered or (reply.is_unsupported and reply.exit_status is None))
 
 
 def settle(tried: Iterable[Tried], reasons: Mapping[str, str], whole: Mapping[str, int] | None = None) -> list[Result]:
-    """The results, ordered by id. `reasons` tells, by id, why a vector is expected to fail."""
+    """The results, ordered by id. `reasons` maps ids to the reason of an expected failure."""
     tried = sorted(tried, key=lambda each: each.case.id)
     missing = roles_not_offered(tried, whole)
     return [_result(each, reasons.get(each.case.id), is_offered=each.case.role not in missing) for each in tried]

@@ -1,4 +1,4 @@
-"""A vector in a folder of its own: a program can neither spoil what others are asked with nor read what is expected."""
+"""A private copy of a vector, so that a program cannot change shared files or read expected ones."""
 
 import hashlib
 import shutil
@@ -16,7 +16,7 @@ from forum_conformance.suite.vectors import CASE, Vectors
 
 @dataclass(frozen=True, slots=True)
 class Laid:
-    """A file as the program found it."""
+    """The original state of a file."""
 
     size: int
     digest: str
@@ -28,11 +28,11 @@ class Place:
     """The copy of the vector's files."""
     output: Path
     files: Mapping[str, Laid]
-    """Those in the folder, by their paths in it."""
+    """The files in the directory, by relative path."""
 
     def changed(self) -> list[str]:
-        """The files that are not what they were: all of them, where the folder itself cannot be looked at."""
-        # A link in its place leads to a tree of any size, and is not followed.
+        """The changed files; all of them if the directory itself cannot be read."""
+        # Do not follow a link in its place: it may lead to a tree of any size.
         if not _is_folder(self.folder.parent) or not _is_folder(self.folder):
             return sorted(self.files)
         try:
@@ -52,12 +52,12 @@ def _is_folder(path: Path) -> bool:
 
 
 def _is_same(path: Path | None, laid: Laid | None) -> bool:
-    """A file that cannot be read is not as it was."""
+    """An unreadable file counts as changed."""
     if path is None or laid is None:
         return False
     try:
         found = path.lstat()
-        # The size first: a program can make a file larger than any memory, and as sparse as it likes.
+        # Check the size first: a sparse file can be larger than memory.
         if not stat.S_ISREG(found.st_mode) or found.st_size != laid.size:
             return False
         with path.open("rb") as stream:
@@ -68,8 +68,8 @@ def _is_same(path: Path | None, laid: Laid | None) -> bool:
 
 @contextmanager
 def place_for(case: Case, vectors: Vectors, scratch: Path) -> Iterator[Place]:
-    """The vector's files, and what its request starts from at `output`; all of it is removed in the end."""
-    # An earlier program may have removed it; that is no reason why this one should not be asked.
+    """Copy the vector's files, and the initial run directory to `output`; remove all of it at the end."""
+    # An earlier program may have removed it.
     scratch.mkdir(mode=0o700, exist_ok=True)
     top = Path(mkdtemp(dir=scratch))
     try:
@@ -88,7 +88,7 @@ def place_for(case: Case, vectors: Vectors, scratch: Path) -> Iterator[Place]:
 
 
 def expected_output(case: Case, vectors: Vectors) -> Written:
-    """What must stand at `output`: nothing, or what stood there before, where a program must refuse."""
+    """The expected content of `output`: if a program must refuse, nothing or the initial content."""
     path = case.expected.get("output") or case.before
     if path is None:
         return None

@@ -1,4 +1,4 @@
-"""Which vectors are asked."""
+"""Select vectors by role, filter and requirement."""
 
 import re
 from collections.abc import Collection, Iterable, Sequence
@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from forum_conformance.suite.case import Case
 
 _REQUIREMENT = re.compile(r"[A-Z]+-[A-Z]+-[0-9]{3}")
-# How alike an id must be to be meant. With less, each is near another of its page.
+# The similarity for a suggestion. With less, every id resembles another of its page.
 _NEAR = 0.85
 
 
@@ -19,7 +19,7 @@ class NothingSelected(Exception):
 def select(
     cases: Iterable[Case], roles: Collection[str], filters: Sequence[str], requirements: Sequence[str] = ()
 ) -> list[Case]:
-    """Those of the roles, or of all, that at least one filter and one requirement take; ordered by id."""
+    """The vectors of the roles (or all) that match a filter and a requirement; ordered by id."""
     if "" in filters:
         raise NothingSelected("a filter is empty; leave --filter out to take all")
     ordered = sorted(cases, key=lambda case: case.id)
@@ -49,7 +49,7 @@ def _why_nothing(text: str, cases: Sequence[Case], roles: Collection[str]) -> st
 
 
 def taken_by(text: str, ids: Collection[str]) -> list[str]:
-    """A whole id takes that vector alone; a text with `*`, `?` or `[` is a pattern; any other is a part of the id."""
+    """A full id selects that vector; a text with `*`, `?` or `[` is a pattern; any other is a part of the id."""
     if text in ids:
         return [text]
     if any(char in text for char in "*?["):
@@ -58,9 +58,9 @@ def taken_by(text: str, ids: Collection[str]) -> list[str]:
 
 
 def _naming(texts: Sequence[str], left: Sequence[Case], every: Sequence[Case], options: Sequence[str]) -> list[Case]:
-    """Those of `left` that name a requirement, given by its whole id or by a pattern.
+    """The vectors of `left` that name a requirement, given by its full id or by a pattern.
 
-    `options` are those that left vectors out of `every`.
+    `options` are the options that excluded vectors of `every`.
     """
     known = {id_ for case in every for id_ in case.requirements}
     wanted: set[str] = set()
@@ -87,5 +87,5 @@ def _why_unnamed(text: str, known: Collection[str]) -> str:
     told = f"no vector names the requirement '{text}'" + (f"; did you mean '{near[0]}'?" if near else "")
     if not _REQUIREMENT.fullmatch(text):
         return told
-    # Whether there is such a requirement, only the specification can say.
+    # Only the specification knows whether the requirement exists.
     return f"{told}\ndocs/spec/vectors.md says which requirements have no vector, and why"

@@ -1,4 +1,4 @@
-"""Whether the suite itself works: it must see through programs that are known to be bad, and let a right one pass."""
+"""Check the suite itself: it must fail programs with known faults and pass a correct one."""
 
 import json
 import sys
@@ -18,12 +18,12 @@ from forum_conformance.suite.vectors import CASE, MANIFEST, Vectors
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A program of which is known what must come of it."""
+    """A program with a known result."""
 
     name: str
     code: str
     place: str | None
-    """Where the suite must see it fail; None for one that is right."""
+    """The place of the expected failure; None for a correct program."""
     timeout_s: float = 30.0
 
 
@@ -40,7 +40,7 @@ KNOWN = (
 
 
 def is_seen_through(known: Known) -> bool:
-    """Asked with a vector of its own: what is published may be broken in just the way that hides it."""
+    """Uses its own vector: a broken published vector could hide the fault."""
     with TemporaryDirectory(prefix="forum-conformance-") as folder:
         vectors = _own_vectors(Path(folder))
         (case,) = vectors.cases.values()
@@ -82,7 +82,7 @@ def _ask_with(settings: Settings, case: Case, vectors: Vectors) -> Tried:
 
 
 def first_questions(vectors: Vectors) -> dict[str, Case]:
-    """For each role, the smallest vector that is positive."""
+    """For each role, the smallest positive vector."""
     found: dict[str, Case] = {}
     for case in sorted(vectors.cases.values(), key=lambda case: (vectors.size(case), case.id)):
         if not case.is_negative:

@@ -1,4 +1,4 @@
-"""Asks many vectors, side by side."""
+"""Ask many vectors in parallel."""
 
 import queue
 import threading
@@ -20,7 +20,7 @@ from forum_conformance.suite.vectors import Vectors
 
 _Keep: TypeAlias = Callable[[Tried], None]
 _Waiting: TypeAlias = dict[str, list[Case]]
-"""The vectors that are not asked yet, by role."""
+"""The pending vectors, by role."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,25 +32,25 @@ class Settings:
     is_served: bool
     levels: frozenset[int] | None
     gives_up_after: int | None = None
-    """A role is asked no further if so many vectors, its first, get no answer, and all for the same reason."""
+    """A role is abandoned if this many of its first vectors get no answer, all for the same reason."""
     forgiven: Collection[str] = ()
-    """The ids that are expected to fail: nothing is given up for their sake."""
+    """The ids that are expected to fail: they never cause a role to be abandoned."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """In no order; not all of them, if the suite was interrupted."""
+    """Unordered; incomplete if the suite was interrupted."""
 
     tried: tuple[Tried, ...]
     was_interrupted: bool
     bad_ends: tuple[str, ...] = ()
-    """What is wrong with how processes ended that answered all that they were asked, each once."""
+    """Problems at the exit of processes that answered every request, without duplicates."""
 
 
 def ask_all(cases: Sequence[Case], vectors: Vectors, settings: Settings, on_tried: Callable[[Tried], None]) -> Asked:
-    """Raises what a vector or the program itself raises; an interrupt ends the asking, and keeps what there is."""
+    """Ask all vectors; propagate errors of vectors and programs. An interrupt stops, and keeps the results."""
     with TemporaryDirectory(prefix="forum-conformance-", ignore_cleanup_errors=True) as made:
-        # A program may compare where files stand with where they really are.
+        # A program may compare paths with their resolved form.
         session = _Session(vectors, settings, Path(made).resolve())
         return session.ask_all(cases, on_tried)
 
@@ -92,7 +92,7 @@ class _Session:
         try:
             yield pool
         finally:
-            # Programs that are still asked are killed: each thread looks at this between two reads.
+            # Kill running programs: each thread checks this between two reads.
             self._stop.set()
             pool.shutdown(wait=True, cancel_futures=True)
             for asker in self._all:
@@ -105,14 +105,14 @@ class _Session:
                 waiting.discard(future)
                 keep(future.result())
         except KeyboardInterrupt:
-            # What was answered when the interrupt came is part of what there is.
+            # Include the answers that arrived before the interrupt.
             for future in waiting:
                 if future.done() and not future.cancelled() and future.exception() is None:
                     keep(future.result())
             raise
 
     def _ask_first_of_each(self, pool: ThreadPoolExecutor, waiting: _Waiting, keep: _Keep) -> _Waiting:
-        """The first vector of a role tells whether it is offered, so that it does not depend on who is quicker."""
+        """Ask the first vector of a role first: it decides whether the role is offered, independent of timing."""
         offered: set[str] = set()
 
         def keep_first(tried: Tried) -> None:
@@ -127,7 +127,7 @@ class _Session:
         return {role: of_role[1:] for role, of_role in waiting.items() if role in offered}
 
     def _probe(self, pool: ThreadPoolExecutor, waiting: _Waiting, tried: Sequence[Tried], keep: _Keep) -> None:
-        """Ask the first few of each role, and take out of those that wait the roles that are given up."""
+        """Ask the first few vectors of each role, and remove abandoned roles from the pending ones."""
         enough = self._settings.gives_up_after
         if enough is None:
             return

@@ -1,4 +1,4 @@
-"""Bytes of a program as text that stands for them and nothing else."""
+"""Bytes of a program as unambiguous text."""
 
 import codecs
 import json
@@ -7,12 +7,12 @@ _LONGEST = 200
 
 
 def text_of(data: bytes) -> str:
-    """What is not UTF-8 is told byte by byte."""
+    """Bytes that are not UTF-8 are escaped."""
     return data.decode("utf-8", "forum-named-bytes")
 
 
 def shown(data: bytes) -> str:
-    """The beginning of what came."""
+    """The beginning of the data."""
     return text_of(data[:_LONGEST]) + ("..." if len(data) > _LONGEST else "")
 
 
@@ -26,7 +26,7 @@ def cut_json(value: object) -> str:
 
 
 def why_not_json(error: ValueError | RecursionError) -> str:
-    """In words that are the same in every language."""
+    """In words that do not depend on the parser."""
     if isinstance(error, UnicodeDecodeError):
         return f"byte {error.start} is not UTF-8"
     if isinstance(error, json.JSONDecodeError):

@@ -1,8 +1,8 @@
-"""Processes that a program started and that left its process group, as daemons do: found and ended, on Linux.
+"""Find and kill processes that left a program's process group, as daemons do, on Linux.
 
-An orphan below a command that adopts orphans becomes its child, whatever it did to get away. Which program it belongs
-to, a mark in its environment tells. One without the mark, because its environment was made anew, is ended with the
-suite.
+Orphans become children of a command that adopts orphans, however they detached. A mark in the environment identifies
+the program that an orphan belongs to. An orphan with a cleared environment has no mark and is killed when the suite
+ends.
 """
 
 import os
@@ -25,7 +25,7 @@ _numbers = count(1)
 
 @dataclass(frozen=True, slots=True)
 class _Child:
-    """A child of this process in another session, as programs have one, and all that they start."""
+    """A child of this process in another session, like programs under test and their children."""
 
     pid: int
     group: int
@@ -42,7 +42,7 @@ def marked_environment(mark: str) -> dict[str, str]:
 
 @contextmanager
 def nobody_left_behind() -> Iterator[None]:
-    """For a command, which starts nothing but programs under test: it adopts their orphans, and ends them."""
+    """For a command that starts only programs under test: adopt their orphans, and kill them at the end."""
     before = {child.pid for child in _children()}
     adopts = _set_adoption(1)
     try:
@@ -54,13 +54,13 @@ def nobody_left_behind() -> Iterator[None]:
 
 
 def end_marked(mark: str) -> None:
-    """For a program whose own process is gone. Where orphans are not adopted, nobody is found."""
+    """For a program whose own process has exited. Finds nothing if orphans are not adopted."""
     line = f"{MARK}={mark}".encode()
     _end(lambda child: line in _content(f"/proc/{child.pid}/environ").split(b"\0"))
 
 
 def reap_group(group: int) -> None:
-    """Those of a program's group who outlived it, and were killed then."""
+    """Reap the processes of a program's group that outlived it and were killed."""
     deadline = time.monotonic() + _PATIENCE_S
     with suppress(ChildProcessError):
         while time.monotonic() < deadline:
@@ -69,7 +69,7 @@ def reap_group(group: int) -> None:
 
 
 def _end(is_meant: Callable[[_Child], bool]) -> None:
-    """When one dies its children are found next, until nobody is left. Who cannot be killed is given up."""
+    """Repeat until none is left, because killing one exposes its children. Skip processes that cannot be killed."""
     deadline = time.monotonic() + _PATIENCE_S
     killed: set[int] = set()
     while time.monotonic() < deadline:
@@ -78,7 +78,7 @@ def _end(is_meant: Callable[[_Child], bool]) -> None:
             return
         for child in meant:
             killed.add(child.pid)
-            # Nobody else waits for it: until it is reaped here, its number is its own.
+            # Nothing else waits for it: its pid cannot be reused until it is reaped here.
             if child.has_ended:
                 _reap(child)
             else:
@@ -87,7 +87,7 @@ def _end(is_meant: Callable[[_Child], bool]) -> None:
 
 
 def _kill(child: _Child) -> None:
-    # The whole group at once, also one that is being forked. A group lies within a session: no stranger is in it.
+    # Kill the whole group, including processes being forked. A group is within a session, so all belong to it.
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(child.group, signal.SIGKILL)
 
@@ -100,10 +100,10 @@ def _reap(child: _Child) -> None:
 def _children() -> Iterator[_Child]:
     here, session = os.getpid(), os.getsid(0)
     for folder in Path("/proc").glob("[0-9]*"):
-        # A program's name may hold brackets and blanks; the last bracket ends it.
+        # A program's name may contain parentheses and spaces; the last parenthesis ends it.
         state, *numbers = _content(f"{folder}/stat").rpartition(b")")[2].split()[:4] or [b""]
         parent, group, of_session = map(int, numbers or (0, 0, 0))
-        # With 1 or less, a signal would go to others than a group.
+        # With 1 or less, the signal would go to other processes.
         if parent == here and of_session != session and group > 1:
             yield _Child(int(folder.name), group, state in (b"Z", b"X"))
 

@@ -1,4 +1,4 @@
-"""Reads JSON that a program or an author of vectors wrote, without the liberties of Python's parser."""
+"""Parse JSON strictly, without the extensions of Python's parser."""
 
 import json
 from typing import Any
@@ -7,7 +7,7 @@ from forum_conformance.canonical import each_key_once, refuse_constant
 
 
 def read_json(data: bytes) -> Any:
-    """One value in UTF-8. Whatever is wrong with it, also if it is nested too deeply to be read, is a ValueError."""
+    """One value in UTF-8. Raises ValueError for any fault, including excessive nesting."""
     try:
         return json.loads(data.decode("utf-8"), object_pairs_hook=each_key_once, parse_constant=refuse_constant)
     except RecursionError as error:

@@ -1,4 +1,4 @@
-"""Asks one vector: lays out its files, asks, and compares all that came."""
+"""Ask one vector: copy its files, send the request, and compare the results."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from forum_conformance.suite.vectors import Vectors
 class Trial:
     vectors: Vectors
     levels: frozenset[int] | None
-    """The levels that `verify` is asked for; None for all."""
+    """The requested levels of `verify`; None for all."""
     scratch: Path
 
     def ask(self, case: Case, asker: Asker) -> Tried:
@@ -31,7 +31,7 @@ class Trial:
                 reply = asker.ask(request_for(case, members, folder=place.folder, output=place.output))
                 differences = tuple(self._differences(case, expected, reply, place))
         except OSError as error:
-            # Programs may do anything to the folders that they are given, also to those of others.
+            # Programs may do anything to directories, including those of others.
             problem = Difference("the suite's own folders", "left alone", f"unusable: {error.strerror or error}")
             return Tried(case, members, expected, Reply(None, problem, None, 0, ""), (problem,))
         return Tried(case, members, expected, reply, differences)
@@ -44,7 +44,7 @@ class Trial:
             yield reply.problem
         if reply.answer is not None:
             yield from answer_differences(expected, reply.answer)
-            # Of a program that came to another verdict, nothing can be said about what it wrote.
+            # With another verdict, there is no expectation for what it wrote.
             if _output_is_told(case) and reply.answer["verdict"] == expected["verdict"]:
                 yield from self._output_differences(case, place)
         if changed := place.changed():
@@ -59,5 +59,5 @@ class Trial:
 
 
 def _output_is_told(case: Case) -> bool:
-    """A plan that does not compile, and a run that is refused, leave nothing behind."""
+    """A failed compilation and a refused run write nothing."""
     return "output" in case.expected or (case.role in ("compile", "run") and case.expected["verdict"] != "valid")

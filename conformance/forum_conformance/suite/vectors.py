@@ -1,4 +1,4 @@
-"""Reads the vectors: the manifest with the digest of every file, and the cases."""
+"""Read the vectors: the manifest with the digest of every file, and the cases."""
 
 import hashlib
 import stat
@@ -21,24 +21,24 @@ from forum_conformance.suite.strict_json import read_json
 MANIFEST = "MANIFEST.json"
 CASE = "case.json"
 
-# A validator takes about ten calls for each level, and Python allows a thousand.
+# A validator needs about ten stack frames for each level, and Python allows a thousand.
 _MAX_DEPTH = 64
 
 _CHECKOUT = Path(__file__).resolve().parents[2] / "vectors" / "v1"
 
 
 class BrokenVectors(Exception):
-    """The vectors are not what was published, so nothing can be said with them."""
+    """The vectors differ from the published ones, so they cannot be used."""
 
 
 def default_folder() -> Path:
-    """A checkout has the vectors beside the package, an installation has them in it."""
+    """A checkout has the vectors next to the package, an installation inside it."""
     installed = Path(str(files("forum_conformance"))) / "vectors" / "v1"
     return installed if installed.is_dir() else _CHECKOUT
 
 
 class Vectors:
-    """The cases by id, and their files, each of which is checked when it is read."""
+    """The cases by id, and their files. Each file is checked when it is read."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -50,11 +50,11 @@ class Vectors:
         return self._read(f"{case.id}/{name}")
 
     def size(self, case: Case) -> int:
-        """How many bytes its files have together."""
+        """The total size of its files in bytes."""
         return sum((self.folder / case.id / name).stat().st_size for name in case.files)
 
     def check_all(self) -> int:
-        """Read every file of the manifest; how many there are."""
+        """Check every file of the manifest and return their number."""
         for path in self._digests:
             self._read(path)
         return len(self._digests)
@@ -108,7 +108,7 @@ def _read_manifest(path: Path) -> dict[str, str]:
 
 
 def _bytes_of(path: Path) -> bytes:
-    """Of plain files alone: a pipe would never end."""
+    """Read regular files only: reading a pipe would block."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             raise BrokenVectors(f"'{path}' is not a plain file")
@@ -123,7 +123,7 @@ def _stays_inside(name: str) -> bool:
 
 
 def _problem(id_: str, document: Mapping[str, Any], own: Mapping[str, str]) -> str | None:
-    """What a schema cannot say."""
+    """Check what a schema cannot express."""
     if document["id"] != id_:
         return f"its id is '{document['id']}'"
     case = case_of(document, own)
@@ -136,7 +136,7 @@ def _problem(id_: str, document: Mapping[str, Any], own: Mapping[str, str]) -> s
             continue
         if not isinstance(path, str) or not _stays_inside(path):
             return f"its {member} is no path below its folder"
-        # A workflow that is not there is a case of its own.
+        # A missing workflow is a valid case.
         if member != "input" and not _is_among(path, own):
             return f"its {member} is not among its files"
     request = request_for(case, own_members(case, None), folder=PurePosixPath("/vector"), output=PurePosixPath("/out"))
