@@ -1,4 +1,4 @@
-"""Prints a unified diff as JSON, file by file. Usage: read_patch.py PATCH"""
+"""Print a unified diff as JSON, file by file. Usage: read_patch.py PATCH"""
 
 import json
 import sys
@@ -16,7 +16,7 @@ def files(patch: str) -> list[dict[str, object]]:
 
 
 def summary(lines: list[str]) -> dict[str, object]:
-    # Of a deleted file the new name is /dev/null; the heading always has both names.
+    # A deleted file's new name is /dev/null, but the header always has both names.
     path = lines[0].rpartition(" b/")[2]
     start = next((index for index, line in enumerate(lines) if line.startswith("@@")), len(lines))
     hunks = lines[start:]

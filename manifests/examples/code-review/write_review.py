@@ -1,4 +1,4 @@
-"""Writes a review to review.md. Usage: write_review.py COMMENT"""
+"""Write a review to review.md. Usage: write_review.py COMMENT"""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Checks a file of orders by one rule and prints what is wrong as JSON. Usage: check.py RULE FILE"""
+"""Check a file of orders against one rule and print the problems as JSON. Usage: check.py RULE FILE"""
 
 import json
 import sys
@@ -47,7 +47,7 @@ def duplicates(_header: list[str], rows: Rows) -> Problems:
 def totals(_header: list[str], rows: Rows) -> Problems:
     for line, row in whole(rows):
         quantity, price, total = map(amount, row[4:7])
-        # Numbers that cannot be read are the business of `values`.
+        # The rule `values` reports invalid numbers.
         if None not in (quantity, price, total) and quantity * price != total:
             yield line, f"{quantity} times {price} is {quantity * price}, not {total}"
 

@@ -1,4 +1,4 @@
-"""Prints a file of orders with a hash in place of each customer. Usage: pseudonyms.py FILE < SALT"""
+"""Print a file of orders with a hash instead of each customer name. Usage: pseudonyms.py FILE < SALT"""
 
 import csv
 import hashlib
@@ -11,7 +11,7 @@ CUSTOMER = orders.COLUMNS.index("customer")
 
 
 def pseudonym(name: str, salt: str) -> str:
-    """The same for the same name and salt; without the salt nobody can find the name by trying."""
+    """Return the same pseudonym for the same name and salt. The salt prevents guessing names from their hashes."""
     return hmac.new(salt.encode(), name.encode(), hashlib.sha256).hexdigest()[:16]
 
 

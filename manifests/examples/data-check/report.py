@@ -1,4 +1,4 @@
-"""Puts the results of all rules into one report. Usage: report.py RESULTS, where RESULTS is a JSON list."""
+"""Combine the results of all rules in one report. Usage: report.py RESULTS, where RESULTS is a JSON list."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Prints the orders that stand in some lines, as CSV. Usage: rows.py LINES FILE, where LINES is a JSON list."""
+"""Print the orders in the given lines as CSV. Usage: rows.py LINES FILE, where LINES is a JSON list."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""Prints the commits since a release as JSON. Usage: commits.py [TAG]; without TAG, since the last tag."""
+"""Print the commits since a release as JSON. Usage: commits.py [TAG]; without TAG, since the last tag."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ LIMIT = 500
 
 def git(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = ["git", *arguments]
-    # The plan's input lets through only names of tags and commits, and `--end-of-options` stands before them.
+    # The plan's input allows only names of tags and commits, and `--end-of-options` precedes them.
     return subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", check=False)  # noqa: S603
 
 
@@ -17,7 +17,7 @@ def main() -> int:
     given = sys.argv[1] if len(sys.argv) > 1 else ""
     since = given or git("describe", "--tags", "--abbrev=0").stdout.strip() or None
     span = f"{since}..HEAD" if since else "HEAD"
-    # A tab cannot stand in a hash, so the first one ends it, whatever the subject holds.
+    # A hash contains no tab, so the first tab ends it, whatever the subject contains.
     log = git("log", "--no-merges", f"--max-count={LIMIT}", "--format=%h%x09%s", "--end-of-options", span)
     if log.returncode != 0:
         sys.stderr.write(log.stderr)

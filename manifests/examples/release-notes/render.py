@@ -1,4 +1,4 @@
-"""Prints release notes as Markdown. Usage: render.py NOTES, where NOTES is JSON."""
+"""Print release notes as Markdown. Usage: render.py NOTES, where NOTES is JSON."""
 
 import json
 import sys

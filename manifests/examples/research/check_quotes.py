@@ -1,11 +1,11 @@
-"""Checks that every quotation of an answer stands in its source. Usage: check_quotes.py SOURCES < ANSWER, both JSON."""
+"""Check that every quotation of an answer is in its source. Usage: check_quotes.py SOURCES < ANSWER, both JSON."""
 
 import json
 import sys
 
 
 def words(text: str) -> str:
-    """The text with every run of white space as one blank: a line break is no difference."""
+    """Replace each run of whitespace with one space, so that line breaks do not matter."""
     return " ".join(text.split())
 
 

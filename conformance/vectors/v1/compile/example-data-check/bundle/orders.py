@@ -1,4 +1,4 @@
-"""Reads a file of orders."""
+"""Read a file of orders."""
 
 import csv
 from pathlib import Path
@@ -7,7 +7,7 @@ COLUMNS = ["order_id", "date", "customer", "item", "quantity", "unit_price", "to
 
 
 def read(path: str) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """The header, and each row with the line that it ends in. Empty lines are left out."""
+    """Return the header and each row with the number of its last line. Skip empty lines."""
     with Path(path).open(encoding="utf-8", newline="") as stream:
         reader = csv.reader(stream)
         rows = [(reader.line_num, row) for row in reader if row]

@@ -1,4 +1,4 @@
-"""Exits 1 if there are more problems than are tolerated. Usage: tolerate.py PROBLEMS TOLERATED"""
+"""Exit with status 1 if there are more problems than tolerated. Usage: tolerate.py PROBLEMS TOLERATED"""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Reads release notes as JSON and objects to what a schema cannot see. Exits 1 if there is something."""
+"""Check release notes in JSON for problems that a schema cannot find. Exit with status 1 if there are any."""
 
 import json
 import sys
