@@ -85,11 +85,11 @@ def _check_member(member: Member, body: Body, namings: Namings, findings: Findin
     is_recorded = body.digest in namings.redacted
     if member.name.startswith("redacted/"):
         if not is_recorded:
-            findings.add("L307", body.seq, f"{member.name} is redacted, and no entry says so")
+            findings.add("L307", body.seq, f"{member.name} is redacted, but no entry records it")
         if member.size != body.member_size or not member.is_all_zeros:
             findings.add("L303", body.seq, f"{member.name} is not as many zeros as the body had bytes")
     elif is_recorded:
-        findings.add("L306", body.seq, f"{member.name} is recorded as redacted, and still there")
+        findings.add("L306", body.seq, f"{member.name} is recorded as redacted, but still exists")
     elif fault := fault_of(member, body):
         findings.add("L303", body.seq, f"{member.name} {fault}")
 

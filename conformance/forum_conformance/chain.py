@@ -48,7 +48,7 @@ class Chain:
         if number == 0 and kind != "run.opened":
             self._findings.add("L206", number, f"the first entry is {kind}, and not run.opened")
         if number > 0 and kind == "run.opened":
-            self._findings.add("L206", number, "run.opened stands only at the beginning")
+            self._findings.add("L206", number, "run.opened must be the first entry")
         if self._is_sealed and kind not in AFTER_A_SEAL and not kind.startswith("x-"):
             self._findings.add("L207", number, f"{kind} may not follow a seal")
         self._is_sealed = self._is_sealed or kind == "run.sealed"

@@ -83,9 +83,7 @@ def _interrupt(*_: object) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog=_PROGRAM, description="Judges ledgers and implementations, whoever wrote them."
-    )
+    parser = argparse.ArgumentParser(prog=_PROGRAM, description="Judge ledgers and test implementations.")
     parser.add_argument("--version", action="version", version=f"{_PROGRAM} {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for command in _COMMANDS:

@@ -158,7 +158,7 @@ def about(report: Report) -> str:
     """What was judged, in a few words."""
     facts = report.facts
     if report.foreign and report.foreign.format != "empty":
-        return f"not a ledger of ours: {_SEEMS[report.foreign.format]}"
+        return f"not a forum ledger: {_SEEMS[report.foreign.format]}"
     words = [f"{facts.entries} entries", f"run {facts.run}" if facts.run else "no run"]
     sealed = "imported" if report.is_import and facts.status else facts.status
     return ", ".join([*words, sealed or "not sealed"])

@@ -125,12 +125,12 @@ export class ArchiveScan {
     if (isRight && folder !== "redacted" && body.offset === -1) body.offset = member.offset;
     const isRecorded = this.index.redacted.has(digest);
     if (isRecorded && folder !== "redacted") {
-      this.findings.add("L306", body.seq, `${digest} is recorded as redacted, and still there`);
+      this.findings.add("L306", body.seq, `${digest} is recorded as redacted, but still exists`);
       return;
     }
     if (!isRight) this.findings.add("L303", body.seq, `the member of ${digest} is not what its digest says`);
     if (folder === "redacted" && !isRecorded) {
-      this.findings.add("L307", body.seq, `${digest} is redacted, and no entry says so`);
+      this.findings.add("L307", body.seq, `${digest} is redacted, but no entry records it`);
     }
   }
 

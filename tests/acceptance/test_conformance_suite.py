@@ -108,7 +108,7 @@ def test_a_role_that_is_not_offered_is_asked_for_once(suite: Suite) -> None:
     assert sorted(asked.read_text().split()) == ["canonicalize", "verify"]
     assert done.returncode == 1
     assert done.stdout.splitlines()[-1] == (
-        "not passed: the program offers none of the roles that it was asked for: canonicalize, verify"
+        "not passed: the program offers none of the requested roles: canonicalize, verify"
     )
 
 
@@ -215,7 +215,7 @@ def test_a_program_without_a_long_lived_mode_says_so_and_is_not_asked(suite: Sui
         )
         assert (done.returncode, done.stderr) == (
             2,
-            "forum-conformance: the program does not offer 'serve' (exit status 33); leave --serve out\n",
+            "forum-conformance: the program does not offer 'serve' (exit status 33); omit --serve\n",
         )
 
 

@@ -33,7 +33,7 @@ def suite(tmp_path: Path) -> Suite:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ((), "there is no program to ask; give --entrypoint CMD"),
+        ((), "--entrypoint CMD is required"),
         (("--entrypoint", "''"), "the entrypoint is empty"),
         (("--entrypoint", ""), "the entrypoint is empty"),
         (("--entrypoint", "it's"), "cannot split the entrypoint 'it's' into words: No closing quotation"),
@@ -43,10 +43,10 @@ def suite(tmp_path: Path) -> Suite:
         (("--entrypoint", "true", "--role", "prove"), "there is no vector of the role prove"),
         (("--entrypoint", "true", "--xfail", "known.txt"), "known.txt:2: there is no vector 'ledger/z'"),
         (("--entrypoint", "true", "--xfail", "nowhere"), "cannot read or write 'nowhere': No such file or directory"),
-        (("--entrypoint", "true", "--badges", "b", "--filter", "ledger"), "a badge speaks of every vector of a role"),
+        (("--entrypoint", "true", "--badges", "b", "--filter", "ledger"), "a badge covers every vector of a role"),
         (
             ("--entrypoint", "true", "--badges", "b", "--requirement", "LEDGER-LINE-005"),
-            "a badge speaks of every vector of a role: give --badges without --requirement",
+            "a badge covers every vector of a role: use --badges without --requirement",
         ),
     ],
 )
@@ -152,9 +152,9 @@ def test_reports_are_written(suite: Suite) -> None:
 @pytest.mark.parametrize(
     ("path", "why"),
     [
-        ("vectors/MANIFEST.json/page", "there is no folder 'vectors/MANIFEST.json'"),
-        ("nowhere/page", "there is no folder 'nowhere'"),
-        ("vectors", "it is a folder"),
+        ("vectors/MANIFEST.json/page", "there is no directory 'vectors/MANIFEST.json'"),
+        ("nowhere/page", "there is no directory 'nowhere'"),
+        ("vectors", "it is a directory"),
     ],
 )
 def test_a_report_that_cannot_be_written_is_told_before_anything_is_asked(
@@ -173,8 +173,8 @@ def test_badges_need_a_place_for_their_folder(suite: Suite) -> None:
     done = [suite.test({"*": RIGHT}, "--badges", place) for place in places]
 
     assert [(each.returncode, each.stderr) for each in done] == [
-        (2, "forum-conformance: cannot write 'nowhere/badges': there is no folder 'nowhere'\n"),
-        (2, "forum-conformance: cannot write 'vectors/MANIFEST.json': it is no folder\n"),
+        (2, "forum-conformance: cannot write 'nowhere/badges': there is no directory 'nowhere'\n"),
+        (2, "forum-conformance: cannot write 'vectors/MANIFEST.json': it is not a directory\n"),
     ]
 
 
@@ -293,14 +293,14 @@ def test_smoke_says_role_by_role_whether_a_program_speaks_the_protocol(suite: Su
 @pytest.mark.parametrize(
     ("does", "said", "hint", "code"),
     [
-        ({"stdout": "hello"}, "does not speak the protocol: standard output: ", "print one JSON object", 1),
-        ({"exit": 1}, "does not speak the protocol: exit status: ", "exit with 0 after an answer", 1),
-        ({"answer": {"verdict": "fine"}}, "does not speak the protocol: answer: ", "an answer is an object", 1),
+        ({"stdout": "hello"}, "violates the protocol: standard output: ", "print one JSON object", 1),
+        ({"exit": 1}, "violates the protocol: exit status: ", "exit with 0 after an answer", 1),
+        ({"answer": {"verdict": "fine"}}, "violates the protocol: answer: ", "an answer is an object", 1),
         (WRONG, "offered, but wrong about ledger/a: verdict: ", "forum-conformance test --role verify", 0),
         (
             {"answer": {"verdict": "unsupported"}},
             "offered, but answers ledger/a with 'unsupported'",
-            "if it looks at some levels only, give --level",
+            "if it checks only some levels, pass --level",
             0,
         ),
     ],
@@ -337,7 +337,7 @@ def test_smoke_asks_for_some_levels_and_in_the_long_lived_mode(suite: Suite) -> 
         ],
     )
     assert (of_all.returncode, of_all.stdout.splitlines()[-1]) == (1, "the program offers no role")
-    assert "              hint: if it looks at some levels only, give --level, such as --level 1-2" in (
+    assert "              hint: if it checks only some levels, pass --level, such as --level 1-2" in (
         of_all.stdout.splitlines()
     )
 

@@ -83,7 +83,7 @@ def test_what_speaks_of_one_ledger_is_refused_for_several(option: str, runs: Pat
     code, out, err = judge(runs / "a", runs / "deep", option, value)
 
     assert (code, out) == (2, "")
-    assert err == f"forum-conformance: {option} speaks of one ledger, and this judges several\n"
+    assert err == f"forum-conformance: {option} applies to a single ledger, but several were given\n"
 
 
 def test_one_key_may_have_signed_the_checkpoints_of_several(tmp_path: Path) -> None:

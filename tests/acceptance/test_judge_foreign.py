@@ -16,7 +16,7 @@ from acceptance.samples import FOREIGN, SAMPLES, copy_of
 from ledgers import LEDGERS
 
 ONLY_THAT = "it covers nothing else of the artifact; this is not one of the five levels"
-BROKEN = "its own chain of hashes does not hold"
+BROKEN = "its own chain of hashes is invalid"
 FORMATS = {"forum-engine": "forum-engine", "symposium": "symposium", "otel-today": "otel", "otel-older": "otel"}
 
 
@@ -27,9 +27,9 @@ def test_a_record_of_another_program_is_called_by_its_name(name: str) -> None:
     reasons = [(level["status"], level["reason"]) for level in report["levels"]]
     assert (report["verdict"], report["foreign"]["format"]) == ("invalid", FORMATS[name])
     assert reasons == [("fail", None), *[("not checked", "it is not a ledger of this format")] * 4]
-    assert report["foreign"]["notes"][-1] == f"to make a ledger of this format from it: forum import {SAMPLES[name]}"
+    assert report["foreign"]["notes"][-1] == f"to convert it to a ledger: forum import {SAMPLES[name]}"
     assert judge(SAMPLES[name])[0] == 3
-    assert judge(SAMPLES[name])[1].startswith("invalid: not a ledger of ours: it seems to be ")
+    assert judge(SAMPLES[name])[1].startswith("invalid: not a forum ledger: it seems to be ")
 
 
 def test_the_hashes_of_others_are_computed_anew_where_they_can_be() -> None:
@@ -37,20 +37,20 @@ def test_the_hashes_of_others_are_computed_anew_where_they_can_be() -> None:
 
     assert told == {
         "forum-engine": [
-            "its own chain of hashes holds, 6 entries, computed anew; this is not one of the five levels",
+            "its own chain of hashes holds, 6 entries, recomputed; this is not one of the five levels",
             "its bodies have their hashes: 6 in payloads.jsonl",
         ],
         "symposium": [
             f"its transcript_digest is that of its transcript (6 messages); {ONLY_THAT}",
-            f"to make a ledger of this format from it: forum import {SAMPLES['symposium']}",
+            f"to convert it to a ledger: forum import {SAMPLES['symposium']}",
         ],
         "otel-today": [
             "traces have no digests of their own, so nothing of it was checked",
-            f"to make a ledger of this format from it: forum import {SAMPLES['otel-today']}",
+            f"to convert it to a ledger: forum import {SAMPLES['otel-today']}",
         ],
         "otel-older": [
             "traces have no digests of their own, so nothing of it was checked",
-            f"to make a ledger of this format from it: forum import {SAMPLES['otel-older']}",
+            f"to convert it to a ledger: forum import {SAMPLES['otel-older']}",
         ],
     }
 
@@ -105,7 +105,7 @@ def test_what_is_nobodys_ledger_is_told_by_its_form(content: bytes, format_: str
     code, out, _ = judge("-", stdin=content)
     assert (report["verdict"], report["foreign"]["format"]) == ("invalid", format_)
     assert report["foreign"]["signs"] == [sign]
-    assert (code, out.startswith("invalid: not a ledger of ours: it is ")) == (3, True)
+    assert (code, out.startswith("invalid: not a forum ledger: it is ")) == (3, True)
 
 
 BODIES = "a tar of bodies, as bodies.tar is"
@@ -127,10 +127,10 @@ def test_a_part_of_a_run_directory_is_sent_to_the_directory(name: str, tmp_path:
         "signs": [PARTS[name]],
         "notes": [
             "it is part of a run directory, and proves nothing alone: the directory is what can be judged",
-            f"it stands in a run directory; to judge that: forum-conformance judge {directory}",
+            f"it is in a run directory; to judge that: forum-conformance judge {directory}",
         ],
     }
-    assert judge(directory / name)[1].startswith("invalid: not a ledger of ours: it is a part of a run directory\n")
+    assert judge(directory / name)[1].startswith("invalid: not a forum ledger: it is a part of a run directory\n")
 
 
 def in_a_tar(directory: Path) -> bytes:

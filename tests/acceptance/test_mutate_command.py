@@ -150,7 +150,7 @@ def test_a_verifier_of_some_levels_is_told_to_be_asked_for_them(run_dir: Path, t
 
     result = mutate(run_dir, "--entrypoint", f"{sys.executable} {tmp_path / 'partial.py'}")
 
-    hint = "if it looks at some levels only, give --level, such as --level 1-2"
+    hint = "if it checks only some levels, pass --level, such as --level 1-2"
     told = f"'{run_dir}' is valid, and the verifier answers 'unsupported' ({hint})"
     assert (result.returncode, result.stdout) == (1, f"{told}; what it says of mutants would show nothing\n")
 
@@ -194,7 +194,7 @@ def test_a_ledger_that_is_not_valid_is_refused_with_its_findings(run_dir: Path) 
 
     assert (result.returncode, result.stdout) == (2, "")
     first, *rest = result.stderr.splitlines()
-    assert first == f"forum-conformance: '{run_dir}' is not valid to begin with"
+    assert first == f"forum-conformance: '{run_dir}' is not a valid run directory"
     assert rest[-1] == "L301: bodies.tar is not there, or is no regular file"
 
 
@@ -202,9 +202,9 @@ def test_a_ledger_that_is_not_valid_is_refused_with_its_findings(run_dir: Path) 
     ("arguments", "message"),
     [
         (["missing"], "there is no ledger 'missing'"),
-        (["ledger.jsonl"], "'ledger.jsonl' is not a run directory: mutants are made of bodies and copies too"),
+        (["ledger.jsonl"], "'ledger.jsonl' is not a run directory"),
         ([".", "--kinds", "nothing*"], "no kind of mutant is like 'nothing*'; there are actor-edited, "),
-        ([], "there is nothing to make mutants of; give PATH"),
+        ([], "PATH is required: a valid run directory"),
         ([".", "--entrypoint", "no-such-program"], "cannot start 'no-such-program': No such file or directory"),
         ([".", "--entrypoint", ""], "the entrypoint is empty"),
     ],

@@ -23,28 +23,30 @@ _EXIT_CODES = {"valid": ExitCode.OK, "invalid": ExitCode.NOT_VERIFIED, "incomple
 # Invalid comes before incomplete, and both before what could not be judged at all.
 _WORST_FIRST = (ExitCode.NOT_VERIFIED, ExitCode.INCOMPLETE, ExitCode.USAGE, ExitCode.OK)
 _OF_ONE_LEDGER = ("--expect-head", "--checkpoint", "--pin")
-_DESCRIPTION = """Say whether ledgers hold. A PATH is a run directory, a ledger, a folder of run directories, or - for
-standard input. Links in a folder are not followed. Exits 0 if all are valid, 3 if one is not, 7 if one is
-incomplete, 2 if one is not there or cannot be read; of several the first of 3, 7, 2."""
+_DESCRIPTION = """Judge ledgers. A PATH is a run directory, a ledger, a directory of run directories, or - for
+standard input. Links in a directory are not followed. Exits 0 if all ledgers are valid, 3 if one is invalid, 7 if one
+is incomplete, 2 if one is missing or cannot be read. If several apply, the first of 3, 7, 2 is used."""
 
 
 def add_to(commands: Any) -> None:
-    command = commands.add_parser("judge", help="say whether ledgers hold", description=_DESCRIPTION)
+    command = commands.add_parser("judge", help="judge ledgers", description=_DESCRIPTION)
     command.add_argument(
-        "paths", metavar="PATH", nargs="+", help="run directories, ledgers, folders of run directories, or -"
+        "paths", metavar="PATH", nargs="+", help="run directories, ledgers, directories of run directories, or -"
     )
     form = command.add_mutually_exclusive_group()
     form.add_argument(
-        "--json", action="store_true", help="print the report of one ledger as JSON; of several, what --jsonl prints"
+        "--json", action="store_true", help="print the report of one ledger as JSON; for several, same as --jsonl"
     )
-    form.add_argument(
-        "--jsonl", action="store_true", help="print {path, report, error} a line, for one ledger, several and errors"
-    )
+    form.add_argument("--jsonl", action="store_true", help="print {path, report, error} for each ledger, one per line")
     command.add_argument("--level", metavar="LEVELS", type=level_list, help="levels to check, such as 1,2,5 or 1-3")
-    command.add_argument("--expect-head", metavar="HASH", type=_head, help="the hash that the last line must have")
-    command.add_argument("--checkpoint", metavar="FILE", type=Path, help="a checkpoint that must hold")
-    command.add_argument("--key", metavar="FILE", type=Path, help="the public key that must have signed the checkpoint")
-    command.add_argument("--pin", metavar="FILE", type=Path, help="where to remember what was last called valid")
+    command.add_argument("--expect-head", metavar="HASH", type=_head, help="require this hash of the last line")
+    command.add_argument("--checkpoint", metavar="FILE", type=Path, help="require the ledger to match this checkpoint")
+    command.add_argument(
+        "--key", metavar="FILE", type=Path, help="require the checkpoint to be signed with this public key"
+    )
+    command.add_argument(
+        "--pin", metavar="FILE", type=Path, help="compare with the last valid state in this file, then update it"
+    )
     command.set_defaults(run=run)
 
 
@@ -57,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     is_one = found == [None]
     for option in () if is_one else _OF_ONE_LEDGER:
         if _value_of(arguments, option) is not None:
-            raise UsageError(f"{option} speaks of one ledger, and this judges several")
+            raise UsageError(f"{option} applies to a single ledger, but several were given")
     if arguments.paths.count("-") > 1:
         raise UsageError("standard input can be judged only once")
     given = _given(arguments)
@@ -106,7 +108,7 @@ def _judge(arguments: argparse.Namespace, target: "Target", given: "Given") -> "
 
     levels = _levels(arguments, is_bare=target.is_bare) or ALL_LEVELS
     if given.key and given.checkpoint is None and not target.has_checkpoint:
-        raise UsageError("there is no checkpoint that the key could have signed; give --checkpoint FILE")
+        raise UsageError("there is no checkpoint to verify with the key; pass --checkpoint FILE")
     try:
         report = judge_target(target, sys.stdin.buffer, levels=levels, given=given)
     except NoLedger as error:
@@ -144,10 +146,10 @@ def _levels(arguments: argparse.Namespace, *, is_bare: bool) -> frozenset[int] |
     if asked is None:
         return None
     if is_bare and asked & {3, 4}:
-        raise UsageError("levels 3 and 4 need the run directory, and this is a bare ledger")
+        raise UsageError("levels 3 and 4 require the run directory, not a bare ledger")
     for option in (*_OF_ONE_LEDGER, "--key"):
         if 5 not in asked and _value_of(arguments, option) is not None:
-            raise UsageError(f"{option} is a matter of level 5, which --level leaves out")
+            raise UsageError(f"{option} requires level 5, which --level excludes")
     return asked
 
 

@@ -21,34 +21,34 @@ if TYPE_CHECKING:
     from forum_conformance.mutation.scoring import Ask, Said
     from forum_conformance.report import Report
 
-_DESCRIPTION = """Make mutants of a valid run directory, each with one thing wrong, and ask a verifier about each.
+_DESCRIPTION = """Create mutants of a valid run directory, each with one fault, and run a verifier on each.
 
-Exits 0 if every mutant was caught that a verifier can catch, 1 if one survived, 2 for wrong usage or a ledger that
-is not valid to begin with."""
+Exits 0 if the verifier caught every mutant that a verifier can catch, 1 if one survived, 2 for a usage error or if
+the original ledger is not valid."""
 _EACH = 3
 
 
 def add_to(commands: Any) -> None:
     command = commands.add_parser(
         "mutate",
-        help="ask a verifier about mutants of a valid ledger",
+        help="test a verifier with mutants of a valid ledger",
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = command.add_argument
-    add("path", metavar="PATH", type=Path, nargs="?", help="a run directory that is valid")
-    add("--entrypoint", metavar="CMD", help="the verifier, as a shell would split it [default: the judge]")
-    add("--serve", action="store_true", help="keep the verifier running, and ask it one request a line")
-    add("--jobs", metavar="N", type=several, help="how many to ask a program side by side [default: as many as cores]")
-    add("--timeout", metavar="S", type=seconds, default=30.0, help="seconds for an answer [default: 30]")
-    add("--level", metavar="LEVELS", type=level_list, help="ask for these levels, about what can be seen at them")
-    add("--seed", metavar="N", type=int, default=1, help="which mutants are made first [default: 1]")
-    add("--limit", metavar="N", type=several, help="make so many in all")
-    add("--each", metavar="N", type=several, help=f"make so many of each kind [default: {_EACH}, or as many as fit]")
-    add("--kinds", metavar="GLOB", default="*", help="make only mutants of these kinds, such as 'archive-*'")
-    add("--list", action="store_true", help="print the kinds, and ask nothing")
+    add("path", metavar="PATH", type=Path, nargs="?", help="a valid run directory")
+    add("--entrypoint", metavar="CMD", help="the verifier command [default: the judge]")
+    add("--serve", action="store_true", help="keep the verifier running and send one request per line")
+    add("--jobs", metavar="N", type=several, help="number of parallel processes [default: number of cores]")
+    add("--timeout", metavar="S", type=seconds, default=30.0, help="timeout per answer in seconds [default: 30]")
+    add("--level", metavar="LEVELS", type=level_list, help="check these levels, with mutants that they can detect")
+    add("--seed", metavar="N", type=int, default=1, help="the seed that selects mutants [default: 1]")
+    add("--limit", metavar="N", type=several, help="maximum number of mutants")
+    add("--each", metavar="N", type=several, help=f"maximum number of each kind [default: {_EACH}, or up to --limit]")
+    add("--kinds", metavar="GLOB", default="*", help="create only these kinds, such as 'archive-*'")
+    add("--list", action="store_true", help="print the kinds and run nothing")
     add("--json", action="store_true", help="print one JSON document")
-    add("--keep", metavar="DIR", type=Path, help="write the run directories of those that survived")
+    add("--keep", metavar="DIR", type=Path, help="write the run directories of survivors to this directory")
     command.set_defaults(run=run)
 
 
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         say("".join(f"{kind}\n" for kind in kinds))
         return ExitCode.OK
     if arguments.path is None:
-        raise UsageError("there is nothing to make mutants of; give PATH, a run directory that is valid")
+        raise UsageError("PATH is required: a valid run directory")
     original = _original(arguments.path)
     # A verifier may compare paths with their resolved form.
     with TemporaryDirectory(prefix="forum-conformance-", ignore_cleanup_errors=True) as made:
@@ -81,13 +81,13 @@ def _original(path: Path) -> "Report":
     from forum_conformance.report import Verdict, text_of
 
     if path.exists() and not path.is_dir():
-        raise UsageError(f"'{path}' is not a run directory: mutants are made of bodies and copies too")
+        raise UsageError(f"'{path}' is not a run directory")
     try:
         report = judge(path)
     except NoLedger as error:
         raise UsageError(str(error)) from error
     if report.verdict is not Verdict.VALID:
-        raise UsageError(f"'{path}' is not valid to begin with\n{text_of(report).rstrip()}")
+        raise UsageError(f"'{path}' is not a valid run directory\n{text_of(report).rstrip()}")
     return report
 
 
@@ -118,7 +118,7 @@ def _told_of_the_ledger_itself(arguments: argparse.Namespace, said: "Said") -> s
 
     if said.problem == UNSUPPORTED:
         told = "answers 'unsupported'"
-        told += "" if arguments.level else " (if it looks at some levels only, give --level, such as --level 1-2)"
+        told += "" if arguments.level else " (if it checks only some levels, pass --level, such as --level 1-2)"
     else:
         told = f"calls the ledger itself {said.verdict}" if said.verdict else f"does not answer: {said.problem}"
     first = f"'{arguments.path}' is valid, and the verifier {told}; what it says of mutants would show nothing\n"

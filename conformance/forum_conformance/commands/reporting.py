@@ -22,18 +22,18 @@ def refuse_what_cannot_be_written(arguments: argparse.Namespace) -> None:
             continue
         _refuse_folder(path)
         if path.is_dir():
-            raise UsageError(f"cannot write '{path}': it is a folder")
+            raise UsageError(f"cannot write '{path}': it is a directory")
         _refuse_access(path if path.exists() else path.parent, path)
     if arguments.badges:
         _refuse_folder(arguments.badges)
         if arguments.badges.exists() and not arguments.badges.is_dir():
-            raise UsageError(f"cannot write '{arguments.badges}': it is no folder")
+            raise UsageError(f"cannot write '{arguments.badges}': it is not a directory")
         _refuse_access(arguments.badges if arguments.badges.exists() else arguments.badges.parent, arguments.badges)
 
 
 def _refuse_folder(path: Path) -> None:
     if not path.parent.is_dir():
-        raise UsageError(f"cannot write '{path}': there is no folder '{path.parent}'")
+        raise UsageError(f"cannot write '{path}': there is no directory '{path.parent}'")
 
 
 def _refuse_access(place: Path, path: Path) -> None:

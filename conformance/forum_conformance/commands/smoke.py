@@ -13,21 +13,21 @@ if TYPE_CHECKING:
     from forum_conformance.suite.session import Settings
     from forum_conformance.suite.vectors import Vectors
 
-_DESCRIPTION = """Check the suite itself, then ask a program one small request of each role.
+_DESCRIPTION = """Check the suite itself, then send a program one small request of each role.
 
-Exits 0 if the program offers a role and speaks the protocol in each, and 1 if not."""
+Exits 0 if the program offers a role and implements the protocol in each offered role, otherwise 1."""
 
 _HINTS = {
     "exit status": "exit with 0 after an answer, whatever it says, and with 33 if the role is not offered",
-    "standard output": "print one JSON object and nothing else; what is meant for people goes to standard error",
+    "standard output": "print one JSON object and nothing else; write messages for people to standard error",
     "answer": 'an answer is an object such as {"protocol": 1, "verdict": "valid"}',
-    "id": "leave `id` out, or repeat that of the request",
-    "time": "read the request from standard input up to its end, answer, and exit; or give --timeout S",
-    "process": "with --serve, answer each line with one line, and go on until standard input is closed",
+    "id": "omit `id`, or repeat the id of the request",
+    "time": "read the request from standard input up to its end, answer, and exit; or pass --timeout S",
+    "process": "with --serve, answer each line with one line, and continue until standard input is closed",
 }
-_HINT_SERVE_TIME = "with --serve, answer each line as soon as it is read, and flush the answer; or give --timeout S"
-_HINT_LEVELS = "if it looks at some levels only, give --level, such as --level 1-2"
-_HINT_UNSUPPORTED = "a role that is not offered at all is refused with exit status 33"
+_HINT_SERVE_TIME = "with --serve, answer each line as soon as it is read, and flush the answer; or pass --timeout S"
+_HINT_LEVELS = "if it checks only some levels, pass --level, such as --level 1-2"
+_HINT_UNSUPPORTED = "to refuse a role entirely, exit with status 33"
 
 
 class HarnessProblem(Exception):
@@ -37,16 +37,16 @@ class HarnessProblem(Exception):
 def add_to(commands: Any) -> None:
     command = commands.add_parser(
         "smoke",
-        help="see whether a program speaks the protocol",
+        help="check that a program implements the protocol",
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = command.add_argument
-    add("--entrypoint", metavar="CMD", required=True, help="the program, as a shell would split it")
-    add("--serve", action="store_true", help="keep the program running, and ask it one request a line")
-    add("--level", metavar="LEVELS", type=level_list, help="levels that verify is asked for, such as 1,2,5 or 1-3")
-    add("--timeout", metavar="S", type=seconds, default=30.0, help="seconds for an answer [default: 30]")
-    add("--vectors", metavar="DIR", type=Path, help="the folder with MANIFEST.json [default: those of this package]")
+    add("--entrypoint", metavar="CMD", required=True, help="the program's command")
+    add("--serve", action="store_true", help="keep the program running and send one request per line")
+    add("--level", metavar="LEVELS", type=level_list, help="levels to request from verify, such as 1,2,5 or 1-3")
+    add("--timeout", metavar="S", type=seconds, default=30.0, help="timeout per answer in seconds [default: 30]")
+    add("--vectors", metavar="DIR", type=Path, help="the directory with MANIFEST.json [default: the package's vectors]")
     command.set_defaults(run=run)
 
 
@@ -112,7 +112,7 @@ def _described(tried: "Tried", settings: "Settings") -> tuple[str, str | None]:
         return "not offered", None
     if reply.problem is not None:
         problem = reply.problem
-        sentence = f"does not speak the protocol: {problem.place}: expected {problem.expected}, came {problem.came}"
+        sentence = f"violates the protocol: {problem.place}: expected {problem.expected}, came {problem.came}"
         is_late = problem.place == "time" and settings.is_served
         return printable(sentence), _HINT_SERVE_TIME if is_late else _HINTS.get(problem.place)
     if reply.is_unsupported:

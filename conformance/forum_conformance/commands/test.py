@@ -31,37 +31,37 @@ if TYPE_CHECKING:
 _ROLES = ("canonicalize", "compile", "verify", "prove", "run")
 # Do not start a missing program, or one that does not implement the protocol, thousands of times.
 _ENOUGH = 20
-_DESCRIPTION = """Ask a program every vector of the roles that it offers, and say whether it conforms.
+_DESCRIPTION = """Run every vector of the offered roles against a program and report whether it conforms.
 
-Exits 0 if all passed, 1 if not, 2 for wrong usage, broken vectors or a program that cannot be started."""
+Exits 0 if all vectors pass, 1 if not, 2 for a usage error, broken vectors or a program that cannot be started."""
 
 
 def add_to(commands: Any) -> None:
     command = commands.add_parser(
         "test",
-        help="ask a program every vector",
+        help="run the vectors against a program",
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = command.add_argument
-    add("--entrypoint", metavar="CMD", help="the program, as a shell would split it; it gets the role as an argument")
+    add("--entrypoint", metavar="CMD", help="the program's command; the suite appends the role as an argument")
     add("--role", metavar="ROLE", action="append", choices=_ROLES, help=f"one of {', '.join(_ROLES)}; may be repeated")
-    add("--level", metavar="LEVELS", type=level_list, help="levels that verify is asked for, such as 1,2,5 or 1-3")
+    add("--level", metavar="LEVELS", type=level_list, help="levels to request from verify, such as 1,2,5 or 1-3")
     add("--filter", metavar="TEXT", action="append", help="an id, a part of one, or a pattern; may be repeated")
-    add("--requirement", metavar="ID", action="append", help="what a vector is about, or a pattern; may be repeated")
-    add("--xfail", metavar="FILE", type=Path, help="vectors that are expected to fail: one line 'id: reason' each")
-    add("--jobs", metavar="N", type=several, help="how many to ask side by side [default: the number of cores]")
-    add("--serve", action="store_true", help="keep the program running, and ask it one request a line")
-    add("--timeout", metavar="S", type=seconds, default=30.0, help="seconds for an answer [default: 30]")
-    add("--vectors", metavar="DIR", type=Path, help="the folder with MANIFEST.json [default: those of this package]")
-    add("--write-xfail", metavar="FILE", type=Path, help="write what failed as such a list, with a reason each")
+    add("--requirement", metavar="ID", action="append", help="a requirement id, or a pattern; may be repeated")
+    add("--xfail", metavar="FILE", type=Path, help="expected failures: one line 'id: reason' each")
+    add("--jobs", metavar="N", type=several, help="number of parallel processes [default: number of cores]")
+    add("--serve", action="store_true", help="keep the program running and send one request per line")
+    add("--timeout", metavar="S", type=seconds, default=30.0, help="timeout per answer in seconds [default: 30]")
+    add("--vectors", metavar="DIR", type=Path, help="the directory with MANIFEST.json [default: the package's vectors]")
+    add("--write-xfail", metavar="FILE", type=Path, help="write the failures as a list of expected failures")
     add("--jsonl", metavar="FILE", type=Path, help="write one JSON document for each vector")
     add("--junit", metavar="FILE", type=Path, help="write JUnit XML")
-    add("--html", metavar="FILE", type=Path, help="write one page for people")
+    add("--html", metavar="FILE", type=Path, help="write an HTML page")
     add("--badges", metavar="DIR", type=Path, help="write a badge for each role and level")
-    add("--json", action="store_true", help="print one JSON document; with --list, one a line for each vector")
+    add("--json", action="store_true", help="print one JSON document; with --list, one line per vector")
     add("--progress", choices=("auto", "tty", "plain", "none"), default="auto", help="on standard error")
-    add("--list", action="store_true", help="print the vectors that would be asked; needs no --entrypoint")
+    add("--list", action="store_true", help="print the selected vectors; needs no --entrypoint")
     command.set_defaults(run=run)
 
 
@@ -89,10 +89,10 @@ def _run(arguments: argparse.Namespace) -> int:
         say(_listed(cases, arguments))
         return ExitCode.OK
     if arguments.entrypoint is None:
-        raise UsageError("there is no program to ask; give --entrypoint CMD")
+        raise UsageError("--entrypoint CMD is required")
     for name in ("filter", "requirement"):
         if arguments.badges and getattr(arguments, name):
-            raise UsageError(f"a badge speaks of every vector of a role: give --badges without --{name}")
+            raise UsageError(f"a badge covers every vector of a role: use --badges without --{name}")
     refuse_what_cannot_be_written(arguments)
     with nobody_left_behind():
         return _test(arguments, vectors, cases)

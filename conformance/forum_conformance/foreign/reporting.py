@@ -64,7 +64,7 @@ def _first_finding(head: bytes) -> Finding:
 def _notes(found: Found) -> Iterator[str]:
     format_ = found.recognised.format
     if format_ is Format.EMPTY:
-        yield "nothing in it says whose it is: a ledger that was not begun, or not a ledger at all"
+        yield "its format is unknown: an empty ledger, or not a ledger"
         return
     if format_ in _ADVICE:
         yield _ADVICE[format_]
@@ -72,7 +72,7 @@ def _notes(found: Found) -> Iterator[str]:
         return
     yield from _own_hashes(found)
     if format_ in _IMPORTED:
-        yield f"to make a ledger of this format from it: forum import {shlex.quote(found.name)}"
+        yield f"to convert it to a ledger: forum import {shlex.quote(found.name)}"
     else:
         yield "forum import does not know it; its own program can say more"
         yield from _beside(found)
@@ -82,7 +82,7 @@ def _beside(found: Found) -> Iterator[str]:
     """The run directory that contains the given file, if any."""
     if found.path and found.path.name != _LEDGER and (found.path.parent / _LEDGER).is_file():
         folder = found.path.parent
-        yield f"it stands in a run directory; to judge that: forum-conformance judge {folder}"
+        yield f"it is in a run directory; to judge that: forum-conformance judge {folder}"
 
 
 def _own_hashes(found: Found) -> Iterator[str]:
@@ -100,12 +100,12 @@ def _own_hashes(found: Found) -> Iterator[str]:
 def _engine_notes(found: Found) -> Iterator[str]:
     chain = check_chain(found.stream)
     if chain.fault:
-        yield f"its own chain of hashes does not hold: {chain.fault}; {_NO_LEVEL}"
+        yield f"its own chain of hashes is invalid: {chain.fault}; {_NO_LEVEL}"
     else:
-        yield f"its own chain of hashes holds, {chain.entries} entries, computed anew; {_NO_LEVEL}"
+        yield f"its own chain of hashes holds, {chain.entries} entries, recomputed; {_NO_LEVEL}"
     payloads = found.path.with_name(PAYLOADS) if found.path else None
     if payloads and payloads.is_file() and not chain.fault:
         yield check_payloads(payloads, chain.payloads)
     else:
         yield f"its bodies were not checked: {'its chain does not hold' if chain.fault else f'there is no {PAYLOADS}'}"
-    yield "its chain has no seal: an end that was cut off, and a whole that was written anew, would not be seen"
+    yield "its chain has no seal: truncation and a complete rewrite would go undetected"

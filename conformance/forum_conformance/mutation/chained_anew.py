@@ -196,7 +196,7 @@ def _plan_body_gone(original: Original, _: Random) -> Iterator[Change]:
 
 
 def _plan_unnamed(names: tuple[str, ...], original: Original, _: Random) -> Iterator[Change]:
-    """The wave plan's body exists, but no entry has its digest."""
+    """The wave plan's body exists, but the data about the plan is missing."""
     opened = original.entries[0]
     if "wave_plan" in opened["bodies"]:
         for name in names:

@@ -79,10 +79,10 @@ def objections(results: Sequence[Result], wanted: Collection[str]) -> list[str]:
         told = ", ".join(f"{counts[role]} of {role}" for role in ROLES if counts[role])
         found.append(f"not asked are {told}: {printable(why)}")
     if bad[State.UNEXPECTED_PASS]:
-        found.append(f"{_vectors(bad[State.UNEXPECTED_PASS])} passed, and should have failed: take them off the list")
+        found.append(f"{_vectors(bad[State.UNEXPECTED_PASS])} passed unexpectedly: remove them from the list")
     missing = [tally.role for tally in tallies(results, None) if tally.level is None and not tally.is_offered]
     if missing and all(result.state is State.NOT_OFFERED for result in results):
-        found.append("the program offers none of the roles that it was asked for: " + ", ".join(missing))
+        found.append("the program offers none of the requested roles: " + ", ".join(missing))
     else:
         found += [f"the role {role} is not offered" for role in missing if role in wanted]
     return found

@@ -148,8 +148,8 @@ def _check_workers(plan: Plan) -> None:
 def _check_waves(plan: Plan) -> None:
     placed = [task for wave in plan.waves for task in wave]
     is_partition = len(placed) == len(set(placed)) and set(placed) == set(plan.tasks)
-    require(is_partition, "L401", "not every task stands in exactly one wave")
+    require(is_partition, "L401", "not every task is in exactly one wave")
     for task in plan.tasks:
         for other in plan.depends_on(task):
             is_later = plan.wave_of[task] > plan.wave_of[other]
-            require(is_later, "L401", f"task '{task}' does not stand in a later wave than '{other}'")
+            require(is_later, "L401", f"task '{task}' is not in a later wave than '{other}'")

@@ -26,6 +26,6 @@ def read_expected_failures(text: str, *, name: str, known: Container[str]) -> di
         if not reason:
             raise BadExpectation(name, number, f"'{id_}' needs a reason: write '{id_}: why it fails'")
         if id_ in reasons:
-            raise BadExpectation(name, number, f"'{id_}' stands here twice")
+            raise BadExpectation(name, number, f"'{id_}' is listed twice")
         reasons[id_] = reason
     return reasons

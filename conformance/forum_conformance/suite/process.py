@@ -34,7 +34,7 @@ class ServeNotOffered(CannotStart):
     """The program does not offer the long-lived mode."""
 
     def __init__(self) -> None:
-        Exception.__init__(self, "the program does not offer 'serve' (exit status 33); leave --serve out")
+        Exception.__init__(self, "the program does not offer 'serve' (exit status 33); omit --serve")
 
 
 class Ending(Enum):

@@ -21,7 +21,7 @@ def select(
 ) -> list[Case]:
     """The vectors of the roles (or all) that match a filter and a requirement; ordered by id."""
     if "" in filters:
-        raise NothingSelected("a filter is empty; leave --filter out to take all")
+        raise NothingSelected("a filter is empty; omit --filter to select all")
     ordered = sorted(cases, key=lambda case: case.id)
     of_roles = [case for case in ordered if not roles or case.role in roles]
     taken = {text: set(taken_by(text, [case.id for case in of_roles])) for text in filters}
@@ -81,7 +81,7 @@ def _naming(texts: Sequence[str], left: Sequence[Case], every: Sequence[Case], o
 
 def _why_unnamed(text: str, known: Collection[str]) -> str:
     if not text:
-        return "a requirement is empty; leave --requirement out to take all"
+        return "a requirement is empty; omit --requirement to select all"
     patterns = {f"{id_.rpartition('-')[0]}-*" for id_ in known}
     near = get_close_matches(text.upper(), sorted({*known, *patterns}), n=1, cutoff=_NEAR)
     told = f"no vector names the requirement '{text}'" + (f"; did you mean '{near[0]}'?" if near else "")

@@ -93,17 +93,17 @@ class Vectors:
 
 def _read_manifest(path: Path) -> dict[str, str]:
     if not path.exists():
-        raise BrokenVectors(f"'{path.parent}' is no folder of vectors: it has no {MANIFEST}")
+        raise BrokenVectors(f"'{path.parent}' is not a directory of vectors: it has no {MANIFEST}")
     try:
         manifest = read_form(_bytes_of(path).removesuffix(b"\n"))
     except NotCanonical as error:
         raise BrokenVectors(f"'{path}' is broken: {error}") from error
     digests = manifest.get("files") if isinstance(manifest, dict) and manifest.get("format") == 1 else None
     if not isinstance(digests, dict):
-        raise BrokenVectors(f"'{path}' is broken: it is no manifest of format 1")
+        raise BrokenVectors(f"'{path}' is broken: it is not a manifest of format 1")
     for name in digests:
         if not _stays_inside(name):
-            raise BrokenVectors(f"'{path}' is broken: {name!r} is no path of a file below its folder")
+            raise BrokenVectors(f"'{path}' is broken: {name!r} is not a path below its directory")
     return digests
 
 

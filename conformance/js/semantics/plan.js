@@ -88,7 +88,7 @@ function checkWaves(plan) {
   const placed = plan.waves.flat();
   const isEach = placed.every((/** @type {string} */ id) => id in plan.tasks);
   const isOnce = new Set(placed).size === placed.length && placed.length === Object.keys(plan.tasks).length;
-  ask(isEach && isOnce, "L401", "not every task stands in exactly one wave");
+  ask(isEach && isOnce, "L401", "not every task is in exactly one wave");
 }
 
 /** @param {any} plan */

@@ -221,7 +221,7 @@ def test_a_key_needs_a_checkpoint_that_it_could_have_signed(command: Command, di
     code, _, err = command(directory, "--key", _file(directory.parent / "key", NEUMANN.encode()))
 
     assert code == 2
-    assert "there is no checkpoint that the key could have signed" in err
+    assert "there is no checkpoint to verify with the key" in err
 
 
 def test_a_key_is_read_from_a_file(command: Command, directory: Path) -> None:

@@ -98,7 +98,7 @@ def test_nothing_is_objected_to_where_all_that_is_offered_passed() -> None:
 def test_a_program_that_offers_nothing_does_not_pass() -> None:
     results = settle([tried("a/a", "verify", REFUSED, DIFFERENCE), tried("a/b", "prove", REFUSED, DIFFERENCE)], {})
 
-    assert objections(results, ()) == ["the program offers none of the roles that it was asked for: verify, prove"]
+    assert objections(results, ()) == ["the program offers none of the requested roles: verify, prove"]
 
 
 def test_every_kind_of_failure_is_objected_to() -> None:
@@ -119,5 +119,5 @@ def test_every_kind_of_failure_is_objected_to() -> None:
     assert objections(results, ()) == [
         "1 vector failed",
         "1 vector unsupported",
-        "1 vector passed, and should have failed: take them off the list",
+        "1 vector passed unexpectedly: remove them from the list",
     ]

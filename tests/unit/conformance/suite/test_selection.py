@@ -139,7 +139,7 @@ def test_a_requirement_of_vectors_that_are_left_out_is_an_error(
 
 
 def test_an_empty_requirement_is_an_error() -> None:
-    with pytest.raises(NothingSelected, match="a requirement is empty; leave --requirement out to take all"):
+    with pytest.raises(NothingSelected, match="a requirement is empty; omit --requirement to select all"):
         naming("")
 
 
@@ -159,7 +159,7 @@ def test_expected_failures_have_a_reason_each() -> None:
         ("\nledger/cat: why", "xfail.txt:2: there is no vector 'ledger/cat'"),
         ("ledger/cut:  ", "xfail.txt:1: 'ledger/cut' needs a reason: write 'ledger/cut: why it fails'"),
         ("ledger/cut", "xfail.txt:1: 'ledger/cut' needs a reason: write 'ledger/cut: why it fails'"),
-        ("ledger/cut: a\nledger/cut: b", "xfail.txt:2: 'ledger/cut' stands here twice"),
+        ("ledger/cut: a\nledger/cut: b", "xfail.txt:2: 'ledger/cut' is listed twice"),
     ],
 )
 def test_a_line_that_cannot_be_taken_at_its_word_is_named(text: str, sentence: str) -> None:

@@ -57,11 +57,11 @@ def test_a_file_may_not_be_missing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("manifest", "sentence"),
     [
-        (None, "is no folder of vectors: it has no MANIFEST.json"),
+        (None, "is not a directory of vectors: it has no MANIFEST.json"),
         (b"{", "MANIFEST.json' is broken: "),
         (b'{ "format":1,"files":{}}', "MANIFEST.json' is broken: the bytes are not in RFC 8785 form"),
-        (b'{"files":{},"format":2}', "MANIFEST.json' is broken: it is no manifest of format 1"),
-        (b'{"files":{"../x":"0"},"format":1}', "MANIFEST.json' is broken: '../x' is no path of a file"),
+        (b'{"files":{},"format":2}', "MANIFEST.json' is broken: it is not a manifest of format 1"),
+        (b'{"files":{"../x":"0"},"format":1}', "MANIFEST.json' is broken: '../x' is not a path below its directory"),
         (b'{"files":{},"format":1}', "MANIFEST.json' names no case.json"),
     ],
 )

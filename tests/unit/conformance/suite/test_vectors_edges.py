@@ -21,7 +21,7 @@ def test_a_name_that_is_no_path_below_the_folder(tmp_path: Path, name: str) -> N
         Vectors(tmp_path)
 
     assert str(raised.value) == (
-        f"'{tmp_path / 'MANIFEST.json'}' is broken: {name!r} is no path of a file below its folder"
+        f"'{tmp_path / 'MANIFEST.json'}' is broken: {name!r} is not a path below its directory"
     )
 
 
