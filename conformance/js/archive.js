@@ -9,7 +9,7 @@ const WINDOW = 1 << 20;
 
 /** @typedef {{name: Uint8Array, offset: number, size: number}} Member offset is that of the content */
 
-/** Keeps a part of a source at hand, so that small members cost no read of their own. */
+/** Buffers a part of a source, so that small members need no read of their own. */
 export class Window {
   /** @param {import("./sources.js").ByteSource} source */
   constructor(source) {
@@ -47,7 +47,7 @@ for (const [at, text] of /** @type {const} */ ([
 }
 
 /**
- * The one header that a member of this name and size has.
+ * The only valid header of a member with this name and size.
  * @param {Uint8Array} name
  * @param {number} size
  */
@@ -132,7 +132,7 @@ export class ArchiveReader {
     const offset = this.at + BLOCK;
     const end = offset + padded(header.size);
     if (end > this.window.size) return null;
-    // One read for content and padding, where the content is small: it is asked for next.
+    // Read small content together with its padding: the padding is needed next.
     if (padded(header.size) <= WINDOW) await this.window.read(offset, padded(header.size));
     const padding = await this.window.read(offset + header.size, end - offset - header.size);
     return isAllZeros(padding) ? { ...header, offset } : null;

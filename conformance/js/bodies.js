@@ -24,7 +24,7 @@ const MEMBER_NAME = /^(sha256|salted|redacted)\/([0-9a-f]{64})$/;
 /** @typedef {{digest: string, bytes: number, salted?: true}} Naming */
 
 /**
- * A string of its own: a part of a line, kept as a part, would keep the whole line in memory.
+ * Copy the string: a slice of a line would keep the whole line in memory.
  * @param {string} text
  */
 const detached = (text) => (" " + text).slice(1);
@@ -73,7 +73,7 @@ export class BodyIndex {
   }
 }
 
-/** Reads an archive once, and compares its members with the digests of an index. */
+/** Reads an archive once and compares its members with the digests of an index. */
 export class ArchiveScan {
   /**
    * @param {BodyIndex} index
@@ -154,7 +154,7 @@ export class ArchiveScan {
     return hexOf(hasher.digest()) === digest;
   }
 
-  /** Whether reading ended in the middle, with a body still to come: L301. */
+  /** Whether the archive became unreadable before the last body: L301. */
   isCutShort() {
     return this.reader.end === "broken" && [...this.index.bodies.values()].some((body) => !body.isFound);
   }
@@ -187,7 +187,7 @@ export class ArchiveScan {
   }
 }
 
-/** The bodies that an archive holds as they should be, for those who read them. */
+/** The intact bodies of an archive. */
 export class BodyStore {
   /**
    * @param {BodyIndex} index after a scan

@@ -1,8 +1,8 @@
 // @ts-check
-/** Bytes and the texts that stand for them: UTF-8, hexadecimal, base64. */
+/** Encodings of bytes: UTF-8, hexadecimal, base64. */
 
 const ENCODER = new TextEncoder();
-// A byte order mark stays in the text: to drop it would let a line pass that has one.
+// Keep a byte order mark in the text: dropping it would accept a line that has one.
 const DECODER = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 const BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -79,8 +79,8 @@ export function base64Of(bytes) {
 }
 
 /**
- * The bytes of a base64 text, or null if it is not what an encoder writes for them: two texts for the same bytes would
- * make a checkpoint that says the same and differs.
+ * The bytes of a base64 text, or null if it is not their canonical encoding: otherwise two different checkpoints could
+ * have the same content.
  * @param {string} text
  * @returns {Uint8Array | null}
  */

@@ -4,7 +4,7 @@
 import { textOf, utf8 } from "./bytes.js";
 import { JsonSyntaxError, readJson } from "./json_text.js";
 
-/** What a body, and a value that is made of bodies, may be nested (LEDGER-SEMANTICS-018). */
+/** The maximum nesting of a body and of a value made of bodies (LEDGER-SEMANTICS-018). */
 export const MAX_VALUE_DEPTH = 254;
 
 /** @typedef {{values: any[], keys: string[] | null, at: number}} Frame */
@@ -27,7 +27,7 @@ function frameOf(container) {
 }
 
 /**
- * The value's RFC 8785 form as a string. Of numbers it expects finite ones, of strings no lone surrogates.
+ * The value's RFC 8785 form as a string. Numbers must be finite, strings without lone surrogates.
  * @param {any} value
  * @returns {string}
  */
@@ -62,7 +62,7 @@ export function canonicalBytes(value) {
 }
 
 /**
- * What a text says, or null if it has no RFC 8785 form or is not JSON.
+ * The value of a text, or null if it is not JSON or has no RFC 8785 form.
  * @param {Uint8Array} bytes
  * @returns {import("./json_text.js").JsonText | null}
  */
@@ -91,7 +91,7 @@ export function readCanonicalBody(bytes) {
 }
 
 /**
- * How deep arrays and objects are nested in a value.
+ * The nesting depth of a value.
  * @param {any} value
  * @returns {number}
  */

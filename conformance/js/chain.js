@@ -1,5 +1,5 @@
 // @ts-check
-/** Level 2: whether each entry follows the one before. */
+/** Level 2: check how each entry follows from the previous one. */
 
 import { hexOf } from "./bytes.js";
 

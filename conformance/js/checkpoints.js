@@ -1,5 +1,5 @@
 // @ts-check
-/** Whether checkpoints and pins agree with a ledger or a proof (LEDGER-CHECKPOINT-003 and 004, LEDGER-PROOF-001). */
+/** Compare checkpoints and pins with a ledger or a proof (LEDGER-CHECKPOINT-003 and 004, LEDGER-PROOF-001). */
 
 import { isSigned, readCheckpoint } from "./note.js";
 
@@ -48,7 +48,7 @@ export class Comparison {
     if (key !== null && !isSigned(checkpoint, key)) return ["L510", `${what} is not signed by ${key.name}`];
     if (checkpoint.run !== known.run) return ["L507", `${what} is of another run`];
     if (checkpoint.size > known.size) return [isPin ? "L512" : "L508", `${what} has more entries`];
-    // A proof tells nothing about sizes that it does not speak of, so a checkpoint of another size cannot agree.
+    // A proof covers only its own sizes, so a checkpoint of another size cannot match.
     const isSame = known.roots.get(checkpoint.size) === checkpoint.root;
     return isSame ? null : [isPin ? "L513" : "L509", `${what} has another root`];
   }

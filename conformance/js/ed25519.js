@@ -50,7 +50,7 @@ function encodedY(y, sign) {
 }
 
 /**
- * Section 5.1.3: null for what is no point, or not its only encoding.
+ * Section 5.1.3: null if it is not a point or not its canonical encoding.
  * @param {Uint8Array} bytes
  * @returns {Point | null}
  */

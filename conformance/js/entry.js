@@ -1,5 +1,5 @@
 // @ts-check
-/** Level 1: whether the bytes of a line are an entry. */
+/** Level 1: check that the bytes of a line are an entry. */
 
 import { textOf } from "./bytes.js";
 import { canonicalText } from "./canonical.js";

@@ -1,7 +1,7 @@
 // @ts-check
 /** Findings, and the verdict that follows from them (LEDGER-VERIFY-001 to 003). */
 
-/** Findings of something that is not there yet. Every other one says that something is wrong. */
+/** Findings that mean incomplete. Every other one means invalid. */
 const INCOMPLETE = new Set(["L310", "L501", "L502", "L503"]);
 const KEPT = 100;
 

@@ -1,5 +1,5 @@
 // @ts-check
-/** What a page or another program imports. Nothing in here needs Node. */
+/** The public API for pages and programs. It does not depend on Node. */
 
 export { canonicalBytes, canonicalText, readCanonicalizable } from "./canonical.js";
 export { readCheckpoint, readKey } from "./note.js";

@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * A strict reader of JSON texts (RFC 8259) that remembers what a parser usually forgets: keys given twice, how numbers
- * were written, lone surrogates, depth. It uses no recursion, so no text can exhaust the stack.
+ * A strict JSON parser (RFC 8259) that also records repeated keys, the spelling of numbers, lone surrogates and the nesting
+ * depth. It is not recursive, so no text can exhaust the stack.
  */
 
 /**
@@ -88,7 +88,7 @@ class Reader {
     return false;
   }
 
-  /** Ends the innermost container and puts it where it belongs; true at the end of the text's value. */
+  /** Ends the innermost container and adds it to its parent; returns true at the end of the text's value. */
   #close() {
     this.at++;
     const frame = /** @type {Frame} */ (this.frames.pop());

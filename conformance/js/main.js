@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // @ts-check
-/** The program that the suite asks: `node main.js ROLE` for one request, `node main.js serve` for many. */
+/** The program under test: `node main.js ROLE` for one request, `node main.js serve` for many. */
 
 import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";

@@ -1,5 +1,5 @@
 // @ts-check
-/** The Merkle tree of RFC 6962, section 2.1: roots kept while leaves come, proofs, and how proofs are checked. */
+/** The Merkle tree of RFC 6962, section 2.1: incremental roots, and creating and checking proofs. */
 
 import { sameBytes } from "./bytes.js";
 import { sha256 } from "./sha256.js";

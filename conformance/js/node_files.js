@@ -1,5 +1,5 @@
 // @ts-check
-/** Files of Node in the forms that the core takes. */
+/** Adapters from Node's files to the sources of the core. */
 
 import { constants } from "node:fs";
 import { access, lstat, open, readdir, readFile, stat } from "node:fs/promises";
@@ -84,7 +84,7 @@ async function readFully(handle, offset, length) {
   return buffer;
 }
 
-/** The schema documents: of a folder beside this file, or of the checkout. */
+/** The schema documents, from a directory next to this file or from the checkout. */
 export async function readSchemas() {
   const here = dirname(fileURLToPath(import.meta.url));
   const beside = join(here, "schemas");

@@ -9,7 +9,7 @@ const MAX_BYTES = 1 << 20;
 const RUN_ID = "[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}";
 const TEXT = new RegExp(`^forum/(${RUN_ID})\n(0|[1-9][0-9]{0,15})\n([A-Za-z0-9+/]{43}=)\n`);
 const SIGNATURE = /^— ([^ ]+) ([A-Za-z0-9+/=]+)$/u;
-// The white space of Unicode, the control characters that a note may not hold, and the sign between a key's parts.
+// The white space of Unicode, the control characters that a note must not contain, and the separator of a key's parts.
 const NOT_IN_A_NAME = /[\p{White_Space}\u0000-\u001f+]/u;
 const ED25519 = Uint8Array.of(1);
 
@@ -87,7 +87,7 @@ function keyId(name, publicKey) {
 }
 
 /**
- * Whether the key signed the checkpoint: it did at least once, and every signature under its name and id is right.
+ * Whether the key signed the checkpoint: at least once, and every signature with its name and id is valid.
  * @param {Checkpoint} checkpoint
  * @param {Key} key
  */

@@ -1,5 +1,5 @@
 // @ts-check
-/** Inclusion and consistency proofs as documents: made from a ledger, and checked without one (LEDGER-PROOF-001). */
+/** Inclusion and consistency proofs as documents: created from a ledger, checked without one (LEDGER-PROOF-001). */
 
 import { bytesOfHex, hexOf, textOf, utf8 } from "./bytes.js";
 import { readCanonicalizable } from "./canonical.js";
@@ -12,7 +12,7 @@ import { consistencyPath, extendsTree, GrowingTree, includes, inclusionPath, lea
 import { checkpointText, readCheckpoint } from "./note.js";
 import { UsageError, verify } from "./verify.js";
 
-/** A ledger's hashes, and the line that an inclusion proof holds. */
+/** A ledger's hashes, and the line that an inclusion proof contains. */
 export class Prover {
   /**
    * Reads a ledger. Levels 1 and 2 must hold: nobody should sign, or prove anything of, a ledger that is broken.
@@ -118,7 +118,7 @@ function isOfItsEntry(proof) {
 }
 
 /**
- * What a line says of itself, if it holds LEDGER-LINE-003; whether it is an entry otherwise is not looked at.
+ * The value of a line that satisfies LEDGER-LINE-003; does not check the other rules for entries.
  * @param {string} line
  * @returns {any}
  */
@@ -148,7 +148,7 @@ function leadsToRoot(proof) {
  */
 
 /**
- * Checks a proof, and what is given beside it.
+ * Checks a proof against the given checkpoint, key and pin.
  * @param {Uint8Array} bytes
  * @param {import("./schema.js").Schemas} schemas
  * @param {Given} given
@@ -157,7 +157,7 @@ function leadsToRoot(proof) {
  */
 export function checkProof(bytes, schemas, { checkpoint, key, pin }) {
   const findings = new Findings();
-  // What `readKey` could not read must not pass for a key that was not given.
+  // A malformed key (null) must not be mistaken for an omitted one.
   if (key === null) throw new UsageError("the key is no public key");
   const pinned = pin === undefined ? null : new Comparison("pin", pin, null);
   if (pinned !== null && pinned.checkpoint === null) throw new UsageError("the pin is malformed");

@@ -72,7 +72,7 @@ async function answerCanonicalize(request, host) {
 }
 
 /**
- * Checkpoint, key and pin, as far as they are given. A pin that is not there yet pins nothing.
+ * The given checkpoint, key and pin. A pin file that does not exist yet pins nothing.
  * @param {any} request
  * @param {Host} host
  */
@@ -94,7 +94,7 @@ async function readGiven(request, host) {
  * @param {Host} host
  */
 async function answerVerify(request, host) {
-  // A vector about level 5 may be asked without it: what it is compared with is then left aside.
+  // A level 5 vector may be requested without level 5: then ignore its witnesses.
   const isSealAsked = request.levels === undefined || request.levels.includes(5);
   const given = isSealAsked ? { ...(await readGiven(request, host)), expectHead: request.expect_head } : {};
   const run = await host.openRun(request.input);

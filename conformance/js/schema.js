@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * A validator of JSON Schema 2020-12, as far as ledgers and proofs need it. A keyword that it does not know is an error: a
- * schema that is half understood would accept too much.
+ * A validator for the part of JSON Schema 2020-12 that ledgers and proofs need. An unknown keyword is an error: ignoring it
+ * would accept too much.
  */
 
 /** @typedef {(value: any) => boolean} Check */
@@ -35,7 +35,7 @@ function isEqual(a, b) {
 }
 
 /**
- * Whether a string has at most so many characters. Code points count, not UTF-16 units, of which there are never fewer.
+ * Whether a string has at most this many code points. It never has fewer UTF-16 units than code points.
  * @param {string} text
  * @param {number} limit
  */
@@ -151,7 +151,7 @@ function patterned(schemas, compile) {
   return Object.keys(schemas).map((source) => [new RegExp(source, "u"), compile(schemas[source])]);
 }
 
-/** Schema documents that may refer to each other by their names. */
+/** Schema documents that may refer to each other by name. */
 export class Schemas {
   /** @param {Record<string, any>} documents by file name, such as `entry.schema.json` */
   constructor(documents) {
@@ -237,7 +237,7 @@ export class Schemas {
 }
 
 /**
- * The kinds that the schema of an entry lists: those that a condition of its `allOf` picks out.
+ * The kinds that the schema of an entry lists in the conditions of its `allOf`.
  * @param {any} schema
  * @returns {Set<string>}
  */

@@ -1,5 +1,5 @@
 // @ts-check
-/** SHA-256 (FIPS 180-4), synchronous. A host with a faster one hands it in. */
+/** SHA-256 (FIPS 180-4), synchronous. A host can provide a faster one. */
 
 /**
  * @typedef {Object} Hasher
@@ -115,7 +115,7 @@ class PlainSha256 {
 let start = () => new PlainSha256();
 
 /**
- * Lets a host hand in its own SHA-256.
+ * Lets a host provide its own SHA-256.
  * @param {() => Hasher} starter
  */
 export function provideSha256(starter) {

@@ -1,5 +1,5 @@
 // @ts-check
-/** Where bytes come from. A host gives its files in this form; these are the forms that every host has. */
+/** Sources of bytes. A host provides its files in this form; this module has those that every host supports. */
 
 /**
  * @typedef {Object} ByteSource
@@ -42,7 +42,7 @@ export function blobSource(blob) {
 }
 
 /**
- * A run directory that is held in memory: bytes or blobs by path, such as `ledger.jsonl` and `outputs/notes.txt`.
+ * A run directory in memory: bytes or blobs by path, such as `ledger.jsonl` and `outputs/notes.txt`.
  * @param {Map<string, Uint8Array | Blob>} files
  * @returns {Run}
  */
@@ -68,7 +68,7 @@ export function runOfFiles(files) {
 }
 
 /**
- * The bytes of a part of a source, a chunk at a time.
+ * The bytes of a part of a source, in chunks.
  * @param {ByteSource} source
  * @param {number} from
  * @param {number} to

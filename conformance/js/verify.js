@@ -1,5 +1,5 @@
 // @ts-check
-/** Verifying a ledger: which level is looked at when, and the report (LEDGER-VERIFY-001 to 005). */
+/** Verify a ledger: the order of the levels, and the report (LEDGER-VERIFY-001 to 005). */
 
 import { hexOf } from "./bytes.js";
 import { ArchiveScan, BodyIndex, BodyStore } from "./bodies.js";
@@ -21,7 +21,7 @@ import { Seals } from "./seal.js";
  * @property {Uint8Array} [pin] the checkpoint of what was last called valid
  */
 
-/** A request that makes no sense, whatever the ledger holds. */
+/** A request that is invalid for any ledger. */
 export class UsageError extends Error {}
 
 const NAMES = ["bytes", "chain", "bodies", "semantics", "seal"];
@@ -73,7 +73,7 @@ class Verification {
     }
     if (checkpoint !== undefined) comparisons.push(new Comparison("given", checkpoint, key));
     if (key !== null && comparisons.length === 0) {
-      throw new UsageError("there is no checkpoint that the key could have signed");
+      throw new UsageError("there is no checkpoint to verify with the key");
     }
     if (pin !== undefined) comparisons.push(new Comparison("pin", pin, null));
     const last = comparisons.at(-1);
@@ -191,7 +191,7 @@ class Verification {
 }
 
 /**
- * Verifies a ledger. The result fits `verify-report.schema.json`.
+ * Verifies a ledger. The result matches `verify-report.schema.json`.
  * @param {import("./sources.js").Run} run
  * @param {import("./schema.js").Schemas} schemas
  * @param {Options} [options]
@@ -199,7 +199,7 @@ class Verification {
  */
 export async function verify(run, schemas, options = {}) {
   const { levels, expectHead, checkpoint, key, pin } = options;
-  // What `readKey` could not read must not pass for a key that was not given.
+  // A malformed key (null) must not be mistaken for an omitted one.
   if (key === null) throw new UsageError("the key is no public key");
   const isForSeal = [expectHead, checkpoint, key, pin].some((given) => given !== undefined);
   if (isForSeal && levels !== undefined && !levels.includes(5)) throw new UsageError("level 5 is not asked for");

@@ -1,4 +1,4 @@
-"""`python -m vector_generator`: makes the vectors, and writes them or compares them with what is there."""
+"""`python -m vector_generator`: generate the vectors, and write them or compare them with the existing files."""
 
 import argparse
 import sys
@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def made(areas: Sequence[str], there: dict[str, bytes]) -> dict[str, bytes]:
-    """The files of the set, with these areas made afresh and the others as they are."""
+    """The files of the set, with these areas regenerated and the others unchanged."""
     files = {path: data for path, data in there.items() if not _is_made(path, areas, there)}
     with ForumProgram() as forum:
         for area in areas:

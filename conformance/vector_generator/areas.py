@@ -1,4 +1,4 @@
-"""The areas of the set, and what makes the vectors of each."""
+"""The areas of the set, and their generators."""
 
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module

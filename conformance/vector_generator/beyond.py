@@ -1,4 +1,4 @@
-"""Requirements that no vector can hold, or none that is negative, and why."""
+"""Requirements without a vector, or without a negative one, and the reason for each."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Vectors of the role `compile`: bundles that are valid, and edits of them."""
+"""Vectors of the role `compile`: valid bundles, and edits of them."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,7 +28,7 @@ _CODES_MADE_SURE = "the codes are written by hand from the specification, and fo
 
 @dataclass(frozen=True, slots=True)
 class Sound:
-    """A bundle that compiles: a folder of `bundles/<area>`, or files of its own."""
+    """A bundle that compiles: a directory of `bundles/<area>`, or files of its own."""
 
     name: str
     title: str
@@ -192,7 +192,7 @@ def _shown(text: str | bytes) -> str:
 
 
 def at(document: Any, pointer: str) -> Any:
-    """What a JSON Pointer leads to, or None."""
+    """The value at a JSON Pointer, or None."""
     tokens = (token.replace("~1", "/").replace("~0", "~") for token in pointer.split("/")[1:])
     return reduce(_step, tokens, document)
 

@@ -1,4 +1,4 @@
-"""`forum` as a program: asked over the protocol of the suite, or called with arguments. Nothing of it is imported."""
+"""`forum` as a program: called by the suite's protocol or with arguments, never imported."""
 
 import json
 import shutil
@@ -13,7 +13,7 @@ from typing import IO, Any, Self
 
 
 class ForumFailed(Exception):
-    """`forum` did not answer, or answered with something that the protocol does not know."""
+    """`forum` did not answer, or its answer violates the protocol."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Compiled:
 
 
 class ForumProgram:
-    """One process of `forum conform serve`, and a folder for files, for as long as the context lasts."""
+    """One process of `forum conform serve` and a directory for files, while the context lasts."""
 
     def __init__(self) -> None:
         self.program = _found()
@@ -44,14 +44,14 @@ class ForumProgram:
         self._folder.cleanup()
 
     def fresh_folder(self) -> Path:
-        """An empty folder of a name that is not given twice."""
+        """An empty directory with a unique name."""
         self._asked += 1
         folder = Path(self._folder.name).resolve() / str(self._asked)
         folder.mkdir()
         return folder
 
     def call(self, *arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[bytes]:
-        """`forum` with these arguments, in a process of its own; the exit code is for the caller to look at."""
+        """Run `forum` with these arguments in a process of its own; the caller checks the exit code."""
         return subprocess.run([self.program, *arguments], cwd=cwd, capture_output=True, check=False)  # noqa: S603
 
     def ask(self, role: str, **members: Any) -> dict[str, Any]:
@@ -69,7 +69,7 @@ class ForumProgram:
         return answer
 
     def compiled(self, files: Mapping[str, bytes], entry: str, root: str, inputs: str | None = None) -> Compiled:
-        """What `forum` makes of the bundle in the folder `root` of these files."""
+        """Compile the bundle in the directory `root` of these files with `forum`."""
         folder = self.fresh_folder()
         for name, data in files.items():
             path = folder / "given" / name

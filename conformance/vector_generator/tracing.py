@@ -1,4 +1,4 @@
-"""`docs/spec/vectors.md`: each requirement with its vectors, and those that are beyond them."""
+"""`docs/spec/vectors.md`: each requirement with its vectors, and the requirements without one."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

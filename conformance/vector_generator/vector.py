@@ -1,4 +1,4 @@
-"""One vector, before it is a folder: what `case.json` says, and its files."""
+"""One vector in memory: the content of `case.json`, and its files."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What holds of every wave plan by the specification; made sure of, without the runner, before one is expected."""
+"""Invariants of every wave plan, checked without the runner before a plan becomes an expectation."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,7 +17,7 @@ SHIPPED = {f"forum:default/{name}": ROOT / "manifests" / "default" / name for na
 
 
 def breaches(data: bytes, bundle: Mapping[str, bytes]) -> Iterator[str]:
-    """What a wave plan breaks, of the bundle that it was made from."""
+    """The invariants that a wave plan violates, given its bundle."""
     try:
         plan: Json = read_form(data)
     except NotCanonical as error:

@@ -1,4 +1,4 @@
-"""Vectors as folders: what may be written, the bytes of each file, and the manifest of the set."""
+"""Vectors as directories: validation, the bytes of each file, and the manifest of the set."""
 
 import hashlib
 import json
@@ -24,14 +24,14 @@ _PATHS = ("input", "root", "inputs", "checkpoint", "key", "pin", "script", "base
 
 
 class BadVector(Exception):
-    """A vector that may not be written."""
+    """An invalid vector."""
 
     def __init__(self, vector: str, problem: str) -> None:
         super().__init__(f"vector '{vector}': {problem}")
 
 
 def is_negative(case: Mapping[str, Any]) -> bool:
-    """As vectors/README.md says."""
+    """As defined in vectors/README.md."""
     return is_negative_case(case["role"], case["request"], case["expected"])
 
 
@@ -63,7 +63,7 @@ def files_of(vectors: Iterable[Vector]) -> dict[str, bytes]:
 
 
 def refuse_bad(area: str, vectors: Iterable[Vector], elsewhere: Mapping[str, Mapping[str, Any]]) -> None:
-    """Raise for the first vector that may not stand in the set. `elsewhere` has the cases of the other areas."""
+    """Raise for the first invalid vector. `elsewhere` has the cases of the other areas."""
     cases = dict(elsewhere)
     vectors = list(vectors)
     for vector in vectors:
@@ -127,7 +127,7 @@ def read_cases(files: Mapping[str, bytes]) -> dict[str, dict[str, Any]]:
 
 
 def belongs_to_vectors(path: str, files: Mapping[str, bytes]) -> bool:
-    """Whether a file stands in a vector's folder; the others (a README, data of tests) are left alone."""
+    """Whether a file is in a vector's directory; others (a README, test data) are left alone."""
     area, _, rest = path.partition("/")
     return f"{area}/{rest.partition('/')[0]}/{CASE}" in files
 
@@ -138,7 +138,7 @@ def manifest_of(files: Mapping[str, bytes]) -> bytes:
 
 
 def write_set(folder: Path, files: Mapping[str, bytes], areas: Collection[str]) -> None:
-    """Make the folder hold these files, and of these areas no others; then write its manifest."""
+    """Write these files, remove others of these areas, and write the manifest."""
     there = read_set(folder)
     for path in there.keys() - files.keys():
         if path.split("/")[0] in areas:

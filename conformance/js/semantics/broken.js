@@ -1,5 +1,5 @@
 // @ts-check
-/** How a rule of level 4 says that it is broken. Level 4 ends with its first finding, so it is thrown. */
+/** The error that a rule of level 4 throws. Level 4 ends with its first finding. */
 
 export class Broken extends Error {
   /**
@@ -22,7 +22,7 @@ export function ask(holds, code, sentence) {
 }
 
 /**
- * Asks that an entry has a certain one among its causes; none is asked for where there is none.
+ * Requires an entry to have a certain cause; without that cause, requires nothing.
  * @param {any} entry
  * @param {number | null} cause
  */

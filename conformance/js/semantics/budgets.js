@@ -1,5 +1,5 @@
 // @ts-check
-/** What calls reserve and are charged, in the budgets of the run, of agents and of tasks (LEDGER-SEMANTICS-015). */
+/** Reservations and charges of calls in the budgets of the run, its agents and its tasks (LEDGER-SEMANTICS-015). */
 
 import { ask } from "./broken.js";
 

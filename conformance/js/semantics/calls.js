@@ -1,5 +1,5 @@
 // @ts-check
-/** Attempts and checks, from their beginning to their end (LEDGER-SEMANTICS-010 to 013). */
+/** Attempts and checks, from start to end (LEDGER-SEMANTICS-010 to 013). */
 
 import { ask, askCause } from "./broken.js";
 import { askMayStart } from "./dispatch.js";

@@ -1,5 +1,5 @@
 // @ts-check
-/** When tasks may begin, and what they are given: waves, instances, edges, routes, gates (LEDGER-SEMANTICS-004 to 009). */
+/** When tasks may start, and what they receive: waves, instances, edges, routes, gates (LEDGER-SEMANTICS-004 to 009). */
 
 import { ask, askCause } from "./broken.js";
 import { sourcesOf } from "./plan.js";
@@ -10,7 +10,7 @@ import { CANNOT, UNSETTLED } from "./values.js";
 /** @typedef {import("./state.js").Task} Task */
 
 /**
- * Asks that a task may begin.
+ * Requires that a task may start.
  * @param {RunState} state
  * @param {Task} task
  */
@@ -38,7 +38,7 @@ function askPassed(state, ids) {
 }
 
 /**
- * Asks what must be true before a unit's first attempt or its reuse.
+ * Checks the preconditions of a unit's first attempt or reuse.
  * @param {RunState} state
  * @param {Unit} unit
  */
@@ -60,7 +60,7 @@ export function waveOpened(state, entry) {
   const { wave } = entry.data;
   const isNext = policy.dispatch === "waves" && wave === state.wavesOpened && wave < waves.length;
   ask(isNext, "L405", `wave ${wave} is not the next one`);
-  // Each opening has asked this of the wave before it, so that one is enough.
+  // Each opening has checked this for the previous wave, so one wave is enough.
   const before = wave === 0 ? [] : waves[wave - 1];
   const haveEnded = before.every((/** @type {string} */ id) => state.task(id).ended !== null);
   ask(haveEnded, "L405", `wave ${wave - 1} has not ended`);

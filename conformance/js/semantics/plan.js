@@ -1,5 +1,5 @@
 // @ts-check
-/** The wave plan that a run is compared with, and whether it is one (LEDGER-SEMANTICS-002). */
+/** The wave plan of a run, and its validation (LEDGER-SEMANTICS-002). */
 
 import { hexOf } from "../bytes.js";
 import { canonicalBytes, readCanonicalBody } from "../canonical.js";

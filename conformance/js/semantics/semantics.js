@@ -1,5 +1,5 @@
 // @ts-check
-/** Level 4: whether the entries tell a lawful run of the wave plan (LEDGER-SEMANTICS-001 to 003). */
+/** Level 4: check that the entries describe a valid run of the wave plan (LEDGER-SEMANTICS-001 to 003). */
 
 import { LineReader } from "../lines.js";
 import { ask, Broken } from "./broken.js";
@@ -59,7 +59,7 @@ function askPauses(state, kind) {
 }
 
 /**
- * The unit, or the task, that an entry is about; asks that whatever it names is there.
+ * The unit or task that an entry is about; requires that everything it names exists.
  * @param {RunState} state
  * @param {any} entry
  * @returns {{unit: Unit | null, task: Task | null}}
@@ -97,7 +97,7 @@ async function take(state, entry) {
 async function takeAll(state, ledger, at) {
   for await (const batch of new LineReader(ledger).batches()) {
     for (const line of batch) {
-      // Level 1 held for every line, so the platform's own reader sees what ours saw, and is faster.
+      // Every line passed level 1, so the platform's faster parser returns the same values.
       const entry = JSON.parse(new TextDecoder().decode(line.bytes ?? undefined));
       at(entry.seq);
       if (!entry.kind.startsWith("x-")) await take(state, entry);
@@ -106,7 +106,7 @@ async function takeAll(state, ledger, at) {
 }
 
 /**
- * Adds the finding of level 4, if there is one. Levels 1 and 2 must hold.
+ * Adds the finding of level 4, if any. Levels 1 and 2 must be valid.
  * @param {import("../sources.js").ByteSource} ledger
  * @param {any} opened the first entry, or null
  * @param {import("../bodies.js").BodyStore} store

@@ -1,5 +1,5 @@
 // @ts-check
-/** What is known of a run while its entries are read: tasks, their units, and the calls that are open. */
+/** The state of a run while its entries are read: tasks, units and open calls. */
 
 import { Budgets } from "./budgets.js";
 import { dataEdges, dependenciesOf, feedersOf, wavesOf } from "./plan.js";
@@ -60,7 +60,7 @@ export class Task {
     return this.isTemplate && this.units.length > 0 && this.units.every((unit) => unit.ended?.state === "tolerated");
   }
 
-  /** What is said of a unit's result, of a template: it was expanded, and every instance is passed or tolerated. */
+  /** For a template: whether it was expanded and every instance passed or was tolerated. */
   holds() {
     if (!this.isTemplate) return this.units[0].holds();
     const areGood = this.units.every((unit) => ["passed", "tolerated"].includes(unit.ended?.state ?? ""));

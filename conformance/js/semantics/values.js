@@ -1,13 +1,13 @@
 // @ts-check
-/** What values are made of, and whether a body is a certain value (LEDGER-SEMANTICS-018). */
+/** Compute values, and compare bodies with them (LEDGER-SEMANTICS-018). */
 
 import { hexOf, sameBytes, textOf } from "../bytes.js";
 import { canonicalBytes, depthOf, MAX_VALUE_DEPTH, readCanonicalBody } from "../canonical.js";
 import { sha256 } from "../sha256.js";
 
-/** A value that cannot be made: no body is it. */
+/** A value that cannot be computed: no body matches it. */
 export const CANNOT = Symbol("cannot be made");
-/** A value that depends on a body which is redacted, missing or wrong: nothing is settled. */
+/** A value that cannot be checked, because a body is redacted, missing or wrong. */
 export const UNSETTLED = Symbol("nothing is settled");
 
 const REMEMBERED = 4;
@@ -35,7 +35,7 @@ export function selected(value, pointer) {
 }
 
 /**
- * Parts of a value, or what stands in its way. What is unsettled goes before what cannot be made.
+ * The parts of a value, or the reason why there are none; uncheckable takes precedence over impossible.
  * @param {any[]} parts
  * @returns {any[] | typeof CANNOT | typeof UNSETTLED}
  */

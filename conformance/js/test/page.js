@@ -1,5 +1,5 @@
 // @ts-check
-/** The program under test as a page: it is handed the suite's requests by its server, and tells it the answers. */
+/** The program under test as a page: receives the suite's requests from its server, and posts the answers. */
 
 import { answer, blobSource, runOfFiles, Schemas } from "../index.js";
 
@@ -34,7 +34,7 @@ async function fetchSchemas() {
 }
 
 /**
- * A folder is told by the slash that its server adds to the address, and answered with the paths of all files in it.
+ * The server adds a slash to the URL of a directory, and answers with the paths of all files in it.
  * @param {string} path
  */
 async function openRun(path) {

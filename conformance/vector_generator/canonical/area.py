@@ -1,4 +1,4 @@
-"""The area `canonical`: texts and their RFC 8785 form, or that they have none."""
+"""The area `canonical`: texts with their RFC 8785 form, and texts that have none."""
 
 import hashlib
 import json
@@ -146,12 +146,12 @@ def _told(refusal: Refusal) -> str:
 
 
 def _shown(data: bytes) -> str:
-    """Bytes as text that says which bytes they are."""
+    """Bytes as unambiguous text."""
     return "".join(chr(byte) if 0x20 <= byte < 0x7F else f"<{byte:02x}>" for byte in data)
 
 
 def strictly_read(text: bytes) -> Any:
-    """The value of a text as PROTOCOL.md takes it; ValueError if it is refused."""
+    """The value of a text by PROTOCOL.md; ValueError if it is rejected."""
     value = json.loads(
         text.decode("utf-8"),
         parse_int=_integer,

@@ -1,4 +1,4 @@
-"""The area `compile`: bundles and their wave plans, and what a compiler refuses after all files were read."""
+"""The area `compile`: bundles and their wave plans, and errors that a compiler finds after reading all files."""
 
 from collections.abc import Iterator
 

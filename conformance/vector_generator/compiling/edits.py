@@ -1,4 +1,4 @@
-"""Edits that a compiler refuses after all files were read, and edits that change nothing."""
+"""Edits that a compiler rejects after reading all files, and edits without effect."""
 
 from vector_generator.bundle_vectors import INPUTS, Edit
 

@@ -1,4 +1,4 @@
-"""Bundles that say what a wave plan looks like; each folder of `bundles/compile` is one."""
+"""Bundles that define the content of wave plans; each directory of `bundles/compile` is one."""
 
 from vector_generator.bundle_vectors import Sound
 

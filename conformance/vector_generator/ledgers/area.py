@@ -1,4 +1,4 @@
-"""The area `ledger`: run directories and bare ledgers that hold, that are not finished, and with one thing wrong."""
+"""The area `ledger`: valid and incomplete run directories and bare ledgers, and some with one fault."""
 
 from collections.abc import Iterator
 
@@ -32,7 +32,7 @@ def vectors(forum: ForumProgram) -> Iterator[Vector]:
 
 
 def cases() -> Iterator[Case]:
-    """All that are written by hand, those that hold first."""
+    """All handwritten cases, valid ones first."""
     known = {base.name: base for base in [*bases.bases(), *limits.bases(), *runs.bases(), *level1_kinds.bases()]}
     yield from (base.case() for base in known.values())
     for level in (level1, level1_schema, level1_kinds, level2, level2_untidy, level3):

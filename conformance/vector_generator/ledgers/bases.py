@@ -1,4 +1,4 @@
-"""Ledgers of no plan that hold: what lines, chains, bodies, seals and redactions may look like."""
+"""Valid ledgers without a plan: lines, chains, bodies, seals and redactions."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""A case of the area `ledger` before it is a vector: the files, and what is said of them by hand."""
+"""A case of the area `ledger`: the files, and the handwritten expectation."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,7 +35,7 @@ class Case:
 
     @property
     def request(self) -> dict[str, Any]:
-        """A bare ledger is not asked for the levels that need a run directory: that would be an error of usage."""
+        """The levels of a bare ledger exclude those that need a run directory: requesting them is a usage error."""
         levels = [level for level in LEVELS if not (self.is_bare and level in (3, 4))]
         return {"input": "ledger.jsonl" if self.is_bare else "run", "levels": levels, **self.given}
 
@@ -75,7 +75,7 @@ def first_of(found: Sequence[tuple[str, int | None]]) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """A ledger that holds, and what stands beside it in its run directory."""
+    """A valid ledger with the other files of its run directory."""
 
     name: str
     title: str

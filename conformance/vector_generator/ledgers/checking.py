@@ -1,4 +1,4 @@
-"""Makes sure of the cases: what is said of each by hand must be what the judge and `forum` say."""
+"""Validate the cases: each handwritten expectation must match the judge and `forum`."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -20,7 +20,7 @@ _PATHS = ("checkpoint", "key", "pin")
 
 
 def vectors_of(area: str, cases: Iterable[Case], forum: ForumProgram) -> Iterator[Vector]:
-    """The vectors of the cases, in their order; a case that is not what it says is refused."""
+    """The vectors of the cases, in order; raises for a case whose expectation is wrong."""
     for case in cases:
         folder = forum.fresh_folder()
         _place(case, folder)
@@ -72,7 +72,7 @@ def _said_by_forum(case: Case, folder: Path, forum: ForumProgram) -> dict[str, A
 
 
 def _answer(told: dict[str, Any]) -> dict[str, Any]:
-    """What is compared of an answer, or of what is expected of one."""
+    """The compared members of an answer or an expectation."""
     levels = {level: of if isinstance(of, str) else of["status"] for level, of in told["levels"].items()}
     return {**{name: told[name] for name in _ANSWER}, "levels": levels}
 

@@ -1,4 +1,4 @@
-"""Run directories that `forum run --deterministic` leaves: a runner's own ledgers among those written by hand."""
+"""Run directories written by `forum run --deterministic`, in addition to handwritten ones."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -88,7 +88,7 @@ def _run(forum: ForumProgram, bundle: str) -> dict[str, bytes]:
 
 
 def _read(directory: Path) -> dict[str, bytes]:
-    """What LEDGER-DIR-001 names: a runner's own files may tell of the machine."""
+    """The files of LEDGER-DIR-001: a runner's other files may depend on the machine."""
     paths = (path for path in sorted(directory.rglob("*")) if path.is_file())
     files = {path.relative_to(directory).as_posix(): path.read_bytes() for path in paths}
     return {name: content for name, content in files.items() if name.partition("/")[0] in KEPT}

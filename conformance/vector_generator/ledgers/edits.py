@@ -1,4 +1,4 @@
-"""Single changes to what a ledger tells; chain, seals, archive and copies are made anew from the result."""
+"""Single changes to a ledger's entries; chain, seals, archive and copies are recomputed."""
 
 import copy
 import json

@@ -1,4 +1,4 @@
-"""Ledgers that hold, of tasks with a `foreach`: how they are expanded, and how they end."""
+"""Valid ledgers of tasks with a `foreach`: how they expand and end."""
 
 from vector_generator.ledgers.story import Story, task, wave_plan
 from vector_generator.ledgers.writer import Body, Telling, as_json

@@ -1,4 +1,4 @@
-"""Lines that are not what LEDGER-LINE and LEDGER-ENTRY ask for, in a chain that is right: only level 1 objects."""
+"""Lines that violate LEDGER-LINE or LEDGER-ENTRY in a correct chain: only level 1 has a finding."""
 
 import json
 from collections.abc import Iterator, Mapping

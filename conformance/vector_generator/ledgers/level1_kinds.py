@@ -1,4 +1,4 @@
-"""Entries of every kind that do not fit it: without one of its facts, with one that is not its own, with bad values."""
+"""Entries that violate the schema of their kind: a missing member, an extra one, a bad value."""
 
 from collections.abc import Iterator, Mapping
 

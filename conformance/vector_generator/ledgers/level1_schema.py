@@ -1,4 +1,4 @@
-"""Entries that one keyword of entry.schema.json refuses, by the keyword: a validator that ignores it takes them."""
+"""Entries that a single keyword of entry.schema.json rejects, by keyword: ignoring it accepts them."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""What breaks a chain (level 2): single rules, each with the rest made right, and bytes that somebody touched."""
+"""Broken chains (level 2): single rules with everything else correct, and altered bytes."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

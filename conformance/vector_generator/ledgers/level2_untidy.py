@@ -1,4 +1,4 @@
-"""Level 2 around a line that level 1 has a finding about: such a line is hashed, and nothing else is asked of it."""
+"""Level 2 around a line with a level 1 finding: such a line is hashed, and nothing else is checked."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What can be wrong with bodies (level 3): the archive, its members, redactions and copies."""
+"""Faults of bodies (level 3): the archive, its members, redactions and copies."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

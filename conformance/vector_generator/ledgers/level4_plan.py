@@ -1,4 +1,4 @@
-"""What a ledger can break of LEDGER-SEMANTICS-002 to 009: wave plan, names, pauses, waves, hand-over, routes, gates."""
+"""Violations of LEDGER-SEMANTICS-002 to 009: wave plan, names, pauses, waves, hand-over, routes, gates."""
 
 from collections.abc import Mapping
 from typing import Any

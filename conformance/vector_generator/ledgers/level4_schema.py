@@ -1,4 +1,4 @@
-"""Wave plans that one keyword of wave-plan.schema.json refuses, by the keyword; they could be followed otherwise."""
+"""Wave plans that a single keyword of wave-plan.schema.json rejects, by keyword; otherwise usable."""
 
 from collections.abc import Callable, Iterator, Mapping
 

@@ -1,4 +1,4 @@
-"""What a ledger can break of LEDGER-SEMANTICS-010 to 018: attempts, checks, escalations, budgets, ends and values."""
+"""Violations of LEDGER-SEMANTICS-010 to 018: attempts, checks, escalations, budgets, ends and values."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is not finished, and what seals, checkpoints, heads and pins find (level 5)."""
+"""Incomplete ledgers, and mismatches of seals, checkpoints, heads and pins (level 5)."""
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Ledgers that hold, and are as large as the schemas allow, or as odd: nothing short of the limit may be refused."""
+"""Valid ledgers at the limits of the schemas: nothing within a limit may be rejected."""
 
 from collections.abc import Iterator
 from typing import Any

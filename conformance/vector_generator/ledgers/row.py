@@ -1,4 +1,4 @@
-"""A row of a table of mutations: a ledger that holds, one change, and the finding that it must give."""
+"""A row of a table of mutations: a valid ledger, one change, and the expected finding."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Ledgers of small wave plans that hold: what a lawful run may look like (level 4)."""
+"""Valid ledgers of small wave plans (level 4)."""
 
 from collections.abc import Callable, Iterator
 

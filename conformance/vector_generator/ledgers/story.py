@@ -1,4 +1,4 @@
-"""Tells the runs of small wave plans, entry by entry and lawfully, with the causes that LEDGER-SEMANTICS asks for."""
+"""Build valid runs of small wave plans, entry by entry, with the causes that LEDGER-SEMANTICS requires."""
 
 import hashlib
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Writes run directories by nothing but docs/spec/ledger.md: lines, chain, seals, archive, copies and checkpoints."""
+"""Write run directories by docs/spec/ledger.md alone: lines, chain, seals, archive, copies and checkpoints."""
 
 import base64
 import hashlib
@@ -129,7 +129,7 @@ def header_of(name: str, size: int) -> bytes:
 
 
 def with_checksum(block: bytes) -> bytes:
-    """The sum of the header's bytes, its own eight taken as spaces."""
+    """The sum of the header's bytes, with the checksum field counted as spaces."""
     total = sum(block[:148]) + 8 * 0x20 + sum(block[156:])
     return block[:148] + b"%06o\0 " % total + block[156:]
 

@@ -1,4 +1,4 @@
-"""The area `manifests`: bundles that are valid, and for each code of a compiler edits that bring it."""
+"""The area `manifests`: valid bundles, and edits that produce each code of a compiler."""
 
 from collections.abc import Iterator
 

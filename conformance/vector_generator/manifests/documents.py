@@ -1,4 +1,4 @@
-"""Edits that break what a document, a field or a value may be: MANIFEST-DOC, -UNIT, -WORKFLOW and -ROSTER."""
+"""Edits that break the rules for documents, fields and values: MANIFEST-DOC, -UNIT, -WORKFLOW and -ROSTER."""
 
 from vector_generator.bundle_vectors import Edit
 

@@ -1,4 +1,4 @@
-"""Edits that break what a plan may say: MANIFEST-PLAN, -TEXT, -INPUT, -SECRET and -SCRIPT."""
+"""Edits that break the rules for plans: MANIFEST-PLAN, -TEXT, -INPUT, -SECRET and -SCRIPT."""
 
 from vector_generator.bundle_vectors import INPUTS, Edit
 

@@ -1,4 +1,4 @@
-"""Edits that leave files which cannot be read as manifests: MANIFEST-READ and MANIFEST-PATH."""
+"""Edits that make files unreadable as manifests: MANIFEST-READ and MANIFEST-PATH."""
 
 from vector_generator.bundle_vectors import Edit
 

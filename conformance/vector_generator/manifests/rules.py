@@ -1,4 +1,4 @@
-"""Edits that break schemas that users write, and the policy: MANIFEST-SCHEMA and MANIFEST-POLICY."""
+"""Edits that break user-defined schemas and the policy: MANIFEST-SCHEMA and MANIFEST-POLICY."""
 
 from vector_generator.bundle_vectors import Edit
 

@@ -1,4 +1,4 @@
-"""The bundles that the edits of this area begin with; each folder of `bundles/manifests` is one."""
+"""The bundles that the edits of this area start from; each directory of `bundles/manifests` is one."""
 
 from vector_generator.bundle_vectors import Sound
 

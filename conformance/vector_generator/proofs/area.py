@@ -1,4 +1,4 @@
-"""The area `proofs`: checkpoints beside a ledger, and proofs that are to be made and to be checked."""
+"""The area `proofs`: checkpoints of a ledger, and proofs to create and to check."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Proofs that are to be checked (role `prove`): of every size up to 70, and with one thing wrong."""
+"""Proofs to check (role `prove`): of every size up to 70, and with one fault."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping

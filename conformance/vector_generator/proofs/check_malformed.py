@@ -1,4 +1,4 @@
-"""Proofs that do not fit their schema, or contradict themselves (L601)."""
+"""Proofs that do not match their schema, or contradict themselves (L601)."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Checkpoints beside a ledger: what is malformed, of another run, too large, of another root, or signed by another."""
+"""Checkpoints of a ledger: malformed, of another run, too large, with another root or signer."""
 
 import base64
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Proofs as documents, of a ledger of many tiny entries: made by the definitions, and read by LEDGER-PROOF-001."""
+"""Proofs as documents, of a ledger of many tiny entries: created by the definitions, checked by LEDGER-PROOF-001."""
 
 import json
 from collections.abc import Mapping, Sequence

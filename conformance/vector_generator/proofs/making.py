@@ -1,4 +1,4 @@
-"""Checkpoints and proofs that are to be made of a ledger (role `prove`)."""
+"""Checkpoints and proofs to create from a ledger (role `prove`)."""
 
 import json
 from collections.abc import Iterator, Mapping

@@ -55,7 +55,7 @@ def _number(*parts: bytes) -> int:
 
 @dataclass(frozen=True, slots=True)
 class SigningKey:
-    """A key of the C2SP signed notes, of a seed that everybody may know."""
+    """A key of C2SP signed notes, from a public seed."""
 
     name: str
     seed: bytes

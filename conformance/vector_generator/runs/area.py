@@ -1,4 +1,4 @@
-"""The area `runs`: what a deterministic run leaves behind, to the byte."""
+"""The area `runs`: the files of a deterministic run, byte for byte."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""What a vector of the area `runs` is written down as: a workflow, what is asked for, and facts about the entries."""
+"""A case of the area `runs`: a workflow, a request, and claims about the entries."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Whether a run is what a vector says that it is: its claims, held against the entries."""
+"""Check the claims of a vector against the entries of its run."""
 
 import hashlib
 import json
@@ -11,7 +11,7 @@ from vector_generator.runs.directory import OUTPUTS, Files, Recorded, recorded
 
 
 class NotAsClaimed(Exception):
-    """A run in which something that was stated by hand is not so."""
+    """A run that contradicts a handwritten claim."""
 
 
 def check(claims: Iterable[Claim], files: Files) -> None:
@@ -126,7 +126,7 @@ def _refuse_unless(is_so: bool, problem: str, run: Recorded) -> None:
 
 
 def story(run: Recorded) -> str:
-    """All entries, each on a line, for whoever looks for what went wrong."""
+    """All entries, one per line, for debugging."""
     lines = []
     for entry in run.entries:
         data = {name: value for name, value in entry["data"].items() if name not in ("fingerprint", "executable")}

@@ -1,4 +1,4 @@
-"""Run directories as files by name: what is compared of one, and how one is cut short."""
+"""Run directories as files by name: selecting the compared files, and truncation."""
 
 import io
 import json

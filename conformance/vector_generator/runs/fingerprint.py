@@ -1,4 +1,4 @@
-"""The fingerprints of a run, worked out from its wave plan and its entries as RUN-REUSE-002 says."""
+"""The fingerprints of a run, computed from its wave plan and its entries by RUN-REUSE-002."""
 
 import hashlib
 import json

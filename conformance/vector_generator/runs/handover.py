@@ -1,4 +1,4 @@
-"""Vectors of runs: what is handed over, whole, cut or salted."""
+"""Vectors of runs: delivered values, whole, cut or salted."""
 
 from vector_generator.runs.case import (
     MATERIAL,

@@ -1,4 +1,4 @@
-"""Makes a vector of a case: lets `forum` run it, twice, and holds what comes against the judge and the claims."""
+"""Create a vector from a case: run it with `forum` twice, and check the result with the judge and the claims."""
 
 from collections.abc import Mapping
 from pathlib import Path

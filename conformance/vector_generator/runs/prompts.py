@@ -1,4 +1,4 @@
-"""Vectors of runs: routing, texts, and what a model, a program or a judge is given."""
+"""Vectors of runs: routing, texts, and the input of models, programs and judges."""
 
 from typing import Any
 

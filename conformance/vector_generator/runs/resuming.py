@@ -1,4 +1,4 @@
-"""Vectors of runs: processes that were cut off, what was lost, and going on."""
+"""Vectors of runs: interrupted processes, lost calls, and resuming."""
 
 from collections.abc import Iterator
 

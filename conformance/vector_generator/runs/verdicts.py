@@ -1,4 +1,4 @@
-"""Vectors of runs: checks that say no or nothing, and what follows."""
+"""Vectors of runs: checks that fail or give no verdict, and the consequences."""
 
 from typing import Any
 
