@@ -7,22 +7,25 @@ what the compiler says or, for a script, how some call is answered. What the wav
 import copy
 import itertools
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from bundles import bundle_of, plan_manifest
 from forum_adapters.base import Attempt, Limits, Prompt
 from forum_adapters.scripted import ScriptedAdapter
 from forum_runner.compile.compiler import check_file, compile_workflow
+from forum_runner.wave_plan import plan_value, planned_task, wave_plan_reader
 
 ROOT = Path(__file__).parents[2]
 SCHEMAS = {path.name: json.loads(path.read_text()) for path in (ROOT / "schemas" / "v1").glob("*.schema.json")}
 # Properties of the wave plan that are not for the execution: its own header, what the compiler has checked for good
-# (the first word of a command is always literal), and the settings of other packages' adapters.
-NOT_EXECUTED = ["apiVersion", "commands", "settings"]
+# (the first word of a command is always literal), and what a task was made from: a task without an agent has a lane.
+NOT_EXECUTED = ["apiVersion", "commands", "lane", "matrix"]
 
 BUDGET = {
     "calls": 9, "input_tokens": 10, "output_tokens": 11, "tokens": 12, "usd": "0.5", "wall": "3m", "output_bytes": 13,
@@ -369,8 +372,32 @@ def test_a_lane_stands_where_an_agent_would() -> None:
 
 def test_every_property_of_the_wave_plan_is_read_by_what_executes_it() -> None:
     # The ledger's verifier reads the wave plan too, but to check is not to execute.
-    folders = ("runner/forum_runner/execute", "runner/forum_runner/app", "adapters/forum_adapters")
-    source = "\n".join(path.read_text() for folder in folders for path in (ROOT / folder).rglob("*.py"))
+    reader = _source("runner/forum_runner/wave_plan")
+    source = _source("runner/forum_runner/execute", "runner/forum_runner/app", "adapters/forum_adapters")
+    attributes = reader_attributes()
     names = sorted({where.rpartition("/")[2] for where, _ in described("wave-plan.schema.json")})
 
-    assert [name for name in names if f'"{name}"' not in source] == NOT_EXECUTED
+    def is_read(name: str) -> bool:
+        # A member of a typed value counts where its attribute is used, any other where the reader looks it up.
+        if f'"{name}"' in source:
+            return True
+        if name not in attributes:
+            return f'"{name}"' in reader
+        return any(re.search(rf"\.{attribute}\b", source + reader) for attribute in attributes[name])
+
+    assert [name for name in names if not is_read(name)] == NOT_EXECUTED
+
+
+def _source(*folders: str) -> str:
+    return "\n".join(path.read_text() for folder in folders for path in (ROOT / folder).rglob("*.py"))
+
+
+def reader_attributes() -> dict[str, set[str]]:
+    """The attributes of the typed wave plan, by the names that the document has for them."""
+    found: dict[str, set[str]] = {}
+    for module in (plan_value, planned_task, wave_plan_reader):
+        for value in vars(module).values():
+            if isinstance(value, type) and issubclass(value, msgspec.Struct):
+                for item in msgspec.structs.fields(value):
+                    found.setdefault(item.encode_name, set()).add(item.name)
+    return found
