@@ -178,7 +178,7 @@ def test_an_answer_of_the_wrong_type_is_asked_for_again_with_the_reason(
     assert [call.tokens for call in (first, second, third)] == [COUNTED] * 3
     assert (first.reply, second.reply) == (b"about seven", b"0")
     assert "not accepted" not in first.prompt
-    assert "the answer is not one JSON value" in second.prompt
+    assert "the answer is not a single JSON value" in second.prompt
     assert "about seven" in second.prompt
     assert "does not satisfy 'minimum'" in third.prompt
     assert [received.document["messages"][-1]["content"] for received in server.received] == [

@@ -92,7 +92,7 @@ def test_a_plan_with_data_edges_runs_to_its_end(
 ) -> None:
     tasks = {
         "name": ask("Name one colour."),
-        "repeat": ask("Repeat this word.", needs=["name"]),
+        "repeat": ask("Which word is this?", needs=["name"]),
         "other": ask("Name one colour.", needs=[{"task": "repeat", "edge": "order"}]),
     }
     outputs = {"name": "name", "repeat": "repeat", "other": "other"}
@@ -257,7 +257,7 @@ def write_chain(folder: Folder, format_: Format, steady: SmallModel, fragile: Sm
     tasks = {
         "first": ask("Name one colour."),
         "second": ask("Name one colour.", agent="fragile", needs=[{"task": "first", "edge": "order"}]),
-        "third": ask("Repeat this word.", needs=["second"]),
+        "third": ask("Which word is this?", needs=["second"]),
     }
     adapters = {
         "steady": model(format_, steady.base_url, **ROOMY),
