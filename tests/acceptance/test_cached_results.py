@@ -142,5 +142,5 @@ def test_prepared_results_are_not_taken_for_real_ones(tmp_path: Path) -> None:
     ended = folder.run("--from", "b", "--base", "scripted", out="live")
 
     assert ended.code == 2
-    assert "it is scripted, and this one is live" in ended.err
+    assert "it is scripted and this one is live" in ended.err
     assert not (folder.path / "live").exists()

@@ -372,17 +372,14 @@ def test_a_lane_stands_where_an_agent_would() -> None:
 
 def test_every_property_of_the_wave_plan_is_read_by_what_executes_it() -> None:
     # The ledger's verifier reads the wave plan too, but to check is not to execute.
-    reader = _source("runner/forum_runner/wave_plan")
+    reader, attributes = _source("runner/forum_runner/wave_plan"), reader_attributes()
     source = _source("runner/forum_runner/execute", "runner/forum_runner/app", "adapters/forum_adapters")
-    attributes = reader_attributes()
     names = sorted({where.rpartition("/")[2] for where, _ in described("wave-plan.schema.json")})
 
     def is_read(name: str) -> bool:
         # A member of a typed value counts where its attribute is used, any other where the reader looks it up.
-        if f'"{name}"' in source:
-            return True
-        if name not in attributes:
-            return f'"{name}"' in reader
+        if f'"{name}"' in source or name not in attributes:
+            return f'"{name}"' in source + reader
         return any(re.search(rf"\.{attribute}\b", source + reader) for attribute in attributes[name])
 
     assert [name for name in names if not is_read(name)] == NOT_EXECUTED

@@ -268,7 +268,7 @@ def test_a_ledger_that_is_there_is_left_alone(folder: Folder) -> None:
     ended = folder.forum("import", SAMPLES["symposium"], "--out", "run")
 
     assert ended.code == 2
-    assert "is there already" in ended.err
+    assert "already exists; choose an empty directory" in ended.err
     assert bytes_in(folder.path / "run") == before
 
 

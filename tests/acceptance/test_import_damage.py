@@ -192,4 +192,4 @@ def test_a_directory_that_cannot_be_made_is_named(folder: Folder) -> None:
 
     ended = folder.forum("import", SAMPLES["otel-older"], "--out", "file/run")
 
-    assert (ended.code, ended.err) == (2, "forum: cannot begin a ledger in 'file/run': Not a directory\n")
+    assert (ended.code, ended.err) == (2, "forum: cannot create a ledger in 'file/run': Not a directory\n")
