@@ -1,4 +1,4 @@
-"""Budgets that could not hold, or that no run could meet."""
+"""Compiler checks for budgets that cannot be enforced or that no run could meet."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ MODEL = {"type": "openai", "base_url": "http://127.0.0.1/v1", "model": "m"}
 ASK = {"agent": "asker", "instruction": "x"}
 
 
-def found(
+def finding_codes(
     task: dict[str, Any], adapter: dict[str, Any], *, run: Any = None, limits: Any = None, tasks: Any = None
 ) -> list[str]:
     agents = {"asker": {"adapter": "a"} | ({"limits": limits} if limits else {}), "judge": {"adapter": "free"}}
@@ -32,14 +32,14 @@ def found(
         ({"type": "scripted"}, []),
     ],
 )
-def test_money_is_budgeted_only_where_it_can_be_counted(adapter: dict[str, Any], expected: list[str]) -> None:
-    assert found({"budget": {"usd": "1"}}, adapter) == expected
-    assert found({}, adapter, run={"usd": "1"}) == expected
-    assert found({}, adapter, limits={"usd": "1"}) == expected
+def test_a_usd_budget_needs_an_adapter_with_known_prices(adapter: dict[str, Any], expected: list[str]) -> None:
+    assert finding_codes({"budget": {"usd": "1"}}, adapter) == expected
+    assert finding_codes({}, adapter, run={"usd": "1"}) == expected
+    assert finding_codes({}, adapter, limits={"usd": "1"}) == expected
 
 
 @pytest.mark.requirement("COMPILE-BUDGET-001")
-def test_a_program_that_the_task_names_costs_nothing() -> None:
+def test_a_program_named_by_the_task_costs_nothing() -> None:
     run = {"agent": "asker", "run": ["true"], "budget": {"usd": "1"}}
     roster = {"adapters": {"shell": {"type": "command"}}, "agents": {"asker": {"adapter": "shell"}}}
 
@@ -48,7 +48,7 @@ def test_a_program_that_the_task_names_costs_nothing() -> None:
 
 @pytest.mark.requirement("COMPILE-BUDGET-002")
 @pytest.mark.parametrize(
-    ("mine", "whole", "expected"),
+    ("task_budget", "run_budget", "expected"),
     [
         ({"calls": 5}, {"calls": 4}, ["F602"]),
         ({"calls": 4}, {"calls": 4}, []),
@@ -57,30 +57,30 @@ def test_a_program_that_the_task_names_costs_nothing() -> None:
         ({"output_bytes": 9}, {"calls": 4}, []),
     ],
 )
-def test_a_task_may_not_use_more_than_the_run(mine: Any, whole: Any, expected: list[str]) -> None:
-    assert found({"budget": mine}, PRICED, run=whole) == expected
+def test_a_task_budget_may_not_exceed_the_run_budget(task_budget: Any, run_budget: Any, expected: list[str]) -> None:
+    assert finding_codes({"budget": task_budget}, PRICED, run=run_budget) == expected
 
 
 @pytest.mark.requirement("COMPILE-BUDGET-003")
 def test_budgets_that_no_run_could_meet_are_refused() -> None:
     judged = {"accept": [{"agent": "judge"}]}
-    three = {f"t{n}": ASK for n in range(2)}
+    two_more = {f"t{n}": ASK for n in range(2)}
 
-    assert found(judged | {"budget": {"calls": 1}}, PRICED) == ["F603"]
-    assert found(judged | {"budget": {"calls": 2}}, PRICED) == []
-    assert found({"budget": {"wall": "0s"}}, PRICED) == ["F603"]
-    assert found({}, PRICED, run={"wall": "0ms"}) == ["F603"]
-    assert found({"budget": {"usd": "0"}}, PRICED) == ["F603"]
-    assert found({"budget": {"usd": "0"}}, {"type": "scripted"}) == []
-    assert found(judged | {"budget": {"usd": "0"}}, PRICED) == []
-    assert found({}, PRICED, run={"calls": 2}, tasks=three) == ["F603"]
-    assert found({}, PRICED, run={"calls": 3}, tasks=three) == []
-    assert found({}, PRICED, limits={"calls": 2}, tasks=three) == ["F603"]
-    assert found({"matrix": {"n": [1, 2, 3]}}, PRICED, run={"calls": 2}) == ["F603"]
+    assert finding_codes(judged | {"budget": {"calls": 1}}, PRICED) == ["F603"]
+    assert finding_codes(judged | {"budget": {"calls": 2}}, PRICED) == []
+    assert finding_codes({"budget": {"wall": "0s"}}, PRICED) == ["F603"]
+    assert finding_codes({}, PRICED, run={"wall": "0ms"}) == ["F603"]
+    assert finding_codes({"budget": {"usd": "0"}}, PRICED) == ["F603"]
+    assert finding_codes({"budget": {"usd": "0"}}, {"type": "scripted"}) == []
+    assert finding_codes(judged | {"budget": {"usd": "0"}}, PRICED) == []
+    assert finding_codes({}, PRICED, run={"calls": 2}, tasks=two_more) == ["F603"]
+    assert finding_codes({}, PRICED, run={"calls": 3}, tasks=two_more) == []
+    assert finding_codes({}, PRICED, limits={"calls": 2}, tasks=two_more) == ["F603"]
+    assert finding_codes({"matrix": {"n": [1, 2, 3]}}, PRICED, run={"calls": 2}) == ["F603"]
 
 
 @pytest.mark.requirement("COMPILE-BUDGET-003")
-def test_tasks_that_may_not_run_need_no_calls() -> None:
+def test_conditional_and_cached_tasks_need_no_calls() -> None:
     maybe = {"agent": "asker", "instruction": "x", "needs": ["ask"], "when": {"task": "ask", "output": {"const": "y"}}}
 
-    assert found({}, PRICED, run={"calls": 1}, tasks={"maybe": maybe, "cached": ASK | {"cache": True}}) == []
+    assert finding_codes({}, PRICED, run={"calls": 1}, tasks={"maybe": maybe, "cached": ASK | {"cache": True}}) == []

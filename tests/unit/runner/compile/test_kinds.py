@@ -1,4 +1,4 @@
-"""One row of the registry is all that a new kind of manifest needs from the compiler and the commands."""
+"""Adding a manifest kind takes one row in the registry and one schema."""
 
 import json
 import shutil
@@ -60,7 +60,7 @@ def read_debate(reader: ManifestReader, value: Mapping[str, Any], origin: Origin
 
 @pytest.fixture
 def _debate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A made-up kind: a row and a schema."""
+    """Register a made-up kind: one row and one schema."""
     folder = tmp_path / "v1"
     shutil.copytree(str(resources.schema_folder()), folder)
     (folder / "debate.schema.json").write_text(json.dumps(DEBATE_SCHEMA), encoding="utf-8")
@@ -70,7 +70,7 @@ def _debate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     resources.schema.cache_clear()
 
 
-def test_the_schema_for_editors_has_a_branch_for_each_row() -> None:
+def test_the_manifest_schema_has_a_branch_for_each_registered_kind() -> None:
     union = resources.schema("manifest")
     branches = {branch["if"]["properties"]["kind"]["const"]: branch["then"]["$ref"] for branch in union["allOf"]}
 
@@ -79,7 +79,7 @@ def test_the_schema_for_editors_has_a_branch_for_each_row() -> None:
 
 
 @pytest.mark.usefixtures("_debate")
-def test_a_kind_that_has_a_row_is_compiled() -> None:
+def test_a_registered_kind_compiles() -> None:
     result = compile_workflow(bundle_of({"debate.yaml": DEBATE}), "debate.yaml", None, {}, complete=True)
 
     assert result.findings == ()
@@ -88,7 +88,7 @@ def test_a_kind_that_has_a_row_is_compiled() -> None:
 
 
 @pytest.mark.usefixtures("_debate")
-def test_a_kind_that_has_a_row_is_checked_against_its_schema_and_by_the_compiler() -> None:
+def test_a_registered_kind_is_checked_by_its_schema_and_by_the_compiler() -> None:
     misspelt = {**DEBATE, "queston": "", "sides": ["writer", "critc"]}
 
     assert codes({"debate.yaml": DEBATE}, "debate.yaml") == []
@@ -96,7 +96,7 @@ def test_a_kind_that_has_a_row_is_checked_against_its_schema_and_by_the_compiler
 
 
 @pytest.mark.usefixtures("_debate")
-def test_a_kind_that_has_a_row_is_suggested_for_a_misspelt_one() -> None:
+def test_a_registered_kind_is_suggested_for_a_misspelt_one() -> None:
     misspelt = {**DEBATE, "kind": "Debat"}
 
     (finding,) = check_file(bundle_of({"debate.yaml": misspelt}), "debate.yaml", None, {}).findings
@@ -105,7 +105,7 @@ def test_a_kind_that_has_a_row_is_suggested_for_a_misspelt_one() -> None:
 
 
 @pytest.mark.usefixtures("_debate")
-def test_the_commands_know_the_schema_of_the_kind_and_the_codes_of_its_findings() -> None:
+def test_schema_and_explain_know_a_registered_kind() -> None:
     printed = CliRunner().invoke(schema.command, ["debate"], standalone_mode=False)
     explained = CliRunner().invoke(explain.command, ["F012"], standalone_mode=False)
 
@@ -113,5 +113,5 @@ def test_the_commands_know_the_schema_of_the_kind_and_the_codes_of_its_findings(
     assert explained.output.startswith("F012  ")
 
 
-def test_a_kind_without_a_row_is_unknown() -> None:
+def test_an_unregistered_kind_is_unknown() -> None:
     assert codes({"debate.yaml": DEBATE}, "debate.yaml") == ["F002"]

@@ -1,4 +1,4 @@
-"""Laws of the wave plan, for random plans."""
+"""Properties of the wave plan for random plans."""
 
 import json
 import random
@@ -18,7 +18,7 @@ WORK = {"agent": "operator", "run": ["true"]}
 
 @st.composite
 def plans(draw: st.DrawFn) -> dict[str, Any]:
-    """Plans without loops: a task needs only tasks that come before it in some hidden order."""
+    """Plans without cycles: a task needs only tasks that come before it in a random order."""
     order = draw(st.permutations(NAMES))[: draw(st.integers(1, len(NAMES)))]
     tasks: dict[str, Any] = {}
     for index, name in enumerate(order):
@@ -76,7 +76,7 @@ def shuffled(value: Any, source: random.Random) -> Any:
 
 @pytest.mark.requirement("COMPILE-LAYER-001", "COMPILE-LAYER-002", "COMPILE-LAYER-003")
 @given(plans(), st.integers(1, 6))
-def test_waves_respect_every_edge_hold_every_task_once_and_are_no_wider_than_allowed(
+def test_waves_follow_every_edge_contain_each_task_once_and_respect_max_parallel(
     plan: dict[str, Any], max_parallel: int
 ) -> None:
     waves = waves_of(plan, max_parallel)
@@ -90,7 +90,7 @@ def test_waves_respect_every_edge_hold_every_task_once_and_are_no_wider_than_all
 
 @pytest.mark.requirement("COMPILE-LAYER-001")
 @given(plans())
-def test_before_the_cut_no_task_could_stand_in_an_earlier_wave(plan: dict[str, Any]) -> None:
+def test_without_a_parallelism_limit_each_task_is_in_the_earliest_possible_wave(plan: dict[str, Any]) -> None:
     waves = waves_of(plan, 10_000)
 
     position = {task: index for index, wave in enumerate(waves) for task in wave}
@@ -100,7 +100,7 @@ def test_before_the_cut_no_task_could_stand_in_an_earlier_wave(plan: dict[str, A
 
 @pytest.mark.requirement("COMPILE-LAYER-002")
 @given(plans(), st.integers(1, 6))
-def test_the_cut_keeps_the_order_of_the_waves(plan: dict[str, Any], max_parallel: int) -> None:
+def test_splitting_wide_waves_keeps_their_order(plan: dict[str, Any], max_parallel: int) -> None:
     whole = layer({name: [u for u, t in edges_of(plan) if t == name] for name in plan["tasks"]})
 
     flat = [task for wave in split(whole, max_parallel) for task in wave]
@@ -110,15 +110,15 @@ def test_the_cut_keeps_the_order_of_the_waves(plan: dict[str, Any], max_parallel
 
 @pytest.mark.requirement("COMPILE-PURE-001", "COMPILE-PURE-002")
 @given(rich_plans(), st.integers(1, 6), st.randoms(use_true_random=False))
-def test_the_order_of_keys_and_documents_changes_only_the_digests_of_files(
+def test_reordering_keys_or_documents_changes_only_the_file_digests(
     plan: dict[str, Any], max_parallel: int, source: random.Random
 ) -> None:
     parts = workflow(plan, policy={"max_parallel": max_parallel, "allow": {"commands": ["true"]}})
     documents = [{k: v for k, v in parts.items() if k != "plan"}, plan_manifest("main", **plan)]
-    turned = shuffled(documents, source)
-    source.shuffle(turned)
+    reordered = shuffled(documents, source)
+    source.shuffle(reordered)
 
-    first, second = (compiled({"workflow.yaml": b"\n---\n".join(map(as_bytes, d))}) for d in (documents, turned))
+    first, second = (compiled({"workflow.yaml": b"\n---\n".join(map(as_bytes, d))}) for d in (documents, reordered))
 
     assert first.wave_plan is not None and second.wave_plan is not None
     assert without_bundle(first.wave_plan) == without_bundle(second.wave_plan)
@@ -127,7 +127,7 @@ def test_the_order_of_keys_and_documents_changes_only_the_digests_of_files(
 
 @pytest.mark.requirement("COMPILE-LAYER-003")
 @given(rich_plans())
-def test_whatever_a_task_takes_a_value_from_stands_in_an_earlier_wave(plan: dict[str, Any]) -> None:
+def test_a_task_takes_values_only_from_earlier_waves(plan: dict[str, Any]) -> None:
     result = compiled({"workflow.yaml": workflow(plan)})
 
     assert result.wave_plan is not None, result.findings
@@ -143,7 +143,7 @@ def test_whatever_a_task_takes_a_value_from_stands_in_an_earlier_wave(plan: dict
 
 @pytest.mark.requirement("COMPILE-WRITE-001")
 @given(rich_plans())
-def test_the_same_bundle_gives_the_same_bytes(plan: dict[str, Any]) -> None:
+def test_compiling_the_same_bundle_twice_gives_the_same_bytes(plan: dict[str, Any]) -> None:
     files = {"workflow.yaml": workflow(plan)}
 
     first, second = compiled(files), compiled(files)

@@ -16,7 +16,7 @@ def order(*ids: str) -> list[dict[str, str]]:
 
 
 @pytest.mark.requirement("COMPILE-MATRIX-001")
-def test_a_matrix_becomes_one_task_for_every_combination() -> None:
+def test_a_matrix_becomes_one_task_per_combination() -> None:
     task = {
         **ASK,
         "instruction": "In ${{ matrix.lang }}: ${{ matrix.n }}",
@@ -25,7 +25,7 @@ def test_a_matrix_becomes_one_task_for_every_combination() -> None:
 
     tasks = compiled_plan({"tasks": {"say": task}})["tasks"]
 
-    assert {id_: form["instruction"] for id_, form in tasks.items()} == {
+    assert {id_: task["instruction"] for id_, task in tasks.items()} == {
         "say[lang=a%20b%2F%C3%BC,n=10]": ["In a b/ü: 10"],
         "say[lang=a%20b%2F%C3%BC,n=2]": ["In a b/ü: 2"],
         "say[lang=de,n=10]": ["In de: 10"],
@@ -46,12 +46,12 @@ def test_a_matrix_becomes_one_task_for_every_combination() -> None:
         ({"a": list(range(501)), "b": [1, 2]}, ["F702"]),
     ],
 )
-def test_a_matrix_has_values_that_differ_and_not_too_many(axes: Any, expected: list[str]) -> None:
+def test_a_matrix_needs_distinct_values_and_at_most_1000_instances(axes: Any, expected: list[str]) -> None:
     assert plan_codes({"tasks": {"say": {**ASK, "matrix": axes}}}) == expected
 
 
 @pytest.mark.requirement("COMPILE-MATRIX-001")
-def test_ids_of_instances_are_sorted_as_text() -> None:
+def test_instance_ids_are_sorted_as_text() -> None:
     origin: Any = None
     task = Task(origin, "t", matrix={"n": (10, 9, 2)})
 
@@ -59,7 +59,7 @@ def test_ids_of_instances_are_sorted_as_text() -> None:
 
 
 @pytest.mark.requirement("COMPILE-MATRIX-002", "COMPILE-WRITE-007")
-def test_an_edge_from_a_matrix_brings_a_list_and_a_pick_brings_one() -> None:
+def test_an_edge_from_a_matrix_delivers_a_list_unless_it_picks_one_instance() -> None:
     say = {**ASK, "matrix": {"lang": ["de", "en"], "n": [1, 2]}, "output": {"type": "object"}}
     plan = compiled_plan(
         {
@@ -108,7 +108,7 @@ def test_conditions_foreach_and_outputs_pick_instances_too() -> None:
 
 @pytest.mark.requirement("COMPILE-MATRIX-002")
 @pytest.mark.parametrize("pick", [{"lnag": "de"}, {"lang": "fr"}, {"lang": "${{ matrix.lang }}", "x": 1}])
-def test_a_pick_names_what_is_there(pick: dict[str, Any]) -> None:
+def test_a_matrix_pick_names_existing_axes_and_values(pick: dict[str, Any]) -> None:
     say = {**ASK, "matrix": {"lang": ["de"]}}
     other = {**ASK, "matrix": {"lang": ["de"]}, "needs": [{"task": "say", "matrix": pick}]}
 
@@ -133,14 +133,14 @@ def test_a_foreach_is_a_template_whose_outputs_are_a_list() -> None:
 
 
 @pytest.mark.requirement("COMPILE-TYPE-004")
-def test_a_foreach_over_what_is_no_list_is_a_finding() -> None:
+def test_a_foreach_over_a_value_that_is_not_a_list_is_a_finding() -> None:
     each = {**ASK, "foreach": {"task": "find", "as": "item", "max": 7}}
 
     assert plan_codes({"tasks": {"find": ASK, "each": each}}) == ["F408"]
 
 
 @pytest.mark.requirement("COMPILE-FOREACH-001")
-def test_a_foreach_does_not_stand_beside_a_matrix() -> None:
+def test_a_task_cannot_have_both_foreach_and_matrix() -> None:
     find = {**ASK, "output": {"type": "array"}}
     each = {**ASK, "foreach": {"task": "find", "as": "item", "max": 7}, "matrix": {"a": [1]}}
 

@@ -1,4 +1,4 @@
-"""What a policy allows."""
+"""Permissions in a policy: agents, adapters, commands, hosts and environment variables."""
 
 from typing import Any
 
@@ -11,8 +11,8 @@ RUN = {"agent": "operator", "run": ["true"]}
 MODEL = {"type": "openai", "base_url": "https://Models.example.com/v1", "model": "m", "api_key_env": "KEY"}
 
 
-def found(allow: dict[str, Any], **adapter: Any) -> list[str]:
-    """The findings for a plan whose tasks use a command, a model and a judge on it."""
+def finding_codes(allow: dict[str, Any], **adapter: Any) -> list[str]:
+    """Return the codes for a plan that uses a command, a model and a command check."""
     roster = {
         "adapters": ROSTER["adapters"] | {"model": MODEL | adapter, "unused": MODEL},
         "agents": ROSTER["agents"] | {"asker": {"adapter": "model"}, "idle": {"adapter": "unused"}},
@@ -21,7 +21,7 @@ def found(allow: dict[str, Any], **adapter: Any) -> list[str]:
     return plan_codes({"tasks": tasks}, roster=roster, policy={"allow": allow})
 
 
-ENOUGH = {"commands": ["true", "test"], "hosts": ["models.example.com"], "env": ["KEY"]}
+SUFFICIENT = {"commands": ["true", "test"], "hosts": ["models.example.com"], "env": ["KEY"]}
 
 
 @pytest.mark.requirement("MANIFEST-POLICY-002", "MANIFEST-POLICY-004")
@@ -42,19 +42,19 @@ ENOUGH = {"commands": ["true", "test"], "hosts": ["models.example.com"], "env": 
         ({"commands": [], "hosts": [], "env": []}, ["F503", "F503", "F504", "F505"]),
     ],
 )
-def test_only_what_is_allowed_is_reached(change: dict[str, Any], expected: list[str]) -> None:
-    assert sorted(found(ENOUGH | change)) == expected
+def test_anything_the_policy_does_not_allow_is_a_finding(change: dict[str, Any], expected: list[str]) -> None:
+    assert sorted(finding_codes(SUFFICIENT | change)) == expected
 
 
 @pytest.mark.requirement("MANIFEST-POLICY-004")
-def test_variables_of_programs_and_proxies_are_asked_for_too() -> None:
+def test_environment_variables_of_programs_and_proxies_need_permission() -> None:
     roster = {
         "adapters": {"shell": {"type": "command", "env": ["SECRET"]}},
         "agents": {"operator": {"adapter": "shell"}},
     }
 
     assert plan_codes({"tasks": {"run": RUN}}, roster=roster, policy={"allow": {"commands": ["true"]}}) == ["F505"]
-    assert found(ENOUGH, proxy_env="PROXY") == ["F505"]
+    assert finding_codes(SUFFICIENT, proxy_env="PROXY") == ["F505"]
 
 
 @pytest.mark.requirement("MANIFEST-POLICY-003")
@@ -83,7 +83,7 @@ def test_hosts_are_matched_by_name_port_and_suffix(url: str, allowed: list[str],
 
 
 @pytest.mark.requirement("MANIFEST-POLICY-001")
-def test_an_empty_policy_has_the_stated_defaults() -> None:
+def test_an_empty_policy_gets_the_documented_defaults() -> None:
     tasks = {"ask": {"agent": "critic", "instruction": "x"}}
 
     policy = compiled_plan({"tasks": tasks}, policy={"retry": {}})["policy"]

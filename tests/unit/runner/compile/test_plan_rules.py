@@ -1,4 +1,4 @@
-"""What a plan must be, beside what its schema says."""
+"""Rules for plans that a schema cannot express."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ ASK = {"agent": "critic", "instruction": "Look."}
 
 
 def with_adapter(**adapter: Any) -> dict[str, Any]:
-    """The usual roster, with an agent `other` on an adapter of its own."""
+    """Return the usual roster plus an agent `other` with its own adapter."""
     adapters = ROSTER["adapters"] | {"other": {"type": "command", **adapter}}
     return {"adapters": adapters, "agents": ROSTER["agents"] | {"other": {"adapter": "other"}}}
 
@@ -29,7 +29,7 @@ def with_adapter(**adapter: Any) -> dict[str, Any]:
         ({"uses": "inner.yaml", "matrix": {"a": [1]}}, []),
     ],
 )
-def test_a_task_is_done_by_an_agent_a_lane_or_a_plan(task: dict[str, Any], expected: list[str]) -> None:
+def test_a_task_has_exactly_one_of_agent_lane_and_uses(task: dict[str, Any], expected: list[str]) -> None:
     files = {"workflow.yaml": workflow({"tasks": {"task": task}}), "inner.yaml": plan_manifest(tasks={"work": RUN})}
 
     assert codes(files) == expected
@@ -48,12 +48,12 @@ def test_a_task_is_done_by_an_agent_a_lane_or_a_plan(task: dict[str, Any], expec
         ({"agent": "critic", "instruction": "${{ needs.a }}", "needs": [{"task": "a", "edge": "order"}]}, ["F304"]),
     ],
 )
-def test_edges_bring_data_under_names_of_their_own(task: dict[str, Any], expected: list[str]) -> None:
+def test_data_edges_of_a_task_have_distinct_names(task: dict[str, Any], expected: list[str]) -> None:
     assert plan_codes({"tasks": {"a": ASK, "b": ASK | {"output": {"type": "array"}}, "task": task}}) == expected
 
 
 @pytest.mark.requirement("MANIFEST-PLAN-002")
-def test_a_name_alone_is_a_data_edge_under_that_name() -> None:
+def test_a_bare_task_name_in_needs_is_a_data_edge_of_that_name() -> None:
     plan = compiled_plan({"tasks": {"a": RUN, "b": {**RUN, "needs": ["a"]}}})
 
     assert plan["tasks"]["b"]["needs"] == [{"edge": "data", "as": "a", "from": {"task": "a"}}]
@@ -81,7 +81,7 @@ def test_an_output_without_a_type_is_text(expects: Any, expected: list[str]) -> 
         ({"lane": "auto"}, ["F308"]),
     ],
 )
-def test_a_program_is_run_and_an_agent_is_told(task: dict[str, Any], expected: list[str]) -> None:
+def test_a_program_needs_run_and_an_agent_needs_an_instruction(task: dict[str, Any], expected: list[str]) -> None:
     plan = {"inputs": {"x": {"type": "string"}}, "tasks": {"task": task}}
 
     assert plan_codes(plan, roster=with_adapter(argv=["true"])) == expected
@@ -92,39 +92,45 @@ def test_a_program_is_run_and_an_agent_is_told(task: dict[str, Any], expected: l
     ("escalate", "expected"),
     [(["frontier"], []), (["capable"], ["F014"]), (["cheap"], ["F313"]), (["frontier", "cheap"], ["F313"])],
 )
-def test_escalation_climbs_tiers_that_the_agent_has(escalate: list[str], expected: list[str]) -> None:
+def test_escalation_moves_up_through_tiers_the_agent_has(escalate: list[str], expected: list[str]) -> None:
     task = {"agent": "writer", "instruction": "x", "escalate": escalate}
 
     assert plan_codes({"tasks": {"task": task}}) == expected
 
 
 @pytest.mark.requirement("MANIFEST-PLAN-009")
-def test_a_routed_task_has_an_agent_that_it_could_go_to() -> None:
+def test_a_routed_task_needs_at_least_one_eligible_agent() -> None:
     shell_only = {"adapters": {"shell": {"type": "command"}}, "agents": {"operator": {"adapter": "shell"}}}
 
-    def found(task: dict[str, Any], **parts: Any) -> list[str]:
+    def finding_codes(task: dict[str, Any], **parts: Any) -> list[str]:
         return plan_codes({"tasks": {"task": {"lane": "auto", "instruction": "x"} | task}}, **parts)
 
-    assert found({}) == []
-    assert found({}, roster=shell_only) == ["F316"]
-    assert found({}, policy={"allow": {"agents": ["operator"]}}) == ["F501"]
-    assert found({"escalate": ["frontier"]}) == []
-    assert found(
+    assert finding_codes({}) == []
+    assert finding_codes({}, roster=shell_only) == ["F316"]
+    assert finding_codes({}, policy={"allow": {"agents": ["operator"]}}) == ["F501"]
+    assert finding_codes({"escalate": ["frontier"]}) == []
+    assert finding_codes(
         {"escalate": ["capable", "frontier"]}, roster=ROSTER | {"agents": {"writer": ROSTER["agents"]["writer"]}}
     ) == ["F014"]
 
 
 @pytest.mark.requirement("MANIFEST-PLAN-006")
-def test_a_condition_looks_upstream_however_far() -> None:
-    def found(on: str) -> list[str]:
+def test_a_condition_may_refer_to_any_upstream_task() -> None:
+    def finding_codes(on: str) -> list[str]:
         last = {**RUN, "needs": [{"task": "b", "edge": "order"}], "when": {"task": on, "output": {"const": "x"}}}
         return plan_codes({"tasks": {"a": RUN, "b": {**RUN, "needs": ["a"]}, "last": last, "beside": RUN}})
 
-    assert [found(on) for on in ("a", "b", "beside", "last", "nowhere")] == [[], [], ["F306"], ["F306"], ["F013"]]
+    assert [finding_codes(on) for on in ("a", "b", "beside", "last", "nowhere")] == [
+        [],
+        [],
+        ["F306"],
+        ["F306"],
+        ["F013"],
+    ]
 
 
 @pytest.mark.requirement("MANIFEST-PLAN-007")
-def test_every_cycle_is_told_with_its_whole_path() -> None:
+def test_every_cycle_is_reported_with_its_full_path() -> None:
     needs = {"a": ["b"], "b": ["c"], "c": ["a"], "d": ["d", "a"], "e": ["f"], "f": ["e"], "g": ["a"]}
     result = compiled({"workflow.yaml": workflow({"tasks": {n: {**RUN, "needs": u} for n, u in needs.items()}})})
 
@@ -136,7 +142,7 @@ def test_every_cycle_is_told_with_its_whole_path() -> None:
 
 
 @pytest.mark.requirement("MANIFEST-PLAN-007")
-def test_a_foreach_can_close_a_cycle() -> None:
+def test_a_foreach_edge_can_close_a_cycle() -> None:
     tasks = {
         "a": {**ASK, "foreach": {"task": "b", "as": "x", "max": 1}},
         "b": {**ASK, "needs": ["a"], "output": {"type": "array"}},
@@ -176,14 +182,14 @@ def test_an_agent_that_judges_itself_is_a_warning() -> None:
         ({"type": "openai", "base_url": "http://127.0.0.1/v1", "model": "m", "api_key": "sk-1"}, ["F201"]),
     ],
 )
-def test_the_type_of_an_adapter_says_which_fields_it_has(adapter: dict[str, Any], expected: list[str]) -> None:
+def test_the_adapter_type_determines_its_fields(adapter: dict[str, Any], expected: list[str]) -> None:
     roster = {"adapters": ROSTER["adapters"] | {"own": adapter}, "agents": ROSTER["agents"]}
 
     assert plan_codes({"tasks": {"a": RUN}}, roster=roster) == expected
 
 
 @pytest.mark.requirement("MANIFEST-ROSTER-003")
-def test_an_adapter_is_written_with_its_defaults() -> None:
+def test_the_wave_plan_contains_adapter_defaults() -> None:
     model = {
         "type": "anthropic",
         "base_url": "http://localhost",
@@ -230,7 +236,7 @@ def test_an_adapter_is_written_with_its_defaults() -> None:
         ({"adapters": {"frontier": "large", "capable": "small"}, "tier": "frontier"}, [("frontier", "large")]),
     ],
 )
-def test_work_begins_at_the_agents_tier(agent: dict[str, Any], ladder: list[tuple[str, str]]) -> None:
+def test_the_ladder_starts_at_the_agents_tier(agent: dict[str, Any], ladder: list[tuple[str, str]]) -> None:
     roster = {"adapters": ROSTER["adapters"], "agents": {"one": agent}}
 
     plan = compiled_plan({"tasks": {"a": {"agent": "one", "instruction": "x"}}}, roster=roster)
@@ -248,14 +254,14 @@ def test_work_begins_at_the_agents_tier(agent: dict[str, Any], ladder: list[tupl
         ({}, ["F208"]),
     ],
 )
-def test_an_agents_adapters_are_in_the_roster(agent: dict[str, Any], expected: list[str]) -> None:
+def test_an_agents_adapters_must_be_in_the_roster(agent: dict[str, Any], expected: list[str]) -> None:
     roster = {"adapters": ROSTER["adapters"], "agents": ROSTER["agents"] | {"one": agent}}
 
     assert plan_codes({"tasks": {"a": RUN}}, roster=roster) == expected
 
 
 @pytest.mark.requirement("MANIFEST-ROSTER-002", "COMPILE-PURE-002")
-def test_lists_without_an_order_are_sorted() -> None:
+def test_unordered_lists_are_sorted() -> None:
     agents = {"a": {"adapter": "small", "keywords": ["b", "a"]}}
 
     plan = compiled_plan({"tasks": {"t": {"agent": "a", "instruction": "x"}}}, roster=ROSTER | {"agents": agents})

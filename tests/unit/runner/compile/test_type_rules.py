@@ -1,4 +1,4 @@
-"""What can be said of types before any value is there."""
+"""Type checks that need only schemas, before any value exists."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ def test_kinds_come_from_type_const_enum_and_their_combinations(schema: Any, kin
 
 
 @pytest.mark.requirement("COMPILE-TYPE-001")
-def test_a_schema_that_refers_to_itself_ends() -> None:
+def test_a_recursive_schema_does_not_loop_forever() -> None:
     tree = {"type": "object", "properties": {"child": {"$ref": "#"}}}
     loop = {"anyOf": [{"$ref": "#"}, {"type": "string"}]}
 
@@ -45,7 +45,7 @@ def test_a_schema_that_refers_to_itself_ends() -> None:
 
 @pytest.mark.requirement("COMPILE-TYPE-002")
 @pytest.mark.parametrize(
-    ("schema", "path", "holds"),
+    ("schema", "path", "can_match"),
     [
         ({"type": "string"}, "/a", False),
         ({"type": "string"}, "", True),
@@ -72,13 +72,13 @@ def test_a_schema_that_refers_to_itself_ends() -> None:
         ),
     ],
 )
-def test_a_pointer_holds_unless_it_certainly_cannot(schema: Any, path: str, holds: bool) -> None:
-    assert isinstance(select(Type.of(schema), path), Type) is holds
+def test_a_pointer_is_accepted_unless_it_can_never_match(schema: Any, path: str, can_match: bool) -> None:
+    assert isinstance(select(Type.of(schema), path), Type) is can_match
 
 
 @pytest.mark.requirement("COMPILE-TYPE-003")
 @pytest.mark.parametrize(
-    ("given_", "expected", "agree"),
+    ("actual", "expected", "are_compatible"),
     [
         ({"type": "string"}, {"type": "array"}, False),
         ({"type": "integer"}, {"type": "number"}, True),
@@ -98,8 +98,8 @@ def test_a_pointer_holds_unless_it_certainly_cannot(schema: Any, path: str, hold
         ({}, {"type": "string"}, True),
     ],
 )
-def test_types_agree_unless_they_certainly_cannot(given_: Any, expected: Any, agree: bool) -> None:
-    assert (incompatibility(Type.of(given_), Type.of(expected)) is None) is agree
+def test_types_are_compatible_unless_they_can_never_agree(actual: Any, expected: Any, are_compatible: bool) -> None:
+    assert (incompatibility(Type.of(actual), Type.of(expected)) is None) is are_compatible
 
 
 @pytest.mark.requirement("COMPILE-TYPE-002", "COMPILE-TYPE-003")
@@ -139,7 +139,7 @@ VALUES = st.recursive(
 
 @pytest.mark.requirement("COMPILE-TYPE-003")
 @given(SCHEMAS, SCHEMAS, VALUES)
-def test_types_that_cannot_agree_share_no_value(first: Any, second: Any, value: Any) -> None:
+def test_no_value_matches_two_incompatible_types(first: Any, second: Any, value: Any) -> None:
     if incompatibility(Type.of(first), Type.of(second)) is not None:
         both = jsonschema.Draft202012Validator({"allOf": [first, second]})
 

@@ -1,4 +1,4 @@
-"""Used plans in the wave plan."""
+"""Plans used by other plans, as they appear in the wave plan."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ def order(*ids: str) -> list[dict[str, str]]:
 
 
 @pytest.mark.requirement("COMPILE-UNFOLD-001", "COMPILE-UNFOLD-002")
-def test_a_used_plan_is_unfolded_between_what_it_needs_and_what_needs_it() -> None:
+def test_a_used_plan_is_unfolded_between_its_upstream_and_downstream_tasks() -> None:
     plan = unfolded(
         {
             "first": RUN,
@@ -40,7 +40,7 @@ def test_a_used_plan_is_unfolded_between_what_it_needs_and_what_needs_it() -> No
         }
     )
 
-    assert {id_: form.get("needs", []) for id_, form in plan["tasks"].items()} == {
+    assert {id_: task.get("needs", []) for id_, task in plan["tasks"].items()} == {
         "first": [],
         "use/read": order("first"),
         "use/check": [{"edge": "data", "as": "read", "from": {"task": "use/read"}}],
@@ -51,7 +51,7 @@ def test_a_used_plan_is_unfolded_between_what_it_needs_and_what_needs_it() -> No
 
 
 @pytest.mark.requirement("COMPILE-UNFOLD-002")
-def test_a_plan_in_a_plan_comes_after_what_the_outer_one_needs() -> None:
+def test_a_nested_plan_runs_after_the_upstream_tasks_of_the_outer_plan() -> None:
     middle = plan_manifest("middle", tasks={"go": {"uses": "inner.yaml", "with": {"text": "x"}}})
     files = {
         "workflow.yaml": workflow(
@@ -68,7 +68,7 @@ def test_a_plan_in_a_plan_comes_after_what_the_outer_one_needs() -> None:
 
 
 @pytest.mark.requirement("COMPILE-UNFOLD-003")
-def test_the_value_of_a_used_plan_is_an_object_of_its_outputs() -> None:
+def test_the_value_of_a_used_plan_is_an_object_with_its_outputs() -> None:
     tasks = {
         "use": {"uses": "inner.yaml", "with": {"text": "x"}},
         "whole": {**ASK, "needs": ["use"]},
@@ -83,7 +83,7 @@ def test_the_value_of_a_used_plan_is_an_object_of_its_outputs() -> None:
 
 
 @pytest.mark.requirement("COMPILE-UNFOLD-003", "COMPILE-WRITE-007")
-def test_a_pointer_goes_on_where_the_output_of_the_used_plan_left_off() -> None:
+def test_a_pointer_into_a_used_plan_is_appended_to_the_pointer_of_its_output() -> None:
     typed = {"type": "object", "properties": {"a": {"type": "object"}}}
     inner = plan_manifest(
         tasks={
@@ -108,7 +108,7 @@ def test_a_pointer_goes_on_where_the_output_of_the_used_plan_left_off() -> None:
 
 
 @pytest.mark.requirement("COMPILE-UNFOLD-003")
-def test_a_pointer_to_an_output_that_the_used_plan_lacks_is_a_finding() -> None:
+def test_a_pointer_to_an_unknown_output_of_a_used_plan_is_a_finding() -> None:
     tasks = {
         "use": {"uses": "inner.yaml", "with": {"text": "x"}},
         "part": {**ASK, "needs": [{"task": "use", "select": "/anwser"}]},
@@ -118,7 +118,7 @@ def test_a_pointer_to_an_output_that_the_used_plan_lacks_is_a_finding() -> None:
 
 
 @pytest.mark.requirement("COMPILE-UNFOLD-004", "MANIFEST-TEXT-003")
-def test_inputs_of_a_used_plan_get_values_of_every_type() -> None:
+def test_a_used_plan_accepts_input_values_of_every_type() -> None:
     inner = plan_manifest(
         inputs={"a": {}, "b": {"default": [1]}, "c": {"type": "string"}},
         tasks={"say": {**ASK, "instruction": "${{ inputs.a }} ${{ inputs.b }} ${{ inputs.c }}"}},
@@ -135,7 +135,7 @@ def test_inputs_of_a_used_plan_get_values_of_every_type() -> None:
 
 
 @pytest.mark.requirement("COMPILE-UNFOLD-004")
-def test_data_that_an_edge_brings_reaches_the_tasks_that_refer_to_it() -> None:
+def test_edge_data_reaches_the_inner_tasks_that_refer_to_it() -> None:
     tasks = {
         "get": RUN,
         "use": {"uses": "inner.yaml", "needs": ["get"], "with": {"text": "${{ needs.get }}"}},
@@ -151,7 +151,7 @@ def test_data_that_an_edge_brings_reaches_the_tasks_that_refer_to_it() -> None:
 
 
 @pytest.mark.requirement("COMPILE-UNFOLD-004", "COMPILE-WRITE-006")
-def test_what_an_edge_expects_and_cuts_holds_inside_the_used_plan() -> None:
+def test_expects_and_max_bytes_of_an_edge_apply_inside_the_used_plan() -> None:
     need = {"task": "get", "expects": {"minLength": 5}, "max_bytes": 10}
 
     plan = unfolded({"get": RUN, "use": {"uses": "inner.yaml", "needs": [need], "with": {"text": "${{ needs.get }}"}}})
@@ -176,7 +176,7 @@ def test_what_an_edge_expects_and_cuts_holds_inside_the_used_plan() -> None:
         ({"with": {"text": "a ${{ needs.list }}"}, "needs": ["list"]}, ["F314"]),
     ],
 )
-def test_arguments_fit_the_inputs_of_the_used_plan(use: dict[str, Any], expected: list[str]) -> None:
+def test_arguments_must_match_the_inputs_of_the_used_plan(use: dict[str, Any], expected: list[str]) -> None:
     body = {
         "inputs": {"count": {"type": "integer", "default": 3}},
         "tasks": {"list": {**RUN, "output": {"type": "array"}}, "use": {"uses": "inner.yaml", **use}},
@@ -187,7 +187,7 @@ def test_arguments_fit_the_inputs_of_the_used_plan(use: dict[str, Any], expected
 
 
 @pytest.mark.requirement("COMPILE-UNFOLD-005")
-def test_a_condition_on_a_used_plan_is_one_on_each_of_its_tasks() -> None:
+def test_a_condition_on_a_used_plan_applies_to_each_of_its_tasks() -> None:
     inner = plan_manifest(
         tasks={"a": RUN, "b": {**RUN, "needs": ["a"], "when": {"task": "a", "output": {"const": "y"}}}}
     )
@@ -218,7 +218,7 @@ def test_plans_that_use_each_other_are_a_finding() -> None:
 
 
 @pytest.mark.requirement("COMPILE-UNFOLD-001")
-def test_a_plan_that_unfolds_too_far_is_refused_before_it_is_unfolded() -> None:
+def test_a_plan_with_too_many_tasks_is_rejected_before_unfolding() -> None:
     files: dict[str, Any] = {"p0.yaml": plan_manifest("p0", tasks={"work": RUN})}
     for level in range(1, 13):
         tasks = {f"t{n}": {"uses": f"p{level - 1}.yaml"} for n in range(10)}
@@ -230,17 +230,17 @@ def test_a_plan_that_unfolds_too_far_is_refused_before_it_is_unfolded() -> None:
 
 @pytest.mark.requirement("COMPILE-UNFOLD-001")
 def test_plans_may_be_nested_16_deep() -> None:
-    def found(depth: int) -> list[str]:
+    def finding_codes(depth: int) -> list[str]:
         files: dict[str, Any] = {"p1.yaml": plan_manifest("p1", tasks={"work": RUN})}
         for level in range(2, depth + 1):
             files[f"p{level}.yaml"] = plan_manifest(f"p{level}", tasks={"t": {"uses": f"p{level - 1}.yaml"}})
         return codes(files, f"p{depth}.yaml")
 
-    assert (found(16), found(17)) == ([], ["F709"])
+    assert (finding_codes(16), finding_codes(17)) == ([], ["F709"])
 
 
 @pytest.mark.requirement("COMPILE-UNFOLD-005", "COMPILE-LAYER-003")
-def test_a_task_comes_after_all_that_its_conditions_look_at() -> None:
+def test_a_task_runs_after_every_task_in_its_conditions() -> None:
     inner = plan_manifest(tasks={"a": RUN, "b": RUN, "c": {**RUN, "needs": ["b"]}}, outputs={"first": "a", "last": "c"})
     need = {"task": "use", "select": "/first"}
     t = {**ASK, "needs": [need], "when": {"task": "use", "select": "/last", "output": {"const": "x"}}}
@@ -255,7 +255,7 @@ def test_a_task_comes_after_all_that_its_conditions_look_at() -> None:
 @pytest.mark.parametrize(
     ("select", "expected"), [("/all/1", []), ("/all/2", ["F406"]), ("/each/2", []), ("/each/3", ["F406"])]
 )
-def test_an_index_beyond_the_instances_is_a_finding(select: str, expected: list[str]) -> None:
+def test_an_index_beyond_the_last_instance_is_a_finding(select: str, expected: list[str]) -> None:
     inner = plan_manifest(
         tasks={
             "list": {**ASK, "output": {"type": "array"}},
@@ -270,7 +270,7 @@ def test_an_index_beyond_the_instances_is_a_finding(select: str, expected: list[
 
 
 @pytest.mark.requirement("COMPILE-UNFOLD-004")
-def test_what_an_edge_cuts_is_cut_through_two_plans() -> None:
+def test_max_bytes_of_an_edge_applies_through_two_nested_plans() -> None:
     middle = plan_manifest(
         "middle",
         inputs={"t": {"type": "string"}},
@@ -286,7 +286,7 @@ def test_what_an_edge_cuts_is_cut_through_two_plans() -> None:
 
 
 @pytest.mark.requirement("COMPILE-UNFOLD-002")
-def test_a_list_that_a_foreach_takes_is_not_what_a_used_plan_ends_with() -> None:
+def test_the_source_of_a_foreach_is_not_a_final_task_of_a_used_plan() -> None:
     inner = plan_manifest(
         tasks={
             "list": {**ASK, "output": {"type": "array"}},
@@ -302,7 +302,7 @@ def test_a_list_that_a_foreach_takes_is_not_what_a_used_plan_ends_with() -> None
 
 
 @pytest.mark.requirement("MANIFEST-SECRET-001")
-def test_what_is_handed_over_is_no_secret() -> None:
+def test_edge_data_cannot_fill_a_secret_input() -> None:
     inner = plan_manifest(inputs={"key": {"secret": True}}, tasks={"t": {**ASK, "instruction": "${{ inputs.key }}"}})
     use = {"uses": "inner.yaml", "needs": ["get"], "with": {"key": "${{ needs.get }}"}}
 
@@ -310,7 +310,7 @@ def test_what_is_handed_over_is_no_secret() -> None:
 
 
 @pytest.mark.requirement("COMPILE-UNFOLD-001")
-def test_outputs_that_multiply_are_refused_before_they_are_made() -> None:
+def test_exponentially_many_outputs_are_rejected_before_they_are_created() -> None:
     files: dict[str, Any] = {"p0.yaml": plan_manifest("p0", tasks={"t": RUN}, outputs={f"o{n}": "t" for n in range(9)})}
     for level in range(1, 12):
         uses = {"t": {"uses": f"p{level - 1}.yaml"}}
@@ -321,7 +321,7 @@ def test_outputs_that_multiply_are_refused_before_they_are_made() -> None:
 
 
 @pytest.mark.requirement("COMPILE-BUDGET-003")
-def test_plans_that_are_used_often_are_counted_once_each() -> None:
+def test_a_plan_used_many_times_is_counted_once() -> None:
     files: dict[str, Any] = {"p0.yaml": plan_manifest("p0", tasks={"t": RUN})}
     for level in range(1, 15):
         tasks = {f"t{n}": {"uses": f"p{level - 1}.yaml"} for n in range(10)}
@@ -332,7 +332,7 @@ def test_plans_that_are_used_often_are_counted_once_each() -> None:
 
 
 @pytest.mark.requirement("COMPILE-UNFOLD-001")
-def test_text_that_multiplies_is_refused() -> None:
+def test_a_wave_plan_with_too_much_text_is_rejected() -> None:
     task = {"agent": "critic", "instruction": "x" * 900_000, "matrix": {"n": list(range(200))}}
 
     assert codes({"workflow.yaml": workflow({"tasks": {"t": task}})}) == ["F708"]

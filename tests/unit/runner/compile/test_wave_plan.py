@@ -1,4 +1,4 @@
-"""The wave plan as a document."""
+"""The wave plan document."""
 
 import hashlib
 import json
@@ -23,7 +23,7 @@ def sha256(data: bytes) -> str:
 
 
 @pytest.mark.requirement("COMPILE-WRITE-001", "COMPILE-WRITE-002")
-def test_the_document_is_canonical_and_carries_its_digest() -> None:
+def test_the_wave_plan_is_canonical_and_contains_its_digest() -> None:
     adapters = ROSTER["adapters"] | {
         "small": {"type": "openai", "base_url": "http://localhost/v1", "model": "ü", "temperature": 0.1}
     }
@@ -41,7 +41,7 @@ def test_the_document_is_canonical_and_carries_its_digest() -> None:
 
 
 @pytest.mark.requirement("COMPILE-PURE-002")
-def test_comments_quotes_and_style_change_only_the_digests_of_files() -> None:
+def test_comments_quotes_and_style_change_only_the_file_digests() -> None:
     plain = workflow({"tasks": {"a": RUN}})
     styled = "# a comment\n" + json.dumps(plain, indent=3).replace('"operator"', "operator")
 
@@ -53,7 +53,7 @@ def test_comments_quotes_and_style_change_only_the_digests_of_files() -> None:
 
 
 @pytest.mark.requirement("COMPILE-WRITE-003", "MANIFEST-SCHEMA-002")
-def test_schemas_stand_once_under_their_digest_and_refer_to_nothing_outside() -> None:
+def test_each_schema_is_stored_once_under_its_digest_without_outside_references() -> None:
     note: Any = {
         "type": "object",
         "properties": {"kind": {"$ref": "sub/kinds.json#/$defs/kind"}, "next": {"$ref": "#"}},
@@ -87,7 +87,7 @@ def test_schemas_stand_once_under_their_digest_and_refer_to_nothing_outside() ->
 
 
 @pytest.mark.requirement("COMPILE-WRITE-003")
-def test_files_that_read_alike_and_mean_different_things_are_told_apart() -> None:
+def test_identical_schema_files_with_different_references_stay_separate() -> None:
     typed = {**RUN, "output": {"properties": {"s": {"$ref": "a/x.json"}, "i": {"$ref": "b/x.json"}}}}
     files = {"workflow.yaml": workflow({"tasks": {"t": typed}})} | {
         f"{folder}/{name}.json": content
@@ -122,7 +122,7 @@ def test_files_that_read_alike_and_mean_different_things_are_told_apart() -> Non
         (True, []),
     ],
 )
-def test_schemas_that_users_write_are_checked(schema: Any, expected: list[str]) -> None:
+def test_user_schemas_are_checked(schema: Any, expected: list[str]) -> None:
     assert plan_codes({"tasks": {"a": {**RUN, "output": schema}}}) == expected
 
 
@@ -145,7 +145,7 @@ def test_schemas_that_users_write_are_checked(schema: Any, expected: list[str]) 
         ("loop.json", ["F123"]),
     ],
 )
-def test_references_lead_to_what_is_in_the_bundle(ref: str, expected: list[str]) -> None:
+def test_schema_references_must_resolve_inside_the_bundle(ref: str, expected: list[str]) -> None:
     schema = {"$ref": ref, "$defs": {"a": {"type": "string"}, "loop": {"$ref": "#/$defs/loop"}}}
     if ref != "#/$defs/loop":
         del schema["$defs"]["loop"]  # type: ignore[attr-defined]
@@ -162,28 +162,28 @@ def test_references_lead_to_what_is_in_the_bundle(ref: str, expected: list[str])
 
 
 @pytest.mark.requirement("COMPILE-WRITE-004")
-def test_only_agents_and_adapters_that_can_be_reached_are_written() -> None:
+def test_only_reachable_agents_and_adapters_are_written() -> None:
     named = compiled_plan({"tasks": {"a": {"agent": "writer", "instruction": "x", "accept": [{"agent": "critic"}]}}})
     climbing = compiled_plan({"tasks": {"a": {"agent": "writer", "instruction": "x", "escalate": ["frontier"]}}})
     policy = {"allow": {"agents": ["writer", "critic"], "adapters": ["small", "large"]}}
     routed = compiled_plan({"tasks": {"a": {"lane": "auto", "instruction": "x"}}}, policy=policy)
 
-    def reach(plan: Any) -> Any:
+    def reachable(plan: Any) -> Any:
         return {name: agent["adapters"] for name, agent in plan["agents"].items()}, sorted(plan["adapters"])
 
-    assert reach(named) == ({"critic": {"capable": "small"}, "writer": {"cheap": "small"}}, ["small"])
-    assert reach(climbing) == ({"writer": {"cheap": "small", "frontier": "large"}}, ["large", "small"])
+    assert reachable(named) == ({"critic": {"capable": "small"}, "writer": {"cheap": "small"}}, ["small"])
+    assert reachable(climbing) == ({"writer": {"cheap": "small", "frontier": "large"}}, ["large", "small"])
     both = {"critic": {"capable": "small"}, "writer": {"cheap": "small", "frontier": "large"}}
-    assert reach(routed) == (both, ["large", "small"])
+    assert reachable(routed) == (both, ["large", "small"])
     narrow = {"allow": {"adapters": ["small"]}}
-    held_back = compiled_plan({"tasks": {"a": {"lane": "auto", "instruction": "x"}}}, policy=narrow)
-    assert reach(held_back) == ({"critic": {"capable": "small"}, "writer": {"cheap": "small"}}, ["small"])
+    restricted = compiled_plan({"tasks": {"a": {"lane": "auto", "instruction": "x"}}}, policy=narrow)
+    assert reachable(restricted) == ({"critic": {"capable": "small"}, "writer": {"cheap": "small"}}, ["small"])
     climbing_task = {"lane": "auto", "instruction": "x", "escalate": ["frontier"]}
     assert plan_codes({"tasks": {"a": climbing_task}}, policy=narrow) == ["F502"]
 
 
 @pytest.mark.requirement("COMPILE-WRITE-005", "COMPILE-INPUT-003", "MANIFEST-TEXT-001", "MANIFEST-TEXT-002")
-def test_texts_are_parts_with_all_that_is_known_filled_in() -> None:
+def test_texts_are_split_into_parts_with_known_values_filled_in() -> None:
     plan = {
         "inputs": {"v": {"default": "1"}, "n": {"default": {"b": 1, "a": [True]}}, "key": {"secret": True}},
         "tasks": {
@@ -233,12 +233,12 @@ def test_texts_are_parts_with_all_that_is_known_filled_in() -> None:
         ("$ {{ inputs.a }} and {{ x }} and $x", []),
     ],
 )
-def test_references_name_what_is_there_and_nothing_else(text: str, expected: list[str]) -> None:
+def test_references_must_name_an_existing_value(text: str, expected: list[str]) -> None:
     assert plan_codes({"tasks": {"a": {"agent": "critic", "instruction": text}}}) == expected
 
 
 @pytest.mark.requirement("MANIFEST-TEXT-001")
-def test_an_open_reference_is_shown_where_it_opens() -> None:
+def test_an_unclosed_reference_is_reported_where_it_starts() -> None:
     plan = {
         "inputs": {"x": {"default": "1"}},
         "tasks": {"a": {**ASK, "instruction": "use ${{ inputs.x }} and ${{ inputs.x"}},
@@ -251,7 +251,7 @@ def test_an_open_reference_is_shown_where_it_opens() -> None:
 
 
 @pytest.mark.requirement("COMPILE-WRITE-006")
-def test_edges_and_checks_have_an_order_of_their_own() -> None:
+def test_edges_and_checks_are_written_in_a_fixed_order() -> None:
     last = {
         **ASK,
         "needs": ["z", {"task": "b", "edge": "order"}, {"task": "a", "edge": "order"}, {"task": "a", "as": "m"}],
@@ -272,7 +272,7 @@ def test_edges_and_checks_have_an_order_of_their_own() -> None:
 
 
 @pytest.mark.requirement("COMPILE-INPUT-001")
-def test_the_command_goes_before_the_workflow_and_that_before_the_plan() -> None:
+def test_command_line_inputs_override_the_workflow_which_overrides_the_plan() -> None:
     plan = {"inputs": {n: {"type": "string", "default": "plan"} for n in "abc"}, "tasks": {"t": RUN}}
     files = {"workflow.yaml": workflow(plan, inputs={"a": "workflow", "b": "workflow"})}
 
@@ -295,11 +295,11 @@ def test_the_command_goes_before_the_workflow_and_that_before_the_plan() -> None
         ({"type": "object"}, "{a: 1}", {"a": 1}),
     ],
 )
-def test_text_becomes_what_the_schema_asks_for(schema: Any, text: str, value: Any) -> None:
+def test_input_text_is_converted_to_the_type_in_the_schema(schema: Any, text: str, value: Any) -> None:
     files = MemoryFiles({"workflow.yaml": as_bytes(workflow({"inputs": {"x": schema}, "tasks": {"t": RUN}}))})
-    given = {"x": InputValue(text, is_text=True)}
+    inputs = {"x": InputValue(text, is_text=True)}
 
-    result = compile_workflow(Bundle(files), "workflow.yaml", None, given, complete=True)
+    result = compile_workflow(Bundle(files), "workflow.yaml", None, inputs, complete=True)
 
     assert result.wave_plan is not None, result.findings
     assert result.wave_plan["inputs"]["x"]["value"] == value
@@ -319,7 +319,7 @@ def test_an_input_without_a_value_can_be_checked_but_not_compiled() -> None:
 
 
 @pytest.mark.requirement("COMPILE-FIND-001", "COMPILE-FIND-002", "COMPILE-FIND-003")
-def test_findings_are_all_there_in_order_and_an_error_leaves_no_plan() -> None:
+def test_all_findings_are_reported_in_order_and_an_error_yields_no_plan() -> None:
     tasks = {
         "c": {"agent": "nobody"},
         "b": {"agent": "operator", "run": ["rm"]},
@@ -338,7 +338,7 @@ def test_findings_are_all_there_in_order_and_an_error_leaves_no_plan() -> None:
 
 
 @pytest.mark.requirement("COMPILE-FIND-003")
-def test_warnings_alone_change_nothing() -> None:
+def test_warnings_alone_still_yield_a_plan_and_exit_code_0() -> None:
     result = compiled({"workflow.yaml": workflow({"tasks": {"a": RUN, "b": RUN}, "outputs": {"x": "a"}})})
 
     assert [(f.code, str(f.severity)) for f in result.findings] == [("F303", "warning")]
