@@ -21,14 +21,14 @@ from forum_runner.ledger.verification.report import UNFINISHED
 LEVELS = frozenset({1, 2, 3, 5})
 SALT_BYTES = 32
 JUDGED_ONE_IN = 1 if "FORUM_FAULT_ROUNDS" in os.environ else 10
-AFTERWARDS = range(1_000_000, 1_000_003)
+LATER_NUMBERS = range(1_000_000, 1_000_003)
 _verified = count()
 
 Acknowledged = Iterable[tuple[int, int]]
 
 
 def verified(directory: Path) -> VerifyReport:
-    """Verify without semantics. If asked, also require the same verdict from the slow judge."""
+    """Verify without level 4. For one in `JUDGED_ONE_IN` calls, require the same findings from the slow judge."""
     report = verify_ledger(ledger_at(directory), LEVELS, Trusted())
     if next(_verified) % JUDGED_ONE_IN == 0:
         assert set(report.codes) == set(judge(directory, levels=LEVELS).findings.codes())
@@ -36,17 +36,17 @@ def verified(directory: Path) -> VerifyReport:
 
 
 def check_unfinished(directory: Path, *, besides: frozenset[str] = frozenset()) -> None:
-    """Incomplete or valid, never invalid."""
+    """Assert that the ledger is incomplete or valid, never invalid."""
     report = verified(directory)
     found = [finding for finding in report.findings if finding.code not in UNFINISHED | besides]
     assert found == []
 
 
-def go_on(directory: Path, acknowledged: Acknowledged = ()) -> None:
-    """Reopen the ledger, add to it, seal it, and find everything that was acknowledged."""
+def resume_and_seal(directory: Path, acknowledged: Acknowledged = ()) -> None:
+    """Reopen the ledger, append, seal, and check that every acknowledged entry is present."""
     seqs = []
     with open_ledger(directory, durability=Durability.NONE) as ledger:
-        seqs += [(append_numbered(ledger.append, number), number) for number in AFTERWARDS]
+        seqs += [(append_numbered(ledger.append, number), number) for number in LATER_NUMBERS]
         seal(ledger)
     check_valid(directory)
     check_kept(directory, [*acknowledged, *seqs])
@@ -63,7 +63,7 @@ def check_valid(directory: Path) -> None:
 
 
 def check_kept(directory: Path, acknowledged: Acknowledged) -> None:
-    """Assert that every acknowledged entry is in its place, with data and bodies."""
+    """Assert that every acknowledged entry has its seq, its data and its bodies."""
     entries = entries_in(directory)
     bodies = bodies_in(directory)
     for seq, number in acknowledged:

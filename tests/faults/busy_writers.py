@@ -1,4 +1,4 @@
-"""The work of processes that are killed: endless, or until nothing is left to do."""
+"""Work for processes that are killed. Most of it never ends."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def append_in_threads(directory: Path, durability: Durability, first: int, ackno
     numbers = count(first)
     with open_ledger(directory, durability=durability) as ledger:
 
-        def go_on() -> None:
+        def append_forever() -> None:
             for number in numbers:
                 acknowledge(append_numbered(ledger.append, number), number)
 
-        threads = [threading.Thread(target=go_on) for _ in range(WRITERS)]
+        threads = [threading.Thread(target=append_forever) for _ in range(WRITERS)]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -34,17 +34,17 @@ def append_in_threads(directory: Path, durability: Durability, first: int, ackno
 def append_in_coroutines(directory: Path, durability: Durability, first: int, acknowledge: Acknowledge) -> None:
     numbers = count(first)
 
-    async def go_on(group: GroupCommit) -> None:
+    async def append_forever(group: GroupCommit) -> None:
         for number in numbers:
             acknowledge(await append_numbered(group.append, number), number)
             await asyncio.sleep(0)
 
-    async def all_of_them(ledger: LedgerWriter) -> None:
+    async def append_together(ledger: LedgerWriter) -> None:
         group = GroupCommit(ledger)
-        await asyncio.gather(*(go_on(group) for _ in range(WRITERS)))
+        await asyncio.gather(*(append_forever(group) for _ in range(WRITERS)))
 
     with open_ledger(directory, durability=durability) as ledger:
-        asyncio.run(all_of_them(ledger))
+        asyncio.run(append_together(ledger))
 
 
 APPENDERS: dict[str, Callable[[Path, Durability, int, Acknowledge], None]] = {
@@ -53,20 +53,20 @@ APPENDERS: dict[str, Callable[[Path, Durability, int, Acknowledge], None]] = {
 }
 
 
-def create_for_ever(parent: Path, wave_plan: bytes, acknowledge: Acknowledge) -> None:
+def create_forever(parent: Path, wave_plan: bytes, acknowledge: Acknowledge) -> None:
     for number in count():
         create_ledger(parent / str(number), wave_plan=wave_plan).close()
         acknowledge(0, number)
 
 
-def answer_for_ever(directory: Path, first: int, acknowledge: Acknowledge) -> None:
+def answer_forever(directory: Path, first: int, acknowledge: Acknowledge) -> None:
     with open_ledger(directory, durability=Durability.NONE) as ledger:
         for number in count(first):
             ledger.answer(f"answer_{number}", Body.text(f"answer {number}\n" * 500, is_sensitive=number % 2 == 0))
             acknowledge(append_numbered(ledger.append, number), number)
 
 
-def seal_for_ever(directory: Path, first: int, acknowledge: Acknowledge) -> None:
+def seal_forever(directory: Path, first: int, acknowledge: Acknowledge) -> None:
     with open_ledger(directory) as ledger:
         for number in count(first):
             acknowledge(append_numbered(ledger.append, number), number)
@@ -79,7 +79,7 @@ def redact_all(directory: Path, bodies: Sequence[tuple[int, str]], acknowledge: 
             acknowledge(ledger.redact(seq, name, f"reason {seq}"), seq)
 
 
-def repair_for_ever(directory: Path, acknowledge: Acknowledge) -> None:
+def repair_forever(directory: Path, acknowledge: Acknowledge) -> None:
     """Tear both files, as a killed writer would, and reopen the ledger."""
     for number, tail in enumerate(_tails()):
         for name in ("ledger.jsonl", "bodies.tar"):

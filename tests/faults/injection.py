@@ -1,4 +1,4 @@
-"""Run work in a process under strace, which fails one system call or kills the process there."""
+"""Run work in a process under strace, which fails one system call or kills the process at that call."""
 
 from __future__ import annotations
 
@@ -87,21 +87,21 @@ def run_with_fault(work: Work, call: str, number: int, fault: str) -> Ending:
 
 def traced(work: Work, *options: str) -> Ending:
     """The process waits until strace has attached, so that counting starts with the work."""
-    waiting, going = os.pipe()
+    start_reader, start_writer = os.pipe()
 
-    def held_back(acknowledge: Acknowledge) -> None:
-        os.close(going)
+    def wait_for_strace(acknowledge: Acknowledge) -> None:
+        os.close(start_writer)
         ctypes.CDLL(None).prctl(_PR_SET_PTRACER, _ANY, 0, 0, 0)
-        os.read(waiting, 1)
+        os.read(start_reader, 1)
         work(acknowledge)
 
-    process = Process(held_back)
-    os.close(waiting)
+    process = Process(wait_for_strace)
+    os.close(start_reader)
     command = ["strace", *options, "-p", str(process.pid)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as strace:
         assert strace.stderr is not None
-        told = strace.stderr.readline()
-        os.close(going)
+        first_line = strace.stderr.readline()
+        os.close(start_writer)
         acknowledged, code = process.end()
-    assert "attached" in told, f"strace may not trace here: {told}"
+    assert "attached" in first_line, f"strace cannot attach to the process: {first_line}"
     return Ending(code, acknowledged)

@@ -19,11 +19,11 @@ def data_of(number: int) -> dict[str, Any]:
 
 
 def content_of(number: int) -> dict[str, bytes]:
-    """Bodies by name, of many sizes, including multiples of a block. Sometimes none."""
-    marked = b"<%d>" % number
-    whole_blocks = marked + bytes(-len(marked) % 512 + 512 * (number % 3))
-    plain = marked * (number * 7919 % 700) if number % 7 else whole_blocks
-    return {"plain": plain, "secret": marked * (number % 40)} if number % 5 else {}
+    """Return bodies by name. Sizes vary and include whole blocks; some numbers have no bodies."""
+    marker = b"<%d>" % number
+    whole_blocks = marker + bytes(-len(marker) % 512 + 512 * (number % 3))
+    plain = marker * (number * 7919 % 700) if number % 7 else whole_blocks
+    return {"plain": plain, "secret": marker * (number % 40)} if number % 5 else {}
 
 
 def bodies_of(number: int) -> dict[str, Body]:

@@ -1,4 +1,4 @@
-"""A child process that works on a ledger until it is killed, and reports what was acknowledged."""
+"""A child process that works on a ledger until it is killed, and reports each acknowledged entry."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ Work = Callable[[Acknowledge], None]
 
 
 class Process:
-    """Forked, so that it starts within a millisecond. It writes to a pipe after each append has returned."""
+    """A forked process, which starts within a millisecond. It writes to a pipe after each append has returned."""
 
     def __init__(self, work: Work) -> None:
-        self._reading, writing = os.pipe()
-        fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+        self._reader, writer = os.pipe()
+        fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
         self.pid = os.fork()
         if not self.pid:
-            os.close(self._reading)
-            _work(work, writing)
-        os.close(writing)
+            os.close(self._reader)
+            _run_and_exit(work, writer)
+        os.close(writer)
 
-    def wait_until_at_work(self) -> None:
-        """Wait until something was acknowledged or the process has ended."""
-        select.select([self._reading], [], [], _READY_S)
+    def wait_until_working(self) -> None:
+        """Wait until an entry is acknowledged or the process has ended."""
+        select.select([self._reader], [], [], _READY_S)
 
     def kill(self, after_s: float = 0) -> list[tuple[int, int]]:
-        """Kill the process and return what it reported."""
+        """Kill the process and return the acknowledged entries."""
         time.sleep(after_s)
         os.kill(self.pid, signal.SIGKILL)
         acknowledged, code = self.end()
@@ -53,26 +53,26 @@ class Process:
         return acknowledged
 
     def finish(self) -> list[tuple[int, int]]:
-        """Wait for a successful end."""
+        """Wait for the process to succeed."""
         acknowledged, code = self.end()
         assert code == 0
         return acknowledged
 
     def end(self) -> tuple[list[tuple[int, int]], int]:
-        """Wait for the end. Return what it reported and the exit code, negative for a signal."""
-        with os.fdopen(self._reading, "rb") as stream:
-            told = stream.read()
+        """Wait for the process to end. Return the acknowledged entries and the exit code, negative for a signal."""
+        with os.fdopen(self._reader, "rb") as stream:
+            data = stream.read()
         _, status = os.waitpid(self.pid, 0)
-        return list(_PAIR.iter_unpack(told)), os.waitstatus_to_exitcode(status)
+        return list(_PAIR.iter_unpack(data)), os.waitstatus_to_exitcode(status)
 
 
-def _work(work: Work, writing: int) -> NoReturn:
+def _run_and_exit(work: Work, writer: int) -> NoReturn:
     code = DEFECT
     # A test that ends early must not leave the process running.
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    threading.excepthook = _end_with_a_thread
+    threading.excepthook = _exit_on_thread_failure
     try:
-        work(lambda seq, number: _write_whole(writing, _PAIR.pack(seq, number)))
+        work(lambda seq, number: _write_whole(writer, _PAIR.pack(seq, number)))
         code = 0
     except ForumError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
@@ -83,12 +83,12 @@ def _work(work: Work, writing: int) -> NoReturn:
         os._exit(code)
 
 
-def _end_with_a_thread(failure: threading.ExceptHookArgs) -> None:
+def _exit_on_thread_failure(failure: threading.ExceptHookArgs) -> None:
     """End the process if a thread fails, so that the failure is noticed."""
     traceback.print_exception(failure.exc_type, failure.exc_value, failure.exc_traceback)
     os._exit(DEFECT)
 
 
-def _write_whole(writing: int, pair: bytes) -> None:
-    # Not `write`: the ledger's copies use it, and strace makes it fail.
-    assert os.writev(writing, [pair]) == len(pair)
+def _write_whole(writer: int, pair: bytes) -> None:
+    # Not `write`: the ledger uses it for copies, and strace makes it fail.
+    assert os.writev(writer, [pair]) == len(pair)

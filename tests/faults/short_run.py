@@ -1,4 +1,4 @@
-"""Short runs for failing every system call: a fresh one, and one that follows a killed writer."""
+"""Short runs in which every system call is made to fail: one creates a ledger, one resumes a torn ledger."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from forum_runner.ledger import Body, Durability, LedgerWriter, create_ledger, o
 
 SECRET = b"a secret of some length"
 LARGE = b"large" * (1 << 18)
-STORIES = ("begin", "go on")
+SCENARIOS = ("create", "resume")
 
 
-def begin(directory: Path, wave_plan: bytes, acknowledge: Acknowledge) -> None:
-    """From the first entry to a redaction after the seal."""
+def create(directory: Path, wave_plan: bytes, acknowledge: Acknowledge) -> None:
+    """Create a ledger, append, seal, and redact after the seal."""
     with create_ledger(directory, wave_plan=wave_plan) as ledger:
-        tell(ledger, 1, acknowledge)
-        tell(ledger, 5, acknowledge)
+        append_and_acknowledge(ledger, 1, acknowledge)
+        append_and_acknowledge(ledger, 5, acknowledge)
         secret = ledger.answer("secret", Body(SECRET, "text/plain", is_sensitive=True))
         ledger.answer("notes", Body.text("notes"))
         ledger.append("x-large", bodies={"large": Body(LARGE), "secret": Body(LARGE[1:], is_sensitive=True)})
-        tell(ledger, 2, acknowledge)
+        append_and_acknowledge(ledger, 2, acknowledge)
         ledger.seal("passed")
         ledger.redact(secret, "value", "")
 
 
-def go_on(directory: Path, acknowledge: Acknowledge) -> None:
-    """Continue a torn ledger."""
+def resume(directory: Path, acknowledge: Acknowledge) -> None:
+    """Resume a torn ledger."""
     with open_ledger(directory) as ledger:
-        tell(ledger, 11, acknowledge)
-        tell(ledger, 12, acknowledge)
+        append_and_acknowledge(ledger, 11, acknowledge)
+        append_and_acknowledge(ledger, 12, acknowledge)
         ledger.seal("passed")
 
 
@@ -42,24 +42,24 @@ def tear(directory: Path, wave_plan: bytes) -> None:
         secret = ledger.answer("secret", Body(SECRET, "text/plain", is_sensitive=True))
         ledger.answer("notes", Body.text("notes"))
         ledger.seal("passed")
-        before = (directory / "bodies.tar").read_bytes()
+        bodies = (directory / "bodies.tar").read_bytes()
         checkpoint = (directory / "checkpoint").read_bytes()
-        ledger.redact(secret, "value", "asked for")
+        ledger.redact(secret, "value", "requested")
     lines = (directory / "ledger.jsonl").read_bytes().splitlines(keepends=True)
     (directory / "ledger.jsonl").write_bytes(b"".join(lines[:-1]) + lines[-1][:100])
-    end = len(before) - 1024
-    (directory / "bodies.tar").write_bytes(before[:end] + (directory / "bodies.tar").read_bytes()[end:] + b"torn")
+    end = len(bodies) - 1024
+    (directory / "bodies.tar").write_bytes(bodies[:end] + (directory / "bodies.tar").read_bytes()[end:] + b"torn")
     (directory / "checkpoint").write_bytes(checkpoint)
     (directory / "outputs" / "notes.txt").unlink()
 
 
-def story(name: str, directory: Path, wave_plan: bytes) -> Work:
-    """Prepare the initial state and return the work to do."""
-    if name == "begin":
-        return partial(begin, directory, wave_plan)
+def scenario(name: str, directory: Path, wave_plan: bytes) -> Work:
+    """Prepare the directory and return the work to do."""
+    if name == "create":
+        return partial(create, directory, wave_plan)
     tear(directory, wave_plan)
-    return partial(go_on, directory)
+    return partial(resume, directory)
 
 
-def tell(ledger: LedgerWriter, number: int, acknowledge: Acknowledge) -> None:
+def append_and_acknowledge(ledger: LedgerWriter, number: int, acknowledge: Acknowledge) -> None:
     acknowledge(append_numbered(ledger.append, number), number)

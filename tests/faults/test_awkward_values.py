@@ -1,4 +1,4 @@
-"""What breaks naive readers of lines is stored exactly, or refused at once without a trace."""
+"""Values that break naive line readers are stored exactly, or refused without any change on disk."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def nested(depth: int) -> Any:
     return value
 
 
-def endless() -> list[Any]:
+def self_referential() -> list[Any]:
     value: list[Any] = []
     value.append(value)
     return value
@@ -53,17 +53,17 @@ STORED: dict[str, Any] = {
     "delete": "\x7f",
     "empty": ["", [], {}, None],
     "an_empty_key": {"": ""},
-    "keys_that_sort_apart": {"\ufb33": 1, "\U0001f600": 2, "\u20ac": 3, "1": 4, "\r": 5, "\x80": 6},
-    "beyond_the_basic_plane": "\U0001f600\U0010ffff",
+    "keys_whose_order_depends_on_the_encoding": {"\ufb33": 1, "\U0001f600": 2, "\u20ac": 3, "1": 4, "\r": 5, "\x80": 6},
+    "outside_the_basic_plane": "\U0001f600\U0010ffff",
     "noncharacters": "\ufffe\uffff\ufdd0",
     "largest": [LARGEST, -LARGEST, 0],
     "looks_like_a_number": ["1.5", ",1.5", "[1e5", ":12345678901234567890", "-0", "NaN"],
     "looks_like_json": '"}],"x":[1.0,{"\\u2028',
-    "truth": [True, False],
+    "booleans": [True, False],
     "deep": nested(61),
     "long": "x" * 65_000,
     "escapes": '\\u0000\\n"/',
-    "own_mapping": OrderedDict(b=1, a=2),
+    "another_mapping_type": OrderedDict(b=1, a=2),
 }
 REFUSED: dict[str, Any] = {
     "float": 1.0,
@@ -71,8 +71,8 @@ REFUSED: dict[str, Any] = {
     "large_float": 1e300,
     "not_a_number": math.nan,
     "infinity": [math.inf, -math.inf],
-    "beyond": LARGEST + 1,
-    "below": {"a": -LARGEST - 1},
+    "above_the_maximum": LARGEST + 1,
+    "below_the_minimum": {"a": -LARGEST - 1},
     "huge": 10**400,
     "lone_surrogate": "\ud800",
     "lone_low_surrogate": ["\udc00x"],
@@ -80,7 +80,7 @@ REFUSED: dict[str, Any] = {
     "pair_of_surrogates": "\ud83d\ude00",
     "deep": nested(63),
     "very_deep": nested(100_000),
-    "endless": endless(),
+    "self_referential": self_referential(),
     "too_long": "x" * 66_000,
     "a_megabyte": "x" * 1_048_576,
     "too_long_in_utf8": "\u20ac" * 22_000,
@@ -105,7 +105,7 @@ def sealed(ledger: LedgerWriter) -> Path:
 
 
 @pytest.mark.parametrize("is_sensitive", [False, True], ids=["plain", "salted"])
-def test_a_body_may_be_any_bytes(ledger: LedgerWriter, is_sensitive: bool) -> None:
+def test_any_bytes_are_a_valid_body(ledger: LedgerWriter, is_sensitive: bool) -> None:
     seq = ledger.append(
         "x-bodies", bodies={name: Body(data, is_sensitive=is_sensitive) for name, data in BODIES.items()}
     )
@@ -117,14 +117,14 @@ def test_a_body_may_be_any_bytes(ledger: LedgerWriter, is_sensitive: bool) -> No
 
 
 @pytest.mark.parametrize("value", STORED.values(), ids=STORED)
-def test_a_value_that_fits_is_read_back_as_it_was_given(ledger: LedgerWriter, value: Any) -> None:
+def test_a_valid_value_round_trips(ledger: LedgerWriter, value: Any) -> None:
     seq = ledger.append("x-value", {"value": value})
 
     assert entries_in(sealed(ledger))[seq]["data"] == {"value": value}
 
 
 @pytest.mark.parametrize("value", REFUSED.values(), ids=REFUSED)
-def test_a_value_that_could_not_be_read_back_is_refused_without_a_trace(ledger: LedgerWriter, value: Any) -> None:
+def test_an_invalid_value_is_refused_and_changes_no_file(ledger: LedgerWriter, value: Any) -> None:
     ledger.append("x-before", bodies={"body": Body(b"before")})
     before = bytes_in(ledger.directory)
 
@@ -142,9 +142,7 @@ def test_a_value_that_could_not_be_read_back_is_refused_without_a_trace(ledger: 
 
 
 @pytest.mark.parametrize("value", [1.0, math.nan, True, "0", LARGEST + 1, -1, None, "\ud800"])
-def test_a_value_of_a_known_kind_is_held_to_its_schema_and_to_the_rules_for_lines(
-    ledger: LedgerWriter, value: Any
-) -> None:
+def test_a_value_in_a_known_kind_must_match_its_schema_and_the_line_rules(ledger: LedgerWriter, value: Any) -> None:
     before = bytes_in(ledger.directory)
 
     with pytest.raises(EntryError):
@@ -154,7 +152,7 @@ def test_a_value_of_a_known_kind_is_held_to_its_schema_and_to_the_rules_for_line
 
 
 @pytest.mark.parametrize(
-    "given",
+    "fields",
     [
         {"kind": "x-\u2028"},
         {"kind": "x-a\n"},
@@ -180,13 +178,13 @@ def test_a_value_of_a_known_kind_is_held_to_its_schema_and_to_the_rules_for_line
     ],
     ids=str,
 )
-def test_what_does_not_fit_an_entry_is_refused_without_a_trace(ledger: LedgerWriter, given: dict[str, Any]) -> None:
+def test_an_invalid_entry_is_refused_and_changes_no_file(ledger: LedgerWriter, fields: dict[str, Any]) -> None:
     for _ in range(3):
         ledger.append("x-earlier")
     before = bytes_in(ledger.directory)
 
     with pytest.raises(EntryError):
-        ledger.append(**{"kind": "x-a", **given})
+        ledger.append(**{"kind": "x-a", **fields})
 
     assert bytes_in(ledger.directory) == before
     sealed(ledger)

@@ -1,4 +1,4 @@
-"""Coroutines that are cancelled while others wait for the same commit, or that write on their way out."""
+"""Coroutines that are cancelled while others wait for the same commit, or that write while being cancelled."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from forum_runner.ledger import Body, GroupCommit, LedgerBrokenError, create_led
 pytestmark = pytest.mark.requirement("LEDGER-WRITE-003")
 
 
-def test_tasks_that_are_all_cancelled_can_write_a_last_entry(tmp_path: Path) -> None:
+def test_cancelled_coroutines_can_still_write_a_last_entry(tmp_path: Path) -> None:
     acknowledged = []
 
     async def work(group: GroupCommit, number: int) -> None:
@@ -25,13 +25,13 @@ def test_tasks_that_are_all_cancelled_can_write_a_last_entry(tmp_path: Path) -> 
         finally:
             acknowledged.append((await append_numbered(group.append, number), number))
 
-    async def begin_and_leave(group: GroupCommit) -> None:
+    async def start_and_return(group: GroupCommit) -> None:
         for number in range(1, 9):
             asyncio.get_running_loop().create_task(work(group, number))
         await asyncio.sleep(0.01)
 
     with create_ledger(tmp_path / "run") as ledger:
-        asyncio.run(begin_and_leave(GroupCommit(ledger)))
+        asyncio.run(start_and_return(GroupCommit(ledger)))
         ledger.seal("passed")
 
     assert sorted(number for _, number in acknowledged) == list(range(1, 9))
@@ -39,14 +39,14 @@ def test_tasks_that_are_all_cancelled_can_write_a_last_entry(tmp_path: Path) -> 
     check_kept(tmp_path / "run", acknowledged)
 
 
-def test_an_entry_whose_writer_was_cancelled_takes_none_of_the_others_with_it(tmp_path: Path) -> None:
+def test_cancelling_some_appends_does_not_lose_the_others(tmp_path: Path) -> None:
     async def work(group: GroupCommit) -> list[tuple[int, int]]:
         tasks = [asyncio.ensure_future(append_numbered(group.append, number)) for number in range(1, 40)]
         await asyncio.sleep(0)
         for task in tasks[::3]:
             task.cancel()
-        found = await asyncio.gather(*tasks, return_exceptions=True)
-        return [(seq, number) for number, seq in enumerate(found, 1) if isinstance(seq, int)]
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+        return [(seq, number) for number, seq in enumerate(results, 1) if isinstance(seq, int)]
 
     with create_ledger(tmp_path / "run") as ledger:
         acknowledged = asyncio.run(work(GroupCommit(ledger)))
@@ -58,7 +58,7 @@ def test_an_entry_whose_writer_was_cancelled_takes_none_of_the_others_with_it(tm
 
 
 @pytest.mark.requirement("LEDGER-WRITE-004")
-def test_all_who_wait_for_a_commit_that_fails_are_told(tmp_path: Path) -> None:
+def test_a_failed_commit_raises_in_every_waiting_append(tmp_path: Path) -> None:
     async def work(group: GroupCommit) -> list[object]:
         first = await asyncio.gather(*(append(group) for _ in range(5)), return_exceptions=True)
         return [*first, *await asyncio.gather(append(group), return_exceptions=True)]
@@ -69,6 +69,6 @@ def test_all_who_wait_for_a_commit_that_fails_are_told(tmp_path: Path) -> None:
     ledger = create_ledger(tmp_path / "run")
     ledger.close()
     with suppress(LedgerBrokenError):
-        found = asyncio.run(work(GroupCommit(ledger)))
+        results = asyncio.run(work(GroupCommit(ledger)))
 
-    assert [type(item) for item in found] == [LedgerBrokenError] * 6
+    assert [type(result) for result in results] == [LedgerBrokenError] * 6

@@ -1,6 +1,6 @@
-"""Whichever system call fails, or is the last of a killed process: what was acknowledged is there, and work goes on.
+"""No failed system call, and no kill at a system call, loses an acknowledged entry or prevents resuming.
 
-Every call of two short runs that touches the ledger is made to fail, each in a run of its own.
+Two short runs are repeated once per system call on the ledger, and each time that call fails.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from faults import aftermath
 from faults.aftermath import bytes_in, check_unfinished, entries_in
 from faults.injection import CALLS, SPELLINGS, Ending, calls_of, require_strace, run_with_fault, synced_by
 from faults.process import REFUSED
-from faults.short_run import SECRET, STORIES, story
+from faults.short_run import SCENARIOS, SECRET, scenario
 from forum_runner.errors import UsageError
 from forum_runner.ledger import create_ledger
 from ledgers.plans import plan_of
@@ -36,7 +36,7 @@ ERRORS = {
 }
 INJECTED = [(call, error) for call, errors in ERRORS.items() for error in errors]
 
-Counted = dict[str, list[tuple[str, int]]]
+CallsByScenario = dict[str, list[tuple[str, int]]]
 
 
 @pytest.fixture(scope="module")
@@ -45,14 +45,14 @@ def wave_plan() -> bytes:
 
 
 @pytest.fixture(scope="module")
-def counted(tmp_path_factory: pytest.TempPathFactory, wave_plan: bytes) -> Counted:
-    """The calls that each story makes where nothing fails; modules that it loads on its way are loaded before."""
+def calls(tmp_path_factory: pytest.TempPathFactory, wave_plan: bytes) -> CallsByScenario:
+    """The calls that each scenario makes without a fault. It runs once before, so that its modules are loaded."""
     require_strace()
     found = {}
-    for name in STORIES:
-        story(name, tmp_path_factory.mktemp("loaded") / "run", wave_plan)(lambda _seq, _number: None)
+    for name in SCENARIOS:
+        scenario(name, tmp_path_factory.mktemp("loaded") / "run", wave_plan)(lambda _seq, _number: None)
         parent = tmp_path_factory.mktemp("counted")
-        found[name] = list(calls_of(story(name, parent / "run", wave_plan), parent, parent / "log"))
+        found[name] = list(calls_of(scenario(name, parent / "run", wave_plan), parent, parent / "log"))
     return found
 
 
@@ -63,7 +63,7 @@ def endings(
     for call, number in cases:
         directory = tmp_path / f"{call}-{number}" / "run"
         directory.parent.mkdir()
-        ending = run_with_fault(story(name, directory, wave_plan), call, number, fault)
+        ending = run_with_fault(scenario(name, directory, wave_plan), call, number, fault)
         found[f"{call} {number}"] = (directory, ending)
     return found
 
@@ -71,17 +71,17 @@ def endings(
 def check_aftermath(directory: Path, ending: Ending, wave_plan: bytes) -> None:
     if not (directory / "ledger.jsonl").exists() or not entries_in(directory):
         assert ending.acknowledged == []
-        check_begins_again(directory, wave_plan)
+        check_can_be_created_again(directory, wave_plan)
         return
     check_unfinished(directory, besides=frozenset({"L306"}))
     redacted = [entry for entry in entries_in(directory) if entry["kind"] == "body.redacted"]
-    aftermath.go_on(directory, ending.acknowledged)
+    aftermath.resume_and_seal(directory, ending.acknowledged)
     if redacted:
         assert SECRET not in b"".join(bytes_in(directory).values())
 
 
-def check_begins_again(directory: Path, wave_plan: bytes) -> None:
-    """What is left has no entry: it is taken over, or the caller is told what stands in the way."""
+def check_can_be_created_again(directory: Path, wave_plan: bytes) -> None:
+    """Create a ledger over the entry-less rest, or check that the error names the file in the way."""
     if (directory / "ledger.jsonl").exists():
         check_unfinished(directory)
     try:
@@ -89,33 +89,33 @@ def check_begins_again(directory: Path, wave_plan: bytes) -> None:
     except UsageError as error:
         assert "already exists; choose an empty directory for the ledger" in str(error)
     else:
-        aftermath.go_on(directory)
+        aftermath.resume_and_seal(directory)
 
 
-@pytest.mark.parametrize("name", STORIES)
-def test_without_a_fault_a_run_makes_the_calls_that_are_made_to_fail(name: str, counted: Counted) -> None:
-    made = {SPELLINGS[call] for call, _ in counted[name]}
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_run_without_faults_makes_every_call_in_the_list(name: str, calls: CallsByScenario) -> None:
+    made = {SPELLINGS[call] for call, _ in calls[name]}
 
-    assert made == set(CALLS) - ({"unlink"} if name == "go on" else set())
+    assert made == set(CALLS) - ({"unlink"} if name == "resume" else set())
 
 
 @pytest.mark.requirement("LEDGER-WRITE-003")
-def test_every_directory_that_gets_a_name_is_synced(tmp_path: Path) -> None:
+def test_every_created_file_and_directory_is_synced(tmp_path: Path) -> None:
     require_strace()
     directory = tmp_path / "made" / "with" / "run"
 
     synced = synced_by(lambda _: create_ledger(directory).close(), tmp_path / "log")
 
-    named = [directory / "ledger.jsonl", directory / "bodies.tar", directory, *list(directory.parents)[:3]]
-    assert synced == {str(path) for path in named}
+    created = [directory / "ledger.jsonl", directory / "bodies.tar", directory, *list(directory.parents)[:3]]
+    assert synced == {str(path) for path in created}
 
 
-@pytest.mark.parametrize("name", STORIES)
+@pytest.mark.parametrize("name", SCENARIOS)
 @pytest.mark.parametrize(("call", "error"), INJECTED)
-def test_a_call_that_fails_is_told_and_harms_nothing(
-    name: str, call: str, error: str, counted: Counted, tmp_path: Path, wave_plan: bytes
+def test_a_failed_call_is_reported_and_damages_nothing(
+    name: str, call: str, error: str, calls: CallsByScenario, tmp_path: Path, wave_plan: bytes
 ) -> None:
-    cases = [(made, number) for made, number in counted[name] if SPELLINGS[made] == call]
+    cases = [(made, number) for made, number in calls[name] if SPELLINGS[made] == call]
 
     found = endings(name, cases, f"error={error}", tmp_path, wave_plan)
 
@@ -124,12 +124,12 @@ def test_a_call_that_fails_is_told_and_harms_nothing(
     assert {case: ending.code for case, (_, ending) in found.items() if ending.code not in (0, REFUSED)} == {}
 
 
-@pytest.mark.parametrize("name", STORIES)
+@pytest.mark.parametrize("name", SCENARIOS)
 @pytest.mark.parametrize("call", CALLS)
-def test_a_process_that_is_killed_at_a_call_harms_nothing(
-    name: str, call: str, counted: Counted, tmp_path: Path, wave_plan: bytes
+def test_a_kill_at_any_call_damages_nothing(
+    name: str, call: str, calls: CallsByScenario, tmp_path: Path, wave_plan: bytes
 ) -> None:
-    cases = [(made, number) for made, number in counted[name] if SPELLINGS[made] == call]
+    cases = [(made, number) for made, number in calls[name] if SPELLINGS[made] == call]
 
     found = endings(name, cases, "signal=KILL", tmp_path, wave_plan)
 

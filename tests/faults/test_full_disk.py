@@ -1,4 +1,4 @@
-"""A full disk stops the writer and harms nothing; when there is space again, the ledger goes on."""
+"""A full disk stops the writer and damages nothing. Once there is space, the ledger can be resumed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from faults.aftermath import Acknowledged, check_unfinished, entries_in, go_on, verified
+from faults.aftermath import Acknowledged, check_unfinished, entries_in, resume_and_seal, verified
 from faults.numbered import append_numbered
 from faults.process import Acknowledge, Process
 from forum_runner.errors import UsageError
@@ -28,12 +28,12 @@ def with_bodies(ledger: LedgerWriter, number: int) -> int:
 
 
 def without_bodies(ledger: LedgerWriter, number: int) -> int:
-    """A multiple of five has none, so that it is the ledger's file that grows."""
+    """Append a multiple of five, which has no bodies, so that only the ledger file grows."""
     return with_bodies(ledger, 5 * number)
 
 
 def write_until_full(directory: Path, append: Callable[[LedgerWriter, int], int], acknowledge: Acknowledge) -> None:
-    """Ends well if the writer breaks, and then refuses everything."""
+    """Append until the writer breaks, and check that it then refuses everything."""
     try:
         ledger = create_ledger(directory)
     except LedgerBrokenError:
@@ -49,15 +49,15 @@ def write_until_full(directory: Path, append: Callable[[LedgerWriter, int], int]
     ledger.close()
 
 
-def check_goes_on(directory: Path, acknowledged: Acknowledged) -> None:
+def check_can_be_resumed(directory: Path, acknowledged: Acknowledged) -> None:
     if not directory.joinpath("ledger.jsonl").exists():
         create_ledger(directory).close()
     assert verified(directory).verdict is Verdict.INCOMPLETE
-    go_on(directory, acknowledged)
+    resume_and_seal(directory, acknowledged)
 
 
 @pytest.mark.parametrize("append", [with_bodies, without_bodies])
-def test_a_file_that_may_not_grow_breaks_the_writer_and_not_the_ledger(
+def test_a_file_size_limit_breaks_the_writer_but_not_the_ledger(
     tmp_path: Path, append: Callable[[LedgerWriter, int], int]
 ) -> None:
     for limit in LIMITS:
@@ -69,12 +69,12 @@ def test_a_file_that_may_not_grow_breaks_the_writer_and_not_the_ledger(
 
         acknowledged = Process(work).finish()
 
-        check_goes_on(directory, acknowledged)
+        check_can_be_resumed(directory, acknowledged)
 
 
-def test_a_large_body_that_does_not_fit_breaks_the_writer_and_not_the_ledger(tmp_path: Path) -> None:
+def test_a_large_body_that_does_not_fit_breaks_the_writer_but_not_the_ledger(tmp_path: Path) -> None:
     large = bytes(1_100_001)
-    # In the header, in what follows it, in the padding, and behind all of it.
+    # The limit falls into the header, the data or the padding, or after all three.
     for room in (0, 100, 512, 600_000, 512 + len(large), 512 + len(large) + 100, 512 + len(large) + 512):
         directory = tmp_path / str(room)
 
@@ -90,10 +90,10 @@ def test_a_large_body_that_does_not_fit_breaks_the_writer_and_not_the_ledger(tmp
 
         acknowledged = Process(work).finish()
 
-        check_goes_on(directory, acknowledged)
+        check_can_be_resumed(directory, acknowledged)
 
 
-def test_a_copy_that_does_not_fit_is_told_and_written_when_there_is_space(tmp_path: Path) -> None:
+def test_a_copy_that_does_not_fit_is_reported_and_written_once_there_is_space(tmp_path: Path) -> None:
     directory = tmp_path / "run"
 
     def work(acknowledge: Acknowledge) -> None:
@@ -111,7 +111,7 @@ def test_a_copy_that_does_not_fit_is_told_and_written_when_there_is_space(tmp_pa
 
     Process(work).finish()
     check_unfinished(directory)
-    go_on(directory)
+    resume_and_seal(directory)
 
     answers = [entry for entry in entries_in(directory) if entry["kind"] == "answer.given"]
     assert len(answers) == len(list(directory.joinpath("outputs").iterdir())) > 0
@@ -123,7 +123,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     disk.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", "size=64k", "none", str(disk)]
     if os.geteuid() or subprocess.run(command, capture_output=True, check=False).returncode:
-        pytest.skip("only root may mount a small disk")
+        pytest.skip("mounting a small disk needs root")
     try:
         yield disk
     finally:
@@ -131,7 +131,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("append", [with_bodies, without_bodies])
-def test_a_full_disk_breaks_the_writer_and_not_the_ledger(
+def test_a_full_disk_breaks_the_writer_but_not_the_ledger(
     small_disk: Path, append: Callable[[LedgerWriter, int], int]
 ) -> None:
     directory = small_disk / "run"
@@ -141,8 +141,8 @@ def test_a_full_disk_breaks_the_writer_and_not_the_ledger(
     assert len(acknowledged) > 5
     assert verified(directory).verdict is Verdict.INCOMPLETE
     with pytest.raises(LedgerBrokenError, match="No space left on device"):
-        go_on(directory)
+        resume_and_seal(directory)
     assert verified(directory).verdict is Verdict.INCOMPLETE
 
     subprocess.run(["mount", "-o", "remount,size=1m", str(small_disk)], check=True)
-    check_goes_on(directory, acknowledged)
+    check_can_be_resumed(directory, acknowledged)

@@ -1,4 +1,4 @@
-"""An interrupt may come between any two steps of the writer: it may stop it, and must not make the ledger invalid."""
+"""An interrupt between any two steps of the writer may stop it, but never makes the ledger invalid."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from types import FrameType
 
 import pytest
 
-from faults.aftermath import check_unfinished, go_on
+from faults.aftermath import check_unfinished, resume_and_seal
 from faults.numbered import append_numbered
 from faults.process import Acknowledge, Process
 from forum_runner.ledger import Durability, LedgerBrokenError, create_ledger
@@ -25,15 +25,15 @@ INTERRUPTS = 15
 moments = random.Random()  # noqa: S311 - no secret
 
 
-def interrupt_the_writer(_number: int, frame: FrameType | None) -> None:
-    """As Ctrl-C does it, but only where the ledger's own code runs."""
+def raise_keyboard_interrupt(_number: int, frame: FrameType | None) -> None:
+    """Raise KeyboardInterrupt as Ctrl-C does, but only inside the runner's code."""
     if frame is not None and "forum_runner" in frame.f_code.co_filename:
         raise KeyboardInterrupt
 
 
 def write_through_interrupts(directory: Path, acknowledge: Acknowledge) -> None:
-    """Goes on for as long as the writer does."""
-    signal.signal(signal.SIGINT, interrupt_the_writer)
+    """Append until the writer breaks, ignoring interrupts."""
+    signal.signal(signal.SIGINT, raise_keyboard_interrupt)
     ledger = create_ledger(directory, durability=Durability.NONE)
     acknowledge(0, 0)
     with suppress(LedgerBrokenError):
@@ -45,11 +45,11 @@ def write_through_interrupts(directory: Path, acknowledge: Acknowledge) -> None:
 
 
 @pytest.mark.requirement("LEDGER-WRITE-004")
-def test_interrupts_at_any_moment_leave_a_ledger_that_goes_on(tmp_path: Path) -> None:
+def test_a_ledger_can_be_resumed_after_interrupts_at_any_moment(tmp_path: Path) -> None:
     for number in range(LEDGERS):
         directory = tmp_path / str(number)
         process = Process(partial(write_through_interrupts, directory))
-        process.wait_until_at_work()
+        process.wait_until_working()
         for _ in range(INTERRUPTS):
             time.sleep(moments.uniform(0, 0.001))
             os.kill(process.pid, signal.SIGINT)
@@ -57,4 +57,4 @@ def test_interrupts_at_any_moment_leave_a_ledger_that_goes_on(tmp_path: Path) ->
         acknowledged = process.kill(after_s=0.001)
 
         check_unfinished(directory)
-        go_on(directory, [(seq, entry) for seq, entry in acknowledged if seq])
+        resume_and_seal(directory, [(seq, entry) for seq, entry in acknowledged if seq])

@@ -1,4 +1,4 @@
-"""A process that is killed at any moment loses nothing that was acknowledged, and the next one goes on.
+"""A process killed at any moment loses no acknowledged entry, and the next process can resume the ledger.
 
 FORUM_FAULT_ROUNDS multiplies the number of kills.
 """
@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from faults.aftermath import bytes_in, check_kept, check_unfinished, check_valid, entries_in, go_on, seal
+from faults.aftermath import bytes_in, check_kept, check_unfinished, check_valid, entries_in, resume_and_seal, seal
 from faults.busy_writers import (
     APPENDERS,
-    answer_for_ever,
-    create_for_ever,
+    answer_forever,
+    create_forever,
     redact_all,
-    repair_for_ever,
-    seal_for_ever,
+    repair_forever,
+    seal_forever,
 )
 from faults.process import Acknowledge, Process
 from forum_runner.errors import UsageError
@@ -35,20 +35,20 @@ SECRETS = 25
 moments = random.Random()  # noqa: S311 - no secret
 
 
-def begun(directory: Path) -> Path:
+def created(directory: Path) -> Path:
     create_ledger(directory, durability=Durability.NONE).close()
     return directory
 
 
-def kill_again_and_again(
+def kill_repeatedly(
     directory: Path, work: Callable[[int, Acknowledge], None], besides: frozenset[str] = frozenset()
 ) -> list[tuple[int, int]]:
-    """Kill, look, start again: the next process opens what the killed one left, and is killed in turn."""
+    """Start a process on the ledger, kill it and check the ledger, several times in a row."""
     acknowledged: list[tuple[int, int]] = []
     for kill in range(KILLS):
         process = Process(partial(work, 10_000 * kill))
         if kill % 4:
-            process.wait_until_at_work()
+            process.wait_until_working()
         acknowledged += process.kill(after_s=moments.uniform(0, 0.008))
         check_unfinished(directory, besides=besides)
     return acknowledged
@@ -57,38 +57,36 @@ def kill_again_and_again(
 @pytest.mark.requirement("LEDGER-WRITE-002", "LEDGER-WRITE-003", "LEDGER-TORN-001", "LEDGER-TORN-002")
 @pytest.mark.parametrize("durability", Durability)
 @pytest.mark.parametrize("writers", APPENDERS)
-def test_killed_writers_lose_nothing_that_was_acknowledged(
-    tmp_path: Path, writers: str, durability: Durability
-) -> None:
-    directory = begun(tmp_path / "run")
+def test_killed_writers_lose_no_acknowledged_entry(tmp_path: Path, writers: str, durability: Durability) -> None:
+    directory = created(tmp_path / "run")
 
     def work(first: int, acknowledge: Acknowledge) -> None:
         APPENDERS[writers](directory, durability, first, acknowledge)
 
-    acknowledged = kill_again_and_again(directory, work)
+    acknowledged = kill_repeatedly(directory, work)
 
     assert len(acknowledged) >= KILLS // 2
-    go_on(directory, acknowledged)
+    resume_and_seal(directory, acknowledged)
 
 
 @pytest.mark.requirement("LEDGER-DIR-002", "LEDGER-TORN-002")
-def test_a_copy_that_a_killed_process_did_not_come_to_write_is_there_when_the_next_one_seals(tmp_path: Path) -> None:
-    directory = begun(tmp_path / "run")
+def test_a_copy_missing_after_a_kill_is_written_when_the_next_process_seals(tmp_path: Path) -> None:
+    directory = created(tmp_path / "run")
 
-    acknowledged = kill_again_and_again(directory, partial(answer_for_ever, directory))
+    acknowledged = kill_repeatedly(directory, partial(answer_forever, directory))
 
-    go_on(directory, acknowledged)
-    given = {
+    resume_and_seal(directory, acknowledged)
+    copies = {
         f"outputs/{entry['data']['output']}.txt" for entry in entries_in(directory) if entry["kind"] == "answer.given"
     }
-    assert {name for name in bytes_in(directory) if name.startswith("outputs/")} == given
+    assert {name for name in bytes_in(directory) if name.startswith("outputs/")} == copies
 
 
 @pytest.mark.requirement("LEDGER-SEAL-002", "LEDGER-TORN-002")
-def test_a_seal_during_which_the_process_was_killed_is_made_again(tmp_path: Path) -> None:
-    directory = begun(tmp_path / "run")
+def test_a_killed_seal_is_repeated_when_the_ledger_is_reopened(tmp_path: Path) -> None:
+    directory = created(tmp_path / "run")
 
-    acknowledged = kill_again_and_again(directory, partial(seal_for_ever, directory))
+    acknowledged = kill_repeatedly(directory, partial(seal_forever, directory))
 
     with open_ledger(directory) as ledger:
         assert ledger.is_sealed
@@ -97,12 +95,12 @@ def test_a_seal_during_which_the_process_was_killed_is_made_again(tmp_path: Path
 
 
 @pytest.mark.requirement("LEDGER-TORN-002")
-def test_a_repair_that_is_killed_is_made_again(tmp_path: Path) -> None:
-    directory = begun(tmp_path / "run")
+def test_a_killed_repair_is_repeated_when_the_ledger_is_reopened(tmp_path: Path) -> None:
+    directory = created(tmp_path / "run")
 
-    kill_again_and_again(directory, lambda _, acknowledge: repair_for_ever(directory, acknowledge))
+    kill_repeatedly(directory, lambda _, acknowledge: repair_forever(directory, acknowledge))
 
-    go_on(directory)
+    resume_and_seal(directory)
     named = {
         f"torn/{torn['file']}.{torn['digest']}"
         for entry in entries_in(directory)
@@ -113,7 +111,7 @@ def test_a_repair_that_is_killed_is_made_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("LEDGER-REDACT-001", "LEDGER-TORN-002")
-def test_a_redaction_during_which_the_process_was_killed_is_carried_out_when_the_ledger_is_opened(
+def test_a_killed_redaction_is_completed_when_the_ledger_is_reopened(
     tmp_path: Path,
 ) -> None:
     directory = tmp_path / "run"
@@ -124,42 +122,42 @@ def test_a_redaction_during_which_the_process_was_killed_is_carried_out_when_the
             for number, secret in secrets.items()
         }
         seal(ledger)
-    left = [(seq, "value") for seq in seqs]
+    remaining = [(seq, "value") for seq in seqs]
 
-    while left:
-        process = Process(partial(redact_all, directory, left))
-        process.wait_until_at_work()
-        acknowledged = process.kill(after_s=moments.uniform(0, 0.01)) if len(left) > 4 else process.finish()
+    while remaining:
+        process = Process(partial(redact_all, directory, remaining))
+        process.wait_until_working()
+        acknowledged = process.kill(after_s=moments.uniform(0, 0.01)) if len(remaining) > 4 else process.finish()
         check_unfinished(directory, besides=frozenset({"L306"}))
         open_ledger(directory).close()
 
         check_valid(directory)
-        gone = {entry["causes"][0] for entry in entries_in(directory) if entry["kind"] == "body.redacted"}
-        assert gone >= {seq for _, seq in acknowledged}
-        everything = b"".join(bytes_in(directory).values())
-        assert [seq for seq in gone if f"secret {seqs[seq]};".encode() in everything] == []
-        left = [(seq, "value") for seq in seqs if seq not in gone]
+        redacted = {entry["causes"][0] for entry in entries_in(directory) if entry["kind"] == "body.redacted"}
+        assert redacted >= {seq for _, seq in acknowledged}
+        all_bytes = b"".join(bytes_in(directory).values())
+        assert [seq for seq in redacted if f"secret {seqs[seq]};".encode() in all_bytes] == []
+        remaining = [(seq, "value") for seq in seqs if seq not in redacted]
 
 
 @pytest.mark.requirement("LEDGER-WRITE-002", "LEDGER-TORN-002")
-def test_a_creation_that_was_killed_leaves_a_ledger_or_none(tmp_path: Path) -> None:
+def test_a_killed_creation_leaves_a_whole_ledger_or_none(tmp_path: Path) -> None:
     wave_plan = plan_of("two_waves")
     for kill in range(3 * KILLS):
         parent = tmp_path / str(kill)
         parent.mkdir()
-        process = Process(partial(create_for_ever, parent, wave_plan))
+        process = Process(partial(create_forever, parent, wave_plan))
         acknowledged = process.kill(after_s=moments.uniform(0, 0.02))
 
         whole = {int(path.parent.name) for path in parent.glob("*/ledger.jsonl") if path.stat().st_size}
         assert whole >= {number for _, number in acknowledged}
         for directory in parent.iterdir():
-            finish_creation(directory, wave_plan, is_begun=int(directory.name) in whole)
+            finish_creation(directory, wave_plan, is_created=int(directory.name) in whole)
 
 
-def finish_creation(directory: Path, wave_plan: bytes, *, is_begun: bool) -> None:
-    if is_begun:
+def finish_creation(directory: Path, wave_plan: bytes, *, is_created: bool) -> None:
+    if is_created:
         check_unfinished(directory)
-        go_on(directory)
+        resume_and_seal(directory)
         assert (directory / "wave-plan.json").read_bytes() == wave_plan
         return
     with pytest.raises(UsageError, match=r"no entry|no ledger.jsonl"):
@@ -174,4 +172,4 @@ def finish_creation(directory: Path, wave_plan: bytes, *, is_begun: bool) -> Non
     except UsageError as error:
         assert "bodies.tar' already exists" in str(error)
     else:
-        go_on(directory)
+        resume_and_seal(directory)

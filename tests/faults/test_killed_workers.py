@@ -1,6 +1,6 @@
-"""Workers of the process engine are killed at any moment; every ledger is valid, and nothing is left running.
+"""Killing workers of the process engine at any moment leaves a valid ledger and no running process.
 
-FORUM_FAULT_ROUNDS multiplies the number of runs, FORUM_FAULT_SEED draws other moments.
+FORUM_FAULT_ROUNDS multiplies the number of runs, FORUM_FAULT_SEED changes the moments.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from engines.installing import install_adapters
 ROUNDS = int(os.environ.get("FORUM_FAULT_ROUNDS", "1"))
 SEED = os.environ.get("FORUM_FAULT_SEED", "1")
 WORKER = b"forum_runner.execute.engines.worker"
-# A program notes who it is before it works.
-_NOTE = 'read -r me; test -n "$me" || exit 9; printf "%s\\n" "$me" >> effects'
+# Each program first records its task and attempt.
+_RECORD_EFFECT = 'read -r me; test -n "$me" || exit 9; printf "%s\\n" "$me" >> effects'
 ROSTER: dict[str, Any] = {
     "adapters": {"shell": {**SHELL["adapters"]["shell"], "env": ["PATH", "KEY"]}, "odd": {"type": "x-odd"}},
     "agents": {**SHELL["agents"], "odd": {"adapter": "odd"}},
@@ -36,7 +36,7 @@ QUICK = {"attempts": 2, "backoff": "10ms", "max_backoff": "10ms"}
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
-    """The key, which programs may read too, marks everything that a run starts."""
+    """Every process that a run starts has KEY in its environment, which makes leftovers easy to find."""
     install_adapters(tmp_path / "packages", monkeypatch)
     return Folder(tmp_path / "work", {"PYTHONPATH": os.pathsep.join(sys.path), "KEY": str(tmp_path)})
 
@@ -47,12 +47,12 @@ def odd(behaviour: str, **fields: Any) -> dict[str, Any]:
 
 def tasks() -> dict[str, Any]:
     """Programs, and adapters that block, leak, crash, exit and fork."""
-    program = sh(f"{_NOTE}; sleep 0.1; echo done", idempotent=True)
-    leaving = sh(f"{_NOTE}; (setsid sleep 100 &) ; sleep 0.1; echo done", idempotent=True)
+    program = sh(f"{_RECORD_EFFECT}; sleep 0.1; echo done", idempotent=True)
+    leaving = sh(f"{_RECORD_EFFECT}; (setsid sleep 100 &) ; sleep 0.1; echo done", idempotent=True)
     return {
         **{f"program-{number}": program for number in range(4)},
         "leaving": leaving,
-        "once": sh(f"{_NOTE}; sleep 0.1; echo done"),
+        "once": sh(f"{_RECORD_EFFECT}; sleep 0.1; echo done"),
         "good": odd("succeed 0.1", idempotent=True),
         "blocks": odd("block 0.2", idempotent=True),
         "leaks-thread": odd("leak_thread", idempotent=True),
@@ -64,12 +64,12 @@ def tasks() -> dict[str, Any]:
         "forks": odd("fork_and_crash", idempotent=True),
         "returns-twice": odd("fork_and_return", idempotent=True),
         "writes-garbage": odd("garbage"),
-        "last": sh(f"{_NOTE}; echo done", needs=[{"task": "good", "edge": "order"}], idempotent=True),
+        "last": sh(f"{_RECORD_EFFECT}; echo done", needs=[{"task": "good", "edge": "order"}], idempotent=True),
     }
 
 
 def workers_below(runner: int) -> list[int]:
-    """The workers of a process, by walking down from it."""
+    """Find the workers among the descendants of a process."""
     parents: dict[int, int] = {}
     commands: dict[int, bytes] = {}
     for path in Path("/proc").iterdir():
@@ -77,17 +77,17 @@ def workers_below(runner: int) -> list[int]:
             pid = int(path.name)
             parents[pid] = int((path / "stat").read_bytes().rpartition(b")")[2].split()[1])
             commands[pid] = (path / "cmdline").read_bytes()
-    found, ahead = [], [runner]
-    while ahead:
-        parent = ahead.pop()
-        below = [pid for pid, above in parents.items() if above == parent]
-        found += [pid for pid in below if WORKER in commands[pid]]
-        ahead += below
-    return found
+    workers, pending = [], [runner]
+    while pending:
+        parent = pending.pop()
+        children = [pid for pid, parent_pid in parents.items() if parent_pid == parent]
+        workers += [pid for pid in children if WORKER in commands[pid]]
+        pending += children
+    return workers
 
 
 def kill_workers(process: subprocess.Popen[bytes], moments: random.Random, kills: int) -> int:
-    """Kills workers until the process ends, at most so many."""
+    """Kill at most `kills` workers, until the process ends."""
     killed = 0
     deadline_s = time.monotonic() + PATIENCE_S
     while process.poll() is None and time.monotonic() < deadline_s:
@@ -119,7 +119,7 @@ def test_a_run_whose_workers_are_killed_is_valid_and_complete(folder: Folder, nu
 
 
 def check_attempts(folder: Folder) -> None:
-    """Every attempt ended once, every program that ran is on record, and none ran twice."""
+    """Check that every attempt ended once, every program that ran was recorded, and none ran twice."""
     started = Counter(
         (entry["data"]["task"], entry["data"]["attempt"]) for entry in folder.entries("run", "task.started")
     )
@@ -127,7 +127,7 @@ def check_attempts(folder: Folder) -> None:
         (entry["data"]["task"], entry["data"]["attempt"])
         for entry in folder.entries("run", "task.finished", "task.lost")
     )
-    effects = Counter((one["task"], one["attempt"]) for one in map(json.loads, folder.lines("effects")))
+    effects = Counter((effect["task"], effect["attempt"]) for effect in map(json.loads, folder.lines("effects")))
 
     assert started == ended
     assert set(started.values()) == set(effects.values()) == {1}
@@ -135,7 +135,7 @@ def check_attempts(folder: Folder) -> None:
 
 
 def assert_nothing_is_left(folder: Folder) -> None:
-    """Wardens may take a moment to end what they find."""
+    """Wait, because wardens may need a moment to end leftover processes."""
     deadline_s = time.monotonic() + 20
     while (left := processes_with(str(folder.path.parent))) and time.monotonic() < deadline_s:
         time.sleep(0.1)
@@ -143,7 +143,7 @@ def assert_nothing_is_left(folder: Folder) -> None:
 
 
 def test_a_killed_runner_leaves_nothing_behind_and_can_be_resumed(folder: Folder) -> None:
-    slow = {"slow": sh(f"{_NOTE}; sleep 100"), "blocks": odd("block 100"), "stubborn": odd("block_deaf")}
+    slow = {"slow": sh(f"{_RECORD_EFFECT}; sleep 100"), "blocks": odd("block 100"), "stubborn": odd("block_deaf")}
     folder.write(slow, roster=ROSTER, policy={"engine": "process", "on_failure": "continue"})
     process = folder.start("run", "workflow.yaml", "--out", "run", "--progress", "none")
     deadline_s = time.monotonic() + PATIENCE_S

@@ -1,4 +1,4 @@
-"""The plain copies, after a crash between an entry and its copy."""
+"""Copies of bodies are restored after a crash between an entry and its copy."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ def directory(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", ["wave-plan.json", "outputs/notes.txt", "outputs/secret.bin"])
-@pytest.mark.parametrize("left", [None, b"", b"an earlier answer"], ids=["absent", "empty", "other"])
-def test_a_copy_that_is_absent_or_another_is_written_again(directory: Path, name: str, left: bytes | None) -> None:
+@pytest.mark.parametrize("content", [None, b"", b"an earlier answer"], ids=["missing", "empty", "different"])
+def test_a_missing_or_different_copy_is_rewritten(directory: Path, name: str, content: bytes | None) -> None:
     before = bytes_in(directory)
     (directory / name).unlink()
-    if left is not None:
-        (directory / name).write_bytes(left)
+    if content is not None:
+        (directory / name).write_bytes(content)
 
     open_ledger(directory).close()
 
     assert bytes_in(directory) == before
 
 
-def test_what_a_killed_write_left_of_a_copy_is_taken_away_and_nothing_else(directory: Path) -> None:
+def test_only_the_temporary_files_of_killed_writes_are_removed(directory: Path) -> None:
     before = bytes_in(directory)
     for name in (".checkpoint.abcdefgh", ".wave-plan.json.a_b_c_d_", "outputs/.notes.txt.01234567"):
         (directory / name).write_bytes(b"half")
@@ -47,7 +47,7 @@ def test_what_a_killed_write_left_of_a_copy_is_taken_away_and_nothing_else(direc
     assert bytes_in(directory) == before | {"outputs/.gitkeep": b""}
 
 
-def test_a_copy_that_is_a_link_is_replaced_and_what_it_leads_to_is_left_alone(directory: Path, tmp_path: Path) -> None:
+def test_a_symlink_is_replaced_by_the_copy_and_its_target_is_kept(directory: Path, tmp_path: Path) -> None:
     before = bytes_in(directory)
     outside = tmp_path / "outside"
     outside.write_bytes(b"mine")
@@ -63,7 +63,7 @@ def test_a_copy_that_is_a_link_is_replaced_and_what_it_leads_to_is_left_alone(di
 
 def test_a_redacted_body_is_not_copied_again(directory: Path) -> None:
     with open_ledger(directory) as ledger:
-        ledger.redact(1, "value", "asked for")
+        ledger.redact(1, "value", "requested")
 
     open_ledger(directory).close()
 

@@ -1,6 +1,6 @@
-"""`forum run` and `forum resume` are killed at any moment, again and again; in the end nothing was done twice or lost.
+"""Killing `forum run` and `forum resume` repeatedly, at any moment, loses no work and repeats none.
 
-FORUM_FAULT_ROUNDS multiplies the number of runs, FORUM_FAULT_SEED draws other moments.
+FORUM_FAULT_ROUNDS multiplies the number of runs, FORUM_FAULT_SEED changes the moments.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ from forum_runner.ledger.verification.report import UNFINISHED
 ROUNDS = int(os.environ.get("FORUM_FAULT_ROUNDS", "1"))
 SEED = os.environ.get("FORUM_FAULT_SEED", "1")
 KILLS = 4
-# A program is told as JSON who it is: the task, and which attempt it makes. It puts that on record by itself, unless
-# whoever should have told it was killed before.
-_TELL = 'read -r me; test -n "$me" || exit 9; printf "%s\\n" "$me" >> effects'
+# A program reads its task and attempt as JSON and appends them to `effects`. It exits if the runner was killed before
+# it wrote them.
+_RECORD_EFFECT = 'read -r me; test -n "$me" || exit 9; printf "%s\\n" "$me" >> effects'
 
 Effects = Counter[tuple[str, int]]
 
 
-def step(said: str = "done", work_s: float = 0.02, **fields: Any) -> dict[str, Any]:
-    return sh(f"{_TELL}; sleep {work_s}; echo '{said}'", idempotent=True, **fields)
+def step(stdout: str = "done", work_s: float = 0.02, **fields: Any) -> dict[str, Any]:
+    return sh(f"{_RECORD_EFFECT}; sleep {work_s}; echo '{stdout}'", idempotent=True, **fields)
 
 
 def after(*tasks: str) -> list[dict[str, str]]:
@@ -56,8 +56,8 @@ def after(*tasks: str) -> list[dict[str, str]]:
 
 
 def tasks() -> Mapping[str, Any]:
-    """Twelve and their instances: chains, joins, one that fails the first time, one for each item of a list."""
-    first_fails = f'{_TELL}; case "$me" in *\'"attempt":1,\'*) exit 1;; esac; sleep 0.02; echo done'
+    """Return twelve tasks: chains, joins, one whose first attempt fails, one with an instance per list item."""
+    first_fails = f'{_RECORD_EFFECT}; case "$me" in *\'"attempt":1,\'*) exit 1;; esac; sleep 0.02; echo done'
     quick = {"attempts": 2, "backoff": "10ms", "max_backoff": "10ms"}
     numbers = {"type": "array", "items": {"type": "integer"}}
     each = {"task": "list", "as": "item", "max": 5}
@@ -72,7 +72,7 @@ def tasks() -> Mapping[str, Any]:
         "checked": step(needs=["lint"], accept=[{"command": ["sh", "-c", "grep -q done"]}]),
         "secretive": step(needs=["flaky"], sensitive=True),
         "join": step(needs=["sum", "slow", "checked"]),
-        "tolerated": sh(f"{_TELL}; exit 1", idempotent=True, allow_failure=True),
+        "tolerated": sh(f"{_RECORD_EFFECT}; exit 1", idempotent=True, allow_failure=True),
         "last": step(needs=["join", *after("secretive", "tolerated")]),
     }
 
@@ -83,9 +83,9 @@ def folder(tmp_path: Path) -> Folder:
 
 
 def effects_in(folder: Folder) -> Effects:
-    """The attempts that took place, by what the programs themselves have written."""
-    told = (json.loads(line) for line in folder.lines("effects"))
-    return Counter((one["task"], one["attempt"]) for one in told)
+    """Count the attempts that the programs themselves recorded."""
+    effects = (json.loads(line) for line in folder.lines("effects"))
+    return Counter((effect["task"], effect["attempt"]) for effect in effects)
 
 
 def finished_ok(folder: Folder) -> set[str]:
@@ -96,7 +96,7 @@ def finished_ok(folder: Folder) -> set[str]:
 
 
 def check_record(folder: Folder) -> None:
-    """Every attempt that took place is on record, and none took place twice."""
+    """Check that every attempt that took place was recorded, and that none took place twice."""
     effects = effects_in(folder)
     recorded = {(entry["data"]["task"], entry["data"]["attempt"]) for entry in folder.entries("run", "task.started")}
 
@@ -111,7 +111,7 @@ def check_is_not_damaged(directory: Path) -> None:
 
 
 def kill_when(process: subprocess.Popen[bytes], ledger: Path, lines: int, after_s: float) -> bool:
-    """Kills when the ledger has so many lines more, and a moment has passed; False if it ended by itself."""
+    """Kill the process `after_s` seconds after the ledger grew by `lines`. Return False if it had ended before."""
     before = _lines_in(ledger)
     deadline_s = time.monotonic() + PATIENCE_S
     while process.poll() is None and _lines_in(ledger) < before + lines and time.monotonic() < deadline_s:
@@ -131,7 +131,7 @@ def _lines_in(ledger: Path) -> int:
 
 
 class Kills:
-    """Kills `forum` at moments that are drawn, and remembers what was finished at each."""
+    """Kill `forum` at random moments, and remember the finished tasks at each kill."""
 
     def __init__(self, folder: Folder, moments: random.Random) -> None:
         self._folder = folder
@@ -140,7 +140,7 @@ class Kills:
         self._finished: list[dict[str, int]] = []
 
     def kill(self, *arguments: str) -> bool:
-        """False if it ended before it could be killed."""
+        """Start and kill `forum`. Return False if it ended before it could be killed."""
         process = self._folder.start(*arguments, "--progress", "none")
         if not kill_when(process, self._ledger, self._moments.randrange(24), self._moments.uniform(0, 0.03)):
             return False
@@ -158,7 +158,7 @@ class Kills:
     def is_sealed(self) -> bool:
         return self.has_ledger and bool(self._folder.entries("run", "run.sealed"))
 
-    def check_nothing_was_done_again(self) -> None:
+    def check_no_finished_task_ran_again(self) -> None:
         started = self._folder.started()
         for finished in self._finished:
             assert {task: started[task] for task in finished} == finished
@@ -167,7 +167,7 @@ class Kills:
 @pytest.mark.parametrize("number", range(ROUNDS))
 @pytest.mark.parametrize("durability", ["each", "batch"])
 @pytest.mark.parametrize("dispatch", ["eager", "waves"])
-def test_a_run_that_is_killed_again_and_again_does_everything_once_and_says_so(
+def test_a_run_killed_repeatedly_does_and_records_everything_once(
     folder: Folder, dispatch: str, durability: str, number: int
 ) -> None:
     moments = random.Random(f"{SEED}/{dispatch}/{durability}/{number}")  # noqa: S311 - no secret
@@ -185,15 +185,15 @@ def test_a_run_that_is_killed_again_and_again_does_everything_once_and_says_so(
         assert ended.code == 0, ended
 
     check_record(folder)
-    kills.check_nothing_was_done_again()
+    kills.check_no_finished_task_ran_again()
     check_holds(folder.path / "run")
     assert {task: state for task, state in folder.ends().items() if state != "passed"} == {
         "tolerated": "tolerated: error"
     }
 
 
-def test_what_may_not_be_done_twice_fails_when_nobody_knows_whether_it_was_done(folder: Folder) -> None:
-    once = sh(f"{_TELL}; touch at-work; sleep 60", needs=["before"])
+def test_a_task_that_is_not_idempotent_fails_if_its_outcome_is_unknown(folder: Folder) -> None:
+    once = sh(f"{_RECORD_EFFECT}; touch at-work; sleep 60", needs=["before"])
     folder.write({"before": step(), "once": once, "after": step(needs=["once"])}, policy={"durability": "each"})
     process = folder.start("run", "workflow.yaml", "--out", "run")
     wait_for(folder.path / "at-work", process)
@@ -216,8 +216,8 @@ def test_what_may_not_be_done_twice_fails_when_nobody_knows_whether_it_was_done(
     check_holds(folder.path / "second")
 
 
-def test_a_run_that_was_killed_before_its_first_task_goes_on(folder: Folder) -> None:
-    """From the moment that there is a ledger, there is all that it takes to go on with it."""
+def test_a_run_killed_before_its_first_task_can_be_resumed(folder: Folder) -> None:
+    """Once the ledger exists, so does everything that resuming needs."""
     folder.write({"only": step()}, policy={"durability": "each"})
     for _ in range(5 * ROUNDS):
         process = folder.start("run", "workflow.yaml", "--out", "run")
@@ -231,7 +231,7 @@ def test_a_run_that_was_killed_before_its_first_task_goes_on(folder: Folder) -> 
 
 
 def virtual(folder: Folder) -> Path:
-    """A run in virtual time in which most of what can happen does."""
+    """Make a run in virtual time that covers most kinds of entries."""
     roster = {
         "adapters": {name: {**MODEL["adapters"]["model"], "model": name} for name in ("small", "large")},
         "agents": {
@@ -270,8 +270,8 @@ def virtual(folder: Folder) -> Path:
     return folder.path / "whole"
 
 
-def test_a_run_that_was_cut_off_after_any_entry_comes_to_the_same_end(folder: Folder) -> None:
-    """A write of several entries may be cut short anywhere: each part of it is something to go on from."""
+def test_a_run_cut_after_any_entry_resumes_to_the_same_outcome(folder: Folder) -> None:
+    """A write of several entries may be cut anywhere, and the run can be resumed after any of them."""
     whole = virtual(folder)
     ends = folder.ends("whole")
     size = len(folder.entries("whole"))

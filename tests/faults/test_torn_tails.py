@@ -1,4 +1,4 @@
-"""A tail that is cut at any byte is set aside, to the byte, and the ledger goes on without it."""
+"""A tail cut at any byte is moved to `torn/` unchanged, and the ledger is resumed without it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BODIES = "bodies.tar"
 
 
 class Whole(NamedTuple):
-    """Both files of a ledger; `lines` is where each line begins, `members` where the bodies of each entry begin."""
+    """Both files of a ledger, the offset of each line, and the offset of each entry's bodies."""
 
     ledger: bytes
     bodies: bytes
@@ -48,7 +48,7 @@ def written(directory: Path, ledger: bytes, bodies: bytes) -> Path:
 
 
 def check_set_aside(directory: Path, tails: dict[str, bytes]) -> None:
-    """Opens and seals; the tails must be in `torn/`, named by one entry, and nothing else."""
+    """Open and seal; check that `torn/` has exactly these tails, and that one entry names them."""
     tails = {name: tail for name, tail in tails.items() if tail}
     digests = {name: hashlib.sha256(tail).hexdigest() for name, tail in tails.items()}
 
@@ -59,35 +59,33 @@ def check_set_aside(directory: Path, tails: dict[str, bytes]) -> None:
     kept = {name: data for name, data in bytes_in(directory).items() if name.startswith("torn/")}
     assert kept == {f"torn/{name}.{digests[name]}": tail for name, tail in tails.items()}
     repairs = [entry["data"]["torn"] for entry in entries_in(directory) if entry["kind"] == "run.repaired"]
-    told = [{"file": name, "bytes": len(tails[name]), "digest": digests[name]} for name in sorted(tails)]
-    assert repairs == ([told] if told else [])
+    expected = [{"file": name, "bytes": len(tails[name]), "digest": digests[name]} for name in sorted(tails)]
+    assert repairs == ([expected] if expected else [])
 
 
 @pytest.mark.parametrize("lost", [1, 2])
-def test_a_ledger_cut_at_any_byte_of_its_last_lines_goes_on_without_them(
-    tmp_path: Path, whole: Whole, lost: int
-) -> None:
-    begins = whole.lines[-lost]
-    ends = whole.lines[1 - lost] if lost > 1 else len(whole.ledger)
-    for cut in range(begins, ends):
+def test_a_ledger_cut_in_its_last_lines_is_resumed_without_them(tmp_path: Path, whole: Whole, lost: int) -> None:
+    start = whole.lines[-lost]
+    end = whole.lines[1 - lost] if lost > 1 else len(whole.ledger)
+    for cut in range(start, end):
         directory = written(tmp_path / str(cut), whole.ledger[:cut], whole.bodies)
 
-        assert set(verified(directory).codes) == {"L310", "L501"} | ({"L503"} if cut > begins else set())
-        check_set_aside(directory, {LEDGER: whole.ledger[begins:cut], BODIES: whole.bodies[whole.members[-lost] :]})
+        assert set(verified(directory).codes) == {"L310", "L501"} | ({"L503"} if cut > start else set())
+        check_set_aside(directory, {LEDGER: whole.ledger[start:cut], BODIES: whole.bodies[whole.members[-lost] :]})
 
 
-def test_bodies_cut_at_any_byte_that_no_entry_names_are_set_aside(tmp_path: Path, whole: Whole) -> None:
-    lines, begins = whole.ledger[: whole.lines[-1]], whole.members[-1]
-    for cut in range(begins, len(whole.bodies)):
+def test_cut_bodies_that_no_entry_names_are_set_aside(tmp_path: Path, whole: Whole) -> None:
+    lines, start = whole.ledger[: whole.lines[-1]], whole.members[-1]
+    for cut in range(start, len(whole.bodies)):
         directory = written(tmp_path / str(cut), lines, whole.bodies[:cut])
 
-        assert set(verified(directory).codes) == {"L501"} | ({"L310"} if cut > begins else set())
-        check_set_aside(directory, {BODIES: whole.bodies[begins:cut]})
+        assert set(verified(directory).codes) == {"L501"} | ({"L310"} if cut > start else set())
+        check_set_aside(directory, {BODIES: whole.bodies[start:cut]})
 
 
 @pytest.mark.requirement("LEDGER-VERIFY-003")
-def test_bodies_cut_at_any_byte_that_an_entry_names_are_damage_and_no_torn_tail(tmp_path: Path, whole: Whole) -> None:
-    """Bodies are on disk before the entry that names them, so no crash leaves this."""
+def test_cut_bodies_that_an_entry_names_are_damage_not_a_torn_tail(tmp_path: Path, whole: Whole) -> None:
+    """Bodies reach the disk before the entry that names them, so no crash causes this."""
     for cut in [*range(0, whole.members[-1], 97), *range(whole.members[-1], len(whole.bodies))]:
         directory = written(tmp_path / str(cut), whole.ledger, whole.bodies[:cut])
         before = bytes_in(directory)
@@ -100,7 +98,7 @@ def test_bodies_cut_at_any_byte_that_an_entry_names_are_damage_and_no_torn_tail(
         assert bytes_in(directory) == before
 
 
-def test_an_archive_whose_end_is_cut_at_any_byte_is_ended_again(tmp_path: Path, whole: Whole) -> None:
+def test_an_archive_end_cut_at_any_byte_is_rewritten(tmp_path: Path, whole: Whole) -> None:
     directory = written(tmp_path / "run", whole.ledger, whole.bodies)
     with open_ledger(directory) as ledger:
         ledger.seal("passed")
@@ -119,7 +117,7 @@ def tails(directory: Path) -> list[bytes]:
     return [data for name, data in bytes_in(directory).items() if name.startswith("torn/")]
 
 
-def test_tails_that_many_killed_openings_set_aside_are_all_named(tmp_path: Path, whole: Whole) -> None:
+def test_tails_set_aside_by_several_killed_repairs_are_all_recorded(tmp_path: Path, whole: Whole) -> None:
     directory = written(tmp_path / "run", whole.ledger, whole.bodies)
     torn: dict[str, Any] = {f"torn/{LEDGER}.{hashlib.sha256(bytes([n])).hexdigest()}": bytes([n]) for n in range(40)}
     (directory / "torn").mkdir()
@@ -134,7 +132,7 @@ def test_tails_that_many_killed_openings_set_aside_are_all_named(tmp_path: Path,
     assert {f"torn/{item['file']}.{item['digest']}" for items in repairs for item in items} == set(torn)
 
 
-def test_a_stranger_s_file_among_the_tails_is_left_alone(tmp_path: Path, whole: Whole) -> None:
+def test_an_unrelated_file_in_torn_is_kept(tmp_path: Path, whole: Whole) -> None:
     directory = written(tmp_path / "run", whole.ledger, whole.bodies)
     (directory / "torn").mkdir()
     (directory / "torn" / "ledger.jsonl.bak").write_bytes(b"mine")
@@ -147,7 +145,7 @@ def test_a_stranger_s_file_among_the_tails_is_left_alone(tmp_path: Path, whole: 
 
 
 @pytest.mark.requirement("LEDGER-TAR-001")
-def test_an_empty_body_after_a_seal_leaves_nothing_of_the_archive_s_end(tmp_path: Path, whole: Whole) -> None:
+def test_an_empty_body_after_a_seal_removes_the_archive_end(tmp_path: Path, whole: Whole) -> None:
     directory = written(tmp_path / "run", whole.ledger, whole.bodies)
     with open_ledger(directory) as ledger:
         ledger.seal("passed")

@@ -1,4 +1,4 @@
-"""A ledger has one writer: the second is told so at once, and the lock goes with the process."""
+"""A ledger has one writer. A second one is refused at once, and the lock ends with the process."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from faults.aftermath import check_kept, check_valid, entries_in, go_on
+from faults.aftermath import check_kept, check_valid, entries_in, resume_and_seal
 from faults.numbered import append_numbered
 from faults.process import Acknowledge, Process
 from forum_runner.errors import ForumError
@@ -32,7 +32,7 @@ def test_a_second_writer_in_the_same_process_is_refused(
             second(tmp_path / "run")
         acknowledged.append((append_numbered(ledger.append, 7), 7))
 
-    go_on(tmp_path / "run", acknowledged)
+    resume_and_seal(tmp_path / "run", acknowledged)
 
 
 def write_and_wait(directory: Path, acknowledge: Acknowledge) -> None:
@@ -46,15 +46,15 @@ def test_a_second_writer_is_refused_until_the_first_process_dies(
     tmp_path: Path, second: Callable[[Path], LedgerWriter]
 ) -> None:
     process = Process(partial(write_and_wait, tmp_path / "run"))
-    process.wait_until_at_work()
+    process.wait_until_working()
 
     with pytest.raises(LedgerBusyError):
         second(tmp_path / "run")
 
-    go_on(tmp_path / "run", process.kill())
+    resume_and_seal(tmp_path / "run", process.kill())
 
 
-def test_of_many_processes_that_begin_a_ledger_one_does(tmp_path: Path) -> None:
+def test_only_one_of_many_processes_creates_the_ledger(tmp_path: Path) -> None:
     def work(number: int, acknowledge: Acknowledge) -> None:
         with create_ledger(tmp_path / "run") as ledger:
             acknowledge(append_numbered(ledger.append, number), number)
@@ -64,10 +64,10 @@ def test_of_many_processes_that_begin_a_ledger_one_does(tmp_path: Path) -> None:
 
     acknowledged = [pair for pairs, _ in ended for pair in pairs]
     assert [code for _, code in ended].count(0) == len(acknowledged) == 1
-    go_on(tmp_path / "run", acknowledged)
+    resume_and_seal(tmp_path / "run", acknowledged)
 
 
-def fail_to_begin_for_ever(directory: Path, acknowledge: Acknowledge) -> None:
+def fail_to_create_forever(directory: Path, acknowledge: Acknowledge) -> None:
     for number in count():
         try:
             create_ledger(directory, mode="no such mode", durability=Durability.NONE)
@@ -75,13 +75,13 @@ def fail_to_begin_for_ever(directory: Path, acknowledge: Acknowledge) -> None:
             acknowledge(number, number)
 
 
-def test_a_creation_that_fails_takes_nothing_of_another_one_s_ledger_away(tmp_path: Path) -> None:
+def test_a_failed_creation_removes_nothing_from_another_writers_ledger(tmp_path: Path) -> None:
     for number in range(20):
         directory = tmp_path / str(number)
-        failing = [Process(partial(fail_to_begin_for_ever, directory)) for _ in range(2)]
+        failing = [Process(partial(fail_to_create_forever, directory)) for _ in range(2)]
         for process in failing:
-            process.wait_until_at_work()
-        with begin_in_the_end(directory) as ledger:
+            process.wait_until_working()
+        with create_once_free(directory) as ledger:
             acknowledged = [(append_numbered(ledger.append, item), item) for item in range(1, 30)]
             ledger.seal("passed")
         for process in failing:
@@ -91,7 +91,7 @@ def test_a_creation_that_fails_takes_nothing_of_another_one_s_ledger_away(tmp_pa
         check_kept(directory, acknowledged)
 
 
-def begin_in_the_end(directory: Path) -> LedgerWriter:
+def create_once_free(directory: Path) -> LedgerWriter:
     while True:
         try:
             return create_ledger(directory, durability=Durability.NONE)
@@ -99,7 +99,7 @@ def begin_in_the_end(directory: Path) -> LedgerWriter:
             continue
 
 
-def test_closing_twice_closes_nobody_else_s_file(tmp_path: Path) -> None:
+def test_closing_twice_does_not_close_another_ledgers_files(tmp_path: Path) -> None:
     first = create_ledger(tmp_path / "first")
     first.close()
     with create_ledger(tmp_path / "second") as second:

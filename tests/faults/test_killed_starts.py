@@ -1,4 +1,4 @@
-"""A run that is killed while it begins, at any system call, is gone on with, or begun in the same directory again."""
+"""A run killed at any system call while it starts can be resumed, or started again in the same directory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from forum_runner.api import ResumeRequest, RunRequest, Workspace
 from forum_runner.app.invocation import INVOCATION, read_invocation
 from forum_runner.errors import UsageError
 
-# What comes later is for the tests of runs that are killed.
+# test_run_kills.py covers later kills.
 _ENTRIES = 3
 
 Calls = list[tuple[str, int]]
@@ -36,7 +36,7 @@ def run_once(workflow: RunRequest, out: Path) -> None:
     asyncio.run(api.run(Workspace.at(out.parent), replace(workflow, out=out)))
 
 
-def begin(workflow: RunRequest, out: Path) -> Work:
+def start(workflow: RunRequest, out: Path) -> Work:
     def work(_acknowledge: object) -> None:
         run_once(workflow, out)
 
@@ -45,11 +45,11 @@ def begin(workflow: RunRequest, out: Path) -> Work:
 
 @pytest.fixture(scope="module")
 def calls(tmp_path_factory: pytest.TempPathFactory, workflow: RunRequest) -> Calls:
-    """Those that touch the run directory; modules that a run loads on its way are loaded before."""
+    """The system calls on the run directory. A run is made before, so that its modules are loaded."""
     require_strace()
     run_once(workflow, tmp_path_factory.mktemp("loaded") / "run")
     parent = tmp_path_factory.mktemp("counted")
-    return list(calls_of(begin(workflow, parent / "run"), parent, parent / "log"))
+    return list(calls_of(start(workflow, parent / "run"), parent, parent / "log"))
 
 
 def entries_in(out: Path) -> int:
@@ -57,14 +57,12 @@ def entries_in(out: Path) -> int:
     return ledger.read_bytes().count(b"\n") if ledger.exists() else 0
 
 
-def test_a_beginning_that_is_killed_at_a_call_is_gone_on_with_or_made_again(
-    tmp_path: Path, workflow: RunRequest, calls: Calls
-) -> None:
-    left: set[tuple[str, ...]] = set()
+def test_a_start_killed_at_any_call_is_resumed_or_repeated(tmp_path: Path, workflow: RunRequest, calls: Calls) -> None:
+    leftovers: set[tuple[str, ...]] = set()
     for call, number in calls:
         out = tmp_path / f"{call}-{number}" / "run"
         out.parent.mkdir()
-        ending = run_with_fault(begin(workflow, out), call, number, "signal=KILL")
+        ending = run_with_fault(start(workflow, out), call, number, "signal=KILL")
         assert ending.code == -9
         entries = entries_in(out)
         if entries > _ENTRIES:
@@ -73,17 +71,17 @@ def test_a_beginning_that_is_killed_at_a_call_is_gone_on_with_or_made_again(
             assert read_invocation(out).root == workflow.root
             asyncio.run(api.resume(Workspace.at(out), ResumeRequest(str(out))))
         else:
-            left.add(tuple(sorted(name.partition(".json.")[0] for name in bytes_in(out))) if out.exists() else ())
-            if not begins_again(workflow, out):
+            leftovers.add(tuple(sorted(name.partition(".json.")[0] for name in bytes_in(out))) if out.exists() else ())
+            if not starts_again(workflow, out):
                 continue
         check_holds(out)
 
-    assert left >= {(), ("bodies.tar", "ledger.jsonl"), (".invocation", "bodies.tar", "ledger.jsonl")}
-    assert ("bodies.tar", "invocation.json", "ledger.jsonl") in left
+    assert leftovers >= {(), ("bodies.tar", "ledger.jsonl"), (".invocation", "bodies.tar", "ledger.jsonl")}
+    assert ("bodies.tar", "invocation.json", "ledger.jsonl") in leftovers
 
 
-def begins_again(workflow: RunRequest, out: Path) -> bool:
-    """Bodies without the entry that names them are refused: they could be somebody's."""
+def starts_again(workflow: RunRequest, out: Path) -> bool:
+    """Start the run again. Bodies without an entry that names them are refused: they could belong to another run."""
     try:
         run_once(workflow, out)
     except UsageError as error:
@@ -95,13 +93,13 @@ def begins_again(workflow: RunRequest, out: Path) -> bool:
 
 
 @pytest.mark.parametrize("error", ["ENOSPC", "EIO"])
-def test_a_beginning_that_fails_leaves_a_directory_that_a_run_can_begin_in(
+def test_a_failed_start_leaves_a_directory_where_a_run_can_start(
     tmp_path: Path, workflow: RunRequest, calls: Calls, error: str
 ) -> None:
     for call, number in calls:
         out = tmp_path / f"{call}-{number}" / "run"
         out.parent.mkdir()
-        ending = run_with_fault(begin(workflow, out), call, number, f"error={error}")
+        ending = run_with_fault(start(workflow, out), call, number, f"error={error}")
         assert ending.code in (0, REFUSED), (call, number)
-        if entries_in(out) == 0 and begins_again(workflow, out):
+        if entries_in(out) == 0 and starts_again(workflow, out):
             check_holds(out)
