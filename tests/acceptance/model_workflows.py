@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, quote_plus
 
-from acceptance.running import Ended, Folder, ask, check_holds, everything_in
+from acceptance.workflow_folder import Folder, Result, all_bytes_in, ask, check_valid
 from servers.formats import Format
 
 # Contains characters that every encoding changes.
@@ -49,14 +49,14 @@ def again(attempts: int = 2) -> dict[str, Any]:
     return {"retry": {"attempts": attempts, "backoff": "1ms"}}
 
 
-def run_hello(folder: Folder, base_url: str, format_: Format, attempts: int = 2, **settings: Any) -> Ended:
+def run_hello(folder: Folder, base_url: str, format_: Format, attempts: int = 2, **settings: Any) -> Result:
     """Run one task and verify its ledger."""
     adapters = {"model": model(format_, base_url, **settings)}
     write(folder, HELLO, adapters, policy=again(attempts), outputs={"said": "hello"})
-    ended = folder.run()
-    check_stands(folder)
-    check_is_nowhere(KEY, folder.path / "run", ended)
-    return ended
+    result = folder.run()
+    check_valid_by_command(folder)
+    check_not_leaked(KEY, folder.path / "run", result)
+    return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,17 +117,17 @@ def totals(folder: Folder, out: str = "run") -> dict[str, int]:
     return found
 
 
-def check_stands(folder: Folder, out: str = "run") -> None:
+def check_valid_by_command(folder: Folder, out: str = "run") -> None:
     """Assert that both verifiers and replay accept the run, in process and as commands."""
-    check_holds(folder.path / out)
-    ended = [folder.forum(command, out) for command in ("verify", "replay")]
-    assert [one.code for one in ended] == [0, 0], ended
+    check_valid(folder.path / out)
+    results = [folder.forum(command, out) for command in ("verify", "replay")]
+    assert [result.code for result in results] == [0, 0], results
 
 
-def check_is_nowhere(secret: str, directory: Path, *ended: Ended) -> None:
+def check_not_leaked(secret: str, directory: Path, *results: Result) -> None:
     """Assert that a secret appears in no file and no output, in any encoding."""
-    printed = "\n".join(one.out + one.err for one in ended).encode()
-    recorded = everything_in(directory)
+    printed = "\n".join(result.out + result.err for result in results).encode()
+    recorded = all_bytes_in(directory)
     assert [name for name, form in _forms(secret) if form in recorded] == []
     assert [name for name, form in _forms(secret) if form in printed] == []
 

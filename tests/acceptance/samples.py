@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from acceptance.running import Ended, Folder
+from acceptance.workflow_folder import Folder, Result
 
 FOREIGN = Path(__file__).with_name("foreign")
 SAMPLES = {
@@ -17,10 +17,10 @@ SAMPLES = {
 }
 
 
-def imported(folder: Folder, source: Path, out: str = "run") -> Ended:
-    ended = folder.forum("import", source, "--out", out)
-    assert (ended.code, ended.err) == (0, "")
-    return ended
+def imported(folder: Folder, source: Path, out: str = "run") -> Result:
+    result = folder.forum("import", source, "--out", out)
+    assert (result.code, result.err) == (0, "")
+    return result
 
 
 def copy_of(name: str, folder: Path) -> Path:

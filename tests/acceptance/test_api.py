@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from acceptance.running import MODEL, Folder, ask, check_holds, processes_with, sh
+from acceptance.workflow_folder import MODEL, Folder, ask, check_valid, processes_with, sh
 from forum_runner import api
 from forum_runner.api import (
     DecisionRequest,
@@ -109,10 +109,10 @@ def test_two_runs_share_an_event_loop_and_one_is_cancelled(tmp_path: Path, capfd
     assert (watch.kinds[-1], watch.is_closed) == ("run.paused", True)
     assert processes_with(_NAP.replace(" ", "\0")) == []
     assert (findings(cancelled), findings(whole)) == ((), ())
-    check_holds(whole.path / "run")
+    check_valid(whole.path / "run")
 
     assert in_a_thread(api.resume(workspace(cancelled), ResumeRequest("run"))).status == "passed"
-    check_holds(cancelled.path / "run")
+    check_valid(cancelled.path / "run")
 
 
 def test_twenty_scripted_runs_at_once_are_all_valid(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_twenty_scripted_runs_at_once_are_all_valid(tmp_path: Path) -> None:
 
     assert len(set(asyncio.run(main()))) == 20
     for number in range(20):
-        check_holds(tmp_path / f"run-{number}")
+        check_valid(tmp_path / f"run-{number}")
 
 
 @pytest.mark.parametrize("times", [1, 2])
@@ -164,7 +164,7 @@ def test_a_run_that_is_stopped_now_can_be_resumed(tmp_path: Path) -> None:
         return (await api.resume(workspace(folder), ResumeRequest("run"))).status
 
     assert asyncio.run(main()) == "passed"
-    check_holds(folder.path / "run")
+    check_valid(folder.path / "run")
 
 
 def test_a_run_that_is_stopped_as_soon_as_it_starts_can_be_resumed(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_a_run_that_is_stopped_as_soon_as_it_starts_can_be_resumed(tmp_path: Pat
         return (await api.resume(workspace(folder), ResumeRequest("run"))).status
 
     assert asyncio.run(main()) == "passed"
-    check_holds(folder.path / "run")
+    check_valid(folder.path / "run")
 
 
 def test_a_run_is_cancelled_by_its_id_from_another_thread(tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ def test_a_deterministic_run_lets_others_run_and_can_be_cancelled(tmp_path: Path
         return (await api.resume(workspace(folder), ResumeRequest("run"))).status
 
     assert asyncio.run(main()) == "passed"
-    check_holds(folder.path / "run")
+    check_valid(folder.path / "run")
 
 
 def test_a_run_is_retried_and_reuses_what_passed(tmp_path: Path) -> None:
@@ -290,12 +290,12 @@ print(report.verdict, api.replay(workspace, run).is_same)
 def test_no_call_needs_the_current_directory(tmp_path: Path) -> None:
     folder = quick(tmp_path / "work")
 
-    ended = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", _FROM_NOWHERE, folder.path, tmp_path / "nowhere"],
         capture_output=True,
         text=True,
         check=False,
     )
 
-    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "valid True\n", "")
+    assert (result.returncode, result.stdout, result.stderr) == (0, "valid True\n", "")
     assert {"wave-plan.json", "checkpoint", "key", "key.pub", "pin"} <= folder.files()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from acceptance.browser import ROOT, PageFailed, Site, find_browser, page_of, site_in
-from acceptance.running import MODEL, Folder, ask
+from acceptance.workflow_folder import MODEL, Folder, ask
 from forum_conformance.suite.answer import read_answer
 from forum_conformance.suite.asking import Reply
 from forum_conformance.suite.trial import Trial

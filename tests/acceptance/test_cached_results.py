@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from acceptance.running import Folder, check_holds, sh
+from acceptance.workflow_folder import Folder, check_valid, sh
 
 TASK = {"cache": True, "idempotent": True}
 
@@ -30,10 +30,10 @@ def write(folder: Folder, word: str = "one", **fields: Any) -> None:
 
 
 def ran(folder: Folder, out: str = "second") -> set[str]:
-    ended = folder.run(out=out)
-    assert ended.code == 0, ended
-    check_holds(folder.path / out)
-    return set(folder.started(out))
+    result = folder.run(out=out)
+    assert result.code == 0, result
+    check_valid(folder.path / out)
+    return set(folder.attempt_counts(out))
 
 
 def test_a_result_is_taken_from_the_run_that_the_entry_names(folder: Folder) -> None:
@@ -86,7 +86,7 @@ def test_what_did_not_pass_is_not_kept(folder: Folder) -> None:
     folder.write({"kept": sh("echo x >> effects; exit 1", **TASK)})
 
     assert [folder.run(out=out).code for out in ("second", "third")] == [1, 1]
-    assert set(folder.started("third")) == {"kept"}
+    assert set(folder.attempt_counts("third")) == {"kept"}
 
 
 def test_what_is_sensitive_or_scripted_or_repeated_is_not_taken_from_the_cache(folder: Folder) -> None:
@@ -98,7 +98,7 @@ def test_what_is_sensitive_or_scripted_or_repeated_is_not_taken_from_the_cache(f
     repeated = folder.forum("run", "workflow.yaml", "--repeat", "2", "--progress", "none")
     assert repeated.code == 0, repeated
     runs = [f".forum/runs/{path.name}" for path in (folder.path / ".forum/runs").iterdir()]
-    assert [set(folder.started(run)) for run in runs] == [{"kept", "fresh"}, {"kept", "fresh"}]
+    assert [set(folder.attempt_counts(run)) for run in runs] == [{"kept", "fresh"}, {"kept", "fresh"}]
 
 
 def test_a_run_that_was_gone_on_with_leaves_its_results_too(folder: Folder) -> None:
@@ -129,7 +129,7 @@ def test_a_task_that_a_secret_is_put_into_is_never_taken_from_another_run(tmp_pa
     folder.run("--input", "who=alice", out="first")
     folder.run("--input", "who=bobby", out="second")
 
-    assert set(folder.started("second")) == {"a"}
+    assert set(folder.attempt_counts("second")) == {"a"}
     assert folder.read("second/outputs/a.txt") == "BOBBY"
 
 
@@ -139,8 +139,8 @@ def test_prepared_results_are_not_taken_for_real_ones(tmp_path: Path) -> None:
     folder.write({"a": sh("echo real"), "b": sh("cat", needs=["a"])}, outputs={"b": "b"}, answers=answers)
     folder.run("--scripted", out="scripted")
 
-    ended = folder.run("--from", "b", "--base", "scripted", out="live")
+    result = folder.run("--from", "b", "--base", "scripted", out="live")
 
-    assert ended.code == 2
-    assert "it is scripted and this one is live" in ended.err
+    assert result.code == 2
+    assert "it is scripted and this one is live" in result.err
     assert not (folder.path / "live").exists()

@@ -76,19 +76,19 @@ def check_answer(name: str, answer: Mapping[str, Any], output: Path) -> None:
 def test_a_run_is_what_its_vector_expects(tmp_path: Path, name: str) -> None:
     output = tmp_path / "output"
 
-    ended = conform("run", line(request_of(name, output)), tmp_path)
+    result = conform("run", line(request_of(name, output)), tmp_path)
 
-    assert (ended.returncode, ended.stderr) == (0, b"")
-    check_answer(name, json.loads(ended.stdout), output)
+    assert (result.returncode, result.stderr) == (0, b"")
+    check_answer(name, json.loads(result.stdout), output)
 
 
 def test_one_process_answers_line_by_line_in_order(tmp_path: Path) -> None:
     asked = b"".join(line(request_of(name, tmp_path / name)) for name in ANSWERED)
 
-    ended = conform("serve", asked, tmp_path)
+    result = conform("serve", asked, tmp_path)
 
-    assert (ended.returncode, ended.stderr) == (0, b"")
-    answers = ended.stdout.splitlines()
+    assert (result.returncode, result.stderr) == (0, b"")
+    answers = result.stdout.splitlines()
     assert len(answers) == len(ANSWERED)
     for name, answer in zip(ANSWERED, answers, strict=True):
         check_answer(name, json.loads(answer), tmp_path / name)
@@ -132,10 +132,10 @@ def test_a_text_is_canonicalized_or_refused(tmp_path: Path, text: str, form: str
     output = tmp_path / "output.json"
     request = {**TEXT, "input": tmp_path / "input.json", "output": output}
 
-    ended = conform("canonicalize", line(request), tmp_path)
+    result = conform("canonicalize", line(request), tmp_path)
 
-    assert (ended.returncode, ended.stderr) == (0, b"")
-    assert json.loads(ended.stdout)["verdict"] == ("invalid" if form is None else "valid")
+    assert (result.returncode, result.stderr) == (0, b"")
+    assert json.loads(result.stdout)["verdict"] == ("invalid" if form is None else "valid")
     assert (output.read_text(encoding="utf-8") if output.exists() else None) == form
 
 
@@ -145,9 +145,9 @@ def test_a_bundle_is_compiled_or_its_findings_are_told(tmp_path: Path) -> None:
     sound = {**members, "input": bundle / "workflow.json", "output": tmp_path / "plan.json"}
     broken = {**members, "input": bundle / "nothing.json", "output": tmp_path / "no-plan.json"}
 
-    ended = conform("serve", line(sound) + line(broken), tmp_path)
+    result = conform("serve", line(sound) + line(broken), tmp_path)
 
-    first, second = map(json.loads, ended.stdout.splitlines())
+    first, second = map(json.loads, result.stdout.splitlines())
     assert (first["verdict"], first["codes"], first["warnings"]) == ("valid", [], [])
     assert (tmp_path / "plan.json").read_bytes() == (RUN / "wave-plan.json").read_bytes()
     assert (second["verdict"], second["codes"]) == ("invalid", ["F101"])
@@ -156,9 +156,9 @@ def test_a_bundle_is_compiled_or_its_findings_are_told(tmp_path: Path) -> None:
 
 def verified(path: Path, tmp_path: Path, **more: Any) -> dict[str, Any]:
     request = {"protocol": 1, "id": "ledger/some", "role": "verify", "input": path, **more}
-    ended = conform("verify", line(request), tmp_path)
-    assert (ended.returncode, ended.stderr) == (0, b"")
-    answer: dict[str, Any] = json.loads(ended.stdout)
+    result = conform("verify", line(request), tmp_path)
+    assert (result.returncode, result.stderr) == (0, b"")
+    answer: dict[str, Any] = json.loads(result.stdout)
     return answer
 
 
@@ -192,9 +192,9 @@ def test_what_is_proved_can_be_checked(tmp_path: Path) -> None:
         {**asked, "action": "checkpoint", "size": 99, "output": tmp_path / "none.json"},
     ]
 
-    ended = conform("serve", b"".join(map(line, requests)), tmp_path)
+    result = conform("serve", b"".join(map(line, requests)), tmp_path)
 
-    answers = [json.loads(answer) for answer in ended.stdout.splitlines()]
+    answers = [json.loads(answer) for answer in result.stdout.splitlines()]
     verdicts = [(answer["verdict"], answer.get("codes", [])) for answer in answers]
     assert verdicts == [*[("valid", [])] * 4, ("invalid", ["L509"]), ("invalid", []), ("invalid", [])]
     assert not (tmp_path / "none.json").exists()
@@ -223,19 +223,19 @@ def malformed() -> list[Any]:
 
 @pytest.mark.parametrize("asked", malformed())
 def test_what_is_no_request_is_not_answered(tmp_path: Path, asked: bytes) -> None:
-    ended = conform("canonicalize", asked, tmp_path)
+    result = conform("canonicalize", asked, tmp_path)
 
-    assert (ended.returncode, ended.stdout) == (2, b"")
-    assert ended.stderr.startswith(b"forum: not a request: ")
-    assert b"Traceback" not in ended.stderr
+    assert (result.returncode, result.stdout) == (2, b"")
+    assert result.stderr.startswith(b"forum: not a request: ")
+    assert b"Traceback" not in result.stderr
 
 
 def test_an_action_that_there_is_not_is_no_request(tmp_path: Path) -> None:
     request = {"protocol": 1, "id": "runs/some", "role": "run", "action": "stop", "input": "/w", "output": "/o"}
 
-    ended = conform("run", line({**request, "root": "/"}), tmp_path)
+    result = conform("run", line({**request, "root": "/"}), tmp_path)
 
-    assert (ended.returncode, ended.stdout) == (2, b"")
+    assert (result.returncode, result.stdout) == (2, b"")
 
 
 def test_a_file_that_is_not_there_is_not_answered_for(tmp_path: Path) -> None:
@@ -247,10 +247,10 @@ def test_a_file_that_is_not_there_is_not_answered_for(tmp_path: Path) -> None:
     }
 
     for role, members in requests.items():
-        ended = conform(role, line({"protocol": 1, "id": "some/id", "role": role, **members}), tmp_path)
+        result = conform(role, line({"protocol": 1, "id": "some/id", "role": role, **members}), tmp_path)
 
-        assert (ended.returncode, ended.stdout) == (2, b"")
-        assert b"missing" in ended.stderr
+        assert (result.returncode, result.stdout) == (2, b"")
+        assert b"missing" in result.stderr
 
 
 def test_an_error_of_usage_is_answered_and_the_next_request_too(tmp_path: Path) -> None:
@@ -265,10 +265,10 @@ def test_an_error_of_usage_is_answered_and_the_next_request_too(tmp_path: Path) 
 
 
 def test_a_role_that_there_is_not_is_not_offered(tmp_path: Path) -> None:
-    ended = conform("translate", b"", tmp_path)
+    result = conform("translate", b"", tmp_path)
     served = conform("serve", line({"protocol": 1, "id": "some/id", "role": "translate"}), tmp_path)
 
-    assert (ended.returncode, ended.stdout) == (33, b"")
+    assert (result.returncode, result.stdout) == (33, b"")
     assert (served.returncode, json.loads(served.stdout)) == (
         0,
         {"protocol": 1, "id": "some/id", "verdict": "unsupported"},
@@ -279,11 +279,11 @@ def test_a_bad_line_ends_the_process_after_what_was_answered(tmp_path: Path) -> 
     (tmp_path / "input.json").write_text("[]", encoding="utf-8")
     good = line({**TEXT, "input": tmp_path / "input.json", "output": tmp_path / "output.json"})
 
-    ended = conform("serve", good + b"{\n" + good, tmp_path)
+    result = conform("serve", good + b"{\n" + good, tmp_path)
 
-    assert ended.returncode == 2
-    assert [json.loads(answer)["verdict"] for answer in ended.stdout.splitlines()] == ["valid"]
-    assert ended.stderr.startswith(b"forum: not a request: ")
+    assert result.returncode == 2
+    assert [json.loads(answer)["verdict"] for answer in result.stdout.splitlines()] == ["valid"]
+    assert result.stderr.startswith(b"forum: not a request: ")
 
 
 @pytest.mark.parametrize("mode", ["canonicalize", "serve"])
@@ -298,16 +298,16 @@ main()
 """
     request = line({**TEXT, "input": tmp_path / "input.json", "output": tmp_path / "output.json"})
 
-    ended = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", broken], input=request, capture_output=True, timeout=PATIENCE_S, check=False
     )
 
-    assert (ended.returncode, ended.stdout) == (70, b"")
-    assert b"this is a defect of forum itself: ZeroDivisionError" in ended.stderr
-    assert b"Traceback" not in ended.stderr
+    assert (result.returncode, result.stdout) == (70, b"")
+    assert b"this is a defect of forum itself: ZeroDivisionError" in result.stderr
+    assert b"Traceback" not in result.stderr
 
 
 def test_nobody_asks_and_it_ends(tmp_path: Path) -> None:
-    ended = conform("serve", b"", tmp_path)
+    result = conform("serve", b"", tmp_path)
 
-    assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"", b"")
+    assert (result.returncode, result.stdout, result.stderr) == (0, b"", b"")

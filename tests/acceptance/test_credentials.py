@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from acceptance.model_workflows import KEY, model, write
-from acceptance.running import Folder, ask
+from acceptance.workflow_folder import Folder, ask
 from servers.formats import Format
 
 NOBODY = "http://127.0.0.1:9/v1"
@@ -34,7 +34,7 @@ def test_a_dry_run_names_the_variables_that_are_not_set(folder: Folder) -> None:
     one_set = folder.forum("run", "workflow.yaml", "--dry-run", env={"KEY": KEY})
     as_json = folder.forum("run", "workflow.yaml", "--dry-run", "--json")
 
-    assert [ended.code for ended in (none_set, one_set, as_json)] == [0, 0, 0]
+    assert [result.code for result in (none_set, one_set, as_json)] == [0, 0, 0]
     assert "\nnot set   KEY, PROXY (required to start a run)\n" in none_set.out
     assert "\nnot set   PROXY (required to start a run)\n" in one_set.out
     assert as_json.document()["not_set"] == ["KEY", "PROXY"]
@@ -44,10 +44,10 @@ def test_a_dry_run_names_the_variables_that_are_not_set(folder: Folder) -> None:
 def test_a_dry_run_with_all_that_it_needs_names_no_variable(folder: Folder) -> None:
     given = {"KEY": KEY, "PROXY": "http://127.0.0.1:19"}
 
-    ended = folder.forum("run", "workflow.yaml", "--dry-run", env=given)
+    result = folder.forum("run", "workflow.yaml", "--dry-run", env=given)
     as_json = folder.forum("run", "workflow.yaml", "--dry-run", "--json", env=given)
 
-    assert "not set" not in ended.out
+    assert "not set" not in result.out
     assert as_json.document()["not_set"] == []
 
 
@@ -62,10 +62,10 @@ def test_a_script_needs_no_credential(folder: Folder) -> None:
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", " ", "\u00e9"], ids=["line feed", "both", "space", "letter"])
 def test_a_key_that_no_header_can_carry_is_missed_before_anything_runs(folder: Folder, end: str) -> None:
-    ended = folder.run(env={"KEY": KEY + end, "PROXY": "http://127.0.0.1:19"})
+    result = folder.run(env={"KEY": KEY + end, "PROXY": "http://127.0.0.1:19"})
 
-    assert ended.code == 8, ended
-    assert "KEY (for here, there)" in ended.err
-    assert "spaces, line ends" in ended.err
-    assert KEY not in ended.out + ended.err
+    assert result.code == 8, result
+    assert "KEY (for here, there)" in result.err
+    assert "spaces, line ends" in result.err
+    assert KEY not in result.out + result.err
     assert folder.files() == {"workflow.yaml"}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from acceptance.running import SHELL, Folder, check_holds, sh
+from acceptance.workflow_folder import SHELL, Folder, check_valid, sh
 
 ROSTER = {**SHELL, "adapters": {"shell": {**SHELL["adapters"]["shell"], "stdin": "text"}}}
 WHOLE = "".join(f"{number}\n" for number in range(1, 501)).rstrip("\n")
@@ -26,16 +26,16 @@ def read_numbers(folder: Folder, max_bytes: int) -> None:
 def test_a_cut_is_told_at_the_end_of_a_run_by_show_and_in_a_steps_summary(folder: Folder) -> None:
     read_numbers(folder, 10)
 
-    ended = folder.run(env={"GITHUB_STEP_SUMMARY": str(folder.path / "summary.md")})
+    result = folder.run(env={"GITHUB_STEP_SUMMARY": str(folder.path / "summary.md")})
     shown = folder.forum("show", "run")
 
     told = f"reader: the first 10 of {len(WHOLE):,} bytes of numbers"
-    assert f"\ntruncated by max_bytes\n  {told}\n\n" in ended.out
+    assert f"\ntruncated by max_bytes\n  {told}\n\n" in result.out
     assert f"\ntruncated by max_bytes\n  {told}\n\n" in shown.out
     assert f"- truncated by max&#95;bytes: {told}\n" in folder.read("summary.md")
     delivered = folder.entries("run", "edge.delivered")[0]
     assert folder.body("run", delivered, "value").decode() == WHOLE
-    check_holds(folder.path / "run")
+    check_valid(folder.path / "run")
 
 
 def test_one_value_comes_as_it_is_unless_it_is_cut(folder: Folder) -> None:

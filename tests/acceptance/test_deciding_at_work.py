@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from acceptance.running import PATIENCE_S, Ended, Folder, check_holds, sh, wait_for
+from acceptance.workflow_folder import PATIENCE_S, Folder, Result, check_valid, sh, wait_for
 from forum_runner.app.decision_box import DecisionBox
 from forum_runner.execute.machine import Decided
 
@@ -35,7 +35,7 @@ def at_work(folder: Folder, **gate: Any) -> subprocess.Popen[bytes]:
     return process
 
 
-def gate(folder: Folder, verb: str, *more: str) -> Ended:
+def gate(folder: Folder, verb: str, *more: str) -> Result:
     return folder.forum("gate", verb, "run", "asked", "--by", "ann", *more)
 
 
@@ -59,7 +59,7 @@ def test_a_run_at_work_goes_on_with_what_is_approved(folder: Folder) -> None:
     decided = folder.entries("run", "gate.decided")[0]
     assert folder.body("run", decided, "reason") == b"read it"
     assert not list((folder.path / "run").glob("*decision-*"))
-    check_holds(folder.path / "run")
+    check_valid(folder.path / "run")
 
 
 @pytest.mark.requirement("RUN-GATE-005")
@@ -72,8 +72,8 @@ def test_a_no_in_time_is_heard_though_the_deadline_would_say_yes(folder: Folder)
 
     assert (rejected.code, process.returncode) == (0, 6), rejected
     assert rejected.out.endswith("; the run continues\n")
-    assert folder.ends() == {"busy": "passed", "asked": "refused: rejected", "after": "skipped: upstream"}
-    check_holds(folder.path / "run")
+    assert folder.task_states() == {"busy": "passed", "asked": "refused: rejected", "after": "skipped: upstream"}
+    check_valid(folder.path / "run")
 
 
 def test_what_was_not_shown_is_not_decided_at_work_either(folder: Folder) -> None:
@@ -101,7 +101,7 @@ def test_of_two_who_decide_at_once_the_second_is_told_what_was_decided(folder: F
 
     assert sorted(one.returncode for one in both) == [0, 2], outputs
     assert len(decisions(folder)) == 1
-    check_holds(folder.path / "run")
+    check_valid(folder.path / "run")
 
 
 def test_what_nobody_took_is_not_taken_by_a_later_process(folder: Folder) -> None:
@@ -118,7 +118,7 @@ def test_what_nobody_took_is_not_taken_by_a_later_process(folder: Folder) -> Non
     assert gate(folder, "approve").code == 0
     assert folder.forum("resume", "run").code == 0
     assert not list((folder.path / "run").glob("*decision-*"))
-    check_holds(folder.path / "run")
+    check_valid(folder.path / "run")
 
 
 @pytest.mark.parametrize(
@@ -155,4 +155,4 @@ def test_nothing_that_lies_there_holds_up_or_ends_a_run(folder: Folder) -> None:
     assert (approved.code, process.returncode) == (0, 0), approved
     assert decisions(folder) == [("person:ann", "person", "approved")]
     assert (run / "decision-1.json").is_dir()
-    check_holds(run)
+    check_valid(run)

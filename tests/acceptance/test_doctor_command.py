@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from acceptance.running import MODEL, PATIENCE_S, SHELL, Folder, ask, check_holds, everything_in, sh
+from acceptance.workflow_folder import MODEL, PATIENCE_S, SHELL, Folder, all_bytes_in, ask, check_valid, sh
 from servers.faulty import FaultyServer
 
 SECRET = "sk-not-to-be-shown"  # noqa: S105 - made up
@@ -29,25 +29,25 @@ def nobody() -> Iterator[str]:
 
 
 def test_what_is_installed_is_told(tmp_path: Path) -> None:
-    ended = Folder(tmp_path).forum("doctor")
+    result = Folder(tmp_path).forum("doctor")
     health = Folder(tmp_path).forum("doctor", "--json").document()
 
-    assert ended.code == 0, ended
+    assert result.code == 0, result
     assert health["ok"]
     assert set(health["types"]) >= {"anthropic", "command", "openai", "scripted"}
     assert all(health["versions"].values())
     assert health["adapters"] == []
-    assert all(name in ended.out for name in ("forum", "Python", "httpx", "openai"))
+    assert all(name in result.out for name in ("forum", "Python", "httpx", "openai"))
 
 
 def test_programs_need_nobody_to_answer(folder: Folder) -> None:
     folder.write({"a": sh("touch ran")})
 
-    ended = folder.forum("doctor", "workflow.yaml")
+    result = folder.forum("doctor", "workflow.yaml")
 
-    assert ended.code == 0, ended
-    assert "shell" in ended.out
-    assert "command: answers" in ended.out
+    assert result.code == 0, result
+    assert "shell" in result.out
+    assert "command: answers" in result.out
     assert folder.files() == {"workflow.yaml"}
 
 
@@ -77,10 +77,10 @@ def test_a_server_whose_key_is_not_set_is_not_asked(folder: Folder) -> None:
         roster = {"adapters": {"model": model}, "agents": MODEL["agents"]}
         folder.write({"a": ask("Write.")}, roster=roster, policy={"allow": {"hosts": ["*"], "env": ["KEY", "PROXY"]}})
 
-        ended = folder.forum("doctor", "workflow.yaml", "--json")
+        result = folder.forum("doctor", "workflow.yaml", "--json")
 
-        assert (ended.code, server.connections) == (8, 0), ended
-    assert ended.document()["adapters"] == [
+        assert (result.code, server.connections) == (8, 0), result
+    assert result.document()["adapters"] == [
         {
             "name": "model",
             "type": "openai",
@@ -94,10 +94,10 @@ def test_a_type_that_nobody_offers_is_a_problem_of_that_adapter(folder: Folder) 
     roster = {"adapters": {"mine": {"type": "x-nowhere"}}, "agents": {"writer": {"adapter": "mine"}}}
     folder.write({"a": ask("Write.")}, roster=roster)
 
-    ended = folder.forum("doctor", "workflow.yaml")
+    result = folder.forum("doctor", "workflow.yaml")
 
-    assert ended.code == 1, ended
-    assert "no adapter type 'x-nowhere' is installed" in ended.out
+    assert result.code == 1, result
+    assert "no adapter type 'x-nowhere' is installed" in result.out
 
 
 @pytest.fixture
@@ -134,18 +134,18 @@ def test_an_adapter_of_somebody_else_that_fails_does_not_end_the_run(rude: Folde
     out, err = process.communicate(timeout=PATIENCE_S)
 
     assert process.returncode == 1, err
-    assert rude.ends() == {"a": "failed: error"}
+    assert rude.task_states() == {"a": "failed: error"}
     assert rude.entries("run", "task.finished")[0]["data"]["error"] == "internal"
-    assert SECRET.encode() not in out + err + everything_in(rude.path / "run")
-    check_holds(rude.path / "run")
+    assert SECRET.encode() not in out + err + all_bytes_in(rude.path / "run")
+    check_valid(rude.path / "run")
 
 
 def test_what_is_wrong_with_the_workflow_is_told(folder: Folder) -> None:
     folder.write({"a": {"agent": "nobody", "instruction": "x"}})
 
-    ended = folder.forum("doctor", "workflow.yaml")
+    result = folder.forum("doctor", "workflow.yaml")
 
-    assert (ended.code, "F012" in ended.err) == (2, True)
+    assert (result.code, "F012" in result.err) == (2, True)
 
 
 def test_an_input_without_a_value_does_not_matter(folder: Folder) -> None:
@@ -159,7 +159,7 @@ def test_a_program_that_is_not_there_is_told_before_anything_runs(folder: Folder
     task = {"agent": "operator", "run": ["no-such-program", "x"]}
     folder.write({"a": task}, policy={"allow": {"commands": ["no-such-program"], "env": ["PATH", "KEY"]}})
 
-    ended = folder.forum("doctor", "workflow.yaml")
+    result = folder.forum("doctor", "workflow.yaml")
 
-    assert ended.code == 1, ended
-    assert "no-such-program not found" in ended.out
+    assert result.code == 1, result
+    assert "no-such-program not found" in result.out

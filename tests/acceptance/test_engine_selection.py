@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from acceptance.running import Folder, check_holds, sh
 from acceptance.test_adapter_guide import forum, install_guide
 from acceptance.test_documents import ROOT
+from acceptance.workflow_folder import Folder, check_valid, sh
 
 GUIDE = ROOT / "docs" / "guide" / "engines.md"
 
@@ -32,7 +32,7 @@ def test_the_engine_has_no_effect_on_which_entries_a_run_writes(folder: Folder) 
     kinds = [[entry["kind"] for entry in folder.entries(run)] for run in ("named", "given")]
     assert kinds[0] == kinds[1]
     for run in ("named", "given"):
-        check_holds(folder.path / run)
+        check_valid(folder.path / run)
 
 
 def test_a_resumed_run_keeps_the_engine_unless_another_is_given(folder: Folder) -> None:
@@ -44,18 +44,18 @@ def test_a_resumed_run_keeps_the_engine_unless_another_is_given(folder: Folder) 
 
     assert (paused.code, approved.code, resumed.code) == (5, 0, 0), (approved, resumed)
     assert engine_of(folder, "run") == "process"
-    check_holds(folder.path / "run")
+    check_valid(folder.path / "run")
 
 
 @pytest.mark.requirement("RUN-ENGINE-001")
 def test_an_engine_that_is_not_installed_is_an_error_before_anything_runs(folder: Folder) -> None:
     folder.write({"a": sh("touch effects")}, policy={"engine": "x-absent"})
 
-    ended = folder.run()
+    result = folder.run()
     other = folder.run("--engine", "proces")
 
-    assert (ended.code, other.code) == (2, 2)
-    assert "no engine 'x-absent' is installed" in ended.err
+    assert (result.code, other.code) == (2, 2)
+    assert "no engine 'x-absent' is installed" in result.err
     assert "did you mean 'process'?" in other.err
     assert folder.files() == {"workflow.yaml"}
 

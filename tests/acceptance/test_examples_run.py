@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from acceptance.running import Folder, bytes_in, check_holds
+from acceptance.workflow_folder import Folder, bytes_in, check_valid
 
 _EXAMPLES = Path(__file__).parents[2] / "manifests/examples"
 # What each comes to: the exit code, and the tasks that did not pass.
@@ -43,14 +43,14 @@ def test_it_runs_offline_twice_to_the_same_bytes(folder: Folder, name: str) -> N
     code, others = ENDS.get(name, (0, {}))
     before = folder.files()
 
-    ended = [folder.run("--deterministic", out=out) for out in ("a", "b")]
+    results = [folder.run("--deterministic", out=out) for out in ("a", "b")]
 
-    assert [one.code for one in ended] == [code, code], ended
-    assert {task: state for task, state in folder.ends("a").items() if state != "passed"} == others
+    assert [result.code for result in results] == [code, code], results
+    assert {task: state for task, state in folder.task_states("a").items() if state != "passed"} == others
     assert bytes_in(folder.path / "a") == bytes_in(folder.path / "b")
     assert {path.partition("/")[0] for path in folder.files() - before} == {"a", "b"}
     assert {"ledger.jsonl", "bodies.tar", "wave-plan.json", "checkpoint"} <= set(bytes_in(folder.path / "a"))
-    check_holds(folder.path / "a")
+    check_valid(folder.path / "a")
 
 
 @pytest.mark.parametrize("name", ["issue-triage"])
@@ -68,9 +68,9 @@ def test_it_runs_in_real_time_to_the_same_outputs(folder: Folder) -> None:
     real = folder.run("--scripted", out="real")
 
     assert (virtual.code, real.code) == (0, 0), real
-    assert folder.ends("virtual") == folder.ends("real")
+    assert folder.task_states("virtual") == folder.task_states("real")
     assert bytes_in(folder.path / "virtual/outputs") == bytes_in(folder.path / "real/outputs")
-    check_holds(folder.path / "real")
+    check_valid(folder.path / "real")
 
 
 @pytest.mark.parametrize("name", ["data-check"])
@@ -85,7 +85,7 @@ def test_what_the_script_answers_is_what_the_programs_answer(folder: Folder) -> 
     assert all(
         b"0123456789abcdef" not in data for run in ("live", "scripted") for data in bytes_in(folder.path / run).values()
     )
-    check_holds(folder.path / "live")
+    check_valid(folder.path / "live")
 
 
 @pytest.mark.parametrize("name", ["code-review"])
@@ -101,5 +101,5 @@ def test_in_real_time_the_gate_waits_for_a_person(folder: Folder) -> None:
 
     assert (paused.code, approved.code, resumed.code) == (5, 0, 0), (paused, approved, resumed)
     assert "forum gate approve run publish" in paused.out
-    assert set(folder.ends().values()) == {"passed"}
-    check_holds(folder.path / "run")
+    assert set(folder.task_states().values()) == {"passed"}
+    check_valid(folder.path / "run")

@@ -17,14 +17,14 @@ from acceptance.model_workflows import (
     NOTHING,
     again,
     calls,
-    check_is_nowhere,
-    check_stands,
+    check_not_leaked,
+    check_valid_by_command,
     model,
     run_hello,
     totals,
     write,
 )
-from acceptance.running import Folder, ask
+from acceptance.workflow_folder import Folder, ask
 from servers.faulty import Act, Cut, FaultyServer, Pause, Step, does, refuses, says
 from servers.formats import Format
 from servers.http_bytes import END_OF_CHUNKS, chunk, chunked, json_response, response
@@ -44,10 +44,10 @@ def test_a_server_that_asks_for_time_is_given_it(
 ) -> None:
     server.will(refuses(429, "slow down", {"retry-after": "1"}))
 
-    ended = run_hello(folder, server.base_url, format_, stream=is_stream)
+    result = run_hello(folder, server.base_url, format_, stream=is_stream)
     first, second = calls(folder)
 
-    assert ended.code == 0, ended
+    assert result.code == 0, result
     assert (first.how, first.detail["retry_after_ms"], second.how) == ("rate_limited", 1_000, "ok")
     assert second.began_at - first.ended_at >= timedelta(seconds=1)
     assert (first.tokens, second.tokens) == (NOTHING, COUNTED)
@@ -62,9 +62,9 @@ def test_a_server_that_fails_once_is_asked_again(
 ) -> None:
     server.will(refuses(status, "oh no"))
 
-    ended = run_hello(folder, server.base_url, format_, stream=is_stream)
+    result = run_hello(folder, server.base_url, format_, stream=is_stream)
 
-    assert ended.code == 0, ended
+    assert result.code == 0, result
     assert [call.how for call in calls(folder)] == ["model_unavailable", "ok"]
     assert str(status) in calls(folder)[0].detail["message"]
     assert {name: totals(folder)[name] for name in COUNTED} == COUNTED
@@ -77,9 +77,9 @@ def test_a_server_that_goes_on_failing_is_asked_as_often_as_the_policy_says(
 ) -> None:
     server.otherwise = refuses(503)
 
-    ended = run_hello(folder, server.base_url, format_, attempts=3)
+    result = run_hello(folder, server.base_url, format_, attempts=3)
 
-    assert (ended.code, folder.ends()) == (1, {"hello": "failed: error"}), ended
+    assert (result.code, folder.task_states()) == (1, {"hello": "failed: error"}), result
     assert [call.how for call in calls(folder)] == ["model_unavailable"] * 3
     assert len(server.received) == 3
 
@@ -91,9 +91,9 @@ def test_what_asking_again_would_not_change_is_not_asked_again(
 ) -> None:
     server.otherwise = refuses(status)
 
-    ended = run_hello(folder, server.base_url, format_, attempts=3)
+    result = run_hello(folder, server.base_url, format_, attempts=3)
 
-    assert (ended.code, folder.ends()) == (1, {"hello": "failed: error"}), ended
+    assert (result.code, folder.task_states()) == (1, {"hello": "failed: error"}), result
     assert len(server.received) == 1
     assert (calls(folder)[0].tokens, totals(folder)["calls"]) == (NOTHING, 1)
 
@@ -115,10 +115,10 @@ def test_an_answer_that_nobody_can_read_is_paid_and_asked_for_again_as_before(
     """It is not the model's, and the model is not told of it."""
     server.will(UNREADABLE[name])
 
-    ended = run_hello(folder, server.base_url, format_)
+    result = run_hello(folder, server.base_url, format_)
     first, second = calls(folder)
 
-    assert ended.code == 0, ended
+    assert result.code == 0, result
     assert (first.how, second.how) == ("network", "ok")
     assert second.prompt == first.prompt
     assert (first.tokens, first.is_measured) == (first.reserved_tokens, False)
@@ -148,10 +148,10 @@ def test_text_that_is_no_answer_is_kept_and_told_again(
     """It could be read as an answer; that it is none, the adapter said, and only the record knows."""
     server.otherwise = SPOILT[name]
 
-    ended = run_hello(folder, server.base_url, format_, attempts=1)
+    result = run_hello(folder, server.base_url, format_, attempts=1)
     (call,) = calls(folder)
 
-    assert (ended.code, call.how) == (1, "network" if name in BY_THE_SERVER else "malformed"), ended
+    assert (result.code, call.how) == (1, "network" if name in BY_THE_SERVER else "malformed"), result
     assert call.reply
 
 
@@ -170,10 +170,10 @@ def test_an_answer_of_the_wrong_type_is_asked_for_again_with_the_reason(
     )
     server.will(says("about seven"), says("0"), says("```json\n7\n```"))
 
-    ended = folder.run()
+    result = folder.run()
     first, second, third = calls(folder)
 
-    assert ended.code == 0, ended
+    assert result.code == 0, result
     assert [call.how for call in (first, second, third)] == ["malformed", "schema_mismatch", "ok"]
     assert [call.tokens for call in (first, second, third)] == [COUNTED] * 3
     assert (first.reply, second.reply) == (b"about seven", b"0")
@@ -185,7 +185,7 @@ def test_an_answer_of_the_wrong_type_is_asked_for_again_with_the_reason(
         call.prompt for call in (first, second, third)
     ]
     assert folder.read("run/outputs/n.json") == "7"
-    check_stands(folder)
+    check_valid_by_command(folder)
 
 
 @formats
@@ -196,10 +196,10 @@ def test_a_connection_that_is_cut_before_the_answer_may_have_cost_anything(
 ) -> None:
     server.will(does(Cut(is_reset)))
 
-    ended = run_hello(folder, server.base_url, format_, stream=is_stream)
+    result = run_hello(folder, server.base_url, format_, stream=is_stream)
     first, second = calls(folder)
 
-    assert ended.code == 0, ended
+    assert result.code == 0, result
     assert (first.how, first.reply, second.how) == ("network", None, "ok")
     assert (first.tokens, first.is_measured) == (first.reserved_tokens, False)
 
@@ -211,10 +211,10 @@ def test_without_a_count_all_that_was_reserved_is_charged(
 ) -> None:
     server.otherwise = says(tokens=None)
 
-    ended = run_hello(folder, server.base_url, format_, stream=is_stream, prices={"input": "1", "output": "2"})
+    result = run_hello(folder, server.base_url, format_, stream=is_stream, prices={"input": "1", "output": "2"})
     (call,) = calls(folder)
 
-    assert (ended.code, call.how, call.is_measured) == (0, "ok", False), ended
+    assert (result.code, call.how, call.is_measured) == (0, "ok", False), result
     assert call.tokens == call.reserved_tokens
     assert call.reserved_tokens["output_tokens"] == MAX_TOKENS
     assert totals(folder)["micro_usd"] == call.tokens["input_tokens"] + 2 * MAX_TOKENS
@@ -228,10 +228,10 @@ def test_cached_tokens_are_counted_and_priced_in_one_way(
     server.otherwise = says(tokens=(100, 60, 7))
     prices = {"input": "10", "cached_input": "1", "output": "100"}
 
-    ended = run_hello(folder, server.base_url, format_, stream=is_stream, prices=prices)
+    result = run_hello(folder, server.base_url, format_, stream=is_stream, prices=prices)
     (call,) = calls(folder)
 
-    assert (ended.code, call.is_measured) == (0, True), ended
+    assert (result.code, call.is_measured) == (0, True), result
     assert call.tokens == {"input_tokens": 100, "cached_input_tokens": 60, "output_tokens": 7}
     assert call.ended["data"]["usage"]["micro_usd"] == 40 * 10 + 60 * 1 + 7 * 100
     assert totals(folder)["micro_usd"] == call.ended["data"]["usage"]["micro_usd"]
@@ -243,10 +243,10 @@ def test_more_than_was_reserved_is_charged_in_full_and_told(
 ) -> None:
     server.otherwise = says(tokens=(50_000, 0, 9_000))
 
-    ended = run_hello(folder, server.base_url, format_)
+    result = run_hello(folder, server.base_url, format_)
     told = {entry["data"]["amount"]: entry["data"]["used"] for entry in folder.entries("run", "budget.exceeded")}
 
-    assert ended.code == 0, ended
+    assert result.code == 0, result
     assert told == {"input_tokens": 50_000, "output_tokens": 9_000}
     assert (totals(folder)["input_tokens"], totals(folder)["output_tokens"]) == (50_000, 9_000)
 
@@ -264,10 +264,10 @@ def drip(format_: Format) -> Iterator[Act]:
 def test_a_slow_answer_is_ended_when_its_time_is_over(folder: Folder, server: FaultyServer, format_: Format) -> None:
     server.otherwise = lambda _: drip(format_)
 
-    ended = run_hello(folder, server.base_url, format_, attempts=1, timeout="2s")
+    result = run_hello(folder, server.base_url, format_, attempts=1, timeout="2s")
     (call,) = calls(folder)
 
-    assert (ended.code, call.how, call.reply) == (1, "timeout", b"Hello, "), ended
+    assert (result.code, call.how, call.reply) == (1, "timeout", b"Hello, "), result
     assert call.detail["message"] == "the answer was not whole after 2000 ms"
     assert (call.tokens, call.is_measured) == (call.reserved_tokens, False)
     assert server.wait_until_idle(60)
@@ -283,15 +283,15 @@ def test_the_adapters_own_limit_is_sent_or_what_a_budget_leaves(
     write(folder, tasks, {"model": model(format_, server.base_url)}, policy=policy)
     server.otherwise = says(tokens=(370, 0, 30))
 
-    ended = folder.run()
+    result = folder.run()
     first, second = calls(folder)
 
     sent = [received.document["max_tokens"] for received in server.received]
     assert sent == [call.reserved_tokens["output_tokens"] for call in (first, second)]
     assert sent[0] == MAX_TOKENS
     assert sent[1] == 700 - 400 - second.reserved_tokens["input_tokens"] == 38
-    assert ended.code == 0, ended
-    check_stands(folder)
+    assert result.code == 0, result
+    check_valid_by_command(folder)
 
 
 @formats
@@ -301,13 +301,13 @@ def test_an_answer_that_a_budget_cut_short_stops_its_task(
     write(folder, HELLO, {"model": model(format_, server.base_url)}, policy={"budget": {"tokens": 300}})
     server.otherwise = says("Hello, I am", finish=format_.cut, tokens=(30, 0, 34))
 
-    ended = folder.run()
+    result = folder.run()
     (call,) = calls(folder)
 
-    assert (ended.code, folder.ends()) == (4, {"hello": "stopped: budget"}), ended
+    assert (result.code, folder.task_states()) == (4, {"hello": "stopped: budget"}), result
     assert (call.how, call.reply) == ("output_limit", b"Hello, I am")
     assert server.received[0].document["max_tokens"] == 300 - call.reserved_tokens["input_tokens"]
-    check_stands(folder)
+    check_valid_by_command(folder)
 
 
 def _after(task: str) -> dict[str, str]:
@@ -331,12 +331,12 @@ def test_a_server_that_cannot_be_reached_costs_nothing(
     agents = {"writer": {"adapter": "here"}, "lost": {"adapter": "gone"}}
     write(folder, tasks, adapters, agents=agents, policy=policy, outputs={"said": "second"})
 
-    ended = folder.run()
+    result = folder.run()
     lost = calls(folder, task="first")
 
-    assert (ended.code, folder.ends()) == (1, {"first": "failed: error", "second": "passed"}), ended
+    assert (result.code, folder.task_states()) == (1, {"first": "failed: error", "second": "passed"}), result
     assert [call.how for call in lost] == ["network"] * 3
     assert [(call.tokens, call.ended["data"]["usage"]["micro_usd"]) for call in lost] == [(NOTHING, 0)] * 3
     assert {name: totals(folder)[name] for name in COUNTED} == COUNTED
-    check_stands(folder)
-    check_is_nowhere(KEY, folder.path / "run", ended)
+    check_valid_by_command(folder)
+    check_not_leaked(KEY, folder.path / "run", result)

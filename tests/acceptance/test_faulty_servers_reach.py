@@ -8,8 +8,18 @@ from urllib.parse import quote
 import pytest
 
 from acceptance.faulty_runs import formats
-from acceptance.model_workflows import HELLO, KEY, again, calls, check_is_nowhere, check_stands, model, run_hello, write
-from acceptance.running import Folder
+from acceptance.model_workflows import (
+    HELLO,
+    KEY,
+    again,
+    calls,
+    check_not_leaked,
+    check_valid_by_command,
+    model,
+    run_hello,
+    write,
+)
+from acceptance.workflow_folder import Folder
 from servers.faulty import Act, FaultyServer, Step, does, gives_the_key_away, says
 from servers.formats import Format
 from servers.http_bytes import Received, response
@@ -28,10 +38,10 @@ def test_a_redirection_to_another_host_is_not_followed(
     with FaultyServer() as other:
         server.otherwise = does(response(status, headers={"location": f"{other.base_url}/{format_.path}"}))
 
-        ended = run_hello(folder, server.base_url, format_)
+        result = run_hello(folder, server.base_url, format_)
         (call,) = calls(folder)
 
-        assert (ended.code, call.how) == (1, "invalid_request"), ended
+        assert (result.code, call.how) == (1, "invalid_request"), result
         assert f"redirected to 127.0.0.1:{other.port}" in call.detail["message"]
         assert (len(server.received), other.connections) == (1, 0)
 
@@ -43,10 +53,10 @@ def test_a_host_that_the_policy_does_not_allow_is_refused_before_anything_runs(
     allowed = {"allow": {"hosts": ["models.example.com", "127.0.0.1:1"], "env": ["KEY"]}}
     write(folder, HELLO, {"model": model(format_, server.base_url)}, policy=allowed)
 
-    ended = folder.run()
+    result = folder.run()
 
-    assert ended.code == 6, ended
-    assert f"127.0.0.1:{server.port}" in ended.err
+    assert result.code == 6, result
+    assert f"127.0.0.1:{server.port}" in result.err
     assert server.connections == 0
     assert folder.files() == {"workflow.yaml"}
 
@@ -62,13 +72,13 @@ def test_a_proxy_is_used_only_if_it_is_named(
         write(folder, HELLO, {"model": model(format_, server.base_url, **named)})
 
         everywhere = dict.fromkeys(("PROXY", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "HTTPS_PROXY"), address)
-        ended = folder.run(env=everywhere)
+        result = folder.run(env=everywhere)
 
         paths = [received.path for one in (proxy, server) for received in one.received]
-        assert ended.code == 0, ended
+        assert result.code == 0, result
         assert (len(proxy.received), len(server.received)) == ((1, 0) if is_named else (0, 1))
         assert paths == [f"{server.base_url}/{format_.path}" if is_named else f"/v1/{format_.path}"]
-        check_stands(folder)
+        check_valid_by_command(folder)
 
 
 @formats
@@ -77,10 +87,10 @@ def test_a_proxy_that_is_named_and_not_set_is_missed_before_anything_runs(
 ) -> None:
     write(folder, HELLO, {"model": model(format_, server.base_url, proxy_env="PROXY")})
 
-    ended = folder.run()
+    result = folder.run()
 
-    assert (ended.code, server.connections) == (8, 0), ended
-    assert "PROXY" in ended.err
+    assert (result.code, server.connections) == (8, 0), result
+    assert "PROXY" in result.err
     assert folder.files() == {"workflow.yaml"}
 
 
@@ -105,13 +115,13 @@ def test_a_key_that_the_server_repeats_is_nowhere(
     server.otherwise, state = LEAKS[name]
     write(folder, HELLO, {"model": model(format_, server.base_url)}, policy=again(), outputs={"said": "hello"})
 
-    ended = folder.forum("run", "workflow.yaml", "--out", "run", "--progress", "json", "--json")
+    result = folder.forum("run", "workflow.yaml", "--out", "run", "--progress", "json", "--json")
     shown = [folder.forum(command, "run") for command in ("show", "log", "trace")]
 
-    assert folder.ends() == {"hello": state}, ended
+    assert folder.task_states() == {"hello": state}, result
     assert KEY in " ".join(server.received[0].headers.values())
-    check_is_nowhere(KEY, folder.path / "run", ended, *shown)
-    check_stands(folder)
+    check_not_leaked(KEY, folder.path / "run", result, *shown)
+    check_valid_by_command(folder)
 
 
 @formats
@@ -122,9 +132,9 @@ def test_a_key_that_the_server_repeats_is_not_shown_to_people(
     server.otherwise = gives_the_key_away(401)
     write(folder, HELLO, {"model": model(format_, server.base_url)})
 
-    ended = folder.forum("run", "workflow.yaml", "--out", "run", "--progress", progress)
+    result = folder.forum("run", "workflow.yaml", "--out", "run", "--progress", progress)
     looked_at = folder.forum("doctor", "workflow.yaml")
 
-    assert (ended.code, looked_at.code) == (1, 1), (ended, looked_at)
-    assert "the key [scrubbed" in ended.out + ended.err
-    check_is_nowhere(KEY, folder.path / "run", ended, looked_at)
+    assert (result.code, looked_at.code) == (1, 1), (result, looked_at)
+    assert "the key [scrubbed" in result.out + result.err
+    check_not_leaked(KEY, folder.path / "run", result, looked_at)

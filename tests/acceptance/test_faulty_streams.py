@@ -8,7 +8,7 @@ import pytest
 
 from acceptance.faulty_runs import COUNTED, cut_stream, formats
 from acceptance.model_workflows import KEY, NOTHING, calls, run_hello, totals
-from acceptance.running import Folder
+from acceptance.workflow_folder import Folder
 from servers.faulty import Act, Cut, FaultyServer, Pause, does
 from servers.formats import Format, Said, event, streamed_answer
 from servers.http_bytes import END_OF_CHUNKS, chunk, chunked
@@ -25,10 +25,10 @@ def test_a_whole_answer_without_an_end_marker_is_not_paid_twice(
 ) -> None:
     server.will(does(*chunked(streamed_answer(format_, Said())[:-1])))
 
-    ended = run_hello(folder, server.base_url, format_)
+    result = run_hello(folder, server.base_url, format_)
     (call,) = calls(folder)
 
-    assert (ended.code, call.how, call.tokens) == (0, "ok", COUNTED), ended
+    assert (result.code, call.how, call.tokens) == (0, "ok", COUNTED), result
     assert len(server.received) == 1
 
 
@@ -39,10 +39,10 @@ def test_an_answer_that_is_cut_off_is_kept_and_paid_for_as_if_it_were_whole(
 ) -> None:
     server.will(does(*cut_stream(format_), Pause(0.05), end))
 
-    ended = run_hello(folder, server.base_url, format_)
+    result = run_hello(folder, server.base_url, format_)
     first, second = calls(folder)
 
-    assert ended.code == 0, ended
+    assert result.code == 0, result
     assert (first.how, first.reply, first.detail["message"]) == ("network", b"Hello, world.", "the answer was cut off")
     assert (first.tokens, first.is_measured) == (first.reserved_tokens, False)
     assert (second.how, second.tokens, second.is_measured) == ("ok", COUNTED, True)
@@ -60,10 +60,10 @@ def test_an_error_in_the_middle_of_an_answer_has_its_kind_and_is_not_free(
     error = event({"type": "error", "error": {"type": label, "message": "too busy"}}, "error")
     server.will(does(*cut_stream(format_), chunk(error), END_OF_CHUNKS))
 
-    ended = run_hello(folder, server.base_url, format_)
+    result = run_hello(folder, server.base_url, format_)
     first, second = calls(folder)
 
-    assert ended.code == 0, ended
+    assert result.code == 0, result
     assert (first.how, first.reply, second.how) == (kind, b"Hello, world.", "ok")
     assert first.detail["message"] == "the server broke off: too busy"
     assert (first.tokens, first.is_measured) == (first.reserved_tokens, False)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from acceptance.running import MODEL, Folder, ask, bytes_in, check_holds
+from acceptance.workflow_folder import MODEL, Folder, ask, bytes_in, check_valid
 
 ANSWERS = [
     {"task": "draft", "output": "a draft"},
@@ -36,8 +36,8 @@ def write(folder: Folder, **gate: Any) -> None:
 
 
 def pause(folder: Folder) -> None:
-    ended = folder.run("--scripted")
-    assert ended.code == 5, ended
+    result = folder.run("--scripted")
+    assert result.code == 5, result
 
 
 def decided(folder: Folder) -> list[dict[str, Any]]:
@@ -74,7 +74,7 @@ def test_an_approved_task_begins_and_the_decision_is_marked_as_a_claim(folder: F
     assert (entry["actor"], folder.body("run", entry, "reason")) == ("person:ann", b"it is good")
     assert "not authenticated" in shown.out
     assert folder.read("run/outputs/publish.txt") == "published"
-    check_holds(folder.path / "run")
+    check_valid(folder.path / "run")
 
 
 def test_an_edit_is_what_the_agent_is_given(folder: Folder) -> None:
@@ -90,7 +90,7 @@ def test_an_edit_is_what_the_agent_is_given(folder: Folder) -> None:
     prompt = folder.body("run", folder.entries("run", "task.started")[1], "prompt")
     assert b"Publish it in capitals." in prompt
     assert b"Publish it.\\n" not in prompt
-    check_holds(folder.path / "run")
+    check_valid(folder.path / "run")
 
 
 def test_an_edit_to_nothing_is_refused_as_it_is_in_a_plan(folder: Folder) -> None:
@@ -99,9 +99,9 @@ def test_an_edit_to_nothing_is_refused_as_it_is_in_a_plan(folder: Folder) -> Non
     before = bytes_in(folder.path / "run")
 
     for option, value in (("--instruction", ""), ("--file", "empty.txt")):
-        ended = folder.forum("gate", "edit", "run", "publish", "--by", "ann", option, value)
-        assert (ended.code, ended.out) == (2, "")
-        assert ended.err == "forum: the instruction for 'publish' is empty\n"
+        result = folder.forum("gate", "edit", "run", "publish", "--by", "ann", option, value)
+        assert (result.code, result.out) == (2, "")
+        assert result.err == "forum: the instruction for 'publish' is empty\n"
 
     assert bytes_in(folder.path / "run") == before
     folder.write({"blank": ask("")}, roster=MODEL)
@@ -118,11 +118,11 @@ def test_a_name_that_no_entry_can_have_is_refused_and_not_changed(folder: Folder
     pause(folder)
     before = bytes_in(folder.path / "run")
 
-    ended = folder.forum("gate", "approve", "run", "publish", "--by", name)
+    result = folder.forum("gate", "approve", "run", "publish", "--by", name)
 
-    assert ended.code == 2
-    assert "cannot be recorded as a name: no spaces, only ASCII, at most 200 characters (--by)" in ended.err
-    assert "\x1b" not in ended.err
+    assert result.code == 2
+    assert "cannot be recorded as a name: no spaces, only ASCII, at most 200 characters (--by)" in result.err
+    assert "\x1b" not in result.err
     assert bytes_in(folder.path / "run") == before
 
     longest = "a" * 198 + "<>"
@@ -148,9 +148,11 @@ def test_a_digest_that_is_too_short_to_name_anything_is_refused(folder: Folder, 
     pause(folder)
     (gate,) = folder.forum("gate", "list", "run", "--json").document()["gates"]
 
-    ended = folder.forum("gate", "approve", "run", "publish", "--by", "ann", "--displayed", gate["digest"][:characters])
+    result = folder.forum(
+        "gate", "approve", "run", "publish", "--by", "ann", "--displayed", gate["digest"][:characters]
+    )
 
-    assert (ended.code, "is too short: " in ended.err) == (2, True), ended
+    assert (result.code, "is too short: " in result.err) == (2, True), result
     assert decided(folder) == []
 
 
@@ -178,9 +180,9 @@ def test_what_is_not_waiting_cannot_be_decided(folder: Folder) -> None:
     assert [one.code for one in (unknown, twice, resumed, late)] == [2, 2, 6, 2]
     assert "did you mean 'publish'?" in unknown.err
     assert "no gate of 'publish' is open; no gate is open" in twice.err
-    assert folder.ends()["publish"] == "refused: rejected"
+    assert folder.task_states()["publish"] == "refused: rejected"
     assert [one["decision"] for one in decided(folder)] == ["rejected"]
-    check_holds(folder.path / "run")
+    check_valid(folder.path / "run")
 
 
 @pytest.mark.parametrize(
@@ -202,8 +204,8 @@ def test_after_the_deadline_the_rule_decides_and_nobody_else(
     assert "the deadline of 'publish' passed at" in late.err
     assert "(passed)" in listed.out
     assert [(one["by"], one["decision"]) for one in decided(folder)] == [("deadline", decision)]
-    assert folder.ends()["publish"] == end
-    check_holds(folder.path / "run")
+    assert folder.task_states()["publish"] == end
+    check_valid(folder.path / "run")
 
 
 def test_two_gates_are_decided_one_by_one(folder: Folder) -> None:
@@ -213,7 +215,7 @@ def test_two_gates_are_decided_one_by_one(folder: Folder) -> None:
 
     first = folder.forum("gate", "approve", "run", "a", "--by", "ann")
     between = folder.forum("resume", "run")
-    ends = folder.ends()
+    ends = folder.task_states()
     second = folder.forum("gate", "reject", "run", "b", "--by", "bob", "--json")
     resumed = folder.forum("resume", "run")
 
@@ -222,8 +224,8 @@ def test_two_gates_are_decided_one_by_one(folder: Folder) -> None:
     assert ends == {"a": "passed"}
     assert (second.document()["waiting"], second.document()["edited"]) == (0, False)
     assert second.document()["digest"] == folder.entries("run", "gate.opened")[1]["bodies"]["displayed"]["digest"]
-    assert folder.ends() == {"a": "passed", "b": "refused: rejected"}
-    check_holds(folder.path / "run")
+    assert folder.task_states() == {"a": "passed", "b": "refused: rejected"}
+    check_valid(folder.path / "run")
 
 
 def test_the_gate_of_a_sensitive_task_is_decided_and_told_again(folder: Folder) -> None:
@@ -240,4 +242,4 @@ def test_the_gate_of_a_sensitive_task_is_decided_and_told_again(folder: Folder) 
     assert listed["displayed"]["question"] == "Keep this?"
     bodies = folder.entries("run", "gate.decided")[0]["bodies"]
     assert all(body["salted"] for body in bodies.values())
-    check_holds(folder.path / "run")
+    check_valid(folder.path / "run")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from acceptance.running import MODEL, PATIENCE_S, Folder, ask, bytes_in, cut_after, sh, wait_for
+from acceptance.workflow_folder import MODEL, PATIENCE_S, Folder, ask, bytes_in, cut_after, sh, wait_for
 
 EDIT = ("--instruction", "Publish it in capitals.")
 
@@ -18,14 +18,14 @@ def paused(path: Path, *, task: dict[str, Any] | None = None, **gate: Any) -> Fo
     folder = Folder(path)
     publish = ask("Publish it.", gate={"question": "Publish?", **gate}, **(task or {}))
     folder.write({"publish": publish}, roster=MODEL, answers=[{"output": "done"}])
-    ended = folder.run("--scripted")
-    assert ended.code == 5, ended
+    result = folder.run("--scripted")
+    assert result.code == 5, result
     return folder
 
 
 def decide(folder: Folder, how: str, *options: str) -> None:
-    ended = folder.forum("gate", how, "run", "publish", "--by", "ann", *options)
-    assert ended.code == 0, ended
+    result = folder.forum("gate", how, "run", "publish", "--by", "ann", *options)
+    assert result.code == 0, result
 
 
 def told(folder: Folder, run: str = "run") -> tuple[str, str]:
@@ -41,9 +41,9 @@ def gate_form(folder: Folder) -> Any:
 
 
 def listed(folder: Folder) -> str:
-    ended = folder.forum("gate", "list", "run")
-    assert ended.code == 0, ended
-    return ended.out
+    result = folder.forum("gate", "list", "run")
+    assert result.code == 0, result
+    return result.out
 
 
 def listed_form(folder: Folder) -> dict[str, Any]:
@@ -149,7 +149,7 @@ def test_after_a_deadline_only_what_records_it_is_offered(tmp_path: Path) -> Non
     assert lines[-1] == "  the deadline has passed; record its decision with: forum resume run"
     assert [line for line in lines if "forum gate" in line] == []
     assert resumed.code == 6
-    assert folder.ends() == {"publish": "refused: deadline"}
+    assert folder.task_states() == {"publish": "refused: deadline"}
 
 
 def test_a_decision_after_which_only_deadlines_are_left_says_how_to_go_on(tmp_path: Path) -> None:

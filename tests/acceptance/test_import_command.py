@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from acceptance.running import FORUM, Folder, bytes_in
 from acceptance.samples import FOREIGN, SAMPLES, copy_of, entries_of, facts_of, imported
+from acceptance.workflow_folder import FORUM, Folder, bytes_in
 from forum_conformance.judge import judge
 from forum_runner.api import Trusted
 from forum_runner.app.verification import verify_ledger
@@ -199,10 +199,10 @@ def test_a_source_that_was_changed_is_imported_and_called_so(folder: Folder) -> 
     entries = source / "entries.jsonl"
     entries.write_bytes(entries.read_bytes().replace(b'"geographer"', b'"astronomer"'))
 
-    ended = folder.forum("import", source, "--out", "run")
+    result = folder.forum("import", source, "--out", "run")
 
     fault = "its hash chain is broken at entry 3"
-    assert (ended.code, ended.err) == (0, f"forum: the source is invalid: {fault}; imported unchanged\n")
+    assert (result.code, result.err) == (0, f"forum: the source is invalid: {fault}; imported unchanged\n")
     assert folder.entries()[0]["data"]["imported"]["check"] == "fail"
     assert f"CHECK FAILED: {fault}".encode() in folder.body("run", folder.entries()[0], "notice")
 
@@ -255,9 +255,9 @@ def test_what_cannot_be_imported_is_said(source: str, told: str, folder: Folder)
     (folder.path / "notes.json").write_text(json.dumps({"notes": []}))
     (folder.path / "nothing.json").write_text("\n")
 
-    ended = folder.forum("import", source, "--out", "new")
+    result = folder.forum("import", source, "--out", "new")
 
-    assert (ended.code, ended.err.partition(" (")[0].strip()) == (2, f"forum: {told}")
+    assert (result.code, result.err.partition(" (")[0].strip()) == (2, f"forum: {told}")
     assert not (folder.path / "new").exists()
 
 
@@ -265,15 +265,15 @@ def test_a_ledger_that_is_there_is_left_alone(folder: Folder) -> None:
     imported(folder, SAMPLES["otel-older"])
     before = bytes_in(folder.path / "run")
 
-    ended = folder.forum("import", SAMPLES["symposium"], "--out", "run")
+    result = folder.forum("import", SAMPLES["symposium"], "--out", "run")
 
-    assert ended.code == 2
-    assert "already exists; choose an empty directory" in ended.err
+    assert result.code == 2
+    assert "already exists; choose an empty directory" in result.err
     assert bytes_in(folder.path / "run") == before
 
 
 def test_a_format_that_is_asked_for_is_held_to(folder: Folder) -> None:
-    ended = folder.forum("import", SAMPLES["otel-older"], "--format", "symposium", "--out", "run")
+    result = folder.forum("import", SAMPLES["otel-older"], "--format", "symposium", "--out", "run")
 
     told = "not an artifact of symposium: it has no 'canonical_transcript'"
-    assert (ended.code, ended.err) == (2, f"forum: cannot import older.json: {told}\n")
+    assert (result.code, result.err) == (2, f"forum: cannot import older.json: {told}\n")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from acceptance.running import Folder
 from acceptance.samples import SAMPLES, copy_of, entries_of
+from acceptance.workflow_folder import Folder
 
 
 @pytest.fixture
@@ -132,9 +132,9 @@ def test_a_source_that_cannot_be_read_is_refused_with_the_place_and_leaves_nothi
     file.write_bytes(data[: data.index(old)] if new is None else data.replace(old, new, 1))
     before = folder.files()
 
-    ended = folder.forum("import", source, "--out", "run")
+    result = folder.forum("import", source, "--out", "run")
 
-    assert (ended.code, ended.out, ended.err) == (2, "", f"forum: cannot import {told}\n")
+    assert (result.code, result.out, result.err) == (2, "", f"forum: cannot import {told}\n")
     assert folder.files() == before
     assert not (folder.path / "run").exists()
 
@@ -147,7 +147,7 @@ def test_a_disk_that_is_full_leaves_nothing(tmp_path: Path) -> None:
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
 
-    ended = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "forum_runner", "import", "trace.jsonl", "--out", "run"],
         cwd=tmp_path,
         preexec_fn=limit,
@@ -156,16 +156,16 @@ def test_a_disk_that_is_full_leaves_nothing(tmp_path: Path) -> None:
         check=False,
     )
 
-    assert (ended.returncode, ended.stdout) == (2, "")
-    assert ended.stderr == "forum: cannot write 'run': File too large; the partial ledger was removed\n"
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == "forum: cannot write 'run': File too large; the partial ledger was removed\n"
     assert [path.name for path in tmp_path.iterdir()] == ["trace.jsonl"]
 
 
 @pytest.mark.parametrize("source", ["/dev/zero", "/dev/urandom"])
 def test_something_endless_of_no_known_format_is_refused_by_how_it_begins(source: str, folder: Folder) -> None:
-    ended = folder.forum("import", source, "--out", "run")
+    result = folder.forum("import", source, "--out", "run")
 
-    assert (ended.code, "unknown format" in ended.err) == (2, True)
+    assert (result.code, "unknown format" in result.err) == (2, True)
     assert not (folder.path / "run").exists()
 
 
@@ -174,7 +174,7 @@ def test_a_long_source_from_standard_input_is_imported_to_its_end(tmp_path: Path
     spans = b"".join(line.replace(b"0010020000001002", b"%016x" % number) for number in range(1, 1_500))
     assert len(spans) > 1 << 20
 
-    ended = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "forum_runner", "import", "-", "--out", "run"],
         cwd=tmp_path,
         input=spans,
@@ -183,13 +183,13 @@ def test_a_long_source_from_standard_input_is_imported_to_its_end(tmp_path: Path
     )
 
     (source,) = entries_of(tmp_path / "run")[0]["data"]["imported"]["files"]
-    assert (ended.returncode, source["bytes"]) == (0, len(spans))
+    assert (result.returncode, source["bytes"]) == (0, len(spans))
     assert source["digest"] == hashlib.sha256(spans).hexdigest()
 
 
 def test_a_directory_that_cannot_be_made_is_named(folder: Folder) -> None:
     (folder.path / "file").write_text("x")
 
-    ended = folder.forum("import", SAMPLES["otel-older"], "--out", "file/run")
+    result = folder.forum("import", SAMPLES["otel-older"], "--out", "file/run")
 
-    assert (ended.code, ended.err) == (2, "forum: cannot create a ledger in 'file/run': Not a directory\n")
+    assert (result.code, result.err) == (2, "forum: cannot create a ledger in 'file/run': Not a directory\n")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from acceptance.running import Folder, bytes_in, check_holds, everything_in, sh
+from acceptance.workflow_folder import Folder, all_bytes_in, bytes_in, check_valid, sh
 
 WORD = "correct-horse-battery"
 INPUTS = {
@@ -37,20 +37,20 @@ def folder(tmp_path: Path) -> Folder:
 def test_secrets_are_taken_from_a_file_and_others_may_stand_there_as_they_were(folder: Folder, others: str) -> None:
     (folder.path / "again.yaml").write_text(FILE + others, encoding="utf-8")
 
-    ended = folder.forum("resume", "run", "--inputs", "again.yaml", "--progress", "none")
+    result = folder.forum("resume", "run", "--inputs", "again.yaml", "--progress", "none")
 
-    assert ended.code == 0, ended
-    assert WORD.encode() not in everything_in(folder.path / "run")
-    check_holds(folder.path / "run")
+    assert result.code == 0, result
+    assert WORD.encode() not in all_bytes_in(folder.path / "run")
+    check_valid(folder.path / "run")
 
 
 def test_a_text_goes_before_the_file_and_is_read_as_when_a_run_begins(folder: Folder) -> None:
     (folder.path / "again.yaml").write_text(FILE.replace("123456", "999999"), encoding="utf-8")
     texts = ["--input", "pin=123456", "--input", "keys={first: alpha-alpha}", "--input", "count=3"]
 
-    ended = folder.forum("resume", "run", "--inputs", "again.yaml", *texts, "--progress", "none")
+    result = folder.forum("resume", "run", "--inputs", "again.yaml", *texts, "--progress", "none")
 
-    assert ended.code == 0, ended
+    assert result.code == 0, result
 
 
 @pytest.mark.parametrize(
@@ -72,15 +72,15 @@ def test_what_is_not_as_it_was_is_named_and_nothing_is_done(folder: Folder, writ
     (folder.path / "again.yaml").write_text(written, encoding="utf-8")
     before = bytes_in(folder.path)
 
-    ended = folder.forum("resume", "run", "--inputs", "again.yaml", "--progress", "none")
+    result = folder.forum("resume", "run", "--inputs", "again.yaml", "--progress", "none")
 
-    assert (ended.code, sentence in ended.err) == (2, True), ended
-    assert WORD not in ended.err
+    assert (result.code, sentence in result.err) == (2, True), result
+    assert WORD not in result.err
     assert bytes_in(folder.path) == before
 
 
 def test_a_file_that_is_not_there_is_said_so(folder: Folder) -> None:
-    ended = folder.forum("resume", "run", "--inputs", "nowhere.yaml", "--progress", "none")
+    result = folder.forum("resume", "run", "--inputs", "nowhere.yaml", "--progress", "none")
 
-    assert ended.code == 2
-    assert ended.err.startswith("forum: cannot read inputs from 'nowhere.yaml': "), ended
+    assert result.code == 2
+    assert result.err.startswith("forum: cannot read inputs from 'nowhere.yaml': "), result

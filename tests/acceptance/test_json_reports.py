@@ -14,10 +14,10 @@ from typing import Any
 import click
 import pytest
 
-from acceptance.fitting import Document, check_fits, validator
-from acceptance.judging import JUDGE, SCHEMAS
-from acceptance.running import FORUM, MODEL, PATIENCE_S, SHELL, Ended, Folder, ask, cut_after, sh, wait_for
+from acceptance.judge_command import JUDGE, SCHEMAS
 from acceptance.samples import SAMPLES, copy_of
+from acceptance.schema_checks import Document, check_matches_schema, validator
+from acceptance.workflow_folder import FORUM, MODEL, PATIENCE_S, SHELL, Folder, Result, ask, cut_after, sh, wait_for
 from forum_runner.cli import cli
 from ledgers import LEDGERS, STORIES
 from ledgers.raw import Entry, lines_of
@@ -140,11 +140,11 @@ LINES = {"entry": "out", "progress-event": "err"}
 CALLS = [(name, command, code) for name, commands in PRINTED.items() for command, code in commands.items()]
 
 
-def documents(name: str, ended: Ended) -> Iterator[Document]:
+def documents(name: str, result: Result) -> Iterator[Document]:
     if name in LINES:
-        yield from map(json.loads, getattr(ended, LINES[name]).split("\n")[:-1])
+        yield from map(json.loads, getattr(result, LINES[name]).split("\n")[:-1])
     else:
-        yield ended.document()
+        yield result.document()
 
 
 RICH: dict[str, Any] = {
@@ -197,8 +197,8 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "prove consistency passed --from 2 -o consistency.json": 0,
     }
     for command, code in calls.items():
-        ended = folder.forum(*shlex.split(command))
-        assert ended.code == code, (command, ended)
+        result = folder.forum(*shlex.split(command))
+        assert result.code == code, (command, result)
     damage(folder)
     for name, write in LEDGERS.items():
         write(folder.path / "stories" / name)
@@ -249,13 +249,13 @@ def folder(prepared: Path, tmp_path: Path) -> Folder:
 
 @pytest.mark.parametrize(("name", "command", "code"), CALLS, ids=[command for _, command, _ in CALLS])
 def test_what_a_command_prints_fits_its_schema(folder: Folder, name: str, command: str, code: int) -> None:
-    ended = folder.forum(*shlex.split(command))
+    result = folder.forum(*shlex.split(command))
 
-    assert ended.code == code, ended
-    printed = list(documents(name, ended))
+    assert result.code == code, result
+    printed = list(documents(name, result))
     assert printed
     for document in printed:
-        check_fits(name, document)
+        check_matches_schema(name, document)
 
 
 def test_every_schema_is_of_something_that_is_printed_or_read(folder: Folder) -> None:
@@ -299,7 +299,7 @@ def test_an_interrupted_run_is_reported_as_one_that_can_go_on(folder: Folder) ->
     report = json.loads(out)
 
     assert process.returncode == 130, err
-    check_fits("run-report", report)
+    check_matches_schema("run-report", report)
     assert (report["status"], report["exit_code"], report["resume"]) == ("interrupted", 130, "forum resume new")
 
 
@@ -307,21 +307,21 @@ def test_an_answer_to_the_suite_fits_its_schema(folder: Folder) -> None:
     request = {"protocol": 1, "id": "ledger/passed", "role": "verify", "input": str(folder.path / "passed")}
     command = [*FORUM, "conform", "verify"]
 
-    ended = subprocess.run(command, input=json.dumps(request).encode(), capture_output=True, check=True)
+    result = subprocess.run(command, input=json.dumps(request).encode(), capture_output=True, check=True)
 
-    validator("conformance-answer").validate(json.loads(ended.stdout))
-    assert json.loads(ended.stdout)["verdict"] == "valid"
+    validator("conformance-answer").validate(json.loads(result.stdout))
+    assert json.loads(result.stdout)["verdict"] == "valid"
 
 
 def test_what_the_judge_says_of_several_ledgers_fits_its_schema(folder: Folder) -> None:
     runs = ("passed", "cut", "imported", "not-there")
 
-    ended = subprocess.run([*JUDGE, *runs, "--jsonl"], cwd=folder.path, capture_output=True, check=False)
-    lines = [json.loads(line) for line in ended.stdout.splitlines()]
+    result = subprocess.run([*JUDGE, *runs, "--jsonl"], cwd=folder.path, capture_output=True, check=False)
+    lines = [json.loads(line) for line in result.stdout.splitlines()]
 
     assert [line["path"] for line in lines] == list(runs)
     for line in lines:
-        check_fits("verify-reports", line)
+        check_matches_schema("verify-reports", line)
 
 
 def test_a_redaction_is_reported_with_where_it_is_recorded_and_the_new_head(folder: Folder) -> None:
@@ -343,9 +343,9 @@ def test_a_redaction_is_reported_with_where_it_is_recorded_and_the_new_head(fold
 
 
 def test_a_redaction_that_is_refused_prints_no_report(folder: Folder) -> None:
-    ended = folder.forum(*f"redact passed --seq 2 --body promt {WHY} --json".split())
+    result = folder.forum(*f"redact passed --seq 2 --body promt {WHY} --json".split())
 
-    assert (ended.code, ended.out) == (2, "")
+    assert (result.code, result.out) == (2, "")
 
 
 def test_a_program_that_is_not_found_is_named_to_programs_too(folder: Folder) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from acceptance.judging import SEVERAL, judge
-from acceptance.running import Folder
+from acceptance.judge_command import SEVERAL, judge
 from acceptance.samples import SAMPLES
+from acceptance.workflow_folder import Folder
 from ledgers import LEDGERS
 
 RUN = "01936b2e-4d10-7a3c-9f00-2b8e6c1d4e5f"
@@ -179,11 +179,11 @@ def test_a_file_that_breaks_off_in_reading_is_named() -> None:
     [("a", 0, "valid"), ("deep/b", 3, "invalid"), ("deep/c", 7, "incomplete"), ("gone", 2, None), ("notes", 2, None)],
 )
 def test_jsonl_has_one_shape_for_one_path_too(name: str, code: int, verdict: str | None, runs: Path) -> None:
-    ended, out, err = judge(runs / name, "--jsonl")
+    result, out, err = judge(runs / name, "--jsonl")
 
     (line,) = map(json.loads, out.splitlines())
     SEVERAL.validate(line)
-    assert (ended, err, line["path"]) == (code, "", str(runs / name))
+    assert (result, err, line["path"]) == (code, "", str(runs / name))
     assert (line["report"] and line["report"]["verdict"], line["error"] is None) == (verdict, verdict is not None)
 
 

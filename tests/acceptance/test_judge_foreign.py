@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from acceptance.judging import judge, report_on
-from acceptance.running import Folder
+from acceptance.judge_command import judge, report_on
 from acceptance.samples import FOREIGN, SAMPLES, copy_of
+from acceptance.workflow_folder import Folder
 from ledgers import LEDGERS
 
 ONLY_THAT = "it covers nothing else of the artifact; this is not one of the five levels"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from acceptance.running import PATIENCE_S, Folder, sh
+from acceptance.workflow_folder import PATIENCE_S, Folder, sh
 
 LARGE_BYTES = 64_000_000
 # As long as what takes its place.
@@ -38,10 +38,10 @@ def peak_bytes(folder: Folder, script: str, **policy: Any) -> int:
     folder.write({"big": sh(script)}, roster=ROSTER, outputs={"all": "big"}, policy=policy)
     command = [sys.executable, "-c", MEASURE, "run", "workflow.yaml", "--out", "run", "--progress", "none"]
     environment = {"PATH": os.environ["PATH"], "KEY": KEY}
-    ended = subprocess.run(
+    result = subprocess.run(
         command, cwd=folder.path, env=environment, capture_output=True, text=True, check=True, timeout=PATIENCE_S
     )
-    return int(ended.stdout.split()[-1]) * 1024
+    return int(result.stdout.split()[-1]) * 1024
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from acceptance.judging import judge as judged_by_command
-from acceptance.running import Ended, Folder
+from acceptance.judge_command import judge as judged_by_command
 from acceptance.samples import SAMPLES
+from acceptance.workflow_folder import Folder, Result
 from forum_conformance.judge import judge
 from forum_runner.api import Trusted
 from forum_runner.app.verification import verify_ledger
@@ -42,13 +42,13 @@ KNOWN = {"workflow.yaml": "a manifest (Workflow)", "wave-plan.json": "a wave pla
 COMMANDS = ["show", "show --json", "log", "log --json", "resume", "replay", "gate list"]
 
 
-def forum(*arguments: str | Path, cwd: Path) -> Ended:
+def forum(*arguments: str | Path, cwd: Path) -> Result:
     return Folder(cwd).forum(*arguments)
 
 
-def piped_to(*arguments: str, cwd: Path, data: bytes) -> Ended:
-    ended = subprocess.run([*FORUM, *arguments], cwd=cwd, input=data, capture_output=True, check=False, timeout=120)
-    return Ended(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
+def piped_to(*arguments: str, cwd: Path, data: bytes) -> Result:
+    result = subprocess.run([*FORUM, *arguments], cwd=cwd, input=data, capture_output=True, check=False, timeout=120)
+    return Result(result.returncode, result.stdout.decode(), result.stderr.decode())
 
 
 @pytest.fixture(scope="module")
@@ -65,11 +65,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", FILES)
 def test_verify_says_first_that_it_is_no_ledger_and_exits_3(folder: Path, name: str) -> None:
-    ended = forum("verify", name, cwd=folder)
+    result = forum("verify", name, cwd=folder)
     report = forum("verify", name, "--json", cwd=folder).document()
 
-    lines = ended.out.splitlines()
-    assert (ended.code, lines[0]) == (3, "invalid: not a ledger: it contains no entry")
+    lines = result.out.splitlines()
+    assert (result.code, lines[0]) == (3, "invalid: not a ledger: it contains no entry")
     assert lines[1:3] == [
         "  1 bytes      fail         no line is an entry",
         "  2 chain      ok           no entries to check",
@@ -104,11 +104,11 @@ def test_commands_that_read_a_ledger_refuse_it(folder: Path, name: str) -> None:
     called += [["run", "workflow.yaml", "--answers-from", name]]
     called += [["redact", name, "--seq", "2", "--body", "prompt", "--reason", "why", "--by", "ann"]]
 
-    ended = [(arguments, forum(*arguments, cwd=folder)) for arguments in called]
+    results = [(arguments, forum(*arguments, cwd=folder)) for arguments in called]
 
     said = f"is {KNOWN[name]}, not a ledger" if name in KNOWN else "is not a ledger"
-    refused = Ended(2, "", f"forum: '{name}' {said}; give a run directory, or the id of a run\n")
-    assert [arguments for arguments, one in ended if one != refused] == []
+    refused = Result(2, "", f"forum: '{name}' {said}; give a run directory, or the id of a run\n")
+    assert [arguments for arguments, result in results if result != refused] == []
 
 
 @pytest.mark.parametrize(
@@ -125,16 +125,16 @@ def test_commands_that_read_a_ledger_refuse_it(folder: Path, name: str) -> None:
 def test_a_manifest_is_told_by_its_header_however_it_is_written(tmp_path: Path, content: str, what: str) -> None:
     (tmp_path / "given").write_text(content, encoding="utf-8")
 
-    ended = forum("show", "given", cwd=tmp_path)
+    result = forum("show", "given", cwd=tmp_path)
 
-    assert ended.err == f"forum: 'given' is {what}not a ledger; give a run directory, or the id of a run\n"
+    assert result.err == f"forum: 'given' is {what}not a ledger; give a run directory, or the id of a run\n"
 
 
 def test_standard_input_is_no_run_directory(folder: Path) -> None:
-    ended = piped_to("replay", "-", cwd=folder, data=(folder / "ledger.jsonl").read_bytes())
+    result = piped_to("replay", "-", cwd=folder, data=(folder / "ledger.jsonl").read_bytes())
 
     said = "'standard input' is no run directory: replaying needs the run directory"
-    assert ended == Ended(2, "", f"forum: {said}\n")
+    assert result == Result(2, "", f"forum: {said}\n")
 
 
 @pytest.mark.parametrize("name", ["workflow.yaml", "wave-plan.json"])
@@ -145,9 +145,9 @@ def test_nobody_waits_for_further_entries_of_what_is_no_ledger(folder: Path, nam
 @pytest.mark.parametrize("name", ["workflow.yaml", "wave-plan.json"])
 @pytest.mark.parametrize("arguments", [["show", "-"], ["log", "-"], ["trace", "-", "0"], ["diff", ".", "-"]])
 def test_standard_input_that_is_no_ledger_is_refused(folder: Path, name: str, arguments: list[str]) -> None:
-    ended = piped_to(*arguments, cwd=folder, data=(folder / name).read_bytes())
+    result = piped_to(*arguments, cwd=folder, data=(folder / name).read_bytes())
 
-    assert ended == Ended(2, "", f"forum: 'standard input' is {KNOWN[name]}, not a ledger\n")
+    assert result == Result(2, "", f"forum: 'standard input' is {KNOWN[name]}, not a ledger\n")
 
 
 def damaged(lines: list[bytes]) -> dict[str, bytes]:
@@ -182,12 +182,12 @@ def test_a_run_directory_is_one_whatever_its_ledger_holds(content: bytes, tmp_pa
     (directory / "checkpoint").unlink()
 
     for given in (directory, directory / "ledger.jsonl"):
-        ended = forum("verify", given, cwd=tmp_path)
-        first, bytes_level, chain_level = ended.out.splitlines()[:3]
+        result = forum("verify", given, cwd=tmp_path)
+        first, bytes_level, chain_level = result.out.splitlines()[:3]
         assert "not a ledger" not in first
         assert chain_level.endswith("no entries to check")
         if b"\n" in content:
-            assert (ended.code, first) == (3, "invalid: 3 lines, none of them an entry")
+            assert (result.code, first) == (3, "invalid: 3 lines, none of them an entry")
             assert bytes_level.endswith("no line is an entry")
 
 

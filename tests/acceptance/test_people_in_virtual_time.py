@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from acceptance.running import MODEL, Folder, ask, check_holds
+from acceptance.workflow_folder import MODEL, Folder, ask, check_valid
 
 ANSWERS = [{"output": "done", "latency": "1s"}]
 
@@ -38,7 +38,7 @@ def test_a_decision_is_the_same_to_the_byte(tmp_path: Path) -> None:
     times = {entry["kind"]: entry["at"] for entry in folders[0].entries()}
     assert (times["run.paused"], times["gate.decided"], times["run.resumed"]) == ("2000-01-01T00:00:01.000000Z",) * 3
     assert times["run.sealed"] == "2000-01-01T00:00:02.000000Z"
-    check_holds(folders[0].path / "run")
+    check_valid(folders[0].path / "run")
 
 
 @pytest.mark.requirement("RUN-VIRTUAL-007")
@@ -48,11 +48,11 @@ def test_a_redaction_has_the_time_of_the_last_entry(tmp_path: Path) -> None:
     assert folder.run("--deterministic").code == 0
     (finished,) = folder.entries("run", "task.finished")
 
-    ended = folder.forum(
+    result = folder.forum(
         "redact", "run", "--seq", str(finished["seq"]), "--body", "output", "--reason", "why", "--by", "ann"
     )
 
-    assert ended.code == 0
+    assert result.code == 0
     assert {entry["at"] for entry in folder.entries("run", "body.redacted", "run.sealed")} == {
         "2000-01-01T00:00:01.000000Z"
     }
@@ -63,9 +63,9 @@ def test_a_run_that_nobody_decided_in_is_left_as_it_is(tmp_path: Path) -> None:
     folder = paused(tmp_path)
     before = ledger(folder)
 
-    ended = folder.forum("resume", "run", "--progress", "none")
+    result = folder.forum("resume", "run", "--progress", "none")
 
-    assert ended.code == 5
+    assert result.code == 5
     assert ledger(folder) == before
 
 
@@ -82,9 +82,9 @@ def test_no_deadline_of_a_deterministic_run_is_over_while_it_is_paused(tmp_path:
     paused_at = next(number for number, line in enumerate(lines) if b'"kind":"run.paused"' in line)
     (folder.path / "run" / "ledger.jsonl").write_bytes(b"".join(lines[: paused_at + 1]))
 
-    ended = folder.forum("gate", "approve", "run", "soon", "--by", "ann")
+    result = folder.forum("gate", "approve", "run", "soon", "--by", "ann")
 
-    assert ended.code == 0
+    assert result.code == 0
     (decided,) = folder.entries("run", "gate.decided")
     assert (decided["at"], decided["data"]["by"]) == ("2000-01-01T00:00:00.000000Z", "person")
 
@@ -97,9 +97,9 @@ def test_a_deadline_comes_while_others_work_or_when_nothing_else_is_left(tmp_pat
     answers = [{"task": "slow", "output": "done", "latency": "10s"}, {"output": "done"}]
     folder.write({**tasks, "slow": ask("Work.")}, roster=MODEL, answers=answers)
 
-    ended = folder.run("--deterministic")
+    result = folder.run("--deterministic")
 
-    assert ended.code == 0, ended
+    assert result.code == 0, result
     told = [
         (entry["data"]["task"], entry["at"][11:19]) for entry in folder.entries("run", "gate.decided", "task.ended")
     ]

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from acceptance.fitting import check_fits
-from acceptance.running import FORUM, PATIENCE_S, Folder, cut_after, sh, wait_for
+from acceptance.schema_checks import check_matches_schema
+from acceptance.workflow_folder import FORUM, PATIENCE_S, Folder, cut_after, sh, wait_for
 
 JSON = ("--progress", "json")
 GATE = {"question": "Go on?"}
@@ -27,7 +27,7 @@ def events(said: str) -> list[dict[str, Any]]:
     """What was said beside the entries. Every line is an event, and fits the schema."""
     told = [json.loads(line) for line in said.splitlines()]
     for event in told:
-        check_fits("progress-event", event)
+        check_matches_schema("progress-event", event)
     return [event for event in told if event["kind"].startswith("progress.")]
 
 
@@ -52,14 +52,14 @@ def test_warnings_are_told_before_the_run(folder: Folder) -> None:
     folder.write({"a": sh("echo one")}, policy={"allow": {**ALLOWED, "agents": ["operator", "nobody"]}})
     plain = folder.forum("run", "workflow.yaml", "--out", "first", "--progress", "plain")
 
-    ended = [
+    results = [
         folder.forum("run", "workflow.yaml", "--out", "second", *JSON),
         folder.forum("resume", "first", "--failed", "--out", "third", *JSON),
     ]
 
     assert "F506" in plain.err
-    for one in ended:
-        first, second, *_ = events(one.err)
+    for result in results:
+        first, second, *_ = events(result.err)
         assert (first["finding"]["code"], first["finding"]["severity"]) == ("F506", "warning")
         assert second["kind"] == "progress.opened"
 
@@ -83,10 +83,10 @@ def test_a_run_that_is_gone_on_with_tells_what_becomes_of_its_tasks(folder: Fold
     assert folder.forum("gate", "approve", "run", "b", "--by", "ann").code == 0
     folder.write({"a": sh("echo two"), "b": sh("cat", needs=["a"], gate=GATE)})
 
-    ended = folder.forum("resume", "run", *JSON)
+    result = folder.forum("resume", "run", *JSON)
 
-    assert ended.code == 0, ended
-    assert [event["text"] for event in of_kind(ended.err, "notice")] == [
+    assert result.code == 0, result
+    assert [event["text"] for event in of_kind(result.err, "notice")] == [
         "changed since the run started: 'workflow.yaml'; the run keeps its plan, --failed uses the changes",
         "kept (already passed): a",
         "b: not started",
@@ -108,10 +108,10 @@ def test_a_base_that_is_gone_is_told(folder: Folder) -> None:
 def test_repetitions_are_counted(folder: Folder) -> None:
     folder.write({"a": sh("echo one", gate=GATE)})
 
-    ended = folder.forum("run", "workflow.yaml", "--repeat", "3", *JSON)
+    result = folder.forum("run", "workflow.yaml", "--repeat", "3", *JSON)
 
-    opened, repeated, notice = events(ended.err)
-    assert (ended.code, opened["kind"]) == (5, "progress.opened")
+    opened, repeated, notice = events(result.err)
+    assert (result.code, opened["kind"]) == (5, "progress.opened")
     assert repeated == {
         "kind": "progress.repeated",
         "number": 1,
@@ -126,11 +126,11 @@ def test_repetitions_are_counted(folder: Folder) -> None:
 def test_a_wait_is_told_with_its_end(folder: Folder) -> None:
     folder.write({"a": sh("test -e was-here || { touch was-here; exit 3; }", retry={"attempts": 2, "backoff": "4s"})})
 
-    ended = folder.forum("run", "workflow.yaml", "--out", "run", *JSON)
+    result = folder.forum("run", "workflow.yaml", "--out", "run", *JSON)
 
-    (waiting,) = of_kind(ended.err, "waiting")
+    (waiting,) = of_kind(result.err, "waiting")
     again = folder.entries("run", "task.started")[1]["at"]
-    assert (ended.code, waiting["why"]) == (0, "retry of a")
+    assert (result.code, waiting["why"]) == (0, "retry of a")
     assert waiting["wait_ms"] <= 4_000
     assert waiting["until"] <= again
 

@@ -21,13 +21,13 @@ from acceptance.model_workflows import (
     Call,
     again,
     calls,
-    check_is_nowhere,
-    check_stands,
+    check_not_leaked,
+    check_valid_by_command,
     model,
     totals,
     write,
 )
-from acceptance.running import PATIENCE_S, Ended, Folder, ask
+from acceptance.workflow_folder import PATIENCE_S, Folder, Result, ask
 from servers import small_model
 from servers.formats import Format
 from servers.small_model import Setting, SmallModel, require_python
@@ -69,13 +69,13 @@ def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path / "work", {"KEY": Setting().api_key})
 
 
-def check(folder: Folder, *ended: Ended, out: str = "run") -> None:
+def check(folder: Folder, *results: Result, out: str = "run") -> None:
     """What holds of every run: its record, to whoever looks at it; and it does not hold the key."""
-    check_stands(folder, out)
+    check_valid_by_command(folder, out)
     judge = [sys.executable, "-m", "forum_conformance", "judge", str(folder.path / out)]
     judged = subprocess.run(judge, capture_output=True, check=False)
     assert judged.returncode == 0, judged
-    check_is_nowhere(folder.env["KEY"], folder.path / out, *ended)
+    check_not_leaked(folder.env["KEY"], folder.path / out, *results)
 
 
 def check_answered(call: Call, format_: Format, max_tokens: int) -> None:
@@ -98,11 +98,11 @@ def test_a_plan_with_data_edges_runs_to_its_end(
     outputs = {"name": "name", "repeat": "repeat", "other": "other"}
     write(folder, tasks, {"model": model(format_, server.base_url, stream=is_stream, **ROOMY)}, outputs=outputs)
 
-    ended = folder.run()
+    result = folder.run()
     made = calls(folder)
 
-    assert (ended.code, folder.ends()) == (0, dict.fromkeys(tasks, "passed")), ended
-    assert folder.started() == dict.fromkeys(tasks, 1)
+    assert (result.code, folder.task_states()) == (0, dict.fromkeys(tasks, "passed")), result
+    assert folder.attempt_counts() == dict.fromkeys(tasks, 1)
     for call in made:
         check_answered(call, format_, ROOMY["max_tokens"])
     (handed,) = folder.entries("run", "edge.delivered")
@@ -111,7 +111,7 @@ def test_a_plan_with_data_edges_runs_to_its_end(
     assert {name: totals(folder)[name] for name in NOTHING} == {
         name: sum(call.tokens[name] for call in made) for name in NOTHING
     }
-    check(folder, ended)
+    check(folder, result)
 
 
 @modes
@@ -124,10 +124,10 @@ def test_an_answer_fits_the_type_that_the_server_was_told(folder: Folder, server
     adapters = {"model": model(Format.OPENAI, server.base_url, stream=is_stream, **ROOMY)}
     write(folder, tasks, adapters, outputs=outputs)
 
-    ended = folder.run()
+    result = folder.run()
     first, second = calls(folder)
 
-    assert ended.code == 0, ended
+    assert result.code == 0, result
     chosen = json.loads(folder.read("run/outputs/chosen.json"))
     jsonschema.validate(chosen, COLOURS)
     assert json.loads(folder.read("run/outputs/colour.json")) == chosen["colour"]
@@ -137,7 +137,7 @@ def test_an_answer_fits_the_type_that_the_server_was_told(folder: Folder, server
     assert chosen["colour"] in second.prompt
     for call in (first, second):
         check_answered(call, Format.OPENAI, ROOMY["max_tokens"])
-    check(folder, ended)
+    check(folder, result)
 
 
 @modes
@@ -149,17 +149,17 @@ def test_an_answer_of_a_server_that_knows_no_types_is_asked_for_again_and_not_fo
     tasks = {"typed": ask("What is 2 + 2?", output=nothing, allow_failure=True)}
     write(folder, tasks, {"model": model(Format.ANTHROPIC, server.base_url, stream=is_stream)}, policy=again(2))
 
-    ended = folder.run()
+    result = folder.run()
     typed = calls(folder, task="typed")
 
-    assert (ended.code, folder.ends()) == (0, {"typed": "tolerated: error"}), ended
+    assert (result.code, folder.task_states()) == (0, {"typed": "tolerated: error"}), result
     assert all(call.how in (*MISFITS, "output_limit") and call.reply and call.is_measured for call in typed)
     assert len(typed) == (2 if typed[0].how in MISFITS else 1)
     for earlier, later in pairwise(typed):
         assert earlier.detail["message"] in later.prompt
         assert earlier.reply is not None
         assert earlier.reply.decode() in later.prompt
-    check(folder, ended)
+    check(folder, result)
 
 
 @formats
@@ -170,10 +170,10 @@ def test_a_budget_stops_the_run_and_keeps_what_is_done(folder: Folder, server: S
     adapters = {"model": model(format_, server.base_url, **ROOMY)}
     write(folder, tasks, adapters, policy={"budget": {"tokens": 600}}, outputs={"first": "first", "second": "second"})
 
-    ended = folder.run()
+    result = folder.run()
 
-    assert ended.code == 4, ended
-    assert folder.ends() == {"first": "passed", "second": "stopped: budget", "third": "stopped: budget"}
+    assert result.code == 4, result
+    assert folder.task_states() == {"first": "passed", "second": "stopped: budget", "third": "stopped: budget"}
     (stopped,) = folder.entries("run", "budget.stopped")
     spent = totals(folder)["input_tokens"] + totals(folder)["output_tokens"]
     assert {name: stopped["data"][name] for name in ("scope", "amount", "limit", "used")} == {
@@ -183,7 +183,7 @@ def test_a_budget_stops_the_run_and_keeps_what_is_done(folder: Folder, server: S
     assert totals(folder)["calls"] == 1
     assert folder.read("run/outputs/first.txt")
     assert not (folder.path / "run/outputs/second.txt").exists()
-    check(folder, ended)
+    check(folder, result)
 
 
 @formats
@@ -194,13 +194,13 @@ def test_a_wrong_key_fails_at_once_and_is_nowhere(
     folder = Folder(folder.path, {"KEY": "sk-wrong-73/Q+9=x&Zw"})
     write(folder, {"hello": ask("Say hello.")}, {"model": model(format_, server.base_url, stream=is_stream)})
 
-    ended = folder.run()
+    result = folder.run()
     as_json = folder.forum("run", "workflow.yaml", "--out", "second", "--progress", "json", "--json")
 
-    assert (ended.code, as_json.code, folder.ends()) == (1, 1, {"hello": "failed: error"}), (ended, as_json)
+    assert (result.code, as_json.code, folder.task_states()) == (1, 1, {"hello": "failed: error"}), (result, as_json)
     assert [(call.how, call.tokens) for call in calls(folder)] == [("auth", NOTHING)]
     for out in ("run", "second"):
-        check(folder, ended, as_json, out=out)
+        check(folder, result, as_json, out=out)
 
 
 @formats
@@ -224,7 +224,7 @@ def test_a_question_that_is_too_long_goes_to_who_has_more_room(
         }
         write(folder, tasks, adapters, agents=agents, policy={"on_failure": "continue"})
 
-        ended = folder.run()
+        result = folder.run()
     refused, last = calls(folder, task="handed-on")
 
     assert [(call.how, call.tokens) for call in calls(folder, task="given-up")] == [("context_length", NOTHING)]
@@ -235,8 +235,8 @@ def test_a_question_that_is_too_long_goes_to_who_has_more_room(
     assert last.how in ("ok", "malformed", "output_limit")
     assert last.is_measured
     assert last.tokens["input_tokens"] > narrow.n_ctx
-    assert ended.code == (0 if last.how == "ok" else 1), ended
-    check(folder, ended)
+    assert result.code == (0 if last.how == "ok" else 1), result
+    check(folder, result)
 
 
 @contextmanager
@@ -289,19 +289,21 @@ def test_a_run_whose_server_was_killed_is_finished_when_it_is_back(
         wait_for_tokens(killed, process)
         killed.kill()
         printed = process.communicate(timeout=PATIENCE_S)
-    first = Ended(process.returncode, *(text.decode() for text in printed))
+    first = Result(process.returncode, *(text.decode() for text in printed))
     with server_at(int(killed.address.rpartition(":")[2]), tmp_path):
         again = folder.forum("resume", "run", "--failed", "--out", "second")
     (call,) = calls(folder, task="second")
 
-    assert (first.code, folder.ends()) == (
+    assert (first.code, folder.task_states()) == (
         1, {"first": "passed", "second": "failed: error", "third": "skipped: upstream"},
     ), first  # fmt: skip
     assert (call.how, call.detail["message"]) == ("network", "the answer was cut off")
     assert call.reply
     assert (call.tokens, call.is_measured) == (call.reserved_tokens, False)
-    assert (again.code, folder.ends("second")) == (0, dict.fromkeys(("first", "second", "third"), "passed")), again
-    assert (folder.reused("second"), folder.started("second")) == ({"first"}, {"second": 1, "third": 1})
+    assert (again.code, folder.task_states("second")) == (0, dict.fromkeys(("first", "second", "third"), "passed")), (
+        again
+    )
+    assert (folder.reused("second"), folder.attempt_counts("second")) == ({"first"}, {"second": 1, "third": 1})
     assert folder.read("second/outputs/third.txt")
     for out in ("run", "second"):
         check(folder, first, again, out=out)
@@ -320,7 +322,7 @@ def test_a_run_that_was_killed_with_its_server_goes_on_when_it_is_back(
     with server_at(int(killed.address.rpartition(":")[2]), tmp_path):
         resumed = folder.forum("resume", "run")
 
-    assert (resumed.code, folder.ends()) == (0, dict.fromkeys(("first", "second", "third"), "passed")), resumed
-    assert folder.started() == {"first": 1, "second": 2, "third": 1}
+    assert (resumed.code, folder.task_states()) == (0, dict.fromkeys(("first", "second", "third"), "passed")), resumed
+    assert folder.attempt_counts() == {"first": 1, "second": 2, "third": 1}
     assert [entry["data"]["task"] for entry in folder.entries("run", "task.lost")] == ["second"]
     check(folder, resumed)

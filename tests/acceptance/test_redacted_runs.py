@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from acceptance.judging import report_on
-from acceptance.running import Ended, Folder, check_holds, sh
+from acceptance.judge_command import report_on
+from acceptance.workflow_folder import Folder, Result, check_valid, sh
 
 REASON = ("--reason", "it holds a name", "--by", "ann")
 
@@ -18,12 +18,12 @@ def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path / "work")
 
 
-def redact(folder: Folder, task: str, *options: str, out: str = "first", body: str = "output") -> Ended:
+def redact(folder: Folder, task: str, *options: str, out: str = "first", body: str = "output") -> Result:
     """Takes away what a unit put out."""
     seq = next(entry["seq"] for entry in folder.entries(out, "task.finished") if entry["data"]["task"] == task)
-    ended = folder.forum("redact", out, "--seq", str(seq), "--body", body, *REASON, *options)
-    assert ended.code == 0, ended
-    return ended
+    result = folder.forum("redact", out, "--seq", str(seq), "--body", body, *REASON, *options)
+    assert result.code == 0, result
+    return result
 
 
 def check_is_valid(folder: Folder, out: str) -> None:
@@ -56,42 +56,42 @@ def test_a_redacted_result_is_not_taken_from_the_cache_and_the_next_one_is(redac
     second, third = redacted.run(out="second"), redacted.run(out="third")
 
     assert (second.code, third.code) == (1, 1), (second, third)
-    assert set(redacted.started("second")) == {"kept", "fresh", "last"}
+    assert set(redacted.attempt_counts("second")) == {"kept", "fresh", "last"}
     assert "kept: run again, its output in the cache was redacted" in second.err
     assert (redacted.reused("third"), "redacted" in third.err) == ({"kept"}, False)
     for out in ("second", "third"):
-        check_holds(redacted.path / out)
+        check_valid(redacted.path / out)
 
 
 def test_a_dry_run_tells_that_the_result_was_redacted(redacted: Folder) -> None:
     before = redacted.files()
 
-    ended = redacted.forum("run", "workflow.yaml", "--dry-run")
+    result = redacted.forum("run", "workflow.yaml", "--dry-run")
 
-    assert ended.code == 0, ended
-    assert "kept: its output in the cache was redacted" in ended.out
+    assert result.code == 0, result
+    assert "kept: its output in the cache was redacted" in result.out
     assert redacted.files() == before
 
 
 def test_a_new_run_from_one_with_a_redacted_result_does_that_again(redacted: Folder) -> None:
-    ended = redacted.forum("resume", "first", "--failed", "--out", "second", "--progress", "none")
+    result = redacted.forum("resume", "first", "--failed", "--out", "second", "--progress", "none")
 
-    assert ended.code == 1, ended
-    assert set(redacted.started("second")) == {"kept", "last"}
+    assert result.code == 1, result
+    assert set(redacted.attempt_counts("second")) == {"kept", "last"}
     assert redacted.reused("second") == {"fresh"}
-    assert "kept: run again, its output was redacted" in ended.err
-    check_holds(redacted.path / "second")
+    assert "kept: run again, its output was redacted" in result.err
+    check_valid(redacted.path / "second")
 
 
 @pytest.mark.parametrize("option", ["--only", "--from"])
 def test_a_part_that_needs_a_redacted_result_is_refused_and_nothing_is_left(redacted: Folder, option: str) -> None:
     before = redacted.files()
 
-    ended = redacted.run(option, "fresh", "--base", "first", out="second")
+    result = redacted.run(option, "fresh", "--base", "first", out="second")
 
-    assert ended.code == 2, ended
-    assert "cannot reuse the result of 'kept' in run" in ended.err
-    assert "its output was redacted" in ended.err
+    assert result.code == 2, result
+    assert "cannot reuse the result of 'kept' in run" in result.err
+    assert "its output was redacted" in result.err
     assert redacted.files() == before
 
 
@@ -119,7 +119,7 @@ def paused(folder: Folder) -> Folder:
     return folder
 
 
-def decided(folder: Folder, decision: str) -> Ended:
+def decided(folder: Folder, decision: str) -> Result:
     assert folder.forum("gate", decision, "first", "asked", "--by", "ann").code == 0
     return folder.forum("resume", "first", "--progress", "none")
 
@@ -127,10 +127,10 @@ def decided(folder: Folder, decision: str) -> Ended:
 def test_tasks_that_need_a_redacted_body_fail_and_the_run_comes_to_its_end(paused: Folder) -> None:
     redact(paused, "name")
 
-    ended = decided(paused, "approve")
+    result = decided(paused, "approve")
 
-    assert ended.code == 1, ended
-    assert paused.ends("first") == {
+    assert result.code == 1, result
+    assert paused.task_states("first") == {
         "name": "passed",
         "asked": "failed: expects",
         "reader": "failed: expects",
@@ -138,7 +138,7 @@ def test_tasks_that_need_a_redacted_body_fail_and_the_run_comes_to_its_end(pause
         "only_if": "skipped: condition",
         "beside": "passed",
     }
-    assert ended.out.count("the value for 'name' is unavailable: body ") == 3
+    assert result.out.count("the value for 'name' is unavailable: body ") == 3
     assert [entry["data"]["output"] for entry in paused.entries("first", "answer.given")] == ["beside"]
     assert len(paused.entries("first", "task.lost")) == 0
     check_is_valid(paused, "first")
@@ -147,9 +147,9 @@ def test_tasks_that_need_a_redacted_body_fail_and_the_run_comes_to_its_end(pause
 def test_what_a_person_rejects_is_refused_though_its_data_was_redacted(paused: Folder) -> None:
     redact(paused, "name")
 
-    ended = decided(paused, "reject")
+    result = decided(paused, "reject")
 
-    assert (ended.code, paused.ends("first")["asked"]) == (6, "refused: rejected"), ended
+    assert (result.code, paused.task_states("first")["asked"]) == (6, "refused: rejected"), result
     check_is_valid(paused, "first")
 
 
@@ -159,9 +159,9 @@ def test_a_run_that_passed_does_not_owe_an_output_that_was_redacted(folder: Fold
     assert folder.run(out="first").code == 5
     redact(folder, "name")
 
-    ended = decided(folder, "approve")
+    result = decided(folder, "approve")
 
-    assert ended.code == 0, ended
+    assert result.code == 0, result
     assert len(folder.entries("first", "answer.given")) == 0
     check_is_valid(folder, "first")
 
@@ -176,10 +176,10 @@ def test_an_instance_whose_item_was_redacted_fails(folder: Folder) -> None:
     for unit in ("each[0]", "each[1]"):
         folder.forum("gate", "approve", "first", unit, "--by", "ann")
 
-    ended = folder.forum("resume", "first", "--progress", "none")
+    result = folder.forum("resume", "first", "--progress", "none")
 
-    assert ended.code == 1, ended
-    assert folder.ends("first") == {
+    assert result.code == 1, result
+    assert folder.task_states("first") == {
         "names": "passed",
         "each[0]": "passed",
         "each[1]": "failed: expects",
@@ -191,18 +191,18 @@ def test_an_instance_whose_item_was_redacted_fails(folder: Folder) -> None:
 def test_a_run_without_its_wave_plan_is_not_gone_on_with(paused: Folder) -> None:
     paused.forum("redact", "first", "--seq", "0", "--body", "wave_plan", *REASON)
 
-    ended = paused.forum("resume", "first")
+    result = paused.forum("resume", "first")
 
-    assert ended.code == 2, ended
-    assert "the wave plan of 'first' was redacted: the run cannot be resumed" in ended.err
+    assert result.code == 2, result
+    assert "the wave plan of 'first' was redacted: the run cannot be resumed" in result.err
 
 
 @pytest.mark.parametrize("options", [[], ["--json"]])
 def test_it_is_told_that_tasks_will_fail_where_the_run_has_not_ended(paused: Folder, options: list[str]) -> None:
-    ended = redact(paused, "name", *options)
+    result = redact(paused, "name", *options)
 
-    assert "the run has not finished: tasks that need this body will fail when it resumes" in ended.err
-    assert "has not ended" not in ended.out
+    assert "the run has not finished: tasks that need this body will fail when it resumes" in result.err
+    assert "has not ended" not in result.out
 
 
 def test_it_is_not_told_where_the_run_has_ended(folder: Folder) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from acceptance.running import MODEL, Folder, ask, check_holds, cut_after, sh
+from acceptance.workflow_folder import MODEL, Folder, ask, check_valid, cut_after, sh
 from forum_runner.canonical import canonical
 
 Edit = Callable[[list[dict[str, Any]]], None]
@@ -41,16 +41,16 @@ def busy(folder: Folder) -> None:
 
 def test_a_run_of_real_programs_is_told_again(folder: Folder) -> None:
     busy(folder)
-    ended = folder.run()
+    result = folder.run()
 
     told = folder.forum("replay", "run")
     as_json = folder.forum("replay", "run", "--json").document()
 
-    assert ended.code == 0, ended
+    assert result.code == 0, result
     assert (told.code, told.out.startswith("identical: all ")) == (0, True), told
     assert (as_json["same"], as_json["divergence"], as_json["entries"]) == (True, None, len(folder.entries()))
     assert len(folder.lines("tries")) == 3
-    check_holds(folder.path / "run")
+    check_valid(folder.path / "run")
 
 
 def test_a_run_that_is_not_finished_is_told_as_far_as_it_goes(folder: Folder) -> None:
@@ -108,9 +108,9 @@ def _skip_what_could_run(entries: list[dict[str, Any]]) -> None:
     """Says that the condition did not hold, of a task that ran."""
     started = _first(entries, "task.started", task="maybe")
     finished = _first(entries, "task.finished", task="maybe")
-    ended = _first(entries, "task.ended", task="maybe")
-    ended["data"] |= {"state": "skipped", "reason": "condition"}
-    ended["causes"] = []
+    result = _first(entries, "task.ended", task="maybe")
+    result["data"] |= {"state": "skipped", "reason": "condition"}
+    result["causes"] = []
     for entry in (started, finished):
         entries.remove(entry)
     usage = finished["data"]["usage"]
@@ -198,7 +198,7 @@ def test_answers_of_an_earlier_run_give_the_same_results_and_call_nobody(folder:
     assert folder.read("second/outputs/b.txt") == folder.read("first/outputs/b.txt")
     assert folder.entries("second")[0]["data"]["mode"] == "scripted"
     for name in ("first", "second", "third"):
-        check_holds(folder.path / name)
+        check_valid(folder.path / name)
 
 
 def test_a_changed_instruction_has_no_recorded_answer_and_is_told_how_it_differs(folder: Folder) -> None:
@@ -207,13 +207,13 @@ def test_a_changed_instruction_has_no_recorded_answer_and_is_told_how_it_differs
     folder.run("--deterministic", out="first")
     folder.write({"a": ask("Write it."), "b": ask("Read all of it.", needs=["a"])}, roster=roster, answers=answers)
 
-    ended = folder.run("--answers-from", "first")
+    result = folder.run("--answers-from", "first")
 
-    assert (ended.code, folder.ends()) == (1, {"a": "passed", "b": "failed: error"}), ended
+    assert (result.code, folder.task_states()) == (1, {"a": "passed", "b": "failed: error"}), result
     finished = folder.entries("run", "task.finished")[-1]
     detail = json.loads(folder.body("run", finished, "detail"))["message"]
     assert finished["data"]["error"] == "invalid_request"
     assert "-Read it." in detail
     assert "+Read all of it." in detail
-    assert 'differs from line 1, column 6 on: recorded "Read it.\\n' in ended.out
-    assert 'asked "Read all of it.\\n' in ended.out
+    assert 'differs from line 1, column 6 on: recorded "Read it.\\n' in result.out
+    assert 'asked "Read all of it.\\n' in result.out

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from acceptance.running import MODEL, Folder, ask, bytes_in, check_holds, cut_after, sh
+from acceptance.workflow_folder import MODEL, Folder, ask, bytes_in, check_valid, cut_after, sh
 
 ANSWERS = [{"output": "an answer", "usage": {"input_tokens": 10, "output_tokens": 5}}]
 STYLE = {"style": {"type": "string", "default": "plain"}, "size": {"type": "integer", "default": 1}}
@@ -129,17 +129,17 @@ def test_exactly_what_a_change_concerns_is_run_again(
     change(bundle)
     bundle.write(folder)
 
-    ended = folder.forum("resume", "run", "--failed", "--out", "second", "--progress", "none", *arguments)
+    result = folder.forum("resume", "run", "--failed", "--out", "second", "--progress", "none", *arguments)
 
-    assert ended.code == 0, ended
-    assert set(folder.started("second")) == {*again, "last"}
+    assert result.code == 0, result
+    assert set(folder.attempt_counts("second")) == {*again, "last"}
     assert folder.reused("second") == {"source", "left", "right", "join", "beside"} - again
-    assert reason in ended.err
-    assert "last: run again, it was failed in that run" in ended.err
+    assert reason in result.err
+    assert "last: run again, it was failed in that run" in result.err
     told = {
-        line.strip().partition(":")[0] for line in ended.err.splitlines() if "run again" in line or "reused" in line
+        line.strip().partition(":")[0] for line in result.err.splitlines() if "run again" in line or "reused" in line
     }
-    assert told == set(folder.ends("second"))
+    assert told == set(folder.task_states("second"))
 
 
 def _move(folder: Folder) -> None:
@@ -161,7 +161,7 @@ def test_the_new_run_says_where_it_comes_from_and_the_old_one_is_left_alone(firs
     verified = folder.forum("verify", "run", "--json").document()
     assert folder.entries("second")[0]["data"]["from"] == {"run": verified["run"], "head": verified["head"]}
     assert {entry["data"]["run"] for entry in folder.entries("second", "task.reused")} == {verified["run"]}
-    check_holds(folder.path / "second")
+    check_valid(folder.path / "second")
 
 
 def test_a_damaged_ledger_is_refused(first: Folder, folder: Folder) -> None:
@@ -170,10 +170,10 @@ def test_a_damaged_ledger_is_refused(first: Folder, folder: Folder) -> None:
     ledger.write_bytes(ledger.read_bytes().replace(b'"attempt":1', b'"attempt":2', 1))
     before = bytes_in(folder.path)
 
-    ended = [folder.forum("resume", "run", *options) for options in ([], ["--failed", "--out", "second"])]
+    results = [folder.forum("resume", "run", *options) for options in ([], ["--failed", "--out", "second"])]
 
-    assert [one.code for one in ended] == [3, 3], ended
-    assert all("does not hold at entry" in one.err for one in ended)
+    assert [result.code for result in results] == [3, 3], results
+    assert all("does not hold at entry" in result.err for result in results)
     assert bytes_in(folder.path) == before
 
 
@@ -190,9 +190,9 @@ def test_a_damaged_ledger_is_refused(first: Folder, folder: Folder) -> None:
 def test_what_cannot_be_done_is_refused_and_nothing_is_lost(first: Folder, arguments: list[str], sentence: str) -> None:
     before = bytes_in(first.path)
 
-    ended = first.forum("resume", *arguments)
+    result = first.forum("resume", *arguments)
 
-    assert (ended.code, sentence in ended.err) == (2, True), ended
+    assert (result.code, sentence in result.err) == (2, True), result
     assert bytes_in(first.path) == before
 
 
@@ -202,11 +202,11 @@ def test_an_input_that_is_not_secret_stays_as_it_was(folder: Folder) -> None:
     paused = folder.run("--input", "word=one")
     before = bytes_in(folder.path / "run")
 
-    ended = folder.forum("resume", "run", "--input", "word=two")
+    result = folder.forum("resume", "run", "--input", "word=two")
 
-    assert (paused.code, ended.code) == (5, 2)
+    assert (paused.code, result.code) == (5, 2)
     assert (
-        "the input 'word' differs from the one that the run started with; a resumed run keeps its inputs" in ended.err
+        "the input 'word' differs from the one that the run started with; a resumed run keeps its inputs" in result.err
     )
     assert bytes_in(folder.path / "run") == before
 
@@ -217,10 +217,10 @@ def test_an_edit_of_the_files_does_not_change_a_run_that_goes_on(folder: Folder)
     folder.forum("gate", "approve", "run", "a", "--by", "ann")
     folder.write({"a": sh("echo two")}, outputs={"a": "a"})
 
-    ended = folder.forum("resume", "run")
+    result = folder.forum("resume", "run")
 
-    assert (ended.code, folder.read("run/outputs/a.txt")) == (0, "one"), ended
-    check_holds(folder.path / "run")
+    assert (result.code, folder.read("run/outputs/a.txt")) == (0, "one"), result
+    check_valid(folder.path / "run")
 
 
 def test_files_that_went_elsewhere_are_found_with_root(folder: Folder) -> None:
@@ -232,9 +232,9 @@ def test_files_that_went_elsewhere_are_found_with_root(folder: Folder) -> None:
     folder.path.rename(moved.path)
 
     lost = moved.forum("resume", "run")
-    ended = moved.forum("resume", "run", "--root", ".")
+    result = moved.forum("resume", "run", "--root", ".")
 
-    assert (lost.code, ended.code) == (2, 0), (lost, ended)
+    assert (lost.code, result.code) == (2, 0), (lost, result)
     assert "say with --root where they are" in lost.err
     assert moved.read("run/outputs/a.txt") == "found"
 
@@ -248,11 +248,11 @@ def test_answers_of_an_earlier_run_go_on_to_answer(folder: Folder) -> None:
 
     paused = folder.run("--answers-from", "first", out="second")
     folder.forum("gate", "approve", "second", "b", "--by", "ann")
-    ended = folder.forum("resume", "second")
+    result = folder.forum("resume", "second")
 
-    assert (paused.code, ended.code) == (5, 0), (paused, ended)
+    assert (paused.code, result.code) == (5, 0), (paused, result)
     assert folder.lines("effects") == ["x"]
-    check_holds(folder.path / "second")
+    check_valid(folder.path / "second")
 
 
 def test_a_run_that_reuses_goes_on_to_reuse(folder: Folder) -> None:
@@ -263,11 +263,11 @@ def test_a_run_that_reuses_goes_on_to_reuse(folder: Folder) -> None:
     folder.run("--only", "b", "--base", "first", out="second")
     cut_after(folder.path / "second", 1)
 
-    ended = folder.forum("resume", "second")
+    result = folder.forum("resume", "second")
 
-    assert ended.code == 0, ended
-    assert (folder.reused("second"), set(folder.started("second"))) == ({"a"}, {"b"})
-    check_holds(folder.path / "second")
+    assert result.code == 0, result
+    assert (folder.reused("second"), set(folder.attempt_counts("second"))) == ({"a"}, {"b"})
+    check_valid(folder.path / "second")
 
 
 def test_a_new_run_has_the_inputs_and_the_part_of_the_one_before(folder: Folder) -> None:
@@ -280,8 +280,8 @@ def test_a_new_run_has_the_inputs_and_the_part_of_the_one_before(folder: Folder)
     folder.run("--input", "version=1.10", "--until", "b", out="first")
     (folder.path / "fine").touch()
 
-    ended = folder.forum("resume", "first", "--failed", "--out", "second")
+    result = folder.forum("resume", "first", "--failed", "--out", "second")
 
-    assert ended.code == 0, ended
-    assert folder.ends("second") == {"a": "passed", "b": "passed"}
+    assert result.code == 0, result
+    assert folder.task_states("second") == {"a": "passed", "b": "passed"}
     assert folder.read("second/outputs/a.txt") == "1.10"

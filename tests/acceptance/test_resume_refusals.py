@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from acceptance.running import Ended, Folder, bytes_in, check_holds, sh
 from acceptance.samples import SAMPLES, imported
+from acceptance.workflow_folder import Folder, Result, bytes_in, check_valid, sh
 from forum_runner.ledger import create_ledger
 
 Form = dict[str, Any]
@@ -31,7 +31,7 @@ def decided(folder: Folder) -> Folder:
     return folder
 
 
-def resumed(folder: Folder, progress: str) -> Ended:
+def resumed(folder: Folder, progress: str) -> Result:
     return folder.forum("resume", "run", "--progress", progress)
 
 
@@ -43,10 +43,10 @@ def test_nothing_is_shown_of_a_run_that_was_tampered_with(decided: Folder, progr
     ledger.write_bytes(b"".join(lines))
     before = bytes_in(decided.path)
 
-    ended = resumed(decided, progress)
+    result = resumed(decided, progress)
 
-    assert (ended.code, ended.out, ended.err.count("\n")) == (3, "", 1), ended
-    assert ended.err.startswith(f"forum: the ledger in 'run' does not hold at entry {len(lines) - 1}: L201 ")
+    assert (result.code, result.out, result.err.count("\n")) == (3, "", 1), result
+    assert result.err.startswith(f"forum: the ledger in 'run' does not hold at entry {len(lines) - 1}: L201 ")
     assert bytes_in(decided.path) == before
 
 
@@ -54,20 +54,20 @@ def test_nothing_is_shown_of_a_run_that_was_tampered_with(decided: Folder, progr
 def test_nothing_is_shown_of_a_run_that_another_process_writes(decided: Folder, progress: str) -> None:
     with (decided.path / "run/ledger.jsonl").open("rb") as ledger:
         fcntl.flock(ledger, fcntl.LOCK_EX)
-        ended = resumed(decided, progress)
+        result = resumed(decided, progress)
 
     told = "forum: another process or writer is already writing 'run'\n"
-    assert ended == Ended(2, "", told)
+    assert result == Result(2, "", told)
 
 
 def test_what_earlier_processes_did_counts_in_what_is_shown(decided: Folder) -> None:
-    ended = resumed(decided, "plain")
+    result = resumed(decided, "plain")
 
-    lines = [line.partition("] ")[2] for line in ended.err.splitlines()]
-    assert ended.code == 0, ended
+    lines = [line.partition("] ")[2] for line in result.err.splitlines()]
+    assert result.code == 0, result
     assert "workflow: 2 tasks in 2 waves" in lines
     assert any(line.startswith("finished: passed (2 passed), 2 calls") for line in lines), lines
-    check_holds(decided.path / "run")
+    check_valid(decided.path / "run")
 
 
 def test_a_beginning_that_was_killed_is_no_run_to_go_on_with(folder: Folder) -> None:
@@ -75,9 +75,9 @@ def test_a_beginning_that_was_killed_is_no_run_to_go_on_with(folder: Folder) -> 
     for name in ("ledger.jsonl", "bodies.tar"):
         (folder.path / "run" / name).touch()
 
-    ended = [folder.forum(command, "run") for command in ("resume", "replay")]
+    results = [folder.forum(command, "run") for command in ("resume", "replay")]
 
-    assert ended == [Ended(2, "", "forum: the ledger in 'run' has no entry: no run has started there\n")] * 2
+    assert results == [Result(2, "", "forum: the ledger in 'run' has no entry: no run has started there\n")] * 2
 
 
 def test_a_ledger_without_a_plan_is_neither_gone_on_with_nor_told_again(folder: Folder) -> None:
@@ -88,7 +88,7 @@ def test_a_ledger_without_a_plan_is_neither_gone_on_with_nor_told_again(folder: 
 
     for name in ("imported", "own"):
         replayed, gone_on = folder.forum("replay", name), folder.forum("resume", name)
-        assert replayed == gone_on == Ended(2, "", f"forum: '{name}' is not a run of a plan\n")
+        assert replayed == gone_on == Result(2, "", f"forum: '{name}' is not a run of a plan\n")
 
 
 def _without(name: str) -> Callable[[Form], Form]:
@@ -124,10 +124,10 @@ def test_an_invocation_that_was_edited_wrongly_is_named_with_what_is_wrong(decid
     path = decided.path / "run/invocation.json"
     path.write_text(json.dumps(edit(json.loads(path.read_text(encoding="utf-8")))), encoding="utf-8")
 
-    ended = [decided.forum("resume", "run", *options) for options in ([], ["--failed", "--out", "second"])]
+    results = [decided.forum("resume", "run", *options) for options in ([], ["--failed", "--out", "second"])]
 
     told = f"forum: 'run/invocation.json' was altered: {fault}\n"
-    assert ended == [Ended(2, "", told)] * 2
+    assert results == [Result(2, "", told)] * 2
     assert not (decided.path / "second").exists()
 
 

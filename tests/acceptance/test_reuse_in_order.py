@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from acceptance.running import Ended, Folder, check_holds, cut_after, sh
+from acceptance.workflow_folder import Folder, Result, check_valid, cut_after, sh
 
 
 @pytest.fixture
@@ -30,10 +30,10 @@ def written(folder: Folder, word: str, **others: Any) -> None:
     folder.write(tasks)
 
 
-def begun_anew(folder: Folder, *arguments: str) -> Ended:
-    ended = folder.forum("resume", "first", "--failed", "--out", "second", "--progress", "none", *arguments)
-    check_holds(folder.path / "second")
-    return ended
+def begun_anew(folder: Folder, *arguments: str) -> Result:
+    result = folder.forum("resume", "first", "--failed", "--out", "second", "--progress", "none", *arguments)
+    check_valid(folder.path / "second")
+    return result
 
 
 @pytest.mark.requirement("RUN-REUSE-003")
@@ -42,11 +42,11 @@ def test_what_comes_after_a_task_that_ran_again_is_run_again_and_so_on(folder: F
     assert folder.run(out="first").code == 0
     written(folder, "good again")
 
-    ended = begun_anew(folder)
+    result = begun_anew(folder)
 
-    assert ended.code == 0, ended
-    assert set(folder.started("second")) == {"build", "test", "publish"}
-    assert ended.err.splitlines() == [
+    assert result.code == 0, result
+    assert set(folder.attempt_counts("second")) == {"build", "test", "publish"}
+    assert result.err.splitlines() == [
         "  beside: reused, its fingerprint is the same",
         "  build: run again, its command changed",
         "  test: run again, it comes after 'build', which ran again",
@@ -60,10 +60,10 @@ def test_a_test_of_something_that_is_broken_by_now_fails(folder: Folder) -> None
     folder.run(out="first")
     written(folder, "bad")
 
-    ended = begun_anew(folder)
+    result = begun_anew(folder)
 
-    assert ended.code == 1, ended
-    assert folder.ends("second")["test"] == "failed: error"
+    assert result.code == 1, result
+    assert folder.task_states("second")["test"] == "failed: error"
 
 
 @pytest.mark.requirement("RUN-REUSE-003")
@@ -78,10 +78,10 @@ def test_what_comes_after_what_was_reused_or_skipped_is_reused(folder: Folder) -
     assert folder.run(out="first").code == 0
     written(folder, "good", **others, beside=sh("echo elsewhere"))
 
-    ended = begun_anew(folder)
+    result = begun_anew(folder)
 
-    assert ended.code == 0, ended
-    assert set(folder.started("second")) == {"beside"}
+    assert result.code == 0, result
+    assert set(folder.attempt_counts("second")) == {"beside"}
     assert folder.reused("second") == {"build", "test", "publish", "ask", "last"}
 
 
@@ -101,10 +101,10 @@ def test_a_condition_on_a_task_that_ran_again_counts_and_data_counts_by_its_dige
     folder.run(out="first")
     write("echo yes; true")
 
-    ended = begun_anew(folder)
+    result = begun_anew(folder)
 
-    assert ended.code == 0, ended
-    assert "asked: run again, it comes after 'decide', which ran again" in ended.err
+    assert result.code == 0, result
+    assert "asked: run again, it comes after 'decide', which ran again" in result.err
     assert folder.reused("second") == {"given", "both"}
 
 
@@ -125,12 +125,12 @@ def test_instances_count_as_the_task_that_they_are_of(folder: Folder) -> None:
     folder.run(out="first")
     write("echo made anew")
 
-    ended = begun_anew(folder)
+    result = begun_anew(folder)
 
-    assert ended.code == 0, ended
+    assert result.code == 0, result
     assert folder.reused("second") == {"list"}
-    assert "checked[1]: run again, it comes after 'made', which ran again" in ended.err
-    assert "last: run again, it comes after 'checked', which ran again" in ended.err
+    assert "checked[1]: run again, it comes after 'made', which ran again" in result.err
+    assert "last: run again, it comes after 'checked', which ran again" in result.err
 
 
 @pytest.mark.requirement("RUN-REUSE-003")
@@ -142,12 +142,12 @@ def test_what_an_earlier_process_ran_counts_when_the_run_goes_on(folder: Folder)
     kinds = [(entry["kind"], entry["data"].get("task")) for entry in folder.entries("second")]
     cut_after(folder.path / "second", kinds.index(("task.ended", "build")) + 1)
 
-    ended = folder.forum("resume", "second", "--progress", "none")
+    result = folder.forum("resume", "second", "--progress", "none")
 
-    assert ended.code == 0, ended
-    assert set(folder.started("second")) == {"build", "test", "publish"}
-    assert "test: run again, it comes after 'build', which ran again" in ended.err
-    check_holds(folder.path / "second")
+    assert result.code == 0, result
+    assert set(folder.attempt_counts("second")) == {"build", "test", "publish"}
+    assert "test: run again, it comes after 'build', which ran again" in result.err
+    check_valid(folder.path / "second")
 
 
 @pytest.mark.requirement("RUN-REUSE-003")
@@ -164,11 +164,13 @@ def test_each_repetition_looks_only_at_what_it_ran_itself(folder: Folder) -> Non
     assert folder.run(out="first").code == 0
     (folder.path / "seen").unlink()
 
-    ended = folder.forum("run", "workflow.yaml", "--only", "look", "--only", "last", "--base", "first", "--repeat", "2")
+    result = folder.forum(
+        "run", "workflow.yaml", "--only", "look", "--only", "last", "--base", "first", "--repeat", "2"
+    )
 
-    assert ended.code == 0, ended
+    assert result.code == 0, result
     runs = sorted(path.name for path in (folder.path / ".forum/runs").iterdir())
-    started = [set(folder.started(f".forum/runs/{run}")) for run in runs]
+    started = [set(folder.attempt_counts(f".forum/runs/{run}")) for run in runs]
     assert started == [{"look", "once", "check", "last"}, {"look", "last"}]
 
 
@@ -179,10 +181,10 @@ def test_the_cache_goes_by_the_fingerprint_alone(folder: Folder) -> None:
     folder.run(out="first")
     folder.write({"build": sh("echo two > built"), "kept": kept})
 
-    ended = folder.run(out="second")
+    result = folder.run(out="second")
 
-    assert ended.code == 0, ended
-    assert (set(folder.started("second")), folder.reused("second")) == ({"build"}, {"kept"})
+    assert result.code == 0, result
+    assert (set(folder.attempt_counts("second")), folder.reused("second")) == ({"build"}, {"kept"})
     assert folder.lines("effects") == ["x"]
 
 
@@ -190,10 +192,10 @@ def test_what_the_cache_gives_is_told_as_reused(folder: Folder) -> None:
     folder.write({"a": sh("echo a"), "b": sh("cat", needs=["a"], cache=True, idempotent=True)})
     folder.run(out="first")
 
-    ended = folder.run("--from", "b", "--base", "first", out="second")
+    result = folder.run("--from", "b", "--base", "first", out="second")
 
     assert folder.reused("second") == {"a", "b"}
-    assert ended.err.splitlines() == [
+    assert result.err.splitlines() == [
         "  a: reused, its fingerprint is the same",
         "  b: reused, its fingerprint is in the cache",
     ]
@@ -205,7 +207,7 @@ def test_a_result_that_lacks_an_output_of_the_plan_is_told_as_run_again(folder: 
     folder.run(out="first")
     folder.write(tasks, outputs={"m": {"task": "a", "select": "/m"}})
 
-    ended = folder.forum("resume", "first", "--failed", "--out", "second", "--progress", "none")
+    result = folder.forum("resume", "first", "--failed", "--out", "second", "--progress", "none")
 
-    assert "a: run again, because its output lacks what the plan's outputs select" in ended.err
-    assert "a" in folder.started("second")
+    assert "a: run again, because its output lacks what the plan's outputs select" in result.err
+    assert "a" in folder.attempt_counts("second")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from acceptance.running import FORUM, MODEL, SHELL, Folder, ask, bytes_in, check_holds, sh
+from acceptance.workflow_folder import FORUM, MODEL, SHELL, Folder, ask, bytes_in, check_valid, sh
 
 CHAIN = {
     "a": sh("echo a >> effects; echo one"),
@@ -38,9 +38,9 @@ def test_inputs_come_from_the_command_line_and_from_a_file(folder: Folder) -> No
     folder.write({"said": said}, inputs=inputs, outputs={"said": "said"})
     (folder.path / "inputs.yaml").write_text("word: file\ncount: 3\n", encoding="utf-8")
 
-    ended = folder.run("--inputs", "inputs.yaml", "--input", "word=1.10")
+    result = folder.run("--inputs", "inputs.yaml", "--input", "word=1.10")
 
-    assert (ended.code, folder.read("run/outputs/said.txt")) == (0, "1.10 3 end"), ended
+    assert (result.code, folder.read("run/outputs/said.txt")) == (0, "1.10 3 end"), result
 
 
 def test_a_part_of_the_plan_is_run_on_results_of_an_earlier_run(folder: Folder) -> None:
@@ -58,9 +58,9 @@ def test_a_part_of_the_plan_is_run_on_results_of_an_earlier_run(folder: Folder) 
         ["--only", "d"],
     ):
         name = "-".join(options).replace("--", "")
-        ended = folder.run(*options, *(["--base", first] if "--until" not in options[0] else []), out=name)
-        assert ended.code == 0, ended
-        check_holds(folder.path / name)
+        result = folder.run(*options, *(["--base", first] if "--until" not in options[0] else []), out=name)
+        assert result.code == 0, result
+        check_valid(folder.path / name)
         ran[name] = (effects(folder), sorted(folder.reused(name)))
 
     assert ran == {
@@ -81,39 +81,39 @@ def test_without_a_base_the_last_run_of_the_workflow_is_taken(folder: Folder) ->
     last = max(path.name for path in (folder.path / ".forum/runs").iterdir())
     folder.forum("run", "another.yaml")
 
-    ended = folder.run("--only", "b")
+    result = folder.run("--only", "b")
 
-    assert (missing.code, ended.code) == (2, 0), (missing, ended)
+    assert (missing.code, result.code) == (2, 0), (missing, result)
     assert "there is no earlier run of 'workflow'" in missing.err
     assert folder.entries()[0]["data"]["from"]["run"] == last
-    assert "a: reused, its fingerprint is the same" in ended.err
-    assert "b: run, as requested" in ended.err
+    assert "a: reused, its fingerprint is the same" in result.err
+    assert "b: run, as requested" in result.err
 
 
 @pytest.mark.parametrize("option", ["--only", "--from", "--until"])
 def test_a_task_that_is_not_there_is_refused_with_a_hint(folder: Folder, option: str) -> None:
     folder.write({"draft": sh("echo")})
 
-    ended = folder.run(option, "drfat")
+    result = folder.run(option, "drfat")
 
-    assert ended.code == 2
-    assert "drfat" in ended.err
-    assert "did you mean 'draft'?" in ended.err
+    assert result.code == 2
+    assert "drfat" in result.err
+    assert "did you mean 'draft'?" in result.err
 
 
 def test_repeat_tells_how_often_each_task_passes(folder: Folder) -> None:
     flaky = sh('n=$(cat n 2>/dev/null || echo 0); echo $((n + 1)) > n; test "$n" != 1')
     folder.write({"steady": sh("echo"), "flaky": flaky}, policy={"on_failure": "continue"})
 
-    ended = folder.forum("run", "workflow.yaml", "--repeat", "3", "--progress", "none")
+    result = folder.forum("run", "workflow.yaml", "--repeat", "3", "--progress", "none")
     as_json = folder.forum("run", "workflow.yaml", "--repeat", "2", "--progress", "none", "--json")
 
-    assert (ended.code, as_json.code) == (1, 0), (ended, as_json)
-    assert "2 of 3" in ended.out
-    assert "3 of 3" in ended.out
+    assert (result.code, as_json.code) == (1, 0), (result, as_json)
+    assert "2 of 3" in result.out
+    assert "3 of 3" in result.out
     runs = sorted((folder.path / ".forum/runs").iterdir())
     assert len(runs) == 5
-    check_holds(runs[1])
+    check_valid(runs[1])
     assert len(as_json.document()["runs"]) == 2
 
 
@@ -121,12 +121,12 @@ def test_each_repeated_run_is_told_with_a_line_that_verifies_it(folder: Folder) 
     folder.write({"a": sh("test ! -e was-here || exit 3; touch was-here")})
     summary = {"GITHUB_STEP_SUMMARY": str(folder.path / "summary.md")}
 
-    ended = folder.forum("run", "workflow.yaml", "--repeat", "2", "--progress", "none", env=summary)
+    result = folder.forum("run", "workflow.yaml", "--repeat", "2", "--progress", "none", env=summary)
     as_json = folder.forum("run", "workflow.yaml", "--repeat", "2", "--progress", "none", "--json")
 
-    lines = [line.removeprefix("verify    ") for line in ended.out.splitlines() if line.startswith("verify ")]
+    lines = [line.removeprefix("verify    ") for line in result.out.splitlines() if line.startswith("verify ")]
     told = [line for line in folder.lines("summary.md") if line.startswith("forum verify ")]
-    assert (ended.code, len(lines)) == (1, 2)
+    assert (result.code, len(lines)) == (1, 2)
     assert told == lines
     assert "| a | 1 of 2 (50%) | 1 failed | 1 |" in folder.lines("summary.md")
     for line in [*lines, *(run["verify"] for run in as_json.document()["runs"])]:
@@ -145,16 +145,16 @@ def test_a_dry_run_tells_what_would_be_done_and_leaves_nothing(folder: Folder) -
     folder.write(tasks, roster=roster, inputs=inputs, policy={"budget": budget})
     before = folder.files()
 
-    ended = folder.forum("run", "workflow.yaml", "--dry-run")
+    result = folder.forum("run", "workflow.yaml", "--dry-run")
     as_json = folder.forum("run", "workflow.yaml", "--dry-run", "--json")
 
-    assert (ended.code, as_json.code) == (0, 0), (ended, as_json)
+    assert (result.code, as_json.code) == (0, 0), (result, as_json)
     assert folder.files() == before
-    assert [line.split()[1:3] for line in ended.out.splitlines()[3:5]] == [["a", "operator"], ["b", "writer"]]
-    assert "budget    10 calls, 20,000,000 output bytes, 5m00s\n" in ended.out
+    assert [line.split()[1:3] for line in result.out.splitlines()[3:5]] == [["a", "operator"], ["b", "writer"]]
+    assert "budget    10 calls, 20,000,000 output bytes, 5m00s\n" in result.out
     assert [task["task"] for task in as_json.document()["tasks"]] == ["a", "b"]
     assert as_json.document()["workflow"] == "workflow"
-    assert f"digest    {as_json.document()['plan']}\n" in ended.out
+    assert f"digest    {as_json.document()['plan']}\n" in result.out
     assert as_json.document()["limits"] == {"calls": 10, "output_bytes": 20_000_000, "wall_ms": 300_000}
 
 
@@ -165,10 +165,10 @@ def test_a_script_answers_in_place_of_everybody(folder: Folder) -> None:
     (folder.path / "script.json").write_text(json.dumps({**script, "answers": answers}), encoding="utf-8")
 
     without = folder.run("--scripted", out="none")
-    ended = folder.run("--scripted", "script.json")
+    result = folder.run("--scripted", "script.json")
     again = folder.forum("resume", "run", "--failed", "--out", "again")
 
-    assert (without.code, ended.code, again.code) == (2, 0, 0), (without, ended, again)
+    assert (without.code, result.code, again.code) == (2, 0, 0), (without, result, again)
     assert "give one with --scripted FILE" in without.err
     assert folder.read("run/outputs/b.txt") == "seven"
     assert folder.entries()[0]["data"]["mode"] == "scripted"
@@ -180,10 +180,10 @@ def test_a_directory_that_holds_a_ledger_is_left_alone(folder: Folder) -> None:
     folder.run()
     before = bytes_in(folder.path)
 
-    ended = folder.run()
+    result = folder.run()
 
-    assert ended.code == 2
-    assert "'run/ledger.jsonl' already exists" in ended.err
+    assert result.code == 2
+    assert "'run/ledger.jsonl' already exists" in result.err
     assert bytes_in(folder.path) == before
 
 
@@ -194,10 +194,10 @@ def test_a_directory_in_which_no_run_can_begin_is_left_alone(folder: Folder) -> 
     (folder.path / "file").write_text("a file", encoding="utf-8")
     before = folder.files()
 
-    ended = [folder.run(out=out) for out in ("taken", "file", "file/below", "/proc/forum")]
+    results = [folder.run(out=out) for out in ("taken", "file", "file/below", "/proc/forum")]
 
-    assert [one.code for one in ended] == [2, 2, 2, 2], ended
-    assert all(one.err.startswith("forum: ") and "Traceback" not in one.err for one in ended)
+    assert [result.code for result in results] == [2, 2, 2, 2], results
+    assert all(result.err.startswith("forum: ") and "Traceback" not in result.err for result in results)
     assert {path for path in folder.files() - before if "ledger" not in path and "bodies" not in path} == set()
     assert not (folder.path / "ran").exists()
 
@@ -231,12 +231,12 @@ def test_a_github_step_gets_a_summary_that_names_the_head(folder: Folder) -> Non
     folder.path.mkdir(exist_ok=True)
     summary.write_text("what stood before\n", encoding="utf-8")
 
-    ended = folder.run("--json", env={"GITHUB_STEP_SUMMARY": str(summary)})
+    result = folder.run("--json", env={"GITHUB_STEP_SUMMARY": str(summary)})
     not_there = folder.run("--json", out="second", env={"GITHUB_STEP_SUMMARY": str(folder.path / "no/where.md")})
 
     text = summary.read_text(encoding="utf-8")
     assert text.startswith("what stood before\n")
-    assert ended.document()["head"] in text
+    assert result.document()["head"] in text
     assert not_there.code == 0
     assert "cannot write the step summary" in not_there.err
 
@@ -272,10 +272,10 @@ def test_a_type_of_adapter_that_nobody_offers_is_missed_before_anything_runs(fol
     }
     folder.write({"a": sh("touch ran"), "b": ask("Write.", needs=["a"])}, roster=roster)
 
-    ended = folder.run()
+    result = folder.run()
 
-    assert ended.code == 2, ended
-    assert "no adapter type 'x-nowhere' is installed" in ended.err
+    assert result.code == 2, result
+    assert "no adapter type 'x-nowhere' is installed" in result.err
     assert folder.files() == {"workflow.yaml"}
 
 
@@ -283,23 +283,23 @@ def test_a_reader_that_leaves_early_changes_nothing(folder: Folder) -> None:
     folder.write({"a": sh("echo one"), "b": sh("exit 1", needs=["a"])}, outputs={"a": "a"})
     shell = 'set -o pipefail; "$0" -m forum_runner run workflow.yaml --out run 2>&1 | head -1; echo ${PIPESTATUS[0]}'
 
-    ended = subprocess.run(
+    result = subprocess.run(
         ["bash", "-c", shell, FORUM[0]], cwd=folder.path, capture_output=True, text=True, check=False
     )
 
-    assert ended.stdout.splitlines()[-1] == "1", ended
-    assert "Traceback" not in ended.stdout + ended.stderr
-    check_holds(folder.path / "run")
+    assert result.stdout.splitlines()[-1] == "1", result
+    assert "Traceback" not in result.stdout + result.stderr
+    check_valid(folder.path / "run")
 
 
 def test_neither_stream_needs_to_be_open(folder: Folder) -> None:
     folder.write({"a": sh("echo one")})
     shell = '"$0" -m forum_runner run workflow.yaml --out run >&- 2>&-'
 
-    ended = subprocess.run(["sh", "-c", shell, FORUM[0]], cwd=folder.path, check=False)
+    result = subprocess.run(["sh", "-c", shell, FORUM[0]], cwd=folder.path, check=False)
 
-    assert ended.returncode == 0
-    check_holds(folder.path / "run")
+    assert result.returncode == 0
+    check_valid(folder.path / "run")
 
 
 def test_programs_run_where_the_workflow_stands(folder: Folder) -> None:
@@ -307,10 +307,10 @@ def test_programs_run_where_the_workflow_stands(folder: Folder) -> None:
     inner.write({"a": sh("cat beside.txt")}, outputs={"a": "a"})
     (inner.path / "beside.txt").write_text("found", encoding="utf-8")
 
-    ended = folder.forum("run", "inner/workflow.yaml", "--progress", "none")
+    result = folder.forum("run", "inner/workflow.yaml", "--progress", "none")
     elsewhere = Folder(folder.path.parent).forum("run", inner.path / "workflow.yaml", "--out", folder.path / "third")
 
-    assert (ended.code, elsewhere.code) == (0, 0), (ended, elsewhere)
+    assert (result.code, elsewhere.code) == (0, 0), (result, elsewhere)
     (run,) = (folder.path / ".forum/runs").iterdir()
     assert (run / "outputs/a.txt").read_text(encoding="utf-8") == "found"
     assert not (inner.path / ".forum").exists()
@@ -323,9 +323,9 @@ def test_a_failed_run_is_begun_anew_from_any_folder(folder: Folder) -> None:
     folder.forum("run", "inner/workflow.yaml", "--out", "first")
     (inner.path / "now").touch()
 
-    ended = Folder(folder.path.parent).forum("resume", folder.path / "first", "--failed", "--out", "second")
+    result = Folder(folder.path.parent).forum("resume", folder.path / "first", "--failed", "--out", "second")
 
-    assert ended.code == 0, ended
+    assert result.code == 0, result
     assert inner.lines("effects") == ["x"]
 
 
@@ -346,9 +346,9 @@ def test_a_failed_run_is_begun_anew_from_any_folder(folder: Folder) -> None:
 def test_wrong_usage_runs_nothing(folder: Folder, options: list[str], sentence: str) -> None:
     folder.write({"a": sh("touch ran")}, answers=[{"output": ""}])
 
-    ended = folder.forum("run", "workflow.yaml", *options)
+    result = folder.forum("run", "workflow.yaml", *options)
 
-    assert (ended.code, sentence in ended.err) == (2, True), ended
+    assert (result.code, sentence in result.err) == (2, True), result
     assert folder.files() == {"workflow.yaml"}
 
 
@@ -364,7 +364,7 @@ def test_two_runs_of_one_workflow_do_not_come_into_each_others_way(folder: Folde
     runs = list((folder.path / ".forum/runs").iterdir())
     assert len(runs) == 3
     for run in runs:
-        check_holds(run)
+        check_valid(run)
 
 
 def test_a_run_directory_that_cannot_be_written_is_said_so(folder: Folder) -> None:
@@ -374,7 +374,7 @@ def test_a_run_directory_that_cannot_be_written_is_said_so(folder: Folder) -> No
     if os.access(closed, os.W_OK):
         closed = Path("/proc/self")
 
-    ended = folder.forum("run", "workflow.yaml", "--out", closed / "run")
+    result = folder.forum("run", "workflow.yaml", "--out", closed / "run")
 
-    assert (ended.code, ended.err.startswith("forum: cannot begin a ledger in")) == (2, True), ended
+    assert (result.code, result.err.startswith("forum: cannot begin a ledger in")) == (2, True), result
     assert not (folder.path / "ran").exists()

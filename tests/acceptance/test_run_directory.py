@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from acceptance.running import Ended, Folder, bytes_in, check_holds, sh
 from acceptance.samples import SAMPLES
+from acceptance.workflow_folder import Folder, Result, bytes_in, check_valid, sh
 
 OWN = "already exists; choose an empty directory"
 # What somebody may keep in a directory, and which of it is named.
@@ -40,7 +40,7 @@ def put(directory: Path, files: Mapping[str, str]) -> None:
         path.write_text(text, encoding="utf-8")
 
 
-def begin(folder: Folder, command: str, out: str) -> Ended:
+def begin(folder: Folder, command: str, out: str) -> Result:
     """A new run in `out`, by one of the three commands."""
     if command == "import":
         return folder.forum("import", SAMPLES["otel-older"], "--out", out)
@@ -64,9 +64,9 @@ def test_a_directory_that_holds_anything_is_refused_and_left_as_it_is(begun: Fol
     put(begun.path / "own", files)
     before = bytes_in(begun.path)
 
-    ended = begin(begun, command, "own")
+    result = begin(begun, command, "own")
 
-    assert (ended.code, ended.err.splitlines()[-1]) == (2, f"forum: 'own/{named}' {OWN}")
+    assert (result.code, result.err.splitlines()[-1]) == (2, f"forum: 'own/{named}' {OWN}")
     assert bytes_in(begun.path) == before
     assert begun.lines("effects") == ["x"]
 
@@ -75,10 +75,10 @@ def test_a_directory_that_holds_anything_is_refused_and_left_as_it_is(begun: Fol
 def test_an_empty_name_is_no_name_of_a_directory(begun: Folder, command: str) -> None:
     before = bytes_in(begun.path)
 
-    ended = begin(begun, command, "")
+    result = begin(begun, command, "")
 
-    assert ended.code == 2
-    assert ended.err.endswith("forum: Invalid value for '--out': the name of the directory is empty\n")
+    assert result.code == 2
+    assert result.err.endswith("forum: Invalid value for '--out': the name of the directory is empty\n")
     assert bytes_in(begun.path) == before
 
 
@@ -93,8 +93,8 @@ def test_an_empty_directory_will_do_and_so_will_the_current_one(tmp_path: Path) 
     current = here.forum("run", "../work/workflow.yaml", "--out", ".")
 
     assert (made.code, current.code) == (0, 0), (made, current)
-    check_holds(tmp_path / "made")
-    check_holds(here.path)
+    check_valid(tmp_path / "made")
+    check_valid(here.path)
 
 
 EMPTY = {"bodies.tar": "", "ledger.jsonl": ""}
@@ -108,11 +108,11 @@ def test_what_a_beginning_that_was_killed_left_behind_is_taken_over(folder: Fold
     for name in {"invocation.json", *EMPTY} - set(left):
         (folder.path / "run" / name).unlink()
 
-    ended = folder.run("--input", "word=two")
+    result = folder.run("--input", "word=two")
 
-    assert ended.code == 0, ended
+    assert result.code == 0, result
     assert json.loads(folder.read("run/invocation.json"))["inputs"] == {"word": "two"}
-    check_holds(folder.path / "run")
+    check_valid(folder.path / "run")
 
 
 def test_an_import_leaves_no_invocation_of_another_beside_its_ledger(begun: Folder) -> None:
@@ -120,10 +120,10 @@ def test_an_import_leaves_no_invocation_of_another_beside_its_ledger(begun: Fold
     put(begun.path / "own", {**EMPTY, "invocation.json": begun.read("first/invocation.json")})
     before = bytes_in(begun.path / "own")
 
-    ended = [begin(begun, "import", out) for out in ("empty", "own")]
+    results = [begin(begun, "import", out) for out in ("empty", "own")]
 
-    assert [one.code for one in ended] == [0, 2], ended
-    assert ended[1].err == f"forum: 'own/invocation.json' {OWN}\n"
+    assert [result.code for result in results] == [0, 2], results
+    assert results[1].err == f"forum: 'own/invocation.json' {OWN}\n"
     assert bytes_in(begun.path / "own") == before
 
 
@@ -135,10 +135,10 @@ def test_whoever_comes_second_leaves_the_files_of_the_first_alone(begun: Folder)
     with (begun.path / "run/bodies.tar").open("rb") as bodies:
         fcntl.flock(bodies, fcntl.LOCK_EX)
         begun.write({"a": sh("echo another >> effects")}, name="another")
-        ended = begun.forum("run", "another.yaml", "--out", "run")
+        result = begun.forum("run", "another.yaml", "--out", "run")
 
-    assert ended.code == 2
-    assert "another process or writer is already writing 'run'" in ended.err
+    assert result.code == 2
+    assert "another process or writer is already writing 'run'" in result.err
     assert bytes_in(begun.path / "run") == before
     assert begun.lines("effects") == ["x"]
 
@@ -158,4 +158,4 @@ def test_of_many_that_begin_in_one_directory_at_once_one_does(folder: Folder) ->
     assert folder.lines("effects") == [word]
     assert json.loads(folder.read("run/invocation.json"))["inputs"] == {"word": word}
     assert folder.read("run/outputs/a.txt") == word
-    check_holds(folder.path / "run")
+    check_valid(folder.path / "run")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from acceptance.running import FORUM, PATIENCE_S, Folder, bytes_in, sh, wait_for
+from acceptance.workflow_folder import FORUM, PATIENCE_S, Folder, bytes_in, sh, wait_for
 
 GATE = {"question": "Go on?"}
 SHORT = {"budget": {"output_bytes": 100}}
@@ -22,8 +22,8 @@ def folder(tmp_path: Path) -> Folder:
 
 
 def repeat(folder: Folder, times: int) -> tuple[int, str]:
-    ended = folder.forum("run", "workflow.yaml", "--repeat", str(times), "--progress", "none")
-    return ended.code, ended.err
+    result = folder.forum("run", "workflow.yaml", "--repeat", str(times), "--progress", "none")
+    return result.code, result.err
 
 
 @pytest.mark.requirement("RUN-EXIT-001")
@@ -84,11 +84,11 @@ def test_a_result_that_cannot_be_printed_is_no_success_and_the_run_is_named(
 
     with Path("/dev/full").open("wb") as full:
         command = [*FORUM, "run", "workflow.yaml", "--out", "run", "--progress", "none"]
-        ended = subprocess.run(command, cwd=folder.path, stdout=full, stderr=subprocess.PIPE, check=False)
+        result = subprocess.run(command, cwd=folder.path, stdout=full, stderr=subprocess.PIPE, check=False)
 
-    assert ended.returncode == code
-    assert ended.stderr.decode() == ("forum: cannot print the result: No space left on device; the run is in 'run'\n")
-    assert folder.ends() == {"a": end}
+    assert result.returncode == code
+    assert result.stderr.decode() == ("forum: cannot print the result: No space left on device; the run is in 'run'\n")
+    assert folder.task_states() == {"a": end}
 
 
 def test_rates_that_cannot_be_printed_are_no_success_and_a_run_is_named(folder: Folder) -> None:
@@ -96,11 +96,11 @@ def test_rates_that_cannot_be_printed_are_no_success_and_a_run_is_named(folder: 
 
     with Path("/dev/full").open("wb") as full:
         command = [*FORUM, "run", "workflow.yaml", "--repeat", "2", "--progress", "none"]
-        ended = subprocess.run(command, cwd=folder.path, stdout=full, stderr=subprocess.PIPE, check=False)
+        result = subprocess.run(command, cwd=folder.path, stdout=full, stderr=subprocess.PIPE, check=False)
 
     last = max((folder.path / ".forum/runs").iterdir()).relative_to(folder.path)
     told = f"forum: cannot print the result: No space left on device; the last run is in '{last}'"
-    assert (ended.returncode, ended.stderr.decode().splitlines()[-1]) == (1, told)
+    assert (result.returncode, result.stderr.decode().splitlines()[-1]) == (1, told)
 
 
 def test_a_run_that_is_gone_on_with_says_that_its_files_have_changed_since(folder: Folder) -> None:
@@ -156,10 +156,10 @@ def test_of_a_run_that_has_ended_the_result_is_told_without_what_it_takes_to_go_
     assert folder.run("--input", "key=abcdefgh").code == 0
     (folder.path / "run/invocation.json").unlink()
 
-    ended = folder.forum("resume", "run", "--progress", "json")
+    result = folder.forum("resume", "run", "--progress", "json")
 
-    assert ended.code == 0, ended
-    (notice,) = [json.loads(line) for line in ended.err.splitlines()]
+    assert result.code == 0, result
+    (notice,) = [json.loads(line) for line in result.err.splitlines()]
     assert notice["text"] == "the run has finished with the status 'passed'"
 
 
@@ -167,7 +167,7 @@ def test_an_interrupt_while_the_command_line_is_loaded_is_no_traceback(folder: F
     folder.path.mkdir(parents=True)
     # An import that takes long enough to be interrupted: the first thing that the command line asks for.
     (folder.path / "click.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
-    ended = subprocess.run(
+    result = subprocess.run(
         [*FORUM, "--help"],
         cwd=folder.path,
         env={"PYTHONPATH": str(folder.path), "PATH": "/usr/bin:/bin"},
@@ -175,4 +175,4 @@ def test_an_interrupt_while_the_command_line_is_loaded_is_no_traceback(folder: F
         check=False,
     )
 
-    assert (ended.returncode, ended.stderr) == (130, b"")
+    assert (result.returncode, result.stderr) == (130, b"")

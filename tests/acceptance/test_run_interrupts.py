@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from acceptance.running import PATIENCE_S, Folder, check_holds, processes_with, sh, wait_for
+from acceptance.workflow_folder import PATIENCE_S, Folder, check_valid, processes_with, sh, wait_for
 
 _RUN = ("run", "workflow.yaml", "--out", "run", "--progress", "plain")
 # Nobody else sleeps for so long.
@@ -49,7 +49,7 @@ def test_a_run_that_is_interrupted_pauses_and_goes_on(folder: Folder, number: si
 
     code, out, err = interrupted(folder, number)
     left = processes_with(_NAP.replace(" ", "\0"))
-    ends, last = folder.ends(), folder.entries()[-2:]
+    ends, last = folder.task_states(), folder.entries()[-2:]
     resumed = folder.forum("resume", "run")
 
     assert (code, left, ends) == (130, [], {"before": "passed"}), (out, err)
@@ -60,9 +60,9 @@ def test_a_run_that_is_interrupted_pauses_and_goes_on(folder: Folder, number: si
     assert out.startswith("interrupted")
     assert "forum resume run" in out
     assert resumed.code == 0, resumed
-    assert set(folder.ends().values()) == {"passed"}
+    assert set(folder.task_states().values()) == {"passed"}
     assert folder.lines("effects") == ["x"]
-    check_holds(folder.path / "run")
+    check_valid(folder.path / "run")
 
 
 def test_whoever_is_not_willing_to_wait_interrupts_again(folder: Folder) -> None:
@@ -77,8 +77,8 @@ def test_whoever_is_not_willing_to_wait_interrupts_again(folder: Folder) -> None
     assert (code, left) == (130, []), (out, err)
     assert "Traceback" not in err
     assert resumed.code == 0, resumed
-    assert set(folder.ends().values()) == {"passed"}
-    check_holds(folder.path / "run")
+    assert set(folder.task_states().values()) == {"passed"}
+    check_valid(folder.path / "run")
 
 
 def test_a_run_that_waits_for_another_attempt_is_interrupted_at_once(folder: Folder) -> None:
@@ -110,5 +110,5 @@ def test_a_run_is_interrupted_twice_and_gone_on_with_twice(folder: Folder) -> No
     resumed = folder.forum("resume", "run")
 
     assert (process.returncode, resumed.code) == (130, 0), resumed
-    assert folder.ends() == {"a": "passed", "b": "passed"}
-    check_holds(folder.path / "run")
+    assert folder.task_states() == {"a": "passed", "b": "passed"}
+    check_valid(folder.path / "run")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from acceptance.running import MODEL, SHELL, Folder, ask, check_holds, sh
+from acceptance.workflow_folder import MODEL, SHELL, Folder, ask, check_valid, sh
 
 _MODEL = MODEL["adapters"]["model"]
 ROSTER: dict[str, Any] = {
@@ -51,19 +51,19 @@ def test_a_part_needs_no_credential_that_only_the_rest_uses(folder: Folder) -> N
     second = folder.run("--only", "c", "--base", "first", out="second")
 
     assert (first.code, first.err) == (0, ""), first
-    assert folder.ends("first") == {"a": "passed", "c": "passed"}
+    assert folder.task_states("first") == {"a": "passed", "c": "passed"}
     assert second.code == 0, second
-    assert (folder.reused("second"), set(folder.started("second"))) == ({"a"}, {"c"})
-    check_holds(folder.path / "second")
+    assert (folder.reused("second"), set(folder.attempt_counts("second"))) == ({"a"}, {"c"})
+    check_valid(folder.path / "second")
 
 
 def test_what_is_to_be_reused_needs_no_credential(folder: Folder) -> None:
     folder.write({"a": ask("Write."), "c": sh("echo c", needs=["a"])}, roster=ROSTER, policy=POLICY)
 
-    ended = folder.run("--only", "c", "--base", "nowhere")
+    result = folder.run("--only", "c", "--base", "nowhere")
 
-    assert "OWN_KEY" not in ended.err, ended
-    assert ended.code == 2, ended
+    assert "OWN_KEY" not in result.err, result
+    assert result.code == 2, result
 
 
 @pytest.mark.parametrize(
@@ -84,10 +84,10 @@ def test_a_credential_that_the_part_can_use_is_missed_before_anything_runs(
     document = folder.path / "workflow.yaml"
     document.write_text(document.read_text(encoding="utf-8").replace("agent: null", ""), encoding="utf-8")
 
-    ended = folder.run(*part)
+    result = folder.run(*part)
 
-    assert ended.code == 8, ended
-    assert {name for name in NONE_SET if name in ended.err} == missing, ended.err
+    assert result.code == 8, result
+    assert {name for name in NONE_SET if name in result.err} == missing, result.err
     assert not (folder.path / "run").exists()
 
 
@@ -102,10 +102,10 @@ def test_a_base_whose_task_has_changed_is_refused_with_a_way_out(folder: Folder,
     run = folder.entries("first")[0]["run"]
     folder.write({**CHAIN, "a": sh(command)})
 
-    ended = folder.run("--only", "b", "--base", "first")
+    result = folder.run("--only", "b", "--base", "first")
 
     told = f"forum: cannot reuse the result of 'a' in run {run}: its command changed; "
-    assert (ended.code, ended.err) == (2, f"{told}use --from a to run it and everything after it\n")
+    assert (result.code, result.err) == (2, f"{told}use --from a to run it and everything after it\n")
     assert not (folder.path / "run").exists()
 
 
@@ -116,30 +116,30 @@ def test_of_two_tasks_that_cannot_be_reused_the_way_out_names_the_first_in_the_p
     folder.write({**tasks, "z": sh("echo zz"), "a": sh("cat; true", needs=["z"])})
 
     refused = folder.run("--only", "last", "--base", "first")
-    ended = folder.run("--from", "z", "--base", "first")
+    result = folder.run("--from", "z", "--base", "first")
 
     assert "; use --from z to run it" in refused.err
-    assert (refused.code, ended.code) == (2, 0), (refused, ended)
+    assert (refused.code, result.code) == (2, 0), (refused, result)
 
 
 def test_a_base_in_which_the_task_failed_is_refused_with_a_way_out(folder: Folder) -> None:
     folder.write({**CHAIN, "a": sh("exit 1")})
     folder.run(out="first")
 
-    ended = folder.run("--only", "b", "--base", "first")
+    result = folder.run("--only", "b", "--base", "first")
 
-    assert ended.code == 2
-    assert "it was failed in that run; use --from a to run it" in ended.err
+    assert result.code == 2
+    assert "it was failed in that run; use --from a to run it" in result.err
 
 
 def test_a_base_that_lacks_the_task_is_refused_with_a_way_out(folder: Folder) -> None:
     folder.write(CHAIN)
     folder.run("--until", "d", out="first")
 
-    ended = folder.run("--only", "b", "--base", "first")
+    result = folder.run("--only", "b", "--base", "first")
 
-    assert ended.code == 2
-    assert "it was not in that run; name a run that has it with --base RUN, or use --from a to run it" in ended.err
+    assert result.code == 2
+    assert "it was not in that run; name a run that has it with --base RUN, or use --from a to run it" in result.err
 
 
 def with_used_plans(folder: Folder) -> None:
@@ -173,19 +173,19 @@ def test_a_name_as_it_stands_in_the_plan_means_all_that_was_made_of_it(
 ) -> None:
     with_used_plans(folder)
 
-    ended = folder.run(option, name)
+    result = folder.run(option, name)
 
-    assert ended.code == 0, ended
-    assert set(folder.started()) == tasks
+    assert result.code == 0, result
+    assert set(folder.attempt_counts()) == tasks
 
 
 def test_each_name_that_could_have_been_given_is_listed_once(folder: Folder) -> None:
     with_used_plans(folder)
 
-    ended = folder.run("--only", "qqq")
+    result = folder.run("--only", "qqq")
 
-    assert ended.code == 2
-    assert ended.err == "forum: no task named 'qqq' in the plan; tasks: sub, sub/down, sub/up, subs\n"
+    assert result.code == 2
+    assert result.err == "forum: no task named 'qqq' in the plan; tasks: sub, sub/down, sub/up, subs\n"
 
 
 @pytest.mark.requirement("RUN-PART-001")
@@ -203,9 +203,9 @@ def test_parts_that_do_not_go_together_are_refused(folder: Folder, arguments: st
     folder.write(CHAIN)
     folder.run(out="first")
 
-    ended = folder.run(*arguments.split(), "--base", "first")
+    result = folder.run(*arguments.split(), "--base", "first")
 
-    assert (ended.code, ended.err) == (2, f"forum: {sentence}\n")
+    assert (result.code, result.err) == (2, f"forum: {sentence}\n")
     assert not (folder.path / "run").exists()
 
 
@@ -214,7 +214,7 @@ def test_from_and_until_run_what_lies_between(folder: Folder) -> None:
     folder.write({**CHAIN, "e": sh("cat", needs=["c"]), "f": sh("cat", needs=["b"])})
     folder.run(out="first")
 
-    ended = folder.run("--from", "b", "--until", "c", "--base", "first")
+    result = folder.run("--from", "b", "--until", "c", "--base", "first")
 
-    assert ended.code == 0, ended
-    assert (set(folder.started()), folder.reused()) == ({"b", "c"}, {"a"})
+    assert result.code == 0, result
+    assert (set(folder.attempt_counts()), folder.reused()) == ({"b", "c"}, {"a"})

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from acceptance.running import MODEL, SHELL, Ended, Folder, ask, check_holds, sh
+from acceptance.workflow_folder import MODEL, SHELL, Folder, Result, ask, check_valid, sh
 
 _MOST_S = 50
 ENDED_IN_TIME = r"'sh' was ended after \d+ ms: of the \d+ ms that its budget leaves, \d+ ms are kept for ending it\n"
@@ -20,9 +20,9 @@ def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path / "work")
 
 
-def states_on_screen(ended: Ended) -> dict[str, str]:
+def states_on_screen(result: Result) -> dict[str, str]:
     """State and reason of each task, as the table at the end has them."""
-    table = ended.out[ended.out.index("\ntask ") :].strip().partition("\n\n")[0].splitlines()[1:]
+    table = result.out[result.out.index("\ntask ") :].strip().partition("\n\n")[0].splitlines()[1:]
     states = (line.split() for line in table)
     return {words[0]: ": ".join(words[1 : 2 + _has_reason(words)]) for words in states}
 
@@ -72,23 +72,23 @@ RULES: dict[str, dict[str, str]] = {
 def test_what_a_failure_does_to_the_rest_is_the_policys_rule(folder: Folder, rule: str) -> None:
     folder.write(FAILING, policy={"on_failure": rule})
 
-    ended = folder.run()
+    result = folder.run()
 
-    assert ended.code == 1, ended
-    assert folder.ends() == RULES[rule]
-    assert states_on_screen(ended) == RULES[rule]
-    assert ended.out.startswith("failed (exit 1)")
-    check_holds(folder.path / "run")
+    assert result.code == 1, result
+    assert folder.task_states() == RULES[rule]
+    assert states_on_screen(result) == RULES[rule]
+    assert result.out.startswith("failed (exit 1)")
+    check_valid(folder.path / "run")
 
 
 def test_tolerated_alone_is_a_run_that_passed_and_says_so(folder: Folder) -> None:
     folder.write({"tolerated": sh("echo bad >&2; exit 4", allow_failure=True), "passes": sh("echo")})
 
-    ended = folder.run()
+    result = folder.run()
 
-    assert (ended.code, folder.entries()[-1]["data"]["status"]) == (0, "passed")
-    assert ended.out.startswith("passed: 1 tolerated, 1 passed")
-    assert states_on_screen(ended)["tolerated"] == "tolerated: error"
+    assert (result.code, folder.entries()[-1]["data"]["status"]) == (0, "passed")
+    assert result.out.startswith("passed: 1 tolerated, 1 passed")
+    assert states_on_screen(result)["tolerated"] == "tolerated: error"
 
 
 def test_refused_is_neither_failed_nor_skipped(folder: Folder) -> None:
@@ -97,13 +97,13 @@ def test_refused_is_neither_failed_nor_skipped(folder: Folder) -> None:
     paused = folder.run()
     folder.forum("gate", "reject", "run", "asked", "--by", "ann", "--reason", "not today")
 
-    ended = folder.forum("resume", "run")
+    result = folder.forum("resume", "run")
 
-    assert (paused.code, ended.code) == (5, 6), ended
-    assert folder.ends() == {"asked": "refused: rejected", "after": "skipped: upstream"}
-    assert states_on_screen(ended) == folder.ends()
+    assert (paused.code, result.code) == (5, 6), result
+    assert folder.task_states() == {"asked": "refused: rejected", "after": "skipped: upstream"}
+    assert states_on_screen(result) == folder.task_states()
     assert not (folder.path / "ran").exists()
-    check_holds(folder.path / "run")
+    check_valid(folder.path / "run")
 
 
 _PRICED = {**MODEL["adapters"]["model"], "max_tokens": 500, "prices": {"input": "1", "output": "1"}}
@@ -139,16 +139,16 @@ def test_a_budget_stops_what_does_not_fit_and_keeps_what_is_done(folder: Folder,
     roster = {"adapters": {"model": _PRICED}, "agents": {"writer": agent}}
     folder.write(tasks, roster=roster, policy=policy, answers=answers, outputs={"second": "second", "third": "third"})
 
-    ended = folder.run("--deterministic")
+    result = folder.run("--deterministic")
 
-    assert ended.code == 4, ended
-    assert folder.ends() == {"first": "passed", "second": "passed", "third": "stopped: budget"}
+    assert result.code == 4, result
+    assert folder.task_states() == {"first": "passed", "second": "passed", "third": "stopped: budget"}
     stopped = [entry["data"] for entry in folder.entries("run", "budget.stopped")]
     assert [(one["scope"], one["amount"]) for one in stopped] == [(scope, amount)]
     assert folder.read("run/outputs/second.txt") == "done"
-    assert ended.out.startswith("stopped (exit 4): 1 stopped, 2 passed")
-    assert f"stopped by {sentence}" in ended.out, ended.out
-    check_holds(folder.path / "run")
+    assert result.out.startswith("stopped (exit 4): 1 stopped, 2 passed")
+    assert f"stopped by {sentence}" in result.out, result.out
+    check_valid(folder.path / "run")
 
 
 def test_time_that_is_over_ends_what_is_under_way(folder: Folder) -> None:
@@ -157,15 +157,15 @@ def test_time_that_is_over_ends_what_is_under_way(folder: Folder) -> None:
     folder.write(tasks, policy={"budget": {"wall": "1s"}}, outputs={"quick": "quick"})
     began_s = time.monotonic()
 
-    ended = folder.run()
+    result = folder.run()
 
     assert time.monotonic() - began_s < _MOST_S
-    assert ended.code == 4, ended
-    assert folder.ends() == {"quick": "passed", "slow": "stopped: budget", "behind": "stopped: budget"}
-    assert "of 1.0s used" in ended.out, ended.out
-    assert re.search(ENDED_IN_TIME, ended.out), ended.out
+    assert result.code == 4, result
+    assert folder.task_states() == {"quick": "passed", "slow": "stopped: budget", "behind": "stopped: budget"}
+    assert "of 1.0s used" in result.out, result.out
+    assert re.search(ENDED_IN_TIME, result.out), result.out
     assert folder.read("run/outputs/quick.txt") == "x"
-    check_holds(folder.path / "run")
+    check_valid(folder.path / "run")
 
 
 @pytest.mark.parametrize("scope", ["task", "adapter"])
@@ -179,24 +179,24 @@ def test_a_call_that_takes_too_long_is_ended(folder: Folder, scope: str) -> None
     folder.write({"slow": slow}, roster=roster)
     began_s = time.monotonic()
 
-    ended = folder.run()
+    result = folder.run()
 
     assert time.monotonic() - began_s < _MOST_S
     expected = (4, {"slow": "stopped: budget"}) if scope == "task" else (1, {"slow": "failed: error"})
-    assert (ended.code, folder.ends()) == expected, ended
+    assert (result.code, folder.task_states()) == expected, result
     said = ENDED_IN_TIME if scope == "task" else "'sh' took longer than 300 ms"
-    assert re.search(said, ended.out), ended.out
+    assert re.search(said, result.out), result.out
     assert folder.entries("run", "task.finished")[0]["data"]["error"] == "timeout"
-    check_holds(folder.path / "run")
+    check_valid(folder.path / "run")
 
 
 def test_an_output_that_is_too_long_is_ended_while_it_comes(folder: Folder) -> None:
     roster = {**SHELL, "adapters": {"shell": {**SHELL["adapters"]["shell"], "max_output_bytes": 1000}}}
     folder.write({"endless": sh("exec yes")}, roster=roster)
 
-    ended = folder.run()
+    result = folder.run()
 
-    assert (ended.code, folder.ends()) == (1, {"endless": "failed: error"}), ended
+    assert (result.code, folder.task_states()) == (1, {"endless": "failed: error"}), result
     assert folder.entries("run", "task.finished")[0]["data"]["error"] == "output_limit"
     assert (folder.path / "run/bodies.tar").stat().st_size < 100_000
-    check_holds(folder.path / "run")
+    check_valid(folder.path / "run")

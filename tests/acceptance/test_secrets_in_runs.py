@@ -11,7 +11,7 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from acceptance.running import MODEL, SHELL, Ended, Folder, check_holds, everything_in, sh
+from acceptance.workflow_folder import MODEL, SHELL, Folder, Result, all_bytes_in, check_valid, sh
 
 KEY = "sk-7f/Q+9=x&\"Zw'tail"
 LINES = "-----BEGIN-----\nMIIEvQIBADANBg\nkqhkiG9w0BAQEF\n-----END-----"
@@ -76,10 +76,10 @@ def _decoded(data: bytes) -> Iterator[bytes]:
             yield base64.b64decode(part[: len(part) // 4 * 4] + b"")
 
 
-def check_is_nowhere(folder: Folder, secret: str, *ended: Ended, out: str = "run") -> None:
-    printed = "\n".join(one.out + one.err for one in ended).encode()
+def check_not_leaked(folder: Folder, secret: str, *results: Result, out: str = "run") -> None:
+    printed = "\n".join(result.out + result.err for result in results).encode()
 
-    assert found_in(everything_in(folder.path / out), secret) == []
+    assert found_in(all_bytes_in(folder.path / out), secret) == []
     assert found_in(printed, secret) == []
 
 
@@ -95,15 +95,15 @@ def test_a_variable_that_a_program_prints_is_nowhere(folder: Folder, secret: str
     summary = {"GITHUB_STEP_SUMMARY": str(folder.path / "run/summary.md"), "KEY": secret}
     arguments = ("run", "workflow.yaml", "--out", "run")
 
-    ended = folder.forum(*arguments, "--progress", "plain", env=summary)
+    result = folder.forum(*arguments, "--progress", "plain", env=summary)
     shown = [folder.forum(name, "run") for name in ("show", "log", "replay", "verify")]
 
-    assert ended.code == 1, ended
-    assert folder.ends() == {"told": "passed", "handed": "passed", "failed": "failed: error"}
+    assert result.code == 1, result
+    assert folder.task_states() == {"told": "passed", "handed": "passed", "failed": "failed: error"}
     assert "[scrubbed: KEY]" in folder.read("run/outputs/told.txt")
-    check_is_nowhere(folder, secret, ended, *shown)
+    check_not_leaked(folder, secret, result, *shown)
     (folder.path / "run/summary.md").unlink()
-    check_holds(folder.path / "run")
+    check_valid(folder.path / "run")
 
 
 @pytest.mark.parametrize("options", [["--progress", "tty"], ["--progress", "json"], ["--progress", "none", "--json"]])
@@ -111,10 +111,10 @@ def test_no_way_to_watch_shows_it(folder: Folder, options: list[str]) -> None:
     policy = {**PYTHON, "privacy": {"scrub_env": ["KEY"]}}
     folder.write({"failed": leak(status=3), "told": leak()}, roster=LEAKY, policy=policy, outputs={"told": "told"})
 
-    ended = folder.forum("run", "workflow.yaml", "--out", "run", *options, env={"KEY": KEY})
+    result = folder.forum("run", "workflow.yaml", "--out", "run", *options, env={"KEY": KEY})
 
-    assert ended.code == 1, ended
-    check_is_nowhere(folder, KEY, ended)
+    assert result.code == 1, result
+    check_not_leaked(folder, KEY, result)
 
 
 def test_a_secret_input_is_nowhere_and_reaches_whom_it_is_for(folder: Folder) -> None:
@@ -142,9 +142,9 @@ def test_a_secret_input_is_nowhere_and_reaches_whom_it_is_for(folder: Folder) ->
     assert (paused.code, without.code, resumed.code) == (5, 2, 1), (paused, without, resumed)
     assert "the secret input 'token' has no value; give it in a file with --inputs FILE, or with" in without.err
     ends = {"leaks": "passed", "written": "passed", "gated": "passed", "fails": "failed: error"}
-    assert folder.ends() == ends
-    check_is_nowhere(folder, KEY, paused, listed, without, resumed)
-    check_holds(folder.path / "run")
+    assert folder.task_states() == ends
+    check_not_leaked(folder, KEY, paused, listed, without, resumed)
+    check_valid(folder.path / "run")
 
 
 def test_a_secret_that_stands_in_the_workflow_or_its_script_is_refused_before_anything_is_written(
@@ -175,10 +175,10 @@ def test_what_a_person_writes_at_a_gate_is_scrubbed_too(folder: Folder) -> None:
     resumed = folder.forum("resume", "run", env={"KEY": KEY})
 
     assert (edited.code, resumed.code) == (0, 0), (edited, resumed)
-    check_is_nowhere(folder, KEY, edited, resumed)
+    check_not_leaked(folder, KEY, edited, resumed)
     decided = folder.entries("run", "gate.decided")[0]
     assert folder.body("run", decided, "edited") == b"Use [scrubbed: KEY]."
-    check_holds(folder.path / "run")
+    check_valid(folder.path / "run")
 
 
 def test_a_credential_is_never_shown(folder: Folder) -> None:
@@ -188,9 +188,9 @@ def test_a_credential_is_never_shown(folder: Folder) -> None:
     folder.write({"asked": {"agent": "writer", "instruction": "Write."}}, roster=roster)
     secret = "sk-only-letters-73"  # noqa: S105 - made up
 
-    ended = folder.run(env={"KEY": secret})
+    result = folder.run(env={"KEY": secret})
     looked_at = folder.forum("doctor", "workflow.yaml", env={"KEY": secret})
 
-    assert (ended.code, looked_at.code) == (1, 1), (ended, looked_at)
-    assert folder.ends() == {"asked": "failed: error"}
-    check_is_nowhere(folder, secret, ended, looked_at)
+    assert (result.code, looked_at.code) == (1, 1), (result, looked_at)
+    assert folder.task_states() == {"asked": "failed: error"}
+    check_not_leaked(folder, secret, result, looked_at)

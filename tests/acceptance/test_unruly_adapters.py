@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from acceptance.running import PATIENCE_S, Folder, check_holds, wait_for
+from acceptance.workflow_folder import PATIENCE_S, Folder, check_valid, wait_for
 
 # Each way to behave is a setting. The first to be asked is unruly, and leaves `at-work`; whoever comes later answers.
 ADAPTER = """
@@ -79,7 +79,7 @@ class Unruly:
             sys.exit(3)
 """
 RUN = ("run", "workflow.yaml", "--out", "run", "--progress", "plain")
-Ended = tuple[int, str, str]
+Result = tuple[int, str, str]
 
 
 class Unruly:
@@ -104,7 +104,7 @@ class Unruly:
         self.started.append(self.folder.start(*arguments, env=env))
         return self.started[-1]
 
-    def end(self, process: subprocess.Popen[bytes]) -> Ended:
+    def end(self, process: subprocess.Popen[bytes]) -> Result:
         """Waits for the end of the process; if that does not come, the test has failed."""
         out, err = process.communicate(timeout=PATIENCE_S)
         return process.returncode, out.decode(), err.decode()
@@ -118,7 +118,7 @@ class Unruly:
     def has(self, name: str) -> bool:
         return (self.folder.path / name).exists()
 
-    def resume(self) -> Ended:
+    def resume(self) -> Result:
         self.make("may-answer")
         return self.end(self.start("resume", "run"))
 
@@ -139,12 +139,12 @@ def test_the_end_of_the_time_ends_the_process(unruly: Unruly, does: str) -> None
     process = unruly.start(*RUN, GITHUB_STEP_SUMMARY="summary.md")
     code, out, err = unruly.end(process)
 
-    assert (code, unruly.folder.ends()) == (4, {"t0": "stopped: budget"}), (out, err)
+    assert (code, unruly.folder.task_states()) == (4, {"t0": "stopped: budget"}), (out, err)
     assert out.startswith("stopped (exit 4): 1 stopped")
     assert "again     forum resume run --failed" in out
     assert "finished: stopped (1 stopped)" in err.splitlines()[-1]
     assert "1 stopped" in unruly.folder.read("summary.md")
-    check_holds(unruly.folder.path / "run")
+    check_valid(unruly.folder.path / "run")
 
 
 def test_threads_of_an_adapter_leave_one_for_the_ledger(unruly: Unruly) -> None:
@@ -152,8 +152,8 @@ def test_threads_of_an_adapter_leave_one_for_the_ledger(unruly: Unruly) -> None:
 
     code, out, err = unruly.end(unruly.start(*RUN))
 
-    assert (code, set(unruly.folder.ends().values())) == (4, {"stopped: budget"}), (out, err)
-    check_holds(unruly.folder.path / "run")
+    assert (code, set(unruly.folder.task_states().values())) == (4, {"stopped: budget"}), (out, err)
+    check_valid(unruly.folder.path / "run")
 
 
 def test_an_interrupt_ends_the_process_while_a_thread_goes_on(unruly: Unruly) -> None:
@@ -167,8 +167,8 @@ def test_an_interrupt_ends_the_process_while_a_thread_goes_on(unruly: Unruly) ->
 
     assert (code, out.startswith("interrupted"), "Traceback" in err) == (130, True, False), (out, err)
     assert resumed[0] == 0, resumed
-    assert unruly.folder.ends() == {"t0": "passed"}
-    check_holds(unruly.folder.path / "run")
+    assert unruly.folder.task_states() == {"t0": "passed"}
+    check_valid(unruly.folder.path / "run")
 
 
 def test_a_second_interrupt_ends_the_process_while_a_call_goes_on(unruly: Unruly) -> None:
@@ -185,8 +185,8 @@ def test_a_second_interrupt_ends_the_process_while_a_call_goes_on(unruly: Unruly
     said = "forum: interrupted; the run is in 'run', resume it with: forum resume run"
     assert (code, out, err.splitlines()[-1]) == (130, "", said)
     assert resumed[0] == 0, resumed
-    assert unruly.folder.ends() == {"t0": "passed"}
-    check_holds(unruly.folder.path / "run")
+    assert unruly.folder.task_states() == {"t0": "passed"}
+    check_valid(unruly.folder.path / "run")
 
 
 def test_a_second_interrupt_waits_for_entries_that_are_being_written(unruly: Unruly) -> None:
@@ -205,7 +205,7 @@ def test_a_second_interrupt_waits_for_entries_that_are_being_written(unruly: Unr
 
     assert (is_gone, code, unruly.has("synced")) == (False, 130, True), (out, err)
     assert unruly.resume()[0] == 0
-    check_holds(unruly.folder.path / "run")
+    check_valid(unruly.folder.path / "run")
 
 
 @pytest.mark.parametrize("does", ["exit", "exit in a task", "exit in a thread"])
@@ -214,9 +214,9 @@ def test_an_exit_is_the_failure_of_the_attempt(unruly: Unruly, does: str) -> Non
 
     code, out, err = unruly.end(unruly.start(*RUN))
 
-    assert (code, unruly.folder.ends()) == (1, {"t0": "failed: error"}), (out, err)
+    assert (code, unruly.folder.task_states()) == (1, {"t0": "failed: error"}), (out, err)
     assert "t0: internal: the adapter failed: SystemExit: 3" in out
-    check_holds(unruly.folder.path / "run")
+    check_valid(unruly.folder.path / "run")
 
 
 def test_an_exit_while_it_is_closed_changes_nothing(unruly: Unruly) -> None:

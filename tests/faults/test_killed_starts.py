@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from acceptance.running import MODEL, Folder, ask, bytes_in, check_holds
+from acceptance.workflow_folder import MODEL, Folder, ask, bytes_in, check_valid
 from faults.injection import calls_of, require_strace, run_with_fault
 from faults.process import REFUSED, Work
 from forum_runner import api
@@ -74,7 +74,7 @@ def test_a_start_killed_at_any_call_is_resumed_or_repeated(tmp_path: Path, workf
             leftovers.add(tuple(sorted(name.partition(".json.")[0] for name in bytes_in(out))) if out.exists() else ())
             if not starts_again(workflow, out):
                 continue
-        check_holds(out)
+        check_valid(out)
 
     assert leftovers >= {(), ("bodies.tar", "ledger.jsonl"), (".invocation", "bodies.tar", "ledger.jsonl")}
     assert ("bodies.tar", "invocation.json", "ledger.jsonl") in leftovers
@@ -102,4 +102,4 @@ def test_a_failed_start_leaves_a_directory_where_a_run_can_start(
         ending = run_with_fault(start(workflow, out), call, number, f"error={error}")
         assert ending.code in (0, REFUSED), (call, number)
         if entries_in(out) == 0 and starts_again(workflow, out):
-            check_holds(out)
+            check_valid(out)

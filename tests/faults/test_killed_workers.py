@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from acceptance.running import PATIENCE_S, SHELL, Folder, check_holds, processes_with, sh
+from acceptance.workflow_folder import PATIENCE_S, SHELL, Folder, check_valid, processes_with, sh
 from engines.installing import install_adapters
 
 ROUNDS = int(os.environ.get("FORUM_FAULT_ROUNDS", "1"))
@@ -111,9 +111,9 @@ def test_a_run_whose_workers_are_killed_is_valid_and_complete(folder: Folder, nu
 
     assert killed > 0
     assert process.returncode == 1, err
-    check_holds(folder.path / "run")
+    check_valid(folder.path / "run")
     check_attempts(folder)
-    ends = folder.ends()
+    ends = folder.task_states()
     assert ends["crashes"] == ends["writes-garbage"] == "failed: error"
     assert_nothing_is_left(folder)
 
@@ -159,5 +159,5 @@ def test_a_killed_runner_leaves_nothing_behind_and_can_be_resumed(folder: Folder
     resumed = folder.start("resume", "run", "--progress", "none")
     _, err = resumed.communicate(timeout=PATIENCE_S)
     assert resumed.returncode == 1, err
-    assert folder.ends() == dict.fromkeys(slow, "failed: error")
-    check_holds(folder.path / "run")
+    assert folder.task_states() == dict.fromkeys(slow, "failed: error")
+    check_valid(folder.path / "run")

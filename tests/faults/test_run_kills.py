@@ -19,14 +19,14 @@ from typing import Any
 
 import pytest
 
-from acceptance.running import (
+from acceptance.workflow_folder import (
     MODEL,
     PATIENCE_S,
     POLL_S,
     Folder,
     ask,
-    check_holds,
-    check_is_told_again,
+    check_replay,
+    check_valid,
     cut_after,
     sh,
     wait_for,
@@ -146,7 +146,7 @@ class Kills:
             return False
         if self.has_ledger:
             check_is_not_damaged(self._ledger.parent)
-            started = self._folder.started()
+            started = self._folder.attempt_counts()
             self._finished.append({task: started[task] for task in finished_ok(self._folder)})
         return True
 
@@ -159,7 +159,7 @@ class Kills:
         return self.has_ledger and bool(self._folder.entries("run", "run.sealed"))
 
     def check_no_finished_task_ran_again(self) -> None:
-        started = self._folder.started()
+        started = self._folder.attempt_counts()
         for finished in self._finished:
             assert {task: started[task] for task in finished} == finished
 
@@ -186,8 +186,8 @@ def test_a_run_killed_repeatedly_does_and_records_everything_once(
 
     check_record(folder)
     kills.check_no_finished_task_ran_again()
-    check_holds(folder.path / "run")
-    assert {task: state for task, state in folder.ends().items() if state != "passed"} == {
+    check_valid(folder.path / "run")
+    assert {task: state for task, state in folder.task_states().items() if state != "passed"} == {
         "tolerated": "tolerated: error"
     }
 
@@ -201,8 +201,8 @@ def test_a_task_that_is_not_idempotent_fails_if_its_outcome_is_unknown(folder: F
     process.communicate()
 
     resumed = folder.forum("resume", "run")
-    check_holds(folder.path / "run")
-    ends = folder.ends()
+    check_valid(folder.path / "run")
+    ends = folder.task_states()
     folder.write({"before": step(), "once": step(needs=["before"]), "after": step(needs=["once"])})
     again = folder.forum("resume", "run", "--failed", "--out", "second")
 
@@ -211,9 +211,9 @@ def test_a_task_that_is_not_idempotent_fails_if_its_outcome_is_unknown(folder: F
         {"before": "passed", "once": "failed: error", "after": "skipped: upstream"},
     )
     assert again.code == 0, again
-    assert (folder.reused("second"), set(folder.started("second"))) == ({"before"}, {"once", "after"})
+    assert (folder.reused("second"), set(folder.attempt_counts("second"))) == ({"before"}, {"once", "after"})
     assert effects_in(folder) == Counter({("before", 1): 1, ("once", 1): 2, ("after", 1): 1})
-    check_holds(folder.path / "second")
+    check_valid(folder.path / "second")
 
 
 def test_a_run_killed_before_its_first_task_can_be_resumed(folder: Folder) -> None:
@@ -226,7 +226,7 @@ def test_a_run_killed_before_its_first_task_can_be_resumed(folder: Folder) -> No
         ended = folder.forum("resume", "run")
 
         assert ended.code == 0 or "is finished" in ended.err, ended
-        check_holds(folder.path / "run")
+        check_valid(folder.path / "run")
         (folder.path / "run").rename(folder.path / f"run-{process.pid}")
 
 
@@ -273,7 +273,7 @@ def virtual(folder: Folder) -> Path:
 def test_a_run_cut_after_any_entry_resumes_to_the_same_outcome(folder: Folder) -> None:
     """A write of several entries may be cut anywhere, and the run can be resumed after any of them."""
     whole = virtual(folder)
-    ends = folder.ends("whole")
+    ends = folder.task_states("whole")
     size = len(folder.entries("whole"))
     kinds = {entry["kind"] for entry in folder.entries("whole")}
     assert kinds >= {"gate.decided", "escalation.raised", "verdict.given", "task.expanded", "budget.stopped"}
@@ -285,5 +285,5 @@ def test_a_run_cut_after_any_entry_resumes_to_the_same_outcome(folder: Folder) -
         asyncio.run(api.resume(Workspace.at(folder.path), ResumeRequest(name)))
 
         report = verify_ledger(ledger_at(folder.path / name), None, Trusted())
-        assert (report.findings, report.status, folder.ends(name)) == ((), "stopped", ends)
-        check_is_told_again(folder.path / name)
+        assert (report.findings, report.status, folder.task_states(name)) == ((), "stopped", ends)
+        check_replay(folder.path / name)

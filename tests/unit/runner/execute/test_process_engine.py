@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from acceptance.running import processes_with
+from acceptance.workflow_folder import processes_with
 from engines.installing import install_adapters
 from forum_adapters.base import Attempt, ErrorKind, Failure, Limits, Prompt, Reply
 from forum_runner.execute.call_report import Lost, Replied

@@ -8,7 +8,7 @@ import jsonschema
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
-from acceptance.judging import SCHEMAS, schema
+from acceptance.judge_command import SCHEMAS, schema
 
 _BASE = "https://forum.invalid/v1/"
 _REGISTRY: Registry[Any] = Registry().with_resources(
@@ -22,7 +22,7 @@ def validator(name: str) -> jsonschema.Draft202012Validator:
     return jsonschema.Draft202012Validator({"$ref": f"{_BASE}{name}.schema.json"}, registry=_REGISTRY)
 
 
-def check_fits(name: str, document: Document) -> None:
+def check_matches_schema(name: str, document: Document) -> None:
     """Assert that a document is valid, and that one more member would make it invalid."""
     found = [f"{error.json_path}: {error.message[:300]}" for error in validator(name).iter_errors(document)]
     assert found == [], document

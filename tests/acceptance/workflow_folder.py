@@ -87,10 +87,10 @@ class Folder:
         path.write_text(yaml.safe_dump(form, sort_keys=False, width=1_000), encoding="utf-8")
         return path
 
-    def forum(self, *arguments: str | Path, env: Mapping[str, str] | None = None) -> Ended:
+    def forum(self, *arguments: str | Path, env: Mapping[str, str] | None = None) -> Result:
         """Run a command to its end."""
-        ended = warm.call("forum", *arguments, cwd=self.path, env=self._environment(env))
-        return Ended(ended.returncode, warm.as_text(ended.stdout), warm.as_text(ended.stderr))
+        result = warm.call("forum", *arguments, cwd=self.path, env=self._environment(env))
+        return Result(result.returncode, warm.as_text(result.stdout), warm.as_text(result.stderr))
 
     def start(self, *arguments: str | Path, env: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
         """Start a command."""
@@ -103,7 +103,7 @@ class Folder:
             stderr=subprocess.PIPE,
         )
 
-    def run(self, *arguments: str | Path, out: str = "run", env: Mapping[str, str] | None = None) -> Ended:
+    def run(self, *arguments: str | Path, out: str = "run", env: Mapping[str, str] | None = None) -> Result:
         """Run the workflow into the directory `out`."""
         return self.forum("run", "workflow.yaml", "--out", out, "--progress", "none", *arguments, env=env)
 
@@ -115,7 +115,7 @@ class Folder:
         lines = (self.path / out / "ledger.jsonl").read_bytes().split(b"\n")[:-1]
         return [entry for entry in map(json.loads, lines) if not kinds or entry["kind"] in kinds]
 
-    def ends(self, out: str | Path = "run") -> dict[str, str]:
+    def task_states(self, out: str | Path = "run") -> dict[str, str]:
         """The state of each task and instance and, after a colon, the reason."""
         found = {}
         for entry in self.entries(out, "task.ended"):
@@ -123,7 +123,7 @@ class Folder:
             found[data["task"]] = f"{data['state']}: {data['reason']}" if "reason" in data else data["state"]
         return found
 
-    def started(self, out: str | Path = "run") -> Counter[str]:
+    def attempt_counts(self, out: str | Path = "run") -> Counter[str]:
         """The number of attempts of each unit."""
         return Counter(entry["data"]["task"] for entry in self.entries(out, "task.started"))
 
@@ -149,7 +149,7 @@ class Folder:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class Result:
     code: int
     out: str
     err: str
@@ -159,7 +159,7 @@ class Ended:
         return found
 
 
-def check_holds(directory: Path) -> None:
+def check_valid(directory: Path) -> None:
     """Assert that both verifiers accept all five levels and that replay gives the same bytes."""
     report = verify_ledger(ledger_at(directory), None, Trusted())
     judged = judge(directory)
@@ -168,10 +168,10 @@ def check_holds(directory: Path) -> None:
     assert {level.level: level.status for level in report.levels} == ALL_LEVELS
     assert judged.findings.codes() == []
     assert judged.verdict == "valid"
-    check_is_told_again(directory)
+    check_replay(directory)
 
 
-def check_is_told_again(directory: Path) -> None:
+def check_replay(directory: Path) -> None:
     replayed = replay(ledger_at(directory))
 
     assert replayed.outcome.divergence is None
@@ -193,7 +193,7 @@ def bytes_in(directory: Path, *left_out: str) -> dict[str, bytes]:
     return {name: path.read_bytes() for name, path in found.items() if name not in left_out}
 
 
-def everything_in(directory: Path) -> bytes:
+def all_bytes_in(directory: Path) -> bytes:
     """The names and bytes of all files, to search for leaks."""
     return b"\n".join(name.encode() + b"\n" + data for name, data in sorted(bytes_in(directory).items()))
 

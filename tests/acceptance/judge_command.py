@@ -30,10 +30,10 @@ SEVERAL = jsonschema.Draft202012Validator(schema("verify-reports.schema.json"), 
 
 def judge(*arguments: str | Path, stdin: bytes = b"", cwd: Path | None = None) -> tuple[int, str, str]:
     if stdin:
-        ended = subprocess.run([*JUDGE, *map(str, arguments)], input=stdin, capture_output=True, cwd=cwd, check=False)
+        result = subprocess.run([*JUDGE, *map(str, arguments)], input=stdin, capture_output=True, cwd=cwd, check=False)
     else:
-        ended = warm.call("forum-conformance", "judge", *arguments, cwd=cwd)
-    return ended.returncode, ended.stdout.decode(), ended.stderr.decode()
+        result = warm.call("forum-conformance", "judge", *arguments, cwd=cwd)
+    return result.returncode, result.stdout.decode(), result.stderr.decode()
 
 
 def report_on(*arguments: str | Path, stdin: bytes = b"") -> dict[str, Any]:
