@@ -11,14 +11,17 @@ from hypothesis import settings
 TESTS = Path(__file__).parent
 # `pytest -m quick` runs these folders and files, except for the slow files: more than three seconds of CPU time.
 QUICK_FOLDERS = ("unit", "architecture")
-QUICK_FILES = ("acceptance/test_examples.py", "acceptance/test_findings.py", "acceptance/test_run_command.py")
+QUICK_FILES = ("acceptance/test_examples.py", "acceptance/test_findings.py")
 SLOW_FILES = (
     "architecture/test_independence.py",
     "architecture/test_requirements.py",
+    "unit/adapters/test_command_final_time.py",
     "unit/adapters/test_model_server_limits.py",
     "unit/conformance/suite/test_self_check.py",
     "unit/conformance/suite/test_vectors.py",
     "unit/conformance/test_mutants.py",
+    "unit/conformance/vector_generator/test_ledgers_cases.py",
+    "unit/conformance/vector_generator/test_ledgers_places.py",
     "unit/conformance/vector_generator/test_runs_mutations.py",
     "unit/runner/compile/test_layering_laws.py",
     "unit/runner/execute/test_engines.py",
@@ -29,6 +32,7 @@ SLOW_FILES = (
     "unit/runner/execute/test_scrubber.py",
     "unit/runner/graph/test_render.py",
     "unit/runner/history/test_history_laws.py",
+    "unit/runner/ledger/test_entry_decoder.py",
     "unit/runner/test_canonical.py",
     "unit/runner/test_canonical_vectors.py",
     "unit/runner/test_robustness.py",
@@ -36,6 +40,7 @@ SLOW_FILES = (
 
 # Timing never decides a test.
 settings.register_profile("forum", deadline=None)
+settings.register_profile("quick", parent=settings.get_profile("forum"), max_examples=10)
 settings.load_profile("forum")
 
 # A shell that runs the tests in the background makes them ignore interrupts, and `nohup` hangups. Every program that
@@ -48,6 +53,11 @@ for number in (signal.SIGHUP, signal.SIGQUIT):
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
     sys.dont_write_bytecode = False
     sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = str(TESTS.parent / ".pytest_cache" / "bytecode")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.option.markexpr == "quick":
+        settings.load_profile("quick")
 
 
 def is_quick(path: Path) -> bool:

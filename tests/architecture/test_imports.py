@@ -54,12 +54,18 @@ def modules(package: str) -> tuple[tuple[str, ast.Module], ...]:
 
 
 def imports(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
+    for node in import_statements(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "imports are absolute"
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+@cache
+def import_statements(tree: ast.Module) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    """Walking the trees takes most of the time of these tests."""
+    return tuple(node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom))
 
 
 def type_imports(tree: ast.Module) -> Iterator[str]:
