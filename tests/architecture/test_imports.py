@@ -1,4 +1,4 @@
-"""Who may import whom. Lazy imports count: the code is read, not run."""
+"""Rules about imports between modules. Lazy imports count, because the source is parsed, not run."""
 
 import ast
 import subprocess
@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = {"forum_runner": "runner", "forum_adapters": "adapters", "forum_conformance": "conformance"}
-# From the ground up. A module may import what stands below it, and what stands in its own package.
+# From bottom to top. A module may import modules of lower layers and of its own package.
 LAYERS = (
     {"errors", "__init__"},
     {"finding", "canonical", "json_text", "resources", "explanations", "workspace", "write_file"},
@@ -33,9 +33,9 @@ LAYERS = (
     {"cli"},
     {"__main__"},
 )
-# The parts of `execute` with one public interface each.
+# The subpackages of `execute` whose `__init__` is their public interface.
 PARTS = ("machine", "replay", "resume", "reuse", "secrets")
-# The process engine supervises its workers as the command adapter does its programs.
+# The process engine supervises its workers with the same code as the command adapter its programs.
 SUPERVISION = ("programs.process_keeper", "programs.process_warden")
 ALLOWED_ACROSS = {
     *(("forum_runner", f"forum_adapters.{name}") for name in ("base", "plugins", "registry")),
@@ -75,7 +75,7 @@ def type_imports(tree: ast.Module) -> Iterator[str]:
 
 
 def crossings(package: str) -> set[tuple[str, str]]:
-    """The imports that lead from one of our packages into another."""
+    """Return the imports from one of our packages into another."""
     others = set(PACKAGES) - {package}
     return {
         (name, imported)
@@ -88,18 +88,18 @@ def crossings(package: str) -> set[tuple[str, str]]:
 def rank(module: str) -> int:
     first = module.split(".")[1] if "." in module else "__init__"
     found = [index for index, layer in enumerate(LAYERS) if first in layer]
-    return found[0] if found else 0  # a name taken from the package itself, such as its version
+    return found[0] if found else 0  # a name from the package itself, such as its version
 
 
 @pytest.mark.parametrize("package", ["forum_adapters", "forum_conformance"])
-def test_adapters_and_conformance_import_no_other_package_of_ours(package: str) -> None:
+def test_adapters_and_conformance_import_none_of_our_other_packages(package: str) -> None:
     assert crossings(package) == set()
 
 
 @pytest.mark.parametrize(
     ("folder", "packages"), [(".", {"forum_runner", "forum_adapters"}), ("conformance", {"forum_conformance"})]
 )
-def test_a_distribution_imports_what_it_depends_on_and_nothing_else(folder: str, packages: set[str]) -> None:
+def test_a_distribution_imports_exactly_its_dependencies(folder: str, packages: set[str]) -> None:
     project = tomllib.loads((ROOT / folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     imported = {
         whole.partition(".")[0]
@@ -114,7 +114,7 @@ def test_a_distribution_imports_what_it_depends_on_and_nothing_else(folder: str,
     assert outside == {"yaml" if name == "PyYAML" else name.replace("-", "_") for name in names}
 
 
-def test_the_runner_imports_of_the_adapters_only_their_interface_and_their_registry() -> None:
+def test_the_runner_imports_only_the_interface_and_the_registry_of_the_adapters() -> None:
     refused = {
         (name, imported)
         for name, imported in crossings("forum_runner")
@@ -139,7 +139,7 @@ def test_only_the_command_line_imports_click_and_signal() -> None:
 
 
 def test_only_the_command_line_reads_the_current_directory() -> None:
-    """An absolute path depends on no current directory, and API calls get absolute ones."""
+    """API calls get absolute paths, which do not depend on the current directory."""
     reading = {"Path.cwd", "os.getcwd", "os.getcwdb", "os.curdir", "os.chdir", "os.fchdir"}
     readers = {
         (name, ast.unparse(node))
@@ -149,12 +149,12 @@ def test_only_the_command_line_reads_the_current_directory() -> None:
         if isinstance(node, ast.Attribute) and ast.unparse(node) in reading
     }
 
-    # A warden is a process of its own, and takes the directory of each program it starts.
+    # A warden is a separate process, and changes to the directory of each program it starts.
     warden = {("forum_adapters.programs.process_warden", "os.chdir")}
     assert {pair for pair in readers if rank(pair[0]) < rank("forum_runner.commands")} == warden
 
 
-def test_commands_and_conformance_call_the_application_through_its_api() -> None:
+def test_commands_and_conformance_use_the_application_only_through_its_api() -> None:
     calls = {
         (name, imported)
         for name, tree in modules("forum_runner")
@@ -166,7 +166,7 @@ def test_commands_and_conformance_call_the_application_through_its_api() -> None
     assert calls == set()
 
 
-def test_every_part_of_the_runner_has_a_layer() -> None:
+def test_every_module_of_the_runner_has_a_layer() -> None:
     parts = {path.stem for path in (ROOT / "runner/forum_runner").iterdir() if path.suffix == ".py" or path.is_dir()}
 
     assert parts - {"__pycache__", "explanations", "py"} <= set().union(*LAYERS)
@@ -185,8 +185,8 @@ def test_the_runner_imports_only_downwards() -> None:
     assert upward == set()
 
 
-def test_parts_of_execute_import_each_other_by_their_public_interface() -> None:
-    """A part exports its names in `__init__`; only its own modules know which module holds them."""
+def test_parts_of_execute_import_each_other_through_their_public_interface() -> None:
+    """A part exports its names in `__init__`. Other parts do not import its modules."""
     names = {name for name, _ in modules("forum_runner")}
     inside = {
         (name, imported)
@@ -201,7 +201,7 @@ def test_parts_of_execute_import_each_other_by_their_public_interface() -> None:
 
 
 def import_graph() -> dict[str, set[str]]:
-    """Every module of ours with the modules that it imports, be it lazily or for types alone."""
+    """Map each of our modules to the modules that it imports, including lazy and type-only imports."""
     trees = {name: tree for package in PACKAGES for name, tree in modules(package)}
     return {
         name: {
@@ -215,7 +215,7 @@ def import_graph() -> dict[str, set[str]]:
 
 
 def find_cycle(graph: dict[str, set[str]]) -> list[str]:
-    """The path of one cycle; empty if there is none."""
+    """Return the path of one cycle, or an empty list."""
     done: set[str] = set()
 
     def visit(name: str, path: list[str]) -> list[str]:
@@ -235,18 +235,18 @@ def test_no_modules_import_each_other_in_a_cycle() -> None:
     assert find_cycle(import_graph()) == []
 
 
-def test_the_search_finds_a_cycle() -> None:
+def test_find_cycle_finds_a_cycle() -> None:
     assert find_cycle({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == ["b", "c", "b"]
 
 
-def test_the_rule_sees_lazy_imports() -> None:
+def test_imports_include_lazy_ones() -> None:
     tree = ast.parse("def f():\n    if True:\n        from forum_conformance.judge import judge\n")
 
     assert list(imports(tree)) == ["forum_conformance.judge.judge"]
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"]])
-def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
+def test_help_loads_no_heavy_module(arguments: list[str]) -> None:
     program = (
         f"import sys\nsys.argv = ['forum', *{arguments!r}]\nfrom forum_runner.cli import cli\n"
         "try:\n    cli.main(prog_name='forum')\nexcept SystemExit:\n    pass\n"

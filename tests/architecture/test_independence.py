@@ -1,4 +1,4 @@
-"""The judge and the suite with everything of the runner out of reach: what is not there cannot be used."""
+"""The judge and the suite work in a process that cannot import the runner or its dependencies."""
 
 import json
 import shlex
@@ -10,13 +10,13 @@ import pytest
 
 from installing import ROOT, worked_ledger
 
-OUT_OF_REACH = (
+BLOCKED = (
     # ours
     "forum_adapters",
     "forum_manifests",
     "forum_runner",
     "forum_schemas",
-    # what only the runner stands on
+    # dependencies that only the runner has
     "click",
     "cryptography",
     "httpx",
@@ -28,15 +28,15 @@ OUT_OF_REACH = (
 PROGRAM = f"""\
 import sys
 
-class Refusal:
+class Blocker:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {OUT_OF_REACH!r}:
-            raise ModuleNotFoundError(f"{{name}} is out of reach", name=name)
+        if name.partition(".")[0] in {BLOCKED!r}:
+            raise ModuleNotFoundError(f"{{name}} is blocked", name=name)
 
-sys.meta_path.insert(0, Refusal())
+sys.meta_path.insert(0, Blocker())
 sys.path.insert(0, {str(ROOT / "conformance")!r})
 """
-REFUSES_ALL = """\
+REJECTS_ALL = """\
 import json, sys
 
 request = json.load(sys.stdin)
@@ -46,7 +46,7 @@ print(json.dumps({"protocol": 1, "verdict": "invalid"}))
 """
 
 
-def without_the_runner(program: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+def run_without_runner(program: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", PROGRAM + program]
     return subprocess.run(command, cwd=cwd, env={}, capture_output=True, text=True, check=False)
 
@@ -63,15 +63,15 @@ def ledger(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", OUT_OF_REACH)
-def test_what_is_out_of_reach_cannot_be_imported(name: str, tmp_path: Path) -> None:
-    result = without_the_runner(f"import {name}", tmp_path)
+@pytest.mark.parametrize("name", BLOCKED)
+def test_a_blocked_package_cannot_be_imported(name: str, tmp_path: Path) -> None:
+    result = run_without_runner(f"import {name}", tmp_path)
 
-    assert result.stderr.endswith(f"ModuleNotFoundError: {name} is out of reach\n")
+    assert result.stderr.endswith(f"ModuleNotFoundError: {name} is blocked\n")
 
 
-def test_the_judge_judges(ledger: Path, tmp_path: Path) -> None:
-    result = without_the_runner(command("judge", ledger), tmp_path)
+def test_the_judge_verifies_a_ledger(ledger: Path, tmp_path: Path) -> None:
+    result = run_without_runner(command("judge", ledger), tmp_path)
 
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout.startswith("valid: 3 entries")
@@ -83,24 +83,24 @@ def test_every_module_can_be_imported(tmp_path: Path) -> None:
     names = [".".join(path.parts).removesuffix(".__init__") for path in paths if path.name != "__main__"]
 
     program = f"from importlib import import_module\nfor name in {names!r}: import_module(name)"
-    result = without_the_runner(program, tmp_path)
+    result = run_without_runner(program, tmp_path)
 
     assert (result.returncode, result.stderr) == (0, "")
 
 
 def test_the_suite_tests_a_program(tmp_path: Path) -> None:
-    (tmp_path / "refuses_all.py").write_text(REFUSES_ALL)
-    entrypoint = shlex.join([sys.executable, "refuses_all.py"])
+    (tmp_path / "rejects_all.py").write_text(REJECTS_ALL)
+    entrypoint = shlex.join([sys.executable, "rejects_all.py"])
     options = ("--filter", "canonical/key-*", "--filter", "compile/*", "--progress", "none", "--json")
 
-    result = without_the_runner(command("test", "--entrypoint", entrypoint, *options), tmp_path)
+    completed = run_without_runner(command("test", "--entrypoint", entrypoint, *options), tmp_path)
 
-    assert (result.returncode, result.stderr) == (1, "")
-    results = json.loads(result.stdout)["results"]
-    assert {each["role"] for each in results} == {"canonicalize", "compile"}
-    for each in results:
-        of_the_role = "passed" if each["expected"]["verdict"] == "invalid" else "failed"
-        assert each["state"] == (of_the_role if each["role"] == "canonicalize" else "not offered")
+    assert (completed.returncode, completed.stderr) == (1, "")
+    results = json.loads(completed.stdout)["results"]
+    assert {result["role"] for result in results} == {"canonicalize", "compile"}
+    for result in results:
+        expected_state = "passed" if result["expected"]["verdict"] == "invalid" else "failed"
+        assert result["state"] == (expected_state if result["role"] == "canonicalize" else "not offered")
 
 
 def test_the_schemas_of_an_installed_runner_change_nothing(ledger: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Every requirement of the specification has a test that names it, and vectors, or a reason why it has none."""
+"""Every requirement of the specification has a test that names it, and vectors or a reason for having none."""
 
 import ast
 import re
@@ -13,49 +13,49 @@ ROOT = Path(__file__).parents[2]
 REQUIREMENT = re.compile(r"^\*\*([A-Z]+-[A-Z]+-[0-9]{3})\*\* ", re.MULTILINE)
 
 
-def specified() -> list[str]:
+def specified_ids() -> list[str]:
     pages = sorted((ROOT / "docs" / "spec").glob("*.md"))
-    return [found for page in pages for found in REQUIREMENT.findall(page.read_text(encoding="utf-8"))]
+    return [id_ for page in pages for id_ in REQUIREMENT.findall(page.read_text(encoding="utf-8"))]
 
 
-def named() -> Iterator[str]:
+def ids_named_by_tests() -> Iterator[str]:
     for path in (ROOT / "tests").rglob("test_*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.requirement":
                 yield from (ast.literal_eval(argument) for argument in node.args)
 
 
-def test_a_requirement_has_one_place() -> None:
-    found = specified()
+def test_a_requirement_is_specified_once() -> None:
+    ids = specified_ids()
 
-    assert len(found) > 60
-    assert sorted(found) == sorted(set(found))
+    assert len(ids) > 60
+    assert sorted(ids) == sorted(set(ids))
 
 
 def test_every_requirement_is_named_by_a_test() -> None:
-    assert sorted(set(specified()) - set(named())) == []
+    assert sorted(set(specified_ids()) - set(ids_named_by_tests())) == []
 
 
-def test_every_test_names_a_requirement_that_is_there() -> None:
-    assert sorted(set(named()) - set(specified())) == []
+def test_tests_name_only_specified_requirements() -> None:
+    assert sorted(set(ids_named_by_tests()) - set(specified_ids())) == []
 
 
 def reasons() -> list[tuple[str, str]]:
     return sorted((id_, entry.lacks) for entry in BEYOND for id_ in entry.requirements.split())
 
 
-def test_every_requirement_has_vectors_or_a_reason_why_not() -> None:
+def test_every_requirement_has_vectors_or_a_reason() -> None:
     lacking = sorted(tracing.gaps(read_cases(read_set(VECTORS))))
 
     assert [gap for gap in lacking if gap not in reasons()] == []
 
 
-def test_no_reason_is_given_for_what_is_not_lacking() -> None:
+def test_no_reason_is_given_for_a_requirement_with_vectors() -> None:
     lacking = sorted(tracing.gaps(read_cases(read_set(VECTORS))))
 
     assert [reason for reason in reasons() if reason not in lacking] == []
     assert len(reasons()) == len(set(reasons()))
 
 
-def test_the_page_of_vectors_is_the_one_that_is_generated() -> None:
+def test_the_page_of_vectors_is_up_to_date() -> None:
     assert tracing.PAGE.read_text(encoding="utf-8") == tracing.page(read_cases(read_set(VECTORS)))

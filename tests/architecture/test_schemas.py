@@ -1,4 +1,4 @@
-"""What holds for every schema that ships."""
+"""Rules for every schema that ships."""
 
 import json
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ def registry() -> Registry[Any]:
 
 
 def nodes(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
-    """Every mapping in a schema that is a schema itself; examples and the like are values."""
+    """Yield every subschema with its path. Examples and other plain values are left out."""
     if isinstance(value, dict):
         yield path, value
         for key, item in value.items():
@@ -35,10 +35,10 @@ def nodes(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, .
 
 
 def properties() -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Every described property: the schema's file, the path in it, the property's own schema."""
+    """Yield every described property: the schema's file, the path in it, and the property's schema."""
     for name, schema in SCHEMAS.items():
         for path, node in nodes(schema):
-            # Properties that stand in a condition only repeat what is described where they belong.
+            # Properties in a condition only repeat properties that are described elsewhere.
             is_condition = bool({"if", "then", "else"} & set(path[-3:])) and "type" not in node
             if isinstance(node.get("properties"), dict) and not is_condition:
                 for key, item in node["properties"].items():
@@ -46,7 +46,7 @@ def properties() -> Iterator[tuple[str, str, dict[str, Any]]]:
                         yield name, "/".join((*path, key)), item
 
 
-ALL = list(properties())
+PROPERTIES = list(properties())
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
@@ -55,55 +55,55 @@ def test_a_schema_is_valid_json_schema(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
-def test_a_schema_says_what_it_is(name: str) -> None:
+def test_a_schema_has_a_title_and_a_description(name: str) -> None:
     assert {"$schema", "title", "description"} <= set(SCHEMAS[name])
 
 
-def test_there_are_properties_to_look_at() -> None:
-    assert len(ALL) > 150
+def test_the_schemas_have_many_properties() -> None:
+    assert len(PROPERTIES) > 150
 
 
-@pytest.mark.parametrize(("name", "path", "schema"), ALL, ids=[f"{name}:{path}" for name, path, _ in ALL])
-def test_a_property_has_help_for_an_editor_and_its_examples_fit(name: str, path: str, schema: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("name", "path", "schema"), PROPERTIES, ids=[f"{name}:{path}" for name, path, _ in PROPERTIES])
+def test_a_property_has_editor_help_and_valid_examples(name: str, path: str, schema: dict[str, Any]) -> None:
     assert {"title", "description", "examples"} <= set(schema)
     assert schema["description"].endswith(".")
     assert schema["examples"]
 
-    placed = {"$ref": f"https://forum.invalid/v1/{name}#/" + "/".join(_in_schema(path))}
-    validator = jsonschema.Draft202012Validator(placed, registry=registry())
+    reference = {"$ref": f"https://forum.invalid/v1/{name}#/" + "/".join(_in_schema(path))}
+    validator = jsonschema.Draft202012Validator(reference, registry=registry())
     for example in schema["examples"]:
         validator.validate(example)
 
 
 def _in_schema(path: str) -> list[str]:
-    *holder, key = path.split("/")
-    return [*holder, "properties", key]
+    *parents, key = path.split("/")
+    return [*parents, "properties", key]
 
 
 def _is_described_object(node: dict[str, Any]) -> bool:
-    """Also one that may be null in its place."""
+    """Also for an object that may be null."""
     return "properties" in node and node.get("type") in ("object", ["object", "null"])
 
 
 def _is_closed(node: dict[str, Any]) -> bool:
-    """By itself, or with what it refers to."""
+    """Closed by itself, or together with the schemas it refers to."""
     return node.get("additionalProperties") is False or node.get("unevaluatedProperties") is False
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
-def test_objects_are_closed_but_for_the_users_own_fields(name: str) -> None:
+def test_objects_are_closed_except_for_user_fields(name: str) -> None:
     open_objects = [
         "/".join(path) for path, node in nodes(SCHEMAS[name]) if _is_described_object(node) and not _is_closed(node)
     ]
 
-    # The union of manifests and the one of adapters are closed by their branches; an input is a JSON Schema; a program
-    # under test may say more than it is asked.
+    # The unions of manifests and of adapters are closed by their branches. An input is a JSON Schema. A program under
+    # test may add fields to its answer.
     allowed = {"manifest": [""], "roster": ["$defs/adapter"], "plan": ["$defs/input"], "conformance-answer": [""]}
     assert open_objects == allowed.get(name.removesuffix(".schema.json"), [])
 
 
 @pytest.mark.parametrize("name", sorted(MANIFESTS))
-def test_users_may_add_fields_of_their_own(name: str) -> None:
+def test_users_may_add_x_fields(name: str) -> None:
     closed = [node for _, node in nodes(SCHEMAS[f"{name}.schema.json"]) if node.get("additionalProperties") is False]
 
     assert closed
@@ -111,7 +111,7 @@ def test_users_may_add_fields_of_their_own(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
-def test_unions_are_told_apart_by_a_field_not_by_trial(name: str) -> None:
+def test_unions_are_distinguished_by_a_required_field(name: str) -> None:
     for _, node in nodes(SCHEMAS[name]):
         assert "anyOf" not in node
         for branch in node.get("oneOf", []):
@@ -127,17 +127,17 @@ def test_patterns_mean_the_same_in_every_dialect(name: str) -> None:
             assert "\\d" not in pattern and "\\w" not in pattern
             if pattern != "^x-":
                 assert pattern.endswith("$")
-                # Python's `$` also matches before a trailing newline; a length keeps what is compared short.
+                # Python's `$` also matches before a trailing newline. `maxLength` bounds the work.
                 assert "maxLength" in node, path
 
 
-def test_reports_know_every_kind_of_entry_and_every_end_of_a_task() -> None:
+def test_progress_events_and_summaries_cover_every_entry_kind_and_task_state() -> None:
     entry, events = SCHEMAS["entry.schema.json"], SCHEMAS["progress-event.schema.json"]
-    kinds, told = (
+    kinds, event_kinds = (
         [branch["if"]["properties"]["kind"]["const"] for branch in branches]
         for branches in (entry["allOf"], events["$defs"]["data_by_kind"]["allOf"])
     )
     ends = entry["$defs"]["task.ended"]["properties"]["data"]["properties"]["state"]["enum"]
 
-    assert sorted([*told, "run.sealed"]) == sorted(kinds)
+    assert sorted([*event_kinds, "run.sealed"]) == sorted(kinds)
     assert set(ends) < set(SCHEMAS["run-summary.schema.json"]["$defs"]["state"]["enum"])

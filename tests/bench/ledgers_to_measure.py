@@ -33,7 +33,7 @@ def wave_plan(folder: Path) -> bytes:
 
 
 def write_ledger(folder: Path, entries: int) -> Path:
-    """Failed attempts, up to 100 for each of 500 tasks, then `x-` entries."""
+    """Write a ledger of failed attempts, up to 100 for each of 500 tasks, then `x-` entries."""
     run_dir = folder / f"run-{entries}"
     with create_ledger(run_dir, wave_plan=wave_plan(folder / "bundle"), durability=Durability.NONE) as ledger:
         ledger.append("wave.opened", {"wave": 0})
@@ -64,10 +64,10 @@ def _attempt(ledger: LedgerWriter, task: str, attempt: int) -> None:
 
 
 def _finish(ledger: LedgerWriter, attempts: int) -> None:
-    closed = {f"t{number // ATTEMPTS:04}": 2 * number + 3 for number in range(attempts)}
+    last_attempts = {f"t{number // ATTEMPTS:04}": 2 * number + 3 for number in range(attempts)}
     for number in range(TASKS):
         task = f"t{number:04}"
-        causes = [closed[task]] if task in closed else [1]
+        causes = [last_attempts[task]] if task in last_attempts else [1]
         ledger.append("task.ended", {"task": task, "state": "failed", "reason": "error"}, causes=causes)
     counts = dict.fromkeys(("passed", "tolerated", "skipped", "stopped", "refused", "cancelled"), 0)
     totals = {name: amount * attempts for name, amount in USAGE.items()}

@@ -1,4 +1,4 @@
-"""CPU time of processes and its ratios: the best of several rounds, in turns."""
+"""Measure the CPU time of processes, and print ratios. Contestants take turns; the best round counts."""
 
 import resource
 import subprocess

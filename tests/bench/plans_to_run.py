@@ -24,7 +24,7 @@ CRITICAL_PATH_S = (LONG_MS + SHORTS * SHORT_MS) / 1_000
 
 
 def layered(folder: Path, layers: int, width: int, **policy: Any) -> Path:
-    """Each task needs the task of its column in the previous layer."""
+    """Each task needs the task in the same column of the previous layer."""
     tasks = dict(_layered(layers, width))
     return _compiled(folder, tasks, {"max_parallel": width, "durability": "batch", **policy})
 

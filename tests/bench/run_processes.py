@@ -20,26 +20,26 @@ TESTS = Path(__file__).resolve().parents[1]
 
 
 def run_ours(adapter: str, plan: Path, out: Path) -> Cost:
-    """One run after a warm-up. Removes what an earlier run left."""
+    """Measure one run after a warm-up. Removes earlier output."""
     warm_up = out.with_name("warm-up")
     for directory in (out, warm_up):
         shutil.rmtree(directory, ignore_errors=True)
-    return told_by_ours("idle", plans_to_run.layered(out.with_name("small"), 2, 2), warm_up, adapter, plan, out)
+    return measure_ours("idle", plans_to_run.layered(out.with_name("small"), 2, 2), warm_up, adapter, plan, out)
 
 
 def resume_ours(finished: Path, cut: Path) -> Cost:
-    """Resume a copy of a finished run whose end is cut off, after a warm-up."""
+    """Measure resuming a copy of a finished run without its last wave, after a warm-up."""
     small, warm_up = finished.with_name("small"), cut.with_name("warm-up")
     plan = plans_to_run.layered(small, 2, 2)
     shutil.rmtree(small / "run", ignore_errors=True)
-    told_by_ours("idle", plan, small / "run")
-    for run_dir, place in ((small / "run", warm_up), (finished, cut)):
-        cut_before_last_wave(run_dir, place)
-    return told_by_ours("resume", plan, warm_up, "resume", plan, cut)
+    measure_ours("idle", plan, small / "run")
+    for run_dir, copy in ((small / "run", warm_up), (finished, cut)):
+        cut_before_last_wave(run_dir, copy)
+    return measure_ours("resume", plan, warm_up, "resume", plan, cut)
 
 
 def cut_before_last_wave(finished: Path, cut: Path) -> None:
-    """The run as left by a process that was killed before the last wave."""
+    """Copy the run as if its process had been killed before the last wave."""
     shutil.rmtree(cut, ignore_errors=True)
     shutil.copytree(finished, cut)
     lines = (cut / LEDGER).read_bytes().splitlines(keepends=True)
@@ -48,7 +48,7 @@ def cut_before_last_wave(finished: Path, cut: Path) -> None:
     (cut / CHECKPOINT).unlink()
 
 
-def told_by_ours(*arguments: object) -> Cost:
+def measure_ours(*arguments: object) -> Cost:
     command = [sys.executable, "-m", "bench.run_ours", *map(str, arguments)]
     return Cost(**json.loads(subprocess.run(command, cwd=TESTS, check=True, stdout=subprocess.PIPE).stdout))
 
@@ -59,7 +59,7 @@ def is_valid(run_dir: Path) -> bool:
 
 
 def environment(folder: Path, *packages: str) -> Path:
-    """The Python of an environment with these packages. Skip the test if they cannot be installed."""
+    """Return the Python of an environment with these packages. Skip the test if they cannot be installed."""
     subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
     bin_ = folder / "venv" / "bin"
     installed = subprocess.run([bin_ / "pip", "install", "--quiet", *packages], capture_output=True, text=True)
@@ -69,10 +69,10 @@ def environment(folder: Path, *packages: str) -> Path:
 
 
 def run_theirs(python: Path, program: str, folder: Path, *arguments: object) -> float:
-    """The CPU seconds on the last line of a program's output. Its home is an empty folder."""
+    """Run a program in an empty home, and return the CPU seconds on the last line of its output."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     environ = {"PATH": os.environ["PATH"], "HOME": str(folder), "DO_NOT_TRACK": "1"}
     command = [str(python), "-c", program, *map(str, arguments)]
-    printed = subprocess.run(command, cwd=folder, env=environ, check=True, capture_output=True, text=True).stdout
-    return float(printed.splitlines()[-1])
+    stdout = subprocess.run(command, cwd=folder, env=environ, check=True, capture_output=True, text=True).stdout
+    return float(stdout.splitlines()[-1])

@@ -1,6 +1,6 @@
-"""`forum verify` against `ledger verify` of forum-engine 1.17: 100,000 entries each, start-up included.
+"""Compare `forum verify` with `ledger verify` of forum-engine 1.17: 100,000 entries each, including startup.
 
-CPU time of each process. The other engine is installed in an environment of its own.
+The figures are CPU times of processes. The other engine is installed in its own environment.
 """
 
 import os
@@ -28,7 +28,7 @@ ledger.sync()
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the other engine's programs."""
+    """The folder of the other engine's executables."""
     folder = tmp_path_factory.mktemp("engine")
     subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
     bin_ = folder / "venv" / "bin"
@@ -38,7 +38,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def peak_kib(command: list[str]) -> int:
-    """Peak memory of one process."""
+    """Return the peak memory of one process."""
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)

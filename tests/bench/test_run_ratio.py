@@ -1,6 +1,6 @@
-"""Runs against themselves at twice the size, against the least that could be done, and against going on with them.
+"""Compare runs with runs of twice the size, with the minimum work, and with resuming them.
 
-Each in a process of its own, start-up left out.
+Each run has its own process. Startup is not measured.
 """
 
 import subprocess
@@ -39,27 +39,27 @@ print(time.perf_counter() - before)
 
 
 def plan_of(folder: Path, tasks: int, shape: str) -> Path:
-    """`wide`: none needs another, and 100 run side by side; `deep`: one chain."""
+    """Compile a plan: `wide` has no dependencies and runs 100 tasks at a time; `deep` is one chain."""
     bundle = folder / f"{shape}-{tasks}"
     if shape == "wide":
         return plans_to_run.layered(bundle, 1, tasks, max_parallel=100)
     return plans_to_run.layered(bundle, tasks, 1)
 
 
-def cpu_of(plan: Path, out: Path) -> float:
+def run_cpu_s(plan: Path, out: Path) -> float:
     return run_ours("idle", plan, out).cpu_s
 
 
-def wall_of(adapter: str, plan: Path, out: Path) -> float:
+def run_wall_s(adapter: str, plan: Path, out: Path) -> float:
     return run_ours(adapter, plan, out).wall_s
 
 
 @pytest.mark.parametrize("shape", ["wide", "deep"])
-def test_twice_the_tasks_take_at_most_2_3_times_as_long(tmp_path: Path, shape: str) -> None:
+def test_running_twice_the_tasks_takes_at_most_2_3_times_as_long(tmp_path: Path, shape: str) -> None:
     plans = {f"{tasks:,}": plan_of(tmp_path, tasks, shape) for tasks in (25_000, 50_000)}
 
     times = best_of(
-        {name: partial(cpu_of, plan, tmp_path / f"run-{name}") for name, plan in plans.items()},
+        {name: partial(run_cpu_s, plan, tmp_path / f"run-{name}") for name, plan in plans.items()},
         rounds=3,
     )
 
@@ -78,33 +78,33 @@ def test_a_task_takes_a_bounded_amount_of_memory(tmp_path: Path, shape: str) -> 
 
     each_kib = (peaks[50_000] - peaks[10_000]) / 40_000 / 1_024
     listed = ", ".join(f"{tasks:,} tasks {peak / 1e6:.0f} MB" for tasks, peak in peaks.items())
-    print(f"\nmemory, {shape}: {listed}; {each_kib:.1f} KiB a task, limit {KIB_PER_TASK}")
+    print(f"\nmemory, {shape}: {listed}; {each_kib:.1f} KiB per task, limit {KIB_PER_TASK}")
     assert each_kib <= KIB_PER_TASK
 
 
 def test_1_000_commands_take_at_most_1_5_times_a_bare_loop(tmp_path: Path) -> None:
-    """Wall time, as it is other processes that are waited for."""
+    """Wall time, because the run waits for other processes."""
     plan = plans_to_run.commands(tmp_path / "bundle", COMMANDS, PARALLEL)
 
     times = best_of(
         {
-            "forum": lambda: wall_of("real", plan, tmp_path / "run"),
+            "forum": lambda: run_wall_s("real", plan, tmp_path / "run"),
             "bare loop": lambda: float(subprocess.check_output([sys.executable, "-c", BARE])),
         }
     )
 
     ratio = times["forum"] / times["bare loop"]
-    told(f"{COMMANDS:,} commands, {PARALLEL} side by side", times, ratio, 1.5)
+    told(f"{COMMANDS:,} commands, {PARALLEL} at a time", times, ratio, 1.5)
     assert is_valid(tmp_path / "run")
     assert ratio <= 1.5
 
 
 def test_eager_dispatch_takes_at_most_1_1_times_the_critical_path(tmp_path: Path) -> None:
-    """Wall time, of tasks that sleep."""
+    """Wall time, because the tasks sleep."""
     plans = {dispatch: plans_to_run.opposed_chains(tmp_path / dispatch, dispatch) for dispatch in ("eager", "waves")}
 
     times = best_of(
-        {name: partial(wall_of, "sleeper", plan, tmp_path / f"run-{name}") for name, plan in plans.items()},
+        {name: partial(run_wall_s, "sleeper", plan, tmp_path / f"run-{name}") for name, plan in plans.items()},
         rounds=3,
     )
     times["critical path"] = plans_to_run.CRITICAL_PATH_S
@@ -115,9 +115,9 @@ def test_eager_dispatch_takes_at_most_1_1_times_the_critical_path(tmp_path: Path
     assert ratio <= 1.1
 
 
-def test_going_on_with_10_000_finished_tasks_takes_a_tenth_of_the_run(tmp_path: Path) -> None:
-    """Of a run that did something, if as little as a program can: what tasks without work cost is their record, and to
-    check a record costs about what it costs to write it."""
+def test_resuming_10_000_finished_tasks_takes_at_most_a_tenth_of_the_run(tmp_path: Path) -> None:
+    """The run starts the smallest program in each task. Tasks without work cost only their entries, and checking
+    an entry costs about as much as writing it."""
     commands = plans_to_run.commands(tmp_path / "commands", 10_001, PARALLEL)
     idle = plans_to_run.layered(tmp_path / "idle", 1_001, 10)
     ran, finished, cut = tmp_path / "ran", tmp_path / "finished", tmp_path / "cut"
@@ -126,13 +126,13 @@ def test_going_on_with_10_000_finished_tasks_takes_a_tenth_of_the_run(tmp_path: 
     times |= best_of(
         {
             "resume": lambda: resume_ours(ran, cut).cpu_s,
-            "run without work": lambda: cpu_of(idle, finished),
-            "resume of that": lambda: resume_ours(finished, tmp_path / "cut-idle").cpu_s,
+            "run without work": lambda: run_cpu_s(idle, finished),
+            "resume without work": lambda: resume_ours(finished, tmp_path / "cut-idle").cpu_s,
         },
         rounds=3,
     )
 
     ratio = times["resume"] / times["run"]
-    told("going on with 10,000 finished tasks", times, ratio, 0.1)
+    told("resume with 10,000 finished tasks", times, ratio, 0.1)
     assert is_valid(cut)
     assert ratio <= 0.1
