@@ -50,8 +50,8 @@ class Site(ThreadingHTTPServer):
     def __init__(self, folder: Path) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.folder = folder
-        self.asked: Queue[bytes | None] = Queue()
-        self.told: Queue[bytes | PageFailed] = Queue()
+        self.requests: Queue[bytes | None] = Queue()
+        self.reports: Queue[bytes | PageFailed] = Queue()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         # Every test ends by killing a busy browser.
@@ -64,17 +64,17 @@ class Site(ThreadingHTTPServer):
 
     def ask(self, request: dict[str, Any]) -> bytes:
         """Send a request to the page and return its answer."""
-        self.asked.put(json.dumps(request).encode())
-        return self.hear()
+        self.requests.put(json.dumps(request).encode())
+        return self.next_report()
 
-    def hear(self) -> bytes:
+    def next_report(self) -> bytes:
         try:
-            said = self.told.get(timeout=PATIENCE_S)
+            report = self.reports.get(timeout=PATIENCE_S)
         except Empty:
-            raise PageFailed(f"the page said nothing for {PATIENCE_S} s") from None
-        if isinstance(said, PageFailed):
-            raise said
-        return said
+            raise PageFailed(f"the page reported nothing for {PATIENCE_S} s") from None
+        if isinstance(report, PageFailed):
+            raise report
+        return report
 
 
 class _Handler(SimpleHTTPRequestHandler):
@@ -91,12 +91,12 @@ class _Handler(SimpleHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self._body()
         if self.path == "/failed":
-            self.server.told.put(PageFailed(body.decode()))
+            self.server.reports.put(PageFailed(body.decode()))
             self._answer()
             return
-        if self.path == "/told":
-            self.server.told.put(body)
-        self._answer(self.server.asked.get())
+        if self.path == "/report":
+            self.server.reports.put(body)
+        self._answer(self.server.requests.get())
 
     def do_PUT(self) -> None:
         Path(self.translate_path(self.path)).write_bytes(self._body())
@@ -140,7 +140,7 @@ def site_in(folder: Path) -> Iterator[Site]:
         try:
             yield site
         finally:
-            site.asked.put(None)
+            site.requests.put(None)
             site.shutdown()
             serving.join()
 

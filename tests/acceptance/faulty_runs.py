@@ -1,4 +1,4 @@
-"""Shared by tests of runs against faulty servers: the cost of an answer, and a cut stream."""
+"""The usage of an answer and a truncated stream, for tests of runs against faulty servers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from servers.formats import Format, Said, streamed_answer
 from servers.http_bytes import chunk, stream_head
 
-COUNTED = {"input_tokens": 10, "cached_input_tokens": 4, "output_tokens": 5}
+ANSWER_USAGE = {"input_tokens": 10, "cached_input_tokens": 4, "output_tokens": 5}
 formats = pytest.mark.parametrize("format_", Format)
 
 

@@ -24,8 +24,8 @@ def schema(name: str) -> dict[str, Any]:
 REGISTRY: Registry[Any] = Registry().with_resource(
     "verify-report.schema.json", DRAFT202012.create_resource(schema("verify-report.schema.json"))
 )
-ONE = jsonschema.Draft202012Validator(schema("verify-report.schema.json"))
-SEVERAL = jsonschema.Draft202012Validator(schema("verify-reports.schema.json"), registry=REGISTRY)
+REPORT = jsonschema.Draft202012Validator(schema("verify-report.schema.json"))
+REPORT_LINES = jsonschema.Draft202012Validator(schema("verify-reports.schema.json"), registry=REGISTRY)
 
 
 def judge(*arguments: str | Path, stdin: bytes = b"", cwd: Path | None = None) -> tuple[int, str, str]:
@@ -38,5 +38,5 @@ def judge(*arguments: str | Path, stdin: bytes = b"", cwd: Path | None = None) -
 
 def report_on(*arguments: str | Path, stdin: bytes = b"") -> dict[str, Any]:
     report: dict[str, Any] = json.loads(judge("--json", *arguments, stdin=stdin)[1])
-    ONE.validate(report)
+    REPORT.validate(report)
     return report

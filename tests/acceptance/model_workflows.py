@@ -16,35 +16,35 @@ from servers.formats import Format
 
 # Contains characters that every encoding changes.
 KEY = "sk-7f/Q+9=x&\"Zw'tail"
-NOTHING = {"input_tokens": 0, "cached_input_tokens": 0, "output_tokens": 0}
+NO_TOKENS = {"input_tokens": 0, "cached_input_tokens": 0, "output_tokens": 0}
 MAX_TOKENS = 64
 HELLO = {"hello": ask("Say hello.")}
 
-Form = Mapping[str, Any]
+Fields = Mapping[str, Any]
 
 
 def model(format_: Format, base_url: str, **settings: Any) -> dict[str, Any]:
     """An adapter whose key is in the variable KEY."""
-    stated = {"type": str(format_), "base_url": base_url, "model": "small", "api_key_env": "KEY"}
-    return {**stated, "max_tokens": MAX_TOKENS, **settings}
+    defaults = {"type": str(format_), "base_url": base_url, "model": "small", "api_key_env": "KEY"}
+    return {**defaults, "max_tokens": MAX_TOKENS, **settings}
 
 
 def write(
     folder: Folder,
-    tasks: Form,
-    adapters: Form,
+    tasks: Fields,
+    adapters: Fields,
     *,
-    agents: Form | None = None,
-    policy: Form | None = None,
-    outputs: Form | None = None,
+    agents: Fields | None = None,
+    policy: Fields | None = None,
+    outputs: Fields | None = None,
 ) -> None:
     """Write a workflow whose `writer` uses the first adapter. It may reach this machine and makes one attempt."""
-    stated = {"allow": {"hosts": ["127.0.0.1"], "env": ["KEY", "PROXY"]}, "max_parallel": 1}
+    defaults = {"allow": {"hosts": ["127.0.0.1"], "env": ["KEY", "PROXY"]}, "max_parallel": 1}
     roster = {"adapters": adapters, "agents": agents or {"writer": {"adapter": next(iter(adapters))}}}
-    folder.write(tasks, roster=roster, policy={**stated, **(policy or {})}, outputs=outputs)
+    folder.write(tasks, roster=roster, policy={**defaults, **(policy or {})}, outputs=outputs)
 
 
-def again(attempts: int = 2) -> dict[str, Any]:
+def retry_policy(attempts: int = 2) -> dict[str, Any]:
     """A policy with this many attempts and almost no backoff."""
     return {"retry": {"attempts": attempts, "backoff": "1ms"}}
 
@@ -52,7 +52,7 @@ def again(attempts: int = 2) -> dict[str, Any]:
 def run_hello(folder: Folder, base_url: str, format_: Format, attempts: int = 2, **settings: Any) -> Result:
     """Run one task and verify its ledger."""
     adapters = {"model": model(format_, base_url, **settings)}
-    write(folder, HELLO, adapters, policy=again(attempts), outputs={"said": "hello"})
+    write(folder, HELLO, adapters, policy=retry_policy(attempts), outputs={"said": "hello"})
     result = folder.run()
     check_valid_by_command(folder)
     check_not_leaked(KEY, folder.path / "run", result)
@@ -63,25 +63,28 @@ def run_hello(folder: Folder, base_url: str, format_: Format, attempts: int = 2,
 class Call:
     """One attempt: its first entry, its last entry, and the reply."""
 
-    began: Form
-    ended: Form
-    detail: Form
+    began: Fields
+    ended: Fields
+    detail: Fields
     prompt: str
     reply: bytes | None
 
     @property
-    def how(self) -> str:
+    def outcome(self) -> str:
         """The status or, for an error, its kind."""
         data = self.ended["data"]
         return str(data["error"] if data["status"] == "error" else data["status"])
 
     @property
     def tokens(self) -> dict[str, int]:
-        return {name: self.ended["data"]["usage"][name] for name in NOTHING}
+        return {name: self.ended["data"]["usage"][name] for name in NO_TOKENS}
 
     @property
     def reserved_tokens(self) -> dict[str, int]:
-        return {**NOTHING, **{name: self.began["data"]["reserved"][name] for name in ("input_tokens", "output_tokens")}}
+        return {
+            **NO_TOKENS,
+            **{name: self.began["data"]["reserved"][name] for name in ("input_tokens", "output_tokens")},
+        }
 
     @property
     def is_measured(self) -> bool:
@@ -103,8 +106,8 @@ def calls(folder: Folder, out: str = "run", task: str | None = None) -> list[Cal
     return [_call(folder, out, began, entry) for entry in ended if task in (None, entry["data"]["task"])]
 
 
-def _call(folder: Folder, out: str, began: Mapping[tuple[str, int], Form], ended: Form) -> Call:
-    def body(entry: Form, name: str) -> bytes | None:
+def _call(folder: Folder, out: str, began: Mapping[tuple[str, int], Fields], ended: Fields) -> Call:
+    def body(entry: Fields, name: str) -> bytes | None:
         return folder.body(out, entry, name) if name in entry["bodies"] else None
 
     start = began[ended["data"]["task"], ended["data"]["attempt"]]
@@ -118,7 +121,7 @@ def totals(folder: Folder, out: str = "run") -> dict[str, int]:
 
 
 def check_valid_by_command(folder: Folder, out: str = "run") -> None:
-    """Assert that both verifiers and replay accept the run, in process and as commands."""
+    """Assert that both verifiers and replay accept the run, called in process and as commands."""
     check_valid(folder.path / out)
     results = [folder.forum(command, out) for command in ("verify", "replay")]
     assert [result.code for result in results] == [0, 0], results
@@ -128,16 +131,16 @@ def check_not_leaked(secret: str, directory: Path, *results: Result) -> None:
     """Assert that a secret appears in no file and no output, in any encoding."""
     printed = "\n".join(result.out + result.err for result in results).encode()
     recorded = all_bytes_in(directory)
-    assert [name for name, form in _forms(secret) if form in recorded] == []
-    assert [name for name, form in _forms(secret) if form in printed] == []
+    assert [name for name, encoded in _encodings(secret) if encoded in recorded] == []
+    assert [name for name, encoded in _encodings(secret) if encoded in printed] == []
 
 
-def _forms(secret: str) -> Iterator[tuple[str, bytes]]:
+def _encodings(secret: str) -> Iterator[tuple[str, bytes]]:
     yield "plain", secret.encode()
     yield "in JSON", json.dumps(secret)[1:-1].encode()
     yield "hexadecimal", secret.encode().hex().encode()
-    for encoded in (quote(secret), quote(secret, safe=""), quote_plus(secret)):
-        yield "in a URL", encoded.encode()
+    for quoted in (quote(secret), quote(secret, safe=""), quote_plus(secret)):
+        yield "in a URL", quoted.encode()
     for before in range(3):
         # Without the characters that depend on the neighbouring bytes.
         whole = base64.b64encode(bytes(before) + secret.encode())

@@ -1,4 +1,4 @@
-"""Records of other programs (foreign/README.md)."""
+"""Run records written by other programs (foreign/README.md)."""
 
 import hashlib
 import json
@@ -17,14 +17,14 @@ SAMPLES = {
 }
 
 
-def imported(folder: Folder, source: Path, out: str = "run") -> Result:
+def import_sample(folder: Folder, source: Path, out: str = "run") -> Result:
     result = folder.forum("import", source, "--out", out)
     assert (result.code, result.err) == (0, "")
     return result
 
 
-def copy_of(name: str, folder: Path) -> Path:
-    """Copy a sample so that a test may damage it."""
+def copy_sample(name: str, folder: Path) -> Path:
+    """Copy a sample so that a test can damage it."""
     source = SAMPLES[name]
     target = folder / source.name
     if source.is_dir():
@@ -34,10 +34,10 @@ def copy_of(name: str, folder: Path) -> Path:
     return target
 
 
-def facts_of(path: Path) -> dict[str, Any]:
+def file_facts(path: Path) -> dict[str, Any]:
     data = path.read_bytes()
     return {"name": path.name, "bytes": len(data), "digest": hashlib.sha256(data).hexdigest()}
 
 
-def entries_of(directory: Path) -> list[dict[str, Any]]:
+def read_entries(directory: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (directory / "ledger.jsonl").read_bytes().split(b"\n")[:-1]]

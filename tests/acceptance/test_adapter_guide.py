@@ -1,4 +1,4 @@
-"""The adapter of the guide works as it stands there: its package is found by its entry point, and its workflow runs."""
+"""The adapter in the guide works as printed: its entry point is found and its workflow runs."""
 
 import os
 import subprocess
@@ -14,19 +14,19 @@ GUIDE = ROOT / "docs" / "guide" / "adapters.md"
 
 
 def install_guide(guide: Path, module: str, folder: Path) -> Path:
-    """The files of a guide page, laid out as an installed distribution is."""
+    """Write the files of a guide page as an installed distribution."""
     texts = {text.partition("\n")[0].removeprefix("# "): text for _, text in blocks(guide)}
     site, work = folder / "site", folder / "work"
-    for place, name in ((site, module), (work, "workflow.yaml")):
-        place.mkdir()
-        (place / name).write_text(texts[name])
+    for directory, name in ((site, module), (work, "workflow.yaml")):
+        directory.mkdir()
+        (directory / name).write_text(texts[name])
     project = tomllib.loads(texts["pyproject.toml"])["project"]
     info = site / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
-    group, offered = next(iter(project["entry-points"].items()))
-    listed = "".join(f"{name} = {value}\n" for name, value in offered.items())
-    (info / "entry_points.txt").write_text(f"[{group}]\n{listed}")
+    group, entry_points = next(iter(project["entry-points"].items()))
+    lines = "".join(f"{name} = {value}\n" for name, value in entry_points.items())
+    (info / "entry_points.txt").write_text(f"[{group}]\n{lines}")
     return folder
 
 
@@ -41,7 +41,7 @@ def forum(package: Path, *arguments: str, is_installed: bool = True) -> subproce
     return subprocess.run(command, cwd=package / "work", env=environment, capture_output=True, text=True, check=False)
 
 
-def test_the_adapter_of_the_guide_answers(package: Path) -> None:
+def test_the_adapter_from_the_guide_answers(package: Path) -> None:
     result = forum(package, "run", "workflow.yaml", "--out", "run")
 
     assert result.returncode == 0, result.stderr
@@ -49,7 +49,7 @@ def test_the_adapter_of_the_guide_answers(package: Path) -> None:
     assert forum(package, "verify", "run").returncode == 0
 
 
-def test_doctor_names_the_package_that_an_adapter_comes_from(package: Path) -> None:
+def test_doctor_names_the_package_of_an_adapter(package: Path) -> None:
     result = forum(package, "doctor", "workflow.yaml")
 
     assert result.returncode == 0, result.stdout
@@ -65,7 +65,7 @@ def test_an_adapter_that_is_not_installed_is_an_error_before_anything_runs(packa
     assert not (package / "work/run").exists()
 
 
-def test_the_adapter_of_the_guide_has_twenty_lines() -> None:
+def test_the_adapter_in_the_guide_has_at_most_20_lines() -> None:
     text = next(text for kind, text in blocks(GUIDE) if kind == "python")
 
     assert sum(bool(line.strip()) and not line.lstrip().startswith(("#", '"""')) for line in text.splitlines()) <= 20

@@ -86,9 +86,9 @@ def module_of_the_readme() -> str:
 
 def in_the_browser(browser: str, site: Site) -> dict[str, Any]:
     """What the page of the README shows."""
-    tell = 'await fetch("/told", { method: "POST", body: document.body.textContent });'
-    with page_of(site, browser, module_of_the_readme() + tell):
-        shown: dict[str, Any] = json.loads(site.hear())
+    send_report = 'await fetch("/report", { method: "POST", body: document.body.textContent });'
+    with page_of(site, browser, module_of_the_readme() + send_report):
+        shown: dict[str, Any] = json.loads(site.next_report())
     return shown
 
 
@@ -160,4 +160,4 @@ def test_a_page_whose_module_is_not_there_is_told_of(browser: str, tmp_path: Pat
         page_of(site, browser, 'import "./conformance/js/missing.js";'),
         pytest.raises(PageFailed, match="cannot load"),
     ):
-        site.hear()
+        site.next_report()

@@ -1,4 +1,4 @@
-"""`cache: true`: a result is taken from an earlier run that is still there and still holds, and from no other."""
+"""`cache: true`: results are reused only from earlier runs that still exist and are valid."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ def write(folder: Folder, word: str = "one", **fields: Any) -> None:
     folder.write(tasks, outputs={"fresh": "fresh"})
 
 
-def ran(folder: Folder, out: str = "second") -> set[str]:
+def run_tasks(folder: Folder, out: str = "second") -> set[str]:
     result = folder.run(out=out)
     assert result.code == 0, result
     check_valid(folder.path / out)
     return set(folder.attempt_counts(out))
 
 
-def test_a_result_is_taken_from_the_run_that_the_entry_names(folder: Folder) -> None:
-    assert ran(folder) == {"fresh"}
+def test_a_result_is_reused_from_the_run_named_in_the_entry(folder: Folder) -> None:
+    assert run_tasks(folder) == {"fresh"}
 
     (reused,) = folder.entries("second", "task.reused")
     first = folder.entries("first")
@@ -48,51 +48,51 @@ def test_a_result_is_taken_from_the_run_that_the_entry_names(folder: Folder) -> 
     assert folder.forum("replay", "second").code == 0
 
 
-def test_a_chain_of_reuse_leads_back_to_where_the_work_was_done(folder: Folder) -> None:
-    ran(folder)
+def test_a_reused_result_survives_the_removal_of_the_first_run_or_runs_again(folder: Folder) -> None:
+    run_tasks(folder)
     shutil.rmtree(folder.path / "first")
 
-    assert ran(folder, "third") in ({"fresh"}, {"kept", "fresh"})
+    assert run_tasks(folder, "third") in ({"fresh"}, {"kept", "fresh"})
 
 
-def test_a_run_that_is_gone_is_no_result(folder: Folder) -> None:
+def test_a_deleted_run_is_not_reused(folder: Folder) -> None:
     shutil.rmtree(folder.path / "first")
 
-    assert ran(folder) == {"kept", "fresh"}
+    assert run_tasks(folder) == {"kept", "fresh"}
 
 
-def test_a_folder_that_was_moved_takes_its_results_along(folder: Folder) -> None:
+def test_a_moved_folder_keeps_its_cache(folder: Folder) -> None:
     moved = Folder(folder.path.rename(folder.path.with_name("elsewhere")))
 
-    assert ran(moved) == {"fresh"}
+    assert run_tasks(moved) == {"fresh"}
 
 
-def test_another_instruction_is_another_piece_of_work(folder: Folder) -> None:
+def test_a_changed_task_is_not_reused(folder: Folder) -> None:
     write(folder, "two")
 
-    assert ran(folder) == {"kept", "fresh"}
+    assert run_tasks(folder) == {"kept", "fresh"}
     assert folder.read("second/outputs/fresh.txt").count("two") == 1
 
 
-def test_a_run_that_was_touched_gives_nothing(folder: Folder) -> None:
+def test_an_altered_run_is_not_reused(folder: Folder) -> None:
     archive = folder.path / "first/bodies.tar"
     archive.write_bytes(archive.read_bytes().replace(b"one\0", b"two\0"))
     assert folder.forum("verify", "first").code == 3
 
-    assert ran(folder) == {"kept", "fresh"}
+    assert run_tasks(folder) == {"kept", "fresh"}
 
 
-def test_what_did_not_pass_is_not_kept(folder: Folder) -> None:
+def test_a_failed_task_is_not_cached(folder: Folder) -> None:
     folder.write({"kept": sh("echo x >> effects; exit 1", **TASK)})
 
     assert [folder.run(out=out).code for out in ("second", "third")] == [1, 1]
     assert set(folder.attempt_counts("third")) == {"kept"}
 
 
-def test_what_is_sensitive_or_scripted_or_repeated_is_not_taken_from_the_cache(folder: Folder) -> None:
+def test_sensitive_tasks_and_repeated_runs_do_not_use_the_cache(folder: Folder) -> None:
     write(folder, "secret", sensitive=True)
-    assert ran(folder, "second") == {"kept", "fresh"}
-    assert ran(folder, "third") == {"kept", "fresh"}
+    assert run_tasks(folder, "second") == {"kept", "fresh"}
+    assert run_tasks(folder, "third") == {"kept", "fresh"}
 
     write(folder)
     repeated = folder.forum("run", "workflow.yaml", "--repeat", "2", "--progress", "none")
@@ -101,7 +101,7 @@ def test_what_is_sensitive_or_scripted_or_repeated_is_not_taken_from_the_cache(f
     assert [set(folder.attempt_counts(run)) for run in runs] == [{"kept", "fresh"}, {"kept", "fresh"}]
 
 
-def test_a_run_that_was_gone_on_with_leaves_its_results_too(folder: Folder) -> None:
+def test_a_resumed_run_adds_its_results_to_the_cache(folder: Folder) -> None:
     gated = sh("cat", needs=["kept"], gate={"question": "?"})
     folder.write({"kept": sh("echo three >> effects; echo three", **TASK), "gated": gated})
     assert folder.run(out="second").code == 5
@@ -113,15 +113,15 @@ def test_a_run_that_was_gone_on_with_leaves_its_results_too(folder: Folder) -> N
     assert folder.lines("effects").count("three") == 1
 
 
-def test_a_broken_cache_is_no_reason_to_stop(folder: Folder) -> None:
+def test_a_corrupt_cache_is_ignored(folder: Folder) -> None:
     for path in (folder.path / ".forum/cache").rglob("*"):
         if path.is_file():
             path.write_bytes(b"\xff{")
 
-    assert ran(folder) == {"kept", "fresh"}
+    assert run_tasks(folder) == {"kept", "fresh"}
 
 
-def test_a_task_that_a_secret_is_put_into_is_never_taken_from_another_run(tmp_path: Path) -> None:
+def test_a_task_that_uses_a_secret_is_never_reused(tmp_path: Path) -> None:
     folder = Folder(tmp_path / "other")
     secret = {"who": {"type": "string", "secret": True}}
     folder.write({"a": sh("echo ${{ inputs.who }} | tr a-z A-Z", **TASK)}, inputs=secret, outputs={"a": "a"})
@@ -133,7 +133,7 @@ def test_a_task_that_a_secret_is_put_into_is_never_taken_from_another_run(tmp_pa
     assert folder.read("second/outputs/a.txt") == "BOBBY"
 
 
-def test_prepared_results_are_not_taken_for_real_ones(tmp_path: Path) -> None:
+def test_scripted_results_are_not_reused_in_a_live_run(tmp_path: Path) -> None:
     folder = Folder(tmp_path / "other")
     answers = [{"task": "a", "output": "FAKE"}, {"task": "b", "output": "FAKE"}]
     folder.write({"a": sh("echo real"), "b": sh("cat", needs=["a"])}, outputs={"b": "b"}, answers=answers)

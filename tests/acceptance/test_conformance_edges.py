@@ -1,4 +1,4 @@
-"""The suite among programs that do harm, streams that are closed, and people who end it."""
+"""The suite with harmful programs, closed streams and signals."""
 
 import json
 import os
@@ -26,10 +26,10 @@ if request["id"] == "ledger/b":
 print(json.dumps({{"protocol": 1, "verdict": "valid"}}))
 """
 HARMS = {
-    "makes a file huge": "os.truncate(folder / 'run/ledger.jsonl', 1 << 43)",
+    "enlarges a file": "os.truncate(folder / 'run/ledger.jsonl', 1 << 43)",
     "removes its folder": "shutil.rmtree(folder)",
-    "removes all": "shutil.rmtree(folder.parent.parent)",
-    "leads elsewhere": "shutil.rmtree(folder); folder.symlink_to('/usr/lib')",
+    "removes all folders": "shutil.rmtree(folder.parent.parent)",
+    "replaces its folder with a link": "shutil.rmtree(folder); folder.symlink_to('/usr/lib')",
 }
 
 
@@ -39,21 +39,21 @@ def suite(tmp_path: Path) -> Suite:
 
 
 @pytest.mark.parametrize("harm", HARMS)
-def test_a_program_that_spoils_its_folder_fails_that_vector_alone(suite: Suite, harm: str) -> None:
+def test_a_program_that_damages_its_folder_fails_only_that_vector(suite: Suite, harm: str) -> None:
     write_set(suite.vectors, *(verify_case(f"ledger/{name}") for name in "abc"))
     program = suite.folder / "harmful.py"
     program.write_text(HARMFUL.format(harm=HARMS[harm]))
     entrypoint = shlex.join([sys.executable, str(program)])
 
-    done = suite.test({}, "--jobs", "1", "--json", entrypoint=entrypoint)
+    completed = suite.test({}, "--jobs", "1", "--json", entrypoint=entrypoint)
 
-    results = json.loads(done.stdout)["results"]
-    assert (done.returncode, [result["state"] for result in results]) == (1, ["passed", "failed", "passed"])
+    results = json.loads(completed.stdout)["results"]
+    assert (completed.returncode, [result["state"] for result in results]) == (1, ["passed", "failed", "passed"])
     (difference,) = results[1]["differences"]
     assert (difference["place"], difference["came"].split(":")[0]) == ("the vector's files", "changed")
 
 
-def started(arguments: list[str], suite: Suite) -> "subprocess.Popen[str]":
+def start(arguments: list[str], suite: Suite) -> "subprocess.Popen[str]":
     (suite.folder / "tmp").mkdir()
     return subprocess.Popen(
         [sys.executable, "-m", "forum_conformance", *arguments],
@@ -65,9 +65,11 @@ def started(arguments: list[str], suite: Suite) -> "subprocess.Popen[str]":
     )
 
 
-@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("signal_", [signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("command", ["smoke", "mutate", "mutate --serve"])
-def test_whoever_ends_a_command_finds_nothing_left_of_it(suite: Suite, command: str, sent: signal.Signals) -> None:
+def test_an_interrupted_command_leaves_no_files_and_no_processes(
+    suite: Suite, command: str, signal_: signal.Signals
+) -> None:
     child = suite.folder / "child"
     entrypoint = command_with({"*": {"child": str(child), "sleep": 3600}}, suite.folder)
     options = ["--entrypoint", entrypoint, "--timeout", "600"]
@@ -75,10 +77,10 @@ def test_whoever_ends_a_command_finds_nothing_left_of_it(suite: Suite, command: 
         options += ["--vectors", "vectors"]
     else:
         options.append(str(draft_and_review().write(suite.folder / "run")))
-    process = started([*command.split(), *options], suite)
+    process = start([*command.split(), *options], suite)
     pid = wait_for_number(child)
 
-    process.send_signal(sent)
+    process.send_signal(signal_)
     _, err = process.communicate()
 
     assert (process.returncode, err) == (130, "forum-conformance: interrupted\n")
@@ -86,7 +88,7 @@ def test_whoever_ends_a_command_finds_nothing_left_of_it(suite: Suite, command: 
     wait_until_gone(pid)
 
 
-def test_a_hangup_that_is_ignored_on_purpose_stays_ignored(suite: Suite) -> None:
+def test_an_ignored_hangup_stays_ignored(suite: Suite) -> None:
     gate = suite.folder / "gate"
     child = suite.folder / "child"
     os.mkfifo(gate)
@@ -109,20 +111,20 @@ def test_a_hangup_that_is_ignored_on_purpose_stays_ignored(suite: Suite) -> None
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
-def test_closed_streams_are_as_good_as_none(suite: Suite, closed: str) -> None:
+def test_closed_streams_do_not_change_the_result(suite: Suite, closed: str) -> None:
     write_set(suite.vectors, verify_case("ledger/a"), verify_case("ledger/b"))
     entrypoint = command_with({"*": RIGHT, "ledger/b": {"answer": {"verdict": "invalid"}}}, suite.folder)
     arguments = ["test", "--entrypoint", entrypoint, "--vectors", "vectors", "--role", "verify", "--jsonl", "r.jsonl"]
     quoted = shlex.join([sys.executable, "-m", "forum_conformance", *arguments])
 
-    done = subprocess.run(["sh", "-c", f"{quoted} {closed}"], cwd=suite.folder, capture_output=True, check=False)
+    completed = subprocess.run(["sh", "-c", f"{quoted} {closed}"], cwd=suite.folder, capture_output=True, check=False)
 
     outcomes = [json.loads(line)["state"] for line in (suite.folder / "r.jsonl").read_text().splitlines()]
-    assert (done.returncode, outcomes) == (1, ["passed", "failed"])
-    assert b"Traceback" not in done.stderr
+    assert (completed.returncode, outcomes) == (1, ["passed", "failed"])
+    assert b"Traceback" not in completed.stderr
 
 
-def test_a_defect_is_said_to_be_one_of_this_program(
+def test_an_internal_error_is_reported_as_a_defect(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(cli, "_run", lambda _: 1 // 0)

@@ -1,4 +1,4 @@
-"""What is said of the variables that hold credentials before anything runs: their names, and never their values."""
+"""Missing credentials are reported by variable name before anything runs, and never by value."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from acceptance.model_workflows import KEY, model, write
 from acceptance.workflow_folder import Folder, ask
 from servers.formats import Format
 
-NOBODY = "http://127.0.0.1:9/v1"
+UNREACHABLE = "http://127.0.0.1:9/v1"
 AGENTS = {"writer": {"adapter": "here"}, "critic": {"adapter": "there"}, "idle": {"adapter": "elsewhere"}}
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Folder:
-    """A writer whose answers a critic judges, each with a server of its own, and one that nobody asks."""
+    """A writer and a critic, each with its own server, and an agent that no task uses."""
     folder = Folder(tmp_path / "work")
     adapters = {
-        "here": model(Format.OPENAI, NOBODY),
-        "there": model(Format.ANTHROPIC, NOBODY, proxy_env="PROXY"),
-        "elsewhere": model(Format.OPENAI, NOBODY, api_key_env="UNUSED"),
+        "here": model(Format.OPENAI, UNREACHABLE),
+        "there": model(Format.ANTHROPIC, UNREACHABLE, proxy_env="PROXY"),
+        "elsewhere": model(Format.OPENAI, UNREACHABLE, api_key_env="UNUSED"),
     }
     policy = {"allow": {"hosts": ["127.0.0.1"], "env": ["KEY", "PROXY", "UNUSED"]}}
     tasks = {"a": ask("Write.", accept=[{"agent": "critic"}])}
@@ -29,7 +29,7 @@ def folder(tmp_path: Path) -> Folder:
     return folder
 
 
-def test_a_dry_run_names_the_variables_that_are_not_set(folder: Folder) -> None:
+def test_a_dry_run_lists_unset_variables(folder: Folder) -> None:
     none_set = folder.forum("run", "workflow.yaml", "--dry-run")
     one_set = folder.forum("run", "workflow.yaml", "--dry-run", env={"KEY": KEY})
     as_json = folder.forum("run", "workflow.yaml", "--dry-run", "--json")
@@ -41,17 +41,17 @@ def test_a_dry_run_names_the_variables_that_are_not_set(folder: Folder) -> None:
     assert KEY not in one_set.out + one_set.err
 
 
-def test_a_dry_run_with_all_that_it_needs_names_no_variable(folder: Folder) -> None:
-    given = {"KEY": KEY, "PROXY": "http://127.0.0.1:19"}
+def test_a_dry_run_lists_nothing_if_all_variables_are_set(folder: Folder) -> None:
+    environment = {"KEY": KEY, "PROXY": "http://127.0.0.1:19"}
 
-    result = folder.forum("run", "workflow.yaml", "--dry-run", env=given)
-    as_json = folder.forum("run", "workflow.yaml", "--dry-run", "--json", env=given)
+    result = folder.forum("run", "workflow.yaml", "--dry-run", env=environment)
+    as_json = folder.forum("run", "workflow.yaml", "--dry-run", "--json", env=environment)
 
     assert "not set" not in result.out
     assert as_json.document()["not_set"] == []
 
 
-def test_a_script_needs_no_credential(folder: Folder) -> None:
+def test_a_scripted_run_needs_no_credentials(folder: Folder) -> None:
     script = "apiVersion: forum/v1\nkind: Script\nmetadata: {name: s}\nanswers: [{output: x}]\n"
     (folder.path / "script.yaml").write_text(script, encoding="utf-8")
 
@@ -60,8 +60,10 @@ def test_a_script_needs_no_credential(folder: Folder) -> None:
     assert as_json.document()["not_set"] == []
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n", " ", "\u00e9"], ids=["line feed", "both", "space", "letter"])
-def test_a_key_that_no_header_can_carry_is_missed_before_anything_runs(folder: Folder, end: str) -> None:
+@pytest.mark.parametrize(
+    "end", ["\n", "\r\n", " ", "\u00e9"], ids=["line feed", "carriage return and line feed", "space", "not ASCII"]
+)
+def test_a_key_that_is_invalid_in_a_header_is_rejected_before_anything_runs(folder: Folder, end: str) -> None:
     result = folder.run(env={"KEY": KEY + end, "PROXY": "http://127.0.0.1:19"})
 
     assert result.code == 8, result

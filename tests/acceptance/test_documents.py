@@ -1,4 +1,4 @@
-"""Every command that the documents show is run, and prints what they show: digests too, which are the same everywhere.
+"""Run every command in the documents and compare its output, digests included, with the text.
 
 A `yaml` or `python` block whose first line is `# name.yaml` or `# name.py` is written to that file; a `console` block
 is run in the same folder.
@@ -23,14 +23,14 @@ def blocks(document: Path) -> list[tuple[str, str]]:
 
 
 def commands(block: str) -> Iterator[tuple[str, str]]:
-    """Each command of a console block, with the output that is shown below it."""
+    """Each command of a console block and its expected output."""
     _, *parts = re.split(r"^\$ (.*)\n", block, flags=re.MULTILINE)
     return zip(parts[0::2], parts[1::2], strict=True)
 
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    """The programs are those under test, wherever they are installed."""
+    """An environment whose PATH starts with the programs under test."""
     bin_ = tmp_path / "bin"
     bin_.mkdir()
     for name, module in (("forum", "-m forum_runner"), ("forum-conformance", "-m forum_conformance"), ("python", "")):
@@ -41,7 +41,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_the_commands_of_a_document_print_what_it_shows(
+def test_the_commands_in_a_document_print_the_output_shown(
     document: Path, tmp_path: Path, environment: dict[str, str]
 ) -> None:
     folder = tmp_path / "work"
@@ -50,7 +50,7 @@ def test_the_commands_of_a_document_print_what_it_shows(
         first, _, rest = text.partition("\n")
         if (kind, first[-5:]) == ("yaml", ".yaml") or (kind, first[-3:]) == ("python", ".py"):
             (folder / first.removeprefix("# ")).write_text(f"{first}\n{rest}")
-        for command, shown in commands(text) if kind == "console" else ():
+        for command, expected in commands(text) if kind == "console" else ():
             result = subprocess.run(
                 ["sh", "-c", f"{command} 2>&1"] if ";" not in command else ["sh", "-c", command],
                 cwd=folder,
@@ -59,16 +59,16 @@ def test_the_commands_of_a_document_print_what_it_shows(
                 text=True,
                 check=False,
             )
-            assert result.stdout == shown, f"$ {command}\n{result.stderr}"
+            assert result.stdout == expected, f"$ {command}\n{result.stderr}"
 
 
-def test_links_between_documents_lead_somewhere() -> None:
+def test_links_between_documents_have_existing_targets() -> None:
     for document in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")):
         for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text(encoding="utf-8")):
             assert (document.parent / target).exists(), f"{document.name}: {target}"
 
 
-def test_the_readme_has_the_two_commands_each_on_one_line() -> None:
+def test_the_readme_has_one_line_commands_to_try_it_and_to_test_it() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
 
     for heading in ("### Try it", "### Run the tests"):

@@ -1,4 +1,4 @@
-"""The engine is chosen by the policy, by `--engine`, and by what a resumed run was started with."""
+"""The policy, `--engine` or the original invocation of a resumed run selects the engine."""
 
 import json
 from pathlib import Path
@@ -22,16 +22,16 @@ def engine_of(folder: Folder, run: str) -> object:
 
 
 @pytest.mark.requirement("RUN-ENGINE-001")
-def test_the_engine_has_no_effect_on_which_entries_a_run_writes(folder: Folder) -> None:
+def test_the_engine_does_not_affect_the_entries_of_a_run(folder: Folder) -> None:
     tasks = {"a": sh("echo one", accept=[{"command": ["sh", "-c", "true"]}]), "b": sh("exit 3", needs=["a"])}
     folder.write(tasks, policy={"engine": "process"})
 
-    codes = [folder.run(out="named").code, folder.run("--engine", "local", out="given").code]
+    codes = [folder.run(out="policy").code, folder.run("--engine", "local", out="option").code]
 
     assert codes == [1, 1]
-    kinds = [[entry["kind"] for entry in folder.entries(run)] for run in ("named", "given")]
+    kinds = [[entry["kind"] for entry in folder.entries(run)] for run in ("policy", "option")]
     assert kinds[0] == kinds[1]
-    for run in ("named", "given"):
+    for run in ("policy", "option"):
         check_valid(folder.path / run)
 
 
@@ -66,7 +66,7 @@ def test_a_misspelt_engine_in_a_policy_is_a_finding(folder: Folder) -> None:
     assert folder.forum("check", "workflow.yaml").code == 2
 
 
-def test_the_engine_of_the_guide_answers(tmp_path: Path) -> None:
+def test_the_engine_from_the_guide_answers(tmp_path: Path) -> None:
     package = install_guide(GUIDE, "forum_threads.py", tmp_path)
     (package / "work/workflow.yaml").write_text(
         "apiVersion: forum/v1\nkind: Workflow\nmetadata: {name: echo}\npolicy: {engine: x-threads}\n"

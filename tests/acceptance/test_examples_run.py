@@ -1,4 +1,4 @@
-"""Every example, and what `forum init` writes, runs offline: twice to the same bytes, and to a record that holds."""
+"""Every example and the project from `forum init` run offline, reproduce the same bytes and leave valid ledgers."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import yaml
 from acceptance.workflow_folder import Folder, bytes_in, check_valid
 
 _EXAMPLES = Path(__file__).parents[2] / "manifests/examples"
-# What each comes to: the exit code, and the tasks that did not pass.
-ENDS = {
+# The exit code, and the tasks that do not pass.
+EXPECTED = {
     "code-review": (6, {"publish": "refused: deadline"}),
     "data-check": (0, {}),
     "issue-triage": (0, {}),
@@ -23,13 +23,13 @@ ENDS = {
 FIRST_STEPS = "first-steps"
 
 
-def test_every_example_is_told_of_here() -> None:
-    assert {path.parent.name for path in _EXAMPLES.glob("*/workflow.yaml")} == set(ENDS)
+def test_every_example_has_an_expected_result() -> None:
+    assert {path.parent.name for path in _EXAMPLES.glob("*/workflow.yaml")} == set(EXPECTED)
 
 
 @pytest.fixture
 def folder(name: str, tmp_path: Path) -> Folder:
-    """A copy: examples are read where they are, and run elsewhere."""
+    """A copy of the example, so that runs do not write into the repository."""
     folder = Folder(tmp_path / name)
     if name == FIRST_STEPS:
         assert Folder(tmp_path).forum("init", name).code == 0
@@ -38,15 +38,15 @@ def folder(name: str, tmp_path: Path) -> Folder:
     return folder
 
 
-@pytest.mark.parametrize("name", [*ENDS, FIRST_STEPS])
-def test_it_runs_offline_twice_to_the_same_bytes(folder: Folder, name: str) -> None:
-    code, others = ENDS.get(name, (0, {}))
+@pytest.mark.parametrize("name", [*EXPECTED, FIRST_STEPS])
+def test_two_offline_runs_of_an_example_write_the_same_bytes(folder: Folder, name: str) -> None:
+    code, not_passed = EXPECTED.get(name, (0, {}))
     before = folder.files()
 
     results = [folder.run("--deterministic", out=out) for out in ("a", "b")]
 
     assert [result.code for result in results] == [code, code], results
-    assert {task: state for task, state in folder.task_states("a").items() if state != "passed"} == others
+    assert {task: state for task, state in folder.task_states("a").items() if state != "passed"} == not_passed
     assert bytes_in(folder.path / "a") == bytes_in(folder.path / "b")
     assert {path.partition("/")[0] for path in folder.files() - before} == {"a", "b"}
     assert {"ledger.jsonl", "bodies.tar", "wave-plan.json", "checkpoint"} <= set(bytes_in(folder.path / "a"))
@@ -54,7 +54,7 @@ def test_it_runs_offline_twice_to_the_same_bytes(folder: Folder, name: str) -> N
 
 
 @pytest.mark.parametrize("name", ["issue-triage"])
-def test_the_commands_say_that_it_holds(folder: Folder) -> None:
+def test_verify_and_replay_accept_the_run_of_an_example(folder: Folder) -> None:
     folder.run("--deterministic")
 
     assert folder.forum("verify", "run").out.startswith("valid run ")
@@ -62,7 +62,7 @@ def test_the_commands_say_that_it_holds(folder: Folder) -> None:
 
 
 @pytest.mark.parametrize("name", ["data-check", "issue-triage"])
-def test_it_runs_in_real_time_to_the_same_outputs(folder: Folder) -> None:
+def test_a_run_in_real_time_has_the_same_outputs(folder: Folder) -> None:
     virtual = folder.run("--deterministic", out="virtual")
 
     real = folder.run("--scripted", out="real")
@@ -74,8 +74,8 @@ def test_it_runs_in_real_time_to_the_same_outputs(folder: Folder) -> None:
 
 
 @pytest.mark.parametrize("name", ["data-check"])
-def test_what_the_script_answers_is_what_the_programs_answer(folder: Folder) -> None:
-    """The example that needs no model: with its real programs, and with its script."""
+def test_the_script_gives_the_same_outputs_as_the_programs(folder: Folder) -> None:
+    """This example needs no model, so that its real programs can run too."""
     salt = ("--input", "salt=0123456789abcdef")
     live = folder.run(*salt, out="live")
     scripted = folder.run(*salt, "--deterministic", out="scripted")
@@ -89,7 +89,7 @@ def test_what_the_script_answers_is_what_the_programs_answer(folder: Folder) -> 
 
 
 @pytest.mark.parametrize("name", ["code-review"])
-def test_in_real_time_the_gate_waits_for_a_person(folder: Folder) -> None:
+def test_the_gate_of_an_example_pauses_a_run_in_real_time(folder: Folder) -> None:
     quick = yaml.safe_load((folder.path / "script.yaml").read_text(encoding="utf-8"))
     for answer in quick["answers"]:
         answer.pop("latency", None)

@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from acceptance.faulty_runs import COUNTED, cut_stream, formats
+from acceptance.faulty_runs import ANSWER_USAGE, cut_stream, formats
 from acceptance.model_workflows import (
     HELLO,
     KEY,
     MAX_TOKENS,
-    NOTHING,
-    again,
+    NO_TOKENS,
     calls,
     check_not_leaked,
     check_valid_by_command,
     model,
+    retry_policy,
     run_hello,
     totals,
     write,
@@ -48,9 +48,9 @@ def test_a_server_that_asks_for_time_is_given_it(
     first, second = calls(folder)
 
     assert result.code == 0, result
-    assert (first.how, first.detail["retry_after_ms"], second.how) == ("rate_limited", 1_000, "ok")
+    assert (first.outcome, first.detail["retry_after_ms"], second.outcome) == ("rate_limited", 1_000, "ok")
     assert second.began_at - first.ended_at >= timedelta(seconds=1)
-    assert (first.tokens, second.tokens) == (NOTHING, COUNTED)
+    assert (first.tokens, second.tokens) == (NO_TOKENS, ANSWER_USAGE)
     assert totals(folder)["calls"] == len(server.received) == 2
 
 
@@ -65,9 +65,9 @@ def test_a_server_that_fails_once_is_asked_again(
     result = run_hello(folder, server.base_url, format_, stream=is_stream)
 
     assert result.code == 0, result
-    assert [call.how for call in calls(folder)] == ["model_unavailable", "ok"]
+    assert [call.outcome for call in calls(folder)] == ["model_unavailable", "ok"]
     assert str(status) in calls(folder)[0].detail["message"]
-    assert {name: totals(folder)[name] for name in COUNTED} == COUNTED
+    assert {name: totals(folder)[name] for name in ANSWER_USAGE} == ANSWER_USAGE
     assert folder.read("run/outputs/said.txt") == "Hello, world."
 
 
@@ -80,7 +80,7 @@ def test_a_server_that_goes_on_failing_is_asked_as_often_as_the_policy_says(
     result = run_hello(folder, server.base_url, format_, attempts=3)
 
     assert (result.code, folder.task_states()) == (1, {"hello": "failed: error"}), result
-    assert [call.how for call in calls(folder)] == ["model_unavailable"] * 3
+    assert [call.outcome for call in calls(folder)] == ["model_unavailable"] * 3
     assert len(server.received) == 3
 
 
@@ -95,7 +95,7 @@ def test_what_asking_again_would_not_change_is_not_asked_again(
 
     assert (result.code, folder.task_states()) == (1, {"hello": "failed: error"}), result
     assert len(server.received) == 1
-    assert (calls(folder)[0].tokens, totals(folder)["calls"]) == (NOTHING, 1)
+    assert (calls(folder)[0].tokens, totals(folder)["calls"]) == (NO_TOKENS, 1)
 
 
 UNREADABLE: dict[str, Step] = {
@@ -119,10 +119,10 @@ def test_an_answer_that_nobody_can_read_is_paid_and_asked_for_again_as_before(
     first, second = calls(folder)
 
     assert result.code == 0, result
-    assert (first.how, second.how) == ("network", "ok")
+    assert (first.outcome, second.outcome) == ("network", "ok")
     assert second.prompt == first.prompt
     assert (first.tokens, first.is_measured) == (first.reserved_tokens, False)
-    assert second.tokens == COUNTED
+    assert second.tokens == ANSWER_USAGE
 
 
 def _spoilt(data: bytes) -> Step:
@@ -151,7 +151,7 @@ def test_text_that_is_no_answer_is_kept_and_told_again(
     result = run_hello(folder, server.base_url, format_, attempts=1)
     (call,) = calls(folder)
 
-    assert (result.code, call.how) == (1, "network" if name in BY_THE_SERVER else "malformed"), result
+    assert (result.code, call.outcome) == (1, "network" if name in BY_THE_SERVER else "malformed"), result
     assert call.reply
 
 
@@ -165,7 +165,7 @@ def test_an_answer_of_the_wrong_type_is_asked_for_again_with_the_reason(
         folder,
         tasks,
         {"model": model(format_, server.base_url, stream=is_stream)},
-        policy=again(3),
+        policy=retry_policy(3),
         outputs={"n": "count"},
     )
     server.will(says("about seven"), says("0"), says("```json\n7\n```"))
@@ -174,8 +174,8 @@ def test_an_answer_of_the_wrong_type_is_asked_for_again_with_the_reason(
     first, second, third = calls(folder)
 
     assert result.code == 0, result
-    assert [call.how for call in (first, second, third)] == ["malformed", "schema_mismatch", "ok"]
-    assert [call.tokens for call in (first, second, third)] == [COUNTED] * 3
+    assert [call.outcome for call in (first, second, third)] == ["malformed", "schema_mismatch", "ok"]
+    assert [call.tokens for call in (first, second, third)] == [ANSWER_USAGE] * 3
     assert (first.reply, second.reply) == (b"about seven", b"0")
     assert "not accepted" not in first.prompt
     assert "the answer is not a single JSON value" in second.prompt
@@ -200,7 +200,7 @@ def test_a_connection_that_is_cut_before_the_answer_may_have_cost_anything(
     first, second = calls(folder)
 
     assert result.code == 0, result
-    assert (first.how, first.reply, second.how) == ("network", None, "ok")
+    assert (first.outcome, first.reply, second.outcome) == ("network", None, "ok")
     assert (first.tokens, first.is_measured) == (first.reserved_tokens, False)
 
 
@@ -214,7 +214,7 @@ def test_without_a_count_all_that_was_reserved_is_charged(
     result = run_hello(folder, server.base_url, format_, stream=is_stream, prices={"input": "1", "output": "2"})
     (call,) = calls(folder)
 
-    assert (result.code, call.how, call.is_measured) == (0, "ok", False), result
+    assert (result.code, call.outcome, call.is_measured) == (0, "ok", False), result
     assert call.tokens == call.reserved_tokens
     assert call.reserved_tokens["output_tokens"] == MAX_TOKENS
     assert totals(folder)["micro_usd"] == call.tokens["input_tokens"] + 2 * MAX_TOKENS
@@ -267,7 +267,7 @@ def test_a_slow_answer_is_ended_when_its_time_is_over(folder: Folder, server: Fa
     result = run_hello(folder, server.base_url, format_, attempts=1, timeout="2s")
     (call,) = calls(folder)
 
-    assert (result.code, call.how, call.reply) == (1, "timeout", b"Hello, "), result
+    assert (result.code, call.outcome, call.reply) == (1, "timeout", b"Hello, "), result
     assert call.detail["message"] == "the answer was not whole after 2000 ms"
     assert (call.tokens, call.is_measured) == (call.reserved_tokens, False)
     assert server.wait_until_idle(60)
@@ -305,7 +305,7 @@ def test_an_answer_that_a_budget_cut_short_stops_its_task(
     (call,) = calls(folder)
 
     assert (result.code, folder.task_states()) == (4, {"hello": "stopped: budget"}), result
-    assert (call.how, call.reply) == ("output_limit", b"Hello, I am")
+    assert (call.outcome, call.reply) == ("output_limit", b"Hello, I am")
     assert server.received[0].document["max_tokens"] == 300 - call.reserved_tokens["input_tokens"]
     check_valid_by_command(folder)
 
@@ -322,7 +322,7 @@ def test_a_server_that_cannot_be_reached_costs_nothing(
     """The budget has room for one call: were an attempt charged, there would be no second one."""
     with FaultyServer() as gone:
         pass
-    policy = {**again(3), "budget": {"tokens": 330, "usd": "0.01"}, "on_failure": "continue"}
+    policy = {**retry_policy(3), "budget": {"tokens": 330, "usd": "0.01"}, "on_failure": "continue"}
     tasks = {"first": ask("Say hello.", agent="lost"), "second": ask("Say hello.", needs=[_after("first")])}
     adapters = {
         "here": model(format_, server.base_url, prices={"input": "1", "output": "1"}),
@@ -335,8 +335,8 @@ def test_a_server_that_cannot_be_reached_costs_nothing(
     lost = calls(folder, task="first")
 
     assert (result.code, folder.task_states()) == (1, {"first": "failed: error", "second": "passed"}), result
-    assert [call.how for call in lost] == ["network"] * 3
-    assert [(call.tokens, call.ended["data"]["usage"]["micro_usd"]) for call in lost] == [(NOTHING, 0)] * 3
-    assert {name: totals(folder)[name] for name in COUNTED} == COUNTED
+    assert [call.outcome for call in lost] == ["network"] * 3
+    assert [(call.tokens, call.ended["data"]["usage"]["micro_usd"]) for call in lost] == [(NO_TOKENS, 0)] * 3
+    assert {name: totals(folder)[name] for name in ANSWER_USAGE} == ANSWER_USAGE
     check_valid_by_command(folder)
     check_not_leaked(KEY, folder.path / "run", result)

@@ -1,4 +1,4 @@
-"""Whole runs against servers that end their streams badly, in both formats."""
+"""Complete runs against servers that end their streams incorrectly, in both formats."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from acceptance.faulty_runs import COUNTED, cut_stream, formats
-from acceptance.model_workflows import KEY, NOTHING, calls, run_hello, totals
+from acceptance.faulty_runs import ANSWER_USAGE, cut_stream, formats
+from acceptance.model_workflows import KEY, NO_TOKENS, calls, run_hello, totals
 from acceptance.workflow_folder import Folder
 from servers.faulty import Act, Cut, FaultyServer, Pause, does
 from servers.formats import Format, Said, event, streamed_answer
@@ -20,7 +20,7 @@ def folder(tmp_path: Path) -> Folder:
 
 
 @formats
-def test_a_whole_answer_without_an_end_marker_is_not_paid_twice(
+def test_a_complete_answer_without_an_end_marker_is_not_charged_twice(
     folder: Folder, server: FaultyServer, format_: Format
 ) -> None:
     server.will(does(*chunked(streamed_answer(format_, Said())[:-1])))
@@ -28,13 +28,13 @@ def test_a_whole_answer_without_an_end_marker_is_not_paid_twice(
     result = run_hello(folder, server.base_url, format_)
     (call,) = calls(folder)
 
-    assert (result.code, call.how, call.tokens) == (0, "ok", COUNTED), result
+    assert (result.code, call.outcome, call.tokens) == (0, "ok", ANSWER_USAGE), result
     assert len(server.received) == 1
 
 
 @formats
 @pytest.mark.parametrize("end", [Cut(), Cut(is_reset=True), END_OF_CHUNKS], ids=["closed", "reset", "ended"])
-def test_an_answer_that_is_cut_off_is_kept_and_paid_for_as_if_it_were_whole(
+def test_a_truncated_answer_is_recorded_and_charged_with_its_full_reservation(
     folder: Folder, server: FaultyServer, format_: Format, end: Act
 ) -> None:
     server.will(does(*cut_stream(format_), Pause(0.05), end))
@@ -43,18 +43,22 @@ def test_an_answer_that_is_cut_off_is_kept_and_paid_for_as_if_it_were_whole(
     first, second = calls(folder)
 
     assert result.code == 0, result
-    assert (first.how, first.reply, first.detail["message"]) == ("network", b"Hello, world.", "the answer was cut off")
+    assert (first.outcome, first.reply, first.detail["message"]) == (
+        "network",
+        b"Hello, world.",
+        "the answer was cut off",
+    )
     assert (first.tokens, first.is_measured) == (first.reserved_tokens, False)
-    assert (second.how, second.tokens, second.is_measured) == ("ok", COUNTED, True)
-    spent = {name: first.tokens[name] + second.tokens[name] for name in NOTHING}
-    assert {name: totals(folder)[name] for name in NOTHING} == spent
+    assert (second.outcome, second.tokens, second.is_measured) == ("ok", ANSWER_USAGE, True)
+    spent = {name: first.tokens[name] + second.tokens[name] for name in NO_TOKENS}
+    assert {name: totals(folder)[name] for name in NO_TOKENS} == spent
 
 
 @formats
 @pytest.mark.parametrize(
     ("label", "kind"), [("overloaded_error", "model_unavailable"), ("rate_limit_error", "rate_limited")]
 )
-def test_an_error_in_the_middle_of_an_answer_has_its_kind_and_is_not_free(
+def test_an_error_within_a_stream_has_its_own_kind_and_is_charged(
     folder: Folder, server: FaultyServer, format_: Format, label: str, kind: str
 ) -> None:
     error = event({"type": "error", "error": {"type": label, "message": "too busy"}}, "error")
@@ -64,6 +68,6 @@ def test_an_error_in_the_middle_of_an_answer_has_its_kind_and_is_not_free(
     first, second = calls(folder)
 
     assert result.code == 0, result
-    assert (first.how, first.reply, second.how) == (kind, b"Hello, world.", "ok")
+    assert (first.outcome, first.reply, second.outcome) == (kind, b"Hello, world.", "ok")
     assert first.detail["message"] == "the server broke off: too busy"
     assert (first.tokens, first.is_measured) == (first.reserved_tokens, False)

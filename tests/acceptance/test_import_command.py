@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from acceptance.samples import FOREIGN, SAMPLES, copy_of, entries_of, facts_of, imported
+from acceptance.samples import FOREIGN, SAMPLES, copy_sample, file_facts, import_sample, read_entries
 from acceptance.workflow_folder import FORUM, Folder, bytes_in
 from forum_conformance.judge import judge
 from forum_runner.api import Trusted
@@ -39,7 +39,7 @@ def folder(tmp_path: Path) -> Folder:
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_an_import_holds_for_both_verifiers(name: str, folder: Folder) -> None:
-    imported(folder, SAMPLES[name])
+    import_sample(folder, SAMPLES[name])
 
     report = verify_ledger(ledger_at(folder.path / "run"), None, Trusted())
     judged = judge(folder.path / "run")
@@ -50,13 +50,13 @@ def test_an_import_holds_for_both_verifiers(name: str, folder: Folder) -> None:
 @pytest.mark.requirement("LEDGER-KIND-001")
 @pytest.mark.parametrize("name", SAMPLES)
 def test_the_first_entry_says_what_was_imported(name: str, folder: Folder) -> None:
-    imported(folder, SAMPLES[name])
+    import_sample(folder, SAMPLES[name])
 
     first = folder.entries()[0]
     assert first["data"]["mode"] == "imported"
     assert first["data"]["imported"] == {
         "format": name.removesuffix("-today").removesuffix("-older"),
-        "files": [facts_of(FOREIGN / file) for file in FILES[name]],
+        "files": [file_facts(FOREIGN / file) for file in FILES[name]],
         "records": RECORDS[name],
         "check": CHECKS[name],
     }
@@ -65,13 +65,13 @@ def test_the_first_entry_says_what_was_imported(name: str, folder: Folder) -> No
 
 @pytest.mark.parametrize("name", ["symposium", "otel-today", "otel-older"])
 def test_a_small_source_of_one_file_is_kept_as_it_was(name: str, folder: Folder) -> None:
-    imported(folder, SAMPLES[name])
+    import_sample(folder, SAMPLES[name])
 
     assert folder.body("run", folder.entries()[0], "source") == (FOREIGN / FILES[name][0]).read_bytes()
 
 
 def test_the_lines_of_forum_engine_are_kept_as_they_were(folder: Folder) -> None:
-    imported(folder, SAMPLES["forum-engine"])
+    import_sample(folder, SAMPLES["forum-engine"])
 
     records = folder.entries("run", "x-import-entry")
     for body, file in (("record", "entries.jsonl"), ("payload", "payloads.jsonl")):
@@ -81,7 +81,7 @@ def test_the_lines_of_forum_engine_are_kept_as_they_were(folder: Folder) -> None
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_records_follow_from_what_the_source_links_them_to(name: str, folder: Folder) -> None:
-    imported(folder, SAMPLES[name])
+    import_sample(folder, SAMPLES[name])
 
     assert [entry["causes"] for entry in folder.entries()[1:-1]] == [[cause] for cause in CAUSES[name]]
 
@@ -100,14 +100,14 @@ def test_records_follow_from_what_the_source_links_them_to(name: str, folder: Fo
     ],
 )
 def test_what_was_asked_and_answered_is_a_body(name: str, number: int, body: str, text: str, folder: Folder) -> None:
-    imported(folder, SAMPLES[name])
+    import_sample(folder, SAMPLES[name])
 
     assert folder.body("run", folder.entries()[number], body).decode() == text
 
 
 def test_facts_are_told_by_the_conventions_of_today_and_by_older_ones(folder: Folder) -> None:
-    imported(folder, SAMPLES["otel-today"], "today")
-    imported(folder, SAMPLES["otel-older"], "older")
+    import_sample(folder, SAMPLES["otel-today"], "today")
+    import_sample(folder, SAMPLES["otel-older"], "older")
 
     today, older = folder.entries("today")[2]["data"], folder.entries("older")[1]["data"]
     wanted = ("provider", "model", "input_tokens", "cached_input_tokens", "output_tokens", "time")
@@ -118,7 +118,7 @@ def test_facts_are_told_by_the_conventions_of_today_and_by_older_ones(folder: Fo
 @pytest.mark.parametrize("name", SAMPLES)
 def test_the_same_source_gives_the_same_entries_but_for_id_and_time(name: str, folder: Folder) -> None:
     def told(out: str) -> list[dict[str, Any]]:
-        imported(folder, SAMPLES[name], out)
+        import_sample(folder, SAMPLES[name], out)
         return [
             {key: value for key, value in entry.items() if key not in ("at", "prev", "run")}
             for entry in folder.entries(out)[:-1]
@@ -132,7 +132,7 @@ def test_a_source_may_come_from_standard_input(tmp_path: Path) -> None:
 
     subprocess.run([*FORUM, "import", "-", "--out", "run"], cwd=tmp_path, input=source, check=True, capture_output=True)
 
-    data = entries_of(tmp_path / "run")[0]["data"]["imported"]
+    data = read_entries(tmp_path / "run")[0]["data"]["imported"]
     assert (data["files"][0]["name"], data["records"]) == ("-", 3)
 
 
@@ -180,7 +180,7 @@ def test_a_trace_with_an_error_is_nowhere_called_passed(folder: Folder) -> None:
 
 
 def test_reading_commands_tell_what_the_source_told(folder: Folder) -> None:
-    imported(folder, SAMPLES["forum-engine"])
+    import_sample(folder, SAMPLES["forum-engine"])
 
     shown = folder.forum("show", "run").out
     traced = [line.split("runner")[1].strip() for line in folder.forum("trace", "run", "4").out.splitlines()]
@@ -195,7 +195,7 @@ def test_reading_commands_tell_what_the_source_told(folder: Folder) -> None:
 
 
 def test_a_source_that_was_changed_is_imported_and_called_so(folder: Folder) -> None:
-    source = copy_of("forum-engine", folder.path)
+    source = copy_sample("forum-engine", folder.path)
     entries = source / "entries.jsonl"
     entries.write_bytes(entries.read_bytes().replace(b'"geographer"', b'"astronomer"'))
 
@@ -208,7 +208,7 @@ def test_a_source_that_was_changed_is_imported_and_called_so(folder: Folder) -> 
 
 
 def test_a_payload_that_was_changed_and_one_that_is_gone_are_told_apart(folder: Folder) -> None:
-    source = copy_of("forum-engine", folder.path)
+    source = copy_sample("forum-engine", folder.path)
     payloads = source / "payloads.jsonl"
     lines = payloads.read_bytes().splitlines(keepends=True)
 
@@ -230,7 +230,7 @@ def test_a_payload_that_was_changed_and_one_that_is_gone_are_told_apart(folder: 
 
 
 def test_a_line_separator_in_a_text_ends_no_line(folder: Folder) -> None:
-    source = copy_of("forum-engine", folder.path)
+    source = copy_sample("forum-engine", folder.path)
     payloads = source / "payloads.jsonl"
     payloads.write_text(payloads.read_text(encoding="utf-8").replace("four of them", "four\u2028of\u0085them"))
 
@@ -250,7 +250,7 @@ def test_a_line_separator_in_a_text_ends_no_line(folder: Folder) -> None:
     ],
 )
 def test_what_cannot_be_imported_is_said(source: str, told: str, folder: Folder) -> None:
-    imported(folder, SAMPLES["otel-older"])
+    import_sample(folder, SAMPLES["otel-older"])
     (folder.path / "empty").mkdir()
     (folder.path / "notes.json").write_text(json.dumps({"notes": []}))
     (folder.path / "nothing.json").write_text("\n")
@@ -262,7 +262,7 @@ def test_what_cannot_be_imported_is_said(source: str, told: str, folder: Folder)
 
 
 def test_a_ledger_that_is_there_is_left_alone(folder: Folder) -> None:
-    imported(folder, SAMPLES["otel-older"])
+    import_sample(folder, SAMPLES["otel-older"])
     before = bytes_in(folder.path / "run")
 
     result = folder.forum("import", SAMPLES["symposium"], "--out", "run")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from acceptance.samples import SAMPLES, copy_of, entries_of
+from acceptance.samples import SAMPLES, copy_sample, read_entries
 from acceptance.workflow_folder import Folder
 
 
@@ -125,7 +125,7 @@ DAMAGE: dict[str, tuple[str, bytes, bytes | None, str]] = {
 @pytest.mark.parametrize("case", DAMAGE)
 def test_a_source_that_cannot_be_read_is_refused_with_the_place_and_leaves_nothing(case: str, folder: Folder) -> None:
     name, old, new, told = DAMAGE[case]
-    source = copy_of(name, folder.path)
+    source = copy_sample(name, folder.path)
     file = {"forum-engine": source / "entries.jsonl", "symposium": source / "artifact.json"}.get(name, source)
     data = file.read_bytes()
     assert old in data
@@ -182,7 +182,7 @@ def test_a_long_source_from_standard_input_is_imported_to_its_end(tmp_path: Path
         check=False,
     )
 
-    (source,) = entries_of(tmp_path / "run")[0]["data"]["imported"]["files"]
+    (source,) = read_entries(tmp_path / "run")[0]["data"]["imported"]["files"]
     assert (result.returncode, source["bytes"]) == (0, len(spans))
     assert source["digest"] == hashlib.sha256(spans).hexdigest()
 

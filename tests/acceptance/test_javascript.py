@@ -1,4 +1,4 @@
-"""The second implementation, in JavaScript: its own tests, and the vectors of the roles that it offers."""
+"""The JavaScript implementation: its own tests, and the vectors of its roles."""
 
 import os
 import shutil
@@ -23,26 +23,26 @@ def node() -> str:
     return path
 
 
-def test_the_tests_of_the_javascript_implementation_pass(node: str) -> None:
+def test_the_javascript_tests_pass(node: str) -> None:
     files = sorted(str(path) for path in (JAVASCRIPT / "test").glob("*.test.js"))
 
-    done = subprocess.run([node, "--test", *files], capture_output=True, text=True, timeout=300, check=False)
+    completed = subprocess.run([node, "--test", *files], capture_output=True, text=True, timeout=300, check=False)
 
     assert files
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert completed.returncode == 0, completed.stdout + completed.stderr
 
 
-def test_the_javascript_implementation_conforms_in_the_roles_that_it_offers(node: str) -> None:
+def test_the_javascript_implementation_passes_the_vectors_of_its_roles(node: str) -> None:
     command = [sys.executable, "-m", "forum_conformance", "test", "--serve", "--progress", "none"]
     roles = ["--role", "canonicalize", "--role", "verify", "--role", "prove"]
     program = ["--entrypoint", f"{node} {JAVASCRIPT / 'main.js'}"]
 
-    done = subprocess.run([*command, *roles, *program], capture_output=True, text=True, timeout=600, check=False)
+    completed = subprocess.run([*command, *roles, *program], capture_output=True, text=True, timeout=600, check=False)
 
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert completed.returncode == 0, completed.stdout + completed.stderr
 
 
-def test_nothing_that_a_page_imports_needs_node() -> None:
+def test_modules_for_browsers_do_not_need_node() -> None:
     node_only = {"main.js", "node_files.js"}
     core = [
         path for path in [*JAVASCRIPT.glob("*.js"), *(JAVASCRIPT / "replay").glob("*.js")] if path.name not in node_only

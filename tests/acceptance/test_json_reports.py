@@ -15,7 +15,7 @@ import click
 import pytest
 
 from acceptance.judge_command import JUDGE, SCHEMAS
-from acceptance.samples import SAMPLES, copy_of
+from acceptance.samples import SAMPLES, copy_sample
 from acceptance.schema_checks import Document, check_matches_schema, validator
 from acceptance.workflow_folder import FORUM, MODEL, PATIENCE_S, SHELL, Folder, Result, ask, cut_after, sh, wait_for
 from forum_runner.cli import cli
@@ -237,7 +237,7 @@ def damage(folder: Folder) -> None:
     for run, kind, body in (("redacted", "answer.given", "value"), ("hidden", "gate.opened", "displayed")):
         seq = folder.entries(run, kind)[0]["seq"]
         assert folder.forum("redact", run, "--seq", str(seq), "--body", body, *shlex.split(WHY)).code == 0
-    payloads = copy_of("forum-engine", path) / "payloads.jsonl"
+    payloads = copy_sample("forum-engine", path) / "payloads.jsonl"
     payloads.write_bytes(payloads.read_bytes().replace(b"Oder", b"Elbe"))
 
 

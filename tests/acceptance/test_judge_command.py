@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from acceptance.judge_command import SEVERAL, judge
+from acceptance.judge_command import REPORT_LINES, judge
 from acceptance.samples import SAMPLES
 from acceptance.workflow_folder import Folder
 from ledgers import LEDGERS
@@ -49,7 +49,7 @@ def test_several_are_told_as_lines_of_json(runs: Path) -> None:
 
     lines = [json.loads(line) for line in out.splitlines()]
     for line in lines:
-        SEVERAL.validate(line)
+        REPORT_LINES.validate(line)
     assert code == 3
     assert [line["report"] and line["report"]["verdict"] for line in lines] == [
         "valid",
@@ -131,7 +131,7 @@ def test_a_folder_of_which_nothing_can_be_read_exits_2(tmp_path: Path) -> None:
     code, out, _ = judge(tmp_path, "--jsonl")
 
     (line,) = map(json.loads, out.splitlines())
-    SEVERAL.validate(line)
+    REPORT_LINES.validate(line)
     assert (code, line["report"], line["error"].endswith("File name too long")) == (2, None, True)
 
 
@@ -182,7 +182,7 @@ def test_jsonl_has_one_shape_for_one_path_too(name: str, code: int, verdict: str
     result, out, err = judge(runs / name, "--jsonl")
 
     (line,) = map(json.loads, out.splitlines())
-    SEVERAL.validate(line)
+    REPORT_LINES.validate(line)
     assert (result, err, line["path"]) == (code, "", str(runs / name))
     assert (line["report"] and line["report"]["verdict"], line["error"] is None) == (verdict, verdict is not None)
 

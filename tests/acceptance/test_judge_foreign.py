@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from acceptance.judge_command import judge, report_on
-from acceptance.samples import FOREIGN, SAMPLES, copy_of
+from acceptance.samples import FOREIGN, SAMPLES, copy_sample
 from acceptance.workflow_folder import Folder
 from ledgers import LEDGERS
 
@@ -79,7 +79,7 @@ def test_the_hashes_of_others_are_computed_anew_where_they_can_be() -> None:
 def test_damage_to_records_of_others_is_seen(
     name: str, file: str, old: bytes, new: bytes, note: str, tmp_path: Path
 ) -> None:
-    source = copy_of(name, tmp_path)
+    source = copy_sample(name, tmp_path)
     path = source / file
     path.write_bytes(path.read_bytes().replace(old, new))
 

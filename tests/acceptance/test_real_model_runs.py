@@ -17,13 +17,13 @@ import jsonschema
 import pytest
 
 from acceptance.model_workflows import (
-    NOTHING,
+    NO_TOKENS,
     Call,
-    again,
     calls,
     check_not_leaked,
     check_valid_by_command,
     model,
+    retry_policy,
     totals,
     write,
 )
@@ -108,8 +108,8 @@ def test_a_plan_with_data_edges_runs_to_its_end(
     (handed,) = folder.entries("run", "edge.delivered")
     assert folder.body("run", handed, "value").decode() == folder.read("run/outputs/name.txt")
     assert folder.read("run/outputs/name.txt") in made[1].prompt
-    assert {name: totals(folder)[name] for name in NOTHING} == {
-        name: sum(call.tokens[name] for call in made) for name in NOTHING
+    assert {name: totals(folder)[name] for name in NO_TOKENS} == {
+        name: sum(call.tokens[name] for call in made) for name in NO_TOKENS
     }
     check(folder, result)
 
@@ -147,14 +147,14 @@ def test_an_answer_of_a_server_that_knows_no_types_is_asked_for_again_and_not_fo
     """Nothing fits the type. Whatever the model says is an answer that does not, or is too long."""
     nothing = {"type": "integer", "minimum": 2, "maximum": 1}
     tasks = {"typed": ask("What is 2 + 2?", output=nothing, allow_failure=True)}
-    write(folder, tasks, {"model": model(Format.ANTHROPIC, server.base_url, stream=is_stream)}, policy=again(2))
+    write(folder, tasks, {"model": model(Format.ANTHROPIC, server.base_url, stream=is_stream)}, policy=retry_policy(2))
 
     result = folder.run()
     typed = calls(folder, task="typed")
 
     assert (result.code, folder.task_states()) == (0, {"typed": "tolerated: error"}), result
-    assert all(call.how in (*MISFITS, "output_limit") and call.reply and call.is_measured for call in typed)
-    assert len(typed) == (2 if typed[0].how in MISFITS else 1)
+    assert all(call.outcome in (*MISFITS, "output_limit") and call.reply and call.is_measured for call in typed)
+    assert len(typed) == (2 if typed[0].outcome in MISFITS else 1)
     for earlier, later in pairwise(typed):
         assert earlier.detail["message"] in later.prompt
         assert earlier.reply is not None
@@ -198,7 +198,7 @@ def test_a_wrong_key_fails_at_once_and_is_nowhere(
     as_json = folder.forum("run", "workflow.yaml", "--out", "second", "--progress", "json", "--json")
 
     assert (result.code, as_json.code, folder.task_states()) == (1, 1, {"hello": "failed: error"}), (result, as_json)
-    assert [(call.how, call.tokens) for call in calls(folder)] == [("auth", NOTHING)]
+    assert [(call.outcome, call.tokens) for call in calls(folder)] == [("auth", NO_TOKENS)]
     for out in ("run", "second"):
         check(folder, result, as_json, out=out)
 
@@ -227,15 +227,15 @@ def test_a_question_that_is_too_long_goes_to_who_has_more_room(
         result = folder.run()
     refused, last = calls(folder, task="handed-on")
 
-    assert [(call.how, call.tokens) for call in calls(folder, task="given-up")] == [("context_length", NOTHING)]
-    assert (refused.how, refused.tokens) == ("context_length", NOTHING)
+    assert [(call.outcome, call.tokens) for call in calls(folder, task="given-up")] == [("context_length", NO_TOKENS)]
+    assert (refused.outcome, refused.tokens) == ("context_length", NO_TOKENS)
     (raised,) = folder.entries("run", "escalation.raised")
     assert raised["data"] == {"task": "handed-on", "from": "cheap", "to": "frontier"}
     # It is not said that so small a model has an answer to it, or makes an end.
-    assert last.how in ("ok", "malformed", "output_limit")
+    assert last.outcome in ("ok", "malformed", "output_limit")
     assert last.is_measured
     assert last.tokens["input_tokens"] > narrow.n_ctx
-    assert result.code == (0 if last.how == "ok" else 1), result
+    assert result.code == (0 if last.outcome == "ok" else 1), result
     check(folder, result)
 
 
@@ -291,22 +291,23 @@ def test_a_run_whose_server_was_killed_is_finished_when_it_is_back(
         printed = process.communicate(timeout=PATIENCE_S)
     first = Result(process.returncode, *(text.decode() for text in printed))
     with server_at(int(killed.address.rpartition(":")[2]), tmp_path):
-        again = folder.forum("resume", "run", "--failed", "--out", "second")
+        retry_policy = folder.forum("resume", "run", "--failed", "--out", "second")
     (call,) = calls(folder, task="second")
 
     assert (first.code, folder.task_states()) == (
         1, {"first": "passed", "second": "failed: error", "third": "skipped: upstream"},
     ), first  # fmt: skip
-    assert (call.how, call.detail["message"]) == ("network", "the answer was cut off")
+    assert (call.outcome, call.detail["message"]) == ("network", "the answer was cut off")
     assert call.reply
     assert (call.tokens, call.is_measured) == (call.reserved_tokens, False)
-    assert (again.code, folder.task_states("second")) == (0, dict.fromkeys(("first", "second", "third"), "passed")), (
-        again
-    )
+    assert (retry_policy.code, folder.task_states("second")) == (
+        0,
+        dict.fromkeys(("first", "second", "third"), "passed"),
+    ), retry_policy
     assert (folder.reused("second"), folder.attempt_counts("second")) == ({"first"}, {"second": 1, "third": 1})
     assert folder.read("second/outputs/third.txt")
     for out in ("run", "second"):
-        check(folder, first, again, out=out)
+        check(folder, first, retry_policy, out=out)
 
 
 @formats

@@ -1,4 +1,4 @@
-"""A run that is interrupted ends what it started, says so, and can be gone on with."""
+"""An interrupted run ends its processes, reports the interrupt and can be resumed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from acceptance.workflow_folder import PATIENCE_S, Folder, check_valid, processes_with, sh, wait_for
 
 _RUN = ("run", "workflow.yaml", "--out", "run", "--progress", "plain")
-# Nobody else sleeps for so long.
+# A duration that identifies the processes of this test.
 _NAP = f"sleep 61.{os.getpid()}"
 
 
@@ -20,26 +20,26 @@ def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path / "work")
 
 
-def interrupted(folder: Folder, number: signal.Signals, *, times: int = 1) -> tuple[int, str, str]:
-    """Runs the workflow, and signals when a program of it has made `at-work`."""
+def run_and_interrupt(folder: Folder, signal_: signal.Signals, *, times: int = 1) -> tuple[int, str, str]:
+    """Run the workflow and send a signal as soon as a program has created `at-work`."""
     process = folder.start(*_RUN)
     wait_for(folder.path / "at-work", process)
-    process.send_signal(number)
+    process.send_signal(signal_)
     if times == 2:
-        # The program tells that it was asked to end, and does not.
+        # The program reports SIGTERM and ignores it.
         wait_for(folder.path / "asked-to-end", process)
-        process.send_signal(number)
+        process.send_signal(signal_)
     out, err = process.communicate(timeout=PATIENCE_S)
     return process.returncode, out.decode(), err.decode()
 
 
 def nap_once(nap: str) -> str:
-    """Naps only if nobody has before."""
+    """Sleep on the first call only."""
     return f"test -e at-work && {{ echo done; exit; }}; touch at-work; {nap}"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_run_that_is_interrupted_pauses_and_goes_on(folder: Folder, number: signal.Signals) -> None:
+@pytest.mark.parametrize("signal_", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_pauses_and_can_be_resumed(folder: Folder, signal_: signal.Signals) -> None:
     tasks = {
         "before": sh("echo x >> effects; echo before"),
         "napping": sh(nap_once(f"setsid {_NAP} & {_NAP}"), needs=["before"]),
@@ -47,7 +47,7 @@ def test_a_run_that_is_interrupted_pauses_and_goes_on(folder: Folder, number: si
     }
     folder.write(tasks)
 
-    code, out, err = interrupted(folder, number)
+    code, out, err = run_and_interrupt(folder, signal_)
     left = processes_with(_NAP.replace(" ", "\0"))
     ends, last = folder.task_states(), folder.entries()[-2:]
     resumed = folder.forum("resume", "run")
@@ -65,12 +65,12 @@ def test_a_run_that_is_interrupted_pauses_and_goes_on(folder: Folder, number: si
     check_valid(folder.path / "run")
 
 
-def test_whoever_is_not_willing_to_wait_interrupts_again(folder: Folder) -> None:
+def test_a_second_interrupt_does_not_wait_for_programs(folder: Folder) -> None:
     stubborn = "trap 'touch asked-to-end' TERM; touch at-work; while :; do sleep 0.1; done"
     again = "test -e at-work && { echo done; exit; }; " + stubborn
     folder.write({"stubborn": sh(f"{again} # {_NAP}", idempotent=True), "after": sh("cat", needs=["stubborn"])})
 
-    code, out, err = interrupted(folder, signal.SIGINT, times=2)
+    code, out, err = run_and_interrupt(folder, signal.SIGINT, times=2)
     left = processes_with(_NAP)
     resumed = folder.forum("resume", "run")
 
@@ -81,7 +81,7 @@ def test_whoever_is_not_willing_to_wait_interrupts_again(folder: Folder) -> None
     check_valid(folder.path / "run")
 
 
-def test_a_run_that_waits_for_another_attempt_is_interrupted_at_once(folder: Folder) -> None:
+def test_an_interrupt_during_a_backoff_takes_effect_at_once(folder: Folder) -> None:
     wait = {"attempts": 2, "backoff": "1h", "max_backoff": "1h"}
     folder.write({"fails": sh("touch at-work; exit 1", retry=wait)})
     process = folder.start(*_RUN)
@@ -96,12 +96,12 @@ def test_a_run_that_waits_for_another_attempt_is_interrupted_at_once(folder: Fol
     assert folder.entries()[-1]["data"] == {"reason": "interrupted"}
 
 
-def test_a_run_is_interrupted_twice_and_gone_on_with_twice(folder: Folder) -> None:
+def test_a_run_can_be_interrupted_and_resumed_twice(folder: Folder) -> None:
     naps = f"test -e $0 && exec echo done; touch $0 at-work; {_NAP}"
     first, second = ({"agent": "operator", "run": ["sh", "-c", naps, name]} for name in ("first", "second"))
     folder.write({"a": first, "b": {**second, "needs": ["a"]}})
 
-    interrupted(folder, signal.SIGINT)
+    run_and_interrupt(folder, signal.SIGINT)
     (folder.path / "at-work").unlink()
     process = folder.start("resume", "run")
     wait_for(folder.path / "at-work", process)

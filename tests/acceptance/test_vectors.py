@@ -1,4 +1,4 @@
-"""The vectors of the suite: made by the generator, enough of them, and told of in the manifest."""
+"""The checked-in vectors: generated, numerous enough and listed in the manifest."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ CASES = {path.parent: json.loads(path.read_text(encoding="utf-8")) for path in s
 AREAS = ("canonical", "manifests", "compile", "ledger", "proofs", "runs")
 BY_ID = {case["id"]: case for case in CASES.values()}
 
-# What no repository keeps: a file of more than 16 MiB, and a link that leads out of its folder.
+# Their vectors would need a file of more than 16 MiB and a link that leads out of its folder.
 WITHOUT_A_VECTOR = ["F104", "F121"]
 
 CANONICALIZE = """
@@ -41,8 +41,8 @@ def is_negative(case: dict[str, Any]) -> bool:
 
 
 @pytest.mark.parametrize("area", AREAS)
-def test_what_is_checked_in_is_what_the_generator_makes(area: str) -> None:
-    done = subprocess.run(
+def test_the_checked_in_vectors_are_those_of_the_generator(area: str) -> None:
+    completed = subprocess.run(
         [sys.executable, "-m", "vector_generator", "--check", area],
         env={**os.environ, "PYTHONPATH": str(CONFORMANCE)},
         capture_output=True,
@@ -50,7 +50,7 @@ def test_what_is_checked_in_is_what_the_generator_makes(area: str) -> None:
         check=False,
     )
 
-    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+    assert (completed.stdout, completed.stderr, completed.returncode) == ("", "", 0)
 
 
 def test_the_manifest_has_the_digest_of_every_file() -> None:
@@ -62,18 +62,18 @@ def test_the_manifest_has_the_digest_of_every_file() -> None:
     assert json.loads(manifest.read_text(encoding="utf-8")) == {"format": 1, "files": digests}
 
 
-def test_there_are_at_least_400_vectors_and_half_of_them_are_negative() -> None:
+def test_there_are_at_least_400_vectors_and_at_least_half_are_negative() -> None:
     negative = sum(map(is_negative, CASES.values()))
 
     assert len(CASES) >= 400
     assert negative * 2 >= len(CASES)
 
 
-def test_there_is_no_other_area() -> None:
+def test_the_folder_has_no_other_area() -> None:
     assert sorted(path.name for path in VECTORS.iterdir()) == sorted(["MANIFEST.json", *AREAS])
 
 
-def test_a_vector_stands_in_the_folder_of_its_id() -> None:
+def test_a_vector_is_in_the_folder_named_by_its_id() -> None:
     assert {folder.relative_to(VECTORS).as_posix(): case["id"] for folder, case in CASES.items()} == {
         id_: id_ for id_ in BY_ID
     }
@@ -91,25 +91,23 @@ def test_every_negative_vector_is_one_mutation_of_a_positive_one() -> None:
 
 
 @pytest.mark.requirement("COMPILE-CODE-001")
-def test_every_code_of_a_compiler_has_a_vector() -> None:
-    told = [
+def test_every_compiler_code_has_a_vector() -> None:
+    codes = [
         code
         for case in CASES.values()
         if case["role"] == "compile"
         for code in (*case["expected"].get("codes", []), *case["expected"].get("warnings", []))
     ]
 
-    assert [code for code in explanations() if code.startswith("F") and code not in told] == WITHOUT_A_VECTOR
+    assert [code for code in explanations() if code.startswith("F") and code not in codes] == WITHOUT_A_VECTOR
 
 
-@pytest.mark.skipif(
-    shutil.which("node") is None, reason="needs node, as something else than Python that writes numbers"
-)
-def test_the_canonical_forms_are_those_of_another_language() -> None:
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs node, which formats numbers independently of Python")
+def test_javascript_produces_the_same_canonical_forms() -> None:
     folders = [str(folder) for folder, case in CASES.items() if case["id"].startswith("canonical/")]
     positive = [folder for folder in folders if (Path(folder) / "output.json").exists()]
 
-    done = subprocess.run(["node", "-e", CANONICALIZE, *positive], capture_output=True, text=True, check=False)
+    completed = subprocess.run(["node", "-e", CANONICALIZE, *positive], capture_output=True, text=True, check=False)
 
-    assert (done.stdout, done.stderr) == ("[]", "")
+    assert (completed.stdout, completed.stderr) == ("[]", "")
     assert len(positive) > 50

@@ -1,6 +1,6 @@
-"""The judge and the runner's verifier agree, on every example ledger and on mutants of each.
+"""The judge and the runner's verifier agree on every example ledger and on its mutants.
 
-FORUM_MUTANTS is the number of mutants of each ledger, FORUM_SEED decides which.
+FORUM_MUTANTS sets the number of mutants per ledger, FORUM_SEED selects them.
 """
 
 import os
@@ -22,44 +22,46 @@ from suites.remembering import remembering
 
 MUTANTS = int(os.environ.get("FORUM_MUTANTS", "120"))
 SEED = int(os.environ.get("FORUM_SEED", "1"))
-Said = dict[str, Any]
+Report = dict[str, Any]
 
 
 @pytest.fixture(scope="module", autouse=True)
 def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A mutant has most entries in common with its original."""
+    """Cache entries: a mutant shares most of its entries with its original."""
     with remembering(tmp_path_factory.mktemp("memory")):
         yield
 
 
-def said(document: Said) -> Said:
-    """What the specification fixes of a report: everything but its sentences, and the order of its findings."""
+def normalized(document: Report) -> Report:
+    """The parts of a report that the specification fixes: all but its messages and the order of its findings."""
     levels = [{key: level[key] for key in ("level", "status", "first_bad_seq")} for level in document["levels"]]
     findings = sorted((item["code"], -1 if item["seq"] is None else item["seq"]) for item in document["findings"])
     fixed = ("verdict", "run", "status", "entries", "head", "root", "redacted", "first_bad_seq", "codes")
     return {**{key: document[key] for key in fixed}, "levels": levels, "findings": findings}
 
 
-def by_the_judge(run_dir: Path, checkpoint: Path | None = None) -> Said:
+def by_the_judge(run_dir: Path, checkpoint: Path | None = None) -> Report:
     given = Given(checkpoint=checkpoint.read_bytes() if checkpoint else None)
-    return said(document_of(judge(run_dir, given=given)))
+    return normalized(document_of(judge(run_dir, given=given)))
 
 
-def by_the_runner(run_dir: Path, checkpoint: Path | None = None) -> Said:
-    return said(verify_ledger(ledger_at(run_dir), None, Trusted(checkpoint=checkpoint)).document())
+def by_the_runner(run_dir: Path, checkpoint: Path | None = None) -> Report:
+    return normalized(verify_ledger(ledger_at(run_dir), None, Trusted(checkpoint=checkpoint)).document())
 
 
 def problems(mutant: Mutant, run_dir: Path, checkpoint: Path) -> list[str]:
-    """What is wrong with the verdicts on a mutant: alone and, if out of reach, beside the original's checkpoint."""
+    """Disagreements and wrong verdicts on a mutant: alone and, if undetectable, with the original's checkpoint."""
     name = f"{mutant.kind} ({mutant.description})"
     found = problems_of(name, by_the_judge(run_dir), by_the_runner(run_dir), mutant.verdicts)
     if not mutant.in_reach:
-        beside = f"{name} beside a checkpoint"
-        found += problems_of(beside, by_the_judge(run_dir, checkpoint), by_the_runner(run_dir, checkpoint), CAUGHT)
+        with_checkpoint = f"{name} with a checkpoint"
+        found += problems_of(
+            with_checkpoint, by_the_judge(run_dir, checkpoint), by_the_runner(run_dir, checkpoint), CAUGHT
+        )
     return found
 
 
-def problems_of(name: str, judged: Said, verified: Said, verdicts: frozenset[str]) -> list[str]:
+def problems_of(name: str, judged: Report, verified: Report, verdicts: frozenset[str]) -> list[str]:
     found = [
         f"{name}: {key} is {judged[key]} by the judge, {verified[key]} by the runner"
         for key in judged
@@ -69,7 +71,7 @@ def problems_of(name: str, judged: Said, verified: Said, verdicts: frozenset[str
 
 
 @pytest.mark.parametrize("name", sorted(LEDGERS))
-def test_both_call_every_example_valid(name: str, tmp_path: Path) -> None:
+def test_both_accept_every_example(name: str, tmp_path: Path) -> None:
     run_dir = LEDGERS[name](tmp_path)
 
     judged, verified = by_the_judge(run_dir), by_the_runner(run_dir)
@@ -80,7 +82,7 @@ def test_both_call_every_example_valid(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.requirement("LEDGER-REACH-001")
 @pytest.mark.parametrize("name", sorted(LEDGERS))
-def test_both_say_the_same_of_every_mutant_and_call_none_in_reach_valid(name: str, tmp_path: Path) -> None:
+def test_both_report_the_same_for_every_mutant_and_accept_no_detectable_one(name: str, tmp_path: Path) -> None:
     run_dir = LEDGERS[name](tmp_path / "original")
     seed = SEED * len(LEDGERS) + sorted(LEDGERS).index(name)
     found: list[str] = []
@@ -95,16 +97,16 @@ def test_both_say_the_same_of_every_mutant_and_call_none_in_reach_valid(name: st
 
 @pytest.mark.requirement("LEDGER-VERIFY-001", "LEDGER-VERIFY-005")
 @pytest.mark.parametrize("levels", [{1}, {2}, {3}, {4}, {5}, {1, 2, 5}])
-def test_both_say_the_same_of_some_levels(levels: set[int], tmp_path: Path) -> None:
+def test_both_report_the_same_for_a_subset_of_levels(levels: set[int], tmp_path: Path) -> None:
     for name, build in LEDGERS.items():
         run_dir = build(tmp_path / name)
 
-        judged = said(document_of(judge(run_dir, levels=frozenset(levels))))
+        judged = normalized(document_of(judge(run_dir, levels=frozenset(levels))))
 
-        assert judged == said(verify_ledger(ledger_at(run_dir), frozenset(levels), Trusted()).document()), name
+        assert judged == normalized(verify_ledger(ledger_at(run_dir), frozenset(levels), Trusted()).document()), name
 
 
-def test_both_say_the_same_of_a_bare_ledger(tmp_path: Path) -> None:
+def test_both_report_the_same_for_a_ledger_file(tmp_path: Path) -> None:
     for name, build in LEDGERS.items():
         ledger = build(tmp_path / name) / "ledger.jsonl"
 

@@ -1,4 +1,4 @@
-"""The example of the specification: its commands print what it shows, and both verifiers call it valid."""
+"""The specification's worked example: its commands print the output shown, and both verifiers accept it."""
 
 import re
 import subprocess
@@ -21,21 +21,21 @@ def blocks(kind: str) -> list[str]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder in which the page's commands were run, each checked against what the page shows."""
+    """Run the page's commands in a folder and compare each output with the page."""
     (tmp_path / "ledger.jsonl").write_text(blocks("jsonl")[0])
     for block in blocks("console"):
-        for command, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
+        for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
             result = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=True)
-            assert result.stdout == shown
+            assert result.stdout == expected
     return tmp_path
 
 
 @pytest.mark.requirement("LEDGER-CHAIN-001", "LEDGER-TREE-001", "LEDGER-TAR-001", "LEDGER-BODY-001")
-def test_small_tools_check_the_example(folder: Path) -> None:
+def test_the_commands_of_the_example_print_what_the_page_shows(folder: Path) -> None:
     assert (folder / "bodies.tar").is_file()
 
 
-def test_both_verifiers_call_the_example_valid(folder: Path) -> None:
+def test_both_verifiers_accept_the_example(folder: Path) -> None:
     report = verify(ledger_at(folder)).document()
 
     assert (report["verdict"], report["head"]) == (

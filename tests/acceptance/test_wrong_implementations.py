@@ -1,4 +1,4 @@
-"""The judge as a program passes every vector of its roles; a wrong implementation fails exactly where it should."""
+"""The judge passes every vector of its roles; a wrong implementation fails exactly the vectors recorded for it."""
 
 import json
 import subprocess
@@ -28,8 +28,8 @@ RECORDED: dict[str, Any] = json.loads(RECORD.read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)
-class Remembering(Wrong):
-    """It is asked about hundreds of ledgers that have most entries in common."""
+class CachingWrong(Wrong):
+    """Cache entries: the vectors are hundreds of ledgers that share most of their entries."""
 
     memory: Path
 
@@ -47,23 +47,23 @@ def test_the_judge_passes_every_vector_of_its_roles() -> None:
     assert failed((sys.executable, "-m", "forum_conformance.program"), cases_of(ROLES)) == []
 
 
-def test_the_judge_does_not_offer_the_other_roles() -> None:
+def test_the_judge_refuses_the_other_roles() -> None:
     result = subprocess.run([sys.executable, "-m", "forum_conformance.program", "run"], input=b"{}", check=False)
 
     assert result.returncode == 33
 
 
 @pytest.mark.parametrize("name", sorted(WRONG))
-def test_a_wrong_implementation_is_caught_by_exactly_the_vectors_that_are_recorded(name: str, memory: Path) -> None:
+def test_a_wrong_implementation_fails_exactly_the_recorded_vectors(name: str, memory: Path) -> None:
     wrong = WRONG[name]
     if "verify" in wrong.roles and name not in NEVER_ANSWER:
-        wrong = Remembering(wrong.name, wrong.fault, wrong.breaks, wrong.roles, memory)
+        wrong = CachingWrong(wrong.name, wrong.fault, wrong.breaks, wrong.roles, memory)
 
     assert caught_by(wrong) == RECORDED[name]
 
 
 @pytest.mark.parametrize("wrong", WRONG.values(), ids=lambda wrong: wrong.name)
-def test_a_vector_that_catches_it_names_the_requirement_that_it_breaks(wrong: Wrong) -> None:
+def test_a_failed_vector_names_the_broken_requirement(wrong: Wrong) -> None:
     requirements = {case.id: case.requirements for case in cases_of(wrong.roles)}
 
     if wrong.name in NEVER_ANSWER:
@@ -72,6 +72,6 @@ def test_a_vector_that_catches_it_names_the_requirement_that_it_breaks(wrong: Wr
         assert wrong.breaks in {name for id_ in RECORDED[wrong.name] for name in requirements[id_]}
 
 
-def test_every_wrong_implementation_is_recorded_and_stands_in_the_readme() -> None:
+def test_every_wrong_implementation_is_recorded_and_listed_in_the_readme() -> None:
     assert sorted(RECORDED) == sorted(WRONG)
     assert table() in (FOLDER / "README.md").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A folder with a workflow, the commands called in it, and checks for every run."""
+"""A folder with a workflow, the commands run in it, and checks for its runs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ MODEL: dict[str, Any] = {
     "adapters": {"model": {"type": "openai", "base_url": "http://127.0.0.1:9/v1", "model": "small"}},
     "agents": {"writer": {"adapter": "model"}, "critic": {"adapter": "model"}},
 }
-Document = Mapping[str, Any]
+Fields = Mapping[str, Any]
 
 
 def sh(script: str, **fields: Any) -> dict[str, Any]:
@@ -64,13 +64,13 @@ class Folder:
 
     def write(
         self,
-        tasks: Document,
+        tasks: Fields,
         *,
-        policy: Document | None = None,
-        roster: Document = SHELL,
-        inputs: Document | None = None,
-        outputs: Document | None = None,
-        answers: Sequence[Document] | None = None,
+        policy: Fields | None = None,
+        roster: Fields = SHELL,
+        inputs: Fields | None = None,
+        outputs: Fields | None = None,
+        answers: Sequence[Fields] | None = None,
         name: str = "workflow",
     ) -> Path:
         """Write a workflow as one file, with a policy that allows the shell."""
@@ -78,13 +78,13 @@ class Folder:
         plan: dict[str, Any] = {"tasks": tasks}
         plan |= {"inputs": inputs} if inputs else {}
         plan |= {"outputs": outputs} if outputs else {}
-        form: dict[str, Any] = {"apiVersion": "forum/v1", "kind": "Workflow", "metadata": {"name": name}}
-        form |= {"roster": roster, "policy": {**allowed, **(policy or {})}, "plan": plan}
+        document: dict[str, Any] = {"apiVersion": "forum/v1", "kind": "Workflow", "metadata": {"name": name}}
+        document |= {"roster": roster, "policy": {**allowed, **(policy or {})}, "plan": plan}
         if answers is not None:
-            form["script"] = {"answers": list(answers)}
+            document["script"] = {"answers": list(answers)}
         path = self.path / f"{name}.yaml"
         self.path.mkdir(parents=True, exist_ok=True)
-        path.write_text(yaml.safe_dump(form, sort_keys=False, width=1_000), encoding="utf-8")
+        path.write_text(yaml.safe_dump(document, sort_keys=False, width=1_000), encoding="utf-8")
         return path
 
     def forum(self, *arguments: str | Path, env: Mapping[str, str] | None = None) -> Result:
@@ -130,7 +130,7 @@ class Folder:
     def reused(self, out: str | Path = "run") -> set[str]:
         return {entry["data"]["task"] for entry in self.entries(out, "task.reused")}
 
-    def body(self, out: str | Path, entry: Document, name: str) -> bytes:
+    def body(self, out: str | Path, entry: Fields, name: str) -> bytes:
         with (self.path / out / "bodies.tar").open("rb") as stream:
             found = BodyReader(stream).read(entry["bodies"][name])
         assert found is not None
@@ -140,7 +140,7 @@ class Folder:
         return (self.path / name).read_text(encoding="utf-8")
 
     def lines(self, name: str) -> list[str]:
-        """The lines of a file that programs append to, which may not exist."""
+        """The lines of a file that programs append to; none if it does not exist."""
         path = self.path / name
         return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
 
@@ -179,7 +179,7 @@ def check_replay(directory: Path) -> None:
 
 
 def cut_after(directory: Path, entries: int) -> None:
-    """Leave the run as a process would that was killed at that moment."""
+    """Leave the run as if its process had been killed after that many entries."""
     ledger = directory / "ledger.jsonl"
     ledger.write_bytes(b"".join(ledger.read_bytes().splitlines(keepends=True)[:entries]))
     for name in ("checkpoint", "outputs"):
@@ -187,10 +187,10 @@ def cut_after(directory: Path, entries: int) -> None:
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
 
-def bytes_in(directory: Path, *left_out: str) -> dict[str, bytes]:
+def bytes_in(directory: Path, *except_for: str) -> dict[str, bytes]:
     """All files of a run directory by path."""
     found = {path.relative_to(directory).as_posix(): path for path in directory.rglob("*") if path.is_file()}
-    return {name: path.read_bytes() for name, path in found.items() if name not in left_out}
+    return {name: path.read_bytes() for name, path in found.items() if name not in except_for}
 
 
 def all_bytes_in(directory: Path) -> bytes:
@@ -207,10 +207,10 @@ def _marked(mark: bytes) -> Iterator[int]:
     for path in Path("/proc").iterdir():
         if path.name.isdigit() and int(path.name) != os.getpid():
             try:
-                told = (path / "cmdline").read_bytes() + (path / "environ").read_bytes()
+                text = (path / "cmdline").read_bytes() + (path / "environ").read_bytes()
             except OSError:
                 continue
-            if mark in told:
+            if mark in text:
                 yield int(path.name)
 
 

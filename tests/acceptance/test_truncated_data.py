@@ -1,4 +1,4 @@
-"""What `max_bytes` takes from a prompt is said wherever a run is summed up, and the record keeps all of it."""
+"""Values truncated by `max_bytes` are reported in every summary of a run, and the ledger keeps the whole value."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ def read_numbers(folder: Folder, max_bytes: int) -> None:
     folder.write(tasks, roster=ROSTER, outputs={"read": "reader"})
 
 
-def test_a_cut_is_told_at_the_end_of_a_run_by_show_and_in_a_steps_summary(folder: Folder) -> None:
+def test_a_truncation_is_reported_by_run_and_show_and_in_the_step_summary(folder: Folder) -> None:
     read_numbers(folder, 10)
 
     result = folder.run(env={"GITHUB_STEP_SUMMARY": str(folder.path / "summary.md")})
-    shown = folder.forum("show", "run")
+    summary = folder.forum("show", "run")
 
-    told = f"reader: the first 10 of {len(WHOLE):,} bytes of numbers"
-    assert f"\ntruncated by max_bytes\n  {told}\n\n" in result.out
-    assert f"\ntruncated by max_bytes\n  {told}\n\n" in shown.out
-    assert f"- truncated by max&#95;bytes: {told}\n" in folder.read("summary.md")
+    notice = f"reader: the first 10 of {len(WHOLE):,} bytes of numbers"
+    assert f"\ntruncated by max_bytes\n  {notice}\n\n" in result.out
+    assert f"\ntruncated by max_bytes\n  {notice}\n\n" in summary.out
+    assert f"- truncated by max&#95;bytes: {notice}\n" in folder.read("summary.md")
     delivered = folder.entries("run", "edge.delivered")[0]
     assert folder.body("run", delivered, "value").decode() == WHOLE
     check_valid(folder.path / "run")
 
 
-def test_one_value_comes_as_it_is_unless_it_is_cut(folder: Folder) -> None:
+def test_a_single_value_is_passed_unmarked_unless_it_is_truncated(folder: Folder) -> None:
     read_numbers(folder, len(WHOLE))
     whole = folder.run(out="whole")
     read_numbers(folder, len(WHOLE) - 1)

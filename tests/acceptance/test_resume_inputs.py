@@ -1,4 +1,4 @@
-"""The inputs of a run that goes on: secret ones are given again, also in a file, and all others are as they were."""
+"""The inputs of a resumed run: secrets must be given again, and all other inputs keep their values."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ FILE = f"token: {WORD}\npin: 123456\nkeys: {{first: alpha-alpha}}\n"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Folder:
-    """A run that was paused at a gate, and can go on with its secrets. Its programs say whether they are the same."""
+    """A paused run with an approved gate. Its task fails unless it gets the same secrets again."""
     folder = Folder(tmp_path / "work")
-    given = "${{ inputs.token }} ${{ inputs.pin }} ${{ inputs.keys }}"
-    same = {"agent": "operator", "run": ["sh", "-c", 'test "$1" = "$(cat expected)"', "sh", given]}
+    rendered = "${{ inputs.token }} ${{ inputs.pin }} ${{ inputs.keys }}"
+    same = {"agent": "operator", "run": ["sh", "-c", 'test "$1" = "$(cat expected)"', "sh", rendered]}
     folder.write({"a": {**same, "gate": {"question": "Go?"}}, "b": sh("echo ${{ inputs.count }}")}, inputs=INPUTS)
     (folder.path / "expected").write_text(f'{WORD} 123456 {{"first":"alpha-alpha"}}', encoding="utf-8")
     (folder.path / "inputs.yaml").write_text(f"{FILE}count: 3\n", encoding="utf-8")
@@ -33,9 +33,11 @@ def folder(tmp_path: Path) -> Folder:
     return folder
 
 
-@pytest.mark.parametrize("others", ["", "count: 3\n", "count: 3\nword: one\n"], ids=["alone", "one", "all"])
-def test_secrets_are_taken_from_a_file_and_others_may_stand_there_as_they_were(folder: Folder, others: str) -> None:
-    (folder.path / "again.yaml").write_text(FILE + others, encoding="utf-8")
+@pytest.mark.parametrize(
+    "other_inputs", ["", "count: 3\n", "count: 3\nword: one\n"], ids=["secrets", "secrets and one", "all"]
+)
+def test_secrets_are_read_from_a_file_that_may_repeat_unchanged_inputs(folder: Folder, other_inputs: str) -> None:
+    (folder.path / "again.yaml").write_text(FILE + other_inputs, encoding="utf-8")
 
     result = folder.forum("resume", "run", "--inputs", "again.yaml", "--progress", "none")
 
@@ -44,7 +46,7 @@ def test_secrets_are_taken_from_a_file_and_others_may_stand_there_as_they_were(f
     check_valid(folder.path / "run")
 
 
-def test_a_text_goes_before_the_file_and_is_read_as_when_a_run_begins(folder: Folder) -> None:
+def test_input_options_override_the_file_and_are_parsed_as_in_run(folder: Folder) -> None:
     (folder.path / "again.yaml").write_text(FILE.replace("123456", "999999"), encoding="utf-8")
     texts = ["--input", "pin=123456", "--input", "keys={first: alpha-alpha}", "--input", "count=3"]
 
@@ -54,7 +56,7 @@ def test_a_text_goes_before_the_file_and_is_read_as_when_a_run_begins(folder: Fo
 
 
 @pytest.mark.parametrize(
-    ("written", "sentence"),
+    ("content", "message"),
     [
         (
             f"{FILE}count: 4",
@@ -68,18 +70,18 @@ def test_a_text_goes_before_the_file_and_is_read_as_when_a_run_begins(folder: Fo
         ("- token", "cannot read inputs from 'again.yaml', line 1: a file of inputs must be a mapping"),
     ],
 )
-def test_what_is_not_as_it_was_is_named_and_nothing_is_done(folder: Folder, written: str, sentence: str) -> None:
-    (folder.path / "again.yaml").write_text(written, encoding="utf-8")
+def test_a_changed_or_invalid_input_is_named_and_nothing_runs(folder: Folder, content: str, message: str) -> None:
+    (folder.path / "again.yaml").write_text(content, encoding="utf-8")
     before = bytes_in(folder.path)
 
     result = folder.forum("resume", "run", "--inputs", "again.yaml", "--progress", "none")
 
-    assert (result.code, sentence in result.err) == (2, True), result
+    assert (result.code, message in result.err) == (2, True), result
     assert WORD not in result.err
     assert bytes_in(folder.path) == before
 
 
-def test_a_file_that_is_not_there_is_said_so(folder: Folder) -> None:
+def test_a_missing_inputs_file_is_reported(folder: Folder) -> None:
     result = folder.forum("resume", "run", "--inputs", "nowhere.yaml", "--progress", "none")
 
     assert result.code == 2

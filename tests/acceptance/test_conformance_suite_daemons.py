@@ -1,4 +1,4 @@
-"""Programs that fork twice and leave their session do not outlive the command that asked them."""
+"""Processes that fork twice and leave their session do not outlive the command that started the program."""
 
 import json
 import shlex
@@ -49,9 +49,9 @@ def suite(tmp_path: Path) -> Suite:
 
 
 @pytest.fixture
-def away(suite: Suite) -> Iterator[Path]:
-    """Where the number of the process stands that is left."""
-    path = suite.folder / "away"
+def pid_file(suite: Suite) -> Iterator[Path]:
+    """The file with the process id of the daemon."""
+    path = suite.folder / "daemon.pid"
     yield path
     kill(path)
 
@@ -63,8 +63,12 @@ def entrypoint(table: dict[str, Any], suite: Suite) -> str:
 
 
 @pytest.mark.parametrize("mode", [[], ["--serve"]])
-def test_a_program_that_is_killed_takes_along_those_who_left_it(suite: Suite, away: Path, mode: list[str]) -> None:
-    table = {"*": {}, "ledger/a": {"leaves": str(away), "floods": 1, "hangs": 1}, "ledger/b": {"looks": str(away)}}
+def test_killing_a_program_also_kills_its_daemons(suite: Suite, pid_file: Path, mode: list[str]) -> None:
+    table = {
+        "*": {},
+        "ledger/a": {"leaves": str(pid_file), "floods": 1, "hangs": 1},
+        "ledger/b": {"looks": str(pid_file)},
+    }
 
     done = suite.test({}, "--jobs", "1", "--json", *mode, entrypoint=entrypoint(table, suite))
 
@@ -73,40 +77,42 @@ def test_a_program_that_is_killed_takes_along_those_who_left_it(suite: Suite, aw
         ("standard output", "more; the program was killed")
     ]
     assert (second["answer"]["seen"], second["state"], third["state"]) == (False, "passed", "passed")
-    assert not runs(away)
+    assert not runs(pid_file)
 
 
-def test_one_that_ends_may_leave_a_server_for_the_next_but_not_for_ever(suite: Suite, away: Path) -> None:
-    table = {"*": {}, "ledger/a": {"leaves": str(away)}, "ledger/b": {"looks": str(away)}}
+def test_a_program_may_leave_a_server_for_the_next_vector_but_it_ends_with_the_command(
+    suite: Suite, pid_file: Path
+) -> None:
+    table = {"*": {}, "ledger/a": {"leaves": str(pid_file)}, "ledger/b": {"looks": str(pid_file)}}
 
     done = suite.test({}, "--jobs", "1", "--json", entrypoint=entrypoint(table, suite))
 
     assert (done.returncode, json.loads(done.stdout)["results"][1]["answer"]["seen"]) == (0, True)
-    assert not runs(away)
+    assert not runs(pid_file)
 
 
 @pytest.mark.parametrize("cleans", [False, True])
 @pytest.mark.parametrize("command", ["test", "smoke", "mutate"])
-def test_nobody_outlives_a_command_that_asks_programs(suite: Suite, away: Path, command: str, cleans: bool) -> None:
-    asked = entrypoint({"*": {"leaves": str(away), "cleans": cleans}}, suite)
-    about = {
+def test_no_daemon_outlives_the_command(suite: Suite, pid_file: Path, command: str, cleans: bool) -> None:
+    program = entrypoint({"*": {"leaves": str(pid_file), "cleans": cleans}}, suite)
+    options = {
         "test": ["--vectors", "vectors", "--filter", "ledger/a"],
         "smoke": ["--vectors", "vectors"],
         "mutate": [str(draft_and_review().write(suite.folder / "run")), "--limit", "1"],
     }
 
-    done = suite.run(command, "--entrypoint", asked, *about[command])
+    done = suite.run(command, "--entrypoint", program, *options[command])
 
     assert done.returncode in (0, 1), done.stderr
-    assert not runs(away)
+    assert not runs(pid_file)
 
 
-def test_an_interrupt_ends_those_who_left(suite: Suite, away: Path) -> None:
-    asked = entrypoint({"*": {"leaves": str(away), "hangs": 1}}, suite)
-    words = [sys.executable, "-m", "forum_conformance", "test", "--entrypoint", asked, "--vectors", "vectors"]
+def test_an_interrupt_kills_daemons(suite: Suite, pid_file: Path) -> None:
+    program = entrypoint({"*": {"leaves": str(pid_file), "hangs": 1}}, suite)
+    words = [sys.executable, "-m", "forum_conformance", "test", "--entrypoint", program, "--vectors", "vectors"]
     with subprocess.Popen([*words, "--jobs", "1"], cwd=suite.folder, stdout=subprocess.PIPE) as started:
-        wait_for_number(away)
+        wait_for_number(pid_file)
         started.terminate()
         started.communicate()
 
-    assert (started.returncode, runs(away)) == (130, False)
+    assert (started.returncode, runs(pid_file)) == (130, False)

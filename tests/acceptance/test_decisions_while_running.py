@@ -1,4 +1,4 @@
-"""Decisions about the gates of a run while a process is at work with it."""
+"""Gate decisions while another process executes the run."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path / "work")
 
 
-def at_work(folder: Folder, **gate: Any) -> subprocess.Popen[bytes]:
-    """A run that is busy with one task and asks about another; what depends on a decision ends the busy one."""
+def start_run(folder: Folder, **gate: Any) -> subprocess.Popen[bytes]:
+    """Start a run with a busy task and a gated one. The busy task ends when the gated task runs."""
     tasks = {
         "busy": sh(BUSY),
         "asked": sh("touch enough; echo done", gate={"question": "Go?", **gate}),
@@ -35,8 +35,8 @@ def at_work(folder: Folder, **gate: Any) -> subprocess.Popen[bytes]:
     return process
 
 
-def gate(folder: Folder, verb: str, *more: str) -> Result:
-    return folder.forum("gate", verb, "run", "asked", "--by", "ann", *more)
+def gate(folder: Folder, verb: str, *options: str) -> Result:
+    return folder.forum("gate", verb, "run", "asked", "--by", "ann", *options)
 
 
 def decisions(folder: Folder) -> list[tuple[str, str, str]]:
@@ -45,13 +45,13 @@ def decisions(folder: Folder) -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.requirement("RUN-GATE-005")
-def test_a_run_at_work_goes_on_with_what_is_approved(folder: Folder) -> None:
-    process = at_work(folder)
+def test_a_running_process_starts_an_approved_task(folder: Folder) -> None:
+    process = start_run(folder)
 
     approved = gate(folder, "approve", "--reason", "read it", "--json")
     process.communicate(timeout=PATIENCE_S)
 
-    # The busy task waits for the one that was approved: both were at work together.
+    # The busy task waits for the approved one, so both ran at the same time.
     assert (approved.code, process.returncode) == (0, 0), approved
     assert (approved.document()["at_work"], approved.document()["waiting"]) == (True, 0)
     assert decisions(folder) == [("person:ann", "person", "approved")]
@@ -63,8 +63,8 @@ def test_a_run_at_work_goes_on_with_what_is_approved(folder: Folder) -> None:
 
 
 @pytest.mark.requirement("RUN-GATE-005")
-def test_a_no_in_time_is_heard_though_the_deadline_would_say_yes(folder: Folder) -> None:
-    process = at_work(folder, deadline="1h", on_deadline="approve")
+def test_a_rejection_overrides_a_later_approval_by_deadline(folder: Folder) -> None:
+    process = start_run(folder, deadline="1h", on_deadline="approve")
 
     rejected = gate(folder, "reject")
     (folder.path / "enough").touch()
@@ -76,8 +76,8 @@ def test_a_no_in_time_is_heard_though_the_deadline_would_say_yes(folder: Folder)
     check_valid(folder.path / "run")
 
 
-def test_what_was_not_shown_is_not_decided_at_work_either(folder: Folder) -> None:
-    process = at_work(folder)
+def test_a_decision_with_another_digest_is_refused_while_the_run_executes(folder: Folder) -> None:
+    process = start_run(folder)
 
     refused = gate(folder, "approve", "--displayed", "f00f00f00f00")
     resumed = folder.forum("resume", "run")
@@ -90,25 +90,25 @@ def test_what_was_not_shown_is_not_decided_at_work_either(folder: Folder) -> Non
     assert decisions(folder) == []
 
 
-def test_of_two_who_decide_at_once_the_second_is_told_what_was_decided(folder: Folder) -> None:
-    process = at_work(folder)
+def test_the_second_of_two_simultaneous_decisions_is_refused(folder: Folder) -> None:
+    process = start_run(folder)
     arguments = ("gate", "approve", "run", "asked", "--by", "bob")
 
-    both = [folder.start(*arguments), folder.start("gate", "reject", *arguments[2:])]
-    outputs = [one.communicate(timeout=PATIENCE_S) for one in both]
+    deciders = [folder.start(*arguments), folder.start("gate", "reject", *arguments[2:])]
+    outputs = [decider.communicate(timeout=PATIENCE_S) for decider in deciders]
     (folder.path / "enough").touch()
     process.communicate(timeout=PATIENCE_S)
 
-    assert sorted(one.returncode for one in both) == [0, 2], outputs
+    assert sorted(decider.returncode for decider in deciders) == [0, 2], outputs
     assert len(decisions(folder)) == 1
     check_valid(folder.path / "run")
 
 
-def test_what_nobody_took_is_not_taken_by_a_later_process(folder: Folder) -> None:
+def test_a_later_process_discards_an_undelivered_decision(folder: Folder) -> None:
     folder.write({"asked": sh("echo", gate={"question": "Go?"})})
     assert folder.run().code == 5
-    shown = folder.entries("run", "gate.opened")[0]["bodies"]["displayed"]["digest"]
-    DecisionBox(folder.path / "run").put(Decided("asked", "approved", "person:eve", shown, {}))
+    displayed = folder.entries("run", "gate.opened")[0]["bodies"]["displayed"]["digest"]
+    DecisionBox(folder.path / "run").put(Decided("asked", "approved", "person:eve", displayed, {}))
     folder.write({"asked": sh("echo", gate={"question": "Go?"})})
 
     resumed = folder.forum("resume", "run")
@@ -135,15 +135,15 @@ def test_what_nobody_took_is_not_taken_by_a_later_process(folder: Folder) -> Non
         b'{"task": 1, "decision": "approved", "actor": "person:p", "displayed": "0", "texts": {}}',
     ],
 )
-def test_whatever_else_lies_there_is_taken_away(tmp_path: Path, content: bytes) -> None:
+def test_an_invalid_decision_file_is_removed(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "decision-1.json").write_bytes(content)
 
     assert DecisionBox(tmp_path).take() == []
     assert list(tmp_path.iterdir()) == []
 
 
-def test_nothing_that_lies_there_holds_up_or_ends_a_run(folder: Folder) -> None:
-    process = at_work(folder)
+def test_special_files_do_not_block_or_end_a_run(folder: Folder) -> None:
+    process = start_run(folder)
     run = folder.path / "run"
     (run / "decision-1.json").mkdir()
     os.mkfifo(run / "decision-2.json")

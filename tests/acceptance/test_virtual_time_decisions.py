@@ -1,4 +1,4 @@
-"""What people do in a deterministic run takes no time, and leaves the same bytes every time."""
+"""Decisions and redactions in a deterministic run take no virtual time and always write the same bytes."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from acceptance.workflow_folder import MODEL, Folder, ask, check_valid
 ANSWERS = [{"output": "done", "latency": "1s"}]
 
 
-def paused(path: Path, **gate: Any) -> Folder:
+def paused_run(path: Path, **gate: Any) -> Folder:
     folder = Folder(path)
-    asked = {"question": "Publish?", **gate}
-    tasks = {"draft": ask("Write."), "publish": ask("Publish it.", needs=["draft"], gate=asked, sensitive=True)}
+    question = {"question": "Publish?", **gate}
+    tasks = {"draft": ask("Write."), "publish": ask("Publish it.", needs=["draft"], gate=question, sensitive=True)}
     folder.write(tasks, roster=MODEL, answers=ANSWERS)
     assert folder.run("--deterministic").code == 5
     return folder
@@ -26,8 +26,8 @@ def ledger(folder: Folder) -> bytes:
 
 
 @pytest.mark.requirement("RUN-VIRTUAL-007", "RUN-VIRTUAL-002")
-def test_a_decision_is_the_same_to_the_byte(tmp_path: Path) -> None:
-    folders = [paused(tmp_path / name) for name in ("one", "two")]
+def test_a_decision_writes_the_same_bytes(tmp_path: Path) -> None:
+    folders = [paused_run(tmp_path / name) for name in ("one", "two")]
 
     for folder in folders:
         decided = folder.forum("gate", "approve", "run", "publish", "--by", "ann", "--reason", "it is good")
@@ -59,8 +59,8 @@ def test_a_redaction_has_the_time_of_the_last_entry(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("RUN-VIRTUAL-007", "RUN-RESUME-003")
-def test_a_run_that_nobody_decided_in_is_left_as_it_is(tmp_path: Path) -> None:
-    folder = paused(tmp_path)
+def test_resuming_without_a_decision_changes_nothing(tmp_path: Path) -> None:
+    folder = paused_run(tmp_path)
     before = ledger(folder)
 
     result = folder.forum("resume", "run", "--progress", "none")
@@ -70,7 +70,7 @@ def test_a_run_that_nobody_decided_in_is_left_as_it_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("RUN-VIRTUAL-007")
-def test_no_deadline_of_a_deterministic_run_is_over_while_it_is_paused(tmp_path: Path) -> None:
+def test_no_deadline_expires_while_a_deterministic_run_is_paused(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
     gates = {
         "soon": ask("Soon.", gate={"question": "Soon?", "deadline": "1h", "on_deadline": "approve"}),
@@ -90,7 +90,7 @@ def test_no_deadline_of_a_deterministic_run_is_over_while_it_is_paused(tmp_path:
 
 
 @pytest.mark.requirement("RUN-VIRTUAL-004", "RUN-VIRTUAL-005")
-def test_a_deadline_comes_while_others_work_or_when_nothing_else_is_left(tmp_path: Path) -> None:
+def test_a_deadline_expires_while_tasks_run_or_when_nothing_else_is_left(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
     gates = {name: {"question": "Go?", "deadline": name, "on_deadline": "approve"} for name in ("5s", "1h")}
     tasks = {f"in-{name}": ask("Do.", gate=gate) for name, gate in gates.items()}
@@ -100,10 +100,10 @@ def test_a_deadline_comes_while_others_work_or_when_nothing_else_is_left(tmp_pat
     result = folder.run("--deterministic")
 
     assert result.code == 0, result
-    told = [
+    times = [
         (entry["data"]["task"], entry["at"][11:19]) for entry in folder.entries("run", "gate.decided", "task.ended")
     ]
-    assert told == [
+    assert times == [
         ("in-5s", "00:00:05"),
         ("in-5s", "00:00:05"),
         ("slow", "00:00:10"),

@@ -1,4 +1,4 @@
-"""Where a run's questions go, and its keys: to the host that is named, by the way that is named, and nowhere else."""
+"""Requests and keys go only to the configured host, through the configured proxy."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from acceptance.faulty_runs import formats
 from acceptance.model_workflows import (
     HELLO,
     KEY,
-    again,
     calls,
     check_not_leaked,
     check_valid_by_command,
     model,
+    retry_policy,
     run_hello,
     write,
 )
@@ -32,7 +32,7 @@ def folder(tmp_path: Path) -> Folder:
 
 @formats
 @pytest.mark.parametrize("status", [301, 307])
-def test_a_redirection_to_another_host_is_not_followed(
+def test_a_redirect_to_another_host_is_not_followed(
     folder: Folder, server: FaultyServer, format_: Format, status: int
 ) -> None:
     with FaultyServer() as other:
@@ -41,7 +41,7 @@ def test_a_redirection_to_another_host_is_not_followed(
         result = run_hello(folder, server.base_url, format_)
         (call,) = calls(folder)
 
-        assert (result.code, call.how) == (1, "invalid_request"), result
+        assert (result.code, call.outcome) == (1, "invalid_request"), result
         assert f"redirected to 127.0.0.1:{other.port}" in call.detail["message"]
         assert (len(server.received), other.connections) == (1, 0)
 
@@ -62,27 +62,27 @@ def test_a_host_that_the_policy_does_not_allow_is_refused_before_anything_runs(
 
 
 @formats
-@pytest.mark.parametrize("is_named", [True, False], ids=["named", "not named"])
-def test_a_proxy_is_used_only_if_it_is_named(
-    folder: Folder, server: FaultyServer, format_: Format, is_named: bool
+@pytest.mark.parametrize("is_configured", [True, False], ids=["configured", "not configured"])
+def test_a_proxy_is_used_only_if_configured(
+    folder: Folder, server: FaultyServer, format_: Format, is_configured: bool
 ) -> None:
     with FaultyServer() as proxy:
         address = f"http://127.0.0.1:{proxy.port}"
-        named = {"proxy_env": "PROXY"} if is_named else {}
-        write(folder, HELLO, {"model": model(format_, server.base_url, **named)})
+        settings = {"proxy_env": "PROXY"} if is_configured else {}
+        write(folder, HELLO, {"model": model(format_, server.base_url, **settings)})
 
         everywhere = dict.fromkeys(("PROXY", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "HTTPS_PROXY"), address)
         result = folder.run(env=everywhere)
 
         paths = [received.path for one in (proxy, server) for received in one.received]
         assert result.code == 0, result
-        assert (len(proxy.received), len(server.received)) == ((1, 0) if is_named else (0, 1))
-        assert paths == [f"{server.base_url}/{format_.path}" if is_named else f"/v1/{format_.path}"]
+        assert (len(proxy.received), len(server.received)) == ((1, 0) if is_configured else (0, 1))
+        assert paths == [f"{server.base_url}/{format_.path}" if is_configured else f"/v1/{format_.path}"]
         check_valid_by_command(folder)
 
 
 @formats
-def test_a_proxy_that_is_named_and_not_set_is_missed_before_anything_runs(
+def test_an_unset_proxy_variable_is_reported_before_anything_runs(
     folder: Folder, server: FaultyServer, format_: Format
 ) -> None:
     write(folder, HELLO, {"model": model(format_, server.base_url, proxy_env="PROXY")})
@@ -94,47 +94,47 @@ def test_a_proxy_that_is_named_and_not_set_is_missed_before_anything_runs(
     assert folder.files() == {"workflow.yaml"}
 
 
-def _says_the_key(received: Received) -> list[Act]:
-    """In the text, in pieces, and in the model's name."""
+def _leaks_the_key(received: Received) -> list[Act]:
+    """Leak the key in the text, split into chunks, and in the model's name."""
     return list(says("my key is ", KEY[:9], KEY[9:], " and so on", model=f"m-{KEY}")(received))
 
 
 LEAKS: dict[str, tuple[Step, str]] = {
     **{str(status): (gives_the_key_away(status), "failed: error") for status in (400, 401, 429, 500)},
-    "in the answer": (_says_the_key, "passed"),
-    "as the reason for its end": (says("", finish=f"because of {KEY}"), "failed: error"),
-    "in a redirection": (does(response(302, headers={"location": f"/{quote(KEY, safe='')}"})), "failed: error"),
+    "in the answer": (_leaks_the_key, "passed"),
+    "as the finish reason": (says("", finish=f"because of {KEY}"), "failed: error"),
+    "in a redirect": (does(response(302, headers={"location": f"/{quote(KEY, safe='')}"})), "failed: error"),
 }
 
 
 @formats
 @pytest.mark.parametrize("name", LEAKS)
-def test_a_key_that_the_server_repeats_is_nowhere(
+def test_a_key_that_the_server_repeats_is_in_no_file_and_no_output(
     folder: Folder, server: FaultyServer, format_: Format, name: str
 ) -> None:
     server.otherwise, state = LEAKS[name]
-    write(folder, HELLO, {"model": model(format_, server.base_url)}, policy=again(), outputs={"said": "hello"})
+    write(folder, HELLO, {"model": model(format_, server.base_url)}, policy=retry_policy(), outputs={"said": "hello"})
 
     result = folder.forum("run", "workflow.yaml", "--out", "run", "--progress", "json", "--json")
-    shown = [folder.forum(command, "run") for command in ("show", "log", "trace")]
+    outputs = [folder.forum(command, "run") for command in ("show", "log", "trace")]
 
     assert folder.task_states() == {"hello": state}, result
     assert KEY in " ".join(server.received[0].headers.values())
-    check_not_leaked(KEY, folder.path / "run", result, *shown)
+    check_not_leaked(KEY, folder.path / "run", result, *outputs)
     check_valid_by_command(folder)
 
 
 @formats
 @pytest.mark.parametrize("progress", ["plain", "tty"])
-def test_a_key_that_the_server_repeats_is_not_shown_to_people(
+def test_a_key_that_the_server_repeats_is_not_displayed(
     folder: Folder, server: FaultyServer, format_: Format, progress: str
 ) -> None:
     server.otherwise = gives_the_key_away(401)
     write(folder, HELLO, {"model": model(format_, server.base_url)})
 
     result = folder.forum("run", "workflow.yaml", "--out", "run", "--progress", progress)
-    looked_at = folder.forum("doctor", "workflow.yaml")
+    health = folder.forum("doctor", "workflow.yaml")
 
-    assert (result.code, looked_at.code) == (1, 1), (result, looked_at)
+    assert (result.code, health.code) == (1, 1), (result, health)
     assert "the key [scrubbed" in result.out + result.err
-    check_not_leaked(KEY, folder.path / "run", result, looked_at)
+    check_not_leaked(KEY, folder.path / "run", result, health)
