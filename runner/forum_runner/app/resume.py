@@ -38,7 +38,7 @@ class FoundRun:
         if self.status is None:
             return None
         outcome = Outcome(self.status)
-        return FinishedRun(self.directory, str(self.beginning.entry["run"]), outcome, was_finished=True)
+        return FinishedRun(self.directory, self.beginning.entry.run, outcome, was_finished=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class StoppedRun:
 
     @property
     def mode(self) -> str:
-        return str(self.found.beginning.entry["data"]["mode"])
+        return self.found.beginning.entry.data.mode
 
 
 def find_run(source: LedgerSource) -> FoundRun:

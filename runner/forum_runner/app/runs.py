@@ -123,7 +123,7 @@ def resume_run(directory: Path, prepared: PreparedRun, services: RunServices, be
     """Resumes a run that paused or was cut off. One pass verifies its ledger and restores its state."""
     durability = Durability(prepared.wave_plan["policy"]["durability"])
     clock = RunClock(0)
-    run, mode_name = beginning.entry["run"], beginning.entry["data"]["mode"]
+    run, mode_name = beginning.entry.run, beginning.entry.data.mode
     _check_engine(prepared, mode_name)
     is_deterministic = mode_name == DETERMINISTIC
     implementation = _DETERMINISTIC if is_deterministic else IMPLEMENTATION

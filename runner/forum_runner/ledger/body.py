@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Container
 from functools import partial
 from hashlib import sha256
@@ -82,6 +83,17 @@ def _drawn(salt: Salt) -> bytes:
 
 def _salted_reference(body: Body, digest: str) -> dict[str, Any]:
     return {"bytes": len(body.data), "digest": digest, "salted": True, "type": body.type}
+
+
+def read_json(data: bytes) -> Any:
+    """The value of a JSON body. Raises a ValueError or a CanonicalError if the bytes are not its RFC 8785 form.
+
+    orjson would read an integer beyond 64 bits as a float, and so hide that it has no canonical form.
+    """
+    value = json.loads(data.decode())
+    if canonical(value) != data:
+        raise ValueError("it is not in RFC 8785 form")
+    return value
 
 
 def copy_name(output: str, type_: str) -> str:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path, PurePath
 
-from msgspec import to_builtins
-
 from forum_runner.ledger.body_reader import BodyReader
 from forum_runner.ledger.layout import BODIES, CHECKPOINT, OUTPUTS, WAVE_PLAN
 from forum_runner.ledger.verification.copies import Copies
@@ -23,7 +21,7 @@ def restore_copies(directory: Path, copies: Copies) -> None:
     with (directory / BODIES).open("rb") as stream:
         reader = BodyReader(stream)
         for file, body in copies:
-            data = reader.read(to_builtins(body))
+            data = reader.read(body)
             if data is not None:
                 _restore(directory / file, data)
 

@@ -12,7 +12,7 @@ import orjson
 from forum_runner.canonical import MAX_INTEGER, canonical
 from forum_runner.errors import CanonicalError, ForumError
 from forum_runner.ledger.entries import KINDS, MAX_BODIES, USER_PREFIX
-from forum_runner.ledger.entry_schema import departure_from, fits, parts_validator
+from forum_runner.ledger.entry_schema import fits, parts_validator, schema_violation
 from forum_runner.ledger.layout import MAX_CAUSES, MAX_DEPTH, MAX_LINE_BYTES
 
 # A float such as 1.0 in orjson's output: JSON Schema accepts it as an integer, and rejects all other floats. A match
@@ -87,7 +87,7 @@ def _data(kind: str, data: Mapping[str, Any], bodies: Mapping[str, Any]) -> byte
     validator = parts_validator(kind)
     parts = {"data": data, "bodies": bodies}
     if not validator.is_valid(parts):
-        raise EntryError(kind, departure_from(validator, parts) or "it does not match its schema")
+        raise EntryError(kind, schema_violation(validator, parts) or "it does not match its schema")
     written = orjson.dumps(data, option=_SORTED)
     if _FLOAT.search(written):
         _check_values(kind, data)

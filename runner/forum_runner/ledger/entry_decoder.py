@@ -126,12 +126,6 @@ class _KindDecoder:
             self.rule = _has_bodies
 
 
-def entry_of(document: Mapping[str, Any]) -> AnyEntry:
-    """The typed entry of a parsed line that is known to hold level 1."""
-    data = KINDS.get(document["kind"], dict[str, Any])
-    return msgspec.convert(document, Entry[data])  # type: ignore[valid-type]
-
-
 def _has_bodies(_line: bytes, entry: AnyEntry) -> bool:
     return entry.data.has_bodies(entry.bodies)  # type: ignore[union-attr]
 

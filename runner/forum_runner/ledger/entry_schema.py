@@ -54,8 +54,8 @@ def _own_rules(kind: str) -> dict[str, Any]:
     return {"allOf": [{"$ref": f"#/$defs/{kind}"}]} if kind in KINDS else {}
 
 
-def departure_from(validator: jsonschema_rs.Draft202012Validator, value: Any) -> str | None:
-    """The first violation of the schema, with its location; None if there is none."""
+def schema_violation(validator: jsonschema_rs.Draft202012Validator, value: Any) -> str | None:
+    """The first violation of the schema, with its location; None if the value is valid."""
     for error in validator.iter_errors(value):
         place = "".join(f"/{step}" for step in error.instance_path)
         return f"{place or 'the entry'}: {error.message}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
 FORMAT = 1
 MAX_LINE_BYTES = 65_535
@@ -21,3 +22,18 @@ TORN = "torn"
 def leaf_hash(line: bytes) -> bytes:
     """The hash of a line without its LF: the leaf hash of RFC 6962, and what the next entry has as its `prev`."""
     return hashlib.sha256(b"\0" + line).digest()
+
+
+def is_too_deep(value: Any) -> bool:
+    """Whether a JSON value has more than MAX_DEPTH levels of objects and arrays."""
+    level = [value] if isinstance(value, dict | list) else []
+    for _ in range(MAX_DEPTH):
+        level = [
+            child
+            for item in level
+            for child in (item.values() if isinstance(item, dict) else item)
+            if isinstance(child, dict | list)
+        ]
+        if not level:
+            return False
+    return True

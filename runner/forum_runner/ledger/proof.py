@@ -16,7 +16,8 @@ from forum_runner.ledger.checkpoint import Checkpoint, MalformedCheckpointError,
 from forum_runner.ledger.layout import FORMAT, leaf_hash
 from forum_runner.ledger.merkle_path import is_consistent, is_included
 from forum_runner.ledger.note import Note
-from forum_runner.ledger.verification.bytes_level import LineFault, read_object
+from forum_runner.ledger.verification.bytes_level import read_object
+from forum_runner.ledger.verification.report import Violation
 from forum_runner.manifest.schema_check import validator
 
 _MAX_REASON = 200
@@ -142,8 +143,8 @@ def _line(document: Mapping[str, Any]) -> bytes:
     _refuse_if(b"\n" in line, "its entry is more than a line")
     try:
         entry, _ = read_object(line)
-    except LineFault as fault:
-        raise MalformedProofError(f"its entry is malformed: {fault}") from fault
+    except Violation as violation:
+        raise MalformedProofError(f"its entry is malformed: {violation}") from violation
     run, seq = entry.get("run"), entry.get("seq")
     # To Python, true is 1.
     is_other = isinstance(seq, bool) or (run, seq) != (document["run"], document["seq"])

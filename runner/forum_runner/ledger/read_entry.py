@@ -1,18 +1,19 @@
-"""An entry as a reader finds it: good enough to be told about, whether or not it would pass a verifier."""
+"""Entries as reports read them: from any ledger, valid or not."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
 import orjson
 
-from forum_runner.ledger.layout import MAX_DEPTH
+from forum_runner.ledger.entry_values import BodyReference
+from forum_runner.ledger.layout import MAX_DEPTH, is_too_deep
 
 SEAL = "run.sealed"
-# What is done to a record when nobody is at work on the run, and is no part of the run.
+# Kinds that change the record and are not part of the run.
 OF_THE_RECORD = frozenset({"body.redacted", "run.repaired"})
 _MEMBERS = itemgetter("run", "seq", "at", "actor", "kind", "causes", "data", "bodies")
 _TYPES = (str, int, str, str, str, list, dict, dict)
@@ -20,7 +21,7 @@ _TYPES = (str, int, str, str, str, list, dict, dict)
 
 @dataclass(frozen=True, slots=True)
 class ReadEntry:
-    """The members have the types given here; what stands in `data` and `bodies` may be anything."""
+    """The members have these types. The values in `data` and `bodies` are not checked."""
 
     run: str
     seq: int
@@ -37,36 +38,24 @@ class ReadEntry:
 
 
 def is_import(first: ReadEntry) -> bool:
-    """Whether the first entry says that the ledger was made from the records of another program."""
+    """Whether the ledger was imported from the records of another program, according to its first entry."""
     return first.data.get("mode") == "imported"
 
 
 def read_entry(line: bytes) -> ReadEntry | None:
-    """The entry of a line, or None for a line that is none."""
+    """The entry in a line; None if the line is not an entry."""
     try:
         value = orjson.loads(line)
         members = _MEMBERS(value)
     except (orjson.JSONDecodeError, LookupError, TypeError):
         return None
-    if tuple(map(type, members)) != _TYPES or _is_too_deep(line, value):
+    if tuple(map(type, members)) != _TYPES:
+        return None
+    # Whatever displays the entry must be able to walk it. Counting brackets is faster than walking every entry.
+    if line.count(b"{") + line.count(b"[") > MAX_DEPTH and is_too_deep(value):
         return None
     entry = ReadEntry(*members)
     return entry if entry.seq >= 0 and set(map(type, entry.causes)) <= {int} else None
-
-
-def _is_too_deep(line: bytes, value: Any) -> bool:
-    """Whether it is nested deeper than lines may be, and than whoever shows it could follow."""
-    if line.count(b"{") + line.count(b"[") <= MAX_DEPTH:
-        return False
-    level = [value]
-    for _ in range(MAX_DEPTH):
-        level = [item for outer in level for item in _items(outer)]
-    return bool(level)
-
-
-def _items(value: Any) -> Iterable[Any]:
-    inner = value.values() if type(value) is dict else value
-    return (item for item in inner if type(item) is dict or type(item) is list)
 
 
 def text(data: Mapping[str, Any], name: str) -> str | None:
@@ -75,13 +64,13 @@ def text(data: Mapping[str, Any], name: str) -> str | None:
 
 
 def amount(data: Mapping[str, Any], name: str) -> int:
-    """A whole number; 0 for what is not there or is none."""
+    """A natural number; 0 if it is missing or has another type."""
     value = data.get(name)
     return value if type(value) is int and value >= 0 else 0
 
 
 def part(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """A mapping inside a mapping; an empty one for what is not there or is none."""
+    """A nested mapping; empty if it is missing or has another type."""
     value = data.get(name)
     return value if type(value) is dict else {}
 
@@ -89,3 +78,13 @@ def part(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 def parts(data: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:
     value = data.get(name)
     yield from (item for item in (value if type(value) is list else ()) if type(item) is dict)
+
+
+def body_reference(body: Mapping[str, Any]) -> BodyReference:
+    """The reference to a body in an entry. Members that are missing or have another type are empty."""
+    return BodyReference(
+        bytes=amount(body, "bytes"),
+        digest=text(body, "digest") or "",
+        salted=True if "salted" in body else None,
+        type=text(body, "type") or "",
+    )

@@ -1,8 +1,8 @@
-"""Bodies that a ledger holds. Their bytes stay in the archive until they are read."""
+"""Bodies that a ledger records. Their bytes stay in the archive until they are read."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, BinaryIO
@@ -10,7 +10,8 @@ from typing import Any, BinaryIO
 from forum_runner.errors import UsageError
 from forum_runner.ledger.body import Body
 from forum_runner.ledger.body_reader import BodyReader
-from forum_runner.ledger.read_entry import ReadEntry
+from forum_runner.ledger.entry_values import BodyReference
+from forum_runner.ledger.read_entry import ReadEntry, body_reference
 
 
 class RedactedBodyError(UsageError):
@@ -23,43 +24,49 @@ class RedactedBodyError(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class RecordedBody:
-    digest: str
-    type: str
-    is_sensitive: bool
-    read: Callable[[], bytes]
+    reference: BodyReference
+    reader: BodyReader
+
+    @property
+    def digest(self) -> str:
+        return self.reference.digest
+
+    @property
+    def type(self) -> str:
+        return self.reference.type
+
+    @property
+    def is_sensitive(self) -> bool:
+        return self.reference.salted is not None
 
     @property
     def data(self) -> bytes:
-        """The bytes; a RedactedBodyError if they were redacted."""
-        return self.read()
+        """The bytes. Raises a RedactedBodyError if they were redacted."""
+        found = self.reader.read(self.reference)
+        if found is None:
+            raise RedactedBodyError(self.digest)
+        return found
 
 
-# A body that is about to be recorded, or that was.
+# A body before or after it is recorded.
 StoredBytes = Body | RecordedBody
 
 
 class RecordedBodies:
-    """The bodies of a ledger that was verified."""
+    """The bodies of a verified ledger."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self.reader = BodyReader(stream)
 
     def body(self, reference: Mapping[str, Any]) -> RecordedBody:
-        known = dict(reference)
-        return RecordedBody(known["digest"], known["type"], "salted" in known, lambda: self._read(known))
+        return RecordedBody(body_reference(reference), self.reader)
 
     def of(self, entry: ReadEntry) -> dict[str, RecordedBody]:
         return {name: self.body(reference) for name, reference in entry.bodies.items()}
 
-    def _read(self, reference: dict[str, Any]) -> bytes:
-        found = self.reader.read(reference)
-        if found is None:
-            raise RedactedBodyError(reference["digest"])
-        return found
-
 
 def bytes_left(body: StoredBytes | None) -> bytes:
-    """The bytes of an optional body; none if it is absent or was redacted."""
+    """The bytes of a body; empty if it is absent or was redacted."""
     try:
         return b"" if body is None else body.data
     except RedactedBodyError:
@@ -67,12 +74,12 @@ def bytes_left(body: StoredBytes | None) -> bytes:
 
 
 def body_digest(body: StoredBytes) -> str:
-    """The digest of a recorded body, or of a plain one that is about to be recorded."""
+    """The digest of a recorded body, or the digest that a plain body gets when it is recorded."""
     return sha256(body.data).hexdigest() if isinstance(body, Body) else body.digest
 
 
 def content_digest(body: StoredBytes) -> str:
-    """Like `body_digest`, and the same for a body that was recorded with a salt; empty for a redacted one."""
+    """Like `body_digest`, but without the salt of a sensitive body; empty if it was redacted."""
     if isinstance(body, Body) or not body.is_sensitive:
         return body_digest(body)
     content = bytes_left(body)
@@ -80,6 +87,5 @@ def content_digest(body: StoredBytes) -> str:
 
 
 def check_not_redacted(body: StoredBytes) -> None:
-    """A RedactedBodyError if the body was redacted after it was recorded."""
-    if isinstance(body, RecordedBody):
-        body.read()
+    """Raises a RedactedBodyError if the body was redacted after it was recorded."""
+    _ = body.data

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import orjson
 from msgspec.structs import asdict
 
 from forum_runner.errors import UsageError
@@ -36,8 +35,8 @@ _MAX_TORN = 16
 _SET_ASIDE = re.compile(rf"({LEDGER}|{BODIES})[.]([0-9a-f]{{64}})")
 
 
-# Receives each entry whose line holds levels 1 and 2. If it raises, the ledger stays as it is.
-Observe = Callable[[int, dict[str, Any]], None]
+# Receives each entry that satisfies levels 1 and 2. If it raises, the ledger stays unchanged.
+Observe = Callable[[AnyEntry], None]
 
 
 def recover(files: LedgerFiles, clock: Clock, salt: Salt, observe: Observe | None = None) -> LedgerWriter:
@@ -89,7 +88,7 @@ class _Scan:
                     raise DamagedLedgerError(str(self.directory), finding)
                 self._note(seq, entry)
                 if self._observe is not None:
-                    self._observe(seq, orjson.loads(line))
+                    self._observe(entry)
                 state.head = leaf.hex()
                 state.tree.add(leaf)
                 state.is_sealed = isinstance(entry.data, RunSealed)

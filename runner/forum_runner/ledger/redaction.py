@@ -10,10 +10,11 @@ from forum_runner.errors import UsageError
 from forum_runner.ledger.archive import BLOCK, PLAIN, REDACTED, SALTED, header
 from forum_runner.ledger.body_index import BodyIndex
 from forum_runner.ledger.body_reader import BodyReader
+from forum_runner.ledger.entry_decoder import EntryDecoder
 from forum_runner.ledger.files import LedgerFiles
 from forum_runner.ledger.layout import BODIES, LEDGER
 from forum_runner.ledger.lines import Lines
-from forum_runner.ledger.verification.bytes_level import LineReader
+from forum_runner.ledger.verification.bytes_level import check_line
 from forum_runner.ledger.verification.copies import Copies
 from forum_runner.write_file import sync_directory
 
@@ -31,10 +32,10 @@ def find_target(directory: Path, seq: int, body: str) -> Target:
     reference = None
     size = 0
     copies = Copies()
-    read = LineReader().read
+    decode = EntryDecoder().decode
     with (directory / LEDGER).open("rb") as stream:
         for number, line in enumerate(Lines(stream)):
-            entry = read(line)
+            entry = decode(line) or check_line(line)
             copies.observe(number, entry)
             size += 1
             if number == seq:

@@ -13,7 +13,7 @@ from forum_runner.history.run_history import RunHistory
 from forum_runner.ledger.archive import REDACTED
 from forum_runner.ledger.body_reader import BodyReader
 from forum_runner.ledger.layout import BODIES
-from forum_runner.ledger.read_entry import ReadEntry, amount, part, text
+from forum_runner.ledger.read_entry import ReadEntry, body_reference, part, text
 from forum_runner.report.amounts import clip
 
 _MAX_BYTES = 1_000_000
@@ -74,8 +74,8 @@ class ReasonReader:
             return DecisionReason(ReasonState.REDACTED)
         if "salted" in body:
             return DecisionReason(ReasonState.SENSITIVE)
-        size = amount(body, "bytes")
-        data = reader.read({"digest": digest, "bytes": size}) if size <= _MAX_BYTES else None
+        reference = body_reference(body)
+        data = reader.read(reference) if reference.bytes <= _MAX_BYTES else None
         return DecisionReason() if data is None else DecisionReason(ReasonState.GIVEN, data.decode(errors="replace"))
 
     def _archive(self) -> BodyReader | None:

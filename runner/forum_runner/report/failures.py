@@ -14,7 +14,7 @@ from forum_runner.history.task_history import TaskHistory
 from forum_runner.ledger.body import JSON
 from forum_runner.ledger.body_reader import BodyReader
 from forum_runner.ledger.layout import BODIES
-from forum_runner.ledger.read_entry import ReadEntry, amount, part, text
+from forum_runner.ledger.read_entry import ReadEntry, amount, body_reference, part, text
 from forum_runner.report.amounts import clip
 from forum_runner.report.entry_text import failure_text
 from forum_runner.report.task_table import by_severity
@@ -75,7 +75,7 @@ def _line(reader: BodyReader, body: Mapping[str, Any], redacted: Container[str |
     digest = text(body, "digest")
     if digest is None or digest in redacted or "salted" in body or amount(body, "bytes") > _MAX_DETAIL_BYTES:
         return None
-    data = reader.read(dict(body)) or b""
+    data = reader.read(body_reference(body)) or b""
     content = data.decode(errors="replace") if text(body, "type") != JSON else _message(data)
     lines = content.strip().splitlines()
     return clip(lines[-1 if is_last else 0].strip()) if lines else None

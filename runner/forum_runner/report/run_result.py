@@ -15,7 +15,7 @@ from forum_runner.history.run_history import RunHistory
 from forum_runner.history.task_history import TaskHistory
 from forum_runner.ledger.body_reader import BodyReader
 from forum_runner.ledger.layout import BODIES, WAVE_PLAN
-from forum_runner.ledger.read_entry import part, text
+from forum_runner.ledger.read_entry import body_reference, part, text
 from forum_runner.report.amounts import clip
 from forum_runner.report.failures import TaskFailure, read_failures
 from forum_runner.report.run_commands import question_of, run_argument
@@ -102,7 +102,7 @@ def _displayed_question(path: Path, body: Mapping[str, Any]) -> str | None:
         return None
     try:
         with path.open("rb") as stream:
-            displayed = orjson.loads(BodyReader(stream).read(dict(body)) or b"{}")
+            displayed = orjson.loads(BodyReader(stream).read(body_reference(body)) or b"{}")
     except (OSError, ValueError):
         return None
     question = text(displayed, "question") if isinstance(displayed, dict) else None

@@ -5,26 +5,27 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import orjson
+from msgspec import to_builtins
 
 from forum_runner.errors import UsageError
 from forum_runner.execute.machine import RunState
+from forum_runner.ledger.body_reader import BodyReader
 from forum_runner.ledger.clock import read_time
+from forum_runner.ledger.entries import AnyEntry, Entry, RunOpened
 from forum_runner.ledger.layout import BODIES, LEDGER
 from forum_runner.ledger.lines import Lines
-from forum_runner.ledger.recorded_body import RecordedBodies, RedactedBodyError
+from forum_runner.ledger.recorded_body import RecordedBody, RedactedBodyError
 from forum_runner.ledger.semantics.checked_plan import read_checked_plan
 from forum_runner.ledger.semantics.checker import SemanticsChecker
-from forum_runner.ledger.semantics.violation import Violation
-from forum_runner.ledger.verification.bytes_level import LineFault, LineReader
-from forum_runner.ledger.verification.report import DamagedLedgerError, LedgerFinding
+from forum_runner.ledger.verification.bytes_level import check_line
+from forum_runner.ledger.verification.report import DamagedLedgerError, Violation
 from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
 
 class RunStart(NamedTuple):
     """The first entry of a run, and the wave plan that it names: its bytes, and what they say."""
 
-    entry: dict[str, Any]
+    entry: Entry[RunOpened]
     wave_plan: bytes
     plan: WavePlan
 
@@ -33,16 +34,13 @@ def read_run_start(directory: Path) -> RunStart:
     """A DamagedLedgerError if the first entry or the wave plan is invalid."""
     with (directory / LEDGER).open("rb") as lines, (directory / BODIES).open("rb") as archive:
         try:
-            line = next(iter(Lines(lines)), b"")
-            LineReader().read(line)
-            entry = orjson.loads(line)
-            reference = entry["bodies"].get("wave_plan")
-            if reference is None:
+            entry: Entry[Any] = check_line(next(iter(Lines(lines)), b""))
+            if "wave_plan" not in entry.bodies or not isinstance(entry.data, RunOpened):
                 raise UsageError(f"'{directory}' is not a run of a plan")
-            data = RecordedBodies(archive).body(reference).data
-            return RunStart(entry, data, read_checked_plan(data, entry["data"]))
-        except (LineFault, Violation) as fault:
-            raise DamagedLedgerError(str(directory), LedgerFinding(fault.code, 0, str(fault))) from fault
+            data = RecordedBody(entry.bodies["wave_plan"], BodyReader(archive)).data
+            return RunStart(entry, data, read_checked_plan(data, entry.data))
+        except Violation as violation:
+            raise DamagedLedgerError(str(directory), violation.at(0)) from violation
         except RedactedBodyError as error:
             raise UsageError(f"the wave plan of '{directory}' was redacted: the run cannot be resumed") from error
 
@@ -57,17 +55,16 @@ class StateRestorer:
         self._state = state
         self._name = str(directory)
         self._stream = (directory / BODIES).open("rb")
-        self._bodies = RecordedBodies(self._stream)
-        self._checker = SemanticsChecker(plan, self._bodies.reader)
+        self._reader = BodyReader(self._stream)
+        self._checker = SemanticsChecker(plan, self._reader)
 
-    def observe(self, seq: int, entry: dict[str, Any]) -> None:
+    def observe(self, entry: AnyEntry) -> None:
         try:
-            self._checker.observe(seq, entry)
+            self._checker.observe(entry)
         except Violation as violation:
-            raise DamagedLedgerError(self._name, LedgerFinding(violation.code, seq, str(violation))) from violation
-        at_us = read_time(entry["at"])
-        kind, data, bodies = entry["kind"], entry["data"], entry["bodies"]
-        self._state.apply(kind, at_us, data, {name: self._bodies.body(body) for name, body in bodies.items()})
+            raise DamagedLedgerError(self._name, violation.at(entry.seq)) from violation
+        bodies = {name: RecordedBody(body, self._reader) for name, body in entry.bodies.items()}
+        self._state.apply(entry.kind, read_time(entry.at), to_builtins(entry.data), bodies)
 
     def close(self) -> None:
         self._stream.close()

@@ -1,8 +1,7 @@
-"""The wave plan that the first entry names, after every check of the plan itself."""
+"""Reads the wave plan that the first entry names, and checks that it is consistent."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -10,8 +9,9 @@ import jsonschema_rs
 
 from forum_runner.canonical import canonical, digest
 from forum_runner.errors import CanonicalError
-from forum_runner.ledger.json_body import read_json
-from forum_runner.ledger.semantics.violation import Violation
+from forum_runner.ledger.body import read_json
+from forum_runner.ledger.entries import RunOpened
+from forum_runner.ledger.verification.report import Violation
 from forum_runner.manifest.schema_findings import BASE_URI, own_schema
 from forum_runner.wave_plan.plan_value import PlanValue
 from forum_runner.wave_plan.planned_task import PlannedTask
@@ -22,16 +22,21 @@ _NOT_IN_DIGEST = ("bundle", "digest")
 _PERFORMERS = ((True, True, False), (False, False, True))
 
 
-def read_checked_plan(data: bytes, facts: Mapping[str, Any]) -> WavePlan:
-    """A Violation if the plan is not the one that the first entry names, or is no sound plan."""
+def read_checked_plan(data: bytes, opened: RunOpened) -> WavePlan:
+    """Raises a Violation if the plan is inconsistent or not the one that the first entry names."""
     document = _parse(data)
     if document["digest"] != digest(canonical({k: v for k, v in document.items() if k not in _NOT_IN_DIGEST})):
-        raise Violation("L401", "the wave plan's digest is not its own")
-    if document["digest"] != facts["wave_plan"]:
+        raise Violation("L401", "the digest in the wave plan is not the digest of the wave plan")
+    if document["digest"] != opened.wave_plan:
         raise Violation("L401", "the wave plan is not the one that the first entry names")
-    if digest(canonical(document["bundle"])) != facts["bundle"]:
-        raise Violation("L401", "the wave plan's bundle is not the one that the first entry names")
-    return _checked(document)
+    if digest(canonical(document["bundle"])) != opened.bundle:
+        raise Violation("L401", "the bundle of the wave plan is not the one that the first entry names")
+    listed = [id_ for wave in document["waves"] for id_ in wave]
+    if sorted(listed) != sorted(document["tasks"]):
+        raise Violation("L401", "the waves of the wave plan do not list every task exactly once")
+    plan = read_wave_plan(document)
+    _check_names(plan)
+    return plan
 
 
 def _parse(data: bytes) -> dict[str, Any]:
@@ -39,8 +44,8 @@ def _parse(data: bytes) -> dict[str, Any]:
         document: dict[str, Any] = read_json(data)
     except (ValueError, RecursionError, CanonicalError) as error:
         raise Violation("L401", f"the wave plan cannot be read: {error}") from error
-    for departure in _validator().iter_errors(document):
-        raise Violation("L401", f"the wave plan does not fit its schema: {departure.message[:200]}")
+    for mismatch in _validator().iter_errors(document):
+        raise Violation("L401", f"the wave plan does not match its schema: {mismatch.message[:200]}")
     return document
 
 
@@ -49,37 +54,32 @@ def _validator() -> jsonschema_rs.Draft202012Validator:
     return jsonschema_rs.Draft202012Validator({"$ref": f"{BASE_URI}wave-plan.schema.json"}, retriever=own_schema)
 
 
-def _checked(document: Mapping[str, Any]) -> WavePlan:
-    """The plan, if every name in it is the name of something that it has."""
-    listed = [id_ for wave in document["waves"] for id_ in wave]
-    if sorted(listed) != sorted(document["tasks"]):
-        raise Violation("L401", "the wave plan's waves do not hold every task once")
-    plan = read_wave_plan(document)
+def _check_names(plan: WavePlan) -> None:
+    """Every name in the plan must exist in the plan."""
     for task in plan.tasks.values():
         _check_task(plan, task)
     if any(name not in plan.adapters for agent in plan.agents.values() for name in agent.adapters.values()):
         raise Violation("L401", "an agent names an adapter that the wave plan does not have")
     for output, value in plan.outputs.items():
-        _check_value(plan, f"the output '{output}'", value)
-    return plan
+        _check_value(plan, f"output '{output}'", value)
 
 
 def _check_task(plan: WavePlan, task: PlannedTask) -> None:
     if (task.agent is not None, bool(task.ladder), task.lane is not None) not in _PERFORMERS:
-        raise Violation("L401", f"the task '{task.id}' does not have an agent and a ladder, or a lane")
+        raise Violation("L401", f"task '{task.id}' needs either an agent and a ladder, or a lane")
     named = [name for name in (task.agent, *(check.agent for check in task.checks)) if name is not None]
     is_known = all(name in plan.agents for name in named)
     if not is_known or any(rung.adapter not in plan.adapters for rung in task.ladder):
-        raise Violation("L401", f"the task '{task.id}' names an agent or adapter that the wave plan does not have")
+        raise Violation("L401", f"task '{task.id}' names an agent or adapter that the wave plan does not have")
     for name in task.depends_on:
         if name not in plan.tasks or plan.tasks[name].wave >= task.wave:
-            raise Violation("L401", f"the task '{task.id}' does not come after '{name}' in the wave plan")
+            raise Violation("L401", f"task '{task.id}' does not come after '{name}' in the wave plan")
     values = [edge.value for edge in task.edges] + [condition.value for condition in task.conditions]
     for value in (*values, *([task.foreach.value] if task.foreach else [])):
-        _check_value(plan, f"the task '{task.id}'", value)
+        _check_value(plan, f"task '{task.id}'", value)
 
 
 def _check_value(plan: WavePlan, what: str, value: PlanValue) -> None:
     for name, takes_each in value.sources():
         if name not in plan.tasks or (plan.tasks[name].foreach is not None) != takes_each:
-            raise Violation("L401", f"{what} takes a value from '{name}' that the wave plan does not have")
+            raise Violation("L401", f"{what} takes a value from '{name}', which the wave plan does not have")

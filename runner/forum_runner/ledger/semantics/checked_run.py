@@ -1,80 +1,30 @@
-"""The run so far, as its entries describe it."""
+"""The state of a run, reconstructed from its entries for the rules of level 4."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from forum_runner.ledger.body_reader import BodyReader
+from forum_runner.ledger.entry_values import BodyReference, CallUsage, Reservation
 from forum_runner.ledger.semantics.checked_budgets import CheckedBudgets
-from forum_runner.ledger.semantics.violation import Violation
+from forum_runner.ledger.verification.report import Violation
 from forum_runner.wave_plan.plan_value import PlanValue
 from forum_runner.wave_plan.planned_task import PlannedTask
 from forum_runner.wave_plan.unit_id import split_instance_id
 from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
-Reference = Mapping[str, Any]
-
 
 @dataclass(slots=True)
 class CheckedCall:
-    """An attempt, or a check (`check` is its number) by a command or an agent, that is not over."""
+    """An open attempt or, if `check` is its number, an open check by a command or an agent."""
 
     seq: int
     attempt: int
     agent: str | None
-    reserved: Mapping[str, int]
+    reserved: Reservation
     check: int | None = None
     by: str | None = None
     is_orphan: bool = False
-
-
-class CheckedUnit:
-    """A task without foreach, or an instance of one with it."""
-
-    __slots__ = (
-        "agent", "attempts", "attempts_at_step", "call", "checks_passed", "closed_at", "delivered", "delivered_at",
-        "gate", "has_failed_check", "index", "is_ok", "name", "output", "reused", "state", "step", "task",
-    )  # fmt: skip
-
-    def __init__(self, name: str, task: PlannedTask, index: int | None) -> None:
-        self.name = name
-        self.task = task
-        self.index = index
-        self.agent = task.agent
-        self.state: str | None = None
-        self.attempts = 0
-        self.attempts_at_step = 0
-        self.step = 0
-        self.call: CheckedCall | None = None
-        self.is_ok = False
-        self.closed_at: int | None = None
-        self.checks_passed = 0
-        self.has_failed_check = False
-        self.reused = False
-        self.output: Reference | None = None
-        self.delivered: set[str] | None = None
-        self.delivered_at: int | None = None
-        self.gate: CheckedGate | None = None
-
-    @property
-    def item_name(self) -> str | None:
-        """The name under which an instance gets its item."""
-        return self.task.foreach.name if self.index is not None and self.task.foreach is not None else None
-
-    def delivered_value(self, name: str) -> PlanValue | None:
-        """The value that a data edge of this name delivers."""
-        return next((edge.value for edge in self.task.edges if edge.name == name), None)
-
-    @property
-    def has_begun(self) -> bool:
-        return self.attempts > 0 or self.reused
-
-    @property
-    def holds(self) -> bool:
-        """Whether the unit's result holds: reused, or an attempt that is ok and passed every check."""
-        return self.reused or (self.is_ok and self.checks_passed == len(self.task.checks))
 
 
 @dataclass(slots=True)
@@ -86,9 +36,51 @@ class CheckedGate:
     decided_at: int | None = None
 
 
+@dataclass(slots=True)
+class CheckedUnit:
+    """A task without foreach, or one instance of a task with foreach."""
+
+    name: str
+    task: PlannedTask
+    index: int | None
+    agent: str | None
+    state: str | None = None
+    attempts: int = 0
+    attempts_at_step: int = 0
+    step: int = 0
+    call: CheckedCall | None = None
+    is_ok: bool = False
+    closed_at: int | None = None
+    checks_passed: int = 0
+    has_failed_check: bool = False
+    reused: bool = False
+    output: BodyReference | None = None
+    delivered: set[str] | None = None
+    delivered_at: int | None = None
+    gate: CheckedGate | None = None
+
+    @property
+    def item_name(self) -> str | None:
+        """The name under which an instance receives its item."""
+        return self.task.foreach.name if self.index is not None and self.task.foreach is not None else None
+
+    def delivered_value(self, name: str) -> PlanValue | None:
+        """The value that the data edge `name` delivers."""
+        return next((edge.value for edge in self.task.edges if edge.name == name), None)
+
+    @property
+    def has_begun(self) -> bool:
+        return self.attempts > 0 or self.reused
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether the unit has a result: a reused one, or an attempt that succeeded and passed every check."""
+        return self.reused or (self.is_ok and self.checks_passed == len(self.task.checks))
+
+
 @dataclass(frozen=True, slots=True)
 class CheckedExpansion:
-    """`items` are the digests of the items, or None if they cannot be read; `units` the instances that have begun."""
+    """`items` are the digests of the items, None if they cannot be read; `units` are the instances with entries."""
 
     seq: int
     instances: int
@@ -125,12 +117,13 @@ class CheckedRun:
     def _new_unit(self, name: str) -> CheckedUnit:
         task = self.plan.tasks.get(name)
         if task is not None and task.foreach is None:
-            return CheckedUnit(name, task, None)
+            return CheckedUnit(name, task, None, task.agent)
         template, index = split_instance_id(name) or ("", 0)
         expansion = self.expansions.get(template)
         if expansion is None or index >= expansion.instances:
-            raise Violation("L402", f"'{name}' is neither a task nor an instance that could do this")
-        unit = expansion.units[index] = CheckedUnit(name, self.plan.tasks[template], index)
+            raise Violation("L402", f"'{name}' is not a task of the plan or an instance of one")
+        task = self.plan.tasks[template]
+        unit = expansion.units[index] = CheckedUnit(name, task, index, task.agent)
         return unit
 
     def instances(self, task: str) -> list[CheckedUnit]:
@@ -141,14 +134,11 @@ class CheckedRun:
     def open_call(self, unit: CheckedUnit, call: CheckedCall) -> None:
         self.budgets.reserve(unit.task, call.agent, call.reserved)
         if len(self.open_calls) >= self.plan.policy.max_parallel:
-            raise Violation("L413", f"more than {self.plan.policy.max_parallel} calls would be open at once")
+            raise Violation("L413", f"more than {self.plan.policy.max_parallel} calls are open at once")
         unit.call = call
         self.open_calls[unit.name] = unit
 
-    def close_call(self, unit: CheckedUnit, usage: Mapping[str, int] | None) -> None:
-        call = unit.call
-        if call is None:
-            raise ValueError("no call is open")
+    def close_call(self, unit: CheckedUnit, call: CheckedCall, usage: CallUsage | None) -> None:
         self.budgets.settle(unit.task, call.agent, call.reserved, usage)
         self.orphans -= call.is_orphan
         unit.call = None

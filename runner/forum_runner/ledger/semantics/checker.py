@@ -2,41 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from forum_runner.ledger.body_reader import BodyReader
-from forum_runner.ledger.entries import USER_PREFIX
+from forum_runner.ledger.entries import USER_PREFIX, BudgetExceeded, ContextCut, Entry
 from forum_runner.ledger.semantics import attempt_rules, begin_rules, end_rules
 from forum_runner.ledger.semantics.checked_run import CheckedRun
-from forum_runner.ledger.semantics.violation import Violation
+from forum_runner.ledger.verification.report import Violation
 from forum_runner.wave_plan.wave_plan_reader import WavePlan
-
-Rule = Callable[[CheckedRun, int, Mapping[str, Any]], None]
 
 _WHILE_PAUSED = frozenset({"gate.decided", "body.redacted", "run.repaired", "run.resumed"})
 _BEGINS_A_CALL = frozenset({"task.started", "verdict.asked"})
 
 
-def _context_cut(run: CheckedRun, _seq: int, entry: Mapping[str, Any]) -> None:
-    unit, name = run.unit(entry["data"]["task"]), entry["data"]["as"]
+def _context_cut(run: CheckedRun, entry: Entry[ContextCut]) -> None:
+    unit, name = run.unit(entry.data.task), entry.data.as_
     if unit.delivered_value(name) is None and name != unit.item_name:
         raise Violation("L402", f"'{unit.name}' has no data edge '{name}'")
 
 
-def _budget_exceeded(run: CheckedRun, _seq: int, entry: Mapping[str, Any]) -> None:
-    run.unit(entry["data"]["task"])
+def _budget_exceeded(run: CheckedRun, entry: Entry[BudgetExceeded]) -> None:
+    run.unit(entry.data.task)
 
 
-def _nothing(_run: CheckedRun, _seq: int, _entry: Mapping[str, Any]) -> None:
-    """Level 4 has no rule for this kind."""
-
-
-RULES: dict[str, Rule] = {
-    "run.opened": _nothing,
+# None: level 4 has no rule for the kind.
+RULES: dict[str, Callable[[CheckedRun, Entry[Any]], None] | None] = {
+    "run.opened": None,
     "run.paused": end_rules.run_paused,
     "run.resumed": end_rules.run_resumed,
-    "run.repaired": _nothing,
+    "run.repaired": None,
     "run.sealed": end_rules.run_sealed,
     "wave.opened": begin_rules.wave_opened,
     "route.decided": begin_rules.route_decided,
@@ -54,10 +49,10 @@ RULES: dict[str, Rule] = {
     "verdict.given": attempt_rules.verdict_given,
     "verdict.lost": attempt_rules.verdict_lost,
     "escalation.raised": attempt_rules.escalation_raised,
-    "budget.stopped": _nothing,
+    "budget.stopped": None,
     "budget.exceeded": _budget_exceeded,
     "answer.given": end_rules.answer_given,
-    "body.redacted": _nothing,
+    "body.redacted": None,
 }
 
 
@@ -65,13 +60,13 @@ class SemanticsChecker:
     def __init__(self, plan: WavePlan, bodies: BodyReader) -> None:
         self._run = CheckedRun(plan, bodies)
 
-    def observe(self, seq: int, entry: Mapping[str, Any]) -> None:
-        """A Violation if the run cannot continue with this entry."""
-        kind = entry["kind"]
+    def observe(self, entry: Entry[Any]) -> None:
+        """Raises a Violation if no run of the plan can have this entry here."""
+        kind = entry.kind
         if self._run.is_paused and kind not in _WHILE_PAUSED and not kind.startswith(USER_PREFIX):
-            raise Violation("L424", f"{kind} comes after a pause, before the run is resumed")
+            raise Violation("L424", f"{kind} follows a pause, but the run was not resumed")
         if self._run.orphans and kind in _BEGINS_A_CALL:
-            raise Violation("L424", "a call begins before every call that was open at the resume is recorded as lost")
+            raise Violation("L424", "a call starts before all calls that were open at the resume are recorded as lost")
         rule = RULES.get(kind)
         if rule is not None:
-            rule(self._run, seq, entry)
+            rule(self._run, entry)

@@ -7,45 +7,45 @@ from typing import Any
 
 from forum_runner.canonical import canonical
 from forum_runner.errors import CanonicalError
-from forum_runner.ledger.body import JSON
-from forum_runner.ledger.json_body import read_json
-from forum_runner.ledger.semantics.checked_run import CheckedRun, Reference
+from forum_runner.ledger.body import JSON, read_json
+from forum_runner.ledger.entry_values import BodyReference
+from forum_runner.ledger.semantics.checked_run import CheckedRun
 from forum_runner.wave_plan.plan_value import NoValueError, PlanValue, TaskOutput
 
 
-class _Unknown(Exception):
-    """A body that the value is made of cannot be read, so the value is unknown."""
+class _UnknownValueError(Exception):
+    """A body that the value depends on cannot be read."""
 
 
-def is_value(run: CheckedRun, value: PlanValue, body: Reference) -> bool:
+def is_value(run: CheckedRun, value: PlanValue, body: BodyReference) -> bool:
     """Whether a body is the value. An unknown value passes."""
     try:
         if isinstance(value, TaskOutput) and value.select is None:
             return _is_same(run, _output(run, value.task), body)
-        return has_bytes(run, body, canonical(value.evaluate(_RunOutputs(run))))
-    except _Unknown:
+        return _has_bytes(run, body, canonical(value.evaluate(_RunOutputs(run))))
+    except _UnknownValueError:
         return True
     except (NoValueError, CanonicalError):
         return False
 
 
-def can_be_made(run: CheckedRun, value: PlanValue) -> bool:
-    """Whether the value exists, as far as its bodies can be read."""
+def has_value(run: CheckedRun, value: PlanValue) -> bool:
+    """Whether the value exists and its bodies can be read."""
     try:
         if isinstance(value, TaskOutput) and value.select is None:
             _read(run, _output(run, value.task))
         else:
             canonical(value.evaluate(_RunOutputs(run)))
-    except (_Unknown, NoValueError, CanonicalError):
+    except (_UnknownValueError, NoValueError, CanonicalError):
         return False
     return True
 
 
-def read_items(run: CheckedRun, body: Reference) -> list[Any] | None:
-    """The list that a foreach was expanded from, or None if it cannot be read; a ValueError if it is not a list."""
+def read_items(run: CheckedRun, body: BodyReference) -> list[Any] | None:
+    """The list that a foreach was expanded from, None if it cannot be read; raises a ValueError if it is not a list."""
     try:
-        items = _in_form(_read(run, body))
-    except _Unknown:
+        items = _canonical_value(_read(run, body))
+    except _UnknownValueError:
         return None
     except NoValueError as error:
         raise ValueError("the items cannot be read as JSON") from error
@@ -54,29 +54,25 @@ def read_items(run: CheckedRun, body: Reference) -> list[Any] | None:
     return items
 
 
-def has_digest(run: CheckedRun, body: Reference, digest: bytes) -> bool:
-    """Whether a body has the bytes of this digest."""
-    if "salted" not in body:
-        return bool(body["digest"] == digest.hex())
-    found = run.bodies.read(dict(body))
+def has_digest(run: CheckedRun, body: BodyReference, digest: bytes) -> bool:
+    """Whether the bytes of a body have this digest. A salted body that cannot be read passes."""
+    if body.salted is None:
+        return body.digest == digest.hex()
+    found = run.bodies.read(body)
     return found is None or hashlib.sha256(found).digest() == digest
 
 
-def has_bytes(run: CheckedRun, body: Reference, expected: bytes) -> bool:
-    if "salted" not in body:
-        return bool(hashlib.sha256(expected).hexdigest() == body["digest"])
-    found = run.bodies.read(dict(body))
-    return found is None or found == expected
+def _has_bytes(run: CheckedRun, body: BodyReference, expected: bytes) -> bool:
+    return has_digest(run, body, hashlib.sha256(expected).digest())
 
 
-def _is_same(run: CheckedRun, output: Reference, body: Reference) -> bool:
-    if output["digest"] == body["digest"]:
+def _is_same(run: CheckedRun, output: BodyReference, body: BodyReference) -> bool:
+    if output.digest == body.digest:
         return True
-    if "salted" in output:
-        return has_bytes(run, body, _read(run, output))
+    if output.salted is not None:
+        return _has_bytes(run, body, _read(run, output))
     # A plain body has the bytes of its digest, even if they cannot be read.
-    found = _read(run, body) if "salted" in body else None
-    return found is not None and hashlib.sha256(found).hexdigest() == output["digest"]
+    return body.salted is not None and hashlib.sha256(_read(run, body)).hexdigest() == output.digest
 
 
 class _RunOutputs:
@@ -86,37 +82,34 @@ class _RunOutputs:
         self._run = run
 
     def value(self, unit: str) -> Any:
-        return _json(self._run, _output(self._run, unit))
+        output = _output(self._run, unit)
+        data = _read(self._run, output)
+        if output.type == JSON:
+            return _canonical_value(data)
+        try:
+            return data.decode()
+        except UnicodeDecodeError as error:
+            raise NoValueError from error
 
     def passed_instances(self, task: str) -> list[str]:
         return [unit.name for unit in self._run.instances(task) if unit.state == "passed"]
 
 
-def _output(run: CheckedRun, name: str) -> Reference:
+def _output(run: CheckedRun, name: str) -> BodyReference:
     unit = run.units.get(name)
     if unit is None or unit.output is None:
         raise NoValueError(f"'{name}' has no output")
     return unit.output
 
 
-def _read(run: CheckedRun, body: Reference) -> bytes:
-    data = run.bodies.read(dict(body))
+def _read(run: CheckedRun, body: BodyReference) -> bytes:
+    data = run.bodies.read(body)
     if data is None:
-        raise _Unknown
+        raise _UnknownValueError
     return data
 
 
-def _json(run: CheckedRun, body: Reference) -> Any:
-    data = _read(run, body)
-    if body["type"] == JSON:
-        return _in_form(data)
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        raise NoValueError from error
-
-
-def _in_form(data: bytes) -> Any:
+def _canonical_value(data: bytes) -> Any:
     try:
         return read_json(data)
     except (ValueError, RecursionError, CanonicalError) as error:

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from forum_runner.ledger.entries import AnyEntry, may_follow_a_seal
+from forum_runner.ledger.entry_decoder import EntryDecoder
 from forum_runner.ledger.layout import ZERO_HASH
 from forum_runner.ledger.lines import leaf_of
-from forum_runner.ledger.verification.bytes_level import LineFault, LineReader
-from forum_runner.ledger.verification.report import DamagedLedgerError, LedgerFinding, LedgerFindings
+from forum_runner.ledger.verification.bytes_level import check_line
+from forum_runner.ledger.verification.report import DamagedLedgerError, LedgerFindings, Violation
 
 
 class Chain:
@@ -71,14 +72,14 @@ def _broken_link(seq: int, prev: str, previous: str) -> str:
 
 
 def checked_entries(lines: Iterable[bytes], chain: Chain, name: str) -> Iterator[tuple[int, bytes, AnyEntry, bytes]]:
-    """Seq, line, entry and hash of each line. A line that breaks level 1 or 2 is a DamagedLedgerError."""
-    read = LineReader().read
+    """Yields seq, line, entry and hash of each line. Raises a DamagedLedgerError if a line breaks level 1 or 2."""
+    decode = EntryDecoder().decode
     previous = ZERO_HASH
     for seq, line in enumerate(lines):
         try:
-            entry = read(line, previous)
-        except LineFault as fault:
-            raise DamagedLedgerError(name, LedgerFinding(fault.code, seq, str(fault))) from fault
+            entry = decode(line, previous) or check_line(line)
+        except Violation as violation:
+            raise DamagedLedgerError(name, violation.at(seq)) from violation
         chain.observe(seq, entry, previous)
         if chain.findings.listed:
             raise DamagedLedgerError(name, chain.findings.listed[0])

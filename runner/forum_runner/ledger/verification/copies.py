@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from msgspec import to_builtins
-
 from forum_runner.errors import UsageError
 from forum_runner.ledger.body import copy_name
 from forum_runner.ledger.body_index import BodyIndex
@@ -88,7 +86,7 @@ def _is_copy(path: Path, body: BodyReference, bodies: BodyReader) -> bool:
             if body.salted is None:
                 return bool(hashlib.file_digest(stream, "sha256").hexdigest() == body.digest)
             # Without its salt a copy cannot be told from another; a body that is missing or wrong has its own finding.
-            original = bodies.read(to_builtins(body))
+            original = bodies.read(body)
             return original is None or stream.read(len(original) + 1) == original
     except OSError as error:
         raise UsageError(f"cannot read '{path}': {error.strerror}") from error

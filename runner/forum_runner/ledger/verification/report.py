@@ -45,8 +45,19 @@ class LedgerFinding:
         return int(self.code[1])
 
 
+class Violation(Exception):
+    """A line or an entry breaks a rule. `code` and the message are those of the finding."""
+
+    def __init__(self, code: str, sentence: str) -> None:
+        self.code = code
+        super().__init__(sentence)
+
+    def at(self, seq: int) -> LedgerFinding:
+        return LedgerFinding(self.code, seq, str(self))
+
+
 class DamagedLedgerError(ForumError):
-    """A ledger that does not hold, where it must: nothing is added to it, and nothing is said of it."""
+    """The ledger is invalid, and the operation needs a valid one."""
 
     exit_code = ExitCode.NOT_VERIFIED
 

@@ -13,14 +13,14 @@ from forum_runner.ledger.body_index import BodyIndex
 from forum_runner.ledger.body_reader import BodyReader
 from forum_runner.ledger.checkpoint import open_checkpoint, read_checkpoint_file
 from forum_runner.ledger.entries import AFTER_A_SEAL, AnyEntry
-from forum_runner.ledger.entry_decoder import EntryDecoder, entry_of
+from forum_runner.ledger.entry_decoder import EntryDecoder
 from forum_runner.ledger.layout import BODIES, CHECKPOINT, ZERO_HASH
 from forum_runner.ledger.lines import Lines, leaf_of
 from forum_runner.ledger.note import VerifierKey
 from forum_runner.ledger.recognition import Signs
 from forum_runner.ledger.source import LedgerSource
 from forum_runner.ledger.verification.bodies_level import UnreadableArchive, check_bodies
-from forum_runner.ledger.verification.bytes_level import LineFault, check_line
+from forum_runner.ledger.verification.bytes_level import check_line
 from forum_runner.ledger.verification.chain_level import Chain
 from forum_runner.ledger.verification.copies import Copies
 from forum_runner.ledger.verification.report import (
@@ -31,6 +31,7 @@ from forum_runner.ledger.verification.report import (
     LedgerFindings,
     Level,
     VerifyReport,
+    Violation,
 )
 from forum_runner.ledger.verification.seal_level import Expected, Seals
 from forum_runner.ledger.verification.semantics_level import Semantics
@@ -98,11 +99,9 @@ class _Verification:
     def run(self) -> VerifyReport:
         bodies = _open_bodies(self._directory)
         try:
-            if 4 in self._reasons:
-                self._semantics.leave_out()
-            elif bodies is None:
+            if bodies is None:
                 self._semantics.leave_out(_why_no_wave_plan(self._directory))
-            else:
+            elif 4 not in self._reasons:
                 self._semantics.read_from(BodyReader(bodies))
             with self._source.lines() as lines:
                 self._read(lines)
@@ -128,7 +127,7 @@ class _Verification:
                 if seals.is_sealed or entry.kind in AFTER_A_SEAL:
                     seals.observe(seq, entry, self._found[5])
                 if observes_higher:
-                    self._observe_higher(seq, entry, line)
+                    self._observe_higher(seq, entry)
             add(leaf)
             head = leaf.hex()
             seq += 1
@@ -138,19 +137,19 @@ class _Verification:
 
     def _decode_by_rules(self, seq: int, line: bytes) -> AnyEntry | None:
         try:
-            return entry_of(check_line(line))
-        except LineFault as fault:
-            self._first.add(fault.code, seq, str(fault))
+            return check_line(line)
+        except Violation as violation:
+            self._first.add(violation.code, seq, str(violation))
             self._signs.look(line)
             return None
 
-    def _observe_higher(self, seq: int, entry: AnyEntry, line: bytes) -> None:
-        """Levels 3 and 4, as far as they are requested."""
+    def _observe_higher(self, seq: int, entry: AnyEntry) -> None:
+        """Levels 3 and 4, if they are requested."""
         if self._keeps_index:
             self._copies.observe(seq, entry)
             for code in self._index.observe(seq, entry):
                 self._found[3].add(code, seq, NAMING_FAULTS[code])
-        self._semantics.observe(seq, line)
+        self._semantics.observe(seq, entry)
 
     def _finish(self, lines: Lines, bodies: BinaryIO | None) -> None:
         if self._chain.run is None and (self._entries or lines.torn):

@@ -3,14 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from hashlib import sha256
-from typing import Any, Never
+from io import BytesIO
+from typing import Any
 
 import pytest
 
 from forum_adapters.base import ErrorKind, Failure
 from forum_runner.execute.machine import Reusable
 from forum_runner.ledger.body import TEXT, Body
-from forum_runner.ledger.recorded_body import RecordedBody, RedactedBodyError, StoredBytes
+from forum_runner.ledger.body_reader import BodyReader
+from forum_runner.ledger.entry_values import BodyReference
+from forum_runner.ledger.recorded_body import RecordedBody, StoredBytes
 from unit.runner.execute.small_runs import RUN, WORK, ByHand, Entry, Story, outputs, run
 
 CANCELLED = Failure(ErrorKind.CANCELLED, "the call was cancelled")
@@ -24,12 +27,8 @@ def digest_of(content: str) -> str:
 
 def gone(content: str, type_: str = TEXT) -> RecordedBody:
     """A body as a process finds it that reads the ledger after the redaction."""
-    digest = digest_of(content)
-
-    def read() -> Never:
-        raise RedactedBodyError(digest)
-
-    return RecordedBody(digest, type_, False, read)
+    reference = BodyReference(bytes=len(content), digest=digest_of(content), type=type_)
+    return RecordedBody(reference, BodyReader(BytesIO()))
 
 
 def without(story: Story, *contents: str) -> Story:

@@ -7,6 +7,7 @@ import pytest
 
 from forum_runner.ledger import verify
 from forum_runner.ledger.body_reader import BodyReader
+from forum_runner.ledger.read_entry import body_reference
 from forum_runner.ledger.source import ledger_at
 from ledgers import LEDGERS
 from ledgers.raw import Body, member
@@ -21,7 +22,7 @@ def read(body: Body, *contents: bytes) -> bytes | None:
     other = Body(b"other")
     between = member(f"sha256/{other.digest}", other.stored)
     archive = b"".join(member(NAMES[body], content) + between for content in contents)
-    return BodyReader(BytesIO(archive)).read(body.reference)
+    return BodyReader(BytesIO(archive)).read(body_reference(body.reference))
 
 
 @pytest.mark.requirement("LEDGER-VERIFY-001")
@@ -39,8 +40,8 @@ def test_of_an_archive_that_holds_nothing_is_kept_but_one_place_for_each_member(
     with (run / "bodies.tar").open("rb") as stream:
         reader = BodyReader(stream)
 
-        assert reader.read({"digest": "0" * 64, "bytes": 1}) is None
-        assert (len(reader._places) > 1, reader._further) == (True, {})
+        assert reader.read(body_reference({"digest": "0" * 64, "bytes": 1})) is None
+        assert (len(reader._places) > 1, reader._duplicates) == (True, {})
 
 
 @pytest.mark.requirement("LEDGER-VERIFY-001")

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from forum_runner.ledger.entry_schema import entry_validator
-from forum_runner.ledger.verification.bytes_level import LineFault, LineReader
+from forum_runner.ledger.verification.bytes_level import check_line
+from forum_runner.ledger.verification.report import Violation
 from ledgers.raw import lines_of
 from ledgers.telling import Telling
 
@@ -20,9 +21,9 @@ def line_with(**changed: Any) -> bytes:
 
 def code_of(line: bytes) -> str | None:
     try:
-        LineReader().read(line)
-    except LineFault as fault:
-        return fault.code
+        check_line(line)
+    except Violation as violation:
+        return violation.code
     return None
 
 
@@ -38,7 +39,6 @@ def test_a_member_of_another_type_is_a_finding_and_no_defect(member: str, value:
 
 
 def test_kinds_that_nobody_knows_leave_nothing_behind() -> None:
-    LineReader()
     before = entry_validator.cache_info().currsize
 
     codes = {code_of(line_with(kind=f"un.known{letter}")) for letter in "abcdefgh"}

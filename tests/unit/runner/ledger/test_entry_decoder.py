@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from forum_runner.canonical import canonical
 from forum_runner.ledger.entries import KINDS, Entry
-from forum_runner.ledger.entry_decoder import EntryDecoder, entry_of
+from forum_runner.ledger.entry_decoder import EntryDecoder
 from forum_runner.ledger.layout import MAX_LINE_BYTES
-from forum_runner.ledger.verification.bytes_level import LineFault, LineReader, check_line
+from forum_runner.ledger.verification.bytes_level import check_line
+from forum_runner.ledger.verification.report import Violation
 from forum_runner.resources import schema
 
 SCHEMA = schema("entry")
@@ -91,7 +92,7 @@ def mutants(draw: st.DrawFn) -> dict[str, Any]:
 def holds(line: bytes) -> bool:
     try:
         check_line(line)
-    except LineFault:
+    except Violation:
         return False
     return True
 
@@ -110,7 +111,7 @@ def test_the_decoder_accepts_what_the_rules_accept(entry: dict[str, Any]) -> Non
 
     assert (decoded is not None) == (holds(line) and not is_left_to_the_rules(line))
     if decoded is not None:
-        assert decoded == entry_of(json.loads(line))
+        assert decoded == check_line(line)
 
 
 DEEP = b'"data":{"a":' + b"[" * 62 + b"]" * 62 + b","
@@ -182,7 +183,7 @@ def test_a_line_may_have_65535_bytes_and_no_more() -> None:
 def test_a_user_entry_that_is_not_ascii_is_read_by_the_rules() -> None:
     entry = entry_with(USER_KIND, {"é": "\U0001f600"}, {})
 
-    read = LineReader().read(canonical(entry))
+    read = check_line(canonical(entry))
 
     assert isinstance(read, Entry)
     assert read.data == {"é": "\U0001f600"}

@@ -153,7 +153,7 @@ def entry_with(**members: Any) -> Change:
         (set_to("entry", LINES[3].decode() + "\n"), "its entry is more than a line"),
         (entry_with(data=float("nan")), "its entry is malformed: the line is not JSON"),
         (entry_with(data="\ud800"), "its entry is malformed: the line has a lone surrogate"),
-        (entry_with(data=nested(64)), "its entry is malformed: the line is nested more than 64 deep"),
+        (entry_with(data=nested(64)), "its entry is malformed: the line is nested more than 64 levels deep"),
         (entry_with(run=OTHER_RUN), "its run or seq is not that of its entry"),
         (entry_with(seq=4), "its run or seq is not that of its entry"),
     ],

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from forum_runner.ledger import ledger_at, verify
-from forum_runner.ledger.semantics.checked_run import CheckedRun, Reference
-from forum_runner.ledger.semantics.end_rules import STATES
+from forum_runner.ledger.entry_values import BodyReference, TaskCounts
+from forum_runner.ledger.semantics.checked_run import CheckedRun
 from forum_runner.ledger.semantics.value_rules import read_items
 from ledgers import LEDGERS, STORIES
 from ledgers.plans import plan_of
@@ -18,9 +18,9 @@ from ledgers.story import Story
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-006")
 def test_items_are_read_once_however_many_instances_there_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[Reference] = []
+    read: list[BodyReference] = []
 
-    def count(state: CheckedRun, body: Reference) -> list[Any] | None:
+    def count(state: CheckedRun, body: BodyReference) -> list[Any] | None:
         read.append(body)
         return read_items(state, body)
 
@@ -75,7 +75,7 @@ def ended(instances: list[str], end: str) -> Story:
         ([], {"passed", "skipped"}),
     ],
 )
-@pytest.mark.parametrize("end", STATES)
+@pytest.mark.parametrize("end", TaskCounts.__struct_fields__)
 def test_a_task_is_tolerated_and_nothing_else_if_there_are_instances_and_all_are(
     instances: list[str], lawful: set[str], end: str, tmp_path: Path
 ) -> None:
