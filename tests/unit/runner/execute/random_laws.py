@@ -1,11 +1,11 @@
-"""The laws of a run, looked up in its entries alone: nothing here is shared with what wrote them."""
+"""Invariants of a run, checked on its entries alone and without any code of the runner."""
 
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from unit.runner.execute.random_plans import Form, needed_by, sources_of
+from unit.runner.execute.random_plans import JsonObject, needed_by, sources_of
 
 Entry = Mapping[str, Any]
 
@@ -15,15 +15,15 @@ BUDGETED = ("calls", "input_tokens", "output_tokens", "tokens", "micro_usd", "ou
 MINUTE_US = 60_000_000
 
 
-def broken_laws(document: Form, entries: Sequence[Entry]) -> list[str]:
-    """What does not hold, in words; of a run that is sealed."""
+def broken_laws(document: JsonObject, entries: Sequence[Entry]) -> list[str]:
+    """Describe each invariant that a sealed run violates."""
     laws = (
         _order, _calls, _budgets, _parallelism, _ends, _losses, _answers, _rates, _wall, _cuts, _interrupts,
     )  # fmt: skip
     return [f"{law.__name__[1:]}: {words}" for law in laws for words in law(document, entries)]
 
 
-def task_of(document: Form, unit: str) -> str:
+def task_of(document: JsonObject, unit: str) -> str:
     return unit if unit in document["tasks"] else unit.rpartition("[")[0]
 
 
@@ -31,41 +31,41 @@ def _of(entries: Sequence[Entry], *kinds: str) -> Iterator[Entry]:
     return (entry for entry in entries if entry["kind"] in kinds)
 
 
-def _order(document: Form, entries: Sequence[Entry]) -> Iterator[str]:
-    """No task begins before what it depends on has ended; data comes only from what has passed."""
+def _order(document: JsonObject, entries: Sequence[Entry]) -> Iterator[str]:
+    """No task starts before its dependencies have ended; data comes only from passed tasks."""
     ends: dict[str, str] = {}
     for entry in entries:
         data = entry["data"]
         if entry["kind"] == "task.ended":
             ends[data["task"]] = data["state"]
         elif entry["kind"] in ("task.started", "task.reused", "task.expanded", "edge.delivered"):
-            form = document["tasks"][task_of(document, data["task"])]
-            if missing := needed_by(form) - ends.keys():
-                yield f"{entry['seq']} begins before {missing}"
-            values = [need["from"] for need in form.get("needs", ()) if need["edge"] == "data"]
-            values += [form["foreach"]["from"]] if "foreach" in form else []
+            planned = document["tasks"][task_of(document, data["task"])]
+            if missing := needed_by(planned) - ends.keys():
+                yield f"{entry['seq']} starts before {missing}"
+            values = [need["from"] for need in planned.get("needs", ()) if need["edge"] == "data"]
+            values += [planned["foreach"]["from"]] if "foreach" in planned else []
             if bad := {name for value in values for name in sources_of(value) if ends.get(name) != "passed"}:
                 yield f"{entry['seq']} takes data from {bad}"
 
 
-def _calls(_document: Form, entries: Sequence[Entry]) -> Iterator[str]:
-    """Every call ends once, and before the run does."""
+def _calls(_document: JsonObject, entries: Sequence[Entry]) -> Iterator[str]:
+    """Every call ends exactly once, and before the run ends."""
     open_: dict[str, Entry] = {}
     for entry in entries:
         task = entry["data"].get("task")
         if entry["kind"] in BEGINS:
             if task in open_:
-                yield f"{entry['seq']} begins beside {open_[task]['seq']}"
+                yield f"{entry['seq']} starts while the same task has an open call at {open_[task]['seq']}"
             open_[task] = entry
         elif entry["kind"] in ENDS and entry["data"].get("by") != "schema":
-            begun = open_.pop(task, None)
-            if begun is None or begun["kind"] != ENDS[entry["kind"]] or begun["seq"] not in entry["causes"]:
+            start = open_.pop(task, None)
+            if start is None or start["kind"] != ENDS[entry["kind"]] or start["seq"] not in entry["causes"]:
                 yield f"{entry['seq']} ends nothing"
         elif entry["kind"] in ("run.paused", "run.sealed") and open_:
-            yield f"{entry['seq']} stands beside open calls"
+            yield f"{entry['seq']} is written while calls are open"
 
 
-def _accounts(document: Form, entry: Entry) -> Iterator[tuple[tuple[str, str], Mapping[str, int]]]:
+def _accounts(document: JsonObject, entry: Entry) -> Iterator[tuple[tuple[str, str], Mapping[str, int]]]:
     data = entry["data"]
     yield ("run", ""), document["policy"]["budget"]
     if "agent" in data:
@@ -79,80 +79,80 @@ def _amounts(of: Mapping[str, int], calls: int) -> Counter[str]:
     return Counter({**sums, "calls": calls, "tokens": of["input_tokens"] + of["output_tokens"]})
 
 
-def _budgets(document: Form, entries: Sequence[Entry]) -> Iterator[str]:
-    """At no start is more reserved and spent than any budget has."""
+def _budgets(document: JsonObject, entries: Sequence[Entry]) -> Iterator[str]:
+    """No call starts when that would reserve or spend more than a budget allows."""
     spent: dict[tuple[str, str], Counter[str]] = {}
-    begun: dict[str, Entry] = {}
+    started: dict[str, Entry] = {}
     for entry in entries:
         data = entry["data"]
         if entry["kind"] in BEGINS:
-            begun[data["task"]] = entry
+            started[data["task"]] = entry
             for account, limits in _accounts(document, entry):
                 used = spent.setdefault(account, Counter())
                 used.update(_amounts(data["reserved"], "agent" in data))
                 if over := [name for name in BUDGETED if name in limits and used[name] > limits[name]]:
                     yield f"{entry['seq']} overshoots {account} in {over}"
         elif entry["kind"] in ("task.finished", "verdict.given") and "usage" in data:
-            start = begun.pop(data["task"])
+            start = started.pop(data["task"])
             for account, _ in _accounts(document, start):
                 spent[account].subtract(_amounts(start["data"]["reserved"], 0))
                 spent[account].update(_amounts(data["usage"], 0))
 
 
-def _parallelism(document: Form, entries: Sequence[Entry]) -> Iterator[str]:
+def _parallelism(document: JsonObject, entries: Sequence[Entry]) -> Iterator[str]:
     open_ = 0
     for entry in entries:
         open_ += entry["kind"] in BEGINS
         open_ -= entry["kind"] in ENDS and entry["data"].get("by") != "schema"
         if open_ > document["policy"]["max_parallel"]:
-            yield f"{entry['seq']} is one too many"
+            yield f"{entry['seq']} exceeds max_parallel"
 
 
-def _ends(document: Form, entries: Sequence[Entry]) -> Iterator[str]:
-    """Every task and every instance ends once; nothing happens to what has ended."""
+def _ends(document: JsonObject, entries: Sequence[Entry]) -> Iterator[str]:
+    """Every task and instance ends exactly once and has no entries afterwards."""
     expected = Counter(document["tasks"].keys())
     for entry in _of(entries, "task.expanded"):
         expected.update(f"{entry['data']['task']}[{number}]" for number in range(entry["data"]["instances"]))
-    found = Counter(entry["data"]["task"] for entry in _of(entries, "task.ended"))
-    if expected != found:
-        yield f"{expected} should have ended, and {found} did"
+    actual = Counter(entry["data"]["task"] for entry in _of(entries, "task.ended"))
+    if expected != actual:
+        yield f"expected {expected} to end, but {actual} ended"
     ended: set[str] = set()
     for entry in entries:
         task = entry["data"].get("task")
         if task in ended and entry["kind"] != "budget.exceeded":
-            yield f"{entry['seq']} comes after the end"
+            yield f"{entry['seq']} is written after its task ended"
         if entry["kind"] == "task.ended":
             ended.add(task)
 
 
-def _losses(document: Form, entries: Sequence[Entry]) -> Iterator[str]:
-    """What may have been done is not done again, unless the plan or the policy says that it may."""
+def _losses(document: JsonObject, entries: Sequence[Entry]) -> Iterator[str]:
+    """A lost attempt is not repeated unless the plan or the policy allows it."""
     lost: set[str] = set()
     for entry in entries:
         task = entry["data"].get("task")
         if entry["kind"] == "task.started" and task in lost:
-            form = document["tasks"][task_of(document, task)]
-            if "idempotent" not in form and document["policy"].get("on_lost") != "retry":
-                yield f"{entry['seq']} comes after a loss"
+            planned = document["tasks"][task_of(document, task)]
+            if "idempotent" not in planned and document["policy"].get("on_lost") != "retry":
+                yield f"{entry['seq']} starts again after a lost attempt"
         if entry["kind"] == "task.lost":
             lost.add(task)
 
 
-def _answers(document: Form, entries: Sequence[Entry]) -> Iterator[str]:
-    """Every output all of whose sources passed is given, whatever became of the rest."""
+def _answers(document: JsonObject, entries: Sequence[Entry]) -> Iterator[str]:
+    """Every output whose sources all passed is recorded, regardless of other tasks."""
     ends = {entry["data"]["task"]: entry["data"]["state"] for entry in _of(entries, "task.ended")}
-    given = Counter(entry["data"]["output"] for entry in _of(entries, "answer.given"))
+    recorded = Counter(entry["data"]["output"] for entry in _of(entries, "answer.given"))
     due = Counter(
         name
         for name, value in document["outputs"].items()
         if all(ends.get(source) == "passed" for source in sources_of(value))
     )
-    if given != due:
-        yield f"{due} should have been given, and {given} were"
+    if recorded != due:
+        yield f"expected outputs {due}, but {recorded} were recorded"
 
 
-def _rates(document: Form, entries: Sequence[Entry]) -> Iterator[str]:
-    """In no minute more requests, and at no start more tokens in the last minute, than an adapter may get."""
+def _rates(document: JsonObject, entries: Sequence[Entry]) -> Iterator[str]:
+    """An adapter never gets more requests or tokens within a minute than its rate allows."""
     windows: dict[str, deque[list[int]]] = {}
     open_: dict[str, list[int]] = {}
     for entry in entries:
@@ -173,8 +173,8 @@ def _rates(document: Form, entries: Sequence[Entry]) -> Iterator[str]:
             open_.pop(data["task"])[1] = data["usage"]["input_tokens"] + data["usage"]["output_tokens"]
 
 
-def _wall(document: Form, entries: Sequence[Entry]) -> Iterator[str]:
-    """Nothing begins when the run has been at work for as long as it may."""
+def _wall(document: JsonObject, entries: Sequence[Entry]) -> Iterator[str]:
+    """Nothing starts after the run has used up its wall time."""
     limit_ms = document["policy"]["budget"].get("wall_ms")
     if limit_ms is None:
         return
@@ -188,13 +188,13 @@ def _wall(document: Form, entries: Sequence[Entry]) -> Iterator[str]:
             active_us += 0 if is_paused else latest_us - since_us
             since_us, is_paused = at_us, False
         elif entry["kind"] in BEGINS and active_us + at_us - since_us >= limit_ms * 1_000:
-            yield f"{entry['seq']} begins after {active_us + at_us - since_us} us"
+            yield f"{entry['seq']} starts after {active_us + at_us - since_us} us"
         if entry["kind"] not in ("gate.decided", "run.repaired"):
             latest_us = at_us
 
 
-def _cuts(document: Form, entries: Sequence[Entry]) -> Iterator[str]:
-    """Whoever begins was told of every value how much of it fits, once."""
+def _cuts(document: JsonObject, entries: Sequence[Entry]) -> Iterator[str]:
+    """Before a task starts, each truncated value is recorded exactly once."""
     due: dict[str, Counter[str]] = {}
     for entry in entries:
         data = entry["data"]
@@ -207,10 +207,10 @@ def _cuts(document: Form, entries: Sequence[Entry]) -> Iterator[str]:
         elif entry["kind"] == "context.cut":
             due[data["task"]][data["as"]] -= 1
         elif entry["kind"] == "task.started" and any(due.get(data["task"], {}).values()):
-            yield f"{entry['seq']} begins with {due[data['task']]}"
+            yield f"{entry['seq']} starts with unrecorded truncations {due[data['task']]}"
 
 
-def _interrupts(_document: Form, entries: Sequence[Entry]) -> Iterator[str]:
+def _interrupts(_document: JsonObject, entries: Sequence[Entry]) -> Iterator[str]:
     is_paused = False
     for entry in entries:
         if entry["kind"] == "run.paused":
@@ -218,7 +218,7 @@ def _interrupts(_document: Form, entries: Sequence[Entry]) -> Iterator[str]:
         elif entry["kind"] == "run.resumed":
             is_paused = False
         elif is_paused and entry["kind"] not in ("gate.decided", "run.repaired"):
-            yield f"{entry['seq']} happens in a pause"
+            yield f"{entry['seq']} is written during a pause"
 
 
 def time_of(entry: Entry) -> int:

@@ -1,4 +1,4 @@
-"""Random wave plans: whole documents, as a compiler could have written them."""
+"""Random wave plans: complete documents that a compiler could have written."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from forum_runner.canonical import canonical, digest
 
-Form = dict[str, Any]
+JsonObject = dict[str, Any]
 
-SECRET = "hunter2-and-more"  # noqa: S105 - it is there to be looked for
+SECRET = "hunter2-and-more"  # noqa: S105 - tests search for it in ledgers
 IDS = ("k", "c", "m/a", "b[x=1]", "z", "e", "a", "y")
 SCHEMAS: dict[str, Any] = {
     "anything": True,
@@ -41,30 +41,30 @@ AMOUNTS = {
 
 
 class Draw:
-    """Draws parts of a plan. `whole` gives a whole number in a range; a small one stands for what is left out."""
+    """Draws parts of a plan. `integer` draws from a range; small numbers leave optional parts out."""
 
-    def __init__(self, whole: Callable[[int, int], int]) -> None:
-        self.whole = whole
+    def __init__(self, integer: Callable[[int, int], int]) -> None:
+        self.integer = integer
 
     def chance(self, percent: int) -> bool:
-        return self.whole(0, 99) >= 100 - percent
+        return self.integer(0, 99) >= 100 - percent
 
     def pick(self, options: Sequence[Any]) -> Any:
-        return options[self.whole(0, len(options) - 1)]
+        return options[self.integer(0, len(options) - 1)]
 
     def some(self, options: Sequence[Any], percent: int) -> list[Any]:
         return [option for option in options if self.chance(percent)]
 
 
 @st.composite
-def wave_plans(draw: st.DrawFn, max_tasks: int = 6) -> Form:
+def wave_plans(draw: st.DrawFn, max_tasks: int = 6) -> JsonObject:
     return drawn_plan(Draw(lambda low, high: draw(st.integers(low, high))), max_tasks)
 
 
-def drawn_plan(d: Draw, max_tasks: int) -> Form:
+def drawn_plan(d: Draw, max_tasks: int) -> JsonObject:
     policy = _policy(d)
-    tasks: dict[str, Form] = {}
-    for id_ in IDS[: d.whole(1, max_tasks)]:
+    tasks: dict[str, JsonObject] = {}
+    for id_ in IDS[: d.integer(1, max_tasks)]:
         tasks[id_] = _task(d, tasks)
     return finished(
         {
@@ -73,14 +73,16 @@ def drawn_plan(d: Draw, max_tasks: int) -> Form:
             "agents": _agents(d),
             "tasks": tasks,
             "waves": layered(tasks, policy["max_parallel"]),
-            "outputs": {f"out{number}": _output(d, tasks) for number in range(d.whole(0, 3))},
+            "outputs": {f"out{number}": _output(d, tasks) for number in range(d.integer(0, 3))},
         }
     )
 
 
-def small_plan(tasks: Mapping[str, Form], outputs: Mapping[str, Form] | None = None, **policy: Any) -> Form:
-    """A plan of these tasks, each by the writer unless it says otherwise, with a policy that refuses nothing."""
-    calm: Form = {
+def small_plan(
+    tasks: Mapping[str, JsonObject], outputs: Mapping[str, JsonObject] | None = None, **policy: Any
+) -> JsonObject:
+    """Return a plan with these tasks, by the writer unless they name another agent, under a permissive policy."""
+    permissive: JsonObject = {
         "max_parallel": 4,
         "dispatch": "eager",
         "budget": {},
@@ -91,27 +93,27 @@ def small_plan(tasks: Mapping[str, Form], outputs: Mapping[str, Form] | None = N
         "privacy": {"sensitive": False, "scrub_env": []},
         "durability": "none",
     }
-    whole = {id_: {**ladder_of("writer", 1), "instruction": ["write"], **form} for id_, form in tasks.items()}
+    complete = {id_: {**ladder_of("writer", 1), "instruction": ["write"], **task} for id_, task in tasks.items()}
     agents = {name: {"tier": ladder[0][0], "adapters": dict(ladder)} for name, ladder in LADDERS.items()}
-    adapters: Form = {name: {"type": "scripted"} for name in ("small", "middle", "large")}
-    parts = {"policy": {**calm, **policy}, "agents": agents, "tasks": whole, "outputs": outputs or {}}
+    adapters: JsonObject = {name: {"type": "scripted"} for name in ("small", "middle", "large")}
+    parts = {"policy": {**permissive, **policy}, "agents": agents, "tasks": complete, "outputs": outputs or {}}
     adapters |= {"shell": {"type": "command"}, "tool": {"type": "command", "argv": ["tool"]}}
-    return finished({**parts, "adapters": adapters, "waves": layered(whole, calm["max_parallel"])})
+    return finished({**parts, "adapters": adapters, "waves": layered(complete, permissive["max_parallel"])})
 
 
-def ladder_of(agent: str, tiers: int) -> Form:
-    """The fields of a task that say who does it."""
+def ladder_of(agent: str, tiers: int) -> JsonObject:
+    """Return the task fields that select its agent and tiers."""
     ladder = LADDERS[agent][:tiers]
     return {"agent": agent, "ladder": [{"tier": tier, "adapter": adapter} for tier, adapter in ladder]}
 
 
-def data_edge(task: str, name: str = "in0", **more: Any) -> Form:
+def data_edge(task: str, name: str = "in0", **more: Any) -> JsonObject:
     return {"edge": "data", "as": name, "from": {"task": task}, **more}
 
 
-def finished(parts: Mapping[str, Any]) -> Form:
-    """A document with everything that the schema asks for, and its digest."""
-    document: Form = {
+def finished(parts: Mapping[str, Any]) -> JsonObject:
+    """Return a document with all fields that the schema requires, and its digest."""
+    document: JsonObject = {
         "apiVersion": "forum/v1",
         "kind": "WavePlan",
         "metadata": {"name": "random"},
@@ -122,20 +124,20 @@ def finished(parts: Mapping[str, Any]) -> Form:
     return {**document, "bundle": [], "digest": digest(canonical(document))}
 
 
-def layered(tasks: Mapping[str, Form], width: int) -> list[list[str]]:
-    """Each task one wave after what it needs, waves cut to `width`."""
+def layered(tasks: Mapping[str, JsonObject], width: int) -> list[list[str]]:
+    """Put each task one wave after its dependencies, and split waves wider than `width`."""
     depth: dict[str, int] = {}
-    for id_, form in tasks.items():
-        depth[id_] = 1 + max((depth[name] for name in needed_by(form)), default=-1)
+    for id_, task in tasks.items():
+        depth[id_] = 1 + max((depth[name] for name in needed_by(task)), default=-1)
     layers = [sorted(id_ for id_ in tasks if depth[id_] == level) for level in range(max(depth.values()) + 1)]
     return [layer[start : start + width] for layer in layers for start in range(0, len(layer), width)]
 
 
-def needed_by(form: Form) -> set[str]:
-    values = [need["from"] for need in form.get("needs", ()) if need["edge"] == "data"]
-    values += [condition["from"] for condition in form.get("when", ())]
-    values += [form["foreach"]["from"]] if "foreach" in form else []
-    ordered = {need["task"] for need in form.get("needs", ()) if need["edge"] == "order"}
+def needed_by(task: JsonObject) -> set[str]:
+    values = [need["from"] for need in task.get("needs", ()) if need["edge"] == "data"]
+    values += [condition["from"] for condition in task.get("when", ())]
+    values += [task["foreach"]["from"]] if "foreach" in task else []
+    ordered = {need["task"] for need in task.get("needs", ()) if need["edge"] == "order"}
     return ordered.union(*(sources_of(value) for value in values))
 
 
@@ -146,9 +148,9 @@ def sources_of(value: Mapping[str, Any]) -> set[str]:
     return set().union(*(sources_of(part) for part in parts))
 
 
-def _policy(d: Draw) -> Form:
-    policy: Form = {
-        "max_parallel": d.whole(1, 4),
+def _policy(d: Draw) -> JsonObject:
+    policy: JsonObject = {
+        "max_parallel": d.integer(1, 4),
         "dispatch": d.pick(("eager", "waves")),
         "budget": _budget(d, 4),
         "allow": {"agents": ["*"], "adapters": ["*"], "commands": ["*"], "hosts": [], "env": []},
@@ -163,25 +165,25 @@ def _policy(d: Draw) -> Form:
     return policy
 
 
-def _budget(d: Draw, percent: int) -> Form:
-    return {amount: d.whole(*AMOUNTS[amount]) for amount in d.some(sorted(AMOUNTS), percent)}
+def _budget(d: Draw, percent: int) -> JsonObject:
+    return {amount: d.integer(*AMOUNTS[amount]) for amount in d.some(sorted(AMOUNTS), percent)}
 
 
-def _retry(d: Draw) -> Form:
-    return {"attempts": d.whole(1, 3), "backoff_ms": d.pick((0, 1, 700)), "max_backoff_ms": d.pick((0, 1_000))}
+def _retry(d: Draw) -> JsonObject:
+    return {"attempts": d.integer(1, 3), "backoff_ms": d.pick((0, 1, 700)), "max_backoff_ms": d.pick((0, 1_000))}
 
 
-def _rate(d: Draw) -> Form:
-    rate: Form = {}
+def _rate(d: Draw) -> JsonObject:
+    rate: JsonObject = {}
     if d.chance(60):
-        rate["requests_per_minute"] = d.whole(1, 3)
+        rate["requests_per_minute"] = d.integer(1, 3)
     if d.chance(60):
-        rate["tokens_per_minute"] = d.whole(50, 2_000)
+        rate["tokens_per_minute"] = d.integer(50, 2_000)
     return rate
 
 
-def _adapters(d: Draw) -> Form:
-    adapters: Form = {"shell": {"type": "command", "max_output_bytes": d.pick((1_000, 100_000))}}
+def _adapters(d: Draw) -> JsonObject:
+    adapters: JsonObject = {"shell": {"type": "command", "max_output_bytes": d.pick((1_000, 100_000))}}
     adapters["tool"] = {"type": "command", "argv": ["tool"], "max_output_bytes": 1_000, **_prices(d)}
     for name in ("small", "middle", "large"):
         adapters[name] = {"type": "scripted", "max_tokens": d.pick((64, 8, 400)), **_prices(d)}
@@ -191,14 +193,14 @@ def _adapters(d: Draw) -> Form:
     return adapters
 
 
-def _prices(d: Draw) -> Form:
+def _prices(d: Draw) -> JsonObject:
     if not d.chance(50):
         return {}
-    return {"prices": {"input": d.whole(0, 3_000_000), "cached_input": 100_000, "output": d.whole(0, 9_000_000)}}
+    return {"prices": {"input": d.integer(0, 3_000_000), "cached_input": 100_000, "output": d.integer(0, 9_000_000)}}
 
 
-def _agents(d: Draw) -> Form:
-    agents: Form = {}
+def _agents(d: Draw) -> JsonObject:
+    agents: JsonObject = {}
     for name, ladder in LADDERS.items():
         agents[name] = {"tier": ladder[0][0], "adapters": dict(ladder), "keywords": [name]}
         if d.chance(25):
@@ -206,74 +208,74 @@ def _agents(d: Draw) -> Form:
     return agents
 
 
-def _task(d: Draw, earlier: Mapping[str, Form]) -> Form:
-    form = _worker(d)
-    needs: list[Form] = [{"edge": "order", "task": name} for name in sorted(d.some(list(earlier), 15))]
-    names = [f"in{number}" for number in range(d.whole(0, 2))] if earlier else []
+def _task(d: Draw, earlier: Mapping[str, JsonObject]) -> JsonObject:
+    task = _worker(d)
+    needs: list[JsonObject] = [{"edge": "order", "task": name} for name in sorted(d.some(list(earlier), 15))]
+    names = [f"in{number}" for number in range(d.integer(0, 2))] if earlier else []
     needs += [_data_edge(d, name, earlier) for name in names]
     if needs:
-        form["needs"] = needs
+        task["needs"] = needs
     if earlier and d.chance(30):
-        form["foreach"] = {"from": _listing(d, earlier), "as": "item", "max": d.pick((6, 3, 2, 1))}
+        task["foreach"] = {"from": _listing(d, earlier), "as": "item", "max": d.pick((6, 3, 2, 1))}
         names.append("item")
     if earlier and d.chance(15):
-        form["when"] = [{"from": _value(d, earlier, 1), "matches": _schema(d)} for _ in range(d.whole(1, 2))]
-    _write_work(d, form, names)
+        task["when"] = [{"from": _value(d, earlier, 1), "matches": _schema(d)} for _ in range(d.integer(1, 2))]
+    _write_work(d, task, names)
     if d.chance(85):
-        form["output"] = DIGESTS[d.pick(("thing", "thing", "thing", "thing", "thing", "list", "anything"))]
+        task["output"] = DIGESTS[d.pick(("thing", "thing", "thing", "thing", "thing", "list", "anything"))]
     if d.chance(35):
-        form["accept"] = _checks(d)
+        task["accept"] = _checks(d)
     if d.chance(40):
-        form["retry"] = _retry(d)
+        task["retry"] = _retry(d)
     if d.chance(20):
-        form["budget"] = _budget(d, 20)
+        task["budget"] = _budget(d, 20)
     if d.chance(15):
-        form["gate"] = _gate(d, names)
+        task["gate"] = _gate(d, names)
     for flag, percent in (("allow_failure", 20), ("idempotent", 30), ("sensitive", 10), ("cache", 15)):
         if d.chance(percent):
-            form[flag] = True
-    return form
+            task[flag] = True
+    return task
 
 
-def _worker(d: Draw) -> Form:
+def _worker(d: Draw) -> JsonObject:
     if d.chance(15):
         return {"lane": "auto", "escalate": d.pick(([], ["frontier"], ["capable", "frontier"]))}
     agent = d.pick(("writer", "operator", "editor"))
-    return ladder_of(agent, d.whole(1, len(LADDERS[agent])))
+    return ladder_of(agent, d.integer(1, len(LADDERS[agent])))
 
 
-def _write_work(d: Draw, form: Form, names: Sequence[str]) -> None:
+def _write_work(d: Draw, task: JsonObject, names: Sequence[str]) -> None:
     texts = [[{"need": name}] for name in names]
     texts += [[{"secret": "token"}]] if d.chance(15) else []
     texts += [[{"run": "id"}]] if d.chance(15) else []
-    if form.get("agent") == "operator":
-        form["run"] = [["do"], *texts]
+    if task.get("agent") == "operator":
+        task["run"] = [["do"], *texts]
         return
-    form["instruction"] = [d.pick(("writer ", "editor ", "do it ")), *(part for text in texts for part in text)]
+    task["instruction"] = [d.pick(("writer ", "editor ", "do it ")), *(part for text in texts for part in text)]
     if d.chance(15):
-        form["done_when"] = [["it is ", *(part for text in texts for part in text)]]
+        task["done_when"] = [["it is ", *(part for text in texts for part in text)]]
 
 
-def _data_edge(d: Draw, name: str, earlier: Mapping[str, Form]) -> Form:
-    edge: Form = {"edge": "data", "as": name, "from": _value(d, earlier, 2)}
+def _data_edge(d: Draw, name: str, earlier: Mapping[str, JsonObject]) -> JsonObject:
+    edge: JsonObject = {"edge": "data", "as": name, "from": _value(d, earlier, 2)}
     if d.chance(15):
-        edge["expects"] = sorted({_schema(d) for _ in range(d.whole(1, 2))})
+        edge["expects"] = sorted({_schema(d) for _ in range(d.integer(1, 2))})
     if d.chance(20):
-        edge["max_bytes"] = d.whole(1, 12)
+        edge["max_bytes"] = d.integer(1, 12)
     return edge
 
 
 def _schema(d: Draw) -> str:
-    """One that most values fit, or any."""
+    """Pick the schema that accepts anything, or sometimes a random one."""
     return DIGESTS[d.pick(sorted(SCHEMAS)) if d.chance(30) else "anything"]
 
 
-def _value(d: Draw, tasks: Mapping[str, Form], depth: int) -> Form:
-    kind = d.whole(0, 7) if depth else 0
+def _value(d: Draw, tasks: Mapping[str, JsonObject], depth: int) -> JsonObject:
+    kind = d.integer(0, 7) if depth else 0
     if kind == 6:
-        value: Form = {"list": [_value(d, tasks, depth - 1) for _ in range(d.whole(1, 2))]}
+        value: JsonObject = {"list": [_value(d, tasks, depth - 1) for _ in range(d.integer(1, 2))]}
     elif kind == 7:
-        value = {"object": {key: _value(d, tasks, depth - 1) for key in ("a", "b")[: d.whole(1, 2)]}}
+        value = {"object": {key: _value(d, tasks, depth - 1) for key in ("a", "b")[: d.integer(1, 2)]}}
     else:
         value = _output_of(d, tasks)
     if "task" not in value and d.chance(10):
@@ -281,8 +283,8 @@ def _value(d: Draw, tasks: Mapping[str, Form], depth: int) -> Form:
     return value
 
 
-def _output_of(d: Draw, tasks: Mapping[str, Form]) -> Form:
-    """The output of a task, or of all its instances, or a part of it that is likely to be there."""
+def _output_of(d: Draw, tasks: Mapping[str, JsonObject]) -> JsonObject:
+    """Pick the output of a task or of all its instances, or a part that is likely to exist."""
     name = d.pick(list(tasks))
     is_thing = tasks[name].get("output") == DIGESTS["thing"]
     is_part = d.chance(25 if is_thing else 3)
@@ -291,8 +293,8 @@ def _output_of(d: Draw, tasks: Mapping[str, Form]) -> Form:
     return {"task": name, "select": d.pick(POINTERS)} if is_part else {"task": name}
 
 
-def _listing(d: Draw, tasks: Mapping[str, Form]) -> Form:
-    """What is likely, and not sure, to be a list."""
+def _listing(d: Draw, tasks: Mapping[str, JsonObject]) -> JsonObject:
+    """Pick a value that is probably a list."""
     name = d.pick(list(tasks))
     if "foreach" in tasks[name]:
         return {"each": name}
@@ -300,22 +302,22 @@ def _listing(d: Draw, tasks: Mapping[str, Form]) -> Form:
     return {"task": name} if is_list or d.chance(10) else {"task": name, "select": "/items"}
 
 
-def _output(d: Draw, tasks: Mapping[str, Form]) -> Form:
-    """Nothing is selected from what is put together of several outputs: it might not be there when all have passed."""
-    kind = d.whole(0, 3)
+def _output(d: Draw, tasks: Mapping[str, JsonObject]) -> JsonObject:
+    """Pick a plan output. Never select from a composed value: the part might be missing though all tasks passed."""
+    kind = d.integer(0, 3)
     if kind == 2:
-        return {"list": [_output_of(d, tasks) for _ in range(d.whole(1, 2))]}
+        return {"list": [_output_of(d, tasks) for _ in range(d.integer(1, 2))]}
     return {"object": {"p": _output_of(d, tasks)}} if kind == 3 else _output_of(d, tasks)
 
 
-def _checks(d: Draw) -> list[Form]:
-    checks: list[Form] = [{"schema": _schema(d)} for _ in range(d.whole(0, 2))]
-    checks += [{"command": [["check"]]} for _ in range(d.whole(0, 1))]
+def _checks(d: Draw) -> list[JsonObject]:
+    checks: list[JsonObject] = [{"schema": _schema(d)} for _ in range(d.integer(0, 2))]
+    checks += [{"command": [["check"]]} for _ in range(d.integer(0, 1))]
     return checks + [{"agent": name} for name in d.some(("critic", "writer"), 40)]
 
 
-def _gate(d: Draw, names: Sequence[str]) -> Form:
-    gate: Form = {"question": ["go on?", *({"need": name} for name in names)], "on_deadline": "reject"}
+def _gate(d: Draw, names: Sequence[str]) -> JsonObject:
+    gate: JsonObject = {"question": ["go on?", *({"need": name} for name in names)], "on_deadline": "reject"}
     if d.chance(60):
         gate["deadline_ms"] = d.pick((0, 1, 1_000, 5_000))
     if d.chance(50):

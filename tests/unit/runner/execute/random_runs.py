@@ -1,4 +1,4 @@
-"""Random runs: a plan and a world, and a ledger on disk that one process after the other writes until it is sealed."""
+"""Random runs: successive processes execute a plan in a simulated world until the ledger on disk is sealed."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
@@ -36,8 +36,8 @@ from forum_runner.ledger.begin import create_ledger, open_ledger
 from forum_runner.ledger.body import Body
 from forum_runner.ledger.files import Durability
 from forum_runner.wave_plan.wave_plan_reader import read_wave_plan
-from unit.runner.execute.random_plans import SECRET, Form
-from unit.runner.execute.random_verdicts import VALID, runner_says
+from unit.runner.execute.random_plans import SECRET, JsonObject
+from unit.runner.execute.random_verdicts import VALID, runner_verdict
 from unit.runner.execute.random_worlds import World, is_due
 
 RUN = "01936b2e-4d10-7a3c-9f00-000000000001"
@@ -52,7 +52,7 @@ def nothing_reusable(_unit: Unit, _fingerprint: str) -> Reusable | None:
 
 
 class Salts:
-    """A salt for every body, none twice."""
+    """Yields a different salt for every body."""
 
     def __init__(self, start: int = 0) -> None:
         self._numbers = count(start)
@@ -61,23 +61,23 @@ class Salts:
         return next(self._numbers).to_bytes(32)
 
 
-def context_of(document: Form, find_reusable: FindReusable = nothing_reusable) -> Context:
+def context_of(document: JsonObject, find_reusable: FindReusable = nothing_reusable) -> Context:
     secrets = {"token": SECRET}
     return Context(RUN, IMPLEMENTATION, document["adapters"], {"type": "command"}, secrets=secrets,
                    find_reusable=find_reusable)  # fmt: skip
 
 
 class Process:
-    """One process at work on a ledger. `open` are the attempts that wait for a reply, by their calls."""
+    """One process that writes a ledger. `open` maps call ids to attempts without a reply."""
 
     def __init__(
-        self, document: Form, directory: Path, clock: RunClock, find_reusable: FindReusable = nothing_reusable
+        self, document: JsonObject, directory: Path, clock: RunClock, find_reusable: FindReusable = nothing_reusable
     ) -> None:
         self.clock = clock
         self.machine = Machine(read_wave_plan(document), context_of(document, find_reusable))
         self.open: dict[str, Attempt] = {}
         self.commands: list[Attempt | str] = []
-        self.is_by_hand = False
+        self.is_manual = False
         self._held = ExitStack()
         self._scrubber = Scrubber({"token": SECRET})
         is_new = not directory.exists()
@@ -124,10 +124,10 @@ class Process:
                 self.commands.append(command)
             else:
                 self.commands.append(command.call)
-        if self.is_by_hand and self.outcome is not None and self.outcome.status != "paused":
+        if self.is_manual and self.outcome is not None and self.outcome.status != "paused":
             self.close()
 
-    # For tests that give every reply by hand.
+    # For tests that supply every reply themselves.
 
     def call_of(self, task: str) -> str:
         return next(call for call, attempt in self.open.items() if attempt.task == task)
@@ -150,10 +150,10 @@ class Process:
         self._held.close()
 
 
-class Play:
-    """Runs a plan in a world to its end."""
+class Simulation:
+    """Runs a plan in a world until the run is sealed."""
 
-    def __init__(self, document: Form, world: World, directory: Path, clock: RunClock | None = None) -> None:
+    def __init__(self, document: JsonObject, world: World, directory: Path, clock: RunClock | None = None) -> None:
         self._document = document
         self._world = world
         self._directory = directory
@@ -169,10 +169,10 @@ class Play:
                 return outcome
             self._clock.now_us += self._draw.choice((0, 1_000, 3_000_000))
             self._decide()
-        raise AssertionError("the run goes on for ever")
+        raise AssertionError("the run does not end")
 
     def _process(self) -> Outcome | None:
-        """One process, until it comes to rest or is killed."""
+        """Run one process until it has nothing to do or is killed."""
         self.processes += 1
         process = Process(self._document, self._directory, self._clock, self._world.find_reusable)
         try:
@@ -184,17 +184,17 @@ class Play:
             for _ in range(MAX_EVENTS):
                 self.watch(process.machine.state)
                 if process.outcome is not None:
-                    _check_rest(process)
+                    _check_idle(process)
                     return process.outcome
-                if self.processes < 8 and is_due(self._draw, self._world.temper.crashes):
+                if self.processes < 8 and is_due(self._draw, self._world.faults.crashes):
                     return None
                 events.next(may_interrupt=self.processes < 12)
-            raise AssertionError("the process goes on for ever")
+            raise AssertionError("the process does not end")
         finally:
             process.close()
 
     def _decide(self) -> None:
-        """As `forum gate` would, while nobody is at work: some of the open gates, and in the end all."""
+        """Decide gates as `forum gate` does between processes: some of the open ones, and finally all."""
         process = Process(self._document, self._directory, self._clock)
         state = process.machine.state
         for unit in list(state.units.values()) if state.is_paused else ():
@@ -214,7 +214,7 @@ class Play:
 
 
 class _Events:
-    """What happens to a process, in the order of time; what happens at the same time, in any order."""
+    """Delivers events to a process in order of time, and simultaneous events in random order."""
 
     def __init__(self, process: Process, world: World, draw: Random) -> None:
         self._process = process
@@ -228,15 +228,15 @@ class _Events:
         process, machine = self._process, self._process.machine
         self._schedule()
         wake_us = machine.next_wake_us()
-        assert self._due or wake_us is not None, "nothing will ever happen"
+        assert self._due or wake_us is not None, "the process waits for nothing"
         assert len(machine.state.calls) <= machine.plan.max_parallel
-        if may_interrupt and is_due(self._draw, self._world.temper.interrupts):
+        if may_interrupt and is_due(self._draw, self._world.faults.interrupts):
             was_pausing = machine.is_pausing
             step = process.handle(Interrupted())
             assert was_pausing or machine.is_pausing or process.outcome is not None
-            _check_nothing_begins(step)
+            _check_nothing_starts(step)
             return
-        if is_due(self._draw, self._world.temper.decisions) and self._decide():
+        if is_due(self._draw, self._world.faults.decisions) and self._decide():
             return
         if self._due and (wake_us is None or self._due[0][0] <= wake_us + self._draw.choice((0, 0, 5_000))):
             due_us, _, _, event = heappop(self._due)
@@ -247,10 +247,10 @@ class _Events:
         is_pausing = machine.is_pausing
         step = process.handle(event)
         if is_pausing:
-            _check_nothing_begins(step)
+            _check_nothing_starts(step)
 
     def _decide(self) -> bool:
-        """A person decides while the process is at work, or is late, or saw something else."""
+        """Decide a gate while the process runs: in time, too late, or after seeing something else."""
         machine, clock = self._process.machine, self._process.clock
         units = [unit for unit in machine.state.units.values() if unit.gate is not None]
         if not units:
@@ -258,39 +258,39 @@ class _Events:
         unit = self._draw.choice(units)
         assert unit.gate is not None
         was_open = unit.gate.decision is None and unit.state is None
-        shown = self._draw.choice((unit.gate.displayed, unit.gate.displayed, "0" * 64))
+        displayed = self._draw.choice((unit.gate.displayed, unit.gate.displayed, "0" * 64))
         decision = self._draw.choice(("approved", "approved", "rejected"))
         is_edited = decision == "approved" and unit.task.instruction is not None and self._draw.randrange(2)
         texts = {"edited": b"do it otherwise"} if is_edited else {"reason": b"because"}
         clock.now_us += self._draw.choice((0, 1_000))
         is_over = unit.gate.deadline_us is not None and unit.gate.deadline_us <= clock.now_us
         is_pausing = machine.is_pausing
-        step = self._process.handle(Decided(unit.name, decision, "person:p", shown, texts))
+        step = self._process.handle(Decided(unit.name, decision, "person:p", displayed, texts))
         if is_pausing:
-            _check_nothing_begins(step)
-        told = [entry.data["task"] for entry in step.entries if entry.actor == "person:p"]
-        is_heard = was_open and not is_over and shown != "0" * 64
-        assert told == ([unit.name] if is_heard else [])
+            _check_nothing_starts(step)
+        decided = [entry.data["task"] for entry in step.entries if entry.actor == "person:p"]
+        is_accepted = was_open and not is_over and displayed != "0" * 64
+        assert decided == ([unit.name] if is_accepted else [])
         return True
 
     def _schedule(self) -> None:
         commands = self._process.commands
         for command in commands[self._seen :]:
             world = self._world
-            found = world.answers(command) if isinstance(command, Attempt) else world.at_cancelling(command)
-            for delay_ms, event in found:
+            reports = world.answers(command) if isinstance(command, Attempt) else world.reports_on_cancel(command)
+            for delay_ms, event in reports:
                 due_us = self._process.clock.now_us + delay_ms * 1_000
                 heappush(self._due, (due_us, self._draw.random(), next(self._numbers), event))
         self._seen = len(commands)
 
 
-def _check_nothing_begins(step: Transition) -> None:
+def _check_nothing_starts(step: Transition) -> None:
     assert not [command for command in step.commands if isinstance(command, Attempt)]
-    assert not [told for told in step.entries if told.kind in ("task.started", "verdict.asked", "wave.opened")]
+    assert not [entry for entry in step.entries if entry.kind in ("task.started", "verdict.asked", "wave.opened")]
 
 
-def _check_rest(process: Process) -> None:
-    """When a process has come to its end, nothing that happens makes it do anything."""
+def _check_idle(process: Process) -> None:
+    """A process that has ended ignores every event."""
     events: list[Event] = [TimePassed(), Interrupted(), *map(Lost, process.open)]
     for event in events:
         assert process.machine.handle(event, process.clock.now_us + 10_000_000) == Transition([], [])
@@ -301,8 +301,8 @@ def entries_of(directory: Path) -> Iterator[Mapping[str, Any]]:
         yield orjson.loads(line)
 
 
-def virtual_run(document: Form, world: World, directory: Path) -> Outcome:
-    """A run in virtual time."""
+def virtual_run(document: JsonObject, world: World, directory: Path) -> Outcome:
+    """Execute a run in virtual time."""
     clock, scrubber = RunClock(EPOCH_US), Scrubber({"token": SECRET})
     machine = Machine(read_wave_plan(document), context_of(document, world.find_reusable))
     machine.state.apply("run.opened", EPOCH_US, {}, {})
@@ -313,20 +313,20 @@ def virtual_run(document: Form, world: World, directory: Path) -> Outcome:
         return VirtualDriver(machine, recorder, lambda _name, _settings: world, scrubber, clock).run(is_new=True)
 
 
-# For tests that give every reply by hand.
+# For tests that supply every reply themselves.
 
 
-def begun(directory: Path, document: Form, find_reusable: FindReusable = nothing_reusable) -> Process:
-    """A process that has begun a run, or gone on with one."""
+def start_process(directory: Path, document: JsonObject, find_reusable: FindReusable = nothing_reusable) -> Process:
+    """Start a process that begins or resumes a run."""
     process = Process(document, directory, RunClock(EPOCH_US), find_reusable)
-    process.is_by_hand = True
+    process.is_manual = True
     process.begin()
     return process
 
 
 def ends(directory: Path) -> dict[str, str]:
-    """How each unit ended; the ledger is sealed, and holds."""
-    assert runner_says(directory) == VALID
+    """Return how each unit ended, after checking that the ledger is sealed and valid."""
+    assert runner_verdict(directory) == VALID
     ended = [entry["data"] for entry in entries_of(directory) if entry["kind"] == "task.ended"]
     return {data["task"]: "/".join(data[key] for key in ("state", "reason") if key in data) for data in ended}
 
@@ -335,7 +335,7 @@ def kinds(directory: Path) -> list[str]:
     return [entry["kind"] for entry in entries_of(directory)]
 
 
-def told_again(directory: Path) -> ReplayResult:
+def replay_ledger(directory: Path) -> ReplayResult:
     replayer = Replayer(directory)
     try:
         return replayer.replay()

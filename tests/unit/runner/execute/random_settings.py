@@ -1,17 +1,17 @@
-"""How many examples hypothesis makes: few and always the same ones, or as many as FORUM_EXAMPLES asks for."""
+"""Hypothesis settings: a few fixed examples, or as many random ones as FORUM_EXAMPLES requests."""
 
 import os
 
 from hypothesis import HealthCheck, settings
 
-_ASKED = os.environ.get("FORUM_EXAMPLES")
+_REQUESTED = os.environ.get("FORUM_EXAMPLES")
 
 
 def examples(number: int, share: float = 1.0) -> settings:
-    """`share` is the part of FORUM_EXAMPLES that a law gets whose examples are long."""
+    """Return the settings of a test. `share` is the fraction of FORUM_EXAMPLES for tests with slow examples."""
     return settings(
-        max_examples=number if _ASKED is None else max(round(int(_ASKED) * share), 1),
-        derandomize=_ASKED is None,
+        max_examples=number if _REQUESTED is None else max(round(int(_REQUESTED) * share), 1),
+        derandomize=_REQUESTED is None,
         database=None,
         print_blob=True,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],

@@ -1,4 +1,4 @@
-"""What both verifiers say of a ledger."""
+"""The verdicts of the runner and of the conformance judge on a ledger."""
 
 from pathlib import Path
 
@@ -7,28 +7,28 @@ from forum_conformance.report import document_of
 from forum_runner.ledger.source import ledger_at
 from forum_runner.ledger.verification.verifier import verify
 
-Said = tuple[str, list[str]]
+LedgerVerdict = tuple[str, list[str]]
 
-VALID: Said = ("valid", [])
-
-
-def runner_says(directory: Path) -> Said:
-    return _said(verify(ledger_at(directory)).document())
+VALID: LedgerVerdict = ("valid", [])
 
 
-def judge_says(directory: Path) -> Said:
-    return _said(document_of(judge(directory)))
+def runner_verdict(directory: Path) -> LedgerVerdict:
+    return _verdict_of(verify(ledger_at(directory)).document())
 
 
-def verdicts(directory: Path) -> dict[str, Said]:
-    return {"runner": runner_says(directory), "judge": judge_says(directory)}
+def judge_verdict(directory: Path) -> LedgerVerdict:
+    return _verdict_of(document_of(judge(directory)))
 
 
-def _said(document: dict[str, object]) -> Said:
-    """The verdict and, if it is not the best one, every finding."""
-    found = document["findings"]
-    assert isinstance(found, list)
+def verdicts(directory: Path) -> dict[str, LedgerVerdict]:
+    return {"runner": runner_verdict(directory), "judge": judge_verdict(directory)}
+
+
+def _verdict_of(document: dict[str, object]) -> LedgerVerdict:
+    """Return the verdict, every finding, and every level that was not checked."""
+    findings = document["findings"]
+    assert isinstance(findings, list)
     levels = document["levels"]
     assert isinstance(levels, list)
     unchecked = [f"level {level['level']} is {level['status']}" for level in levels if level["status"] != "ok"]
-    return str(document["verdict"]), [*map(str, found), *unchecked]
+    return str(document["verdict"]), [*map(str, findings), *unchecked]

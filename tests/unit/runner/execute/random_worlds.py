@@ -1,4 +1,4 @@
-"""Random worlds: how each call is answered, and when. A world is a function of its seed, so it can be asked again."""
+"""Random worlds decide how and when each call is answered. The same seed gives the same answers."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -32,17 +32,17 @@ Due = tuple[int, Replied | Lost]
 
 
 @dataclass(frozen=True, slots=True)
-class Temper:
-    """How often things happen, in percent; `seed` decides when."""
+class FaultRates:
+    """How often each event happens, in percent; `seed` decides when."""
 
     seed: int = 0
     errors: int = 0
-    misfits: int = 0
+    invalid_outputs: int = 0
     verdicts: int = 0
     losses: int = 0
-    doubles: int = 0
+    duplicates: int = 0
     uncounted: int = 0
-    excesses: int = 0
+    overruns: int = 0
     delays: int = 0
     reuses: int = 0
     interrupts: int = 0
@@ -51,20 +51,20 @@ class Temper:
 
 
 @st.composite
-def tempers(draw: st.DrawFn) -> Temper:
-    return drawn_temper(Draw(lambda low, high: draw(st.integers(low, high))))
+def fault_rates(draw: st.DrawFn) -> FaultRates:
+    return drawn_fault_rates(Draw(lambda low, high: draw(st.integers(low, high))))
 
 
-def drawn_temper(d: Draw) -> Temper:
-    return Temper(
-        seed=d.whole(0, 2**32),
+def drawn_fault_rates(d: Draw) -> FaultRates:
+    return FaultRates(
+        seed=d.integer(0, 2**32),
         errors=d.pick((0, 0, 0, 5, 30)),
-        misfits=d.pick((0, 0, 5, 20)),
+        invalid_outputs=d.pick((0, 0, 5, 20)),
         verdicts=d.pick((0, 10, 40)),
         losses=d.pick((0, 0, 3, 20)),
-        doubles=d.pick((0, 20)),
+        duplicates=d.pick((0, 20)),
         uncounted=d.pick((0, 50, 100)),
-        excesses=d.pick((0, 0, 0, 20)),
+        overruns=d.pick((0, 0, 0, 20)),
         delays=d.pick((0, 50, 100)),
         reuses=d.pick((0, 50)),
         interrupts=d.pick((0, 0, 1, 5)),
@@ -74,35 +74,35 @@ def drawn_temper(d: Draw) -> Temper:
 
 
 class World:
-    def __init__(self, temper: Temper) -> None:
-        self.temper = temper
+    def __init__(self, faults: FaultRates) -> None:
+        self.faults = faults
         self._asked: Counter[tuple[str, int, int | None]] = Counter()
 
     def draw(self, *of: Any) -> Random:
-        return Random(f"{self.temper.seed}/{of}")  # noqa: S311 - it is to be the same every time
+        return Random(f"{self.faults.seed}/{of}")  # noqa: S311 - reproducible on purpose
 
     def answers(self, attempt: Attempt) -> list[Due]:
-        """What is reported of a call, each thing with its delay in milliseconds: at least one thing."""
+        """Return the reports on a call, at least one, each with its delay in milliseconds."""
         key = (attempt.task, attempt.number, attempt.check)
         self._asked[key] += 1
         r = self.draw(*key, self._asked[key])
-        delay_ms = r.randrange(4_000) if is_due(r, self.temper.delays) else 0
-        if is_due(r, self.temper.losses):
+        delay_ms = r.randrange(4_000) if is_due(r, self.faults.delays) else 0
+        if is_due(r, self.faults.losses):
             return [(delay_ms, Lost(attempt.id))]
-        found: list[Due] = [self._answer(r, attempt, delay_ms)]
-        if is_due(r, self.temper.doubles):
+        reports: list[Due] = [self._answer(r, attempt, delay_ms)]
+        if is_due(r, self.faults.duplicates):
             again = self._answer(r, attempt, delay_ms + r.randrange(100))
-            found.append(r.choice((again, (again[0], Lost(attempt.id)))))
-        return found
+            reports.append(r.choice((again, (again[0], Lost(attempt.id)))))
+        return reports
 
     def predict(self, attempt: Attempt) -> tuple[Reply, int]:
-        """As an adapter that knows its answers; nothing is lost."""
+        """Answer like an adapter that knows its answers: no call is lost."""
         prompt = attempt.prompt
         r = self.draw(attempt.task, attempt.number, attempt.check, prompt.text, prompt.argv, prompt.stdin)
-        return self._reply(r, attempt), r.randrange(4_000) if is_due(r, self.temper.delays) else 0
+        return self._reply(r, attempt), r.randrange(4_000) if is_due(r, self.faults.delays) else 0
 
-    def at_cancelling(self, call: str) -> list[Due]:
-        """What comes of a call that is to be ended, beside what would have come anyway."""
+    def reports_on_cancel(self, call: str) -> list[Due]:
+        """Return the additional reports on a call that is being cancelled."""
         r = self.draw("cancel", call)
         cancelled = Reply(failure=Failure(ErrorKind.CANCELLED, "the call was cancelled"))
         ways: tuple[list[Due], ...] = ([], [(r.randrange(50), Replied(call, cancelled))], [(0, Lost(call))])
@@ -110,7 +110,7 @@ class World:
 
     def find_reusable(self, unit: Unit, fingerprint: str) -> Reusable | None:
         r = self.draw("reuse", unit.name, fingerprint)
-        if not unit.task.uses_cache or not is_due(r, self.temper.reuses):
+        if not unit.task.uses_cache or not is_due(r, self.faults.reuses):
             return None
         is_json = unit.task.output is not None
         output = Body(canonical(r.choice(VALUES)), JSON) if is_json else Body(b"earlier", TEXT)
@@ -123,9 +123,9 @@ class World:
         return delay_ms, Replied(attempt.id, self._reply(r, attempt))
 
     def _reply(self, r: Random, attempt: Attempt) -> Reply:
-        is_counted = not attempt.prompt.argv and not is_due(r, self.temper.uncounted)
+        is_counted = not attempt.prompt.argv and not is_due(r, self.faults.uncounted)
         usage = self._usage(r, attempt) if is_counted else None
-        if is_due(r, self.temper.errors):
+        if is_due(r, self.faults.errors):
             return _failure(r, usage)
         if attempt.check is not None:
             return self._verdict(r, attempt, usage)
@@ -136,35 +136,35 @@ class World:
         return Reply(content, usage=usage, model="m", finish="stop")
 
     def _usage(self, r: Random, attempt: Attempt) -> Usage:
-        sent, made = r.randrange(300), r.randrange(max(attempt.limits.max_tokens, 1))
-        if is_due(r, self.temper.excesses):
-            sent, made = sent + r.randrange(3_000), attempt.limits.max_tokens + r.randrange(500)
-        return Usage(sent, r.randrange(sent + 1), made)
+        sent, generated = r.randrange(300), r.randrange(max(attempt.limits.max_tokens, 1))
+        if is_due(r, self.faults.overruns):
+            sent, generated = sent + r.randrange(3_000), attempt.limits.max_tokens + r.randrange(500)
+        return Usage(sent, r.randrange(sent + 1), generated)
 
     def _verdict(self, r: Random, attempt: Attempt, usage: Usage | None) -> Reply:
-        is_bad = is_due(r, self.temper.verdicts)
+        is_bad = is_due(r, self.faults.verdicts)
         if attempt.prompt.argv and attempt.agent is None:
             failure = Failure(ErrorKind.EXIT_STATUS, "status 1") if is_bad else None
             return Reply(b"said\n", failure, exit_status=int(is_bad))
-        if is_due(r, self.temper.misfits):
+        if is_due(r, self.faults.invalid_outputs):
             return Reply(r.choice(GARBAGE), usage=usage)
         return Reply(canonical({"verdict": "fail" if is_bad else "pass", "reason": f"g{r.random()}"}), usage=usage)
 
     def _content(self, r: Random, attempt: Attempt) -> bytes:
         schema = attempt.prompt.output_schema
-        if is_due(r, self.temper.misfits):
+        if is_due(r, self.faults.invalid_outputs):
             return r.choice(GARBAGE)
         if schema is None:
             return f"text of {attempt.task} {r.choice((SECRET, 'é', ''))}".encode()
-        fitting = [value for value in VALUES if _fits(schema, value)]
-        return canonical(r.choice(fitting))
+        matching = [value for value in VALUES if _matches(schema, value)]
+        return canonical(r.choice(matching))
 
 
 def is_due(r: Random, percent: int) -> bool:
     return r.randrange(100) < percent
 
 
-def _fits(schema: Any, value: Any) -> bool:
+def _matches(schema: Any, value: Any) -> bool:
     assert schema is not VERDICT_SCHEMA
     return jsonschema_rs.is_valid(schema, value)
 

@@ -1,6 +1,6 @@
-"""Small runs for tests: a plan as a dict, a script as a list, and what the ledger would be told of them.
+"""Small runs for tests: a plan as a dict, a script as a list, and the entries that the run records.
 
-`run` goes in virtual time and in memory. `ByHand` is for what no script can say: every reply is given by the test.
+`run` executes in virtual time and in memory. `ManualRun` lets the test supply every reply, where no script could.
 """
 
 import asyncio
@@ -69,7 +69,7 @@ IMPLEMENTATION = {"name": "deterministic", "version": "1"}
 
 
 class Entry(NamedTuple):
-    """An entry without its place in the chain; `at_ms` counts from the beginning of the run."""
+    """An entry without its place in the chain; `at_ms` counts from the start of the run."""
 
     at_ms: int
     kind: str
@@ -80,12 +80,12 @@ class Entry(NamedTuple):
 
 
 def plan_of(tasks: Mapping[str, Any], **parts: Any) -> Mapping[str, Any]:
-    """The wave plan of these tasks. `parts` are `policy`, `roster`, `outputs`, `inputs` and `given`."""
+    """Compile these tasks. `parts` may have `policy`, `roster`, `outputs`, `inputs` and `input_values`."""
     policy = {**POLICY, **parts.pop("policy", {})}
     roster = parts.pop("roster", ROSTER)
-    given = parts.pop("given", None)
+    input_values = parts.pop("input_values", None)
     document = workflow({"tasks": tasks, **parts}, policy=policy, roster=roster)
-    result = compiled({"workflow.yaml": document}, inputs=given)
+    result = compiled({"workflow.yaml": document}, inputs=input_values)
     assert errors_in(result.findings) == ()
     assert result.wave_plan is not None
     return result.wave_plan
@@ -96,22 +96,22 @@ def wave_plan_of(tasks: Mapping[str, Any], **parts: Any) -> WavePlan:
 
 
 @dataclass
-class Story:
-    """What was told. Entry 0, which opens a run, is counted and not kept."""
+class RecordedRun:
+    """The entries of a run. Entry 0, `run.opened`, is counted but not stored."""
 
     plan: Mapping[str, Any]
     run: str
     entries: list[Entry] = field(default_factory=list)
     stored: list[Mapping[str, StoredBytes]] = field(default_factory=list)
 
-    def take(self, told: NewEntry, now_us: int, scrubber: Scrubber) -> None:
+    def add(self, entry: NewEntry, now_us: int, scrubber: Scrubber) -> None:
         bodies = {
-            name: scrubber.body(Body(body.data, body.type, body.is_sensitive)) for name, body in told.bodies.items()
+            name: scrubber.body(Body(body.data, body.type, body.is_sensitive)) for name, body in entry.bodies.items()
         }
         self.stored.append(bodies)
         contents = {name: body.data for name, body in bodies.items()}
         at_ms = (now_us - EPOCH_US) // 1_000
-        self.entries.append(Entry(at_ms, told.kind, dict(told.data), contents, list(told.causes), told.actor))
+        self.entries.append(Entry(at_ms, entry.kind, dict(entry.data), contents, list(entry.causes), entry.actor))
 
     @property
     def kinds(self) -> list[str]:
@@ -119,27 +119,27 @@ class Story:
 
     @property
     def brief(self) -> list[str]:
-        """Kind and unit of each entry."""
+        """The kind and unit of each entry."""
         return [f"{entry.kind} {entry.data['task']}" if "task" in entry.data else entry.kind for entry in self.entries]
 
     def of(self, kind: str, task: str | None = None) -> list[Entry]:
         return [entry for entry in self.entries if entry.kind == kind and task in (None, entry.data.get("task"))]
 
     def one(self, kind: str, task: str | None = None) -> Entry:
-        found = self.of(kind, task)
-        assert len(found) == 1, self.brief
-        return found[0]
+        matches = self.of(kind, task)
+        assert len(matches) == 1, self.brief
+        return matches[0]
 
     def seq(self, entry: Entry) -> int:
         return next(number for number, known in enumerate(self.entries, 1) if known is entry)
 
     def cause(self, entry: Entry) -> list[str]:
-        """The entries that it follows from, as `brief` shows them."""
+        """Return the causes of an entry in the notation of `brief`."""
         return [self.brief[seq - 1] for seq in entry.causes]
 
     @property
     def ends(self) -> dict[str, str]:
-        """How each unit ended: its state, and after a slash the reason."""
+        """The end state of each unit, followed by a slash and the reason if it has one."""
         ended = [entry.data for entry in self.of("task.ended")]
         return {data["task"]: "/".join(data[name] for name in ("state", "reason") if name in data) for data in ended}
 
@@ -158,27 +158,27 @@ def context_of(plan: Mapping[str, Any], answers: Sequence[Any] = (), **more: Any
     return Context(run_id, IMPLEMENTATION, dict.fromkeys(plan["adapters"], scripted), scripted, **more)
 
 
-class _Memory:
-    def __init__(self, story: Story, clock: RunClock, scrubber: Scrubber) -> None:
-        self._story, self._clock, self._scrubber = story, clock, scrubber
+class _MemoryRecorder:
+    def __init__(self, recorded: RecordedRun, clock: RunClock, scrubber: Scrubber) -> None:
+        self._recorded, self._clock, self._scrubber = recorded, clock, scrubber
 
     def write(self, entries: Sequence[NewEntry]) -> None:
-        for told in entries:
-            self._story.take(told, self._clock.now_us, self._scrubber)
+        for entry in entries:
+            self._recorded.add(entry, self._clock.now_us, self._scrubber)
 
     waits_for_disk = False
 
     def commit(self) -> None:
-        """There is no disk."""
+        """Do nothing: entries stay in memory."""
 
     async def commit_together(self) -> None:
-        """There is no disk."""
+        """Do nothing: entries stay in memory."""
 
 
-def run(tasks: Mapping[str, Any], answers: Sequence[Any] = (), **parts: Any) -> Story:
-    """A whole run, until it is sealed or paused.
+def run(tasks: Mapping[str, Any], answers: Sequence[Any] = (), **parts: Any) -> RecordedRun:
+    """Execute a run until it is sealed or paused.
 
-    `secrets` are values of secret inputs by name, `reusable` results of earlier runs by unit.
+    `secrets` maps secret inputs to values, `reusable` maps units to results of earlier runs.
     """
     secrets: Mapping[str, str] = parts.pop("secrets", {})
     scrubbed: Mapping[str, str] = parts.pop("scrubbed", secrets)
@@ -189,18 +189,20 @@ def run(tasks: Mapping[str, Any], answers: Sequence[Any] = (), **parts: Any) -> 
     machine = Machine(read_wave_plan(plan), context)
     clock, scrubber = RunClock(EPOCH_US), Scrubber(scrubbed)
     machine.state.apply("run.opened", EPOCH_US, {}, {})
-    story = Story(plan, context.run)
-    VirtualDriver(machine, _Memory(story, clock, scrubber), ScriptedAdapter, scrubber, clock).run(is_new=True)
-    return story
+    recorded = RecordedRun(plan, context.run)
+    VirtualDriver(machine, _MemoryRecorder(recorded, clock, scrubber), ScriptedAdapter, scrubber, clock).run(
+        is_new=True
+    )
+    return recorded
 
 
 def outputs(**by_task: Any) -> list[dict[str, Any]]:
-    """A script: each task answers with this output."""
+    """Return a script in which each task answers with the given output."""
     return [{"task": task, "output": output} for task, output in by_task.items()]
 
 
 def run_in(directory: Path, tasks: Mapping[str, Any], answers: Sequence[Any], **parts: Any) -> FinishedRun:
-    """A deterministic run that leaves a run directory."""
+    """Execute a deterministic run that writes a run directory."""
     plan = plan_of(tasks, **parts)
     prepared = PreparedRun(plan, canonical(plan), directory.parent, "workflow.yaml", answers)
     return run_prepared(prepared, out=directory, is_deterministic=True)
@@ -221,26 +223,26 @@ def resume_prepared(directory: Path, prepared: PreparedRun) -> FinishedRun:
     return asyncio.run(main())
 
 
-class ByHand:
-    """A run whose replies the test gives. `open` are the calls that wait for one, by unit."""
+class ManualRun:
+    """A run whose replies the test supplies. `open` maps units to calls without a reply."""
 
-    def __init__(self, tasks: Mapping[str, Any], *, told: Story | None = None, **parts: Any) -> None:
+    def __init__(self, tasks: Mapping[str, Any], *, resumed_from: RecordedRun | None = None, **parts: Any) -> None:
         plan = plan_of(tasks, **parts)
         self.machine = Machine(read_wave_plan(plan), context_of(plan))
-        self.story = Story(plan, self.machine.context.run)
+        self.recorded = RecordedRun(plan, self.machine.context.run)
         self.open: dict[str, Attempt] = {}
         self.cancelled: list[str] = []
         self.now_us = EPOCH_US
         self._scrubber = Scrubber({})
         self.machine.state.apply("run.opened", EPOCH_US, {}, {})
-        if told is None:
+        if resumed_from is None:
             self._perform(self.machine.open(self.now_us))
         else:
-            self._take_up(told)
+            self._resume(resumed_from)
 
-    def _take_up(self, told: Story) -> None:
-        """A process that goes on with what another one told."""
-        for entry, bodies in zip(told.entries, told.stored, strict=True):
+    def _resume(self, earlier: RecordedRun) -> None:
+        """Restore the state from the entries of an earlier process, then resume."""
+        for entry, bodies in zip(earlier.entries, earlier.stored, strict=True):
             self.now_us = EPOCH_US + entry.at_ms * 1_000
             self.machine.state.apply(entry.kind, self.now_us, entry.data, bodies)
         self._perform(self.machine.resume(self.now_us))
@@ -271,8 +273,8 @@ class ByHand:
         self._perform(self.machine.handle(event, self.now_us))
 
     def _perform(self, step: Transition) -> None:
-        for told in step.entries:
-            self.story.take(told, self.now_us, self._scrubber)
+        for entry in step.entries:
+            self.recorded.add(entry, self.now_us, self._scrubber)
         for command in step.commands:
             if isinstance(command, Attempt):
                 self.open[command.task] = command

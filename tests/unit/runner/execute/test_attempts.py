@@ -1,30 +1,30 @@
-"""Which errors are tried again, which climb, and when the same is not asked twice."""
+"""Which errors are retried, which escalate, and when a prompt is not repeated."""
 
 from typing import Any
 
 import pytest
 
 from forum_adapters.base import ErrorKind, Failure
-from unit.runner.execute.small_runs import FAIL, RUN, WORK, ByHand, run
+from unit.runner.execute.small_runs import FAIL, RUN, WORK, ManualRun, run
 
 TWICE = {"retry": {"attempts": 2, "backoff": "1s"}}
-CLIMBING = {"escalate": ["frontier"]}
+ESCALATING = {"escalate": ["frontier"]}
 CANCELLED = Failure(ErrorKind.CANCELLED)
 
 
 def after(kind: str, **task: Any) -> str:
-    """What follows an attempt that ended in this error."""
-    hand = ByHand({"a": {**WORK, **task}})
-    hand.reply("a", "", failure=Failure(ErrorKind(kind), "said"))
-    if hand.outcome is None and not hand.open:
+    """Return what follows an attempt that ended with this error."""
+    manual = ManualRun({"a": {**WORK, **task}})
+    manual.reply("a", "", failure=Failure(ErrorKind(kind), "said"))
+    if manual.outcome is None and not manual.open:
         return "waits"
-    last = hand.story.entries[-1]
-    return last.data["tier"] if last.kind == "task.started" else hand.story.ends["a"]
+    last = manual.recorded.entries[-1]
+    return last.data["tier"] if last.kind == "task.started" else manual.recorded.ends["a"]
 
 
 @pytest.mark.requirement("RUN-ERROR-001")
 @pytest.mark.parametrize(
-    ("kinds", "retried", "climbed"),
+    ("kinds", "retried", "escalated"),
     [
         ("timeout network tool_failure exit_status rate_limited model_unavailable", "waits", "failed/error"),
         ("malformed schema_mismatch", "cheap", "frontier"),
@@ -33,14 +33,14 @@ def after(kind: str, **task: Any) -> str:
         ("cancelled", "cheap", "cheap"),
     ],
 )
-def test_every_kind_is_tried_again_or_climbs_as_the_table_says(kinds: str, retried: str, climbed: str) -> None:
-    found = {kind: (after(kind, **TWICE), after(kind, **CLIMBING)) for kind in kinds.split()}
+def test_each_error_kind_is_retried_or_escalated_as_specified(kinds: str, retried: str, escalated: str) -> None:
+    actual = {kind: (after(kind, **TWICE), after(kind, **ESCALATING)) for kind in kinds.split()}
 
-    assert found == dict.fromkeys(kinds.split(), (retried, climbed))
+    assert actual == dict.fromkeys(kinds.split(), (retried, escalated))
 
 
 @pytest.mark.requirement("RUN-ERROR-001")
-def test_the_table_is_complete() -> None:
+def test_every_error_kind_is_covered() -> None:
     assert {kind.value for kind in ErrorKind} == set(
         "timeout network tool_failure exit_status rate_limited model_unavailable malformed schema_mismatch "
         "context_length quota_exhausted auth invalid_request content_filter output_limit internal cancelled".split()
@@ -49,11 +49,11 @@ def test_the_table_is_complete() -> None:
 
 @pytest.mark.requirement("RUN-ERROR-001", "RUN-BUDGET-005")
 @pytest.mark.parametrize("kind", list(ErrorKind))
-def test_a_server_that_refused_is_not_paid(kind: ErrorKind) -> None:
-    hand = ByHand({"a": WORK})
-    hand.reply("a", "", failure=Failure(kind))
+def test_a_call_that_the_server_rejected_costs_nothing(kind: ErrorKind) -> None:
+    manual = ManualRun({"a": WORK})
+    manual.reply("a", "", failure=Failure(kind))
 
-    is_free = hand.story.one("task.finished").data["usage"]["input_tokens"] == 0
+    is_free = manual.recorded.one("task.finished").data["usage"]["input_tokens"] == 0
     assert is_free is (
         kind
         in (
@@ -68,38 +68,38 @@ def test_a_server_that_refused_is_not_paid(kind: ErrorKind) -> None:
 
 
 @pytest.mark.requirement("RUN-BUDGET-005")
-def test_a_server_that_had_begun_to_answer_is_paid() -> None:
-    hand = ByHand({"a": WORK})
-    hand.reply("a", "", failure=Failure(ErrorKind.MODEL_UNAVAILABLE), model="small")
+def test_a_call_that_fails_mid_answer_is_charged() -> None:
+    manual = ManualRun({"a": WORK})
+    manual.reply("a", "", failure=Failure(ErrorKind.MODEL_UNAVAILABLE), model="small")
 
-    usage, reserved = (hand.story.one(f"task.{end}").data for end in ("finished", "started"))
+    usage, reserved = (manual.recorded.one(f"task.{end}").data for end in ("finished", "started"))
     assert usage["usage"]["input_tokens"] == reserved["reserved"]["input_tokens"]
     assert not usage["measured"]
 
 
 @pytest.mark.requirement("RUN-RETRY-001")
 @pytest.mark.parametrize(("own", "attempts"), [({}, 3), ({"retry": {"attempts": 2}}, 2)])
-def test_attempts_are_the_tasks_or_else_the_policys(own: dict[str, Any], attempts: int) -> None:
-    story = run({"a": {**RUN, **own}}, [{"error": {"kind": "network"}}], policy={"retry": {"attempts": 3}})
+def test_the_tasks_retry_overrides_the_policys(own: dict[str, Any], attempts: int) -> None:
+    recorded = run({"a": {**RUN, **own}}, [{"error": {"kind": "network"}}], policy={"retry": {"attempts": 3}})
 
-    assert len(story.starts) == attempts
-    assert story.ends == {"a": "failed/error"}
+    assert len(recorded.starts) == attempts
+    assert recorded.ends == {"a": "failed/error"}
 
 
 @pytest.mark.requirement("RUN-RETRY-001")
 def test_a_cancelled_attempt_is_not_counted() -> None:
-    hand = ByHand({"a": {**RUN, **TWICE}})
-    hand.reply("a", "", failure=CANCELLED)
-    hand.reply("a", "", failure=Failure(ErrorKind.NETWORK))
-    hand.pass_time(1_000)
-    hand.reply("a", "done")
+    manual = ManualRun({"a": {**RUN, **TWICE}})
+    manual.reply("a", "", failure=CANCELLED)
+    manual.reply("a", "", failure=Failure(ErrorKind.NETWORK))
+    manual.pass_time(1_000)
+    manual.reply("a", "done")
 
-    assert [entry.data["attempt"] for entry in hand.story.of("task.started")] == [1, 2, 3]
-    assert hand.story.ends == {"a": "passed"}
+    assert [entry.data["attempt"] for entry in manual.recorded.of("task.started")] == [1, 2, 3]
+    assert manual.recorded.ends == {"a": "passed"}
 
 
-def same(task: dict[str, Any], *answers: str) -> list[str]:
-    """How a unit goes on that is malformed each time, with the same words."""
+def outcomes(task: dict[str, Any], *answers: str) -> list[str]:
+    """Return the tier of each attempt and the end reason of a unit that gets these errors."""
     errors = [{"attempt": number, "error": {"kind": kind}} for number, kind in enumerate(answers, 1)]
     return [
         entry.data.get("tier", entry.data.get("reason", ""))
@@ -109,48 +109,48 @@ def same(task: dict[str, Any], *answers: str) -> list[str]:
 
 
 @pytest.mark.requirement("RUN-RETRY-003")
-def test_a_prompt_that_was_answered_at_this_step_is_not_given_again() -> None:
+def test_a_prompt_that_was_answered_is_not_repeated_at_the_same_tier() -> None:
     task = {**WORK, "retry": {"attempts": 5, "backoff": "0s"}}
 
-    # The first has no feedback; the second and the third would have the same.
-    assert same(task, "malformed", "malformed") == ["cheap", "cheap", "repeated"]
+    # The first attempt has no feedback; the second and third would have the same prompt.
+    assert outcomes(task, "malformed", "malformed") == ["cheap", "cheap", "repeated"]
 
 
 @pytest.mark.requirement("RUN-RETRY-003")
-def test_the_next_step_may_be_asked_the_same() -> None:
-    task = {**WORK, **CLIMBING, "retry": {"attempts": 5, "backoff": "0s"}}
+def test_the_next_tier_may_get_the_same_prompt() -> None:
+    task = {**WORK, **ESCALATING, "retry": {"attempts": 5, "backoff": "0s"}}
 
-    assert same(task, *["malformed"] * 9) == ["cheap", "cheap", "frontier", "repeated"]
+    assert outcomes(task, *["malformed"] * 9) == ["cheap", "cheap", "frontier", "repeated"]
 
 
 @pytest.mark.requirement("RUN-RETRY-003")
-def test_a_prompt_that_was_not_answered_is_given_again() -> None:
+def test_a_prompt_that_was_not_answered_is_repeated() -> None:
     task = {**WORK, "retry": {"attempts": 3, "backoff": "0s"}}
 
-    assert same(task, "network", "timeout") == ["cheap", "cheap", "cheap", ""]
+    assert outcomes(task, "network", "timeout") == ["cheap", "cheap", "cheap", ""]
 
 
 @pytest.mark.requirement("RUN-RETRY-003")
 def test_a_program_may_be_run_again() -> None:
     task = {**RUN, "retry": {"attempts": 3}}
 
-    assert same(task, "malformed", "malformed") == ["capable", "capable", "capable", ""]
+    assert outcomes(task, "malformed", "malformed") == ["capable", "capable", "capable", ""]
 
 
 @pytest.mark.requirement("RUN-CLIMB-001")
-def test_a_result_that_failed_climbs_before_it_is_tried_again() -> None:
-    task = {**WORK, **CLIMBING, "accept": [{"agent": "critic"}], "retry": {"attempts": 2}}
+def test_a_rejected_result_escalates_before_it_is_retried() -> None:
+    task = {**WORK, **ESCALATING, "accept": [{"agent": "critic"}], "retry": {"attempts": 2}}
 
-    story = run({"a": task}, [{**FAIL, "contains": "y"}, FAIL, {"attempt": 1, "output": "x"}, {"output": "y"}])
+    recorded = run({"a": task}, [{**FAIL, "contains": "y"}, FAIL, {"attempt": 1, "output": "x"}, {"output": "y"}])
 
-    assert [entry.data["tier"] for entry in story.of("task.started")] == ["cheap", "frontier", "frontier"]
-    assert story.one("escalation.raised").data == {"task": "a", "from": "cheap", "to": "frontier"}
-    assert story.ends == {"a": "failed/verdict"}
+    assert [entry.data["tier"] for entry in recorded.of("task.started")] == ["cheap", "frontier", "frontier"]
+    assert recorded.one("escalation.raised").data == {"task": "a", "from": "cheap", "to": "frontier"}
+    assert recorded.ends == {"a": "failed/verdict"}
 
 
 @pytest.mark.requirement("RUN-CLIMB-001")
-def test_attempts_are_counted_anew_at_each_step() -> None:
-    task = {**WORK, **CLIMBING, **TWICE}
+def test_each_tier_has_its_own_attempt_limit() -> None:
+    task = {**WORK, **ESCALATING, **TWICE}
     answers = [
         {"attempt": 1, "error": {"kind": "network"}},
         {"attempt": 2, "error": {"kind": "malformed"}},
@@ -158,17 +158,17 @@ def test_attempts_are_counted_anew_at_each_step() -> None:
         {"output": "x"},
     ]
 
-    story = run({"a": task}, answers)
+    recorded = run({"a": task}, answers)
 
-    assert [entry.data["tier"] for entry in story.of("task.started")] == ["cheap", "cheap", "frontier", "frontier"]
-    assert story.ends == {"a": "passed"}
+    assert [entry.data["tier"] for entry in recorded.of("task.started")] == ["cheap", "cheap", "frontier", "frontier"]
+    assert recorded.ends == {"a": "passed"}
 
 
 @pytest.mark.requirement("RUN-CLIMB-001")
-def test_after_the_last_step_an_error_fails_the_unit() -> None:
-    story = run({"a": {**WORK, **CLIMBING}}, [{"error": {"kind": "context_length"}}])
+def test_an_error_at_the_last_tier_fails_the_unit() -> None:
+    recorded = run({"a": {**WORK, **ESCALATING}}, [{"error": {"kind": "context_length"}}])
 
-    assert story.ends == {"a": "failed/error"}
+    assert recorded.ends == {"a": "failed/error"}
 
 
 @pytest.mark.requirement("RUN-LOST-001")
@@ -180,64 +180,64 @@ def test_after_the_last_step_an_error_fails_the_unit() -> None:
         ({}, {"on_lost": "retry"}, ["task.started", "task.lost", "task.started"]),
     ],
 )
-def test_a_lost_attempt_is_made_again_only_where_that_is_allowed(
+def test_a_lost_attempt_is_retried_only_if_allowed(
     task: dict[str, Any], policy: dict[str, Any], kinds: list[str]
 ) -> None:
-    hand = ByHand({"a": {**WORK, **task}}, policy=policy)
-    hand.lose("a")
+    manual = ManualRun({"a": {**WORK, **task}}, policy=policy)
+    manual.lose("a")
 
-    assert hand.story.kinds == kinds
+    assert manual.recorded.kinds == kinds
 
 
 @pytest.mark.requirement("RUN-WALL-001")
 @pytest.mark.parametrize("task", [{}, {"idempotent": True}, {"allow_failure": True}])
-def test_an_attempt_that_is_lost_when_the_time_is_over_was_stopped(task: dict[str, Any]) -> None:
-    hand = ByHand({"a": {**WORK, **task}}, policy={"budget": {"wall": "5s"}})
-    hand.pass_time(5_000)
-    hand.lose("a")
+def test_an_attempt_lost_after_the_wall_time_ran_out_is_stopped(task: dict[str, Any]) -> None:
+    manual = ManualRun({"a": {**WORK, **task}}, policy={"budget": {"wall": "5s"}})
+    manual.pass_time(5_000)
+    manual.lose("a")
 
-    assert hand.story.ends == {"a": "stopped/budget"}
-    assert hand.story.status == "stopped"
+    assert manual.recorded.ends == {"a": "stopped/budget"}
+    assert manual.recorded.status == "stopped"
 
 
 @pytest.mark.requirement("RUN-LOST-001")
-def test_what_is_lost_four_times_is_given_up() -> None:
-    hand = ByHand({"a": {**WORK, "idempotent": True}})
+def test_a_task_fails_after_four_lost_attempts() -> None:
+    manual = ManualRun({"a": {**WORK, "idempotent": True}})
     for _ in range(4):
-        hand.lose("a")
+        manual.lose("a")
 
-    assert len(hand.story.of("task.lost")) == 4
-    assert hand.story.ends == {"a": "failed/error"}
+    assert len(manual.recorded.of("task.lost")) == 4
+    assert manual.recorded.ends == {"a": "failed/error"}
 
 
 @pytest.mark.requirement("RUN-LOST-001")
 @pytest.mark.parametrize("is_check", [False, True])
-def test_what_is_cancelled_four_times_is_given_up(is_check: bool) -> None:
-    hand = ByHand({"a": {**WORK, "accept": [{"agent": "critic"}]}})
+def test_a_task_fails_after_four_cancelled_calls(is_check: bool) -> None:
+    manual = ManualRun({"a": {**WORK, "accept": [{"agent": "critic"}]}})
     if is_check:
-        hand.reply("a", "x")
+        manual.reply("a", "x")
     for _ in range(4):
-        hand.reply("a", "", failure=CANCELLED)
+        manual.reply("a", "", failure=CANCELLED)
 
-    assert hand.story.ends == {"a": "failed/error"}
+    assert manual.recorded.ends == {"a": "failed/error"}
 
 
 @pytest.mark.requirement("RUN-LOST-001")
-def test_a_check_that_is_lost_four_times_is_given_up() -> None:
-    hand = ByHand({"a": {**WORK, "accept": [{"agent": "critic"}]}})
-    hand.reply("a", "x")
+def test_a_task_fails_after_four_lost_checks() -> None:
+    manual = ManualRun({"a": {**WORK, "accept": [{"agent": "critic"}]}})
+    manual.reply("a", "x")
     for _ in range(4):
-        hand.lose("a")
+        manual.lose("a")
 
-    assert hand.story.ends == {"a": "failed/error"}
+    assert manual.recorded.ends == {"a": "failed/error"}
 
 
 @pytest.mark.requirement("RUN-RETRY-001")
 def test_a_lost_attempt_is_not_counted() -> None:
-    hand = ByHand({"a": {**RUN, **TWICE, "idempotent": True}})
-    hand.lose("a")
-    hand.reply("a", "", failure=Failure(ErrorKind.NETWORK))
-    hand.pass_time(1_000)
-    hand.reply("a", "done")
+    manual = ManualRun({"a": {**RUN, **TWICE, "idempotent": True}})
+    manual.lose("a")
+    manual.reply("a", "", failure=Failure(ErrorKind.NETWORK))
+    manual.pass_time(1_000)
+    manual.reply("a", "done")
 
-    assert hand.story.ends == {"a": "passed"}
+    assert manual.recorded.ends == {"a": "passed"}

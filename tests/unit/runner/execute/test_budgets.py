@@ -1,4 +1,4 @@
-"""What calls reserve, when they wait, when they are made smaller, and what stops them."""
+"""Budgets: what calls reserve, when they wait, when they are reduced, and when they are stopped."""
 
 from typing import Any
 
@@ -7,20 +7,20 @@ import pytest
 from forum_adapters.base import ErrorKind, Failure, Usage
 from forum_runner.execute.machine.budgets import Account, Budgets, Ceiling, Shortage, fit
 from forum_runner.wave_plan.wave_plan_reader import TokenPrices
-from unit.runner.execute.small_runs import FAIL, PASS, ROSTER, RUN, WORK, ByHand, outputs, run, wave_plan_of
+from unit.runner.execute.small_runs import FAIL, PASS, ROSTER, RUN, WORK, ManualRun, outputs, run, wave_plan_of
 
 PRICES = TokenPrices(input=3_000_000, cached_input=300_000, output=15_000_000)
 WANTED = Ceiling(input_tokens=100, max_tokens=1_000, max_output_bytes=5_000, timeout_ms=60_000, prices=PRICES)
 ROOMY: dict[str, int] = {"calls": 10, "tokens": 10_000}
 
 
-def account(limits: dict[str, int], **used: int) -> Account:
-    made = Account("task", "a", limits)
+def make_account(limits: dict[str, int], **used: int) -> Account:
+    account = Account("task", "a", limits)
     for name, amount in used.items():
         sort, _, what = name.partition("_")
         index = ("calls", "input_tokens", "output_tokens", "tokens", "micro_usd", "output_bytes", "wall_ms").index(what)
-        (made.charged if sort == "charged" else made.held)[index] = amount
-    return made
+        (account.charged if sort == "charged" else account.held)[index] = amount
+    return account
 
 
 @pytest.mark.requirement("RUN-BUDGET-002")
@@ -43,43 +43,43 @@ def account(limits: dict[str, int], **used: int) -> Account:
         ),
     ],
 )
-def test_an_attempt_reserves_the_most_that_it_could_take(
+def test_an_attempt_reserves_the_most_it_could_use(
     agent: str, settings: dict[str, Any], reserved: dict[str, int]
 ) -> None:
     adapters = {**ROSTER["adapters"], "own": {**ROSTER["adapters"]["own"], **settings}}
 
-    story = run({"a": {**WORK, "agent": agent}}, outputs(a="x"), roster={**ROSTER, "adapters": adapters})
+    recorded = run({"a": {**WORK, "agent": agent}}, outputs(a="x"), roster={**ROSTER, "adapters": adapters})
 
-    assert story.one("task.started").data["reserved"] == reserved
+    assert recorded.one("task.started").data["reserved"] == reserved
 
 
 @pytest.mark.requirement("RUN-BUDGET-002")
-def test_the_schema_of_the_answer_is_counted_beside_the_text() -> None:
+def test_the_output_schema_is_counted_in_addition_to_the_text() -> None:
     schema = '{"type":"string"}'
     text = f"Write.\n\nAnswer with one JSON value that is valid against this JSON Schema, and nothing else:\n{schema}"
 
-    story = run({"a": {**WORK, "output": {"type": "string"}}}, outputs(a="x"))
+    recorded = run({"a": {**WORK, "output": {"type": "string"}}}, outputs(a="x"))
 
-    assert story.one("task.started").data["reserved"]["input_tokens"] == len(text) + len(schema) + 256
+    assert recorded.one("task.started").data["reserved"]["input_tokens"] == len(text) + len(schema) + 256
 
 
 @pytest.mark.requirement("RUN-BUDGET-002")
-def test_what_is_reserved_does_not_tell_how_long_a_secret_is() -> None:
+def test_a_reservation_does_not_reveal_the_length_of_a_secret() -> None:
     task = {**WORK, "instruction": "Use ${{ inputs.token }}."}
     inputs = {"token": {"type": "string", "secret": True}}
 
-    story = run({"a": task}, outputs(a="x"), inputs=inputs, secrets={"token": "k" * 1_000})
+    recorded = run({"a": task}, outputs(a="x"), inputs=inputs, secrets={"token": "k" * 1_000})
 
-    assert story.one("task.started").data["reserved"]["input_tokens"] == len("Use [secret: token].") + 256
+    assert recorded.one("task.started").data["reserved"]["input_tokens"] == len("Use [secret: token].") + 256
 
 
 @pytest.mark.requirement("RUN-BUDGET-002")
-def test_a_check_by_a_command_reserves_bytes_alone() -> None:
-    story = run(
+def test_a_command_check_reserves_only_output_bytes() -> None:
+    recorded = run(
         {"a": {**WORK, "accept": [{"command": ["check"]}]}}, [{"check": "command", "output": ""}, *outputs(a="x")]
     )
 
-    assert story.one("verdict.asked").data["reserved"] == {
+    assert recorded.one("verdict.asked").data["reserved"] == {
         "input_tokens": 0,
         "output_tokens": 0,
         "micro_usd": 0,
@@ -88,13 +88,13 @@ def test_a_check_by_a_command_reserves_bytes_alone() -> None:
 
 
 @pytest.mark.requirement("RUN-BUDGET-003")
-def test_a_call_that_fits_is_made_as_its_adapter_allows() -> None:
-    assert fit([account(ROOMY)], WANTED, 1) == WANTED
+def test_a_call_within_budget_keeps_the_limits_of_its_adapter() -> None:
+    assert fit([make_account(ROOMY)], WANTED, 1) == WANTED
 
 
 @pytest.mark.requirement("RUN-BUDGET-003")
 @pytest.mark.parametrize(
-    ("limits", "smaller"),
+    ("limits", "reduced"),
     [
         ({"output_tokens": 400}, {"max_tokens": 400}),
         ({"tokens": 400}, {"max_tokens": 300}),
@@ -105,11 +105,11 @@ def test_a_call_that_fits_is_made_as_its_adapter_allows() -> None:
         ({"tokens": 500, "output_tokens": 300, "wall_ms": 9}, {"max_tokens": 300, "timeout_ms": 9}),
     ],
 )
-def test_a_call_that_does_not_fit_is_made_smaller(limits: dict[str, int], smaller: dict[str, Any]) -> None:
-    ceiling = fit([account(limits)], WANTED, 1)
+def test_a_call_over_budget_is_reduced(limits: dict[str, int], reduced: dict[str, Any]) -> None:
+    ceiling = fit([make_account(limits)], WANTED, 1)
 
     assert isinstance(ceiling, Ceiling)
-    assert ceiling._replace(short_time=None, short_output=None) == WANTED._replace(**smaller)
+    assert ceiling._replace(short_time=None, short_output=None) == WANTED._replace(**reduced)
 
 
 @pytest.mark.requirement("RUN-BUDGET-003", "RUN-BUDGET-004")
@@ -123,10 +123,10 @@ def test_a_call_that_does_not_fit_is_made_smaller(limits: dict[str, int], smalle
         ({"micro_usd": 539}, 4, 540),
     ],
 )
-def test_a_call_that_cannot_be_small_enough_is_stopped(limits: dict[str, int], amount: int, needed: int) -> None:
+def test_a_call_that_cannot_be_reduced_enough_is_stopped(limits: dict[str, int], amount: int, needed: int) -> None:
     charged = {"charged_calls": 1} if "calls" in limits else {}
 
-    shortage = fit([account(limits, **charged)], WANTED, 1)
+    shortage = fit([make_account(limits, **charged)], WANTED, 1)
 
     assert isinstance(shortage, Shortage)
     assert (shortage.amount, shortage.needed, shortage.may_pass) == (amount, needed, False)
@@ -136,53 +136,53 @@ def test_a_call_that_cannot_be_small_enough_is_stopped(limits: dict[str, int], a
 @pytest.mark.parametrize(
     "limits", [{"output_tokens": 16}, {"tokens": 116}, {"micro_usd": 540}, {"output_bytes": 1}, {"wall_ms": 1}]
 )
-def test_the_smallest_call_is_worth_making(limits: dict[str, int]) -> None:
-    assert isinstance(fit([account(limits)], WANTED, 1), Ceiling)
+def test_a_call_may_be_reduced_to_the_minimum(limits: dict[str, int]) -> None:
+    assert isinstance(fit([make_account(limits)], WANTED, 1), Ceiling)
 
 
 @pytest.mark.requirement("RUN-BUDGET-003")
-def test_an_adapter_that_allows_fewer_tokens_may_have_fewer() -> None:
+def test_an_adapter_limit_below_the_minimum_is_kept() -> None:
     wanted = WANTED._replace(max_tokens=4)
 
-    assert fit([account({"output_tokens": 4})], wanted, 1) == wanted
+    assert fit([make_account({"output_tokens": 4})], wanted, 1) == wanted
 
 
 @pytest.mark.requirement("RUN-BUDGET-003")
-def test_a_call_waits_for_what_open_calls_hold() -> None:
-    shortage = fit([account({"output_tokens": 1_500}, held_output_tokens=1_000)], WANTED, 1)
+def test_a_call_waits_for_reservations_of_open_calls() -> None:
+    shortage = fit([make_account({"output_tokens": 1_500}, held_output_tokens=1_000)], WANTED, 1)
 
     assert isinstance(shortage, Shortage)
     assert shortage.may_pass
 
 
 @pytest.mark.requirement("RUN-BUDGET-003")
-def test_what_nobody_holds_is_not_waited_for() -> None:
+def test_a_call_does_not_wait_if_releasing_reservations_would_not_help() -> None:
     limits = {"output_tokens": 1_500, "calls": 1}
 
-    shortage = fit([account(limits, held_output_tokens=1_000, charged_calls=1)], WANTED, 1)
+    shortage = fit([make_account(limits, held_output_tokens=1_000, charged_calls=1)], WANTED, 1)
 
     assert isinstance(shortage, Shortage)
     assert (shortage.amount, shortage.may_pass) == (0, False)
 
 
 @pytest.mark.requirement("RUN-BUDGET-001")
-def test_the_widest_scope_is_looked_at_first() -> None:
+def test_the_widest_scope_is_checked_first() -> None:
     agents = {"writer": {"adapter": "small", "limits": {"calls": 1}}}
     policy = {"budget": {"calls": 1}}
     plan = wave_plan_of({"a": {**WORK, "budget": {"calls": 1}}}, policy=policy, roster={**ROSTER, "agents": agents})
     budgets = Budgets(plan)
 
-    assert [found.scope for found in budgets.accounts("a", "writer")] == ["run", "agent", "task"]
+    assert [account.scope for account in budgets.accounts("a", "writer")] == ["run", "agent", "task"]
 
 
 @pytest.mark.requirement("RUN-BUDGET-001")
-def test_a_check_by_a_command_has_no_agent_and_is_no_call() -> None:
+def test_a_command_check_does_not_count_as_a_call() -> None:
     tasks = {"a": {**WORK, "budget": {"calls": 1}, "accept": [{"command": ["check"]}]}}
 
-    story = run(tasks, [{"check": "command", "output": ""}, *outputs(a="x")])
+    recorded = run(tasks, [{"check": "command", "output": ""}, *outputs(a="x")])
 
-    assert story.ends == {"a": "passed"}
-    assert story.one("run.sealed").data["totals"]["calls"] == 1
+    assert recorded.ends == {"a": "passed"}
+    assert recorded.one("run.sealed").data["totals"]["calls"] == 1
 
 
 @pytest.mark.requirement("RUN-BUDGET-001")
@@ -190,9 +190,9 @@ def test_instances_share_the_budget_of_their_task() -> None:
     source = {**RUN, "output": {"type": "array"}}
     each = {**WORK, "foreach": {"task": "a", "as": "item", "max": 3}, "budget": {"calls": 2}}
 
-    story = run({"a": source, "each": each}, outputs(a=[1, 2, 3], each="x"), policy={"on_failure": "continue"})
+    recorded = run({"a": source, "each": each}, outputs(a=[1, 2, 3], each="x"), policy={"on_failure": "continue"})
 
-    assert story.ends == {
+    assert recorded.ends == {
         "a": "passed",
         "each[0]": "passed",
         "each[1]": "passed",
@@ -202,21 +202,21 @@ def test_instances_share_the_budget_of_their_task() -> None:
 
 
 @pytest.mark.requirement("RUN-BUDGET-003", "RUN-ORDER-003")
-def test_a_unit_that_waits_for_a_budget_holds_nobody_up() -> None:
-    hand = ByHand({"a": WORK, "b": WORK, "c": RUN}, policy={"budget": {"output_tokens": 5_000}})
+def test_a_unit_waiting_for_budget_does_not_block_others() -> None:
+    manual = ManualRun({"a": WORK, "b": WORK, "c": RUN}, policy={"budget": {"output_tokens": 5_000}})
 
-    assert list(hand.open) == ["a", "c"]
-    hand.reply("a", "x", usage=Usage(10, 0, 20))
-    assert list(hand.open) == ["c", "b"]
+    assert list(manual.open) == ["a", "c"]
+    manual.reply("a", "x", usage=Usage(10, 0, 20))
+    assert list(manual.open) == ["c", "b"]
 
 
 @pytest.mark.requirement("RUN-BUDGET-004")
-def test_a_unit_that_does_not_fit_is_stopped_and_the_record_says_by_what() -> None:
+def test_a_unit_over_budget_is_stopped_and_the_exceeded_budget_is_recorded() -> None:
     tasks = {"a": {**WORK, "budget": {"calls": 2}, "accept": [{"agent": "critic"}], "escalate": ["frontier"]}}
 
-    story = run(tasks, [FAIL, {"output": "x"}])
+    recorded = run(tasks, [FAIL, {"output": "x"}])
 
-    assert story.one("budget.stopped").data == {
+    assert recorded.one("budget.stopped").data == {
         "scope": "task",
         "name": "a",
         "amount": "calls",
@@ -224,8 +224,8 @@ def test_a_unit_that_does_not_fit_is_stopped_and_the_record_says_by_what() -> No
         "used": 2,
         "needed": 1,
     }
-    assert story.ends == {"a": "stopped/budget"}
-    assert story.status == "stopped"
+    assert recorded.ends == {"a": "stopped/budget"}
+    assert recorded.status == "stopped"
 
 
 @pytest.mark.requirement("RUN-BUDGET-004")
@@ -240,31 +240,31 @@ def test_a_unit_that_does_not_fit_is_stopped_and_the_record_says_by_what() -> No
         ),
     ],
 )
-def test_a_smaller_call_that_was_cut_short_stops_its_unit(
+def test_a_reduced_call_that_hits_its_limit_stops_its_unit(
     budget: dict[str, Any], kind: ErrorKind, facts: dict[str, Any]
 ) -> None:
-    hand = ByHand({"a": {**WORK, "budget": budget, "retry": {"attempts": 3}}})
-    hand.wait(5_000)
-    hand.reply("a", "", failure=Failure(kind))
+    manual = ManualRun({"a": {**WORK, "budget": budget, "retry": {"attempts": 3}}})
+    manual.wait(5_000)
+    manual.reply("a", "", failure=Failure(kind))
 
-    assert hand.story.one("budget.stopped").data == {"scope": "task", "name": "a", **facts}
-    assert hand.story.ends == {"a": "stopped/budget"}
+    assert manual.recorded.one("budget.stopped").data == {"scope": "task", "name": "a", **facts}
+    assert manual.recorded.ends == {"a": "stopped/budget"}
 
 
 @pytest.mark.requirement("RUN-BUDGET-004")
-def test_a_smaller_call_that_failed_otherwise_is_tried_again() -> None:
-    hand = ByHand({"a": {**WORK, "budget": {"output_tokens": 100}, "retry": {"attempts": 3}}})
-    hand.reply("a", "", failure=Failure(ErrorKind.NETWORK), usage=Usage())
+def test_a_reduced_call_with_another_error_is_retried() -> None:
+    manual = ManualRun({"a": {**WORK, "budget": {"output_tokens": 100}, "retry": {"attempts": 3}}})
+    manual.reply("a", "", failure=Failure(ErrorKind.NETWORK), usage=Usage())
 
-    assert hand.story.kinds == ["task.started", "task.finished"]
+    assert manual.recorded.kinds == ["task.started", "task.finished"]
 
 
 @pytest.mark.requirement("RUN-BUDGET-005")
-def test_a_refusal_with_which_nothing_came_costs_nothing() -> None:
-    hand = ByHand({"a": {**WORK, "agent": "costly"}})
-    hand.reply("a", "", failure=Failure(ErrorKind.AUTH))
+def test_a_rejected_call_without_any_reply_costs_nothing() -> None:
+    manual = ManualRun({"a": {**WORK, "agent": "costly"}})
+    manual.reply("a", "", failure=Failure(ErrorKind.AUTH))
 
-    usage = hand.story.one("task.finished").data["usage"]
+    usage = manual.recorded.one("task.finished").data["usage"]
 
     assert set(usage.values()) == {0}
 
@@ -282,36 +282,38 @@ def test_a_refusal_with_which_nothing_came_costs_nothing() -> None:
         ("local", {"usage": Usage(7, 0, 8)}, (7, 0, 8, 0), True),
     ],
 )
-def test_a_call_is_charged_what_it_reports_or_else_what_it_reserved(
+def test_a_call_is_charged_its_reported_usage_or_its_reservation(
     agent: str, reply: dict[str, Any], charged: tuple[int, ...], is_measured: bool
 ) -> None:
-    hand = ByHand({"a": {**WORK, "agent": agent}})
-    hand.wait(1_500)
-    hand.reply("a", "done", **reply)
+    manual = ManualRun({"a": {**WORK, "agent": agent}})
+    manual.wait(1_500)
+    manual.reply("a", "done", **reply)
 
-    entry = hand.story.one("task.finished")
+    entry = manual.recorded.one("task.finished")
     names = ("input_tokens", "cached_input_tokens", "output_tokens", "micro_usd")
     assert entry.data["usage"] == {**dict(zip(names, charged, strict=True)), "output_bytes": 4, "wall_ms": 1_500}
     assert entry.data["measured"] is is_measured
 
 
 @pytest.mark.requirement("RUN-BUDGET-005")
-def test_a_program_with_prices_pays_for_every_byte() -> None:
+def test_a_program_with_prices_is_charged_for_every_byte() -> None:
     own = {**ROSTER["adapters"]["own"], "prices": {"input": "1", "output": "2"}}
-    hand = ByHand({"a": {**WORK, "agent": "local"}}, roster={**ROSTER, "adapters": {**ROSTER["adapters"], "own": own}})
-    hand.reply("a", "done")
+    manual = ManualRun(
+        {"a": {**WORK, "agent": "local"}}, roster={**ROSTER, "adapters": {**ROSTER["adapters"], "own": own}}
+    )
+    manual.reply("a", "done")
 
-    usage = hand.story.one("task.finished").data["usage"]
+    usage = manual.recorded.one("task.finished").data["usage"]
     assert (usage["input_tokens"], usage["output_tokens"], usage["micro_usd"]) == (22, 4, 30)
 
 
 @pytest.mark.requirement("RUN-BUDGET-005")
 def test_a_lost_call_is_charged_what_it_reserved() -> None:
-    hand = ByHand({"a": WORK})
-    hand.wait(1_500)
-    hand.lose("a")
+    manual = ManualRun({"a": WORK})
+    manual.wait(1_500)
+    manual.lose("a")
 
-    assert hand.story.one("run.sealed").data["totals"] == {
+    assert manual.recorded.one("run.sealed").data["totals"] == {
         "calls": 1,
         "input_tokens": 262,
         "cached_input_tokens": 0,
@@ -323,73 +325,73 @@ def test_a_lost_call_is_charged_what_it_reserved() -> None:
 
 
 @pytest.mark.requirement("RUN-BUDGET-006")
-def test_what_was_used_beyond_the_reservation_is_told() -> None:
-    hand = ByHand({"a": WORK})
-    hand.reply("a", "x", usage=Usage(1_000, 0, 5_000))
+def test_usage_beyond_the_reservation_is_recorded() -> None:
+    manual = ManualRun({"a": WORK})
+    manual.reply("a", "x", usage=Usage(1_000, 0, 5_000))
 
-    assert [entry.data for entry in hand.story.of("budget.exceeded")] == [
+    assert [entry.data for entry in manual.recorded.of("budget.exceeded")] == [
         {"task": "a", "attempt": 1, "amount": "input_tokens", "reserved": 262, "used": 1_000},
         {"task": "a", "attempt": 1, "amount": "output_tokens", "reserved": 4_096, "used": 5_000},
     ]
-    assert hand.story.kinds[:4] == ["task.started", "task.finished", "budget.exceeded", "budget.exceeded"]
+    assert manual.recorded.kinds[:4] == ["task.started", "task.finished", "budget.exceeded", "budget.exceeded"]
 
 
 @pytest.mark.requirement("RUN-WALL-001")
-def test_at_the_end_of_its_time_a_run_is_stopped() -> None:
+def test_a_run_is_stopped_when_its_wall_time_runs_out() -> None:
     tasks = {"a": WORK, "b": WORK, "c": {**WORK, "needs": ["a"]}}
-    hand = ByHand(tasks, policy={"budget": {"wall": "5s"}, "max_parallel": 1})
-    assert hand.open["a"].limits.timeout_ms == 5_000
-    hand.pass_time(5_000)
+    manual = ManualRun(tasks, policy={"budget": {"wall": "5s"}, "max_parallel": 1})
+    assert manual.open["a"].limits.timeout_ms == 5_000
+    manual.pass_time(5_000)
 
-    assert hand.story.one("budget.stopped").data == {
+    assert manual.recorded.one("budget.stopped").data == {
         "scope": "run",
         "amount": "wall_ms",
         "limit": 5_000,
         "used": 5_000,
         "needed": 0,
     }
-    assert hand.cancelled == [hand.open["a"].id]
-    assert hand.story.ends == {"b": "stopped/budget", "c": "stopped/budget"}
-    hand.reply("a", "", failure=Failure(ErrorKind.CANCELLED))
-    assert hand.story.ends == {"a": "stopped/budget", "b": "stopped/budget", "c": "stopped/budget"}
+    assert manual.cancelled == [manual.open["a"].id]
+    assert manual.recorded.ends == {"b": "stopped/budget", "c": "stopped/budget"}
+    manual.reply("a", "", failure=Failure(ErrorKind.CANCELLED))
+    assert manual.recorded.ends == {"a": "stopped/budget", "b": "stopped/budget", "c": "stopped/budget"}
 
 
 @pytest.mark.requirement("RUN-WALL-001")
-def test_a_unit_that_waits_is_stopped_with_the_run() -> None:
-    hand = ByHand({"a": {**WORK, "retry": {"attempts": 2, "backoff": "10s"}}}, policy={"budget": {"wall": "5s"}})
-    hand.reply("a", "", failure=Failure(ErrorKind.NETWORK))
-    hand.pass_time(5_000)
+def test_a_unit_waiting_for_a_retry_is_stopped_with_the_run() -> None:
+    manual = ManualRun({"a": {**WORK, "retry": {"attempts": 2, "backoff": "10s"}}}, policy={"budget": {"wall": "5s"}})
+    manual.reply("a", "", failure=Failure(ErrorKind.NETWORK))
+    manual.pass_time(5_000)
 
-    assert hand.story.ends == {"a": "stopped/budget"}
+    assert manual.recorded.ends == {"a": "stopped/budget"}
 
 
 @pytest.mark.requirement("RUN-WALL-001")
-def test_time_at_a_gate_is_not_counted() -> None:
+def test_time_spent_at_a_gate_is_not_counted() -> None:
     tasks = {
         "a": {**WORK, "gate": {"question": "Go?", "deadline": "1h", "on_deadline": "approve"}},
     }
 
-    story = run(tasks, [{"output": "x", "latency": "4s"}], policy={"budget": {"wall": "5s"}})
+    recorded = run(tasks, [{"output": "x", "latency": "4s"}], policy={"budget": {"wall": "5s"}})
 
-    assert story.ends == {"a": "passed"}
+    assert recorded.ends == {"a": "passed"}
 
 
 @pytest.mark.requirement("RUN-WALL-001")
 @pytest.mark.parametrize("latencies", [("10s", "0s"), ("1s", "10s")])
-def test_a_call_that_the_end_of_the_run_cuts_short_stops_its_unit(latencies: tuple[str, str]) -> None:
+def test_a_call_cut_short_by_the_wall_time_stops_its_unit(latencies: tuple[str, str]) -> None:
     tasks = {"a": {**WORK, "accept": [{"agent": "critic"}]}}
     answers = [{"agent": "writer", "output": "x", "latency": latencies[0]}, {**PASS, "latency": latencies[1]}]
 
-    story = run(tasks, answers, policy={"budget": {"wall": "5s"}})
+    recorded = run(tasks, answers, policy={"budget": {"wall": "5s"}})
 
-    assert story.ends == {"a": "stopped/budget"}
-    assert story.status == "stopped"
+    assert recorded.ends == {"a": "stopped/budget"}
+    assert recorded.status == "stopped"
 
 
 @pytest.mark.requirement("RUN-WALL-001")
 @pytest.mark.parametrize("kind", ["body.redacted", "run.repaired"])
-def test_time_until_the_record_of_a_killed_process_is_redacted_or_repaired_is_not_counted(kind: str) -> None:
-    machine = ByHand({"a": WORK}, policy={"budget": {"wall": "5s"}}).machine
+def test_time_before_a_redaction_or_repair_after_a_kill_is_not_counted(kind: str) -> None:
+    machine = ManualRun({"a": WORK}, policy={"budget": {"wall": "5s"}}).machine
     an_hour_later_us = machine.state.latest_us + 3_600_000_000
     machine.state.apply(kind, an_hour_later_us, {}, {})
 

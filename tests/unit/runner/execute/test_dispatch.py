@@ -1,4 +1,4 @@
-"""When tasks arrive, whether they begin, and what they are handed."""
+"""When tasks become ready, whether they start, and which values they receive."""
 
 from typing import Any
 
@@ -6,50 +6,50 @@ import orjson
 import pytest
 
 from forum_adapters.base import ErrorKind, Failure
-from unit.runner.execute.small_runs import RUN, WORK, ByHand, Story, outputs, run
+from unit.runner.execute.small_runs import RUN, WORK, ManualRun, RecordedRun, outputs, run
 
 OBJECT = {**RUN, "output": True}
 
 
 @pytest.mark.requirement("RUN-DISPATCH-001")
-def test_a_wave_waits_for_all_of_the_one_before() -> None:
+def test_a_wave_waits_for_every_task_of_the_previous_wave() -> None:
     tasks = {"a": WORK, "b": WORK, "c": {**WORK, "needs": ["a"]}}
     answers = [{"task": "b", "output": "x", "latency": "5s"}, {"output": "x"}]
 
-    story = run(tasks, answers, policy={"dispatch": "waves"})
+    recorded = run(tasks, answers, policy={"dispatch": "waves"})
 
-    assert story.starts == [(0, "a"), (0, "b"), (5_000, "c")]
-    assert [entry.data["wave"] for entry in story.of("wave.opened")] == [0, 1]
+    assert recorded.starts == [(0, "a"), (0, "b"), (5_000, "c")]
+    assert [entry.data["wave"] for entry in recorded.of("wave.opened")] == [0, 1]
 
 
 @pytest.mark.requirement("RUN-DISPATCH-001")
-def test_an_eager_task_waits_for_what_it_depends_on_alone() -> None:
+def test_an_eager_task_waits_only_for_its_dependencies() -> None:
     tasks = {"a": WORK, "b": WORK, "c": {**WORK, "needs": ["a"]}}
     answers = [{"task": "b", "output": "x", "latency": "5s"}, {"output": "x"}]
 
-    story = run(tasks, answers)
+    recorded = run(tasks, answers)
 
-    assert story.starts == [(0, "a"), (0, "b"), (0, "c")]
-    assert story.of("wave.opened") == []
+    assert recorded.starts == [(0, "a"), (0, "b"), (0, "c")]
+    assert recorded.of("wave.opened") == []
 
 
 @pytest.mark.requirement("RUN-DISPATCH-001")
-def test_tasks_that_arrive_together_do_so_in_plan_order() -> None:
+def test_tasks_that_become_ready_together_start_in_plan_order() -> None:
     after = {"needs": [{"task": "m", "edge": "order"}]}
     tasks = {"z": {**WORK, **after}, "b": {**WORK, **after}, "m": WORK, "c": {**WORK, **after}}
 
-    story = run(tasks, [{"output": "x"}], policy={"max_parallel": 1})
+    recorded = run(tasks, [{"output": "x"}], policy={"max_parallel": 1})
 
-    assert [name for _, name in story.starts] == ["m", "b", "c", "z"]
+    assert [name for _, name in recorded.starts] == ["m", "b", "c", "z"]
 
 
 @pytest.mark.requirement("RUN-DISPATCH-001")
-def test_a_run_that_is_to_stop_opens_no_wave() -> None:
+def test_a_stopping_run_opens_no_wave() -> None:
     tasks = {"a": WORK, "b": {**WORK, "needs": [{"task": "a", "edge": "order"}]}}
 
-    story = run(tasks, [{"error": {"kind": "auth"}}], policy={"dispatch": "waves"})
+    recorded = run(tasks, [{"error": {"kind": "auth"}}], policy={"dispatch": "waves"})
 
-    assert len(story.of("wave.opened")) == 1
+    assert len(recorded.of("wave.opened")) == 1
 
 
 def condition(**when: Any) -> dict[str, Any]:
@@ -66,35 +66,35 @@ def condition(**when: Any) -> dict[str, Any]:
         ({"select": "/m", "output": True}, "skipped/condition"),
     ],
 )
-def test_a_condition_holds_if_its_value_is_there_and_fits(when: dict[str, Any], end: str) -> None:
+def test_a_condition_holds_if_its_value_exists_and_matches(when: dict[str, Any], end: str) -> None:
     assert run({"a": OBJECT, "b": condition(**when)}, outputs(a={"n": 1}, b="x")).ends["b"] == end
 
 
 @pytest.mark.requirement("RUN-WHEN-001")
-def test_a_condition_on_a_task_that_did_not_pass_does_not_hold() -> None:
+def test_a_condition_on_a_task_that_did_not_pass_is_false() -> None:
     tasks = {"a": {**OBJECT, "allow_failure": True}, "b": condition(output=True)}
 
-    story = run(tasks, [{"task": "a", "error": {"kind": "auth"}}, {"output": "x"}])
+    recorded = run(tasks, [{"task": "a", "error": {"kind": "auth"}}, {"output": "x"}])
 
-    assert story.ends == {"a": "tolerated/error", "b": "skipped/condition"}
+    assert recorded.ends == {"a": "tolerated/error", "b": "skipped/condition"}
 
 
 @pytest.mark.requirement("RUN-ARRIVE-001")
-def test_a_task_that_is_cut_off_is_not_asked_for_its_condition() -> None:
+def test_a_task_blocked_by_a_failure_does_not_evaluate_its_condition() -> None:
     task = {**WORK, "needs": ["a"], "when": {"task": "a", "output": {"const": 1}}}
 
-    story = run({"a": OBJECT, "b": task}, [{"error": {"kind": "auth"}}], policy={"on_failure": "continue"})
+    recorded = run({"a": OBJECT, "b": task}, [{"error": {"kind": "auth"}}], policy={"on_failure": "continue"})
 
-    assert story.ends["b"] == "skipped/upstream"
+    assert recorded.ends["b"] == "skipped/upstream"
 
 
 @pytest.mark.requirement("RUN-ARRIVE-001")
-def test_a_budget_goes_before_all_else() -> None:
+def test_an_exhausted_budget_takes_precedence_over_other_reasons() -> None:
     tasks = {"a": {**WORK, "retry": {"attempts": 2}}, "b": {**WORK, "needs": ["a"]}}
 
-    story = run(tasks, [{"error": {"kind": "malformed"}}], policy={"budget": {"output_tokens": 20}})
+    recorded = run(tasks, [{"error": {"kind": "malformed"}}], policy={"budget": {"output_tokens": 20}})
 
-    assert story.ends == {"a": "stopped/budget", "b": "stopped/budget"}
+    assert recorded.ends == {"a": "stopped/budget", "b": "stopped/budget"}
 
 
 EACH = {**WORK, "foreach": {"task": "a", "as": "item", "max": 2}}
@@ -102,34 +102,34 @@ EACH = {**WORK, "foreach": {"task": "a", "as": "item", "max": 2}}
 
 @pytest.mark.requirement("RUN-EXPAND-001")
 @pytest.mark.parametrize("items", [{"n": 1}, [1, 2, 3], "text"])
-def test_what_is_no_list_or_too_long_fails_the_task(items: Any) -> None:
-    story = run({"a": OBJECT, "each": EACH}, outputs(a=items, each="x"))
+def test_a_foreach_over_a_non_list_or_too_long_list_fails_the_task(items: Any) -> None:
+    recorded = run({"a": OBJECT, "each": EACH}, outputs(a=items, each="x"))
 
-    assert story.ends["each"] == "failed/expects"
+    assert recorded.ends["each"] == "failed/expects"
 
 
 @pytest.mark.requirement("RUN-EXPAND-001")
-def test_items_that_are_not_there_fail_the_task() -> None:
+def test_missing_items_fail_the_task() -> None:
     each = {**EACH, "foreach": {"task": "a", "select": "/items", "as": "item", "max": 2}, "allow_failure": True}
 
     assert run({"a": OBJECT, "each": each}, outputs(a={}, each="x")).ends["each"] == "tolerated/expects"
 
 
 @pytest.mark.requirement("RUN-EXPAND-001")
-def test_a_task_has_an_instance_for_every_item() -> None:
-    story = run({"a": OBJECT, "each": EACH}, outputs(a=["x", {"b": 1, "a": 2}], each="x"))
+def test_a_foreach_task_has_one_instance_per_item() -> None:
+    recorded = run({"a": OBJECT, "each": EACH}, outputs(a=["x", {"b": 1, "a": 2}], each="x"))
 
-    assert story.one("task.expanded").data == {"task": "each", "instances": 2}
-    assert story.one("task.expanded").bodies == {"items": b'["x",{"a":2,"b":1}]'}
-    given = [(entry.data, entry.bodies) for entry in story.of("edge.delivered")]
-    assert given == [
+    assert recorded.one("task.expanded").data == {"task": "each", "instances": 2}
+    assert recorded.one("task.expanded").bodies == {"items": b'["x",{"a":2,"b":1}]'}
+    delivered = [(entry.data, entry.bodies) for entry in recorded.of("edge.delivered")]
+    assert delivered == [
         ({"task": "each[0]", "as": "item"}, {"value": b'"x"'}),
         ({"task": "each[1]", "as": "item"}, {"value": b'{"a":2,"b":1}'}),
     ]
 
 
 @pytest.mark.requirement("RUN-EXPAND-002")
-def test_a_task_without_items_has_passed() -> None:
+def test_a_foreach_task_without_items_passes() -> None:
     assert run({"a": OBJECT, "each": EACH}, outputs(a=[])).ends == {"a": "passed", "each": "passed"}
 
 
@@ -142,19 +142,19 @@ TOLERANT = {
 }
 
 
-def run_tolerant(items: Any, failing: tuple[int, ...]) -> Story:
-    """A run in which these instances fail, and all else answers with its name."""
+def run_tolerant(items: Any, failing: tuple[int, ...]) -> RecordedRun:
+    """Execute a run in which these instances fail and every other task answers with its name."""
     failures = [{"task": f"each[{index}]", "error": {"kind": "auth"}} for index in failing]
-    others = ["each", "by_data", "by_order", "each_again"]
-    answers = [*failures, *outputs(a=items, **{name: name for name in others})]
+    names = ["each", "by_data", "by_order", "each_again"]
+    answers = [*failures, *outputs(a=items, **{name: name for name in names})]
     return run(TOLERANT, answers, outputs={"all": {"task": "each"}})
 
 
 @pytest.mark.requirement("RUN-EXPAND-002", "RUN-FAIL-001", "RUN-FAIL-002")
-def test_a_task_all_of_whose_instances_are_tolerated_is_tolerated_gives_no_data_and_blocks_nobody() -> None:
-    story = run_tolerant([1, 2], failing=(0, 1))
+def test_a_task_with_only_tolerated_instances_is_tolerated_without_data_and_blocks_nothing() -> None:
+    recorded = run_tolerant([1, 2], failing=(0, 1))
 
-    assert story.ends == {
+    assert recorded.ends == {
         "a": "passed",
         "each[0]": "tolerated/error",
         "each[1]": "tolerated/error",
@@ -163,33 +163,33 @@ def test_a_task_all_of_whose_instances_are_tolerated_is_tolerated_gives_no_data_
         "by_order": "passed",
         "each_again": "skipped/upstream",
     }
-    assert story.cause(story.one("task.ended", "each")) == ["task.ended each[1]"]
-    assert (story.of("answer.given"), story.status) == ([], "passed")
+    assert recorded.cause(recorded.one("task.ended", "each")) == ["task.ended each[1]"]
+    assert (recorded.of("answer.given"), recorded.status) == ([], "passed")
 
 
 @pytest.mark.requirement("RUN-EXPAND-002")
-def test_a_task_some_of_whose_instances_are_tolerated_passes_and_gives_what_the_others_gave() -> None:
-    story = run_tolerant([1, 2], failing=(0,))
+def test_a_task_with_some_tolerated_instances_passes_with_the_outputs_of_the_rest() -> None:
+    recorded = run_tolerant([1, 2], failing=(0,))
 
-    assert (story.ends["each[0]"], story.ends["each"]) == ("tolerated/error", "passed")
-    assert story.one("edge.delivered", "by_data").bodies == {"value": b'["each"]'}
-    assert story.one("answer.given").bodies == {"value": b'["each"]'}
-
-
-@pytest.mark.requirement("RUN-EXPAND-002")
-def test_a_task_that_may_fail_and_has_no_items_passes_and_gives_an_empty_list() -> None:
-    story = run_tolerant([], failing=())
-
-    assert (story.ends["each"], story.one("answer.given").bodies) == ("passed", {"value": b"[]"})
+    assert (recorded.ends["each[0]"], recorded.ends["each"]) == ("tolerated/error", "passed")
+    assert recorded.one("edge.delivered", "by_data").bodies == {"value": b'["each"]'}
+    assert recorded.one("answer.given").bodies == {"value": b'["each"]'}
 
 
 @pytest.mark.requirement("RUN-EXPAND-002")
-def test_a_tolerated_task_has_the_reason_error_whatever_those_of_its_instances() -> None:
+def test_a_task_that_may_fail_and_has_no_items_passes_with_an_empty_list() -> None:
+    recorded = run_tolerant([], failing=())
+
+    assert (recorded.ends["each"], recorded.one("answer.given").bodies) == ("passed", {"value": b"[]"})
+
+
+@pytest.mark.requirement("RUN-EXPAND-002")
+def test_a_tolerated_task_has_the_reason_error_regardless_of_its_instances() -> None:
     each = {**TOLERANT["each"], "accept": [{"schema": {"const": "good"}}]}
 
-    story = run({"a": OBJECT, "each": each}, outputs(a=[1, 2], each="bad"))
+    recorded = run({"a": OBJECT, "each": each}, outputs(a=[1, 2], each="bad"))
 
-    assert story.ends == {
+    assert recorded.ends == {
         "a": "passed",
         "each[0]": "tolerated/verdict",
         "each[1]": "tolerated/verdict",
@@ -198,17 +198,19 @@ def test_a_tolerated_task_has_the_reason_error_whatever_those_of_its_instances()
 
 
 @pytest.mark.requirement("RUN-EXPAND-002")
-def test_a_process_that_goes_on_ends_a_task_whose_instances_were_all_tolerated_before() -> None:
+def test_resuming_ends_a_task_whose_instances_were_all_tolerated_before() -> None:
     tasks = {"a": OBJECT, "each": TOLERANT["each"]}
-    hand = ByHand(tasks)
-    hand.reply("a", "[1]")
-    hand.reply("each[0]", failure=Failure(ErrorKind.AUTH))
-    until = hand.story.seq(hand.story.one("task.ended", "each[0]"))
-    cut = Story(hand.story.plan, hand.story.run, hand.story.entries[:until], hand.story.stored[:until])
+    manual = ManualRun(tasks)
+    manual.reply("a", "[1]")
+    manual.reply("each[0]", failure=Failure(ErrorKind.AUTH))
+    length = manual.recorded.seq(manual.recorded.one("task.ended", "each[0]"))
+    truncated = RecordedRun(
+        manual.recorded.plan, manual.recorded.run, manual.recorded.entries[:length], manual.recorded.stored[:length]
+    )
 
-    again = ByHand(tasks, told=cut)
+    resumed = ManualRun(tasks, resumed_from=truncated)
 
-    assert again.story.ends == {"each": "tolerated/error"}
+    assert resumed.recorded.ends == {"each": "tolerated/error"}
 
 
 GATE = {"question": "Go?", "deadline": "1s"}
@@ -227,72 +229,73 @@ GATE = {"question": "Go?", "deadline": "1s"}
         ([{"task": "b", "error": {"kind": "auth"}, "latency": "500ms"}], {}, {"max_parallel": 2}, "cancelled/failure"),
     ],
 )
-def test_a_task_ends_as_its_instances_did(
+def test_the_end_of_a_foreach_task_follows_from_its_instances(
     answers: list[dict[str, Any]], each: dict[str, Any], policy: dict[str, Any], end: str
 ) -> None:
     tasks = {"a": OBJECT, "b": {**WORK, "needs": [{"task": "a", "edge": "order"}]}, "each": {**EACH, **each}}
-    said = [{"task": "a", "output": [1, 2]}, *answers, {"task": "each[0]", "output": "x", "latency": "1s"}]
+    script = [{"task": "a", "output": [1, 2]}, *answers, {"task": "each[0]", "output": "x", "latency": "1s"}]
+    script += [{"task": "each[1]", "output": "x", "latency": "9s"}, {"output": "x"}]
 
-    story = run(tasks, [*said, {"task": "each[1]", "output": "x", "latency": "9s"}, {"output": "x"}], policy=policy)
+    recorded = run(tasks, script, policy=policy)
 
-    assert story.ends["each"] == end
+    assert recorded.ends["each"] == end
 
 
 @pytest.mark.requirement("RUN-HAND-001")
-def test_values_are_handed_over_in_the_order_of_the_edges_and_the_item_last() -> None:
+def test_values_are_delivered_in_edge_order_with_the_item_last() -> None:
     tasks = {"a": OBJECT, "b": OBJECT, "each": {**EACH, "needs": ["b", {"task": "a", "select": "/0", "as": "z"}]}}
 
-    story = run(tasks, outputs(a=[1], b={"n": 1}, each="x"))
+    recorded = run(tasks, outputs(a=[1], b={"n": 1}, each="x"))
 
-    given = [(entry.data["as"], entry.bodies["value"]) for entry in story.of("edge.delivered")]
-    assert given == [("b", b'{"n":1}'), ("z", b"1"), ("item", b"1")]
+    delivered = [(entry.data["as"], entry.bodies["value"]) for entry in recorded.of("edge.delivered")]
+    assert delivered == [("b", b'{"n":1}'), ("z", b"1"), ("item", b"1")]
 
 
 @pytest.mark.requirement("RUN-HAND-001")
 @pytest.mark.parametrize("edge", [{"expects": {"type": "array"}}, {"select": "/m"}])
-def test_a_value_that_is_not_as_expected_fails_the_unit(edge: dict[str, Any]) -> None:
+def test_a_missing_or_unexpected_value_fails_the_unit(edge: dict[str, Any]) -> None:
     tasks = {"a": OBJECT, "b": OBJECT, "out": {**WORK, "needs": ["a", {"task": "b", **edge}]}}
 
-    story = run(tasks, outputs(a={}, b={"n": 1}))
+    recorded = run(tasks, outputs(a={}, b={"n": 1}))
 
-    assert [entry.data["as"] for entry in story.of("edge.delivered")] == ["a"]
-    assert story.ends["out"] == "failed/expects"
+    assert [entry.data["as"] for entry in recorded.of("edge.delivered")] == ["a"]
+    assert recorded.ends["out"] == "failed/expects"
 
 
 @pytest.mark.requirement("RUN-HAND-002")
 @pytest.mark.parametrize(("max_bytes", "kept"), [(1, 1), (2, 1), (3, 3), (4, 3), (5, None)])
-def test_a_value_is_cut_where_no_character_is_split(max_bytes: int, kept: int | None) -> None:
+def test_truncating_a_value_does_not_split_a_character(max_bytes: int, kept: int | None) -> None:
     tasks = {"a": RUN, "out": {**WORK, "needs": [{"task": "a", "max_bytes": max_bytes}]}}
 
-    story = run(tasks, outputs(a="aéé", out="x"))
+    recorded = run(tasks, outputs(a="aéé", out="x"))
 
-    assert story.one("edge.delivered").bodies == {"value": "aéé".encode()}
-    assert [entry.data for entry in story.of("context.cut")] == (
+    assert recorded.one("edge.delivered").bodies == {"value": "aéé".encode()}
+    assert [entry.data for entry in recorded.of("context.cut")] == (
         [] if kept is None else [{"task": "out", "as": "a", "bytes": 5, "kept_bytes": kept}]
     )
 
 
 @pytest.mark.requirement("RUN-HAND-002")
-def test_a_program_that_reads_json_gets_all_of_a_value_and_nothing_is_told_of_a_cut() -> None:
+def test_a_program_that_reads_json_gets_the_full_value_and_no_truncation_is_recorded() -> None:
     tasks = {"a": RUN, "out": {**RUN, "agent": "parser", "needs": [{"task": "a", "max_bytes": 1}]}}
 
-    story = run(tasks, outputs(a="all of it", out="x"))
+    recorded = run(tasks, outputs(a="all of it", out="x"))
 
-    assert story.of("context.cut") == []
-    given = orjson.loads(story.of("task.started")[1].bodies["prompt"])["stdin"]
-    assert orjson.loads(given)["needs"] == {"a": "all of it"}
+    assert recorded.of("context.cut") == []
+    stdin = orjson.loads(recorded.of("task.started")[1].bodies["prompt"])["stdin"]
+    assert orjson.loads(stdin)["needs"] == {"a": "all of it"}
 
 
 @pytest.mark.requirement("RUN-HAND-003")
-def test_a_sensitive_task_salts_all_its_bodies() -> None:
+def test_all_bodies_of_a_sensitive_task_are_salted() -> None:
     gate = {"question": "Go?", "deadline": "1s", "on_deadline": "approve"}
     each = {**EACH, "sensitive": True, "gate": gate, "accept": [{"command": ["check"]}]}
 
-    story = run({"a": OBJECT, "each": each}, [{"check": "command", "output": "ok"}, *outputs(a=[1], each="x")])
+    recorded = run({"a": OBJECT, "each": each}, [{"check": "command", "output": "ok"}, *outputs(a=[1], each="x")])
 
     of_each = [
         (name, body.is_sensitive)
-        for entry, bodies in zip(story.entries, story.stored, strict=True)
+        for entry, bodies in zip(recorded.entries, recorded.stored, strict=True)
         for name, body in bodies.items()
         if entry.data.get("task", "").startswith("each")
     ]
@@ -301,14 +304,14 @@ def test_a_sensitive_task_salts_all_its_bodies() -> None:
 
 
 @pytest.mark.requirement("RUN-HAND-003")
-def test_what_is_made_of_a_salted_output_is_salted() -> None:
+def test_values_derived_from_a_salted_output_are_salted() -> None:
     tasks = {"a": {**OBJECT, "sensitive": True}, "out": {**WORK, "needs": [{"task": "a", "select": "/n", "as": "n"}]}}
 
-    story = run(tasks, outputs(a={"n": 1}, out="x"), outputs={"o": {"task": "a", "select": "/n"}})
+    recorded = run(tasks, outputs(a={"n": 1}, out="x"), outputs={"o": {"task": "a", "select": "/n"}})
 
     salted = [
         (entry.kind, body.is_sensitive)
-        for entry, bodies in zip(story.entries, story.stored, strict=True)
+        for entry, bodies in zip(recorded.entries, recorded.stored, strict=True)
         for name, body in bodies.items()
         if name == "value"
     ]
@@ -317,8 +320,8 @@ def test_what_is_made_of_a_salted_output_is_salted() -> None:
 
 @pytest.mark.requirement("RUN-STATE-001")
 @pytest.mark.parametrize(("allowed", "state"), [({}, "failed"), ({"allow_failure": True}, "tolerated")])
-def test_a_unit_that_fails_is_failed_or_tolerated(allowed: dict[str, Any], state: str) -> None:
-    hand = ByHand({"a": {**WORK, **allowed}})
-    hand.reply("a", "", failure=Failure(ErrorKind.AUTH))
+def test_an_error_ends_a_unit_as_failed_or_tolerated(allowed: dict[str, Any], state: str) -> None:
+    manual = ManualRun({"a": {**WORK, **allowed}})
+    manual.reply("a", "", failure=Failure(ErrorKind.AUTH))
 
-    assert hand.story.ends == {"a": f"{state}/error"}
+    assert manual.recorded.ends == {"a": f"{state}/error"}

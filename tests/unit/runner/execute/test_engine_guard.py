@@ -1,4 +1,4 @@
-"""No engine breaks a run: each attempt gets exactly one checked report."""
+"""The engine guard: each attempt gets exactly one checked report, whatever the engine does."""
 
 import asyncio
 from collections.abc import Callable
@@ -17,10 +17,10 @@ DONE = Replied("run/1", Reply(b"done"))
 
 
 class OddEngine:
-    """Reports what it is given, or calls it."""
+    """Returns the given reports, and raises in the method `fails_in`."""
 
     def __init__(self, *reports: Any, fails_in: str = "") -> None:
-        self._given = reports
+        self._reports_to_send = reports
         self._fails_in = fails_in
         self._reports: Any = []
         self._wake: Callable[[], None] = lambda: None
@@ -36,7 +36,7 @@ class OddEngine:
     def begin(self, attempt: Attempt) -> None:
         self._step("begin")
         assert attempt == ATTEMPT
-        self._reports = list(self._given)
+        self._reports = list(self._reports_to_send)
         self._wake()
 
     def cancel(self, call: str) -> None:
@@ -45,8 +45,8 @@ class OddEngine:
 
     def reports(self) -> Any:
         self._step("reports")
-        found, self._reports = self._reports, []
-        return found
+        reports, self._reports = self._reports, []
+        return reports
 
     async def close(self) -> None:
         self._step("close")
@@ -59,14 +59,14 @@ def reports_of(engine: OddEngine, *, is_cancelled: bool = False) -> list[Replied
         guard.begin(ATTEMPT)
         if is_cancelled:
             guard.cancel(ATTEMPT.id)
-        found = guard.reports()
-        while not found:
+        reports = guard.reports()
+        while not reports:
             await woken.wait()
             woken.clear()
-            found = guard.reports()
-        found += guard.reports()
+            reports = guard.reports()
+        reports += guard.reports()
         await guard.close()
-        return found
+        return reports
 
     return asyncio.run(run())
 
@@ -80,23 +80,23 @@ def reports_of(engine: OddEngine, *, is_cancelled: bool = False) -> list[Replied
         [None, "run/1", Replied(["run/1"], Reply()), Lost(1), DONE],  # type: ignore[arg-type]
     ],
 )
-def test_the_first_report_about_a_call_counts_and_no_other(reports: list[Any]) -> None:
+def test_only_the_first_report_about_a_call_counts(reports: list[Any]) -> None:
     assert reports_of(OddEngine(*reports)) == [DONE]
 
 
-def test_a_reply_is_checked_whichever_engine_delivers_it() -> None:
-    found = reports_of(OddEngine(Replied("run/1", "text")))  # type: ignore[arg-type]
+def test_a_reply_from_any_engine_is_checked() -> None:
+    reports = reports_of(OddEngine(Replied("run/1", "text")))  # type: ignore[arg-type]
 
     failure = Failure(ErrorKind.INTERNAL, "the adapter returned a str instead of a Reply")
-    assert found == [Replied("run/1", Reply(failure=failure))]
+    assert reports == [Replied("run/1", Reply(failure=failure))]
 
 
 @pytest.mark.parametrize("method", ["attach", "begin"])
-def test_an_attempt_that_the_engine_does_not_start_has_failed(method: str) -> None:
-    found = reports_of(OddEngine(DONE, fails_in=method))
+def test_an_attempt_that_the_engine_cannot_start_fails(method: str) -> None:
+    reports = reports_of(OddEngine(DONE, fails_in=method))
 
     failure = Failure(ErrorKind.INTERNAL, f"the engine failed: ValueError: {method}")
-    assert found == [Replied("run/1", Reply(failure=failure))]
+    assert reports == [Replied("run/1", Reply(failure=failure))]
 
 
 def test_calls_are_lost_when_the_engine_cannot_report_them() -> None:
@@ -104,18 +104,18 @@ def test_calls_are_lost_when_the_engine_cannot_report_them() -> None:
 
 
 @pytest.mark.parametrize("fails_in", ["", "cancel"])
-def test_a_cancelled_call_that_is_not_reported_is_lost(fails_in: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cancelled_call_without_a_report_is_lost(fails_in: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine_guard, "_PATIENCE_S", 0.02)
 
     assert reports_of(OddEngine(fails_in=fails_in), is_cancelled=True) == [Lost("run/1")]
 
 
-def test_a_call_that_an_engine_forgets_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_that_the_engine_forgets_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine_guard, "_GRACE_S", -60.0)
     monkeypatch.setattr(engine_guard, "_PATIENCE_S", 0.02)
 
     assert reports_of(OddEngine()) == [Lost("run/1")]
 
 
-def test_an_engine_that_fails_to_close_ends_nothing_else() -> None:
+def test_an_engine_that_fails_to_close_does_not_affect_the_run() -> None:
     assert reports_of(OddEngine(DONE, fails_in="close")) == [DONE]

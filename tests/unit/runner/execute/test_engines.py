@@ -1,6 +1,6 @@
-"""Runs with each engine, when it loses some calls and reports others twice.
+"""Runs with each engine while it loses some calls and reports others twice.
 
-FORUM_EXAMPLES is the number of runs; without it they are few, and always the same.
+FORUM_EXAMPLES sets the number of runs; by default a few fixed ones are executed.
 """
 
 import asyncio
@@ -26,13 +26,13 @@ from forum_runner.ledger.begin import create_ledger, open_ledger
 from forum_runner.ledger.files import Durability
 from forum_runner.wave_plan.wave_plan_reader import read_wave_plan
 from unit.runner.execute.random_laws import BEGINS, Entry, broken_laws, task_of
-from unit.runner.execute.random_plans import DIGESTS, Form, data_edge, ladder_of, small_plan
-from unit.runner.execute.random_runs import IMPLEMENTATION, RUN, begun, entries_of
+from unit.runner.execute.random_plans import DIGESTS, JsonObject, data_edge, ladder_of, small_plan
+from unit.runner.execute.random_runs import IMPLEMENTATION, RUN, entries_of, start_process
 from unit.runner.execute.random_verdicts import VALID, verdicts
 
 SEEDS = range(int(os.environ.get("FORUM_EXAMPLES", "60")) // 10)
 RETRY = {"attempts": 3, "backoff_ms": 1, "max_backoff_ms": 1}
-TASKS: dict[str, Form] = {
+TASKS: dict[str, JsonObject] = {
     "once": {},
     "often": {"idempotent": True, "retry": RETRY},
     "list": {"output": DIGESTS["list"], "idempotent": True},
@@ -53,22 +53,22 @@ ANSWERS = [
 ]
 
 
-def plan_of(seed: int) -> Form:
+def plan_of(seed: int) -> JsonObject:
     policy = {"on_lost": "retry"} if seed % 3 == 2 else {}
     return small_plan(TASKS, {"out": {"task": "last"}}, max_parallel=1 + seed % 4, on_failure="continue", **policy)
 
 
 class Runs:
-    """Processes that go on with one run, each with an engine of its own, until it is sealed."""
+    """Successive processes of one run, each with its own engine, until the run is sealed."""
 
-    def __init__(self, directory: Path, document: Form, fates: Fates, engine: str) -> None:
+    def __init__(self, directory: Path, document: JsonObject, fates: Fates, engine: str) -> None:
         self._directory = directory
         self._document = document
         self._fates = fates
         self._engine = engine
         self.journal = directory.with_name("journal")
         self.journal.touch()
-        self.begun: list[str] = []
+        self.started: list[str] = []
 
     def next(self, interrupt_after: int | None) -> Outcome:
         return asyncio.run(self._next(interrupt_after))
@@ -100,7 +100,7 @@ class Runs:
             engine = LossyEngine(make_engine(self._engine), self._fates, interrupt)
             driver = LiveDriver(machine, recorder, engine, scrubber, clock, now)
             outcome = await driver.run(is_new=is_new)
-        self.begun += engine.begun
+        self.started += engine.begun
         return outcome
 
 
@@ -121,25 +121,23 @@ def test_a_lost_call_is_recorded_once_and_not_repeated(seed: int, engine: str, t
 
     entries = list(entries_of(tmp_path / "run"))
     calls = {f"{RUN}/{entry['seq']}": entry for entry in entries if entry["kind"] in BEGINS}
-    carried_out = runs.journal.read_text(encoding="utf-8").split()
+    executed = runs.journal.read_text(encoding="utf-8").split()
     assert verdicts(tmp_path / "run") == {"runner": VALID, "judge": VALID}
     assert broken_laws(document, entries) == []
-    assert sorted(runs.begun) == sorted(calls)
-    assert len(set(carried_out)) == len(carried_out)
-    assert set(carried_out) <= set(calls)
-    assert done_again(document, entries, [calls[call] for call in carried_out]) == set()
+    assert sorted(runs.started) == sorted(calls)
+    assert len(set(executed)) == len(executed)
+    assert set(executed) <= set(calls)
+    assert repeated_without_permission(document, entries, [calls[call] for call in executed]) == set()
 
 
-def done_again(document: Form, entries: Sequence[Entry], carried_out: Sequence[Entry]) -> set[str]:
-    """The units that did something after an attempt of theirs was lost, though nobody said that they may."""
+def repeated_without_permission(document: JsonObject, entries: Sequence[Entry], executed: Sequence[Entry]) -> set[str]:
+    """Return the units that ran again after a lost attempt although neither plan nor policy allows it."""
     lost = {entry["data"]["task"]: entry["seq"] for entry in reversed(entries) if entry["kind"] == "task.lost"}
-    done = {
-        entry["data"]["task"] for entry in carried_out if entry["seq"] > lost.get(entry["data"]["task"], len(entries))
-    }
-    may_again = {name for name, form in document["tasks"].items() if "idempotent" in form}
+    done = {entry["data"]["task"] for entry in executed if entry["seq"] > lost.get(entry["data"]["task"], len(entries))}
+    repeatable = {name for name, task in document["tasks"].items() if "idempotent" in task}
     if document["policy"].get("on_lost") == "retry":
         return set()
-    return {unit for unit in done if task_of(document, unit) not in may_again}
+    return {unit for unit in done if task_of(document, unit) not in repeatable}
 
 
 def test_a_run_ends_when_its_engine_loses_every_call(engine: str, tmp_path: Path) -> None:
@@ -152,10 +150,10 @@ def test_a_run_ends_when_its_engine_loses_every_call(engine: str, tmp_path: Path
     assert verdicts(tmp_path / "run")["runner"] == VALID
 
 
-def test_an_attempt_is_a_value(tmp_path: Path) -> None:
-    run = begun(tmp_path / "run", small_plan(TASKS))
+def test_an_attempt_can_be_pickled(tmp_path: Path) -> None:
+    run = start_process(tmp_path / "run", small_plan(TASKS))
     attempts: list[Attempt] = list(run.open.values())
     run.close()
 
     assert attempts
-    assert pickle.loads(pickle.dumps(attempts)) == attempts  # noqa: S301 - it was pickled here
+    assert pickle.loads(pickle.dumps(attempts)) == attempts  # noqa: S301 - pickled on the same line

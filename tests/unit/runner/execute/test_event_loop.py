@@ -1,4 +1,4 @@
-"""The loop of a run ends when its coroutine has, and everything that this one has to do is done."""
+"""The event loop of a run ends with its main coroutine, after cleanup has finished."""
 
 import asyncio
 import threading
@@ -26,16 +26,16 @@ def interrupt() -> None:
     raise KeyboardInterrupt
 
 
-def test_a_task_that_ignores_its_cancellation_is_left() -> None:
+def test_a_task_that_ignores_cancellation_is_abandoned() -> None:
     async def main() -> str:
-        asyncio.create_task(ignore_cancellation())  # noqa: RUF006 - nobody waits for it
+        asyncio.create_task(ignore_cancellation())  # noqa: RUF006 - nothing awaits it
         await asyncio.sleep(0)
         return "done"
 
     assert run_main(main()) == "done"
 
 
-def test_a_thread_is_left() -> None:
+def test_a_running_thread_is_abandoned() -> None:
     is_over = threading.Event()
 
     async def main() -> str:
@@ -49,27 +49,27 @@ def test_a_thread_is_left() -> None:
 
 
 @pytest.mark.parametrize("is_interrupted", [False, True])
-def test_a_task_that_lets_itself_be_cancelled_may_put_its_things_away(is_interrupted: bool) -> None:
-    told: list[str] = []
+def test_a_cancelled_task_and_an_open_generator_can_clean_up(is_interrupted: bool) -> None:
+    cleaned_up: list[str] = []
 
     async def generate() -> AsyncIterator[int]:
         try:
             yield 1
         finally:
             await asyncio.sleep(0)
-            told.append("generator")
+            cleaned_up.append("generator")
 
     async def work() -> None:
         try:
             await asyncio.sleep(3_600)
         finally:
             await asyncio.sleep(0)
-            told.append("task")
+            cleaned_up.append("task")
 
     generator = generate()
 
     async def main() -> None:
-        asyncio.create_task(work())  # noqa: RUF006 - nobody waits for it
+        asyncio.create_task(work())  # noqa: RUF006 - nothing awaits it
         await anext(generator)
         if is_interrupted:
             interrupt()
@@ -77,10 +77,10 @@ def test_a_task_that_lets_itself_be_cancelled_may_put_its_things_away(is_interru
     with pytest.raises(KeyboardInterrupt) if is_interrupted else nullcontext():
         run_main(main())
 
-    assert told == ["task", "generator"]
+    assert cleaned_up == ["task", "generator"]
 
 
-def test_the_exit_of_another_task_does_not_end_main() -> None:
+def test_system_exit_in_another_task_does_not_end_main() -> None:
     async def leave() -> None:
         exit_with(3)
 
@@ -94,7 +94,7 @@ def test_the_exit_of_another_task_does_not_end_main() -> None:
     assert repr(run_main(main())) == "SystemExit(3)"
 
 
-def test_an_exit_of_main_is_one() -> None:
+def test_system_exit_in_main_is_raised() -> None:
     async def main() -> None:
         exit_with(3)
 
@@ -102,8 +102,8 @@ def test_an_exit_of_main_is_one() -> None:
         run_main(main())
 
 
-def test_main_puts_its_things_away_when_it_is_interrupted() -> None:
-    told: list[str] = []
+def test_main_can_clean_up_when_interrupted() -> None:
+    cleaned_up: list[str] = []
 
     async def main() -> None:
         asyncio.get_running_loop().call_soon(interrupt)
@@ -111,16 +111,16 @@ def test_main_puts_its_things_away_when_it_is_interrupted() -> None:
             await asyncio.sleep(3_600)
         finally:
             await asyncio.sleep(0.05)
-            told.append("main")
+            cleaned_up.append("main")
 
     with pytest.raises(KeyboardInterrupt):
         run_main(main())
 
-    assert told == ["main"]
+    assert cleaned_up == ["main"]
 
 
 @pytest.mark.parametrize("end", [interrupt, lambda: exit_with(3)])
-def test_what_main_gave_back_is_not_lost_by_what_comes_later(end: object) -> None:
+def test_the_result_of_main_survives_exceptions_during_cleanup(end: object) -> None:
     async def end_late() -> None:
         try:
             await asyncio.sleep(3_600)
@@ -129,7 +129,7 @@ def test_what_main_gave_back_is_not_lost_by_what_comes_later(end: object) -> Non
             end()
 
     async def main() -> str:
-        asyncio.create_task(end_late())  # noqa: RUF006 - nobody waits for it
+        asyncio.create_task(end_late())  # noqa: RUF006 - nothing awaits it
         await asyncio.sleep(0)
         return "done"
 

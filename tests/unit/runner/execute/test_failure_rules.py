@@ -1,17 +1,17 @@
-"""What the end of one task means for the others."""
+"""How the end of one task affects the others."""
 
 from typing import Any
 
 import pytest
 
 from forum_adapters.base import ErrorKind, Failure
-from unit.runner.execute.small_runs import RUN, WORK, ByHand, outputs, run
+from unit.runner.execute.small_runs import RUN, WORK, ManualRun, outputs, run
 
 ORDER = {"needs": [{"task": "a", "edge": "order"}]}
 DATA = {"needs": ["a"]}
 NO = {"task": "z", "output": {"const": "no"}}
 GATE = {"question": "Go?", "deadline": "1s"}
-# How `a` comes to each of its ends, after `z` has passed.
+# Task fields that make `a` end in each state after `z` has passed.
 ENDS: dict[str, dict[str, Any]] = {
     "passed": {},
     "tolerated": {"run": ["bad"], "allow_failure": True},
@@ -22,7 +22,7 @@ ENDS: dict[str, dict[str, Any]] = {
 
 
 def after(end: str, on_failure: str) -> tuple[str, str]:
-    """How tasks end that come after `a`: one by data, one by order."""
+    """Return how two tasks after `a` end: one with a data edge, one with an order edge."""
     first = {**RUN, "needs": [{"task": "z", "edge": "order"}], **ENDS[end]}
     tasks = {"z": RUN, "a": first, "by_data": {**WORK, **DATA}, "by_order": {**WORK, **ORDER}}
     answers = [{"contains": "bad", "error": {"kind": "auth"}}, {"output": "x"}]
@@ -45,7 +45,7 @@ def after(end: str, on_failure: str) -> tuple[str, str]:
         ("failed", "continue", ("skipped/upstream", "passed")),
     ],
 )
-def test_what_an_end_means_for_those_after_it(end: str, on_failure: str, expected: tuple[str, str]) -> None:
+def test_how_each_end_affects_downstream_tasks(end: str, on_failure: str, expected: tuple[str, str]) -> None:
     assert after(end, on_failure) == expected
 
 
@@ -58,10 +58,10 @@ CHAIN = {
 
 
 @pytest.mark.requirement("RUN-FAIL-002")
-def test_behind_a_failure_even_order_is_blocked() -> None:
-    story = run(CHAIN, [{"task": "z", "error": {"kind": "auth"}}], policy={"on_failure": "skip-dependents"})
+def test_a_failure_blocks_even_order_edges_further_downstream() -> None:
+    recorded = run(CHAIN, [{"task": "z", "error": {"kind": "auth"}}], policy={"on_failure": "skip-dependents"})
 
-    assert story.ends == {
+    assert recorded.ends == {
         "z": "failed/error",
         "a": "skipped/upstream",
         "b": "skipped/upstream",
@@ -70,35 +70,35 @@ def test_behind_a_failure_even_order_is_blocked() -> None:
 
 
 @pytest.mark.requirement("RUN-FAIL-002")
-def test_behind_a_condition_only_data_is_missing() -> None:
+def test_a_false_condition_blocks_only_data_edges() -> None:
     tasks = {**CHAIN, "a": {**CHAIN["a"], "when": NO}}
 
-    story = run(tasks, [{"output": "x"}])
+    recorded = run(tasks, [{"output": "x"}])
 
-    assert story.ends == {"z": "passed", "a": "skipped/condition", "b": "skipped/upstream", "c": "passed"}
+    assert recorded.ends == {"z": "passed", "a": "skipped/condition", "b": "skipped/upstream", "c": "passed"}
 
 
 @pytest.mark.requirement("RUN-FAIL-001")
-def test_after_a_failure_nothing_begins_and_what_has_begun_goes_on_to_its_end() -> None:
+def test_after_a_failure_nothing_starts_and_started_tasks_finish() -> None:
     tasks = {
         "a": {**WORK, "accept": [{"agent": "critic"}], "retry": {"attempts": 2}},
         "b": RUN,
         "c": {**WORK, "needs": [{"task": "a", "edge": "order"}]},
         "d": RUN,
     }
-    hand = ByHand(tasks, policy={"max_parallel": 2})
-    hand.reply("b", "", failure=Failure(ErrorKind.AUTH))
+    manual = ManualRun(tasks, policy={"max_parallel": 2})
+    manual.reply("b", "", failure=Failure(ErrorKind.AUTH))
 
-    assert hand.story.ends == {"b": "failed/error", "d": "skipped/failure", "c": "skipped/failure"}
-    hand.reply("a", "x")
-    hand.reply("a", '{"verdict":"fail","reason":"bad"}')
-    hand.reply("a", "y")
-    hand.reply("a", '{"verdict":"pass","reason":"good"}')
-    assert hand.story.ends["a"] == "passed"
+    assert manual.recorded.ends == {"b": "failed/error", "d": "skipped/failure", "c": "skipped/failure"}
+    manual.reply("a", "x")
+    manual.reply("a", '{"verdict":"fail","reason":"bad"}')
+    manual.reply("a", "y")
+    manual.reply("a", '{"verdict":"pass","reason":"good"}')
+    assert manual.recorded.ends["a"] == "passed"
 
 
 @pytest.mark.requirement("RUN-FAIL-001")
-def test_tasks_are_swept_in_plan_order() -> None:
+def test_tasks_are_skipped_in_plan_order() -> None:
     tasks = {
         "m": RUN,
         "z": {**WORK, "needs": [{"task": "y", "edge": "order"}]},
@@ -106,21 +106,21 @@ def test_tasks_are_swept_in_plan_order() -> None:
         "y": {**WORK, "needs": [{"task": "p", "edge": "order"}]},
         "p": RUN,
     }
-    hand = ByHand(tasks, policy={"dispatch": "waves"})
-    hand.reply("m", "", failure=Failure(ErrorKind.AUTH))
+    manual = ManualRun(tasks, policy={"dispatch": "waves"})
+    manual.reply("m", "", failure=Failure(ErrorKind.AUTH))
 
-    assert hand.story.ends == {
+    assert manual.recorded.ends == {
         "m": "failed/error",
         "n": "skipped/upstream",
         "y": "skipped/failure",
         "z": "skipped/upstream",
     }
-    assert [entry.data["task"] for entry in hand.story.of("task.ended")] == ["m", "n", "y", "z"]
+    assert [entry.data["task"] for entry in manual.recorded.of("task.ended")] == ["m", "n", "y", "z"]
 
 
 @pytest.mark.requirement("RUN-FAIL-001")
 @pytest.mark.parametrize("ended", [{"allow_failure": True}, {"when": NO, "needs": [{"task": "z", "edge": "order"}]}])
-def test_what_is_swept_is_cut_off_by_missing_data_and_not_by_a_task_that_blocks_nobody(ended: dict[str, Any]) -> None:
+def test_a_skipped_task_is_skipped_by_upstream_only_if_it_lacks_data(ended: dict[str, Any]) -> None:
     waiting = [{"task": "long", "edge": "order"}]
     tasks = {
         "z": RUN,
@@ -130,43 +130,48 @@ def test_what_is_swept_is_cut_off_by_missing_data_and_not_by_a_task_that_blocks_
         "by_data": {**WORK, "needs": ["a", *waiting]},
         "by_order": {**WORK, "needs": [*ORDER["needs"], *waiting]},
     }
-    hand = ByHand(tasks)
-    hand.reply("z", "yes")
-    if "a" in hand.open:
-        hand.reply("a", failure=Failure(ErrorKind.AUTH))
-    hand.reply("bad", failure=Failure(ErrorKind.AUTH))
+    manual = ManualRun(tasks)
+    manual.reply("z", "yes")
+    if "a" in manual.open:
+        manual.reply("a", failure=Failure(ErrorKind.AUTH))
+    manual.reply("bad", failure=Failure(ErrorKind.AUTH))
 
-    assert (hand.story.ends["by_data"], hand.story.ends["by_order"]) == ("skipped/upstream", "skipped/failure")
+    assert (manual.recorded.ends["by_data"], manual.recorded.ends["by_order"]) == (
+        "skipped/upstream",
+        "skipped/failure",
+    )
 
 
 @pytest.mark.requirement("RUN-FAIL-001")
-def test_a_tolerated_task_stops_nobody() -> None:
+def test_a_tolerated_task_does_not_stop_the_run() -> None:
     tasks = {"a": {**RUN, "allow_failure": True}, "b": {**WORK, **ORDER}}
 
-    story = run(tasks, [{"task": "a", "error": {"kind": "auth"}}, {"output": "x"}])
+    recorded = run(tasks, [{"task": "a", "error": {"kind": "auth"}}, {"output": "x"}])
 
-    assert story.ends == {"a": "tolerated/error", "b": "passed"}
-    assert story.status == "passed"
+    assert recorded.ends == {"a": "tolerated/error", "b": "passed"}
+    assert recorded.status == "passed"
 
 
 @pytest.mark.requirement("RUN-FAIL-001")
 @pytest.mark.parametrize(("on_failure", "other"), [("stop", "skipped/upstream"), ("continue", "passed")])
-def test_a_task_that_its_own_budget_stopped_counts_as_a_failure(on_failure: str, other: str) -> None:
+def test_a_task_stopped_by_its_own_budget_counts_as_a_failure(on_failure: str, other: str) -> None:
     tasks = {"a": {**WORK, "budget": {"input_tokens": 1}}, "b": {**WORK, "needs": ["z"]}, "z": RUN}
 
-    story = run(tasks, [{"output": "x"}], policy={"on_failure": on_failure, "max_parallel": 1})
+    recorded = run(tasks, [{"output": "x"}], policy={"on_failure": on_failure, "max_parallel": 1})
 
-    assert (story.ends["a"], story.ends["b"]) == ("stopped/budget", other)
+    assert (recorded.ends["a"], recorded.ends["b"]) == ("stopped/budget", other)
 
 
 @pytest.mark.requirement("RUN-FAIL-001", "RUN-BUDGET-004")
-def test_a_budget_of_the_run_stops_all_that_has_not_begun() -> None:
+def test_an_exhausted_run_budget_stops_every_unstarted_task() -> None:
     tasks = {"a": WORK, "b": {**WORK, "needs": ["a"]}, "c": {**WORK, "needs": ["b"]}}
 
-    story = run(tasks, outputs(a="x", b="x", c="x"), policy={"budget": {"input_tokens": 300}, "on_failure": "continue"})
+    recorded = run(
+        tasks, outputs(a="x", b="x", c="x"), policy={"budget": {"input_tokens": 300}, "on_failure": "continue"}
+    )
 
-    assert story.ends == {"a": "passed", "b": "stopped/budget", "c": "stopped/budget"}
-    assert story.one("budget.stopped").data == {
+    assert recorded.ends == {"a": "passed", "b": "stopped/budget", "c": "stopped/budget"}
+    assert recorded.one("budget.stopped").data == {
         "scope": "run",
         "amount": "input_tokens",
         "limit": 300,
@@ -176,17 +181,17 @@ def test_a_budget_of_the_run_stops_all_that_has_not_begun() -> None:
 
 
 @pytest.mark.requirement("RUN-SEAL-001")
-def test_answers_are_given_by_name_for_all_that_passed() -> None:
+def test_outputs_of_passed_tasks_are_recorded_by_name() -> None:
     tasks = {"a": RUN, "b": {**RUN, "output": True}, "c": RUN}
     answers = [{"task": "c", "error": {"kind": "auth"}}, {"task": "b", "output": {"n": [1]}}, {"output": "x"}]
     wanted = {"z": "a", "y": {"task": "b", "select": "/n"}, "x": "c"}
 
-    story = run(tasks, answers, outputs=wanted)
+    recorded = run(tasks, answers, outputs=wanted)
 
-    given = [(entry.data, entry.bodies) for entry in story.of("answer.given")]
-    assert given == [({"output": "y"}, {"value": b"[1]"}), ({"output": "z"}, {"value": b"x"})]
-    assert story.kinds[-3:] == ["answer.given", "answer.given", "run.sealed"]
-    assert story.status == "failed"
+    answers_given = [(entry.data, entry.bodies) for entry in recorded.of("answer.given")]
+    assert answers_given == [({"output": "y"}, {"value": b"[1]"}), ({"output": "z"}, {"value": b"x"})]
+    assert recorded.kinds[-3:] == ["answer.given", "answer.given", "run.sealed"]
+    assert recorded.status == "failed"
 
 
 @pytest.mark.requirement("RUN-SEAL-002")
@@ -199,7 +204,7 @@ def test_answers_are_given_by_name_for_all_that_passed() -> None:
         ("ok no bad dear", "stopped"),
     ],
 )
-def test_the_gravest_state_names_the_run(tasks: str, status: str) -> None:
+def test_the_worst_task_state_decides_the_run_status(tasks: str, status: str) -> None:
     known: dict[str, Any] = {
         "ok": RUN,
         "no": {**WORK, "gate": GATE},
@@ -208,6 +213,6 @@ def test_the_gravest_state_names_the_run(tasks: str, status: str) -> None:
     }
     answers = [{"task": "bad", "error": {"kind": "auth"}}, {"output": "x"}]
 
-    story = run({name: known[name] for name in tasks.split()}, answers, policy={"on_failure": "continue"})
+    recorded = run({name: known[name] for name in tasks.split()}, answers, policy={"on_failure": "continue"})
 
-    assert story.status == status
+    assert recorded.status == status

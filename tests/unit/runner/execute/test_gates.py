@@ -1,4 +1,4 @@
-"""Where a person decides."""
+"""Gates: what a person is shown, and how a decision or a deadline affects the run."""
 
 import json
 from typing import Any
@@ -10,18 +10,18 @@ from forum_runner.execute.drive.virtual import EPOCH_US
 from forum_runner.execute.machine import NewEntry, Outcome
 from forum_runner.execute.secrets import Scrubber
 from forum_runner.ledger.body import TEXT, Body
-from unit.runner.execute.small_runs import RUN, WORK, ByHand, outputs, run
+from unit.runner.execute.small_runs import RUN, WORK, ManualRun, outputs, run
 
 GATE = {"question": "Publish ${{ needs.a }}?"}
 NEEDS = {"needs": ["a"], "gate": GATE}
 
 
 @pytest.mark.requirement("RUN-GATE-001")
-def test_a_person_is_shown_the_question_and_what_a_model_would_be_given() -> None:
-    story = run({"a": RUN, "out": {**WORK, **NEEDS, "agent": "critic"}}, outputs(a="one"))
+def test_a_gate_displays_the_question_and_the_prompt_for_the_model() -> None:
+    recorded = run({"a": RUN, "out": {**WORK, **NEEDS, "agent": "critic"}}, outputs(a="one"))
 
     mark = "7692c3ad3540bb80"
-    assert json.loads(story.one("gate.opened").bodies["displayed"]) == {
+    assert json.loads(recorded.one("gate.opened").bodies["displayed"]) == {
         "task": "out",
         "agent": "critic",
         "question": "Publish one?",
@@ -31,21 +31,21 @@ def test_a_person_is_shown_the_question_and_what_a_model_would_be_given() -> Non
             f"\n\n<data a from a {mark}>\none\n</data {mark}>"
         ),
     }
-    assert story.one("gate.opened").data == {"task": "out"}
+    assert recorded.one("gate.opened").data == {"task": "out"}
 
 
 @pytest.mark.requirement("RUN-GATE-001")
-def test_a_person_is_shown_the_program_that_would_run_and_no_secret() -> None:
+def test_a_gate_displays_the_program_to_run_without_secrets() -> None:
     task = {**RUN, "run": ["git", "push", "${{ inputs.token }}"], **NEEDS}
 
-    story = run(
+    recorded = run(
         {"a": RUN, "out": task},
         outputs(a="one"),
         inputs={"token": {"type": "string", "secret": True}},
         secrets={"token": "hunter2"},
     )
 
-    assert story.one("gate.opened").bodies["displayed"] == (
+    assert recorded.one("gate.opened").bodies["displayed"] == (
         b'{"agent":"operator","argv":["git","push","[secret: token]"],"question":"Publish one?",'
         b'"stdin":"one","task":"out"}'
     )
@@ -56,12 +56,12 @@ def test_a_person_is_shown_the_program_that_would_run_and_no_secret() -> None:
     ("on_deadline", "decision", "end"),
     [("approve", "approved", "passed"), ("reject", "rejected", "refused/deadline")],
 )
-def test_when_nobody_decides_the_deadline_does(on_deadline: str, decision: str, end: str) -> None:
+def test_the_deadline_decides_if_nobody_does(on_deadline: str, decision: str, end: str) -> None:
     gate = {"question": "Go?", "deadline": "1h", "on_deadline": on_deadline}
 
-    story = run({"a": {**WORK, "gate": gate}}, outputs(a="x"))
+    recorded = run({"a": {**WORK, "gate": gate}}, outputs(a="x"))
 
-    opened, decided = story.one("gate.opened"), story.one("gate.decided")
+    opened, decided = recorded.one("gate.opened"), recorded.one("gate.decided")
     assert opened.data == {"task": "a", "deadline": "2000-01-01T01:00:00.000000Z"}
     assert {name: value for name, value in decided.data.items() if name != "displayed"} == {
         "task": "a",
@@ -70,70 +70,70 @@ def test_when_nobody_decides_the_deadline_does(on_deadline: str, decision: str, 
         "authenticated": False,
     }
     assert decided.at_ms == 3_600_000
-    assert story.ends == {"a": end}
+    assert recorded.ends == {"a": end}
 
 
 @pytest.mark.requirement("RUN-GATE-002", "RUN-GATE-003")
-def test_a_deadline_that_comes_while_others_work_needs_no_pause() -> None:
+def test_a_deadline_that_passes_while_other_tasks_run_causes_no_pause() -> None:
     gate = {"question": "Go?", "deadline": "1s"}
 
-    story = run({"a": {**WORK, "gate": gate}, "b": WORK}, [{"output": "x", "latency": "2s"}])
+    recorded = run({"a": {**WORK, "gate": gate}, "b": WORK}, [{"output": "x", "latency": "2s"}])
 
-    assert story.of("run.paused") == []
-    assert story.ends == {"a": "refused/deadline", "b": "passed"}
-
-
-@pytest.mark.requirement("RUN-GATE-003")
-def test_a_run_pauses_when_only_people_could_go_on() -> None:
-    hand = ByHand({"a": {**WORK, "gate": {"question": "Go?"}}, "b": WORK})
-    assert hand.outcome is None
-    hand.reply("b", "x")
-
-    assert hand.story.one("run.paused").data == {"reason": "gate"}
-    assert hand.outcome == Outcome("paused", "gate")
+    assert recorded.of("run.paused") == []
+    assert recorded.ends == {"a": "refused/deadline", "b": "passed"}
 
 
 @pytest.mark.requirement("RUN-GATE-003")
-def test_a_run_does_not_pause_while_a_unit_waits_for_its_next_try() -> None:
-    hand = ByHand({"a": {**WORK, "gate": {"question": "Go?"}}, "b": {**WORK, "retry": {"attempts": 2}}})
-    hand.reply("b", "", failure=Failure(ErrorKind.NETWORK))
+def test_a_run_pauses_when_it_only_waits_for_gates() -> None:
+    manual = ManualRun({"a": {**WORK, "gate": {"question": "Go?"}}, "b": WORK})
+    assert manual.outcome is None
+    manual.reply("b", "x")
 
-    assert hand.outcome is None
+    assert manual.recorded.one("run.paused").data == {"reason": "gate"}
+    assert manual.outcome == Outcome("paused", "gate")
 
 
-def decided(hand: ByHand, decision: str, **bodies: Any) -> ByHand:
-    """The run, taken up after a person decided."""
-    shown = hand.machine.state.units["a"].gate
-    assert shown is not None
-    data = {"task": "a", "decision": decision, "by": "person", "authenticated": False, "displayed": shown.displayed}
-    hand.story.take(NewEntry("gate.decided", data, bodies, [shown.seq], "person:ann"), EPOCH_US, Scrubber({}))
-    return ByHand({"a": TASK}, told=hand.story)
+@pytest.mark.requirement("RUN-GATE-003")
+def test_a_run_does_not_pause_while_a_unit_waits_for_a_retry() -> None:
+    manual = ManualRun({"a": {**WORK, "gate": {"question": "Go?"}}, "b": {**WORK, "retry": {"attempts": 2}}})
+    manual.reply("b", "", failure=Failure(ErrorKind.NETWORK))
+
+    assert manual.outcome is None
+
+
+def resume_decided(manual: ManualRun, decision: str, **bodies: Any) -> ManualRun:
+    """Resume the run after a person decided."""
+    gate = manual.machine.state.units["a"].gate
+    assert gate is not None
+    data = {"task": "a", "decision": decision, "by": "person", "authenticated": False, "displayed": gate.displayed}
+    manual.recorded.add(NewEntry("gate.decided", data, bodies, [gate.seq], "person:ann"), EPOCH_US, Scrubber({}))
+    return ManualRun({"a": TASK}, resumed_from=manual.recorded)
 
 
 TASK = {**WORK, "gate": {"question": "Go?"}, "accept": [{"agent": "critic"}]}
 
 
 @pytest.mark.requirement("RUN-GATE-002")
-def test_a_person_who_says_no_refuses() -> None:
-    again = decided(ByHand({"a": TASK}), "rejected")
+def test_a_rejection_refuses_the_task() -> None:
+    resumed = resume_decided(ManualRun({"a": TASK}), "rejected")
 
-    assert again.story.ends == {"a": "refused/rejected"}
-    assert again.outcome == Outcome("refused")
+    assert resumed.recorded.ends == {"a": "refused/rejected"}
+    assert resumed.outcome == Outcome("refused")
 
 
 @pytest.mark.requirement("RUN-GATE-004")
-def test_an_edited_instruction_takes_the_place_of_the_plans() -> None:
-    again = decided(ByHand({"a": TASK}), "approved", edited=Body(b"Write ${{ it }} well.", TEXT))
+def test_an_edited_instruction_replaces_the_plans() -> None:
+    resumed = resume_decided(ManualRun({"a": TASK}), "approved", edited=Body(b"Write ${{ it }} well.", TEXT))
 
-    assert again.open["a"].prompt.text == "Write ${{ it }} well."
-    again.reply("a", "x")
-    assert "\nWrite ${{ it }} well.\n</data " in again.open["a"].prompt.text
+    assert resumed.open["a"].prompt.text == "Write ${{ it }} well."
+    resumed.reply("a", "x")
+    assert "\nWrite ${{ it }} well.\n</data " in resumed.open["a"].prompt.text
 
 
 @pytest.mark.requirement("RUN-GATE-004", "RUN-REUSE-002")
-def test_an_edited_instruction_is_other_work() -> None:
+def test_an_edited_instruction_changes_the_fingerprint() -> None:
     def fingerprint(**bodies: Body) -> str:
-        again = decided(ByHand({"a": TASK}), "approved", **bodies)
-        return str(again.story.one("task.started").data["fingerprint"])
+        resumed = resume_decided(ManualRun({"a": TASK}), "approved", **bodies)
+        return str(resumed.recorded.one("task.started").data["fingerprint"])
 
     assert fingerprint() == fingerprint(edited=Body(b"Write.", TEXT)) != fingerprint(edited=Body(b"Write!", TEXT))

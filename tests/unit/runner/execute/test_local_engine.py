@@ -1,4 +1,4 @@
-"""The engine of this process holds up nobody, whatever an adapter does."""
+"""The local engine: no adapter can block or break a run."""
 
 import asyncio
 from collections.abc import Mapping
@@ -19,11 +19,11 @@ LIMITS = Limits(timeout_ms=60_000, max_output_bytes=10)
 ATTEMPT = Attempt("run/1", "run", "task", 1, "own", {}, Prompt(text="do it"), LIMITS, agent="worker")
 
 
-class Own:
-    """An adapter of somebody else."""
+class CustomAdapter:
+    """A third-party adapter that returns `result`, or the result of calling it."""
 
-    def __init__(self, gives: Any) -> None:
-        self._gives = gives
+    def __init__(self, result: Any) -> None:
+        self._gives = result
 
     async def answer(self, attempt: Attempt) -> Any:
         return await self._gives(attempt) if callable(self._gives) else self._gives
@@ -32,13 +32,13 @@ class Own:
         return None
 
     async def close(self) -> None:
-        raise RuntimeError("it does not want to")
+        raise RuntimeError("it cannot close")
 
 
-def reported(gives: Any, *, is_cancelled: bool = False) -> Replied | Lost:
+def report_of(result: Any, *, is_cancelled: bool = False) -> Replied | Lost:
     async def report() -> Replied | Lost:
         def make(_name: str, _settings: Mapping[str, Any]) -> Any:
-            return Own(gives)
+            return CustomAdapter(result)
 
         engine, woken = EngineGuard(LocalEngine(make)), asyncio.Event()
         engine.attach(woken.set)
@@ -47,22 +47,22 @@ def reported(gives: Any, *, is_cancelled: bool = False) -> Replied | Lost:
         if is_cancelled:
             engine.cancel(ATTEMPT.id)
         await woken.wait()
-        found = engine.reports()
+        reports = engine.reports()
         await engine.close()
-        assert len(found) == 1
-        return found[0]
+        assert len(reports) == 1
+        return reports[0]
 
     return asyncio.run(report())
 
 
-def failure_of(gives: Any) -> Failure | None:
-    found = reported(gives)
-    assert isinstance(found, Replied)
-    return found.reply.failure
+def failure_of(result: Any) -> Failure | None:
+    report = report_of(result)
+    assert isinstance(report, Replied)
+    return report.reply.failure
 
 
 @pytest.mark.parametrize(
-    ("gives", "message"),
+    ("result", "message"),
     [
         (None, "the adapter returned a NoneType instead of a Reply"),
         (Reply("text"), "the adapter returned a Reply whose content or stderr is not bytes"),  # type: ignore[arg-type]
@@ -74,11 +74,11 @@ def failure_of(gives: Any) -> Failure | None:
         (Reply(exit_status=2**70), f"the adapter returned the exit status {2**70}"),
     ],
 )
-def test_what_is_no_reply_is_the_adapters_failure(gives: Any, message: str) -> None:
-    assert failure_of(gives) == Failure(ErrorKind.INTERNAL, message)
+def test_an_invalid_reply_is_a_failure_of_the_adapter(result: Any, message: str) -> None:
+    assert failure_of(result) == Failure(ErrorKind.INTERNAL, message)
 
 
-def test_an_exception_is_the_adapters_failure() -> None:
+def test_an_exception_is_a_failure_of_the_adapter() -> None:
     async def fails(_attempt: Attempt) -> Reply:
         raise ValueError("no")
 
@@ -94,39 +94,41 @@ def test_an_exception_is_the_adapters_failure() -> None:
         (BaseException("odd"), "the adapter failed: BaseException: odd"),
     ],
 )
-def test_what_would_end_the_process_is_the_adapters_failure(error: BaseException, message: str) -> None:
+def test_an_exception_that_would_end_the_process_is_a_failure_of_the_adapter(
+    error: BaseException, message: str
+) -> None:
     async def fails(_attempt: Attempt) -> Reply:
         raise error
 
     assert failure_of(fails) == Failure(ErrorKind.INTERNAL, message)
 
 
-def test_an_answer_beyond_its_limit_is_cut() -> None:
-    found = reported(Reply(b"0123456789ABC"))
+def test_an_answer_over_the_limit_is_truncated() -> None:
+    report = report_of(Reply(b"0123456789ABC"))
 
-    assert isinstance(found, Replied)
-    assert found.reply.content == b"0123456789"
-    assert found.reply.failure == Failure(ErrorKind.OUTPUT_LIMIT, "the answer has more than 10 bytes")
+    assert isinstance(report, Replied)
+    assert report.reply.content == b"0123456789"
+    assert report.reply.failure == Failure(ErrorKind.OUTPUT_LIMIT, "the answer has more than 10 bytes")
 
 
-def test_a_call_that_is_cancelled_says_so() -> None:
+def test_a_cancelled_call_is_reported_as_cancelled() -> None:
     async def waits(_attempt: Attempt) -> Reply:
         await asyncio.sleep(3_600)
         return Reply()
 
-    found = reported(waits, is_cancelled=True)
+    report = report_of(waits, is_cancelled=True)
 
-    assert found == Replied("run/1", Reply(failure=Failure(ErrorKind.CANCELLED, "the call was cancelled")))
+    assert report == Replied("run/1", Reply(failure=Failure(ErrorKind.CANCELLED, "the call was cancelled")))
 
 
-def test_an_adapter_that_cancels_itself_has_failed() -> None:
+def test_an_adapter_that_cancels_itself_fails() -> None:
     async def cancels(_attempt: Attempt) -> Reply:
         raise asyncio.CancelledError
 
     assert failure_of(cancels) == Failure(ErrorKind.INTERNAL, "the adapter cancelled itself")
 
 
-def test_a_call_that_does_not_let_itself_be_cancelled_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_that_ignores_cancellation_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine_guard, "_PATIENCE_S", 0.05)
 
     async def swallows(_attempt: Attempt) -> Reply:
@@ -137,10 +139,10 @@ def test_a_call_that_does_not_let_itself_be_cancelled_is_lost(monkeypatch: pytes
                 continue
         return Reply(b"late")
 
-    assert reported(swallows, is_cancelled=True) == Lost("run/1")
+    assert report_of(swallows, is_cancelled=True) == Lost("run/1")
 
 
-def test_calls_whose_adapter_keeps_no_time_are_ended_each_at_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_call_whose_adapter_ignores_its_timeout_ends_at_its_own_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine_guard, "_GRACE_S", 0.0)
 
     async def sleeps(attempt: Attempt) -> Reply:
@@ -148,19 +150,19 @@ def test_calls_whose_adapter_keeps_no_time_are_ended_each_at_its_own(monkeypatch
         return Reply(b"done")
 
     async def run() -> list[Replied | Lost]:
-        engine, woken = EngineGuard(LocalEngine(lambda _name, _settings: Own(sleeps))), asyncio.Event()
+        engine, woken = EngineGuard(LocalEngine(lambda _name, _settings: CustomAdapter(sleeps))), asyncio.Event()
         engine.attach(woken.set)
-        # The first to end is begun last, so that whoever watches has to look earlier than was planned.
+        # The call that times out first starts last, so the watchdog has to wake earlier than it planned.
         for task, timeout_ms in (("slow", 200), ("quick", 20), ("slower", 400), ("first", 100)):
             limits = LIMITS._replace(timeout_ms=timeout_ms)
             engine.begin(ATTEMPT._replace(id=f"run/{task}", task=task, limits=limits))
-        found: list[Replied | Lost] = []
-        while len(found) < 4:
+        reports: list[Replied | Lost] = []
+        while len(reports) < 4:
             await woken.wait()
             woken.clear()
-            found += engine.reports()
+            reports += engine.reports()
         await engine.close()
-        return found
+        return reports
 
     too_long = Reply(failure=Failure(ErrorKind.TIMEOUT, "the call exceeded its timeout"))
     assert asyncio.run(run()) == [
@@ -171,17 +173,17 @@ def test_calls_whose_adapter_keeps_no_time_are_ended_each_at_its_own(monkeypatch
     ]
 
 
-def test_an_adapter_that_does_not_want_to_close_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_adapter_that_does_not_close_is_abandoned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local, "_CLOSE_PATIENCE_S", 0.05)
 
-    class Open(Own):
+    class NeverClosing(CustomAdapter):
         async def close(self) -> None:
             while True:
                 with suppress(asyncio.CancelledError):
                     await asyncio.sleep(3_600)
 
     async def run() -> list[Replied | Lost]:
-        engine, woken = EngineGuard(LocalEngine(lambda _name, _settings: Open(Reply(b"done")))), asyncio.Event()
+        engine, woken = EngineGuard(LocalEngine(lambda _name, _settings: NeverClosing(Reply(b"done")))), asyncio.Event()
         engine.attach(woken.set)
         engine.begin(ATTEMPT)
         await woken.wait()

@@ -1,4 +1,4 @@
-"""Stopping where a run can go on, and going on."""
+"""Pausing and resuming a run."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +12,7 @@ from forum_runner.canonical import canonical
 from forum_runner.errors import ForumError
 from forum_runner.execute.machine import Outcome
 from forum_runner.execute.resume import describe_resume
-from unit.runner.execute.small_runs import RUN, WORK, ByHand, outputs, plan_of, resume_prepared, run, run_in
+from unit.runner.execute.small_runs import RUN, WORK, ManualRun, outputs, plan_of, resume_prepared, run, run_in
 
 CANCELLED = Failure(ErrorKind.CANCELLED, "the call was cancelled")
 TASKS = {"a": {**WORK, "idempotent": True}, "b": WORK, "c": {**WORK, "needs": ["a"]}}
@@ -20,126 +20,128 @@ TASKS = {"a": {**WORK, "idempotent": True}, "b": WORK, "c": {**WORK, "needs": ["
 
 @pytest.mark.requirement("RUN-PAUSE-001")
 def test_an_interrupted_run_waits_for_its_calls_and_pauses() -> None:
-    hand = ByHand(TASKS)
-    calls = [attempt.id for attempt in hand.open.values()]
-    hand.interrupt()
-    assert hand.cancelled == calls
-    hand.reply("b", "done")
-    assert hand.outcome is None
-    hand.reply("a", "", failure=CANCELLED)
+    manual = ManualRun(TASKS)
+    calls = [attempt.id for attempt in manual.open.values()]
+    manual.interrupt()
+    assert manual.cancelled == calls
+    manual.reply("b", "done")
+    assert manual.outcome is None
+    manual.reply("a", "", failure=CANCELLED)
 
-    assert hand.story.brief == [
+    assert manual.recorded.brief == [
         "task.started a",
         "task.started b",
         "task.finished b",
         "task.finished a",
         "run.paused",
     ]
-    assert hand.story.one("run.paused").data == {"reason": "interrupted"}
-    assert hand.outcome == Outcome("paused", "interrupted")
+    assert manual.recorded.one("run.paused").data == {"reason": "interrupted"}
+    assert manual.outcome == Outcome("paused", "interrupted")
 
 
 @pytest.mark.requirement("RUN-PAUSE-001", "RUN-RESUME-002")
-def test_a_run_that_was_interrupted_goes_on_where_it_was() -> None:
-    first = ByHand(TASKS)
+def test_an_interrupted_run_resumes_where_it_paused() -> None:
+    first = ManualRun(TASKS)
     first.interrupt()
     first.reply("b", "done")
     first.reply("a", "", failure=CANCELLED)
 
-    again = ByHand(TASKS, told=first.story)
+    resumed = ManualRun(TASKS, resumed_from=first.recorded)
 
-    assert again.story.brief == ["run.resumed", "task.ended b", "task.started a"]
-    assert again.story.one("task.started").data["attempt"] == 2
+    assert resumed.recorded.brief == ["run.resumed", "task.ended b", "task.started a"]
+    assert resumed.recorded.one("task.started").data["attempt"] == 2
 
 
 @pytest.mark.requirement("RUN-RESUME-002", "RUN-LOST-001")
-def test_calls_that_were_open_are_lost_and_what_may_be_tried_again_is() -> None:
-    first = ByHand(TASKS)
+def test_open_calls_of_a_killed_run_are_lost_and_idempotent_tasks_are_retried() -> None:
+    first = ManualRun(TASKS)
 
-    again = ByHand(TASKS, told=first.story)
+    resumed = ManualRun(TASKS, resumed_from=first.recorded)
 
-    assert again.story.brief[:4] == ["run.resumed", "task.lost a", "task.lost b", "task.ended b"]
-    assert again.story.ends == {"b": "failed/error", "c": "skipped/failure"}
-    assert again.story.brief[4:] == ["task.started a", "task.ended c"]
+    assert resumed.recorded.brief[:4] == ["run.resumed", "task.lost a", "task.lost b", "task.ended b"]
+    assert resumed.recorded.ends == {"b": "failed/error", "c": "skipped/failure"}
+    assert resumed.recorded.brief[4:] == ["task.started a", "task.ended c"]
 
 
 @pytest.mark.requirement("RUN-RESUME-001")
-def test_attempts_and_budgets_are_where_they_were_left() -> None:
+def test_attempts_and_budgets_are_restored() -> None:
     tasks = {"a": {**RUN, "retry": {"attempts": 2, "backoff": "1s"}, "budget": {"calls": 2}}}
-    first = ByHand(tasks)
+    first = ManualRun(tasks)
     first.reply("a", "", failure=Failure(ErrorKind.NETWORK))
 
-    again = ByHand(tasks, told=first.story)
+    resumed = ManualRun(tasks, resumed_from=first.recorded)
 
-    assert again.open == {}
-    again.pass_time(1_000)
-    assert again.story.one("task.started").data["attempt"] == 2
-    again.reply("a", "", failure=Failure(ErrorKind.NETWORK))
-    assert again.story.ends == {"a": "failed/error"}
+    assert resumed.open == {}
+    resumed.pass_time(1_000)
+    assert resumed.recorded.one("task.started").data["attempt"] == 2
+    resumed.reply("a", "", failure=Failure(ErrorKind.NETWORK))
+    assert resumed.recorded.ends == {"a": "failed/error"}
 
 
 @pytest.mark.requirement("RUN-RESUME-001")
-def test_a_check_goes_on_with_the_output_that_it_looks_at() -> None:
+def test_a_resumed_check_gets_the_recorded_output() -> None:
     tasks = {"a": {**WORK, "accept": [{"agent": "critic"}]}}
-    first = ByHand(tasks)
+    first = ManualRun(tasks)
     first.reply("a", "one")
 
-    again = ByHand(tasks, told=first.story)
+    resumed = ManualRun(tasks, resumed_from=first.recorded)
 
-    assert again.story.brief == ["run.resumed", "verdict.lost a", "verdict.asked a"]
-    assert "\none\n</data " in again.open["a"].prompt.text
+    assert resumed.recorded.brief == ["run.resumed", "verdict.lost a", "verdict.asked a"]
+    assert "\none\n</data " in resumed.open["a"].prompt.text
 
 
 @pytest.mark.requirement("RUN-RESUME-001")
-def test_a_check_that_gave_no_verdict_is_asked_again() -> None:
+def test_a_check_without_a_verdict_is_repeated() -> None:
     tasks = {"a": {**WORK, "accept": [{"agent": "critic"}]}}
-    first = ByHand(tasks)
+    first = ManualRun(tasks)
     first.reply("a", "one")
     first.reply("a", "", failure=Failure(ErrorKind.AUTH))
-    told = replace(first.story, entries=first.story.entries[:4], stored=first.story.stored[:4])
-    assert told.kinds[-1] == "verdict.given"
+    truncated = replace(first.recorded, entries=first.recorded.entries[:4], stored=first.recorded.stored[:4])
+    assert truncated.kinds[-1] == "verdict.given"
 
-    assert ByHand(tasks, told=told).story.brief == ["run.resumed", "verdict.asked a"]
+    assert ManualRun(tasks, resumed_from=truncated).recorded.brief == ["run.resumed", "verdict.asked a"]
 
 
 @pytest.mark.requirement("RUN-RESUME-001")
-def test_what_was_handed_over_is_not_handed_over_again() -> None:
+def test_delivered_values_are_not_delivered_again() -> None:
     tasks = {"a": RUN, "b": {**WORK, "needs": ["a"], "idempotent": True}}
-    first = ByHand(tasks)
+    first = ManualRun(tasks)
     first.reply("a", "one")
 
-    again = ByHand(tasks, told=first.story)
+    resumed = ManualRun(tasks, resumed_from=first.recorded)
 
-    assert again.story.brief == ["run.resumed", "task.lost b", "task.started b"]
-    assert "\none\n</data " in again.open["b"].prompt.text
+    assert resumed.recorded.brief == ["run.resumed", "task.lost b", "task.started b"]
+    assert "\none\n</data " in resumed.open["b"].prompt.text
 
 
 @pytest.mark.requirement("RUN-RESUME-002")
 def test_gates_whose_deadline_has_passed_are_decided_first() -> None:
     tasks = {"a": {**WORK, "gate": {"question": "Go?", "deadline": "1s", "on_deadline": "approve"}}, "b": WORK}
 
-    story = run(tasks, [{"output": "x"}])
+    recorded = run(tasks, [{"output": "x"}])
 
-    at = story.kinds.index("run.paused")
-    assert story.brief[at : at + 4] == ["run.paused", "run.resumed", "gate.decided a", "task.started a"]
+    at = recorded.kinds.index("run.paused")
+    assert recorded.brief[at : at + 4] == ["run.paused", "run.resumed", "gate.decided a", "task.started a"]
 
 
 @pytest.mark.requirement("RUN-RESUME-003")
 @pytest.mark.parametrize(("later_us", "is_waiting"), [(999_999, True), (1_000_000, False)])
-def test_a_run_at_an_open_gate_is_left_as_it_is(later_us: int, is_waiting: bool) -> None:
-    hand = ByHand({"a": {**WORK, "gate": {"question": "Go?", "deadline": "1s"}}})
+def test_a_run_at_an_open_gate_waits_until_its_deadline(later_us: int, is_waiting: bool) -> None:
+    manual = ManualRun({"a": {**WORK, "gate": {"question": "Go?", "deadline": "1s"}}})
 
-    assert hand.machine.is_waiting(hand.now_us + later_us) is is_waiting
+    assert manual.machine.is_waiting(manual.now_us + later_us) is is_waiting
 
 
 @pytest.mark.parametrize(("on_deadline", "decision"), [("approve", "approved"), ("reject", "rejected")])
-def test_it_is_told_what_a_deadline_decides_that_has_passed(on_deadline: str, decision: str) -> None:
+def test_the_resume_summary_shows_decisions_by_passed_deadlines(on_deadline: str, decision: str) -> None:
     gate = {"question": "Go?", "deadline": "1s", "on_deadline": on_deadline}
-    hand = ByHand({"a": {**WORK, "gate": gate}, "b": {**WORK, "gate": {"question": "Go?"}}})
+    manual = ManualRun({"a": {**WORK, "gate": gate}, "b": {**WORK, "gate": {"question": "Go?"}}})
 
-    told = [list(describe_resume(hand.machine.state, hand.now_us + later_us)) for later_us in (999_999, 1_000_000)]
+    summaries = [
+        list(describe_resume(manual.machine.state, manual.now_us + later_us)) for later_us in (999_999, 1_000_000)
+    ]
 
-    assert told == [
+    assert summaries == [
         ["a: waiting for a decision", "b: waiting for a decision"],
         [f"a: {decision}: the deadline passed without a decision", "b: waiting for a decision"],
     ]
@@ -151,7 +153,7 @@ def prepared(directory: Path, tasks: dict[str, Any]) -> PreparedRun:
 
 
 @pytest.mark.requirement("RUN-RESUME-001")
-def test_a_sealed_run_is_not_gone_on_with(tmp_path: Path) -> None:
+def test_a_sealed_run_cannot_be_resumed(tmp_path: Path) -> None:
     run_in(tmp_path / "run", {"a": WORK}, outputs(a="x"))
 
     with pytest.raises(ForumError, match="has finished"):
@@ -159,7 +161,7 @@ def test_a_sealed_run_is_not_gone_on_with(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("RUN-RESUME-001")
-def test_a_ledger_that_does_not_hold_is_not_gone_on_with(tmp_path: Path) -> None:
+def test_an_invalid_ledger_cannot_be_resumed(tmp_path: Path) -> None:
     tasks = {"a": {**WORK, "gate": {"question": "Go?"}}}
     run_in(tmp_path / "run", tasks, [])
     ledger = tmp_path / "run" / "ledger.jsonl"
@@ -176,9 +178,9 @@ def test_a_ledger_that_does_not_hold_is_not_gone_on_with(tmp_path: Path) -> None
         ({"idempotent": True}, "a: retrying attempt 1, which was lost"),
     ],
 )
-def test_a_call_that_was_lost_while_the_run_paused_is_in_the_summary(own: dict[str, Any], line: str) -> None:
-    hand = ByHand({"a": {**WORK, **own}})
-    hand.interrupt()
-    hand.lose("a")
+def test_the_resume_summary_shows_calls_lost_during_a_pause(own: dict[str, Any], line: str) -> None:
+    manual = ManualRun({"a": {**WORK, **own}})
+    manual.interrupt()
+    manual.lose("a")
 
-    assert list(describe_resume(hand.machine.state, hand.now_us)) == [line]
+    assert list(describe_resume(manual.machine.state, manual.now_us)) == [line]

@@ -1,4 +1,4 @@
-"""Values of the plan, made from outputs."""
+"""Plan values computed from task outputs."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,8 +14,8 @@ TEXT_BODY = Body("é\n".encode(), TEXT)
 OBJECT_BODY = Body(b'{"a":{"b":[1,2]}}', JSON)
 
 
-class Known:
-    """`text` and `object` are tasks, `each` is one with instances."""
+class KnownOutputs:
+    """`text`, `object` and `secret` are tasks; `each` is a task with instances."""
 
     def output(self, unit: str) -> Output:
         instances = {"each[0]": Body(b'{"n":1}', JSON), "each[1]": Body(b'{"n":2}', JSON)}
@@ -42,8 +42,8 @@ class Known:
         ({"list": [{"task": "secret"}]}, Body('["é\\n"]'.encode(), JSON, True)),
     ],
 )
-def test_a_value_is_an_output_as_it_is_or_json_made_of_outputs(value: dict[str, Any], body: Body) -> None:
-    assert make_body(read_value(value), Known()) == body
+def test_a_value_is_an_unchanged_output_or_json_composed_of_outputs(value: dict[str, Any], body: Body) -> None:
+    assert make_body(read_value(value), KnownOutputs()) == body
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-018")
@@ -57,11 +57,11 @@ def test_a_value_is_an_output_as_it_is_or_json_made_of_outputs(value: dict[str, 
         {"each": "each", "item": "/m"},
     ],
 )
-def test_a_pointer_that_leads_nowhere_gives_no_value(value: dict[str, Any]) -> None:
+def test_a_pointer_to_a_missing_value_raises_an_error(value: dict[str, Any]) -> None:
     with pytest.raises(NoValueError):
-        make_body(read_value(value), Known())
+        make_body(read_value(value), KnownOutputs())
 
 
 @pytest.mark.requirement("RUN-WHEN-001")
-def test_a_condition_looks_at_text_as_a_string() -> None:
-    assert evaluate(read_value({"task": "text"}), Known()) == "é\n"
+def test_a_condition_sees_text_as_a_string() -> None:
+    assert evaluate(read_value({"task": "text"}), KnownOutputs()) == "é\n"

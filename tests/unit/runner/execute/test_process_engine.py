@@ -1,4 +1,4 @@
-"""The engine `process`: whatever an adapter does in its worker, it harms nobody else and leaves nothing behind."""
+"""The `process` engine: an adapter in a worker cannot harm other calls and leaves no process behind."""
 
 import asyncio
 import os
@@ -30,7 +30,7 @@ CANCELLED = Reply(failure=Failure(ErrorKind.CANCELLED, "the call was cancelled")
 
 @pytest.fixture(autouse=True)
 def adapters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Everything that a worker starts inherits the mark."""
+    """Install the test adapters, and set a variable that every process of a worker inherits."""
     install_adapters(tmp_path / "packages", monkeypatch)
     monkeypatch.setenv(MARK, str(tmp_path))
 
@@ -40,7 +40,7 @@ def attempt(id_: str, text: str, settings: Mapping[str, Any] = ODD) -> Attempt:
 
 
 class Calls:
-    """Calls of one engine, and what it reported about them."""
+    """The calls of one engine and their reports."""
 
     def __init__(self) -> None:
         self.reports: dict[str, Replied | Lost] = {}
@@ -56,13 +56,13 @@ class Calls:
         self._engine.cancel(text)
 
     async def wait_for(self, *texts: str) -> list[Reply | None]:
-        """The replies; None: lost."""
+        """Return the replies in order, with None for a lost call."""
         while not self.reports.keys() >= set(texts):
             await self._woken.wait()
             self._woken.clear()
             self.reports |= {report.call: report for report in self._engine.reports()}
-        found = [self.reports[text] for text in texts]
-        return [report.reply if isinstance(report, Replied) else None for report in found]
+        reports = [self.reports[text] for text in texts]
+        return [report.reply if isinstance(report, Replied) else None for report in reports]
 
     async def call(self, text: str, settings: Mapping[str, Any] = ODD) -> Reply | None:
         self.reports.pop(text, None)
@@ -81,12 +81,12 @@ def with_calls(use: Callable[[Calls], Any]) -> Any:
         finally:
             await calls.close()
 
-    found = asyncio.run(run())
-    assert left_over() == []
-    return found
+    result = asyncio.run(run())
+    assert marked_processes() == []
+    return result
 
 
-def left_over() -> list[int]:
+def marked_processes() -> list[int]:
     return processes_with(os.environ[MARK])
 
 
@@ -108,7 +108,7 @@ def test_calls_run_side_by_side_and_workers_are_reused() -> None:
     assert len(pids) == 1
 
 
-def test_a_worker_is_replaced_before_its_leaks_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_is_replaced_after_a_number_of_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "_CALLS_PER_WORKER", 2)
 
     async def use(calls: Calls) -> list[Any]:
@@ -120,24 +120,24 @@ def test_a_worker_is_replaced_before_its_leaks_matter(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("behaviour", ["crash", "leave", "garbage", "fork_and_crash"])
-def test_a_call_whose_worker_goes_wrong_is_lost_and_harms_no_other(behaviour: str) -> None:
+def test_a_call_whose_worker_breaks_is_lost_and_other_calls_succeed(behaviour: str) -> None:
     async def use(calls: Calls) -> list[Reply | None]:
         calls.begin("succeed 0.5", behaviour)
-        found = await calls.wait_for(behaviour, "succeed 0.5")
-        return [*found, await calls.call("succeed")]
+        replies = await calls.wait_for(behaviour, "succeed 0.5")
+        return [*replies, await calls.call("succeed")]
 
     assert with_calls(use) == [None, DONE, DONE]
 
 
 @pytest.mark.parametrize("behaviour", ["leak_thread", "leak_memory", "leak_process", "fork_and_return"])
-def test_what_an_adapter_leaves_running_ends_with_its_worker(behaviour: str) -> None:
+def test_threads_and_processes_leaked_by_an_adapter_end_with_its_worker(behaviour: str) -> None:
     async def use(calls: Calls) -> list[Reply | None]:
         return [await calls.call(behaviour), await calls.call("succeed")]
 
     assert with_calls(use)[1] == DONE
 
 
-def test_a_worker_that_blocks_holds_up_nobody_and_is_killed_when_its_call_is_cancelled(
+def test_a_blocked_worker_does_not_delay_others_and_is_killed_when_cancelled(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(process, "_CANCEL_PATIENCE_S", 0.3)
@@ -153,7 +153,7 @@ def test_a_worker_that_blocks_holds_up_nobody_and_is_killed_when_its_call_is_can
     assert with_calls(use) == [DONE, CANCELLED, CANCELLED, CANCELLED]
 
 
-def test_a_call_that_is_cancelled_before_its_worker_is_up_says_so() -> None:
+def test_a_call_cancelled_before_its_worker_starts_is_reported_as_cancelled() -> None:
     async def use(calls: Calls) -> list[Reply | None]:
         calls.begin("succeed 1000", "succeed 2000")
         calls.cancel("succeed 1000")
@@ -164,18 +164,18 @@ def test_a_call_that_is_cancelled_before_its_worker_is_up_says_so() -> None:
     assert with_calls(use) == [CANCELLED, CANCELLED]
 
 
-def test_closing_ends_calls_that_are_under_way() -> None:
-    began_s = time.monotonic()
+def test_closing_the_engine_ends_running_calls() -> None:
+    started_s = time.monotonic()
 
     async def use(calls: Calls) -> Any:
         calls.begin("block", "resist", "succeed 1000")
         return await calls.call("succeed")
 
     assert with_calls(use) == DONE
-    assert time.monotonic() - began_s < 30
+    assert time.monotonic() - started_s < 30
 
 
-def test_adapters_are_closed_when_the_engine_is(tmp_path: Path) -> None:
+def test_closing_the_engine_closes_its_adapters(tmp_path: Path) -> None:
     closed = tmp_path / "closed"
 
     with_calls(lambda calls: calls.call("succeed", {"type": "x-odd", "closed": str(closed)}))
@@ -183,13 +183,13 @@ def test_adapters_are_closed_when_the_engine_is(tmp_path: Path) -> None:
     assert closed.read_text(encoding="utf-8") == "closed\n"
 
 
-def test_credentials_reach_adapters_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_credentials_reach_adapters_through_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ODD_KEY", "open sesame")
 
     assert with_calls(lambda calls: calls.call("variable ODD_KEY")) == Reply(b"open sesame")
 
 
-def test_what_workers_print_is_not_mixed_into_the_terminal(capfd: pytest.CaptureFixture[str]) -> None:
+def test_output_of_workers_does_not_reach_the_terminal(capfd: pytest.CaptureFixture[str]) -> None:
     assert with_calls(lambda calls: calls.call("speak")) == DONE
     assert capfd.readouterr() == ("", "")
 
@@ -203,21 +203,21 @@ def test_what_workers_print_is_not_mixed_into_the_terminal(capfd: pytest.Capture
         ("unknown", "the adapter failed: AttributeError"),
     ],
 )
-def test_failures_are_those_of_the_local_engine(behaviour: str, message: str) -> None:
+def test_failures_match_the_local_engine(behaviour: str, message: str) -> None:
     reply = with_calls(lambda calls: calls.call(behaviour))
 
     assert reply.failure.kind is ErrorKind.INTERNAL
     assert reply.failure.message.startswith(message)
 
 
-def test_a_large_answer_is_cut_in_the_worker() -> None:
+def test_a_large_answer_is_truncated_in_the_worker() -> None:
     reply = with_calls(lambda calls: calls.call("large 50000000"))
 
     assert len(reply.content) == LIMITS.max_output_bytes
     assert reply.failure.kind is ErrorKind.OUTPUT_LIMIT
 
 
-def test_a_worker_that_cannot_start_is_a_failure_that_may_be_retried(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_that_cannot_start_is_a_retryable_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/no/such/python")
 
     reply = with_calls(lambda calls: calls.call("succeed"))
@@ -225,7 +225,7 @@ def test_a_worker_that_cannot_start_is_a_failure_that_may_be_retried(monkeypatch
     assert reply.failure.kind is ErrorKind.TOOL_FAILURE
 
 
-def test_workers_and_their_programs_end_with_the_runner(tmp_path: Path) -> None:
+def test_workers_and_their_child_processes_end_with_the_runner(tmp_path: Path) -> None:
     program = (
         "import asyncio\n"
         "from unit.runner.execute.test_process_engine import Calls\n"
@@ -242,11 +242,11 @@ def test_workers_and_their_programs_end_with_the_runner(tmp_path: Path) -> None:
         try:
             assert runner.stdout is not None
             assert runner.stdout.readline() == b"ready\n"
-            assert len([pid for pid in left_over() if WORKER in command_of(pid)]) == 3
+            assert len([pid for pid in marked_processes() if WORKER in command_of(pid)]) == 3
         finally:
             runner.kill()
 
     deadline_s = time.monotonic() + 30
-    while (left := left_over()) and time.monotonic() < deadline_s:
+    while (remaining := marked_processes()) and time.monotonic() < deadline_s:
         time.sleep(0.1)
-    assert left == []
+    assert remaining == []

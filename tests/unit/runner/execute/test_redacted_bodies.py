@@ -1,4 +1,4 @@
-"""What a run does without the bodies that were redacted while it stood still."""
+"""Resuming a run whose bodies were redacted while it was paused."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,7 +14,7 @@ from forum_runner.ledger.body import TEXT, Body
 from forum_runner.ledger.body_reader import BodyReader
 from forum_runner.ledger.entry_values import BodyReference
 from forum_runner.ledger.recorded_body import RecordedBody, StoredBytes
-from unit.runner.execute.small_runs import RUN, WORK, ByHand, Entry, Story, outputs, run
+from unit.runner.execute.small_runs import RUN, WORK, Entry, ManualRun, RecordedRun, outputs, run
 
 CANCELLED = Failure(ErrorKind.CANCELLED, "the call was cancelled")
 NEEDS_A = {**WORK, "needs": ["a"]}
@@ -25,59 +25,62 @@ def digest_of(content: str) -> str:
     return sha256(content.encode()).hexdigest()
 
 
-def gone(content: str, type_: str = TEXT) -> RecordedBody:
-    """A body as a process finds it that reads the ledger after the redaction."""
+def redacted(content: str, type_: str = TEXT) -> RecordedBody:
+    """Return a body as a process reads it after its redaction."""
     reference = BodyReference(bytes=len(content), digest=digest_of(content), type=type_)
     return RecordedBody(reference, BodyReader(BytesIO()))
 
 
-def without(story: Story, *contents: str) -> Story:
-    """The same story, with these bodies redacted."""
+def without(recorded: RecordedRun, *contents: str) -> RecordedRun:
+    """Return the same run with these bodies redacted."""
     lost = {content.encode(): content for content in contents}
-    return replace(story, stored=[{name: _kept(body, lost) for name, body in found.items()} for found in story.stored])
+    return replace(
+        recorded,
+        stored=[{name: _redact_if_lost(body, lost) for name, body in bodies.items()} for bodies in recorded.stored],
+    )
 
 
-def _kept(body: StoredBytes, lost: Mapping[bytes, str]) -> StoredBytes:
-    return gone(lost[body.data], body.type) if body.data in lost else body
+def _redact_if_lost(body: StoredBytes, lost: Mapping[bytes, str]) -> StoredBytes:
+    return redacted(lost[body.data], body.type) if body.data in lost else body
 
 
-def cut_before(story: Story, kind: str, task: str) -> Story:
-    """What a process has told that was killed before this entry."""
-    place = story.brief.index(f"{kind} {task}")
-    return replace(story, entries=story.entries[:place], stored=story.stored[:place])
+def truncated_before(recorded: RecordedRun, kind: str, task: str) -> RecordedRun:
+    """Return the entries of a process that was killed before this entry."""
+    index = recorded.brief.index(f"{kind} {task}")
+    return replace(recorded, entries=recorded.entries[:index], stored=recorded.stored[:index])
 
 
-def interrupted(tasks: dict[str, Any], *replies: tuple[str, str], **parts: Any) -> Story:
-    """A run that was interrupted after these replies."""
-    hand = ByHand(tasks, **parts)
+def interrupted(tasks: dict[str, Any], *replies: tuple[str, str], **parts: Any) -> RecordedRun:
+    """Execute a run that is interrupted after these replies."""
+    manual = ManualRun(tasks, **parts)
     for task, content in replies:
-        hand.reply(task, content)
-    hand.interrupt()
-    for task in list(hand.open):
-        hand.reply(task, "", failure=CANCELLED)
-    return hand.story
+        manual.reply(task, content)
+    manual.interrupt()
+    for task in list(manual.open):
+        manual.reply(task, "", failure=CANCELLED)
+    return manual.recorded
 
 
-def why(entry: Entry) -> str:
+def message_of(entry: Entry) -> str:
     return entry.bodies["detail"].decode().removeprefix('{"message":"').removesuffix('"}')
 
 
-def cannot(what: str, content: str, verb: str = "is") -> str:
+def unavailable(what: str, content: str, verb: str = "is") -> str:
     return f"{what} {verb} unavailable: body {digest_of(content)} was redacted"
 
 
 @pytest.mark.requirement("RUN-HAND-001")
-def test_a_task_whose_data_cannot_be_made_fails_and_the_others_go_on() -> None:
+def test_a_task_with_redacted_data_fails_and_the_others_continue() -> None:
     tasks = {"a": WORK, "b": {**WORK, "needs": ["a", {"task": "c", "edge": "order"}]}, "c": WORK}
     parts = {"policy": {"on_failure": "continue"}}
-    told = interrupted(tasks, ("a", "one"), **parts)
+    paused = interrupted(tasks, ("a", "one"), **parts)
 
-    again = ByHand(tasks, told=without(told, "one"), **parts)
-    again.reply("c", "three")
+    resumed = ManualRun(tasks, resumed_from=without(paused, "one"), **parts)
+    resumed.reply("c", "three")
 
-    assert again.story.ends == {"c": "passed", "b": "failed/expects"}
-    assert why(again.story.one("task.ended", "b")) == cannot("the value for 'a'", "one")
-    assert again.story.status == "failed"
+    assert resumed.recorded.ends == {"c": "passed", "b": "failed/expects"}
+    assert message_of(resumed.recorded.one("task.ended", "b")) == unavailable("the value for 'a'", "one")
+    assert resumed.recorded.status == "failed"
 
 
 @pytest.mark.requirement("RUN-HAND-001")
@@ -88,88 +91,88 @@ def test_a_task_whose_data_cannot_be_made_fails_and_the_others_go_on() -> None:
         ({"needs": [{"task": "a", "select": "/0"}]}, "failed/expects"),
     ],
 )
-def test_it_fails_as_with_any_value_that_cannot_be_made(needs: dict[str, Any], end: str) -> None:
+def test_redacted_data_fails_a_task_like_any_missing_value(needs: dict[str, Any], end: str) -> None:
     tasks = {"a": TYPED, "b": {**NEEDS_A, **needs}}
-    told = cut_before(run(tasks, outputs(a=["one"], b="two")), "edge.delivered", "b")
+    paused = truncated_before(run(tasks, outputs(a=["one"], b="two")), "edge.delivered", "b")
 
-    again = ByHand(tasks, told=without(told, '["one"]'))
+    resumed = ManualRun(tasks, resumed_from=without(paused, '["one"]'))
 
-    assert again.story.ends == {"b": end}
+    assert resumed.recorded.ends == {"b": end}
 
 
 @pytest.mark.requirement("RUN-WHEN-001")
-def test_a_condition_on_what_was_redacted_does_not_hold() -> None:
+def test_a_condition_on_a_redacted_output_is_false() -> None:
     order = {"task": "a", "edge": "order"}
     tasks = {"a": WORK, "b": WORK, "c": {**WORK, "needs": [order, "b"], "when": {"task": "a", "output": True}}}
-    told = interrupted(tasks, ("a", "one"))
+    paused = interrupted(tasks, ("a", "one"))
 
-    again = ByHand(tasks, told=without(told, "one"))
-    again.reply("b", "two")
+    resumed = ManualRun(tasks, resumed_from=without(paused, "one"))
+    resumed.reply("b", "two")
 
-    assert again.story.ends == {"b": "passed", "c": "skipped/condition"}
-    assert again.story.status == "passed"
+    assert resumed.recorded.ends == {"b": "passed", "c": "skipped/condition"}
+    assert resumed.recorded.status == "passed"
 
 
 @pytest.mark.requirement("RUN-EXPAND-001", "RUN-HAND-001")
-def test_items_and_lists_of_what_was_redacted_cannot_be_made() -> None:
+def test_redacted_items_and_instance_outputs_are_unavailable() -> None:
     each = {**WORK, "foreach": {"task": "a", "as": "item", "max": 3}}
     tasks = {"a": TYPED, "b": each, "c": {**WORK, "needs": ["b"]}}
     whole = run(tasks, [*outputs(a=["x"], c="three"), {"output": "two"}])
 
-    unmade = ByHand(tasks, told=without(cut_before(whole, "task.expanded", "b"), '["x"]'))
-    expanded = ByHand(tasks, told=without(cut_before(whole, "edge.delivered", "b[0]"), '["x"]'))
-    listed = ByHand(tasks, told=without(cut_before(whole, "edge.delivered", "c"), "two"))
+    unexpanded = ManualRun(tasks, resumed_from=without(truncated_before(whole, "task.expanded", "b"), '["x"]'))
+    expanded = ManualRun(tasks, resumed_from=without(truncated_before(whole, "edge.delivered", "b[0]"), '["x"]'))
+    listed = ManualRun(tasks, resumed_from=without(truncated_before(whole, "edge.delivered", "c"), "two"))
 
-    assert why(unmade.story.one("task.ended", "b")) == cannot("the items", '["x"]', "are")
-    assert why(expanded.story.one("task.ended", "b[0]")) == cannot("the value for 'item'", '["x"]')
-    assert why(listed.story.one("task.ended", "c")) == cannot("the value for 'b'", "two")
+    assert message_of(unexpanded.recorded.one("task.ended", "b")) == unavailable("the items", '["x"]', "are")
+    assert message_of(expanded.recorded.one("task.ended", "b[0]")) == unavailable("the value for 'item'", '["x"]')
+    assert message_of(listed.recorded.one("task.ended", "c")) == unavailable("the value for 'b'", "two")
 
 
 @pytest.mark.requirement("RUN-SEAL-001")
-def test_an_output_of_the_plan_that_was_redacted_is_not_given() -> None:
+def test_a_redacted_plan_output_is_not_recorded() -> None:
     tasks = {"a": WORK, "b": WORK}
-    told = interrupted(tasks, ("a", "one"), outputs={"x": "a", "y": "b"})
+    paused = interrupted(tasks, ("a", "one"), outputs={"x": "a", "y": "b"})
 
-    again = ByHand(tasks, told=without(told, "one"), outputs={"x": "a", "y": "b"})
-    again.reply("b", "two")
+    resumed = ManualRun(tasks, resumed_from=without(paused, "one"), outputs={"x": "a", "y": "b"})
+    resumed.reply("b", "two")
 
-    assert [entry.data["output"] for entry in again.story.of("answer.given")] == ["y"]
-    assert again.story.status == "passed"
+    assert [entry.data["output"] for entry in resumed.recorded.of("answer.given")] == ["y"]
+    assert resumed.recorded.status == "passed"
 
 
 @pytest.mark.requirement("RUN-RESUME-002")
-def test_an_attempt_is_not_made_again_without_what_it_was_handed() -> None:
+def test_an_attempt_is_not_retried_if_its_data_was_redacted() -> None:
     tasks = {"a": RUN, "b": {**NEEDS_A, "idempotent": True}}
-    first = ByHand(tasks)
+    first = ManualRun(tasks)
     first.reply("a", "one")
 
-    again = ByHand(tasks, told=without(first.story, "one"))
+    resumed = ManualRun(tasks, resumed_from=without(first.recorded, "one"))
 
-    assert again.story.brief == ["run.resumed", "task.lost b", "task.ended b", "run.sealed"]
-    assert again.story.ends == {"b": "failed/expects"}
-    assert why(again.story.one("task.ended")) == cannot("the value for 'a'", "one")
+    assert resumed.recorded.brief == ["run.resumed", "task.lost b", "task.ended b", "run.sealed"]
+    assert resumed.recorded.ends == {"b": "failed/expects"}
+    assert message_of(resumed.recorded.one("task.ended")) == unavailable("the value for 'a'", "one")
 
 
 @pytest.mark.requirement("RUN-RESUME-002")
-def test_nobody_waits_for_an_attempt_that_cannot_be_made() -> None:
+def test_the_run_does_not_wait_for_a_retry_whose_data_was_redacted() -> None:
     tasks = {"a": RUN, "b": {**NEEDS_A, "retry": {"attempts": 2, "backoff": "1h"}}}
-    first = ByHand(tasks)
+    first = ManualRun(tasks)
     first.reply("a", "one")
     first.reply("b", "", failure=Failure(ErrorKind.NETWORK))
 
-    again = ByHand(tasks, told=without(first.story, "one"))
+    resumed = ManualRun(tasks, resumed_from=without(first.recorded, "one"))
 
-    assert again.story.ends == {"b": "failed/expects"}
+    assert resumed.recorded.ends == {"b": "failed/expects"}
 
 
 @pytest.mark.requirement("RUN-RESUME-002")
-def test_a_result_that_holds_needs_nothing_that_it_was_made_of() -> None:
+def test_an_accepted_result_does_not_need_redacted_bodies() -> None:
     tasks = {"a": RUN, "b": NEEDS_A}
-    told = cut_before(run(tasks, outputs(a="one", b="two")), "task.ended", "b")
+    paused = truncated_before(run(tasks, outputs(a="one", b="two")), "task.ended", "b")
 
-    again = ByHand(tasks, told=without(told, "one", "two"))
+    resumed = ManualRun(tasks, resumed_from=without(paused, "one", "two"))
 
-    assert again.story.ends == {"b": "passed"}
+    assert resumed.recorded.ends == {"b": "passed"}
 
 
 CHECKS: dict[str, dict[str, Any]] = {
@@ -179,90 +182,90 @@ CHECKS: dict[str, dict[str, Any]] = {
 }
 
 
-def at_a_check(by: str) -> tuple[dict[str, Any], Story]:
-    """A run that was killed when the output of `b` was there, and not checked."""
+def at_a_check(by: str) -> tuple[dict[str, Any], RecordedRun]:
+    """Return a run that was killed after `b` produced its output and before the check."""
     tasks = {"a": RUN, "b": {**NEEDS_A, "accept": [CHECKS[by]], "retry": {"attempts": 2}}}
-    first = ByHand(tasks)
+    first = ManualRun(tasks)
     first.reply("a", "one")
     first.reply("b", "two")
     kind = "verdict.given" if by == "schema" else "verdict.asked"
-    return tasks, cut_before(first.story, kind, "b")
+    return tasks, truncated_before(first.recorded, kind, "b")
 
 
 @pytest.mark.requirement("RUN-RESUME-002")
 @pytest.mark.parametrize("by", CHECKS)
-def test_what_is_to_be_checked_must_be_there(by: str) -> None:
-    tasks, told = at_a_check(by)
+def test_a_redacted_output_cannot_be_checked(by: str) -> None:
+    tasks, paused = at_a_check(by)
 
-    again = ByHand(tasks, told=without(told, "two"))
+    resumed = ManualRun(tasks, resumed_from=without(paused, "two"))
 
-    assert again.story.ends == {"b": "failed/expects"}
-    assert why(again.story.one("task.ended")) == cannot("the output to check", "two")
-
-
-@pytest.mark.requirement("RUN-RESUME-002")
-def test_a_check_needs_only_what_its_command_refers_to() -> None:
-    tasks, told = at_a_check("command")
-    judged, asked = at_a_check("agent")
-
-    by_command = ByHand(tasks, told=without(told, "one"))
-    by_agent = ByHand(judged, told=without(asked, "one"))
-
-    assert why(by_command.story.one("task.ended")) == cannot("the value for 'a'", "one")
-    assert by_agent.story.brief == ["run.resumed", "verdict.asked b"]
+    assert resumed.recorded.ends == {"b": "failed/expects"}
+    assert message_of(resumed.recorded.one("task.ended")) == unavailable("the output to check", "two")
 
 
 @pytest.mark.requirement("RUN-RESUME-002")
-def test_an_attempt_after_a_check_needs_all_that_the_first_was_handed() -> None:
-    tasks, told = at_a_check("agent")
-    again = ByHand(tasks, told=without(told, "one"))
+def test_a_check_needs_only_the_data_its_command_refers_to() -> None:
+    tasks, paused = at_a_check("command")
+    judged_tasks, judged_run = at_a_check("agent")
 
-    again.reply("b", '{"verdict": "fail", "reason": "bad"}')
+    by_command = ManualRun(tasks, resumed_from=without(paused, "one"))
+    by_agent = ManualRun(judged_tasks, resumed_from=without(judged_run, "one"))
 
-    assert again.story.ends == {"b": "failed/expects"}
+    assert message_of(by_command.recorded.one("task.ended")) == unavailable("the value for 'a'", "one")
+    assert by_agent.recorded.brief == ["run.resumed", "verdict.asked b"]
 
 
-def at_a_gate(**decided: Any) -> tuple[dict[str, Any], Story]:
-    """A run that is paused at the gate of `b`, and decided."""
+@pytest.mark.requirement("RUN-RESUME-002")
+def test_a_retry_after_a_failed_check_needs_all_data_of_the_first_attempt() -> None:
+    tasks, paused = at_a_check("agent")
+    resumed = ManualRun(tasks, resumed_from=without(paused, "one"))
+
+    resumed.reply("b", '{"verdict": "fail", "reason": "bad"}')
+
+    assert resumed.recorded.ends == {"b": "failed/expects"}
+
+
+def at_a_gate(**decided: Any) -> tuple[dict[str, Any], RecordedRun]:
+    """Return a run that paused at the gate of `b` and was decided."""
     tasks = {"a": RUN, "b": {**NEEDS_A, "gate": {"question": "Go?"}}}
-    hand = ByHand(tasks)
-    hand.reply("a", "one")
-    opened = hand.machine.state.units["b"].gate
+    manual = ManualRun(tasks)
+    manual.reply("a", "one")
+    opened = manual.machine.state.units["b"].gate
     assert opened is not None
     bodies = {name: Body(text.encode(), TEXT) for name, text in decided.pop("bodies", {}).items()}
     data = {"task": "b", "by": "person", "authenticated": False, "displayed": opened.displayed, **decided}
-    story = hand.story
-    story.entries.append(Entry(0, "gate.decided", data, {}, [opened.seq], "person:ann"))
-    story.stored.append(bodies)
-    return tasks, story
+    recorded = manual.recorded
+    recorded.entries.append(Entry(0, "gate.decided", data, {}, [opened.seq], "person:ann"))
+    recorded.stored.append(bodies)
+    return tasks, recorded
 
 
 @pytest.mark.requirement("RUN-RESUME-002")
 @pytest.mark.parametrize(("decision", "end"), [("approved", "failed/expects"), ("rejected", "refused/rejected")])
-def test_what_was_approved_needs_what_it_was_handed_and_what_was_rejected_does_not(decision: str, end: str) -> None:
-    tasks, told = at_a_gate(decision=decision)
+def test_an_approved_task_needs_its_data_and_a_rejected_task_does_not(decision: str, end: str) -> None:
+    tasks, paused = at_a_gate(decision=decision)
 
-    again = ByHand(tasks, told=without(told, "one"))
+    resumed = ManualRun(tasks, resumed_from=without(paused, "one"))
 
-    assert again.story.ends == {"b": end}
-    assert len(again.story.of("task.started")) == 0
+    assert resumed.recorded.ends == {"b": end}
+    assert len(resumed.recorded.of("task.started")) == 0
 
 
 @pytest.mark.requirement("RUN-RESUME-002")
-def test_an_instruction_that_a_person_gave_must_be_there() -> None:
-    tasks, told = at_a_gate(decision="approved", bodies={"edited": "Write well."})
+def test_a_redacted_edited_instruction_fails_the_task() -> None:
+    tasks, paused = at_a_gate(decision="approved", bodies={"edited": "Write well."})
 
-    again = ByHand(tasks, told=without(told, "Write well."))
+    resumed = ManualRun(tasks, resumed_from=without(paused, "Write well."))
 
-    assert why(again.story.one("task.ended")) == cannot("the edited instruction", "Write well.")
+    assert message_of(resumed.recorded.one("task.ended")) == unavailable("the edited instruction", "Write well.")
 
 
 @pytest.mark.requirement("RUN-REUSE-001")
 @pytest.mark.parametrize("selected", [{}, {"outputs": {"o": {"task": "a", "select": "/0"}}}])
-def test_a_result_that_is_redacted_while_it_is_looked_for_is_none(selected: dict[str, Any]) -> None:
-    found = Reusable("cache", "01936b2e-4d10-7a3c-9f00-2b8e6c1d4e5f", 7, gone("[1]", "application/json"))
+def test_a_result_that_is_redacted_during_the_lookup_is_not_reused(selected: dict[str, Any]) -> None:
+    found = Reusable("cache", "01936b2e-4d10-7a3c-9f00-2b8e6c1d4e5f", 7, redacted("[1]", "application/json"))
 
-    story = run({"a": TYPED}, outputs(a=[1]), reusable={"a": found}, **selected)
+    recorded = run({"a": TYPED}, outputs(a=[1]), reusable={"a": found}, **selected)
 
-    assert story.starts == [(0, "a")]
-    assert story.ends == {"a": "passed"}
+    assert recorded.starts == [(0, "a")]
+    assert recorded.ends == {"a": "passed"}

@@ -1,4 +1,4 @@
-"""What happened to a run is not recorded, and yet it is told again; what did not happen is told apart."""
+"""Replay reconstructs unrecorded events from the ledger and detects entries they could not have caused."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,10 +10,10 @@ import pytest
 from forum_adapters.base import ErrorKind, Failure, Reply, Usage
 from forum_runner.execute.machine import Interrupted, Replied, Reusable, Unit
 from forum_runner.ledger.body import TEXT, Body
-from unit.runner.execute.random_cuts import cut
-from unit.runner.execute.random_plans import Form, finished, small_plan
-from unit.runner.execute.random_runs import begun, entries_of, kinds, told_again
+from unit.runner.execute.random_plans import JsonObject, finished, small_plan
+from unit.runner.execute.random_runs import entries_of, kinds, replay_ledger, start_process
 from unit.runner.execute.random_worlds import OTHER_RUN
+from unit.runner.execute.truncated_ledgers import truncate
 
 CANCELLED = Failure(ErrorKind.CANCELLED, "the call was cancelled")
 PAUSED = ["task.finished", "task.finished", "run.paused"]
@@ -21,22 +21,22 @@ Edit = Callable[[list[dict[str, Any]]], None]
 
 
 def check_same(directory: Path) -> None:
-    retold = told_again(directory)
-    assert retold.divergence is None
-    assert (retold.entries, retold.is_complete) == (len(kinds(directory)), True)
+    replayed = replay_ledger(directory)
+    assert replayed.divergence is None
+    assert (replayed.entries, replayed.is_complete) == (len(kinds(directory)), True)
 
 
-def altered(directory: Path, edit: Edit) -> None:
-    """Writes the entries anew, with an edit; nobody but a verifier looks at the chain."""
+def rewrite(directory: Path, edit: Edit) -> None:
+    """Rewrite the ledger with an edit. The chain is not repaired: only a verifier checks it."""
     entries: list[dict[str, Any]] = [dict(entry) for entry in entries_of(directory)]
     edit(entries)
     (directory / "ledger.jsonl").write_bytes(b"".join(orjson.dumps(entry) + b"\n" for entry in entries))
 
 
-# Whole milliseconds are counted: at the first of these the time is over, and nobody would be woken for it yet.
+# Time counts in whole milliseconds: at the first value the wall time is over, but no timer would fire yet.
 @pytest.mark.parametrize("later_us", [999_999, 2_000_000])
-def test_the_time_of_a_run_that_is_over_while_it_pauses_is_not_told(tmp_path: Path, later_us: int) -> None:
-    run = begun(tmp_path / "run", small_plan({"a": {}, "b": {}, "c": {}}, budget={"wall_ms": 1_000}))
+def test_wall_time_that_runs_out_during_a_pause_is_not_recorded(tmp_path: Path, later_us: int) -> None:
+    run = start_process(tmp_path / "run", small_plan({"a": {}, "b": {}, "c": {}}, budget={"wall_ms": 1_000}))
     run.clock.now_us += 1
     run.reply("c", "done")
     run.handle(Interrupted())
@@ -49,21 +49,21 @@ def test_the_time_of_a_run_that_is_over_while_it_pauses_is_not_told(tmp_path: Pa
     check_same(tmp_path / "run")
 
 
-def test_what_comes_late_may_find_the_time_over_before_anybody_is_woken_for_it(tmp_path: Path) -> None:
-    run = begun(tmp_path / "run", small_plan({"a": {}, "b": {}}, budget={"wall_ms": 1_000}))
+def test_a_late_reply_may_reveal_that_the_wall_time_is_over(tmp_path: Path) -> None:
+    run = start_process(tmp_path / "run", small_plan({"a": {}, "b": {}}, budget={"wall_ms": 1_000}))
     call = run.call_of("a")
     run.clock.now_us += 1
     run.reply("a", "done")
     run.clock.now_us += 999_999
-    run.handle(Replied(call, Reply(b"again")))
+    run.handle(Replied(call, Reply(b"resumed")))
     run.close()
 
     assert kinds(tmp_path / "run")[-2:] == ["task.ended", "budget.stopped"]
     check_same(tmp_path / "run")
 
 
-def test_an_interrupt_may_come_at_the_moment_at_which_the_time_is_over(tmp_path: Path) -> None:
-    run = begun(tmp_path / "run", small_plan({"a": {}, "b": {}}, budget={"wall_ms": 1_000}))
+def test_an_interrupt_may_coincide_with_the_end_of_the_wall_time(tmp_path: Path) -> None:
+    run = start_process(tmp_path / "run", small_plan({"a": {}, "b": {}}, budget={"wall_ms": 1_000}))
     run.clock.now_us += 1_000_000
     run.handle(Interrupted())
     run.reply("a", failure=CANCELLED)
@@ -74,8 +74,8 @@ def test_an_interrupt_may_come_at_the_moment_at_which_the_time_is_over(tmp_path:
     check_same(tmp_path / "run")
 
 
-def test_a_budget_may_cut_a_call_of_a_run_that_pauses(tmp_path: Path) -> None:
-    run = begun(tmp_path / "run", small_plan({"a": {"budget": {"wall_ms": 1_000}}, "b": {}}, max_parallel=1))
+def test_a_budget_may_end_a_call_of_a_pausing_run(tmp_path: Path) -> None:
+    run = start_process(tmp_path / "run", small_plan({"a": {"budget": {"wall_ms": 1_000}}, "b": {}}, max_parallel=1))
     run.handle(Interrupted())
     run.clock.now_us += 1_000_000
     run.reply("a", failure=Failure(ErrorKind.TIMEOUT, "it took too long"))
@@ -85,44 +85,44 @@ def test_a_budget_may_cut_a_call_of_a_run_that_pauses(tmp_path: Path) -> None:
     check_same(tmp_path / "run")
 
 
-def test_a_process_that_was_interrupted_may_be_killed_before_it_pauses(tmp_path: Path) -> None:
+def test_an_interrupted_process_may_be_killed_before_it_pauses(tmp_path: Path) -> None:
     document = small_plan({"a": {}, "b": {}, "c": {}})
-    run = begun(tmp_path / "run", document)
+    run = start_process(tmp_path / "run", document)
     run.handle(Interrupted())
     run.reply("a", "one")
     run.reply("b", "two")
     run.close()
-    again = begun(tmp_path / "run", document)
-    again.close()
+    resumed = start_process(tmp_path / "run", document)
+    resumed.close()
 
     assert kinds(tmp_path / "run")[4:7] == ["task.finished", "task.finished", "run.resumed"]
     check_same(tmp_path / "run")
 
 
-def test_a_unit_whose_time_came_may_wait_on_behind_another(tmp_path: Path) -> None:
-    # There is room for two calls as long as no more than one token was used.
+def test_a_unit_whose_backoff_ended_may_keep_waiting_for_budget(tmp_path: Path) -> None:
+    # The budget allows two calls at once as long as at most one token was used.
     retry = {"attempts": 2, "backoff_ms": 1_000, "max_backoff_ms": 1_000}
     document = small_plan({"a": {}, "b": {}, "c": {}}, retry=retry, budget={"output_tokens": 2 * 4_096 + 1})
-    run = begun(tmp_path / "run", document)
+    run = start_process(tmp_path / "run", document)
     run.reply("a", failure=Failure(ErrorKind.NETWORK), usage=Usage(output_tokens=1))
     run.reply("b", failure=Failure(ErrorKind.MALFORMED), usage=Usage(output_tokens=1))
     run.pass_time(2_000)
     run.reply("c", "done", usage=Usage())
     run.close()
 
-    begun_last = list(entries_of(tmp_path / "run"))[-1]
-    assert (begun_last["kind"], begun_last["data"]["task"]) == ("task.started", "b")
+    last_entry = list(entries_of(tmp_path / "run"))[-1]
+    assert (last_entry["kind"], last_entry["data"]["task"]) == ("task.started", "b")
     check_same(tmp_path / "run")
 
 
-def test_a_result_of_an_earlier_run_may_be_found_when_a_unit_is_looked_at_again(tmp_path: Path) -> None:
+def test_a_cached_result_may_be_found_on_a_later_lookup(tmp_path: Path) -> None:
     found: list[Reusable | None] = [Reusable("cache", OTHER_RUN, 7, Body(b"old", TEXT)), None]
 
     def find(unit: Unit, _fingerprint: str) -> Reusable | None:
         return found.pop() if unit.name == "b" else None
 
     document = small_plan({"a": {}, "b": {"cache": True}}, rates={"small": {"requests_per_minute": 1}})
-    run = begun(tmp_path / "run", document, find)
+    run = start_process(tmp_path / "run", document, find)
     run.pass_time(60_000)
     run.reply("a", "new")
 
@@ -131,29 +131,29 @@ def test_a_result_of_an_earlier_run_may_be_found_when_a_unit_is_looked_at_again(
     check_same(tmp_path / "run")
 
 
-def with_type(document: Form, adapter_type: str) -> Form:
-    """The same plan, with adapters of another type."""
-    adapters = {name: {**form, "type": adapter_type} for name, form in document["adapters"].items()}
+def with_type(document: JsonObject, adapter_type: str) -> JsonObject:
+    """Return the same plan with adapters of another type."""
+    adapters = {name: {**settings, "type": adapter_type} for name, settings in document["adapters"].items()}
     parts = {name: part for name, part in document.items() if name not in ("bundle", "digest")}
     return finished({**parts, "adapters": adapters})
 
 
 @pytest.mark.parametrize("adapter_type", ["x-own", "openai"])
-def test_an_adapter_may_use_the_words_of_the_runner(tmp_path: Path, adapter_type: str) -> None:
-    words = Failure(ErrorKind.MALFORMED, "the answer is not a single JSON value, or it repeats a key")
-    run = begun(tmp_path / "run", with_type(small_plan({"a": {}}), adapter_type))
-    run.reply("a", "a text that can be read", failure=words)
+def test_an_adapter_may_use_the_same_message_as_the_runner(tmp_path: Path, adapter_type: str) -> None:
+    failure = Failure(ErrorKind.MALFORMED, "the answer is not a single JSON value, or it repeats a key")
+    run = start_process(tmp_path / "run", with_type(small_plan({"a": {}}), adapter_type))
+    run.reply("a", "a text that can be read", failure=failure)
 
     check_same(tmp_path / "run")
 
 
 @pytest.mark.parametrize("adapter_type", ["x-own", "openai"])
-def test_a_judge_may_use_the_words_of_the_runner(tmp_path: Path, adapter_type: str) -> None:
-    words = Failure(ErrorKind.MALFORMED, "the answer is not a single JSON value, or it repeats a key", 1_500)
+def test_a_judge_may_use_the_same_message_as_the_runner(tmp_path: Path, adapter_type: str) -> None:
+    failure = Failure(ErrorKind.MALFORMED, "the answer is not a single JSON value, or it repeats a key", 1_500)
     document = with_type(small_plan({"a": {"accept": [{"agent": "critic"}]}}), adapter_type)
-    run = begun(tmp_path / "run", document)
+    run = start_process(tmp_path / "run", document)
     run.reply("a", "done")
-    run.reply("a", b'{"reason":"good","verdict":"pass"}', failure=words)
+    run.reply("a", b'{"reason":"good","verdict":"pass"}', failure=failure)
 
     check_same(tmp_path / "run")
 
@@ -161,18 +161,18 @@ def test_a_judge_may_use_the_words_of_the_runner(tmp_path: Path, adapter_type: s
 @pytest.mark.parametrize("content", [b"\xff", b"good\xe2\x82"])
 @pytest.mark.parametrize("stderr", [b"", b"\x82\xac bad"])
 @pytest.mark.parametrize("failure", [None, Failure(ErrorKind.EXIT_STATUS, "status 1")])
-def test_a_check_by_a_command_may_write_what_is_no_text(
+def test_a_command_check_may_write_invalid_utf_8(
     tmp_path: Path, content: bytes, stderr: bytes, failure: Failure | None
 ) -> None:
-    run = begun(tmp_path / "run", small_plan({"a": {"accept": [{"command": [["check"]]}]}}))
+    run = start_process(tmp_path / "run", small_plan({"a": {"accept": [{"command": [["check"]]}]}}))
     run.reply("a", "done")
     run.reply("a", content, failure=failure, stderr=stderr)
 
     check_same(tmp_path / "run")
 
 
-def test_an_entry_with_another_time_than_the_event_that_led_to_it_is_found(tmp_path: Path) -> None:
-    run = begun(tmp_path / "run", small_plan({"a": {}, "b": {}}, max_parallel=1))
+def test_an_entry_whose_time_differs_from_its_event_is_a_divergence(tmp_path: Path) -> None:
+    run = start_process(tmp_path / "run", small_plan({"a": {}, "b": {}}, max_parallel=1))
     run.reply("a", "done")
     run.close()
     assert kinds(tmp_path / "run")[2:] == ["task.finished", "task.ended", "task.started"]
@@ -180,34 +180,34 @@ def test_an_entry_with_another_time_than_the_event_that_led_to_it_is_found(tmp_p
     def start_later(entries: list[dict[str, Any]]) -> None:
         entries[4]["at"] = entries[4]["at"].replace(".000000Z", ".000001Z")
 
-    altered(tmp_path / "run", start_later)
+    rewrite(tmp_path / "run", start_later)
 
-    divergence = told_again(tmp_path / "run").divergence
+    divergence = replay_ledger(tmp_path / "run").divergence
     assert divergence is not None
     assert (divergence.seq, divergence.replayed) == (4, None)
 
 
-def test_what_follows_a_process_that_was_killed_before_its_seal_is_compared(tmp_path: Path) -> None:
+def test_entries_after_a_process_was_killed_before_its_seal_are_compared(tmp_path: Path) -> None:
     document = small_plan({"a": {}})
-    begun(tmp_path / "whole", document).reply("a", "done")
+    start_process(tmp_path / "whole", document).reply("a", "done")
     entries = list(entries_of(tmp_path / "whole"))
-    cut(tmp_path / "whole", tmp_path / "run", entries, 3, is_torn=False)
-    begun(tmp_path / "run", document)
+    truncate(tmp_path / "whole", tmp_path / "run", entries, 3, is_torn=False)
+    start_process(tmp_path / "run", document)
     assert kinds(tmp_path / "run")[2:] == ["task.finished", "run.resumed", "task.ended", "run.sealed"]
     check_same(tmp_path / "run")
 
-    def end_otherwise(entries: list[dict[str, Any]]) -> None:
+    def change_the_end_state(entries: list[dict[str, Any]]) -> None:
         entries[4]["data"] = {"task": "a", "state": "tolerated", "reason": "error"}
 
-    altered(tmp_path / "run", end_otherwise)
+    rewrite(tmp_path / "run", change_the_end_state)
 
-    divergence = told_again(tmp_path / "run").divergence
+    divergence = replay_ledger(tmp_path / "run").divergence
     assert divergence is not None
     assert divergence.seq == 4
 
 
-def test_nothing_is_told_after_a_pause(tmp_path: Path) -> None:
-    run = begun(tmp_path / "run", small_plan({"a": {}}))
+def test_an_entry_after_a_pause_is_a_divergence(tmp_path: Path) -> None:
+    run = start_process(tmp_path / "run", small_plan({"a": {}}))
     run.handle(Interrupted())
     run.reply("a", failure=CANCELLED)
     run.close()
@@ -215,8 +215,8 @@ def test_nothing_is_told_after_a_pause(tmp_path: Path) -> None:
     def pause_twice(entries: list[dict[str, Any]]) -> None:
         entries.append({**entries[-1], "seq": len(entries)})
 
-    altered(tmp_path / "run", pause_twice)
+    rewrite(tmp_path / "run", pause_twice)
 
-    divergence = told_again(tmp_path / "run").divergence
+    divergence = replay_ledger(tmp_path / "run").divergence
     assert divergence is not None
     assert (divergence.seq, divergence.replayed) == (4, None)

@@ -1,4 +1,4 @@
-"""How a reply becomes an output."""
+"""How a reply is parsed into an output."""
 
 import json
 from typing import Any
@@ -8,22 +8,22 @@ import pytest
 from forum_adapters.base import ErrorKind, Executable, Failure
 from forum_runner.execute.machine.reply_parser import ReplyFailure, read_text
 from forum_runner.ledger.body import TEXT, Body
-from unit.runner.execute.small_runs import RUN, WORK, ByHand, Entry
+from unit.runner.execute.small_runs import RUN, WORK, Entry, ManualRun
 
 ANYTHING = {**WORK, "output": True}
 
 
 def finished(task: dict[str, Any], content: str | bytes, **reply: Any) -> Entry:
-    hand = ByHand({"a": task})
-    hand.reply("a", content, **reply)
-    return hand.story.one("task.finished")
+    manual = ManualRun({"a": task})
+    manual.reply("a", content, **reply)
+    return manual.recorded.one("task.finished")
 
 
 @pytest.mark.requirement("RUN-READ-001")
 @pytest.mark.parametrize(
     ("content", "output"), [("x\n", b"x"), ("x\r\n", b"x"), ("x\n\n", b"x\n"), ("x\r", b"x\r"), ("\nx", b"\nx")]
 )
-def test_one_line_end_is_dropped_and_not_counted(content: str, output: bytes) -> None:
+def test_one_trailing_line_break_is_dropped_and_not_counted(content: str, output: bytes) -> None:
     entry = finished(WORK, content)
 
     assert entry.bodies == {"output": output}
@@ -31,7 +31,7 @@ def test_one_line_end_is_dropped_and_not_counted(content: str, output: bytes) ->
 
 
 @pytest.mark.requirement("RUN-READ-002")
-def test_text_is_the_output_as_it_is() -> None:
+def test_text_is_the_output_unchanged() -> None:
     assert finished(WORK, "```\nfenced\n```").bodies == {"output": b"```\nfenced\n```"}
 
 
@@ -52,7 +52,7 @@ MIB = 1 << 20
 @pytest.mark.requirement("RUN-READ-002")
 @pytest.mark.parametrize("before", [0, 1, 2, 3, MIB - 3, MIB, MIB + 1])
 @pytest.mark.parametrize("character", ["é", "€", "😀"])
-def test_a_large_text_is_read_whatever_its_characters(before: int, character: str) -> None:
+def test_a_large_text_with_multibyte_characters_is_read(before: int, character: str) -> None:
     content = b"x" * before + character.encode() * MIB
 
     assert read_text(content, is_sensitive=False) == Body(content, TEXT)
@@ -62,7 +62,7 @@ def test_a_large_text_is_read_whatever_its_characters(before: int, character: st
 @pytest.mark.parametrize("before", [0, MIB - 2, MIB - 1, MIB, 3 * MIB + 1])
 @pytest.mark.parametrize("wrong", [b"\xff", "😀".encode()[:3], b"\xed\xa0\x80", b"\xc3("])
 @pytest.mark.parametrize("after", [b"", b"(" * MIB])
-def test_the_first_byte_of_a_large_text_that_cannot_be_read_is_named(before: int, wrong: bytes, after: bytes) -> None:
+def test_the_error_names_the_first_invalid_byte_of_a_large_text(before: int, wrong: bytes, after: bytes) -> None:
     content = "é".encode() * before + wrong + after
 
     message = f"the answer is not valid UTF-8 at byte {2 * before}"
@@ -83,7 +83,7 @@ def test_the_first_byte_of_a_large_text_that_cannot_be_read_is_named(before: int
         ("[" * 254 + "]" * 254, b"[" * 254 + b"]" * 254),
     ],
 )
-def test_one_json_value_is_the_output_in_canonical_form(content: str, output: bytes) -> None:
+def test_a_json_value_is_stored_in_canonical_form(content: str, output: bytes) -> None:
     assert finished(ANYTHING, content).bodies["output"] == output
 
 
@@ -111,7 +111,7 @@ def test_one_json_value_is_the_output_in_canonical_form(content: str, output: by
         b'"\xff"',
     ],
 )
-def test_what_is_not_one_plain_json_value_is_malformed(content: str | bytes) -> None:
+def test_anything_but_one_strict_json_value_is_malformed(content: str | bytes) -> None:
     entry = finished(ANYTHING, content)
 
     assert (entry.data["status"], entry.data.get("error")) == ("error", "malformed")
@@ -122,7 +122,7 @@ def test_what_is_not_one_plain_json_value_is_malformed(content: str | bytes) -> 
     "content",
     ["```json\n[1]\n```", "```\n[1]\n```", "\n\n``` \t\r\n[1]\r\n```\n\n", "```JSON\n[1]```", "```\n[1]\n  ```"],
 )
-def test_a_whole_answer_in_one_fence_is_read(content: str) -> None:
+def test_an_answer_inside_one_code_fence_is_read(content: str) -> None:
     entry = finished(ANYTHING, content)
 
     assert entry.bodies["output"] == b"[1]"
@@ -134,12 +134,12 @@ def test_a_whole_answer_in_one_fence_is_read(content: str) -> None:
     "content",
     ["```json\n[1]\n```\nThere.", "``[1]``", "```json [1]\n```", "```\n[1]\n", "```a1\n[1]\n```", "~~~\n[1]\n~~~"],
 )
-def test_nothing_else_is_mended(content: str) -> None:
+def test_other_wrappings_are_malformed(content: str) -> None:
     assert finished(ANYTHING, content).data["error"] == "malformed"
 
 
 @pytest.mark.requirement("RUN-READ-005", "RUN-READ-007")
-def test_a_value_that_does_not_fit_says_so() -> None:
+def test_a_value_that_does_not_match_the_schema_is_a_mismatch() -> None:
     entry = finished({**WORK, "output": {"type": "object"}}, "[]")
 
     assert entry.data["error"] == "schema_mismatch"
@@ -148,11 +148,11 @@ def test_a_value_that_does_not_fit_says_so() -> None:
 
 
 @pytest.mark.requirement("RUN-READ-005")
-def test_an_answer_that_lacks_what_the_plan_gives_back_does_not_fit() -> None:
-    hand = ByHand({"a": ANYTHING}, outputs={"o": {"task": "a", "select": "/items"}})
-    hand.reply("a", "{}")
+def test_an_answer_without_the_value_a_plan_output_selects_is_a_mismatch() -> None:
+    manual = ManualRun({"a": ANYTHING}, outputs={"o": {"task": "a", "select": "/items"}})
+    manual.reply("a", "{}")
 
-    entry = hand.story.one("task.finished")
+    entry = manual.recorded.one("task.finished")
     assert entry.data["error"] == "schema_mismatch"
     message = "the answer has no value at '/items', which an output of the plan selects"
     assert json.loads(entry.bodies["detail"]) == {"code": "missing_output", "message": message}
@@ -180,35 +180,35 @@ def test_a_rejected_answer_has_a_code_and_a_message(content: str, code: str, mes
 
 @pytest.mark.requirement("RUN-READ-007")
 @pytest.mark.parametrize(
-    ("content", "misfit"),
+    ("content", "mismatch"),
     [
         ("[]", "the value does not satisfy 'type': \"object\""),
         ('{"b": 1, "c": "x"}', "the value does not satisfy 'required': [\"a\"]"),
         ('{"a": "x", "b": "y"}', "the value at '/a' does not satisfy 'type': \"integer\""),
     ],
 )
-def test_a_misfit_is_the_least_by_pointer_and_keyword(content: str, misfit: str) -> None:
+def test_the_reported_mismatch_is_the_first_by_pointer_and_keyword(content: str, mismatch: str) -> None:
     number = {"type": "integer"}
     schema = {"type": "object", "required": ["a"], "properties": {"a": number, "b": number, "c": number}}
 
     entry = finished({**WORK, "output": schema}, content)
 
-    message = f"the answer does not match the output schema: {misfit}"
+    message = f"the answer does not match the output schema: {mismatch}"
     assert json.loads(entry.bodies["detail"]) == {"code": "schema", "message": message}
 
 
 @pytest.mark.requirement("RUN-READ-006")
-def test_a_reply_that_is_the_output_is_not_kept_twice() -> None:
+def test_a_reply_equal_to_the_output_is_not_stored_twice() -> None:
     assert finished(ANYTHING, "[1]").bodies == {"output": b"[1]"}
 
 
 @pytest.mark.requirement("RUN-READ-006")
-def test_a_reply_that_is_not_the_output_is_kept() -> None:
+def test_a_reply_that_differs_from_the_output_is_stored() -> None:
     assert finished(ANYTHING, "[ 1 ]").bodies == {"output": b"[1]", "reply": b"[ 1 ]"}
 
 
 @pytest.mark.requirement("RUN-READ-006")
-def test_a_program_leaves_its_status_its_path_and_what_it_said_aside() -> None:
+def test_exit_status_path_and_stderr_of_a_program_are_recorded() -> None:
     executable = Executable("/usr/bin/git", "0" * 64)
     entry = finished(RUN, "out", exit_status=0, stderr=b"aside\n", executable=executable)
 
@@ -220,7 +220,7 @@ def test_a_program_leaves_its_status_its_path_and_what_it_said_aside() -> None:
 
 
 @pytest.mark.requirement("RUN-READ-006")
-def test_an_error_tells_what_the_other_side_said() -> None:
+def test_the_detail_of_an_error_contains_the_servers_message() -> None:
     failure = Failure(ErrorKind.RATE_LIMITED, "slow down", 0)
     entry = finished(WORK, "", failure=failure, model="m-1", finish="stop")
 
@@ -231,12 +231,14 @@ def test_an_error_tells_what_the_other_side_said() -> None:
 
 
 @pytest.mark.requirement("RUN-READ-006", "RUN-HAND-003")
-def test_bodies_of_a_call_have_their_types_and_salts() -> None:
-    hand = ByHand({"a": {**ANYTHING, "sensitive": True}})
-    hand.reply("a", "[ 1 ]", stderr=b"aside", model="m-1")
+def test_the_bodies_of_a_sensitive_call_have_types_and_salts() -> None:
+    manual = ManualRun({"a": {**ANYTHING, "sensitive": True}})
+    manual.reply("a", "[ 1 ]", stderr=b"aside", model="m-1")
 
-    kept = [(name, body.type, body.is_sensitive) for stored in hand.story.stored for name, body in stored.items()]
-    assert kept == [
+    bodies = [
+        (name, body.type, body.is_sensitive) for stored in manual.recorded.stored for name, body in stored.items()
+    ]
+    assert bodies == [
         ("prompt", "application/json", True),
         ("output", "application/json", True),
         ("reply", "application/octet-stream", True),
@@ -246,11 +248,11 @@ def test_bodies_of_a_call_have_their_types_and_salts() -> None:
 
 
 @pytest.mark.requirement("RUN-ERROR-001")
-def test_a_cancelled_call_is_no_error() -> None:
-    hand = ByHand({"a": WORK})
-    hand.reply("a", "", failure=Failure(ErrorKind.CANCELLED, "the call was cancelled"))
+def test_a_cancelled_call_is_not_an_error() -> None:
+    manual = ManualRun({"a": WORK})
+    manual.reply("a", "", failure=Failure(ErrorKind.CANCELLED, "the call was cancelled"))
 
-    entry = hand.story.one("task.finished")
+    entry = manual.recorded.one("task.finished")
     assert entry.data["status"] == "cancelled"
     assert "error" not in entry.data
-    assert hand.open["a"].number == 2
+    assert manual.open["a"].number == 2

@@ -1,6 +1,6 @@
-"""What holds of every run that is cut off, wherever that happens, and gone on with.
+"""Invariants of runs that are cut off at any entry and resumed.
 
-FORUM_EXAMPLES is the number of runs; without it they are few, and always the same.
+FORUM_EXAMPLES sets the number of runs; by default a few fixed ones are executed.
 """
 
 import shutil
@@ -23,13 +23,13 @@ from forum_runner.ledger.files import Durability
 from forum_runner.ledger.recorded_body import RecordedBodies
 from forum_runner.ledger.run_reader import read_entries
 from forum_runner.wave_plan.wave_plan_reader import read_wave_plan
-from unit.runner.execute.random_cuts import cut, projection
 from unit.runner.execute.random_laws import broken_laws, task_of, time_of
-from unit.runner.execute.random_plans import DIGESTS, Form, data_edge, ladder_of, small_plan, wave_plans
-from unit.runner.execute.random_runs import RUN, Play, Process, Salts, begun, ends, entries_of, kinds
+from unit.runner.execute.random_plans import DIGESTS, JsonObject, data_edge, ladder_of, small_plan, wave_plans
+from unit.runner.execute.random_runs import RUN, Process, Salts, Simulation, ends, entries_of, kinds, start_process
 from unit.runner.execute.random_settings import examples
-from unit.runner.execute.random_verdicts import VALID, runner_says, verdicts
-from unit.runner.execute.random_worlds import Temper, World, tempers
+from unit.runner.execute.random_verdicts import VALID, runner_verdict, verdicts
+from unit.runner.execute.random_worlds import FaultRates, World, fault_rates
+from unit.runner.execute.truncated_ledgers import projection, truncate
 
 Entry = Mapping[str, Any]
 
@@ -39,22 +39,24 @@ CANCELLED = Failure(ErrorKind.CANCELLED, "the call was cancelled")
 
 
 @examples(80)
-@given(document=wave_plans(), temper=tempers())
-def test_the_entries_alone_make_the_state_of_the_process_that_wrote_them(document: Form, temper: Temper) -> None:
+@given(document=wave_plans(), faults=fault_rates())
+def test_the_entries_alone_restore_the_state_of_the_process_that_wrote_them(
+    document: JsonObject, faults: FaultRates
+) -> None:
     known: dict[int, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
         directory = Path(folder) / "run"
-        play = Play(document, World(temper), directory)
-        play.watch = lambda state: known.__setitem__(state.seq, projection(state))
+        simulation = Simulation(document, World(faults), directory)
+        simulation.watch = lambda state: known.__setitem__(state.seq, projection(state))
 
-        play.run()
+        simulation.run()
 
-        for state in folded(document, directory):
+        for state in restored_states(document, directory):
             if state.seq in known:
                 assert projection(state) == known[state.seq]
 
 
-def folded(document: Form, directory: Path) -> Iterator[RunState]:
+def restored_states(document: JsonObject, directory: Path) -> Iterator[RunState]:
     state = RunState(RunPlan(read_wave_plan(document)), RUN)
     with (directory / "bodies.tar").open("rb") as stream:
         bodies = RecordedBodies(stream)
@@ -64,67 +66,67 @@ def folded(document: Form, directory: Path) -> Iterator[RunState]:
 
 
 @examples(25, share=0.1)
-@given(document=wave_plans(max_tasks=5), temper=tempers())
-def test_a_run_that_is_cut_at_any_entry_is_gone_on_with(document: Form, temper: Temper) -> None:
-    calm = replace(temper, crashes=0, interrupts=0)
+@given(document=wave_plans(max_tasks=5), faults=fault_rates())
+def test_a_run_that_is_truncated_at_any_entry_can_be_resumed(document: JsonObject, faults: FaultRates) -> None:
+    uninterrupted = replace(faults, crashes=0, interrupts=0)
     with tempfile.TemporaryDirectory() as folder:
         directory, target = Path(folder) / "run", Path(folder) / "cut"
-        Play(document, World(temper), directory).run()
+        Simulation(document, World(faults), directory).run()
         entries = list(entries_of(directory))
 
         for kept in range(1, len(entries)):
-            cut(directory, target, entries, kept, is_torn=kept % 3 == 0)
-            Play(document, World(calm), target, RunClock(time_of(entries[kept - 1]))).run()
+            truncate(directory, target, entries, kept, is_torn=kept % 3 == 0)
+            Simulation(document, World(uninterrupted), target, RunClock(time_of(entries[kept - 1]))).run()
 
-            told = list(entries_of(target))
-            assert told[:kept] == entries[:kept]
-            assert broken_laws(document, told) == []
-            assert run_again(document, told, kept) == set()
-            said = verdicts(target)["judge"] if kept == len(entries) // 2 else runner_says(target)
-            assert said == ("valid", []), f"after {kept} of {len(entries)} entries"
+            resumed = list(entries_of(target))
+            assert resumed[:kept] == entries[:kept]
+            assert broken_laws(document, resumed) == []
+            assert rerun_units(document, resumed, kept) == set()
+            verdict = verdicts(target)["judge"] if kept == len(entries) // 2 else runner_verdict(target)
+            assert verdict == ("valid", []), f"after {kept} of {len(entries)} entries"
             shutil.rmtree(target)
 
 
 @examples(20, share=0.1)
-@given(document=wave_plans(max_tasks=5), temper=tempers())
-def test_a_run_of_which_any_bodies_were_redacted_comes_to_its_end(document: Form, temper: Temper) -> None:
-    draw = World(temper).draw("redactions")
-    calm = replace(temper, crashes=0, interrupts=0)
+@given(document=wave_plans(max_tasks=5), faults=fault_rates())
+def test_a_run_with_redacted_bodies_can_be_resumed_to_its_end(document: JsonObject, faults: FaultRates) -> None:
+    draw = World(faults).draw("redactions")
+    uninterrupted = replace(faults, crashes=0, interrupts=0)
     with tempfile.TemporaryDirectory() as folder:
         directory, target = Path(folder) / "run", Path(folder) / "cut"
-        Play(document, World(temper), directory).run()
+        Simulation(document, World(faults), directory).run()
         entries = list(entries_of(directory))
         kept = draw.randrange(1, len(entries))
-        cut(directory, target, entries, kept, is_torn=False)
+        truncate(directory, target, entries, kept, is_torn=False)
         clock = RunClock(time_of(entries[kept - 1]))
         redact_some(target, clock, draw)
 
-        Play(document, World(calm), target, clock).run()
+        Simulation(document, World(uninterrupted), target, clock).run()
 
         assert verdicts(target) == {"runner": VALID, "judge": VALID}
 
 
 def redact_some(directory: Path, clock: RunClock, draw: Random) -> None:
-    """Few, many or all bodies but the wave plan."""
+    """Redact few, many or all bodies except the wave plan."""
     share = draw.choice((0.1, 0.5, 1))
-    found = {
+    places = {
         body["digest"]: (entry["seq"], name)
         for entry in list(entries_of(directory))[1:]
         for name, body in entry["bodies"].items()
     }
     with open_ledger(directory, durability=Durability.NONE, clock=clock, salt=Salts(1 << 200)) as ledger:
-        for seq, name in found.values():
+        for seq, name in places.values():
             if draw.random() < share:
                 ledger.redact(seq, name, "it was private")
 
 
-def run_again(document: Form, entries: Sequence[Entry], kept: int) -> set[str]:
-    """The units whose results held before the cut, and which began again after it."""
-    began = {entry["data"]["task"] for entry in entries[kept:] if entry["kind"] == "task.started"}
-    return began & set(holding(document, entries[:kept]))
+def rerun_units(document: JsonObject, entries: Sequence[Entry], kept: int) -> set[str]:
+    """Return the units that had an accepted result before the cut and started again after it."""
+    started = {entry["data"]["task"] for entry in entries[kept:] if entry["kind"] == "task.started"}
+    return started & set(accepted(document, entries[:kept]))
 
 
-def holding(document: Form, entries: Sequence[Entry]) -> Iterator[str]:
+def accepted(document: JsonObject, entries: Sequence[Entry]) -> Iterator[str]:
     oks: dict[str, int] = {}
     for entry in entries:
         unit = entry["data"].get("task")
@@ -141,61 +143,61 @@ def holding(document: Form, entries: Sequence[Entry]) -> Iterator[str]:
             yield unit
 
 
-def test_what_is_released_while_a_run_is_taken_up_arrives_once(tmp_path: Path) -> None:
-    tasks: dict[str, Form] = {
+def test_a_task_that_becomes_ready_while_resuming_starts_once(tmp_path: Path) -> None:
+    tasks: dict[str, JsonObject] = {
         "a": {"output": DIGESTS["list"]},
         "b": {"foreach": {"from": {"task": "a"}, "as": "item", "max": 3}},
     }
-    run = begun(tmp_path / "run", small_plan(tasks))
+    run = start_process(tmp_path / "run", small_plan(tasks))
     run.reply("a", "[1]")
-    again = begun_again(tmp_path / "run", run, before="task.ended")
+    resumed_process = resume_truncated(tmp_path / "run", run, before="task.ended")
 
-    again.reply("b[0]", "done")
+    resumed_process.reply("b[0]", "done")
 
     assert ends(tmp_path / "cut") == {"a": "passed", "b[0]": "passed", "b": "passed"}
     assert kinds(tmp_path / "cut").count("task.expanded") == 1
 
 
-def test_a_value_is_cut_though_its_hand_over_was_the_last_that_was_told(tmp_path: Path) -> None:
-    tasks: dict[str, Form] = {"a": {}, "b": {"needs": [data_edge("a", max_bytes=3)]}}
-    run = begun(tmp_path / "run", small_plan(tasks))
+def test_a_value_is_truncated_although_the_ledger_ends_with_its_delivery(tmp_path: Path) -> None:
+    tasks: dict[str, JsonObject] = {"a": {}, "b": {"needs": [data_edge("a", max_bytes=3)]}}
+    run = start_process(tmp_path / "run", small_plan(tasks))
     run.reply("a", "a long text")
-    again = begun_again(tmp_path / "run", run, before="context.cut")
+    resumed_process = resume_truncated(tmp_path / "run", run, before="context.cut")
 
-    assert "a long text" not in again.open[again.call_of("b")].prompt.text
-    again.reply("b", "done")
+    assert "a long text" not in resumed_process.open[resumed_process.call_of("b")].prompt.text
+    resumed_process.reply("b", "done")
     assert ends(tmp_path / "cut") == {"a": "passed", "b": "passed"}
     assert kinds(tmp_path / "cut").count("context.cut") == 1
 
 
-def test_a_tier_that_was_not_tried_is_not_passed_over(tmp_path: Path) -> None:
-    run = begun(tmp_path / "run", small_plan({"a": ladder_of("writer", 3)}))
+def test_resuming_does_not_skip_a_tier_that_was_not_tried(tmp_path: Path) -> None:
+    run = start_process(tmp_path / "run", small_plan({"a": ladder_of("writer", 3)}))
     run.reply("a", failure=Failure(ErrorKind.CONTEXT_LENGTH, "too long"))
-    again = begun_again(tmp_path / "run", run, before="task.started", number=2)
+    resumed_process = resume_truncated(tmp_path / "run", run, before="task.started", number=2)
 
-    assert again.open[again.call_of("a")].adapter == "middle"
-    again.close()
+    assert resumed_process.open[resumed_process.call_of("a")].adapter == "middle"
+    resumed_process.close()
 
 
-def test_the_time_of_every_process_counts(tmp_path: Path) -> None:
-    """Twice cut off: what the first process took must not be forgotten by the third."""
+def test_the_wall_time_of_every_process_counts(tmp_path: Path) -> None:
+    """After two restarts, the third process still counts the time of the first."""
     document = small_plan({"a": {"idempotent": True, "retry": RETRY}}, budget={"wall_ms": 10_000})
     for failures in range(2):
-        run = begun(tmp_path / "run", document)
+        run = start_process(tmp_path / "run", document)
         run.clock.now_us = run.machine.state.latest_us + 4_000_000
         run.reply("a", failure=NETWORK)
         run.close()
         assert run.machine.wall_left_ms() == 10_000 - 4_000 * (failures + 1)
-    last = begun(tmp_path / "run", document)
+    last = start_process(tmp_path / "run", document)
 
     assert last.machine.wall_left_ms() == 2_000
     last.close()
 
 
-def test_a_process_that_goes_on_by_itself_does_what_another_one_would(tmp_path: Path) -> None:
-    """Nothing of what only it knew stays: neither that it was interrupted, nor that somebody waits for a deadline."""
+def test_resuming_in_the_same_process_equals_resuming_in_another(tmp_path: Path) -> None:
+    """Unrecorded state does not survive: neither the interrupt nor the timer for a deadline."""
     gate = {"question": ["go on?"], "on_deadline": "reject", "deadline_ms": 1_000_000}
-    run = begun(tmp_path / "run", small_plan({"a": {"gate": gate}, "b": {}}))
+    run = start_process(tmp_path / "run", small_plan({"a": {"gate": gate}, "b": {}}))
     run.reply("b", "done")
     opened = run.machine.state.units["a"].gate
     assert opened is not None
@@ -212,9 +214,9 @@ def test_a_process_that_goes_on_by_itself_does_what_another_one_would(tmp_path: 
     assert ends(tmp_path / "run") == {"b": "passed", "a": "passed"}
 
 
-def test_a_redacted_reason_keeps_nobody_from_going_on(tmp_path: Path) -> None:
+def test_a_run_with_a_redacted_reason_can_be_resumed(tmp_path: Path) -> None:
     document = small_plan({"a": {"output": DIGESTS["list"], "retry": RETRY}, "b": {}})
-    run = begun(tmp_path / "run", document)
+    run = start_process(tmp_path / "run", document)
     run.reply("a", "no list")
     run.handle(Interrupted())
     run.reply("a", failure=CANCELLED)
@@ -224,18 +226,18 @@ def test_a_redacted_reason_keeps_nobody_from_going_on(tmp_path: Path) -> None:
         run.ledger.redact(finished["seq"], body, "it was private")
     run.close()
 
-    again = begun(tmp_path / "run", document)
-    again.reply("a", "[]")
-    again.reply("b", "done")
+    resumed_process = start_process(tmp_path / "run", document)
+    resumed_process.reply("a", "[]")
+    resumed_process.reply("b", "done")
 
     assert ends(tmp_path / "run") == {"a": "passed", "b": "passed"}
 
 
-def begun_again(directory: Path, run: Process, *, before: str, number: int = 1) -> Process:
-    """A process that goes on with a ledger that was cut before the first, or a later, entry of a kind."""
+def resume_truncated(directory: Path, run: Process, *, before: str, number: int = 1) -> Process:
+    """Truncate the ledger before the given entry of a kind and resume it in another process."""
     run.close()
     entries = list(entries_of(directory))
     places = [place for place, entry in enumerate(entries) if entry["kind"] == before]
     target = directory.with_name("cut")
-    cut(directory, target, entries, places[number - 1], is_torn=False)
-    return begun(target, orjson.loads((directory / "wave-plan.json").read_bytes()))
+    truncate(directory, target, entries, places[number - 1], is_torn=False)
+    return start_process(target, orjson.loads((directory / "wave-plan.json").read_bytes()))

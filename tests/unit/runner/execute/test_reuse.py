@@ -1,4 +1,4 @@
-"""Results of earlier runs, parts of plans, and how a command ends."""
+"""Reusing results of earlier runs, running parts of a plan, and exit codes."""
 
 from contextlib import closing
 from pathlib import Path
@@ -26,12 +26,12 @@ OTHER_RUN = "01936b2e-4d10-7a3c-9f00-2b8e6c1d4e5f"
 
 
 @pytest.mark.requirement("RUN-REUSE-001")
-def test_a_reused_result_takes_the_place_of_an_attempt() -> None:
+def test_a_reused_result_replaces_an_attempt() -> None:
     found = Reusable("cache", OTHER_RUN, 7, Body(b"old", TEXT))
 
-    story = run({"a": RUN, "b": {**WORK, "needs": ["a"]}}, outputs(a="one"), reusable={"b": found})
+    recorded = run({"a": RUN, "b": {**WORK, "needs": ["a"]}}, outputs(a="one"), reusable={"b": found})
 
-    reused = story.one("task.reused")
+    reused = recorded.one("task.reused")
     assert {name: value for name, value in reused.data.items() if name != "fingerprint"} == {
         "task": "b",
         "source": "cache",
@@ -39,57 +39,57 @@ def test_a_reused_result_takes_the_place_of_an_attempt() -> None:
         "seq": 7,
     }
     assert reused.bodies == {"output": b"old"}
-    assert story.cause(reused) == ["task.ended a", "edge.delivered b"]
-    assert story.one("run.sealed").data["totals"]["calls"] == 1
+    assert recorded.cause(reused) == ["task.ended a", "edge.delivered b"]
+    assert recorded.one("run.sealed").data["totals"]["calls"] == 1
 
 
 @pytest.mark.requirement("RUN-REUSE-001")
-def test_a_result_that_lacks_what_the_plan_gives_back_is_not_reused() -> None:
+def test_a_result_without_the_value_a_plan_output_selects_is_not_reused() -> None:
     found = Reusable("cache", OTHER_RUN, 7, Body(b"{}", JSON))
     wanted = {"o": {"task": "a", "select": "/n"}}
 
-    story = run({"a": {**RUN, "output": True}}, outputs(a={"n": 1}), reusable={"a": found}, outputs=wanted)
+    recorded = run({"a": {**RUN, "output": True}}, outputs(a={"n": 1}), reusable={"a": found}, outputs=wanted)
 
-    assert story.kinds == ["task.started", "task.finished", "task.ended", "answer.given", "run.sealed"]
+    assert recorded.kinds == ["task.started", "task.finished", "task.ended", "answer.given", "run.sealed"]
 
 
 def reused(base: Path, tasks: dict[str, Any], answers: list[dict[str, Any]]) -> list[str]:
-    """The units that take their results from a base run."""
+    """Return the units that reuse results of a base run."""
     with closing(EarlierRun(ledger_at(base))) as earlier:
-        story = run(tasks, answers, find_reusable=earlier.find)
-    assert {entry.data["source"] for entry in story.of("task.reused")} == {"from"}
-    return [entry.data["task"] for entry in story.of("task.reused")]
+        recorded = run(tasks, answers, find_reusable=earlier.find)
+    assert {entry.data["source"] for entry in recorded.of("task.reused")} == {"from"}
+    return [entry.data["task"] for entry in recorded.of("task.reused")]
 
 
-SAID = outputs(a="one", b="two", c="three")
+ANSWERS = outputs(a="one", b="two", c="three")
 
 
 @pytest.mark.requirement("RUN-REUSE-003")
-def test_what_passed_in_the_base_run_and_is_the_same_is_taken_from_it(tmp_path: Path) -> None:
-    run_in(tmp_path / "run", TASKS, SAID)
+def test_unchanged_tasks_that_passed_in_the_base_run_are_reused(tmp_path: Path) -> None:
+    run_in(tmp_path / "run", TASKS, ANSWERS)
 
     assert reused(tmp_path / "run", TASKS, []) == ["a", "b", "c"]
 
 
 @pytest.mark.requirement("RUN-REUSE-003")
-def test_what_changed_and_what_depends_on_it_is_run_again(tmp_path: Path) -> None:
-    run_in(tmp_path / "run", TASKS, SAID)
+def test_changed_tasks_and_their_dependents_run_again(tmp_path: Path) -> None:
+    run_in(tmp_path / "run", TASKS, ANSWERS)
     changed = {**TASKS, "b": {**TASKS["b"], "instruction": "Write better."}}
 
     assert reused(tmp_path / "run", changed, outputs(b="other", c="three")) == ["a"]
 
 
 @pytest.mark.requirement("RUN-REUSE-003")
-def test_what_did_not_pass_is_run_again(tmp_path: Path) -> None:
+def test_tasks_that_did_not_pass_run_again(tmp_path: Path) -> None:
     run_in(tmp_path / "run", TASKS, [*outputs(a="one"), {"task": "b", "error": {"kind": "auth"}}])
 
-    assert reused(tmp_path / "run", TASKS, SAID) == ["a"]
+    assert reused(tmp_path / "run", TASKS, ANSWERS) == ["a"]
 
 
 @pytest.mark.requirement("RUN-REUSE-003")
 @pytest.mark.parametrize(("task", "is_found"), [({}, True), ({"sensitive": True}, False)])
-def test_the_cache_gives_no_salted_output(tmp_path: Path, task: dict[str, Any], is_found: bool) -> None:
-    finished = run_in(tmp_path / "run", {"a": {**WORK, "cache": True, **task}}, SAID)
+def test_the_cache_returns_no_salted_output(tmp_path: Path, task: dict[str, Any], is_found: bool) -> None:
+    finished = run_in(tmp_path / "run", {"a": {**WORK, "cache": True, **task}}, ANSWERS)
     with closing(EarlierRun(ledger_at(tmp_path / "run"))) as earlier:
         fingerprint = earlier.results["a"].fingerprint
     cache = DirectoryCache(tmp_path / "cache")
@@ -102,7 +102,7 @@ def test_the_cache_gives_no_salted_output(tmp_path: Path, task: dict[str, Any], 
 
 
 @pytest.mark.requirement("RUN-REUSE-003")
-def test_a_run_that_is_given_as_a_cache_gives_the_earliest_of_its_results_that_may_be_cached(tmp_path: Path) -> None:
+def test_a_run_used_as_a_cache_returns_its_earliest_cacheable_result(tmp_path: Path) -> None:
     cached = {**WORK, "cache": True}
     salted = {**cached, "instruction": "Keep a secret.", "sensitive": True}
     tasks = {"a": cached, "b": cached, "c": {**WORK, "instruction": "Not kept."}, "d": salted}
@@ -112,31 +112,31 @@ def test_a_run_that_is_given_as_a_cache_gives_the_earliest_of_its_results_that_m
 
     with closing(RunCache(tmp_path / "run")) as cache:
         found = cache.find(results["a"].fingerprint)
-        others = [cache.find(results[name].fingerprint) for name in "cd"]
+        uncacheable = [cache.find(results[name].fingerprint) for name in "cd"]
         assert found is not None
         assert (found.source, found.run, found.seq) == ("cache", finished.run, results["a"].seq)
         assert found.output.data == b"one"
-        assert others == [None, None]
+        assert uncacheable == [None, None]
 
 
 def redact(directory: Path, kind: str, body: str, task: str | None = None) -> None:
-    """Takes away a body of the first entry of a kind, or of that of a unit."""
+    """Redact a body of the first entry of a kind, optionally of one unit."""
     found = next(entry for entry in read_entries(directory) if entry.kind == kind and task in (None, entry.task))
     redact_body(ledger_at(directory), RedactionRequest("run", found.seq, body, "it was private", "ann"))
 
 
 @pytest.mark.requirement("RUN-REUSE-001")
-def test_a_result_of_the_base_run_that_was_redacted_is_none(tmp_path: Path) -> None:
-    run_in(tmp_path / "run", TASKS, SAID)
+def test_a_redacted_result_of_the_base_run_is_not_reused(tmp_path: Path) -> None:
+    run_in(tmp_path / "run", TASKS, ANSWERS)
     redact(tmp_path / "run", "task.finished", "output", "b")
 
-    assert reused(tmp_path / "run", TASKS, SAID) == ["a", "c"]
+    assert reused(tmp_path / "run", TASKS, ANSWERS) == ["a", "c"]
 
 
 @pytest.mark.requirement("RUN-REUSE-001")
-def test_a_result_in_the_cache_that_was_redacted_is_none(tmp_path: Path) -> None:
+def test_a_redacted_result_in_the_cache_is_not_reused(tmp_path: Path) -> None:
     cached = {**WORK, "cache": True}
-    finished = run_in(tmp_path / "run", {"a": cached, "b": cached}, SAID)
+    finished = run_in(tmp_path / "run", {"a": cached, "b": cached}, ANSWERS)
     redact(tmp_path / "run", "task.finished", "output", "a")
     with closing(EarlierRun(ledger_at(tmp_path / "run"))) as earlier:
         fingerprint = earlier.results["a"].fingerprint
@@ -144,22 +144,22 @@ def test_a_result_in_the_cache_that_was_redacted_is_none(tmp_path: Path) -> None
     cache = DirectoryCache(tmp_path / "cache")
     cache.keep(fingerprint, finished.run, "a", tmp_path / "run")
 
-    with closing(cache), closing(RunCache(tmp_path / "run")) as given:
+    with closing(cache), closing(RunCache(tmp_path / "run")) as run_cache:
         assert (cache.find(fingerprint), cache.has_redacted(fingerprint)) == (None, True)
         assert not cache.has_redacted("0" * 64)
-        # Both tasks are the same work, so the second result of the run that is given stands in for the first.
-        other = given.find(fingerprint)
+        # Both tasks are the same work, so the second result of the run replaces the first.
+        other = run_cache.find(fingerprint)
         assert other is not None
         assert (other.seq, other.output.data) == (seq, b"two")
-        assert given.has_redacted(fingerprint)
+        assert run_cache.has_redacted(fingerprint)
 
 
 @pytest.mark.requirement("RUN-PART-001")
-def test_it_is_told_that_a_result_was_redacted(tmp_path: Path) -> None:
+def test_the_reason_for_not_reusing_names_the_redaction(tmp_path: Path) -> None:
     each = {**WORK, "foreach": {"task": "a", "as": "item", "max": 2}}
     tasks = {"a": {**RUN, "output": {"type": "array"}}, "b": WORK, "each": each}
-    said = [*outputs(a=[1, 2], b="two"), {"task": "each", "output": "three"}]
-    run_in(tmp_path / "run", tasks, said)
+    answers = [*outputs(a=[1, 2], b="two"), {"task": "each", "output": "three"}]
+    run_in(tmp_path / "run", tasks, answers)
     redact(tmp_path / "run", "task.finished", "output", "b")
     redact(tmp_path / "run", "task.finished", "output", "each[1]")
 
@@ -175,14 +175,14 @@ def test_it_is_told_that_a_result_was_redacted(tmp_path: Path) -> None:
 
 
 def test_nothing_is_reused_from_a_run_whose_wave_plan_was_redacted(tmp_path: Path) -> None:
-    run_in(tmp_path / "run", {"a": WORK}, SAID)
+    run_in(tmp_path / "run", {"a": WORK}, ANSWERS)
     redact(tmp_path / "run", "run.opened", "wave_plan")
 
     with pytest.raises(UsageError, match=r"the wave plan of '.*' was redacted: nothing is reused from it"):
         EarlierRun(ledger_at(tmp_path / "run"))
 
 
-def part(tasks: dict[str, Any], selected: TaskSelection, **parts: Any) -> PreparedRun:
+def partial_plan(tasks: dict[str, Any], selected: TaskSelection, **parts: Any) -> PreparedRun:
     plan = plan_of(tasks, **parts)
     compiled = Compiled(Report((), {}), (), plan, canonical(plan))
     return prepare(compiled, RunRequest("w", tasks=selected), Workspace(Path()))
@@ -198,16 +198,16 @@ def part(tasks: dict[str, Any], selected: TaskSelection, **parts: Any) -> Prepar
         (TaskSelection(start=("b",), until=("b",)), "ab", "a"),
     ],
 )
-def test_a_part_of_a_plan_has_what_it_depends_on(selected: TaskSelection, tasks: str, to_reuse: str) -> None:
-    prepared = part(TASKS, selected)
+def test_a_partial_plan_contains_its_dependencies(selected: TaskSelection, tasks: str, to_reuse: str) -> None:
+    prepared = partial_plan(TASKS, selected)
 
     assert "".join(sorted(prepared.wave_plan["tasks"])) == tasks
     assert prepared.to_reuse == frozenset(to_reuse)
 
 
 @pytest.mark.requirement("RUN-PART-001")
-def test_a_part_of_a_plan_is_a_plan_with_a_digest_of_its_own() -> None:
-    prepared = part(TASKS, TaskSelection(until=("a",)), outputs={"x": "a", "y": "c"})
+def test_a_partial_plan_has_its_own_digest() -> None:
+    prepared = partial_plan(TASKS, TaskSelection(until=("a",)), outputs={"x": "a", "y": "c"})
 
     plan = prepared.wave_plan
     assert (plan["waves"], list(plan["outputs"])) == ([["a"]], ["x"])
@@ -217,7 +217,7 @@ def test_a_part_of_a_plan_is_a_plan_with_a_digest_of_its_own() -> None:
 
 
 @pytest.mark.requirement("RUN-PART-001")
-def test_what_the_base_run_cannot_give_is_told(tmp_path: Path) -> None:
+def test_the_reason_for_not_reusing_names_the_state_in_the_base_run(tmp_path: Path) -> None:
     run_in(tmp_path / "one", TASKS, [{"task": "a", "error": {"kind": "auth"}}])
 
     with closing(EarlierRun(ledger_at(tmp_path / "one"))) as earlier:
@@ -239,5 +239,5 @@ def test_what_the_base_run_cannot_give_is_told(tmp_path: Path) -> None:
         (Outcome("cancelled"), 130),
     ],
 )
-def test_a_command_ends_as_the_run_did(outcome: Outcome, exit_code: int) -> None:
+def test_the_exit_code_reflects_the_outcome_of_the_run(outcome: Outcome, exit_code: int) -> None:
     assert FinishedRun(Path(), OTHER_RUN, outcome).exit_code == exit_code

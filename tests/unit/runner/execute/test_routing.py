@@ -1,11 +1,11 @@
-"""Which agent a task with a lane is given to."""
+"""How a task with a lane is routed to an agent."""
 
 import json
 from typing import Any
 
 import pytest
 
-from unit.runner.execute.small_runs import ROSTER, RUN, Story, outputs, run
+from unit.runner.execute.small_runs import ROSTER, RUN, RecordedRun, outputs, run
 
 AGENTS: dict[str, Any] = {
     "baker": {"domain": "Bread", "keywords": ["oven", "dough", "Straße"], "adapter": "small"},
@@ -14,36 +14,36 @@ AGENTS: dict[str, Any] = {
 }
 
 
-def routed(instruction: str, agents: dict[str, Any] = AGENTS, **task: Any) -> Story:
+def routed(instruction: str, agents: dict[str, Any] = AGENTS, **task: Any) -> RecordedRun:
     tasks = {"a": RUN, "out": {"lane": "auto", "instruction": instruction, **task}}
     roster = {**ROSTER, "agents": {"operator": {"adapter": "shell"}, **agents}}
     return run(tasks, outputs(a="soup pot", out="x"), roster=roster)
 
 
-def agent(story: Story) -> str:
-    return str(story.one("route.decided").data["agent"])
+def chosen_agent(recorded: RecordedRun) -> str:
+    return str(recorded.one("route.decided").data["agent"])
 
 
 @pytest.mark.requirement("RUN-ROUTE-002")
-def test_the_agent_with_the_most_keywords_is_chosen_and_the_ground_says_why() -> None:
-    story = routed("Put the soup into the pot, not into the oven.")
+def test_the_agent_with_the_most_matching_keywords_is_chosen_and_the_scores_are_recorded() -> None:
+    recorded = routed("Put the soup into the pot, not into the oven.")
 
-    decided = story.one("route.decided")
+    decided = recorded.one("route.decided")
     assert decided.data == {"task": "out", "agent": "cook", "by": "keywords"}
     assert decided.bodies == {"scores": b'{"baker":["oven"],"cook":["oven","pot","soup"]}'}
 
 
 @pytest.mark.requirement("RUN-ROUTE-002")
-def test_of_several_the_first_by_name_is_chosen() -> None:
-    assert agent(routed("Nothing that anybody knows.")) == "baker"
+def test_ties_are_broken_by_name() -> None:
+    assert chosen_agent(routed("Nothing that anybody knows.")) == "baker"
 
 
 @pytest.mark.requirement("RUN-ROUTE-002")
-def test_an_agent_without_a_tier_of_the_task_is_no_candidate() -> None:
-    story = routed("Knead the dough for the bread.", escalate=["frontier"])
+def test_an_agent_without_the_tiers_of_the_task_is_not_a_candidate() -> None:
+    recorded = routed("Knead the dough for the bread.", escalate=["frontier"])
 
-    assert story.one("route.decided").data == {"task": "out", "agent": "cook", "by": "only"}
-    assert story.one("route.decided").bodies == {"scores": b'{"cook":[]}'}
+    assert recorded.one("route.decided").data == {"task": "out", "agent": "cook", "by": "only"}
+    assert recorded.one("route.decided").bodies == {"scores": b'{"cook":[]}'}
 
 
 @pytest.mark.requirement("RUN-ROUTE-001")
@@ -65,10 +65,10 @@ def test_words_are_runs_of_letters_digits_and_underscores_case_folded(instructio
 
 
 @pytest.mark.requirement("RUN-ROUTE-001")
-def test_a_reference_parts_words_and_what_edges_bring_has_no_say() -> None:
-    story = routed("ov${{ needs.a }}en soup${{ run.id }}", needs=["a"])
+def test_references_separate_words_and_edge_data_is_ignored() -> None:
+    recorded = routed("ov${{ needs.a }}en soup${{ run.id }}", needs=["a"])
 
-    assert json.loads(story.one("route.decided").bodies["scores"]) == {"baker": [], "cook": ["soup"]}
+    assert json.loads(recorded.one("route.decided").bodies["scores"]) == {"baker": [], "cook": ["soup"]}
 
 
 @pytest.mark.requirement("RUN-ROUTE-002")
@@ -77,6 +77,6 @@ def test_every_instance_is_routed() -> None:
     each = {"lane": "auto", "instruction": "Soup.", "foreach": {"task": "a", "as": "item", "max": 2}}
     roster = {**ROSTER, "agents": {"operator": {"adapter": "shell"}, **AGENTS}}
 
-    story = run({"a": source, "each": each}, outputs(a=[1, 2], each="x"), roster=roster)
+    recorded = run({"a": source, "each": each}, outputs(a=[1, 2], each="x"), roster=roster)
 
-    assert [entry.data["task"] for entry in story.of("route.decided")] == ["each[0]", "each[1]"]
+    assert [entry.data["task"] for entry in recorded.of("route.decided")] == ["each[0]", "each[1]"]

@@ -1,4 +1,4 @@
-"""What is written when, for one unit and for a run, and what follows from what."""
+"""The order and the causes of entries, for one unit and for a run."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,18 @@ from forum_runner.app.run_preparation import PreparedRun
 from forum_runner.app.runs import RunServices
 from forum_runner.canonical import canonical
 from forum_runner.execute.engines.local import LocalEngine
-from unit.runner.execute.small_runs import FAIL, PASS, RUN, WORK, ByHand, Story, outputs, plan_of, run, run_prepared
+from unit.runner.execute.small_runs import (
+    FAIL,
+    PASS,
+    RUN,
+    WORK,
+    ManualRun,
+    RecordedRun,
+    outputs,
+    plan_of,
+    run,
+    run_prepared,
+)
 
 ONE_AT_A_TIME = {"max_parallel": 1}
 LIST = {**RUN, "output": {"type": "array"}}
@@ -19,7 +30,7 @@ EACH = {**WORK, "foreach": {"task": "list", "as": "item", "max": 3}}
 
 
 @pytest.mark.requirement("RUN-ORDER-004")
-def test_a_unit_tells_its_story_in_order() -> None:
+def test_the_entries_of_a_unit_are_in_order() -> None:
     tasks = {
         "a": RUN,
         "b": RUN,
@@ -32,9 +43,9 @@ def test_a_unit_tells_its_story_in_order() -> None:
         },
     }
 
-    story = run(tasks, [PASS, *outputs(a="one", b="two", out="x")])
+    recorded = run(tasks, [PASS, *outputs(a="one", b="two", out="x")])
 
-    assert [entry.kind for entry in story.entries if entry.data.get("task") == "out"] == [
+    assert [entry.kind for entry in recorded.entries if entry.data.get("task") == "out"] == [
         "edge.delivered",
         "context.cut",
         "edge.delivered",
@@ -51,12 +62,12 @@ def test_a_unit_tells_its_story_in_order() -> None:
 
 
 @pytest.mark.requirement("RUN-ORDER-004")
-def test_data_is_handed_over_when_there_is_room_for_the_unit() -> None:
+def test_data_is_delivered_when_the_unit_can_start() -> None:
     tasks = {"a": RUN, "b": {**WORK, "needs": ["a"]}, "c": {**WORK, "needs": ["a"]}}
 
-    story = run(tasks, outputs(a="one", b="x", c="y"), policy=ONE_AT_A_TIME)
+    recorded = run(tasks, outputs(a="one", b="x", c="y"), policy=ONE_AT_A_TIME)
 
-    assert story.brief[:8] == [
+    assert recorded.brief[:8] == [
         "task.started a",
         "task.finished a",
         "task.ended a",
@@ -69,20 +80,20 @@ def test_data_is_handed_over_when_there_is_room_for_the_unit() -> None:
 
 
 @pytest.mark.requirement("RUN-ORDER-004")
-def test_a_person_is_asked_as_soon_as_a_task_arrives() -> None:
+def test_a_gate_opens_as_soon_as_its_task_is_ready() -> None:
     gate = {"question": "Go?", "deadline": "1h"}
-    hand = ByHand({"a": WORK, "b": {**WORK, "gate": gate}}, policy=ONE_AT_A_TIME)
+    manual = ManualRun({"a": WORK, "b": {**WORK, "gate": gate}}, policy=ONE_AT_A_TIME)
 
-    assert hand.story.brief == ["gate.opened b", "task.started a"]
+    assert manual.recorded.brief == ["gate.opened b", "task.started a"]
 
 
 @pytest.mark.requirement("RUN-ORDER-001")
-def test_all_that_an_event_leads_to_has_its_time() -> None:
+def test_all_entries_of_one_event_have_its_time() -> None:
     tasks = {"a": RUN, "b": {**WORK, "needs": ["a"]}}
 
-    story = run(tasks, [{"task": "a", "output": "one", "latency": "3s"}, {"task": "b", "output": "x"}])
+    recorded = run(tasks, [{"task": "a", "output": "one", "latency": "3s"}, {"task": "b", "output": "x"}])
 
-    times = [(entry.at_ms, entry.kind) for entry in story.entries[:5]]
+    times = [(entry.at_ms, entry.kind) for entry in recorded.entries[:5]]
     assert times == [
         (0, "task.started"),
         (3_000, "task.finished"),
@@ -93,28 +104,28 @@ def test_all_that_an_event_leads_to_has_its_time() -> None:
 
 
 @pytest.mark.requirement("RUN-ORDER-001", "LEDGER-KIND-002")
-def test_the_intent_of_a_call_is_written_before_it_is_made(tmp_path: Path) -> None:
+def test_task_started_is_written_before_the_call_is_made(tmp_path: Path) -> None:
     ledger = tmp_path / "run" / "ledger.jsonl"
     seen: list[bool] = []
 
-    class Watching(LocalEngine):
+    class WatchingEngine(LocalEngine):
         def begin(self, attempt: Any) -> None:
             seen.append('"kind":"task.started"' in ledger.read_text() and attempt.task in ledger.read_text())
             super().begin(attempt)
 
     plan = plan_of({"a": WORK, "b": {**WORK, "needs": ["a"]}})
     prepared = PreparedRun(plan, canonical(plan), tmp_path, "workflow.yaml", outputs(a="one", b="x"))
-    run_prepared(prepared, RunServices(make_engine=lambda: Watching(make_adapter)), out=tmp_path / "run")
+    run_prepared(prepared, RunServices(make_engine=lambda: WatchingEngine(make_adapter)), out=tmp_path / "run")
 
     assert seen == [True, True]
 
 
 @pytest.mark.requirement("RUN-ORDER-002")
-def test_what_follows_for_the_unit_comes_before_what_others_begin() -> None:
-    hand = ByHand({"a": {**WORK, "accept": [{"schema": True}]}, "b": WORK}, policy=ONE_AT_A_TIME)
-    hand.reply("a", "x", usage=Usage(9_999, 0, 0))
+def test_entries_of_the_finished_unit_precede_the_next_start() -> None:
+    manual = ManualRun({"a": {**WORK, "accept": [{"schema": True}]}, "b": WORK}, policy=ONE_AT_A_TIME)
+    manual.reply("a", "x", usage=Usage(9_999, 0, 0))
 
-    assert hand.story.brief[1:] == [
+    assert manual.recorded.brief[1:] == [
         "task.finished a",
         "budget.exceeded a",
         "verdict.given a",
@@ -124,40 +135,40 @@ def test_what_follows_for_the_unit_comes_before_what_others_begin() -> None:
 
 
 @pytest.mark.requirement("RUN-ORDER-002")
-def test_what_was_due_goes_before_what_happened() -> None:
+def test_due_timers_are_handled_before_new_events() -> None:
     retry = {"attempts": 2, "backoff": "1s", "max_backoff": "1s"}
-    hand = ByHand({"a": {**WORK, "retry": retry}, "b": WORK, "c": WORK}, policy={"max_parallel": 2})
-    hand.reply("a", "", failure=Failure(ErrorKind.NETWORK))
-    hand.wait(1_000)
-    hand.reply("b", "x")
+    manual = ManualRun({"a": {**WORK, "retry": retry}, "b": WORK, "c": WORK}, policy={"max_parallel": 2})
+    manual.reply("a", "", failure=Failure(ErrorKind.NETWORK))
+    manual.wait(1_000)
+    manual.reply("b", "x")
 
-    assert hand.story.brief[-3:] == ["task.finished b", "task.ended b", "task.started a"]
+    assert manual.recorded.brief[-3:] == ["task.finished b", "task.ended b", "task.started a"]
 
 
 @pytest.mark.requirement("RUN-ORDER-003")
-def test_units_that_have_begun_go_before_those_that_have_not() -> None:
+def test_started_units_take_precedence_over_unstarted_ones() -> None:
     tasks = {"a": {**WORK, "accept": [{"agent": "critic"}]}, "b": WORK, "c": WORK}
-    hand = ByHand(tasks, policy=ONE_AT_A_TIME)
-    hand.reply("a", "x")
+    manual = ManualRun(tasks, policy=ONE_AT_A_TIME)
+    manual.reply("a", "x")
 
-    assert hand.story.brief == ["task.started a", "task.finished a", "verdict.asked a"]
+    assert manual.recorded.brief == ["task.started a", "task.finished a", "verdict.asked a"]
 
 
 @pytest.mark.requirement("RUN-ORDER-003")
-def test_units_begin_in_plan_order_and_instances_by_number() -> None:
+def test_units_start_in_plan_order_and_instances_by_number() -> None:
     tasks = {"list": LIST, "each": EACH, "z": WORK, "a": WORK}
 
-    story = run(tasks, outputs(list=[1, 2, 3], each="x", z="x", a="x"), policy=ONE_AT_A_TIME)
+    recorded = run(tasks, outputs(list=[1, 2, 3], each="x", z="x", a="x"), policy=ONE_AT_A_TIME)
 
-    assert [name for _, name in story.starts] == ["a", "list", "z", "each[0]", "each[1]", "each[2]"]
+    assert [name for _, name in recorded.starts] == ["a", "list", "z", "each[0]", "each[1]", "each[2]"]
 
 
-def causes(story: Story) -> dict[str, list[str]]:
-    return {brief: story.cause(entry) for brief, entry in zip(story.brief, story.entries, strict=True)}
+def causes(recorded: RecordedRun) -> dict[str, list[str]]:
+    return {brief: recorded.cause(entry) for brief, entry in zip(recorded.brief, recorded.entries, strict=True)}
 
 
 @pytest.mark.requirement("RUN-ORDER-005")
-def test_causes_of_a_unit_that_is_given_data() -> None:
+def test_causes_of_a_unit_that_receives_data() -> None:
     tasks = {
         "a": RUN,
         "out": {
@@ -168,10 +179,10 @@ def test_causes_of_a_unit_that_is_given_data() -> None:
         },
     }
 
-    story = run(tasks, [PASS, *outputs(a="one", out="x")], outputs={"o": "out"})
+    recorded = run(tasks, [PASS, *outputs(a="one", out="x")], outputs={"o": "out"})
 
-    found = causes(story)
-    assert found | {"verdict.given out": []} == {
+    by_entry = causes(recorded)
+    assert by_entry | {"verdict.given out": []} == {
         "task.started a": [],
         "task.finished a": ["task.started a"],
         "task.ended a": ["task.finished a"],
@@ -189,23 +200,23 @@ def test_causes_of_a_unit_that_is_given_data() -> None:
         "answer.given": ["task.ended out"],
         "run.sealed": [],
     }
-    by_schema, by_judge = story.of("verdict.given")
-    assert (story.cause(by_schema), story.cause(by_judge)) == (["task.finished out"], ["verdict.asked out"])
+    by_schema, by_judge = recorded.of("verdict.given")
+    assert (recorded.cause(by_schema), recorded.cause(by_judge)) == (["task.finished out"], ["verdict.asked out"])
 
 
 @pytest.mark.requirement("RUN-ORDER-005")
 def test_causes_of_later_attempts_and_tiers() -> None:
     tasks = {"a": {**WORK, "accept": [{"agent": "critic"}], "escalate": ["frontier"], "budget": {"calls": 3}}}
 
-    story = run(tasks, [FAIL, *outputs(a="x")])
+    recorded = run(tasks, [FAIL, *outputs(a="x")])
 
-    first, second = story.of("task.finished")
-    assert [(entry.kind, entry.causes) for entry in story.entries[4:]] == [
-        ("escalation.raised", [story.seq(first)]),
-        ("task.started", [story.seq(first)]),
+    first, second = recorded.of("task.finished")
+    assert [(entry.kind, entry.causes) for entry in recorded.entries[4:]] == [
+        ("escalation.raised", [recorded.seq(first)]),
+        ("task.started", [recorded.seq(first)]),
         ("task.finished", [6]),
-        ("budget.stopped", [story.seq(second)]),
-        ("task.ended", [story.seq(second)]),
+        ("budget.stopped", [recorded.seq(second)]),
+        ("task.ended", [recorded.seq(second)]),
         ("run.sealed", []),
     ]
 
@@ -214,21 +225,21 @@ def test_causes_of_later_attempts_and_tiers() -> None:
 def test_causes_of_waves_orders_and_expansions() -> None:
     tasks = {"list": LIST, "each": EACH, "last": {**WORK, "needs": [{"task": "each", "edge": "order"}]}}
 
-    story = run(tasks, outputs(list=[1], each="x", last="x"), policy={"dispatch": "waves"})
+    recorded = run(tasks, outputs(list=[1], each="x", last="x"), policy={"dispatch": "waves"})
 
-    waves = [story.cause(entry) for entry in story.of("wave.opened")]
+    waves = [recorded.cause(entry) for entry in recorded.of("wave.opened")]
     assert waves == [[], ["task.ended list"], ["task.ended each"]]
-    found = causes(story)
-    assert {name: found[name] for name in ("task.expanded each", "edge.delivered each[0]", "task.ended each")} == {
+    by_entry = causes(recorded)
+    assert {name: by_entry[name] for name in ("task.expanded each", "edge.delivered each[0]", "task.ended each")} == {
         "task.expanded each": ["task.ended list"],
         "edge.delivered each[0]": ["task.expanded each"],
         "task.ended each": ["task.ended each[0]"],
     }
-    assert found["task.started last"] == ["task.ended each"]
+    assert by_entry["task.started last"] == ["task.ended each"]
 
 
 @pytest.mark.requirement("RUN-ORDER-005")
-def test_causes_of_what_did_not_begin() -> None:
+def test_causes_of_tasks_that_did_not_start() -> None:
     no = {"task": "a", "output": {"const": "no"}}
     tasks = {
         "a": RUN,
@@ -238,30 +249,30 @@ def test_causes_of_what_did_not_begin() -> None:
         "list": LIST,
     }
 
-    story = run(tasks, outputs(a="one", list=[]))
+    recorded = run(tasks, outputs(a="one", list=[]))
 
-    found = causes(story)
-    assert found["task.ended b"] == ["task.ended a"]
-    assert found["task.ended c"] == ["task.ended a", "gate.decided c"]
-    assert found["task.ended none"] == ["task.expanded none"]
-
-
-@pytest.mark.requirement("RUN-ORDER-005")
-def test_each_excess_follows_from_the_end_of_its_call() -> None:
-    hand = ByHand({"a": WORK})
-    hand.reply("a", "x", usage=Usage(9_999, 0, 9_999))
-
-    finished = hand.story.one("task.finished")
-    assert [entry.causes for entry in hand.story.of("budget.exceeded")] == [[hand.story.seq(finished)]] * 2
+    by_entry = causes(recorded)
+    assert by_entry["task.ended b"] == ["task.ended a"]
+    assert by_entry["task.ended c"] == ["task.ended a", "gate.decided c"]
+    assert by_entry["task.ended none"] == ["task.expanded none"]
 
 
 @pytest.mark.requirement("RUN-ORDER-005")
-def test_an_agent_acts_by_its_name_and_a_command_as_the_runner() -> None:
+def test_the_cause_of_each_exceeded_budget_is_the_end_of_the_call() -> None:
+    manual = ManualRun({"a": WORK})
+    manual.reply("a", "x", usage=Usage(9_999, 0, 9_999))
+
+    finished = manual.recorded.one("task.finished")
+    assert [entry.causes for entry in manual.recorded.of("budget.exceeded")] == [[manual.recorded.seq(finished)]] * 2
+
+
+@pytest.mark.requirement("RUN-ORDER-005")
+def test_the_actor_is_the_agent_or_for_commands_the_runner() -> None:
     tasks = {"a": {**WORK, "accept": [{"command": ["check"]}, {"agent": "critic"}]}}
 
-    story = run(tasks, [PASS, {"check": "command", "output": ""}, *outputs(a="x")])
+    recorded = run(tasks, [PASS, {"check": "command", "output": ""}, *outputs(a="x")])
 
-    assert [(entry.kind, entry.actor) for entry in story.entries] == [
+    assert [(entry.kind, entry.actor) for entry in recorded.entries] == [
         ("task.started", "runner"),
         ("task.finished", "agent:writer"),
         ("verdict.asked", "runner"),

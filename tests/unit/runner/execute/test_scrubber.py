@@ -1,4 +1,4 @@
-"""Secrets stay out of the record, however they are written."""
+"""Secrets stay out of the ledger in every encoding."""
 
 import base64
 import json
@@ -34,7 +34,7 @@ SCRUBBER = Scrubber({"KEY": KEY})
         KEY.encode().hex().upper().encode(),
     ],
 )
-def test_a_secret_is_found_in_every_form(written: bytes) -> None:
+def test_a_secret_is_found_in_every_encoding(written: bytes) -> None:
     assert SCRUBBER.data(b"<" + written + b">") == b"<[scrubbed: KEY]>"
 
 
@@ -48,12 +48,12 @@ def test_a_secret_is_found_inside_base64(encode: Any, before: bytes) -> None:
     scrubbed = Scrubber({"KEY": secret}).data(written)
 
     assert b"[scrubbed: KEY]" in scrubbed
-    # At most the characters that the secret shares with its neighbours are left.
+    # Only characters that the secret shares with its neighbours may remain.
     assert len(scrubbed) - len(b"[scrubbed: KEY]") <= len(written) - len(secret) * 8 // 6 + 2
 
 
 @pytest.mark.requirement("RUN-SECRET-001")
-def test_the_longest_form_goes_first() -> None:
+def test_the_longest_secret_is_replaced_first() -> None:
     scrubber = Scrubber({"SHORT": "abcd", "LONG": "abcdefgh"})
 
     assert scrubber.data(b"abcdefgh abcd") == b"[scrubbed: LONG] [scrubbed: SHORT]"
@@ -61,7 +61,7 @@ def test_the_longest_form_goes_first() -> None:
 
 @pytest.mark.requirement("RUN-SECRET-001")
 @pytest.mark.parametrize(("value", "scrubbed"), [("abc", b"abc"), ("abcd", b"[scrubbed: KEY]")])
-def test_a_value_of_three_characters_is_left_alone(value: str, scrubbed: bytes) -> None:
+def test_a_secret_of_three_characters_is_not_scrubbed(value: str, scrubbed: bytes) -> None:
     assert Scrubber({"KEY": value}).data(value.encode()) == scrubbed
 
 
@@ -76,25 +76,25 @@ def test_a_reply_is_scrubbed_in_all_its_parts() -> None:
         finish="hunter2",
     )
 
-    gone = "[scrubbed: KEY]"
+    scrubbed = "[scrubbed: KEY]"
     assert Scrubber({"KEY": "hunter2"}).reply(reply) == Reply(
-        content=gone.encode(),
-        failure=Failure(ErrorKind.NETWORK, f"at {gone}", 5),
-        executable=Executable(f"/bin/{gone}", "0" * 64),
-        stderr=gone.encode(),
-        model=gone,
-        finish=gone,
+        content=scrubbed.encode(),
+        failure=Failure(ErrorKind.NETWORK, f"at {scrubbed}", 5),
+        executable=Executable(f"/bin/{scrubbed}", "0" * 64),
+        stderr=scrubbed.encode(),
+        model=scrubbed,
+        finish=scrubbed,
     )
 
 
 @pytest.mark.requirement("RUN-SECRET-002")
-def test_what_is_handed_on_is_what_the_record_holds() -> None:
+def test_downstream_tasks_get_the_scrubbed_output() -> None:
     task = {**WORK, "needs": ["a"]}
 
-    story = run({"a": RUN, "out": task}, outputs(a="key: hunter2", out="x"), scrubbed={"KEY": "hunter2"})
+    recorded = run({"a": RUN, "out": task}, outputs(a="key: hunter2", out="x"), scrubbed={"KEY": "hunter2"})
 
-    assert story.one("task.finished", "a").bodies == {"output": b"key: [scrubbed: KEY]"}
-    assert story.one("edge.delivered").bodies == {"value": b"key: [scrubbed: KEY]"}
+    assert recorded.one("task.finished", "a").bodies == {"output": b"key: [scrubbed: KEY]"}
+    assert recorded.one("edge.delivered").bodies == {"value": b"key: [scrubbed: KEY]"}
 
 
 def prepared(plan: Any, answers: Any = None) -> PreparedRun:
@@ -106,30 +106,30 @@ def with_token(instruction: str = "Use ${{ inputs.token }}.") -> Any:
 
 
 @pytest.mark.requirement("RUN-SECRET-003")
-def test_a_secret_that_stands_in_the_plan_is_refused() -> None:
+def test_a_secret_value_in_the_plan_is_rejected() -> None:
     with pytest.raises(UsageError, match="the workflow contains the value of token"):
         with_secrets(prepared(with_token("Use hunter2 for ${{ inputs.token }}.")), {"token": "hunter2"})
 
 
 @pytest.mark.requirement("RUN-SECRET-003")
-def test_a_secret_that_stands_in_the_script_is_refused() -> None:
+def test_a_secret_value_in_the_script_is_rejected() -> None:
     with pytest.raises(UsageError, match="the script contains the value of token"):
         with_secrets(prepared(with_token(), [{"output": "hunter2"}]), {"token": "hunter2"})
 
 
 @pytest.mark.requirement("RUN-SECRET-003")
-def test_a_secret_without_a_value_is_refused() -> None:
+def test_a_secret_without_a_value_is_rejected() -> None:
     with pytest.raises(UsageError, match="the secret input 'token' has no value"):
         with_secrets(prepared(with_token()), {})
 
 
 @pytest.mark.requirement("RUN-SECRET-003")
-def test_a_script_needs_no_secret() -> None:
+def test_a_scripted_run_needs_no_secret_values() -> None:
     assert with_secrets(prepared(with_token(), []), {}).secrets == {"token": "[secret: token]"}
 
 
 @pytest.mark.requirement("RUN-SECRET-001", "RUN-SECRET-003", "RUN-EXIT-001")
-def test_a_credential_is_scrubbed_and_a_run_without_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_credential_is_scrubbed_and_a_run_without_it_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     adapter = {"type": "openai", "base_url": "http://127.0.0.1:1/v1", "model": "m", "api_key_env": "MODEL_KEY"}
     roster = {"adapters": {"m": adapter}, "agents": {"writer": {"adapter": "m"}}}
     plan = plan_of({"a": WORK}, roster=roster, policy={"allow": {"env": ["MODEL_KEY"]}})
@@ -138,13 +138,13 @@ def test_a_credential_is_scrubbed_and_a_run_without_it_is_refused(monkeypatch: p
     assert with_secrets(prepared(plan), {}).scrubbed == {"MODEL_KEY": "hunter2"}
 
     monkeypatch.delenv("MODEL_KEY")
-    with pytest.raises(NoCredentialError) as refused:
+    with pytest.raises(NoCredentialError) as error:
         with_secrets(prepared(plan), {})
-    assert refused.value.exit_code == 8
+    assert error.value.exit_code == 8
 
 
 @pytest.mark.requirement("RUN-SECRET-001")
-def test_variables_that_the_policy_names_are_scrubbed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variables_named_by_the_policy_are_scrubbed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DEPLOY_TOKEN", "hunter2")
     plan = plan_of({"a": WORK}, policy={"privacy": {"scrub_env": ["DEPLOY_TOKEN", "NOT_SET"]}})
 
@@ -166,7 +166,7 @@ LONG = "sk-" + "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ" 
     ],
     ids=["wrapped", "wrapped in JSON", "every byte escaped", "every byte escaped, in lower case", "hexadecimal"],
 )
-def test_a_long_secret_is_found_however_it_is_written(written: bytes) -> None:
+def test_a_long_secret_is_found_in_every_encoding(written: bytes) -> None:
     scrubbed = Scrubber({"KEY": LONG}).data(b"before " + written + b" after")
 
     assert b"scrubbed: KEY" in scrubbed
@@ -174,7 +174,7 @@ def test_a_long_secret_is_found_however_it_is_written(written: bytes) -> None:
 
 
 @pytest.mark.requirement("RUN-SECRET-001")
-def test_what_is_left_of_a_secret_where_a_text_was_cut_is_taken_off() -> None:
+def test_parts_of_a_secret_next_to_a_truncation_are_scrubbed() -> None:
     failure = Failure(ErrorKind.OUTPUT_LIMIT, "too long")
     errors = b"x " + LONG[:30].encode() + b"\n[99 bytes left out]\n" + LONG[40:].encode() + b" y"
 
@@ -187,7 +187,7 @@ def test_what_is_left_of_a_secret_where_a_text_was_cut_is_taken_off() -> None:
 @pytest.mark.requirement("RUN-SECRET-001")
 @pytest.mark.parametrize("before", [0, 5, LARGE_BYTES - 3, 2 * LARGE_BYTES - 5])
 @pytest.mark.parametrize("after", [0, 1, LARGE_BYTES])
-def test_a_secret_is_found_wherever_it_stands_in_a_large_text(before: int, after: int) -> None:
+def test_a_secret_is_found_anywhere_in_a_large_text(before: int, after: int) -> None:
     scrubber = Scrubber({"KEY": KEY, "LONG": LONG})
     written = KEY.encode() + LONG.encode() + b"<" + KEY.encode().hex().encode() + b">"
     scrubbed = b"[scrubbed: KEY][scrubbed: LONG]<[scrubbed: KEY]>"
@@ -202,7 +202,7 @@ def test_a_large_text_without_a_secret_is_not_copied() -> None:
     assert SCRUBBER.data(text) is text
 
 
-FORMS: dict[str, Callable[[Random, bytes], bytes]] = {
+ENCODINGS: dict[str, Callable[[Random, bytes], bytes]] = {
     "plain": lambda _, value: value,
     "json": lambda _, value: json.dumps(value.decode(errors="surrogatepass"))[1:-1].encode(),
     "hex": lambda r, value: r.choice((value.hex(), value.hex().upper())).encode(),
@@ -218,14 +218,14 @@ AROUND = (b"", b"\\", b"%", b"%a", b"\\r", b"\n", b"n", b"r", b"=", b"\\\n")
 
 
 @pytest.mark.requirement("RUN-SECRET-001")
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("encoding", ENCODINGS)
 @pytest.mark.parametrize("number", range(60))
-def test_a_large_text_is_searched_for_all_that_a_small_one_is(form: str, number: int) -> None:
-    r = Random(f"{form}/{number}")  # noqa: S311 - the same every time, on purpose
+def test_the_search_in_large_texts_finds_everything_the_scrubber_finds(encoding: str, number: int) -> None:
+    r = Random(f"{encoding}/{number}")  # noqa: S311 - reproducible on purpose
     alphabet = r.choice(("abcdefnr0123456789", 'ab%+ "\\/é\n', "anrN \U0001f600"))
     value = "".join(r.choice(alphabet) for _ in range(r.randrange(4, 30)))
-    written = FORMS[form](r, value.encode())
-    if form == "base64":
+    written = ENCODINGS[encoding](r, value.encode())
+    if encoding == "base64":
         written = b"".join(bytes([character]) + r.choice(WRAPS) for character in written)
     text = r.choice(AROUND) + written + r.choice(AROUND)
 

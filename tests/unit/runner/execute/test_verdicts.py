@@ -1,4 +1,4 @@
-"""How results are checked."""
+"""Checks of results and their verdicts."""
 
 import json
 from typing import Any
@@ -8,16 +8,16 @@ import pytest
 from forum_adapters.base import ErrorKind, Failure
 from forum_runner.execute.machine import Reusable
 from forum_runner.ledger.body import TEXT, Body
-from unit.runner.execute.small_runs import WORK, ByHand, Entry, outputs, run
+from unit.runner.execute.small_runs import WORK, Entry, ManualRun, outputs, run
 
 EXIT = Failure(ErrorKind.EXIT_STATUS, "'check' ended with status 1")
 
 
 def checked(check: dict[str, Any], content: str | bytes, **reply: Any) -> Entry:
-    hand = ByHand({"a": {**WORK, "accept": [check]}})
-    hand.reply("a", "x")
-    hand.reply("a", content, **reply)
-    return hand.story.one("verdict.given")
+    manual = ManualRun({"a": {**WORK, "accept": [check]}})
+    manual.reply("a", "x")
+    manual.reply("a", content, **reply)
+    return manual.recorded.one("verdict.given")
 
 
 def by_command(content: str | bytes = "", **reply: Any) -> Entry:
@@ -29,25 +29,27 @@ def by_judge(content: str | bytes = "", **reply: Any) -> Entry:
 
 
 @pytest.mark.requirement("RUN-VERDICT-001")
-def test_checks_are_made_in_order_until_one_fails() -> None:
+def test_checks_run_in_order_until_one_fails() -> None:
     accept = [{"schema": {"minLength": 1}}, {"schema": {"maxLength": 2}}, {"agent": "critic"}]
 
-    story = run({"a": {**WORK, "accept": accept}}, outputs(a="long"))
+    recorded = run({"a": {**WORK, "accept": accept}}, outputs(a="long"))
 
-    verdicts = [(entry.data["check"], entry.data["by"], entry.data["verdict"]) for entry in story.of("verdict.given")]
+    verdicts = [
+        (entry.data["check"], entry.data["by"], entry.data["verdict"]) for entry in recorded.of("verdict.given")
+    ]
     assert verdicts == [(0, "schema", "pass"), (1, "schema", "fail")]
-    assert story.of("verdict.asked") == []
-    assert story.ends == {"a": "failed/verdict"}
+    assert recorded.of("verdict.asked") == []
+    assert recorded.ends == {"a": "failed/verdict"}
 
 
 @pytest.mark.requirement("RUN-VERDICT-001")
 def test_a_reused_result_is_not_checked() -> None:
     found = Reusable("cache", "0" * 36, 3, Body(b"x", TEXT))
 
-    story = run({"a": {**WORK, "accept": [{"schema": {"minLength": 9}}]}}, reusable={"a": found})
+    recorded = run({"a": {**WORK, "accept": [{"schema": {"minLength": 9}}]}}, reusable={"a": found})
 
-    assert story.kinds == ["task.reused", "task.ended", "run.sealed"]
-    assert story.ends == {"a": "passed"}
+    assert recorded.kinds == ["task.reused", "task.ended", "run.sealed"]
+    assert recorded.ends == {"a": "passed"}
 
 
 @pytest.mark.requirement("RUN-VERDICT-002")
@@ -61,7 +63,7 @@ def test_a_reused_result_is_not_checked() -> None:
         ({"content": "", "failure": EXIT}, "fail", b"'check' ended with status 1"),
     ],
 )
-def test_a_command_says_by_its_status_what_it_found(reply: dict[str, Any], verdict: str, reason: bytes | None) -> None:
+def test_the_exit_status_of_a_command_is_its_verdict(reply: dict[str, Any], verdict: str, reason: bytes | None) -> None:
     entry = by_command(**reply)
 
     assert entry.data["verdict"] == verdict
@@ -69,7 +71,7 @@ def test_a_command_says_by_its_status_what_it_found(reply: dict[str, Any], verdi
 
 
 @pytest.mark.requirement("RUN-VERDICT-002")
-def test_a_command_that_did_not_end_by_itself_gave_no_verdict() -> None:
+def test_a_command_that_timed_out_gave_no_verdict() -> None:
     entry = by_command("half", failure=Failure(ErrorKind.TIMEOUT, "too slow"))
 
     assert (entry.data["verdict"], entry.data["error"]) == ("none", "timeout")
@@ -90,7 +92,7 @@ def test_a_judge_answers_with_a_verdict_and_its_reason(verdict: str) -> None:
 @pytest.mark.parametrize(
     "answer", [[], {}, {"verdict": "pass"}, {"verdict": "maybe", "reason": ""}, {"verdict": "pass", "reason": 1}]
 )
-def test_another_answer_is_no_verdict(answer: Any) -> None:
+def test_an_answer_of_another_shape_is_not_a_verdict(answer: Any) -> None:
     entry = by_judge(json.dumps(answer))
 
     assert (entry.data["verdict"], entry.data["error"]) == ("none", "schema_mismatch")
@@ -99,18 +101,18 @@ def test_another_answer_is_no_verdict(answer: Any) -> None:
 
 
 @pytest.mark.requirement("RUN-VERDICT-003")
-def test_words_are_no_verdict() -> None:
+def test_plain_text_is_not_a_verdict() -> None:
     assert by_judge("It passes.").data["error"] == "malformed"
 
 
 @pytest.mark.requirement("RUN-VERDICT-004")
-def test_a_check_without_a_verdict_is_asked_again_as_often_as_an_attempt() -> None:
-    hand = ByHand({"a": {**WORK, "accept": [{"agent": "critic"}], "retry": {"attempts": 2}}})
-    hand.reply("a", "x")
-    hand.reply("a", "Hm.")
-    hand.reply("a", "Hm.")
+def test_a_check_without_a_verdict_is_retried_as_often_as_an_attempt() -> None:
+    manual = ManualRun({"a": {**WORK, "accept": [{"agent": "critic"}], "retry": {"attempts": 2}}})
+    manual.reply("a", "x")
+    manual.reply("a", "Hm.")
+    manual.reply("a", "Hm.")
 
-    assert hand.story.kinds == [
+    assert manual.recorded.kinds == [
         "task.started",
         "task.finished",
         "verdict.asked",
@@ -120,31 +122,31 @@ def test_a_check_without_a_verdict_is_asked_again_as_often_as_an_attempt() -> No
         "task.ended",
         "run.sealed",
     ]
-    assert hand.story.ends == {"a": "failed/error"}
+    assert manual.recorded.ends == {"a": "failed/error"}
 
 
 @pytest.mark.requirement("RUN-VERDICT-004")
-def test_a_check_waits_as_an_attempt_would() -> None:
-    hand = ByHand({"a": {**WORK, "accept": [{"agent": "critic"}], "retry": {"attempts": 2, "backoff": "0s"}}})
-    hand.reply("a", "x")
-    hand.reply("a", "", failure=Failure(ErrorKind.RATE_LIMITED, "", 7_000))
+def test_a_check_waits_before_a_retry_like_an_attempt() -> None:
+    manual = ManualRun({"a": {**WORK, "accept": [{"agent": "critic"}], "retry": {"attempts": 2, "backoff": "0s"}}})
+    manual.reply("a", "x")
+    manual.reply("a", "", failure=Failure(ErrorKind.RATE_LIMITED, "", 7_000))
 
-    assert hand.machine.next_wake_us() == hand.now_us + 7_000_000
-
-
-@pytest.mark.requirement("RUN-VERDICT-004")
-def test_a_check_that_cannot_be_made_is_not_asked_again() -> None:
-    hand = ByHand({"a": {**WORK, "accept": [{"agent": "critic"}], "retry": {"attempts": 2}}})
-    hand.reply("a", "x")
-    hand.reply("a", "", failure=Failure(ErrorKind.AUTH))
-
-    assert hand.story.ends == {"a": "failed/error"}
+    assert manual.machine.next_wake_us() == manual.now_us + 7_000_000
 
 
 @pytest.mark.requirement("RUN-VERDICT-004")
-def test_a_lost_check_is_asked_again() -> None:
-    hand = ByHand({"a": {**WORK, "accept": [{"agent": "critic"}]}})
-    hand.reply("a", "x")
-    hand.lose("a")
+def test_a_check_with_a_permanent_error_is_not_retried() -> None:
+    manual = ManualRun({"a": {**WORK, "accept": [{"agent": "critic"}], "retry": {"attempts": 2}}})
+    manual.reply("a", "x")
+    manual.reply("a", "", failure=Failure(ErrorKind.AUTH))
 
-    assert hand.story.kinds[2:] == ["verdict.asked", "verdict.lost", "verdict.asked"]
+    assert manual.recorded.ends == {"a": "failed/error"}
+
+
+@pytest.mark.requirement("RUN-VERDICT-004")
+def test_a_lost_check_is_retried() -> None:
+    manual = ManualRun({"a": {**WORK, "accept": [{"agent": "critic"}]}})
+    manual.reply("a", "x")
+    manual.lose("a")
+
+    assert manual.recorded.kinds[2:] == ["verdict.asked", "verdict.lost", "verdict.asked"]

@@ -12,18 +12,18 @@ from forum_runner.history.run_history import RunHistory
 from forum_runner.ledger.entries import KINDS
 from forum_runner.ledger.read_entry import read_entry
 from forum_runner.ledger.source import LedgerSource
-from unit.runner.execute.random_plans import Form, wave_plans
-from unit.runner.execute.random_runs import Play
+from unit.runner.execute.random_plans import JsonObject, wave_plans
+from unit.runner.execute.random_runs import Simulation
 from unit.runner.execute.random_settings import examples
-from unit.runner.execute.random_worlds import Temper, World, tempers
+from unit.runner.execute.random_worlds import FaultRates, World, fault_rates
 
 
 @examples(60)
-@given(document=wave_plans(), temper=tempers())
-def test_the_totals_of_the_fold_are_those_of_the_seal(document: Form, temper: Temper) -> None:
+@given(document=wave_plans(), faults=fault_rates())
+def test_the_totals_of_the_fold_are_those_of_the_seal(document: JsonObject, faults: FaultRates) -> None:
     with tempfile.TemporaryDirectory() as folder:
         directory = Path(folder) / "run"
-        Play(document, World(temper), directory).run()
+        Simulation(document, World(faults), directory).run()
 
         history = read_history(LedgerSource("run", directory / "ledger.jsonl", directory))
         stepwise = RunHistory(head=history.head)

@@ -1,4 +1,4 @@
-"""Ledgers that were cut: what a killed process leaves behind, and what a state holds at any moment."""
+"""Truncated ledgers as a killed process leaves them, and comparable projections of a run state."""
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,8 +13,8 @@ Entry = Mapping[str, Any]
 BLOCK = 512
 
 
-def cut(directory: Path, target: Path, entries: Sequence[Entry], kept: int, *, is_torn: bool) -> None:
-    """The first entries of a ledger and their bodies; if torn, with later bodies and a part of the next line."""
+def truncate(directory: Path, target: Path, entries: Sequence[Entry], kept: int, *, is_torn: bool) -> None:
+    """Copy the first `kept` entries and their bodies; if torn, also later bodies and half of the next line."""
     lines = (directory / "ledger.jsonl").read_bytes().split(b"\n")
     target.mkdir()
     torn = lines[kept][: len(lines[kept]) // 2] if is_torn else b""
@@ -28,7 +28,7 @@ def cut(directory: Path, target: Path, entries: Sequence[Entry], kept: int, *, i
 
 
 def _members(archive: bytes) -> Iterator[tuple[str, int]]:
-    """Each digest, and where its member ends."""
+    """Yield each digest with the offset at which its member ends."""
     start = 0
     while start + BLOCK <= len(archive) and archive[start]:
         header = archive[start : start + BLOCK]
@@ -38,7 +38,7 @@ def _members(archive: bytes) -> Iterator[tuple[str, int]]:
 
 
 def projection(state: RunState) -> dict[str, Any]:
-    """All of a state that what happens next can depend on."""
+    """Return every part of the state that can influence the next transition."""
     names = (
         "seq", "waiting_for", "counts", "ended", "waves_opened", "wave_left", "readers", "blocks_order", "answers",
         "is_stopping", "is_out_of_budget", "is_out_of_time", "is_paused", "pause_reason", "last_ended", "is_sealed",
