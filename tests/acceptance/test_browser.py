@@ -1,4 +1,4 @@
-"""The second implementation in a real browser: every vector of its roles, and the page of its README."""
+"""The JavaScript implementation in a real browser: the vectors of its roles, and the page in its README."""
 
 import json
 import os
@@ -35,38 +35,40 @@ def browser() -> str:
 
 
 class Asker:
-    """Asks a page instead of a process. Paths are those of its site."""
+    """Ask a page instead of a process, with paths relative to its site."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
 
     def ask(self, request: Mapping[str, Any]) -> Reply:
         top = str(self._site.folder)
-        placed = {name: value.removeprefix(top) if isinstance(value, str) else value for name, value in request.items()}
-        answer = read_answer(self._site.ask(placed), id_=request["id"], repeats_id=True)
+        translated = {
+            name: value.removeprefix(top) if isinstance(value, str) else value for name, value in request.items()
+        }
+        answer = read_answer(self._site.ask(translated), id_=request["id"], repeats_id=True)
         return Reply(answer, None, None, 0, "")
 
     def close(self) -> str | None:
         return None
 
 
-def test_every_vector_of_the_roles_that_it_offers_passes_in_a_browser(browser: str, tmp_path: Path) -> None:
+def test_every_vector_of_its_roles_passes_in_a_browser(browser: str, tmp_path: Path) -> None:
     vectors = Vectors(default_folder())
     cases = [case for case in vectors.cases.values() if case.role in ROLES]
 
     with site_in(tmp_path / "site") as site, page_of(site, browser, 'import "./conformance/js/test/page.js";'):
         scratch = site.folder / "scratch"
         scratch.mkdir()
-        tried = [Trial(vectors, None, scratch).ask(case, Asker(site)) for case in cases]
+        trials = [Trial(vectors, None, scratch).ask(case, Asker(site)) for case in cases]
 
-    assert {each.case.id: each.differences for each in tried if each.differences} == {}
+    assert {trial.case.id: trial.differences for trial in trials if trial.differences} == {}
     assert {case.area for case in cases} == {"canonical", "ledger", "proofs"}
-    assert len(tried) >= 900
+    assert len(trials) >= 900
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Folder:
-    """What the page of the README stands beside: a run, and a checkpoint and a proof that are signed."""
+def signed_run(tmp_path_factory: pytest.TempPathFactory) -> Folder:
+    """The files that the README's page reads: a run, a signed checkpoint and a signed proof."""
     folder = Folder(tmp_path_factory.mktemp("made"))
     folder.write(TASKS, roster=MODEL, answers=ANSWERS, outputs={"notes": "polish"})
     assert folder.run("--deterministic").code == 0
@@ -77,37 +79,37 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Folder:
     return folder
 
 
-def module_of_the_readme() -> str:
+def readme_module() -> str:
     readme = (ROOT / "conformance" / "js" / "README.md").read_text(encoding="utf-8")
     (module,) = re.findall(r"^```js\n(.*?)^```$", readme, re.DOTALL | re.MULTILINE)
     assert isinstance(module, str)
     return module
 
 
-def in_the_browser(browser: str, site: Site) -> dict[str, Any]:
-    """What the page of the README shows."""
+def report_in_browser(browser: str, site: Site) -> dict[str, Any]:
+    """The document that the README's page displays."""
     send_report = 'await fetch("/report", { method: "POST", body: document.body.textContent });'
-    with page_of(site, browser, module_of_the_readme() + send_report):
-        shown: dict[str, Any] = json.loads(site.next_report())
-    return shown
+    with page_of(site, browser, readme_module() + send_report):
+        displayed: dict[str, Any] = json.loads(site.next_report())
+    return displayed
 
 
-def by_forum(folder: Folder) -> dict[str, Any]:
+def report_by_forum(folder: Folder) -> dict[str, Any]:
     report = folder.forum("verify", "run", "--checkpoint", "checkpoint.signed", "--key", "key.pub", "--json")
     proof = folder.forum("verify", "--proof", "proof.json", "--key", "key.pub", "--json").document()
     codes = sorted({finding["code"] for finding in proof["findings"]})
     return {"report": report.document(), "proof": {"verdict": proof["verdict"], "codes": codes}}
 
 
-def without_sentences(shown: dict[str, Any]) -> dict[str, Any]:
-    for finding in shown["report"]["findings"]:
+def without_messages(displayed: dict[str, Any]) -> dict[str, Any]:
+    for finding in displayed["report"]["findings"]:
         del finding["sentence"]
-    for level in shown["report"]["levels"]:
+    for level in displayed["report"]["levels"]:
         del level["reason"]
-    return shown
+    return displayed
 
 
-def replaced(name: str, old: bytes, new: bytes) -> Change:
+def replace(name: str, old: bytes, new: bytes) -> Change:
     def change(folder: Path) -> None:
         data = (folder / name).read_bytes()
         assert old in data
@@ -116,45 +118,49 @@ def replaced(name: str, old: bytes, new: bytes) -> Change:
     return change
 
 
-def cut(folder: Path) -> None:
+def drop_last_line(folder: Path) -> None:
     ledger = folder / "run" / "ledger.jsonl"
     ledger.write_bytes(b"".join(ledger.read_bytes().splitlines(keepends=True)[:-1]))
 
 
-def give_the_other_key(folder: Path) -> None:
+def swap_key(folder: Path) -> None:
     (folder / "other.pub").replace(folder / "key.pub")
 
 
 @pytest.mark.parametrize(
-    ("change", "found"),
+    ("change", "expected"),
     [
         pytest.param(lambda _: None, ("valid", [], None, []), id="nothing"),
         pytest.param(
-            replaced("run/ledger.jsonl", b'"attempt":1', b'"attempt":2'), ("invalid", ["L201"], 3, []), id="entry"
+            replace("run/ledger.jsonl", b'"attempt":1', b'"attempt":2'), ("invalid", ["L201"], 3, []), id="entry"
         ),
-        pytest.param(cut, ("invalid", ["L501", "L508"], None, []), id="tail"),
-        pytest.param(replaced("run/bodies.tar", b"Notes: ", b"Nodes: "), ("invalid", ["L303"], 3, []), id="body"),
-        pytest.param(replaced("run/outputs/notes.txt", b"#", b"="), ("invalid", ["L308"], 10, []), id="output"),
-        pytest.param(replaced("proof.json", b"wall_ms", b"wall_us"), ("valid", [], None, ["L602"]), id="proof"),
-        pytest.param(give_the_other_key, ("invalid", ["L510"], None, ["L510"]), id="key"),
+        pytest.param(drop_last_line, ("invalid", ["L501", "L508"], None, []), id="tail"),
+        pytest.param(replace("run/bodies.tar", b"Notes: ", b"Nodes: "), ("invalid", ["L303"], 3, []), id="body"),
+        pytest.param(replace("run/outputs/notes.txt", b"#", b"="), ("invalid", ["L308"], 10, []), id="output"),
+        pytest.param(replace("proof.json", b"wall_ms", b"wall_us"), ("valid", [], None, ["L602"]), id="proof"),
+        pytest.param(swap_key, ("invalid", ["L510"], None, ["L510"]), id="key"),
     ],
 )
-def test_the_page_of_the_readme_finds_what_forum_finds(
-    browser: str, tmp_path: Path, made: Folder, change: Change, found: tuple[str, list[str], int | None, list[str]]
+def test_the_page_in_the_readme_reports_the_same_as_forum(
+    browser: str,
+    tmp_path: Path,
+    signed_run: Folder,
+    change: Change,
+    expected: tuple[str, list[str], int | None, list[str]],
 ) -> None:
     with site_in(tmp_path / "site") as site:
         folder = Folder(site.folder)
-        shutil.copytree(made.path, folder.path, dirs_exist_ok=True)
+        shutil.copytree(signed_run.path, folder.path, dirs_exist_ok=True)
         change(folder.path)
 
-        shown = in_the_browser(browser, site)
+        displayed = report_in_browser(browser, site)
 
-    report, proof = shown["report"], shown["proof"]
-    assert without_sentences(shown) == without_sentences(by_forum(folder))
-    assert (report["verdict"], report["codes"], report["first_bad_seq"], proof["codes"]) == found
+    report, proof = displayed["report"], displayed["proof"]
+    assert without_messages(displayed) == without_messages(report_by_forum(folder))
+    assert (report["verdict"], report["codes"], report["first_bad_seq"], proof["codes"]) == expected
 
 
-def test_a_page_whose_module_is_not_there_is_told_of(browser: str, tmp_path: Path) -> None:
+def test_a_page_whose_module_is_missing_fails(browser: str, tmp_path: Path) -> None:
     with (
         site_in(tmp_path / "site") as site,
         page_of(site, browser, 'import "./conformance/js/missing.js";'),

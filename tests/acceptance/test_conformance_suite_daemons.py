@@ -43,9 +43,9 @@ for line in sys.stdin:
 
 @pytest.fixture
 def suite(tmp_path: Path) -> Suite:
-    made = Suite(tmp_path)
-    write_set(made.vectors, *(verify_case(f"ledger/{name}") for name in "abc"))
-    return made
+    suite = Suite(tmp_path)
+    write_set(suite.vectors, *(verify_case(f"ledger/{name}") for name in "abc"))
+    return suite
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Which vectors `forum-conformance test` asks, and how it lists them without a program."""
+"""How `forum-conformance test` selects vectors, and how it lists them without a program."""
 
 import json
 import os
@@ -18,28 +18,28 @@ WRONG = {"answer": {"verdict": "valid", "codes": ["L999"]}}
 
 @pytest.fixture
 def suite(tmp_path: Path) -> Suite:
-    made = Suite(tmp_path)
+    suite = Suite(tmp_path)
     write_set(
-        made.vectors,
+        suite.vectors,
         canonicalize_case("canonical/a"),
         verify_case("ledger/a", requirements=["LEDGER-CHAIN-001"]),
         verify_case("ledger/broken", {"L501": None}, requirements=["LEDGER-CHAIN-002", "LEDGER-SEAL-001"], level=5),
     )
-    return made
+    return suite
 
 
-def listed(suite: Suite, *options: str) -> str:
-    done = suite.run("test", "--vectors", "vectors", "--list", *options)
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout
+def list_vectors(suite: Suite, *options: str) -> str:
+    completed = suite.run("test", "--vectors", "vectors", "--list", *options)
+    assert (completed.returncode, completed.stderr) == (0, "")
+    return completed.stdout
 
 
-def listed_ids(suite: Suite, *options: str) -> list[str]:
-    return [line.split()[0] for line in listed(suite, *options).splitlines()]
+def list_ids(suite: Suite, *options: str) -> list[str]:
+    return [line.split()[0] for line in list_vectors(suite, *options).splitlines()]
 
 
 def test_the_vectors_can_be_listed_without_a_program(suite: Suite) -> None:
-    assert listed(suite) == (
+    assert list_vectors(suite) == (
         "canonical/a    canonicalize  -  valid       LEDGER-LINE-005\n"
         "ledger/a       verify        2  valid       LEDGER-CHAIN-001\n"
         "ledger/broken  verify        5  incomplete  LEDGER-CHAIN-002 LEDGER-SEAL-001\n"
@@ -56,18 +56,18 @@ def test_on_a_terminal_the_list_has_a_heading(suite: Suite) -> None:
     )
     os.close(theirs)
 
-    written = os.read(ours, 65536).decode()
+    output = os.read(ours, 65536).decode()
     os.close(ours)
 
-    assert written.splitlines() == [
+    assert output.splitlines() == [
         "id             role    level  verdict     requirements",
         "ledger/a       verify  2      valid       LEDGER-CHAIN-001",
         "ledger/broken  verify  5      incomplete  LEDGER-CHAIN-002 LEDGER-SEAL-001",
     ]
 
 
-def test_the_list_can_be_had_as_one_json_document_a_line(suite: Suite) -> None:
-    first, second = listed(suite, "--json", "--filter", "ledger/*").splitlines()
+def test_the_list_can_be_printed_as_json_lines(suite: Suite) -> None:
+    first, second = list_vectors(suite, "--json", "--filter", "ledger/*").splitlines()
 
     assert json.loads(first)["id"] == "ledger/a"
     assert json.loads(second) == {
@@ -86,8 +86,8 @@ def test_the_list_can_be_had_as_one_json_document_a_line(suite: Suite) -> None:
     }
 
 
-def test_the_list_says_what_is_expected_of_the_levels_that_are_asked_for(suite: Suite) -> None:
-    assert listed(suite, "--filter", "broken", "--level", "1-2").split()[:4] == [
+def test_the_list_shows_the_verdict_for_the_selected_levels(suite: Suite) -> None:
+    assert list_vectors(suite, "--filter", "broken", "--level", "1-2").split()[:4] == [
         "ledger/broken",
         "verify",
         "5",
@@ -96,12 +96,12 @@ def test_the_list_says_what_is_expected_of_the_levels_that_are_asked_for(suite: 
 
 
 def test_the_vectors_of_the_package_are_the_default(suite: Suite) -> None:
-    done = suite.run("test", "--list", "--role", "canonicalize", "--filter", "canonical/french")
+    completed = suite.run("test", "--list", "--role", "canonicalize", "--filter", "canonical/french")
 
-    assert (done.returncode, done.stdout.split()[:2]) == (0, ["canonical/french", "canonicalize"])
+    assert (completed.returncode, completed.stdout.split()[:2]) == (0, ["canonical/french", "canonicalize"])
 
 
-def test_only_vectors_that_name_a_requirement_are_asked(suite: Suite) -> None:
+def test_only_the_vectors_of_a_requirement_are_tested(suite: Suite) -> None:
     results = suite.results({"*": RIGHT}, "--requirement", "LEDGER-CHAIN-001")
 
     assert {id_: result["state"] for id_, result in results.items()} == {"ledger/a": "passed"}
@@ -119,14 +119,14 @@ def test_only_vectors_that_name_a_requirement_are_asked(suite: Suite) -> None:
         (("--requirement", "LEDGER-*", "--role", "verify", "--filter", "broken"), ["ledger/broken"]),
     ],
 )
-def test_what_is_listed_is_what_is_asked(suite: Suite, options: tuple[str, ...], ids: list[str]) -> None:
-    assert listed_ids(suite, *options) == ids
+def test_the_same_vectors_are_listed_and_tested(suite: Suite, options: tuple[str, ...], ids: list[str]) -> None:
+    assert list_ids(suite, *options) == ids
     assert list(suite.results({"*": RIGHT}, *options)) == ids
 
 
-@pytest.mark.parametrize("what", [("--list",), ("--entrypoint", "true")])
+@pytest.mark.parametrize("mode", [("--list",), ("--entrypoint", "true")])
 @pytest.mark.parametrize(
-    ("options", "sentence"),
+    ("options", "message"),
     [
         (
             ("--requirement", "LEDGER-SEAL-01"),
@@ -145,20 +145,20 @@ def test_what_is_listed_is_what_is_asked(suite: Suite, options: tuple[str, ...],
         ),
     ],
 )
-def test_a_requirement_that_takes_nothing_exits_2_and_says_why(
-    suite: Suite, what: tuple[str, ...], options: tuple[str, ...], sentence: str
+def test_a_requirement_that_matches_no_vector_exits_2_with_the_reason(
+    suite: Suite, mode: tuple[str, ...], options: tuple[str, ...], message: str
 ) -> None:
-    done = suite.run("test", "--vectors", "vectors", *what, *options)
+    completed = suite.run("test", "--vectors", "vectors", *mode, *options)
 
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"forum-conformance: {sentence}\n")
+    assert (completed.returncode, completed.stdout, completed.stderr) == (2, "", f"forum-conformance: {message}\n")
 
 
-def test_a_failure_of_a_requirement_is_asked_again_alone(suite: Suite) -> None:
-    done = suite.test({"*": WRONG}, "--requirement", "LEDGER-CHAIN-*")
+def test_a_failure_is_reported_with_a_command_that_repeats_only_that_vector(suite: Suite) -> None:
+    completed = suite.test({"*": WRONG}, "--requirement", "LEDGER-CHAIN-*")
 
-    told = done.stdout.splitlines()
-    again = [line.split(None, 2)[2] for line in told if line.startswith("  ask again")]
-    assert "  required by LEDGER-SEAL-001, docs/spec/ledger.md" in told
+    lines = completed.stdout.splitlines()
+    again = [line.split(None, 2)[2] for line in lines if line.startswith("  ask again")]
+    assert "  required by LEDGER-SEAL-001, docs/spec/ledger.md" in lines
     alone = [suite.run(*shlex.split(command)[1:]).stdout for command in again]
     assert [(text.count("failed ledger/"), text.splitlines()[0].split(":")[0]) for text in alone] == [
         (1, "failed ledger/a"),

@@ -1,4 +1,4 @@
-"""`forum doctor`: what is installed, which adapters answer, which credentials are set."""
+"""`forum doctor` reports installed versions, whether adapters answer, and which credentials are set."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def folder(tmp_path: Path) -> Folder:
 
 
 @pytest.fixture
-def nobody() -> Iterator[str]:
-    """A port that is taken, and at which nobody answers."""
+def unreachable_url() -> Iterator[str]:
+    """A URL whose port is bound but not listening."""
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         yield f"http://127.0.0.1:{held.getsockname()[1]}/v1"
 
 
-def test_what_is_installed_is_told(tmp_path: Path) -> None:
+def test_installed_versions_and_adapter_types_are_listed(tmp_path: Path) -> None:
     result = Folder(tmp_path).forum("doctor")
     health = Folder(tmp_path).forum("doctor", "--json").document()
 
@@ -40,7 +40,7 @@ def test_what_is_installed_is_told(tmp_path: Path) -> None:
     assert all(name in result.out for name in ("forum", "Python", "httpx", "openai"))
 
 
-def test_programs_need_nobody_to_answer(folder: Folder) -> None:
+def test_the_command_adapter_needs_no_server(folder: Folder) -> None:
     folder.write({"a": sh("touch ran")})
 
     result = folder.forum("doctor", "workflow.yaml")
@@ -51,10 +51,10 @@ def test_programs_need_nobody_to_answer(folder: Folder) -> None:
     assert folder.files() == {"workflow.yaml"}
 
 
-def test_an_adapter_that_does_not_answer_is_told_apart_from_a_credential_that_is_not_set(
-    folder: Folder, nobody: str
+def test_an_unreachable_server_and_an_unset_credential_are_reported_differently(
+    folder: Folder, unreachable_url: str
 ) -> None:
-    model = {**MODEL["adapters"]["model"], "base_url": nobody, "api_key_env": "KEY"}
+    model = {**MODEL["adapters"]["model"], "base_url": unreachable_url, "api_key_env": "KEY"}
     roster = {"adapters": {**SHELL["adapters"], "model": model}, "agents": {**SHELL["agents"], **MODEL["agents"]}}
     folder.write({"a": sh("echo"), "b": ask("Write.", needs=["a"])}, roster=roster)
 
@@ -65,13 +65,13 @@ def test_an_adapter_that_does_not_answer_is_told_apart_from_a_credential_that_is
     assert (unset.code, is_set.code, as_json.code) == (8, 1, 1), (unset, is_set)
     assert "model          openai: not asked, since KEY is not set\n    KEY is not set\n" in unset.out
     assert "KEY is set" in is_set.out
-    states = {one["name"]: one for one in as_json.document()["adapters"]}
+    states = {adapter["name"]: adapter for adapter in as_json.document()["adapters"]}
     assert (states["shell"]["problem"], states["model"]["variables"]) == (None, {"KEY": True})
     assert states["model"]["problem"]
     assert SECRET not in is_set.out + is_set.err + as_json.out + as_json.err
 
 
-def test_a_server_whose_key_is_not_set_is_not_asked(folder: Folder) -> None:
+def test_a_server_whose_key_is_not_set_is_not_contacted(folder: Folder) -> None:
     with FaultyServer() as server:
         model = {**MODEL["adapters"]["model"], "base_url": server.base_url, "api_key_env": "KEY", "proxy_env": "PROXY"}
         roster = {"adapters": {"model": model}, "agents": MODEL["agents"]}
@@ -90,7 +90,7 @@ def test_a_server_whose_key_is_not_set_is_not_asked(folder: Folder) -> None:
     ]
 
 
-def test_a_type_that_nobody_offers_is_a_problem_of_that_adapter(folder: Folder) -> None:
+def test_an_unknown_adapter_type_is_reported_for_that_adapter(folder: Folder) -> None:
     roster = {"adapters": {"mine": {"type": "x-nowhere"}}, "agents": {"writer": {"adapter": "mine"}}}
     folder.write({"a": ask("Write.")}, roster=roster)
 
@@ -101,8 +101,8 @@ def test_a_type_that_nobody_offers_is_a_problem_of_that_adapter(folder: Folder) 
 
 
 @pytest.fixture
-def rude(folder: Folder) -> Folder:
-    """A package offers an adapter that raises when it is asked, and again when it is closed."""
+def failing(folder: Folder) -> Folder:
+    """A package with an adapter whose methods all raise."""
     package = folder.path / "package"
     info = package / "rude-1.0.dist-info"
     info.mkdir(parents=True)
@@ -118,8 +118,8 @@ def rude(folder: Folder) -> Folder:
     return Folder(folder.path, {"PYTHONPATH": path, "KEY": SECRET})
 
 
-def test_an_adapter_of_somebody_else_that_fails_is_told_of(rude: Folder) -> None:
-    process = rude.start("doctor", "workflow.yaml")
+def test_a_failing_third_party_adapter_is_reported(failing: Folder) -> None:
+    process = failing.start("doctor", "workflow.yaml")
 
     out, err = process.communicate(timeout=PATIENCE_S)
 
@@ -128,19 +128,19 @@ def test_an_adapter_of_somebody_else_that_fails_is_told_of(rude: Folder) -> None
     assert SECRET.encode() not in out + err
 
 
-def test_an_adapter_of_somebody_else_that_fails_does_not_end_the_run(rude: Folder) -> None:
-    process = rude.start("run", "workflow.yaml", "--out", "run")
+def test_a_failing_third_party_adapter_does_not_crash_the_run(failing: Folder) -> None:
+    process = failing.start("run", "workflow.yaml", "--out", "run")
 
     out, err = process.communicate(timeout=PATIENCE_S)
 
     assert process.returncode == 1, err
-    assert rude.task_states() == {"a": "failed: error"}
-    assert rude.entries("run", "task.finished")[0]["data"]["error"] == "internal"
-    assert SECRET.encode() not in out + err + all_bytes_in(rude.path / "run")
-    check_valid(rude.path / "run")
+    assert failing.task_states() == {"a": "failed: error"}
+    assert failing.entries("run", "task.finished")[0]["data"]["error"] == "internal"
+    assert SECRET.encode() not in out + err + all_bytes_in(failing.path / "run")
+    check_valid(failing.path / "run")
 
 
-def test_what_is_wrong_with_the_workflow_is_told(folder: Folder) -> None:
+def test_errors_in_the_workflow_are_reported(folder: Folder) -> None:
     folder.write({"a": {"agent": "nobody", "instruction": "x"}})
 
     result = folder.forum("doctor", "workflow.yaml")
@@ -148,14 +148,14 @@ def test_what_is_wrong_with_the_workflow_is_told(folder: Folder) -> None:
     assert (result.code, "F012" in result.err) == (2, True)
 
 
-def test_an_input_without_a_value_does_not_matter(folder: Folder) -> None:
+def test_inputs_need_no_values(folder: Folder) -> None:
     inputs = {"word": {"type": "string"}, "token": {"type": "string", "secret": True}}
     folder.write({"a": sh("echo ${{ inputs.word }} ${{ inputs.token }}")}, inputs=inputs)
 
     assert folder.forum("doctor", "workflow.yaml").code == 0
 
 
-def test_a_program_that_is_not_there_is_told_before_anything_runs(folder: Folder) -> None:
+def test_a_missing_program_is_reported(folder: Folder) -> None:
     task = {"agent": "operator", "run": ["no-such-program", "x"]}
     folder.write({"a": task}, policy={"allow": {"commands": ["no-such-program"], "env": ["PATH", "KEY"]}})
 

@@ -1,4 +1,4 @@
-"""`forum import` of what cannot be read, or cannot be written: the place is told, and nothing is left."""
+"""`forum import` reports where a source cannot be read or a target cannot be written, and leaves no files."""
 
 import hashlib
 import resource
@@ -123,8 +123,8 @@ DAMAGE: dict[str, tuple[str, bytes, bytes | None, str]] = {
 
 
 @pytest.mark.parametrize("case", DAMAGE)
-def test_a_source_that_cannot_be_read_is_refused_with_the_place_and_leaves_nothing(case: str, folder: Folder) -> None:
-    name, old, new, told = DAMAGE[case]
+def test_a_damaged_source_is_refused_with_its_location_and_leaves_no_files(case: str, folder: Folder) -> None:
+    name, old, new, message = DAMAGE[case]
     source = copy_sample(name, folder.path)
     file = {"forum-engine": source / "entries.jsonl", "symposium": source / "artifact.json"}.get(name, source)
     data = file.read_bytes()
@@ -134,12 +134,12 @@ def test_a_source_that_cannot_be_read_is_refused_with_the_place_and_leaves_nothi
 
     result = folder.forum("import", source, "--out", "run")
 
-    assert (result.code, result.out, result.err) == (2, "", f"forum: cannot import {told}\n")
+    assert (result.code, result.out, result.err) == (2, "", f"forum: cannot import {message}\n")
     assert folder.files() == before
     assert not (folder.path / "run").exists()
 
 
-def test_a_disk_that_is_full_leaves_nothing(tmp_path: Path) -> None:
+def test_a_full_disk_leaves_no_files(tmp_path: Path) -> None:
     line = SAMPLES["otel-today"].read_bytes().splitlines(keepends=True)[0]
     spans = [line.replace(b"0010020000001002", b"%016x" % number) for number in range(300)]
     (tmp_path / "trace.jsonl").write_bytes(b"".join(spans))
@@ -162,14 +162,14 @@ def test_a_disk_that_is_full_leaves_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("source", ["/dev/zero", "/dev/urandom"])
-def test_something_endless_of_no_known_format_is_refused_by_how_it_begins(source: str, folder: Folder) -> None:
+def test_an_endless_source_of_unknown_format_is_refused(source: str, folder: Folder) -> None:
     result = folder.forum("import", source, "--out", "run")
 
     assert (result.code, "unknown format" in result.err) == (2, True)
     assert not (folder.path / "run").exists()
 
 
-def test_a_long_source_from_standard_input_is_imported_to_its_end(tmp_path: Path) -> None:
+def test_a_long_source_is_imported_completely_from_standard_input(tmp_path: Path) -> None:
     line = SAMPLES["otel-today"].read_bytes().splitlines(keepends=True)[0]
     spans = b"".join(line.replace(b"0010020000001002", b"%016x" % number) for number in range(1, 1_500))
     assert len(spans) > 1 << 20
@@ -187,7 +187,7 @@ def test_a_long_source_from_standard_input_is_imported_to_its_end(tmp_path: Path
     assert source["digest"] == hashlib.sha256(spans).hexdigest()
 
 
-def test_a_directory_that_cannot_be_made_is_named(folder: Folder) -> None:
+def test_a_directory_that_cannot_be_created_is_named(folder: Folder) -> None:
     (folder.path / "file").write_text("x")
 
     result = folder.forum("import", SAMPLES["otel-older"], "--out", "file/run")

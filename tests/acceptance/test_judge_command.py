@@ -1,4 +1,4 @@
-"""`forum-conformance judge`: one ledger, many at once, and folders of them."""
+"""`forum-conformance judge` of one ledger, of several, and of folders."""
 
 import json
 import os
@@ -17,11 +17,11 @@ RUN = "01936b2e-4d10-7a3c-9f00-2b8e6c1d4e5f"
 
 @pytest.fixture
 def runs(tmp_path: Path) -> Path:
-    """A folder with a ledger that holds, one that was touched, one without its seal, and something else."""
+    """A folder with a valid ledger, an altered one, one without its seal, and an empty folder."""
     for name in ("a", "deep/b", "deep/c"):
         LEDGERS["two_waves"](tmp_path / "runs" / name)
-    touched = tmp_path / "runs" / "deep" / "b" / "ledger.jsonl"
-    touched.write_bytes(touched.read_bytes().replace(b'"mode":"', b'"mode": "', 1))
+    altered = tmp_path / "runs" / "deep" / "b" / "ledger.jsonl"
+    altered.write_bytes(altered.read_bytes().replace(b'"mode":"', b'"mode": "', 1))
     unsealed = tmp_path / "runs" / "deep" / "c" / "ledger.jsonl"
     unsealed.write_bytes(b"".join(unsealed.read_bytes().splitlines(keepends=True)[:-1]))
     (tmp_path / "runs" / "deep" / "c" / "checkpoint").unlink()
@@ -44,7 +44,7 @@ def test_a_folder_of_run_directories_is_judged_in_the_order_of_their_names(runs:
     assert "  L104 at seq 0: the line is not the RFC 8785 form of what it holds" in out.splitlines()
 
 
-def test_several_are_told_as_lines_of_json(runs: Path) -> None:
+def test_several_ledgers_are_reported_as_json_lines(runs: Path) -> None:
     code, out, _ = judge("--json", runs / "a", runs / "deep", runs / "gone", SAMPLES["forum-engine"])
 
     lines = [json.loads(line) for line in out.splitlines()]
@@ -72,12 +72,12 @@ def test_several_are_told_as_lines_of_json(runs: Path) -> None:
         (["gone", "deep/c", "deep/b"], 3),
     ],
 )
-def test_the_exit_code_is_the_worst(names: list[str], code: int, runs: Path) -> None:
+def test_the_exit_code_is_that_of_the_worst_verdict(names: list[str], code: int, runs: Path) -> None:
     assert judge(*(runs / name for name in names))[0] == code
 
 
 @pytest.mark.parametrize("option", ["--expect-head", "--checkpoint", "--pin"])
-def test_what_speaks_of_one_ledger_is_refused_for_several(option: str, runs: Path) -> None:
+def test_options_for_one_ledger_are_refused_for_several(option: str, runs: Path) -> None:
     value = "0" * 64 if option == "--expect-head" else str(runs / "a" / "checkpoint")
 
     code, out, err = judge(runs / "a", runs / "deep", option, value)
@@ -86,7 +86,7 @@ def test_what_speaks_of_one_ledger_is_refused_for_several(option: str, runs: Pat
     assert err == f"forum-conformance: {option} applies to a single ledger, but several were given\n"
 
 
-def test_one_key_may_have_signed_the_checkpoints_of_several(tmp_path: Path) -> None:
+def test_one_key_verifies_the_checkpoints_of_several_ledgers(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
     folder.forum("keygen", "example.org/ci", "-o", "ci.key")
     for name in ("signed", "unsigned"):
@@ -100,8 +100,8 @@ def test_one_key_may_have_signed_the_checkpoints_of_several(tmp_path: Path) -> N
     assert [line.partition(":")[0] for line in out.splitlines()] == ["valid", "not judged", "2 in all"]
 
 
-def beyond_reach(folder: Path) -> Path:
-    """Folders in folders until their path is longer than a path may be: not even root can read the last."""
+def create_unreadable_folder(folder: Path) -> Path:
+    """Nest folders until the path exceeds the limit, so that not even root can read the last one."""
     name = "d" * 200
     at = os.open(folder, os.O_RDONLY)
     for _ in range(25):
@@ -113,20 +113,20 @@ def beyond_reach(folder: Path) -> Path:
     return folder / name
 
 
-def test_a_folder_that_cannot_be_read_is_told_of_and_the_others_are_judged(runs: Path) -> None:
-    beyond_reach(runs)
+def test_an_unreadable_folder_is_reported_and_the_others_are_judged(runs: Path) -> None:
+    create_unreadable_folder(runs)
 
     code, out, err = judge("runs", cwd=runs.parent)
 
     heads = [line.partition(": ")[0] for line in out.splitlines() if not line.startswith(" ")]
-    (told,) = (line for line in out.splitlines() if line.startswith("not judged"))
+    (unreadable,) = (line for line in out.splitlines() if line.startswith("not judged"))
     assert (code, err) == (3, "")
     assert heads == ["valid", "not judged", "invalid", "incomplete", "4 in all"]
-    assert told.endswith("File name too long")
+    assert unreadable.endswith("File name too long")
 
 
-def test_a_folder_of_which_nothing_can_be_read_exits_2(tmp_path: Path) -> None:
-    beyond_reach(tmp_path)
+def test_a_folder_with_only_unreadable_contents_exits_2(tmp_path: Path) -> None:
+    create_unreadable_folder(tmp_path)
 
     code, out, _ = judge(tmp_path, "--jsonl")
 
@@ -135,7 +135,7 @@ def test_a_folder_of_which_nothing_can_be_read_exits_2(tmp_path: Path) -> None:
     assert (code, line["report"], line["error"].endswith("File name too long")) == (2, None, True)
 
 
-def test_links_in_a_folder_lead_neither_out_nor_round(runs: Path) -> None:
+def test_links_in_a_folder_are_not_followed(runs: Path) -> None:
     outside = LEDGERS["two_waves"](runs.parent / "outside")
     (runs / "notes" / "out").symlink_to(outside)
     (runs / "notes" / "round").symlink_to(runs)
@@ -147,7 +147,7 @@ def test_links_in_a_folder_lead_neither_out_nor_round(runs: Path) -> None:
     assert (lines[-1]["report"], lines[-1]["error"]) == (None, f"'{link}' is a link, and is not followed")
 
 
-def test_a_folder_hides_nothing_that_is_or_was_a_record(runs: Path) -> None:
+def test_a_folder_reports_ledgers_without_a_directory_and_directories_without_a_ledger(runs: Path) -> None:
     notes = runs / "notes"
     shutil.copytree(SAMPLES["forum-engine"], notes / "engine")
     (runs / "a" / "ledger.jsonl").rename(notes / "bare.jsonl")
@@ -155,10 +155,10 @@ def test_a_folder_hides_nothing_that_is_or_was_a_record(runs: Path) -> None:
 
     lines = [json.loads(line) for line in judge(runs, "--jsonl")[1].splitlines()]
 
-    told = {
+    verdicts = {
         Path(line["path"]).relative_to(runs).as_posix(): line["report"] and line["report"]["verdict"] for line in lines
     }
-    assert told == {
+    assert verdicts == {
         "a": None,
         "deep/b": "invalid",
         "deep/c": "incomplete",
@@ -168,7 +168,7 @@ def test_a_folder_hides_nothing_that_is_or_was_a_record(runs: Path) -> None:
     assert lines[0]["error"] == f"'{runs / 'a'}' has bodies.tar, and its ledger.jsonl is gone"
 
 
-def test_a_file_that_breaks_off_in_reading_is_named() -> None:
+def test_a_file_that_cannot_be_read_is_named() -> None:
     mapped = Path("/proc/self/mem")
 
     assert judge(mapped) == (2, "", f"forum-conformance: cannot read '{mapped}': Input/output error\n")
@@ -178,7 +178,7 @@ def test_a_file_that_breaks_off_in_reading_is_named() -> None:
     ("name", "code", "verdict"),
     [("a", 0, "valid"), ("deep/b", 3, "invalid"), ("deep/c", 7, "incomplete"), ("gone", 2, None), ("notes", 2, None)],
 )
-def test_jsonl_has_one_shape_for_one_path_too(name: str, code: int, verdict: str | None, runs: Path) -> None:
+def test_jsonl_has_the_same_shape_for_one_path(name: str, code: int, verdict: str | None, runs: Path) -> None:
     result, out, err = judge(runs / name, "--jsonl")
 
     (line,) = map(json.loads, out.splitlines())
@@ -187,7 +187,7 @@ def test_jsonl_has_one_shape_for_one_path_too(name: str, code: int, verdict: str
     assert (line["report"] and line["report"]["verdict"], line["error"] is None) == (verdict, verdict is not None)
 
 
-def test_jsonl_of_one_ledger_takes_what_speaks_of_one_ledger(runs: Path) -> None:
+def test_jsonl_with_one_ledger_accepts_options_for_one_ledger(runs: Path) -> None:
     code, out, _ = judge(runs / "a", "--jsonl", "--expect-head", "0" * 64, "--pin", runs / "pin")
 
     assert (code, json.loads(out)["report"]["codes"]) == (3, ["L511"])
@@ -195,16 +195,16 @@ def test_jsonl_of_one_ledger_takes_what_speaks_of_one_ledger(runs: Path) -> None
     assert (runs / "pin").exists()
 
 
-def test_json_and_jsonl_are_not_asked_for_at_once(runs: Path) -> None:
+def test_json_and_jsonl_cannot_be_combined(runs: Path) -> None:
     code, out, err = judge(runs / "a", "--jsonl", "--json")
 
     assert (code, out) == (2, "")
     assert "not allowed with argument" in err
 
 
-def test_a_folder_without_any_ledger_is_an_error(tmp_path: Path) -> None:
+def test_a_folder_without_a_ledger_is_an_error(tmp_path: Path) -> None:
     assert judge(tmp_path) == (2, "", f"forum-conformance: there is no ledger '{tmp_path}/ledger.jsonl'\n")
 
 
-def test_an_empty_path_is_not_the_folder_that_one_is_in(runs: Path) -> None:
+def test_an_empty_path_does_not_mean_the_current_folder(runs: Path) -> None:
     assert judge("", cwd=runs) == (2, "", "forum-conformance: a path is empty\n")

@@ -1,4 +1,4 @@
-"""What is no ledger at all, given to commands that want one: they say so, and nothing that is not true."""
+"""Commands that need a ledger report when a file is not one, and make no false statement about it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from acceptance.judge_command import judge as judged_by_command
+from acceptance.judge_command import judge as judge_by_command
 from acceptance.samples import SAMPLES
 from acceptance.workflow_folder import Folder, Result
 from forum_conformance.judge import judge
@@ -37,7 +37,7 @@ FILES = [
     "wave-plan.json",
     "checkpoint",
 ]
-# What they are said to be, those that are known.
+# How the messages describe the files of a known format.
 KNOWN = {"workflow.yaml": "a manifest (Workflow)", "wave-plan.json": "a wave plan"}
 COMMANDS = ["show", "show --json", "log", "log --json", "resume", "replay", "gate list"]
 
@@ -46,14 +46,14 @@ def forum(*arguments: str | Path, cwd: Path) -> Result:
     return Folder(cwd).forum(*arguments)
 
 
-def piped_to(*arguments: str, cwd: Path, data: bytes) -> Result:
+def forum_with_input(*arguments: str, cwd: Path, data: bytes) -> Result:
     result = subprocess.run([*FORUM, *arguments], cwd=cwd, input=data, capture_output=True, check=False, timeout=120)
     return Result(result.returncode, result.stdout.decode(), result.stderr.decode())
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run directory that holds other files, too."""
+    """A run directory that also contains other files."""
     directory = LEDGERS["two_waves"](tmp_path_factory.mktemp("given") / "run")
     (directory / "workflow.yaml").write_text(WORKFLOW, encoding="utf-8")
     (directory / "noise").write_bytes(random.Random(7).randbytes(5_000))  # noqa: S311 - no secret
@@ -64,7 +64,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_verify_says_first_that_it_is_no_ledger_and_exits_3(folder: Path, name: str) -> None:
+def test_verify_reports_first_that_a_file_is_not_a_ledger_and_exits_3(folder: Path, name: str) -> None:
     result = forum("verify", name, cwd=folder)
     report = forum("verify", name, "--json", cwd=folder).document()
 
@@ -81,15 +81,15 @@ def test_verify_says_first_that_it_is_no_ledger_and_exits_3(folder: Path, name: 
 
 
 @pytest.mark.parametrize("name", ["workflow.yaml", "wave-plan.json"])
-def test_verify_says_the_same_of_standard_input_and_the_judge_agrees(folder: Path, name: str) -> None:
-    piped = piped_to("verify", "-", cwd=folder, data=(folder / name).read_bytes())
+def test_verify_reports_the_same_for_standard_input_and_the_judge_agrees(folder: Path, name: str) -> None:
+    piped = forum_with_input("verify", "-", cwd=folder, data=(folder / name).read_bytes())
 
     assert (piped.code, piped.out.splitlines()) == (3, forum("verify", name, cwd=folder).out.splitlines()[:-1])
-    assert judged_by_command(folder / name)[0] == 3
+    assert judge_by_command(folder / name)[0] == 3
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_what_is_asked_as_a_program_under_test_is_judged_by_the_specification_alone(folder: Path, name: str) -> None:
+def test_both_verifiers_report_the_same_codes_for_files_that_are_not_ledgers(folder: Path, name: str) -> None:
     report, judged = verify_ledger(ledger_at(folder / name), None, Trusted()), judge(folder / name)
 
     assert report.codes == tuple(judged.findings.codes())
@@ -97,22 +97,22 @@ def test_what_is_asked_as_a_program_under_test_is_judged_by_the_specification_al
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_commands_that_read_a_ledger_refuse_it(folder: Path, name: str) -> None:
-    called = [[*command.split(), name] for command in COMMANDS] + [["trace", name, "0"], ["diff", ".", name]]
-    called += [["diff", name, "."], ["gate", "approve", name, "task"], ["resume", name, "--failed"]]
-    called += [["run", "workflow.yaml", "--only", "task", "--base", name]]
-    called += [["run", "workflow.yaml", "--answers-from", name]]
-    called += [["redact", name, "--seq", "2", "--body", "prompt", "--reason", "why", "--by", "ann"]]
+def test_commands_that_read_a_ledger_refuse_other_files(folder: Path, name: str) -> None:
+    calls = [[*command.split(), name] for command in COMMANDS] + [["trace", name, "0"], ["diff", ".", name]]
+    calls += [["diff", name, "."], ["gate", "approve", name, "task"], ["resume", name, "--failed"]]
+    calls += [["run", "workflow.yaml", "--only", "task", "--base", name]]
+    calls += [["run", "workflow.yaml", "--answers-from", name]]
+    calls += [["redact", name, "--seq", "2", "--body", "prompt", "--reason", "why", "--by", "ann"]]
 
-    results = [(arguments, forum(*arguments, cwd=folder)) for arguments in called]
+    results = [(arguments, forum(*arguments, cwd=folder)) for arguments in calls]
 
-    said = f"is {KNOWN[name]}, not a ledger" if name in KNOWN else "is not a ledger"
-    refused = Result(2, "", f"forum: '{name}' {said}; give a run directory, or the id of a run\n")
+    description = f"is {KNOWN[name]}, not a ledger" if name in KNOWN else "is not a ledger"
+    refused = Result(2, "", f"forum: '{name}' {description}; give a run directory, or the id of a run\n")
     assert [arguments for arguments, result in results if result != refused] == []
 
 
 @pytest.mark.parametrize(
-    ("content", "what"),
+    ("content", "description"),
     [
         ("---\n# yaml-language-server: $schema=x\n\nkind: Roster\napiVersion: forum/v1\n", "a manifest (Roster), "),
         ('{"apiVersion": "forum/v1",\n "kind": "Policy"}\n', "a manifest (Policy), "),
@@ -122,67 +122,69 @@ def test_commands_that_read_a_ledger_refuse_it(folder: Path, name: str) -> None:
         ("# How to\n\nWrite a file.\n\napiVersion: forum/v1\nkind: Plan\n", ""),
     ],
 )
-def test_a_manifest_is_told_by_its_header_however_it_is_written(tmp_path: Path, content: str, what: str) -> None:
+def test_a_manifest_is_recognized_by_its_header_in_any_yaml_style(
+    tmp_path: Path, content: str, description: str
+) -> None:
     (tmp_path / "given").write_text(content, encoding="utf-8")
 
     result = forum("show", "given", cwd=tmp_path)
 
-    assert result.err == f"forum: 'given' is {what}not a ledger; give a run directory, or the id of a run\n"
+    assert result.err == f"forum: 'given' is {description}not a ledger; give a run directory, or the id of a run\n"
 
 
-def test_standard_input_is_no_run_directory(folder: Path) -> None:
-    result = piped_to("replay", "-", cwd=folder, data=(folder / "ledger.jsonl").read_bytes())
+def test_replay_refuses_standard_input(folder: Path) -> None:
+    result = forum_with_input("replay", "-", cwd=folder, data=(folder / "ledger.jsonl").read_bytes())
 
-    said = "'standard input' is no run directory: replaying needs the run directory"
-    assert result == Result(2, "", f"forum: {said}\n")
+    message = "'standard input' is no run directory: replaying needs the run directory"
+    assert result == Result(2, "", f"forum: {message}\n")
 
 
 @pytest.mark.parametrize("name", ["workflow.yaml", "wave-plan.json"])
-def test_nobody_waits_for_further_entries_of_what_is_no_ledger(folder: Path, name: str) -> None:
-    assert piped_to("log", "--follow", name, cwd=folder, data=b"").code == 2
+def test_log_follow_refuses_a_file_that_is_not_a_ledger(folder: Path, name: str) -> None:
+    assert forum_with_input("log", "--follow", name, cwd=folder, data=b"").code == 2
 
 
 @pytest.mark.parametrize("name", ["workflow.yaml", "wave-plan.json"])
 @pytest.mark.parametrize("arguments", [["show", "-"], ["log", "-"], ["trace", "-", "0"], ["diff", ".", "-"]])
-def test_standard_input_that_is_no_ledger_is_refused(folder: Path, name: str, arguments: list[str]) -> None:
-    result = piped_to(*arguments, cwd=folder, data=(folder / name).read_bytes())
+def test_standard_input_that_is_not_a_ledger_is_refused(folder: Path, name: str, arguments: list[str]) -> None:
+    result = forum_with_input(*arguments, cwd=folder, data=(folder / name).read_bytes())
 
     assert result == Result(2, "", f"forum: 'standard input' is {KNOWN[name]}, not a ledger\n")
 
 
 def damaged(lines: list[bytes]) -> dict[str, bytes]:
-    """A ledger of ours of which no line, or not the first one, is an entry."""
+    """Damage a ledger so that its first line, or every line, is not an entry."""
     indented = [json.dumps(json.loads(line), indent=1).encode() + b"\n" for line in lines]
     return {
-        "its lines end with CR": b"".join(line[:-1] + b"\r\n" for line in lines),
-        "it is written as people write JSON": b"".join(indented),
-        "every line has another member": b"".join(line.replace(b'"seq":', b'"sequence":') for line in lines),
-        "noise came first": b"\x00\xff\n" * 500 + b"".join(lines),
-        "one line without its end is left": lines[1][:-1],
+        "its lines end with CR LF": b"".join(line[:-1] + b"\r\n" for line in lines),
+        "it is indented JSON": b"".join(indented),
+        "every line has a renamed member": b"".join(line.replace(b'"seq":', b'"sequence":') for line in lines),
+        "it starts with noise": b"\x00\xff\n" * 500 + b"".join(lines),
+        "only an unterminated line is left": lines[1][:-1],
     }
 
 
 @pytest.mark.parametrize("case", damaged([b"{}\n", b"{}\n"]))
-def test_a_damaged_ledger_is_not_called_some_other_file(case: str, folder: Path, tmp_path: Path) -> None:
+def test_a_damaged_ledger_is_not_reported_as_another_file(case: str, folder: Path, tmp_path: Path) -> None:
     content = damaged((folder / "ledger.jsonl").read_bytes().splitlines(keepends=True))[case]
     (tmp_path / "given").write_bytes(content)
 
     verified = forum("verify", "given", cwd=tmp_path)
-    shown, listed = forum("show", "given", cwd=tmp_path), piped_to("log", "-", cwd=tmp_path, data=content)
+    shown, listed = forum("show", "given", cwd=tmp_path), forum_with_input("log", "-", cwd=tmp_path, data=content)
 
-    assert verified.code == (7 if case == "one line without its end is left" else 3)
+    assert verified.code == (7 if case == "only an unterminated line is left" else 3)
     assert "not a ledger" not in verified.out
     assert (shown.code, listed.code) == (0, 0)
 
 
 @pytest.mark.parametrize("content", [b"noise\n" * 3, b"\xff" * 100])
-def test_a_run_directory_is_one_whatever_its_ledger_holds(content: bytes, tmp_path: Path) -> None:
+def test_a_run_directory_with_a_corrupt_ledger_is_still_a_run_directory(content: bytes, tmp_path: Path) -> None:
     directory = LEDGERS["two_waves"](tmp_path / "run")
     (directory / "ledger.jsonl").write_bytes(content)
     (directory / "checkpoint").unlink()
 
-    for given in (directory, directory / "ledger.jsonl"):
-        result = forum("verify", given, cwd=tmp_path)
+    for path in (directory, directory / "ledger.jsonl"):
+        result = forum("verify", path, cwd=tmp_path)
         first, bytes_level, chain_level = result.out.splitlines()[:3]
         assert "not a ledger" not in first
         assert chain_level.endswith("no entries to check")
@@ -191,7 +193,7 @@ def test_a_run_directory_is_one_whatever_its_ledger_holds(content: bytes, tmp_pa
             assert bytes_level.endswith("no line is an entry")
 
 
-def test_nothing_at_all_is_a_ledger_that_was_not_begun(tmp_path: Path) -> None:
+def test_an_empty_file_is_an_incomplete_ledger(tmp_path: Path) -> None:
     (tmp_path / "empty").write_bytes(b"")
 
     verified = forum("verify", "empty", cwd=tmp_path)

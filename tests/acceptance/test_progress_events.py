@@ -1,4 +1,4 @@
-"""`--progress json`: after the first event every line of standard error is one, whatever there is to say."""
+"""`--progress json`: after the first event, every line of standard error is an event."""
 
 from __future__ import annotations
 
@@ -23,32 +23,35 @@ def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path / "work")
 
 
-def events(said: str) -> list[dict[str, Any]]:
-    """What was said beside the entries. Every line is an event, and fits the schema."""
-    told = [json.loads(line) for line in said.splitlines()]
-    for event in told:
+def events(stderr: str) -> list[dict[str, Any]]:
+    """The progress events, without ledger entries. Every line must be an event that matches the schema."""
+    all_events = [json.loads(line) for line in stderr.splitlines()]
+    for event in all_events:
         check_matches_schema("progress-event", event)
-    return [event for event in told if event["kind"].startswith("progress.")]
+    return [event for event in all_events if event["kind"].startswith("progress.")]
 
 
-def of_kind(said: str, kind: str) -> list[dict[str, Any]]:
-    return [event for event in events(said) if event.pop("kind") == f"progress.{kind}"]
+def events_of_kind(stderr: str, kind: str) -> list[dict[str, Any]]:
+    return [event for event in events(stderr) if event.pop("kind") == f"progress.{kind}"]
 
 
-def test_reuse_is_told_with_its_ground(folder: Folder) -> None:
+def test_reuse_is_reported_with_its_reason(folder: Folder) -> None:
     folder.write({"a": sh("echo one"), "b": sh("cat; exit 1", needs=["a"])})
     assert folder.run(out="first").code == 1
 
-    anew = folder.forum("resume", "first", "--failed", "--out", "second", *JSON)
-    part = folder.forum("run", "workflow.yaml", "--only", "b", "--base", "first", "--out", "third", *JSON)
+    resumed = folder.forum("resume", "first", "--failed", "--out", "second", *JSON)
+    partial = folder.forum("run", "workflow.yaml", "--only", "b", "--base", "first", "--out", "third", *JSON)
 
     reused = {"task": "a", "fate": "reuse", "reason": "its fingerprint is the same"}
-    assert (anew.code, part.code) == (1, 1)
-    assert of_kind(anew.err, "reuse") == [reused, {"task": "b", "fate": "run", "reason": "it was failed in that run"}]
-    assert of_kind(part.err, "reuse") == [reused, {"task": "b", "fate": "run", "reason": "as requested"}]
+    assert (resumed.code, partial.code) == (1, 1)
+    assert events_of_kind(resumed.err, "reuse") == [
+        reused,
+        {"task": "b", "fate": "run", "reason": "it was failed in that run"},
+    ]
+    assert events_of_kind(partial.err, "reuse") == [reused, {"task": "b", "fate": "run", "reason": "as requested"}]
 
 
-def test_warnings_are_told_before_the_run(folder: Folder) -> None:
+def test_warnings_are_reported_before_the_run(folder: Folder) -> None:
     folder.write({"a": sh("echo one")}, policy={"allow": {**ALLOWED, "agents": ["operator", "nobody"]}})
     plain = folder.forum("run", "workflow.yaml", "--out", "first", "--progress", "plain")
 
@@ -64,20 +67,20 @@ def test_warnings_are_told_before_the_run(folder: Folder) -> None:
         assert second["kind"] == "progress.opened"
 
 
-def test_an_error_after_a_warning_is_an_event_and_without_one_a_sentence(folder: Folder) -> None:
+def test_an_error_is_an_event_after_a_warning_and_plain_text_otherwise(folder: Folder) -> None:
     (folder.path / "run").mkdir(parents=True)
     (folder.path / "run" / "mine").touch()
     folder.write({"a": sh("echo one")})
-    sentence = folder.forum("run", "workflow.yaml", "--out", "run", *JSON)
+    plain = folder.forum("run", "workflow.yaml", "--out", "run", *JSON)
     folder.write({"a": sh("echo one")}, policy={"allow": {**ALLOWED, "agents": ["operator", "nobody"]}})
 
     event = folder.forum("run", "workflow.yaml", "--out", "run", *JSON)
 
-    assert sentence.code == event.code == 2
-    assert of_kind(event.err, "error") == [{"text": sentence.err.removeprefix("forum: ").strip(), "exit_code": 2}]
+    assert plain.code == event.code == 2
+    assert events_of_kind(event.err, "error") == [{"text": plain.err.removeprefix("forum: ").strip(), "exit_code": 2}]
 
 
-def test_a_run_that_is_gone_on_with_tells_what_becomes_of_its_tasks(folder: Folder) -> None:
+def test_resuming_reports_what_happens_to_each_task(folder: Folder) -> None:
     folder.write({"a": sh("echo one"), "b": sh("cat", needs=["a"], gate=GATE)})
     assert folder.run().code == 5
     assert folder.forum("gate", "approve", "run", "b", "--by", "ann").code == 0
@@ -86,26 +89,26 @@ def test_a_run_that_is_gone_on_with_tells_what_becomes_of_its_tasks(folder: Fold
     result = folder.forum("resume", "run", *JSON)
 
     assert result.code == 0, result
-    assert [event["text"] for event in of_kind(result.err, "notice")] == [
+    assert [event["text"] for event in events_of_kind(result.err, "notice")] == [
         "changed since the run started: 'workflow.yaml'; the run keeps its plan, --failed uses the changes",
         "kept (already passed): a",
         "b: not started",
     ]
 
 
-def test_a_base_that_is_gone_is_told(folder: Folder) -> None:
+def test_a_missing_base_is_reported(folder: Folder) -> None:
     folder.write({"a": sh("echo one"), "b": sh("cat", needs=["a"])})
     assert folder.run(out="first").code == 0
     assert folder.run("--only", "b", "--base", "first").code == 0
     cut_after(folder.path / "run", 3)
     (folder.path / "first").rename(folder.path / "away")
 
-    told = of_kind(folder.forum("resume", "run", *JSON).err, "notice")
+    notices = events_of_kind(folder.forum("resume", "run", *JSON).err, "notice")
 
-    assert told[0]["text"].endswith("first' does not exist; no more results are reused from it")
+    assert notices[0]["text"].endswith("first' does not exist; no more results are reused from it")
 
 
-def test_repetitions_are_counted(folder: Folder) -> None:
+def test_repetitions_are_numbered(folder: Folder) -> None:
     folder.write({"a": sh("echo one", gate=GATE)})
 
     result = folder.forum("run", "workflow.yaml", "--repeat", "3", *JSON)
@@ -123,20 +126,20 @@ def test_repetitions_are_counted(folder: Folder) -> None:
     assert notice["text"] == "stopped after run 1 of 3: it is paused"
 
 
-def test_a_wait_is_told_with_its_end(folder: Folder) -> None:
+def test_a_wait_is_reported_with_its_end(folder: Folder) -> None:
     folder.write({"a": sh("test -e was-here || { touch was-here; exit 3; }", retry={"attempts": 2, "backoff": "4s"})})
 
     result = folder.forum("run", "workflow.yaml", "--out", "run", *JSON)
 
-    (waiting,) = of_kind(result.err, "waiting")
-    again = folder.entries("run", "task.started")[1]["at"]
+    (waiting,) = events_of_kind(result.err, "waiting")
+    second_start = folder.entries("run", "task.started")[1]["at"]
     assert (result.code, waiting["why"]) == (0, "retry of a")
     assert waiting["wait_ms"] <= 4_000
-    assert waiting["until"] <= again
+    assert waiting["until"] <= second_start
 
 
 @pytest.mark.parametrize("times", [1, 2])
-def test_an_interrupt_is_told_and_so_is_the_second(folder: Folder, times: int) -> None:
+def test_the_first_and_the_second_interrupt_are_reported(folder: Folder, times: int) -> None:
     stubborn = "trap 'touch asked-to-end; test $0 -eq 1 && exit' TERM; touch at-work; while :; do sleep 0.1; done"
     folder.write({"a": {"agent": "operator", "run": ["sh", "-c", stubborn, str(times)]}})
 
@@ -146,15 +149,15 @@ def test_an_interrupt_is_told_and_so_is_the_second(folder: Folder, times: int) -
     wait_for(folder.path / "asked-to-end", process)
     if times == 2:
         process.send_signal(signal.SIGINT)
-    said = process.communicate(timeout=PATIENCE_S)[1].decode()
+    stderr = process.communicate(timeout=PATIENCE_S)[1].decode()
 
     hint = "interrupted; the run is in 'run', resume it with: forum resume run"
-    assert process.returncode == 130, said
-    assert of_kind(said, "stopping") == [{}]
-    assert of_kind(said, "error") == ([{"text": hint, "exit_code": 130}] if times == 2 else [])
+    assert process.returncode == 130, stderr
+    assert events_of_kind(stderr, "stopping") == [{}]
+    assert events_of_kind(stderr, "error") == ([{"text": hint, "exit_code": 130}] if times == 2 else [])
 
 
-def test_what_could_not_be_written_is_told(folder: Folder) -> None:
+def test_output_that_cannot_be_written_is_reported(folder: Folder) -> None:
     folder.write({"a": sh("echo one")})
     nowhere = {"GITHUB_STEP_SUMMARY": str(folder.path / "no/where.md")}
     command = [*FORUM, "run", "workflow.yaml", "--out", "second", *JSON]
@@ -163,6 +166,6 @@ def test_what_could_not_be_written_is_told(folder: Folder) -> None:
     with Path("/dev/full").open("wb") as full:
         second = subprocess.run(command, cwd=folder.path, stdout=full, stderr=subprocess.PIPE, check=False)
 
-    (unwritten,), (unprinted,) = of_kind(first.err, "notice"), of_kind(second.stderr.decode(), "notice")
+    (unwritten,), (unprinted,) = events_of_kind(first.err, "notice"), events_of_kind(second.stderr.decode(), "notice")
     assert unwritten["text"].startswith("cannot write the step summary: ")
     assert unprinted["text"] == "cannot print the result: No space left on device; the run is in 'second'"

@@ -1,4 +1,4 @@
-"""Both adapters against a real model server. What a model says is never looked at, only how it is said."""
+"""Both adapters with a real model server. The tests check the form of an answer, never its text."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def adapter_of(model: SmallModel, format_: Format, is_stream: bool = True) -> Ad
 
 @formats
 @modes
-def test_an_answer_comes_with_its_usage_and_its_end(model: SmallModel, format_: Format, is_stream: bool) -> None:
+def test_an_answer_has_its_usage_and_finish_reason(model: SmallModel, format_: Format, is_stream: bool) -> None:
     reply = ask(adapter_of(model, format_, is_stream), attempt(limits=ROOMY))
 
     assert (reply.failure, reply.model, reply.finish) == (None, "small", format_.whole)
@@ -56,11 +56,11 @@ def test_an_answer_comes_with_its_usage_and_its_end(model: SmallModel, format_: 
     assert 0 < reply.usage.output_tokens <= ROOMY.max_tokens
 
 
-def test_the_same_question_costs_the_same_input_in_both_formats_cached_or_not(model: SmallModel) -> None:
-    asked = attempt(Prompt(text="Name three colours."), limits(max_tokens=1))
+def test_input_tokens_are_the_same_in_both_formats_cached_or_not(model: SmallModel) -> None:
+    question = attempt(Prompt(text="Name three colours."), limits(max_tokens=1))
     pairs = [(format_, is_stream) for format_ in Format for is_stream in (True, False)]
 
-    usages = [ask(adapter_of(model, format_, is_stream), asked).usage for format_, is_stream in pairs]
+    usages = [ask(adapter_of(model, format_, is_stream), question).usage for format_, is_stream in pairs]
 
     assert None not in usages
     assert len({usage.input_tokens for usage in usages if usage}) == 1
@@ -68,20 +68,20 @@ def test_the_same_question_costs_the_same_input_in_both_formats_cached_or_not(mo
 
 
 @modes
-def test_an_answer_fits_the_schema_that_was_sent(model: SmallModel, is_stream: bool) -> None:
-    asked = attempt(Prompt(text="Which colour, and how many?", output_schema=SCHEMA), ROOMY)
+def test_an_answer_matches_the_schema_in_the_request(model: SmallModel, is_stream: bool) -> None:
+    question = attempt(Prompt(text="Which colour, and how many?", output_schema=SCHEMA), ROOMY)
 
-    reply = ask(adapter_of(model, Format.OPENAI, is_stream), asked)
+    reply = ask(adapter_of(model, Format.OPENAI, is_stream), question)
 
     assert reply.failure is None
     jsonschema.validate(json.loads(reply.content), SCHEMA)
 
 
 @modes
-def test_a_server_of_messages_that_knows_no_schemas_answers_all_the_same(model: SmallModel, is_stream: bool) -> None:
-    asked = attempt(Prompt(text="Say hello.", output_schema=SCHEMA), ROOMY)
+def test_an_anthropic_server_without_schema_support_still_answers(model: SmallModel, is_stream: bool) -> None:
+    question = attempt(Prompt(text="Say hello.", output_schema=SCHEMA), ROOMY)
 
-    reply = ask(adapter_of(model, Format.ANTHROPIC, is_stream), asked)
+    reply = ask(adapter_of(model, Format.ANTHROPIC, is_stream), question)
 
     assert reply.failure is None or reply.failure.kind is ErrorKind.OUTPUT_LIMIT
     assert reply.content
@@ -89,10 +89,10 @@ def test_a_server_of_messages_that_knows_no_schemas_answers_all_the_same(model: 
 
 
 @modes
-def test_a_schema_that_the_server_cannot_use_is_an_invalid_request(model: SmallModel, is_stream: bool) -> None:
-    asked = attempt(Prompt(text="Say hello.", output_schema={"type": "nonsense"}))
+def test_a_schema_that_the_server_rejects_is_an_invalid_request(model: SmallModel, is_stream: bool) -> None:
+    question = attempt(Prompt(text="Say hello.", output_schema={"type": "nonsense"}))
 
-    assert kind_of(ask(adapter_of(model, Format.OPENAI, is_stream), asked)) is ErrorKind.INVALID_REQUEST
+    assert kind_of(ask(adapter_of(model, Format.OPENAI, is_stream), question)) is ErrorKind.INVALID_REQUEST
 
 
 @formats
@@ -107,15 +107,17 @@ def test_a_wrong_key_is_refused(
 
 @formats
 @modes
-def test_too_long_a_question_is_a_matter_of_context(model: SmallModel, format_: Format, is_stream: bool) -> None:
-    asked = attempt(Prompt(text="word " * 2 * CONTEXT_TOKENS))
+def test_a_prompt_that_is_too_long_is_a_context_length_error(
+    model: SmallModel, format_: Format, is_stream: bool
+) -> None:
+    question = attempt(Prompt(text="word " * 2 * CONTEXT_TOKENS))
 
-    assert kind_of(ask(adapter_of(model, format_, is_stream), asked)) is ErrorKind.CONTEXT_LENGTH
+    assert kind_of(ask(adapter_of(model, format_, is_stream), question)) is ErrorKind.CONTEXT_LENGTH
 
 
 @formats
 @modes
-def test_an_answer_is_cut_at_its_limit(model: SmallModel, format_: Format, is_stream: bool) -> None:
+def test_an_answer_is_truncated_at_its_limit(model: SmallModel, format_: Format, is_stream: bool) -> None:
     reply = ask(adapter_of(model, format_, is_stream), attempt(limits=limits(max_tokens=2)))
 
     assert reply.failure == Failure(ErrorKind.OUTPUT_LIMIT, "the answer was cut at 2 tokens")
@@ -126,7 +128,7 @@ def test_an_answer_is_cut_at_its_limit(model: SmallModel, format_: Format, is_st
 
 
 @formats
-def test_a_probe_sees_the_server_and_its_key(
+def test_a_probe_checks_the_server_and_the_key(
     model: SmallModel, format_: Format, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     adapter = adapter_of(model, format_)
@@ -137,21 +139,21 @@ def test_a_probe_sees_the_server_and_its_key(
     assert ended(adapter, adapter.probe()) == "the key in MODEL_KEY is refused"
 
 
-def test_a_server_that_is_killed_in_the_middle_of_its_answers_is_the_networks_fault() -> None:
+def test_a_server_killed_while_it_answers_is_a_network_error() -> None:
     with SmallModel(require_python(), Setting(n_ctx=8_192, n_parallel=4, is_endless=True)) as model:
-        streams, others = asyncio.run(killed_while_it_answers(model))
+        streams, whole = asyncio.run(kill_while_answering(model))
 
     assert [reply.failure for reply in streams] == [Failure(ErrorKind.NETWORK, "the answer was cut off")] * 2
     assert all(reply.content for reply in streams)
-    assert [kind_of(reply) for reply in others] == [ErrorKind.NETWORK] * 2
+    assert [kind_of(reply) for reply in whole] == [ErrorKind.NETWORK] * 2
 
 
-async def killed_while_it_answers(model: SmallModel) -> tuple[list[Reply], list[Reply]]:
-    """The replies that were streamed, and those that were to come at once."""
-    modes = [(format_, is_stream) for is_stream in (True, False) for format_ in Format]
-    adapters = [adapter_of(model, *mode) for mode in modes]
-    asked = attempt(limits=limits(max_tokens=2_000, timeout_ms=120_000))
-    calls = [asyncio.create_task(adapter.answer(asked)) for adapter in adapters]
+async def kill_while_answering(model: SmallModel) -> tuple[list[Reply], list[Reply]]:
+    """Kill the server while it answers. Return the streamed replies and the others."""
+    pairs = [(format_, is_stream) for is_stream in (True, False) for format_ in Format]
+    adapters = [adapter_of(model, *mode) for mode in pairs]
+    question = attempt(limits=limits(max_tokens=2_000, timeout_ms=120_000))
+    calls = [asyncio.create_task(adapter.answer(question)) for adapter in adapters]
     while min(tokens := await asyncio.to_thread(model.decoded_tokens), default=0) < 8 or len(tokens) < len(calls):
         assert not any(call.done() for call in calls)
         await asyncio.sleep(0.05)

@@ -1,4 +1,4 @@
-"""How `forum run` and `forum resume` end: what they exit with, and what they say of what they did not do."""
+"""How `forum run` and `forum resume` end: exit codes, and messages about work that was not done."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ def repeat(folder: Folder, times: int) -> tuple[int, str]:
 
 
 @pytest.mark.requirement("RUN-EXIT-001")
-def test_repeated_runs_that_do_not_pass_for_one_reason_end_as_each_of_them_does(folder: Folder) -> None:
+def test_repeated_runs_share_their_exit_code_or_exit_1(folder: Folder) -> None:
     folder.write({"a": sh(TOO_LONG)}, policy=SHORT)
     assert repeat(folder, 2)[0] == 4
 
     folder.write({"a": sh("exit 3")})
     assert repeat(folder, 2)[0] == 1
 
-    # The second run finds what the first has left: one fails, the other is stopped.
+    # The second run finds the file of the first: one run fails, the other is stopped.
     folder.write({"a": sh("test -e was-here || { touch was-here; exit 3; }; " + TOO_LONG)}, policy=SHORT)
     assert repeat(folder, 2)[0] == 1
 
 
 @pytest.mark.requirement("RUN-EXIT-001")
-def test_a_repetition_stops_at_a_gate_and_says_which_runs_were_not_made(folder: Folder) -> None:
+def test_a_repetition_stops_at_a_gate_and_reports_how_many_runs_were_made(folder: Folder) -> None:
     folder.write({"a": sh("echo a", gate=GATE)})
 
     code, err = repeat(folder, 3)
@@ -50,7 +50,7 @@ def test_a_repetition_stops_at_a_gate_and_says_which_runs_were_not_made(folder: 
 
 
 @pytest.mark.requirement("RUN-EXIT-001")
-def test_an_interrupted_repetition_ends_as_interrupted(folder: Folder) -> None:
+def test_an_interrupted_repetition_exits_130(folder: Folder) -> None:
     folder.write({"a": sh("touch at-work; sleep 60")})
     process = folder.start("run", "workflow.yaml", "--repeat", "3", "--progress", "none")
     wait_for(folder.path / "at-work", process)
@@ -63,7 +63,7 @@ def test_an_interrupted_repetition_ends_as_interrupted(folder: Folder) -> None:
     assert b"stopped after run 1 of 3: it is paused" in err
 
 
-def test_the_first_interrupt_is_answered_at_once(folder: Folder) -> None:
+def test_the_first_interrupt_is_acknowledged_at_once(folder: Folder) -> None:
     folder.write({"a": sh("trap '' TERM; touch at-work; while :; do sleep 0.1; done")})
     process = folder.start("run", "workflow.yaml", "--out", "run", "--progress", "plain")
     wait_for(folder.path / "at-work", process)
@@ -77,7 +77,7 @@ def test_the_first_interrupt_is_answered_at_once(folder: Folder) -> None:
 
 @pytest.mark.requirement("RUN-EXIT-001")
 @pytest.mark.parametrize(("script", "code", "end"), [("echo a", 1, "passed"), (TOO_LONG, 4, "stopped: budget")])
-def test_a_result_that_cannot_be_printed_is_no_success_and_the_run_is_named(
+def test_a_result_that_cannot_be_printed_exits_1_and_names_the_run(
     folder: Folder, script: str, code: int, end: str
 ) -> None:
     folder.write({"a": sh(script)}, policy=SHORT)
@@ -91,7 +91,7 @@ def test_a_result_that_cannot_be_printed_is_no_success_and_the_run_is_named(
     assert folder.task_states() == {"a": end}
 
 
-def test_rates_that_cannot_be_printed_are_no_success_and_a_run_is_named(folder: Folder) -> None:
+def test_rates_that_cannot_be_printed_exit_1_and_name_the_last_run(folder: Folder) -> None:
     folder.write({"a": sh("echo a")})
 
     with Path("/dev/full").open("wb") as full:
@@ -99,11 +99,11 @@ def test_rates_that_cannot_be_printed_are_no_success_and_a_run_is_named(folder: 
         result = subprocess.run(command, cwd=folder.path, stdout=full, stderr=subprocess.PIPE, check=False)
 
     last = max((folder.path / ".forum/runs").iterdir()).relative_to(folder.path)
-    told = f"forum: cannot print the result: No space left on device; the last run is in '{last}'"
-    assert (result.returncode, result.stderr.decode().splitlines()[-1]) == (1, told)
+    message = f"forum: cannot print the result: No space left on device; the last run is in '{last}'"
+    assert (result.returncode, result.stderr.decode().splitlines()[-1]) == (1, message)
 
 
-def test_a_run_that_is_gone_on_with_says_that_its_files_have_changed_since(folder: Folder) -> None:
+def test_resuming_reports_files_that_changed_since_the_start(folder: Folder) -> None:
     folder.write({"a": sh("echo one", gate=GATE)})
     assert folder.forum("run", "workflow.yaml", "--out", "run").code == 5
     assert folder.forum("gate", "approve", "run", "a", "--by", "ann").code == 0
@@ -115,9 +115,11 @@ def test_a_run_that_is_gone_on_with_says_that_its_files_have_changed_since(folde
     assert folder.forum("gate", "approve", "other", "a", "--by", "ann").code == 0
     changed = folder.forum("resume", "other", "--progress", "none")
 
-    told = "forum: changed since the run started: 'workflow.yaml'; the run keeps its plan, --failed uses the changes\n"
+    message = (
+        "forum: changed since the run started: 'workflow.yaml'; the run keeps its plan, --failed uses the changes\n"
+    )
     assert (unchanged.code, changed.code) == (0, 0)
-    assert changed.err == told + unchanged.err
+    assert changed.err == message + unchanged.err
 
 
 ENDINGS = {
@@ -130,7 +132,7 @@ ENDINGS = {
 
 @pytest.mark.requirement("RUN-EXIT-001")
 @pytest.mark.parametrize("status", ENDINGS)
-def test_a_run_that_has_ended_is_told_again_and_left_as_it_is(folder: Folder, status: str) -> None:
+def test_resuming_a_finished_run_prints_its_result_and_changes_nothing(folder: Folder, status: str) -> None:
     task, policy, code = ENDINGS[status]
     folder.write({"a": task}, policy=policy)
     first = folder.run()
@@ -139,19 +141,19 @@ def test_a_run_that_has_ended_is_told_again_and_left_as_it_is(folder: Folder, st
         first = folder.forum("resume", "run", "--progress", "none")
     before = bytes_in(folder.path / "run")
 
-    again = folder.forum("resume", "run", "--progress", "none")
+    repeated = folder.forum("resume", "run", "--progress", "none")
     as_json = folder.forum("resume", "run", "--progress", "none", "--json")
 
-    assert (first.code, again.code, as_json.code) == (code, code, code), again
-    assert again.out == first.out
-    said = f"forum: the run has finished with the status '{status}'"
+    assert (first.code, repeated.code, as_json.code) == (code, code, code), repeated
+    assert repeated.out == first.out
+    finished = f"forum: the run has finished with the status '{status}'"
     hint = "" if status == "passed" else "; start another one from it with --failed"
-    assert again.err == as_json.err == f"{said}{hint}\n"
+    assert repeated.err == as_json.err == f"{finished}{hint}\n"
     assert (as_json.document()["status"], as_json.document()["exit_code"]) == (status, code)
     assert bytes_in(folder.path / "run") == before
 
 
-def test_of_a_run_that_has_ended_the_result_is_told_without_what_it_takes_to_go_on(folder: Folder) -> None:
+def test_resuming_a_finished_run_needs_no_secrets_and_no_invocation(folder: Folder) -> None:
     folder.write({"a": sh("echo ${{ inputs.key }}")}, inputs={"key": {"type": "string", "secret": True}})
     assert folder.run("--input", "key=abcdefgh").code == 0
     (folder.path / "run/invocation.json").unlink()
@@ -163,9 +165,9 @@ def test_of_a_run_that_has_ended_the_result_is_told_without_what_it_takes_to_go_
     assert notice["text"] == "the run has finished with the status 'passed'"
 
 
-def test_an_interrupt_while_the_command_line_is_loaded_is_no_traceback(folder: Folder) -> None:
+def test_an_interrupt_during_startup_prints_no_traceback(folder: Folder) -> None:
     folder.path.mkdir(parents=True)
-    # An import that takes long enough to be interrupted: the first thing that the command line asks for.
+    # Send the interrupt during the command line's first import.
     (folder.path / "click.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
     result = subprocess.run(
         [*FORUM, "--help"],

@@ -1,4 +1,4 @@
-"""Every way in which a task, or a run, can end: each is told from the others in the record, on screen, by exit code."""
+"""Every final state of a task or run is distinct in the ledger, in the output and in the exit code."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 
 from acceptance.workflow_folder import MODEL, SHELL, Folder, Result, ask, check_valid, sh
 
-_MOST_S = 50
-ENDED_IN_TIME = r"'sh' was ended after \d+ ms: of the \d+ ms that its budget leaves, \d+ ms are kept for ending it\n"
+_LIMIT_S = 50
+ENDED_EARLY = r"'sh' was ended after \d+ ms: of the \d+ ms that its budget leaves, \d+ ms are kept for ending it\n"
 
 
 @pytest.fixture
@@ -20,8 +20,8 @@ def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path / "work")
 
 
-def states_on_screen(result: Result) -> dict[str, str]:
-    """State and reason of each task, as the table at the end has them."""
+def printed_states(result: Result) -> dict[str, str]:
+    """The state and reason of each task in the printed table."""
     table = result.out[result.out.index("\ntask ") :].strip().partition("\n\n")[0].splitlines()[1:]
     states = (line.split() for line in table)
     return {words[0]: ": ".join(words[1 : 2 + _has_reason(words)]) for words in states}
@@ -69,29 +69,29 @@ RULES: dict[str, dict[str, str]] = {
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_what_a_failure_does_to_the_rest_is_the_policys_rule(folder: Folder, rule: str) -> None:
+def test_on_failure_decides_what_happens_to_the_other_tasks(folder: Folder, rule: str) -> None:
     folder.write(FAILING, policy={"on_failure": rule})
 
     result = folder.run()
 
     assert result.code == 1, result
     assert folder.task_states() == RULES[rule]
-    assert states_on_screen(result) == RULES[rule]
+    assert printed_states(result) == RULES[rule]
     assert result.out.startswith("failed (exit 1)")
     check_valid(folder.path / "run")
 
 
-def test_tolerated_alone_is_a_run_that_passed_and_says_so(folder: Folder) -> None:
+def test_a_run_with_only_tolerated_failures_passes_and_reports_them(folder: Folder) -> None:
     folder.write({"tolerated": sh("echo bad >&2; exit 4", allow_failure=True), "passes": sh("echo")})
 
     result = folder.run()
 
     assert (result.code, folder.entries()[-1]["data"]["status"]) == (0, "passed")
     assert result.out.startswith("passed: 1 tolerated, 1 passed")
-    assert states_on_screen(result)["tolerated"] == "tolerated: error"
+    assert printed_states(result)["tolerated"] == "tolerated: error"
 
 
-def test_refused_is_neither_failed_nor_skipped(folder: Folder) -> None:
+def test_a_rejected_task_is_refused_not_failed_or_skipped(folder: Folder) -> None:
     tasks = {"asked": sh("touch ran", gate={"question": "?"}), "after": sh("cat", needs=["asked"])}
     folder.write(tasks)
     paused = folder.run()
@@ -101,7 +101,7 @@ def test_refused_is_neither_failed_nor_skipped(folder: Folder) -> None:
 
     assert (paused.code, result.code) == (5, 6), result
     assert folder.task_states() == {"asked": "refused: rejected", "after": "skipped: upstream"}
-    assert states_on_screen(result) == folder.task_states()
+    assert printed_states(result) == folder.task_states()
     assert not (folder.path / "ran").exists()
     check_valid(folder.path / "run")
 
@@ -119,8 +119,8 @@ SCOPES: dict[str, tuple[str, str, dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("name", SCOPES)
-def test_a_budget_stops_what_does_not_fit_and_keeps_what_is_done(folder: Folder, name: str) -> None:
-    scope, amount, limit, sentence = SCOPES[name]
+def test_a_budget_stops_a_task_that_does_not_fit_and_keeps_finished_work(folder: Folder, name: str) -> None:
+    scope, amount, limit, message = SCOPES[name]
     tasks = {
         "first": ask("One."),
         "second": ask("Two.", needs=["first"], **_AFTER_FIRST),
@@ -144,32 +144,32 @@ def test_a_budget_stops_what_does_not_fit_and_keeps_what_is_done(folder: Folder,
     assert result.code == 4, result
     assert folder.task_states() == {"first": "passed", "second": "passed", "third": "stopped: budget"}
     stopped = [entry["data"] for entry in folder.entries("run", "budget.stopped")]
-    assert [(one["scope"], one["amount"]) for one in stopped] == [(scope, amount)]
+    assert [(stop["scope"], stop["amount"]) for stop in stopped] == [(scope, amount)]
     assert folder.read("run/outputs/second.txt") == "done"
     assert result.out.startswith("stopped (exit 4): 1 stopped, 2 passed")
-    assert f"stopped by {sentence}" in result.out, result.out
+    assert f"stopped by {message}" in result.out, result.out
     check_valid(folder.path / "run")
 
 
-def test_time_that_is_over_ends_what_is_under_way(folder: Folder) -> None:
-    """Pre-emptive: nobody waits for the minute to be over."""
+def test_an_exhausted_time_budget_ends_running_tasks(folder: Folder) -> None:
+    """The running program is ended, not awaited."""
     tasks = {"quick": sh("echo x"), "slow": sh("exec sleep 60"), "behind": sh("cat", needs=["slow"])}
     folder.write(tasks, policy={"budget": {"wall": "1s"}}, outputs={"quick": "quick"})
     began_s = time.monotonic()
 
     result = folder.run()
 
-    assert time.monotonic() - began_s < _MOST_S
+    assert time.monotonic() - began_s < _LIMIT_S
     assert result.code == 4, result
     assert folder.task_states() == {"quick": "passed", "slow": "stopped: budget", "behind": "stopped: budget"}
     assert "of 1.0s used" in result.out, result.out
-    assert re.search(ENDED_IN_TIME, result.out), result.out
+    assert re.search(ENDED_EARLY, result.out), result.out
     assert folder.read("run/outputs/quick.txt") == "x"
     check_valid(folder.path / "run")
 
 
 @pytest.mark.parametrize("scope", ["task", "adapter"])
-def test_a_call_that_takes_too_long_is_ended(folder: Folder, scope: str) -> None:
+def test_a_call_that_exceeds_its_timeout_is_ended(folder: Folder, scope: str) -> None:
     roster = SHELL
     slow = sh("exec sleep 60")
     if scope == "task":
@@ -181,16 +181,16 @@ def test_a_call_that_takes_too_long_is_ended(folder: Folder, scope: str) -> None
 
     result = folder.run()
 
-    assert time.monotonic() - began_s < _MOST_S
+    assert time.monotonic() - began_s < _LIMIT_S
     expected = (4, {"slow": "stopped: budget"}) if scope == "task" else (1, {"slow": "failed: error"})
     assert (result.code, folder.task_states()) == expected, result
-    said = ENDED_IN_TIME if scope == "task" else "'sh' took longer than 300 ms"
-    assert re.search(said, result.out), result.out
+    message = ENDED_EARLY if scope == "task" else "'sh' took longer than 300 ms"
+    assert re.search(message, result.out), result.out
     assert folder.entries("run", "task.finished")[0]["data"]["error"] == "timeout"
     check_valid(folder.path / "run")
 
 
-def test_an_output_that_is_too_long_is_ended_while_it_comes(folder: Folder) -> None:
+def test_a_program_is_ended_when_its_output_exceeds_the_limit(folder: Folder) -> None:
     roster = {**SHELL, "adapters": {"shell": {**SHELL["adapters"]["shell"], "max_output_bytes": 1000}}}
     folder.write({"endless": sh("exec yes")}, roster=roster)
 

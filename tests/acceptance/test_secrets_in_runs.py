@@ -1,4 +1,4 @@
-"""Secrets that programs print in any form, and secret inputs, are in no file of a run, and on no screen."""
+"""Secrets that programs print in any encoding, and secret inputs, appear in no file of a run and in no output."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from acceptance.workflow_folder import MODEL, SHELL, Folder, Result, all_bytes_i
 KEY = "sk-7f/Q+9=x&\"Zw'tail"
 LINES = "-----BEGIN-----\nMIIEvQIBADANBg\nkqhkiG9w0BAQEF\n-----END-----"
 NOT_ASCII = "pässwörd-73-ñ"
-# Prints what it is given in every form that it is known to come in, on both streams, and fails if it is told to.
+# Print the secret in every known encoding on both streams and exit with the given status.
 LEAK = """
 import base64, json, os, sys, urllib.parse
 text = os.environ.get("KEY") or sys.argv[1]
@@ -26,9 +26,9 @@ forms += [json.dumps(text), json.dumps(text, ensure_ascii=False), json.dumps({"n
 for before in range(4):
     whole = b"~" * before + raw + b"#rest"
     forms += [base64.b64encode(whole).decode(), base64.urlsafe_b64encode(whole).decode()]
-said = chr(10).join(forms)
-print(said)
-print(said, file=sys.stderr)
+text = chr(10).join(forms)
+print(text)
+print(text, file=sys.stderr)
 sys.exit(int(sys.argv[-1]))
 """
 _BASE64 = re.compile(rb"[A-Za-z0-9+/_-]{8,}")
@@ -52,7 +52,7 @@ def leak(*arguments: str, status: int = 0, **fields: object) -> dict[str, object
 
 
 def found_in(data: bytes, secret: str) -> list[str]:
-    """The forms in which a secret stands somewhere."""
+    """The encodings in which data contains a secret."""
     plain = secret.encode()
     escaped = json.dumps(secret)[1:-1].encode()
     forms = {
@@ -64,7 +64,7 @@ def found_in(data: bytes, secret: str) -> list[str]:
         "quoted as a form": quote_plus(secret).encode(),
         "hexadecimal": plain.hex().encode(),
     }
-    found = [name for name, form in forms.items() if form in data]
+    found = [name for name, encoded in forms.items() if encoded in data]
     return found + ["base64"] * any(plain in decoded for decoded in _decoded(data))
 
 
@@ -84,7 +84,7 @@ def check_not_leaked(folder: Folder, secret: str, *results: Result, out: str = "
 
 
 @pytest.mark.parametrize("secret", [KEY, LINES, NOT_ASCII], ids=["ascii", "lines", "not-ascii"])
-def test_a_variable_that_a_program_prints_is_nowhere(folder: Folder, secret: str) -> None:
+def test_a_scrubbed_variable_that_a_program_prints_is_not_leaked(folder: Folder, secret: str) -> None:
     tasks = {
         "told": leak(),
         "handed": {"agent": "operator", "run": ["sh", "-c", "cat; cat >&2"], "needs": ["told"]},
@@ -96,18 +96,18 @@ def test_a_variable_that_a_program_prints_is_nowhere(folder: Folder, secret: str
     arguments = ("run", "workflow.yaml", "--out", "run")
 
     result = folder.forum(*arguments, "--progress", "plain", env=summary)
-    shown = [folder.forum(name, "run") for name in ("show", "log", "replay", "verify")]
+    outputs = [folder.forum(name, "run") for name in ("show", "log", "replay", "verify")]
 
     assert result.code == 1, result
     assert folder.task_states() == {"told": "passed", "handed": "passed", "failed": "failed: error"}
     assert "[scrubbed: KEY]" in folder.read("run/outputs/told.txt")
-    check_not_leaked(folder, secret, result, *shown)
+    check_not_leaked(folder, secret, result, *outputs)
     (folder.path / "run/summary.md").unlink()
     check_valid(folder.path / "run")
 
 
 @pytest.mark.parametrize("options", [["--progress", "tty"], ["--progress", "json"], ["--progress", "none", "--json"]])
-def test_no_way_to_watch_shows_it(folder: Folder, options: list[str]) -> None:
+def test_no_progress_format_leaks_a_scrubbed_variable(folder: Folder, options: list[str]) -> None:
     policy = {**PYTHON, "privacy": {"scrub_env": ["KEY"]}}
     folder.write({"failed": leak(status=3), "told": leak()}, roster=LEAKY, policy=policy, outputs={"told": "told"})
 
@@ -117,7 +117,7 @@ def test_no_way_to_watch_shows_it(folder: Folder, options: list[str]) -> None:
     check_not_leaked(folder, KEY, result)
 
 
-def test_a_secret_input_is_nowhere_and_reaches_whom_it_is_for(folder: Folder) -> None:
+def test_a_secret_input_reaches_its_task_and_is_not_leaked(folder: Folder) -> None:
     written = {
         "agent": "operator",
         "run": ["sh", "-c", 'test "$1" = "$(cat expected)" && cat', "sh", "${{ inputs.token }}"],
@@ -147,22 +147,22 @@ def test_a_secret_input_is_nowhere_and_reaches_whom_it_is_for(folder: Folder) ->
     check_valid(folder.path / "run")
 
 
-def test_a_secret_that_stands_in_the_workflow_or_its_script_is_refused_before_anything_is_written(
+def test_a_secret_in_the_workflow_or_its_script_is_refused_before_anything_is_written(
     folder: Folder,
 ) -> None:
     policy = {**PYTHON, "privacy": {"scrub_env": ["KEY"]}}
     folder.write({"said": sh(f"echo {NOT_ASCII}")}, policy=policy)
-    in_the_plan = folder.run(env={"KEY": NOT_ASCII})
+    in_plan = folder.run(env={"KEY": NOT_ASCII})
     folder.write({"said": sh("echo")}, policy=policy, answers=[{"task": "said", "output": f"it is {NOT_ASCII}"}])
-    in_the_script = folder.run("--scripted", env={"KEY": NOT_ASCII})
+    in_script = folder.run("--scripted", env={"KEY": NOT_ASCII})
 
-    assert (in_the_plan.code, in_the_script.code) == (2, 2), (in_the_plan, in_the_script)
-    assert "the workflow contains the value of KEY" in in_the_plan.err
-    assert "the script contains the value of KEY" in in_the_script.err
+    assert (in_plan.code, in_script.code) == (2, 2), (in_plan, in_script)
+    assert "the workflow contains the value of KEY" in in_plan.err
+    assert "the script contains the value of KEY" in in_script.err
     assert not (folder.path / "run").exists()
 
 
-def test_what_a_person_writes_at_a_gate_is_scrubbed_too(folder: Folder) -> None:
+def test_text_entered_at_a_gate_is_scrubbed(folder: Folder) -> None:
     policy = {**PYTHON, "privacy": {"scrub_env": ["KEY"]}}
     asked = {"agent": "writer", "instruction": "Write.", "gate": {"question": "Now?"}}
     roster = {"adapters": {**SHELL["adapters"], **MODEL["adapters"]}, "agents": {**MODEL["agents"]}}
@@ -181,16 +181,16 @@ def test_what_a_person_writes_at_a_gate_is_scrubbed_too(folder: Folder) -> None:
     check_valid(folder.path / "run")
 
 
-def test_a_credential_is_never_shown(folder: Folder) -> None:
-    """The server does not answer: the key is in the request, and in nothing that is said about it."""
+def test_a_credential_is_not_leaked(folder: Folder) -> None:
+    """The server is unreachable: the error messages about the request must not contain the key."""
     model = {**MODEL["adapters"]["model"], "api_key_env": "KEY"}
     roster = {"adapters": {"model": model}, "agents": MODEL["agents"]}
     folder.write({"asked": {"agent": "writer", "instruction": "Write."}}, roster=roster)
     secret = "sk-only-letters-73"  # noqa: S105 - made up
 
     result = folder.run(env={"KEY": secret})
-    looked_at = folder.forum("doctor", "workflow.yaml", env={"KEY": secret})
+    health = folder.forum("doctor", "workflow.yaml", env={"KEY": secret})
 
-    assert (result.code, looked_at.code) == (1, 1), (result, looked_at)
+    assert (result.code, health.code) == (1, 1), (result, health)
     assert folder.task_states() == {"asked": "failed: error"}
-    check_not_leaked(folder, secret, result, looked_at)
+    check_not_leaked(folder, secret, result, health)
