@@ -48,8 +48,8 @@ def bundle_of(files: Mapping[str, Any]) -> Bundle:
 def compiled(
     files: Mapping[str, Any], entry: str = "workflow.yaml", inputs: Mapping[str, Any] | None = None
 ) -> Compilation:
-    given = {name: InputValue(value) for name, value in (inputs or {}).items()}
-    return compile_workflow(bundle_of(files), entry, None, given, complete=True)
+    values = {name: InputValue(value) for name, value in (inputs or {}).items()}
+    return compile_workflow(bundle_of(files), entry, None, values, complete=True)
 
 
 def compiled_plan(plan: Mapping[str, Any], **parts: Any) -> Mapping[str, Any]:

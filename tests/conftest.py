@@ -43,8 +43,8 @@ settings.register_profile("forum", deadline=None)
 settings.register_profile("quick", parent=settings.get_profile("forum"), max_examples=10)
 settings.load_profile("forum")
 
-# A shell that runs the tests in the background makes them ignore interrupts, and `nohup` hangups. Every program that
-# they start and signal would inherit that.
+# Tests that run in the background of a shell ignore interrupts, and under `nohup` hangups. Programs that they start
+# would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 for number in (signal.SIGHUP, signal.SIGQUIT):
     signal.signal(number, signal.SIG_DFL)

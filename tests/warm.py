@@ -18,18 +18,18 @@ from pathlib import Path
 def call(
     program: str, *arguments: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[bytes]:
-    """Call a program to its end, by default in this process's folder and environment."""
-    words = [str(argument) for argument in arguments]
-    request = {"arguments": words, "cwd": str(cwd or Path.cwd()), "env": dict(os.environ if env is None else env)}
-    return _warm(program).call(request)
+    """Call a program and wait for its end, by default in this process's directory and environment."""
+    argv = [str(argument) for argument in arguments]
+    request = {"arguments": argv, "cwd": str(cwd or Path.cwd()), "env": dict(os.environ if env is None else env)}
+    return _warm_process(program).call(request)
 
 
-def as_text(printed: bytes) -> str:
+def as_text(output: bytes) -> str:
     """Decode with universal newlines, as for a text file."""
-    return io.StringIO(printed.decode(), newline=None).getvalue()
+    return io.StringIO(output.decode(), newline=None).getvalue()
 
 
-class _Warm:
+class _WarmProcess:
     """The process that calls are forked from."""
 
     def __init__(self, program: str) -> None:
@@ -42,13 +42,13 @@ class _Warm:
 
     def call(self, request: Mapping[str, object]) -> subprocess.CompletedProcess[bytes]:
         with tempfile.TemporaryDirectory() as folder:
-            printed = {name: f"{folder}/{name}" for name in ("out", "err")}
+            output = {name: f"{folder}/{name}" for name in ("out", "err")}
             stdin, stdout = self._process.stdin, self._process.stdout
             assert stdin is not None
             assert stdout is not None
-            print(json.dumps({**request, **printed}), file=stdin, flush=True)
+            print(json.dumps({**request, **output}), file=stdin, flush=True)
             code = int(stdout.readline())
-            out, err = (Path(path).read_bytes() for path in printed.values())
+            out, err = (Path(path).read_bytes() for path in output.values())
         return subprocess.CompletedProcess([], code, out, err)
 
     def end(self) -> None:
@@ -56,7 +56,7 @@ class _Warm:
 
 
 @cache
-def _warm(program: str) -> _Warm:
-    started = _Warm(program)
-    atexit.register(started.end)
-    return started
+def _warm_process(program: str) -> _WarmProcess:
+    process = _WarmProcess(program)
+    atexit.register(process.end)
+    return process

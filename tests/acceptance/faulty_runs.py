@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from servers.formats import Format, Said, streamed_answer
+from servers.formats import Format, ModelAnswer, streamed_answer
 from servers.http_bytes import chunk, stream_head
 
 ANSWER_USAGE = {"input_tokens": 10, "cached_input_tokens": 4, "output_tokens": 5}
@@ -13,4 +13,4 @@ formats = pytest.mark.parametrize("format_", Format)
 
 def cut_stream(format_: Format) -> list[bytes]:
     """The events of an answer, up to its last text event."""
-    return [stream_head(), *map(chunk, streamed_answer(format_, Said())[:-3])]
+    return [stream_head(), *map(chunk, streamed_answer(format_, ModelAnswer())[:-3])]

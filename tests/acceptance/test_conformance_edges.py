@@ -12,8 +12,8 @@ import pytest
 
 from forum_conformance import cli
 from suites.command import RIGHT, Suite
-from suites.parrot import command_with
 from suites.processes import wait_for_number, wait_until_gone
+from suites.table_program import command_with
 from suites.tiny_set import verify_case, write_set
 from unit.conformance.story import draft_and_review
 

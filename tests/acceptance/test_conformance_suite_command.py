@@ -18,8 +18,8 @@ import pytest
 from forum_conformance import __version__
 from forum_conformance.schemas import schema
 from suites.command import RIGHT, Suite
-from suites.parrot import command_with
 from suites.processes import wait_for_number, wait_until_gone
+from suites.table_program import command_with
 from suites.tiny_set import verify_case, write_set
 
 WRONG = {"answer": {"verdict": "invalid"}, "stderr": "looked at \x1b[31mnothing\n"}
@@ -81,7 +81,7 @@ def test_a_failure_is_told_at_once_and_then_in_full(suite: Suite) -> None:
     assert done.stderr == 'failed ledger/b: verdict: expected "valid", came "invalid"\n'
     again = next(line for line in done.stdout.splitlines() if "ask again" in line).split(None, 2)[2]
     assert [line for line in done.stdout.splitlines() if "ask again" not in line] == [
-        "failed ledger/b: What ledger/b is about.",
+        "failed ledger/b: The title of ledger/b.",
         '  asked       verify {"input": "run"}',
         "  differs     verdict",
         '              expected "valid"',

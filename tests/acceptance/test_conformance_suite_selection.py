@@ -73,7 +73,7 @@ def test_the_list_can_be_printed_as_json_lines(suite: Suite) -> None:
     assert json.loads(second) == {
         "format": 1,
         "id": "ledger/broken",
-        "title": "What ledger/broken is about.",
+        "title": "The title of ledger/broken.",
         "role": "verify",
         "level": 5,
         "requirements": ["LEDGER-CHAIN-002", "LEDGER-SEAL-001"],

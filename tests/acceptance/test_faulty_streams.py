@@ -10,7 +10,7 @@ from acceptance.faulty_runs import ANSWER_USAGE, cut_stream, formats
 from acceptance.model_workflows import KEY, NO_TOKENS, calls, run_hello, totals
 from acceptance.workflow_folder import Folder
 from servers.faulty import Act, Cut, FaultyServer, Pause, does
-from servers.formats import Format, Said, event, streamed_answer
+from servers.formats import Format, ModelAnswer, event, streamed_answer
 from servers.http_bytes import END_OF_CHUNKS, chunk, chunked
 
 
@@ -23,7 +23,7 @@ def folder(tmp_path: Path) -> Folder:
 def test_a_complete_answer_without_an_end_marker_is_not_charged_twice(
     folder: Folder, server: FaultyServer, format_: Format
 ) -> None:
-    server.will(does(*chunked(streamed_answer(format_, Said())[:-1])))
+    server.will(does(*chunked(streamed_answer(format_, ModelAnswer())[:-1])))
 
     result = run_hello(folder, server.base_url, format_)
     (call,) = calls(folder)

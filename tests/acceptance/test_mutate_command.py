@@ -13,7 +13,7 @@ import pytest
 import forum_conformance
 from forum_conformance.judge import judge
 from ledgers import LEDGERS
-from suites.remembering import words_of
+from suites.schema_cache import command_with_cache
 
 ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-m", "forum_conformance", "mutate"]
@@ -38,7 +38,7 @@ def run_dir(tmp_path: Path) -> Path:
 
 
 def mutate(*arguments: str | Path, memory: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [*words_of(memory, str(JUDGE / "__main__.py")), "mutate"] if memory else COMMAND
+    command = [*command_with_cache(memory, str(JUDGE / "__main__.py")), "mutate"] if memory else COMMAND
     return subprocess.run([*command, *map(str, arguments)], capture_output=True, text=True, check=False)
 
 
@@ -58,7 +58,7 @@ def test_a_right_verifier_catches_all_but_what_is_out_of_reach(
 ) -> None:
     if verifier == "javascript" and not shutil.which("node"):
         pytest.skip("there is no node")
-    program = shlex.join(words_of(memory, str(JUDGE / "program" / "__main__.py")))
+    program = shlex.join(command_with_cache(memory, str(JUDGE / "program" / "__main__.py")))
     options = [word.format(judge=program) for word in VERIFIERS[verifier]]
 
     result = mutate(LEDGERS[name](tmp_path), *options, "--each", "1", "--json", memory=memory)

@@ -20,7 +20,7 @@ from acceptance.model_workflows import (
     write,
 )
 from acceptance.workflow_folder import Folder
-from servers.faulty import Act, FaultyServer, Step, does, gives_the_key_away, says
+from servers.faulty import Act, FaultyServer, Step, does, leaks_key, says
 from servers.formats import Format
 from servers.http_bytes import Received, response
 
@@ -94,14 +94,14 @@ def test_an_unset_proxy_variable_is_reported_before_anything_runs(
     assert folder.files() == {"workflow.yaml"}
 
 
-def _leaks_the_key(received: Received) -> list[Act]:
+def _answers_with_key(received: Received) -> list[Act]:
     """Leak the key in the text, split into chunks, and in the model's name."""
     return list(says("my key is ", KEY[:9], KEY[9:], " and so on", model=f"m-{KEY}")(received))
 
 
 LEAKS: dict[str, tuple[Step, str]] = {
-    **{str(status): (gives_the_key_away(status), "failed: error") for status in (400, 401, 429, 500)},
-    "in the answer": (_leaks_the_key, "passed"),
+    **{str(status): (leaks_key(status), "failed: error") for status in (400, 401, 429, 500)},
+    "in the answer": (_answers_with_key, "passed"),
     "as the finish reason": (says("", finish=f"because of {KEY}"), "failed: error"),
     "in a redirect": (does(response(302, headers={"location": f"/{quote(KEY, safe='')}"})), "failed: error"),
 }
@@ -129,7 +129,7 @@ def test_a_key_that_the_server_repeats_is_in_no_file_and_no_output(
 def test_a_key_that_the_server_repeats_is_not_displayed(
     folder: Folder, server: FaultyServer, format_: Format, progress: str
 ) -> None:
-    server.otherwise = gives_the_key_away(401)
+    server.otherwise = leaks_key(401)
     write(folder, HELLO, {"model": model(format_, server.base_url)})
 
     result = folder.forum("run", "workflow.yaml", "--out", "run", "--progress", progress)

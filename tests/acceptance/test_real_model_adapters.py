@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from forum_adapters.base import Adapter, ErrorKind, Failure, Prompt, Reply
-from servers.asking import adapter_for, ask, attempt, ended, limits
+from servers.adapter_calls import adapter_for, ask, attempt, limits, run_and_close
 from servers.formats import Format
 from servers.small_model import Setting, SmallModel, require_python
 
@@ -133,10 +133,10 @@ def test_a_probe_checks_the_server_and_the_key(
 ) -> None:
     adapter = adapter_of(model, format_)
 
-    assert ended(adapter, adapter.probe()) is None
+    assert run_and_close(adapter, adapter.probe()) is None
 
     monkeypatch.setenv("MODEL_KEY", "wrong")
-    assert ended(adapter, adapter.probe()) == "the key in MODEL_KEY is refused"
+    assert run_and_close(adapter, adapter.probe()) == "the key in MODEL_KEY is refused"
 
 
 def test_a_server_killed_while_it_answers_is_a_network_error() -> None:

@@ -18,7 +18,7 @@ from forum_runner.api import Trusted
 from forum_runner.app.verification import verify_ledger
 from forum_runner.ledger.source import ledger_at
 from ledgers import LEDGERS
-from suites.remembering import remembering
+from suites.schema_cache import cached_schema_results
 
 MUTANTS = int(os.environ.get("FORUM_MUTANTS", "120"))
 SEED = int(os.environ.get("FORUM_SEED", "1"))
@@ -28,7 +28,7 @@ Report = dict[str, Any]
 @pytest.fixture(scope="module", autouse=True)
 def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Cache entries: a mutant shares most of its entries with its original."""
-    with remembering(tmp_path_factory.mktemp("memory")):
+    with cached_schema_results(tmp_path_factory.mktemp("memory")):
         yield
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from suites.remembering import words_of
+from suites.schema_cache import command_with_cache
 from wrong.catching import (
     FOLDER,
     NEVER_ANSWER,
@@ -35,7 +35,7 @@ class CachingWrong(Wrong):
 
     @property
     def words(self) -> tuple[str, ...]:
-        return words_of(self.memory, str(FOLDER / f"{self.name}.py"))
+        return command_with_cache(self.memory, str(FOLDER / f"{self.name}.py"))
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from installing import ROOT, worked_ledger
+from distributions import ROOT, worked_ledger
 
 BLOCKED = (
     # ours

@@ -1,4 +1,4 @@
-"""Makes the adapters of this package available as an installed package would, in worker processes too."""
+"""Register the adapters of this package as an installed package would, also for worker processes."""
 
 from pathlib import Path
 
@@ -11,8 +11,8 @@ x-odd = engines.odd_adapter:OddAdapter
 
 
 def install_adapters(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    info = folder / "oddities-1.0.dist-info"
+    info = folder / "odd_adapters-1.0.dist-info"
     info.mkdir(parents=True)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: oddities\nVersion: 1.0\n")
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: odd-adapters\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(ENTRY_POINTS)
     monkeypatch.syspath_prepend(folder)

@@ -1,4 +1,4 @@
-"""An adapter that answers from a script, and notes the id of each attempt in a file before it does."""
+"""A scripted adapter that first writes the id of each attempt to a file."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""An engine that loses some of the calls of another one, and reports some twice."""
+"""An engine that wraps another one, loses some of its calls, and reports some twice."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from forum_runner.execute.engines.engine import Engine
 
 
 class Fate(Enum):
-    FINE = "it is answered"
-    TWICE = "it is answered twice"
-    NEVER_BEGUN = "it is lost before it begins"
+    ANSWERED = "answered"
+    ANSWERED_TWICE = "answered twice"
+    NOT_STARTED = "lost before it starts"
     LOST = "its answer is lost"
-    TWICE_LOST = "its answer is lost, and that is reported twice"
+    LOST_TWICE = "its answer is lost, which is reported twice"
 
 
 @dataclass(slots=True)
 class Fates:
-    """What becomes of each attempt: a function of the seed. `losses` is in percent."""
+    """The fate of each attempt, derived from the seed. `losses` is a percentage."""
 
     seed: int
     losses: int = 30
@@ -32,14 +32,14 @@ class Fates:
     def of(self, attempt: Attempt) -> Fate:
         key = (attempt.task, attempt.number, attempt.check)
         self._counts[key] += 1
-        draw = Random(f"{self.seed}/{key}/{self._counts[key]}")  # noqa: S311 - it is to be the same every time
+        draw = Random(f"{self.seed}/{key}/{self._counts[key]}")  # noqa: S311 - must be reproducible
         if draw.randrange(100) < self.losses:
-            return draw.choice((Fate.NEVER_BEGUN, Fate.LOST, Fate.TWICE_LOST))
-        return draw.choice((Fate.FINE, Fate.TWICE))
+            return draw.choice((Fate.NOT_STARTED, Fate.LOST, Fate.LOST_TWICE))
+        return draw.choice((Fate.ANSWERED, Fate.ANSWERED_TWICE))
 
 
 class LossyEngine:
-    """`begun` are the calls that it was given, in order. `on_report` is called with the number of reports so far."""
+    """`begun` lists the calls in order. `on_report` is called with the number of reports so far."""
 
     def __init__(self, engine: Engine, fates: Fates, on_report: Callable[[int], None] = lambda _count: None) -> None:
         self.begun: list[str] = []
@@ -47,7 +47,7 @@ class LossyEngine:
         self._fates = fates
         self._fate_of: dict[str, Fate] = {}
         self._on_report = on_report
-        self._unbegun: list[Replied | Lost] = []
+        self._not_started: list[Replied | Lost] = []
         self._reported = 0
         self._wake: Callable[[], None] = lambda: None
 
@@ -58,8 +58,8 @@ class LossyEngine:
     def begin(self, attempt: Attempt) -> None:
         self.begun.append(attempt.id)
         fate = self._fate_of[attempt.id] = self._fates.of(attempt)
-        if fate is Fate.NEVER_BEGUN:
-            self._unbegun.append(Lost(attempt.id))
+        if fate is Fate.NOT_STARTED:
+            self._not_started.append(Lost(attempt.id))
             self._wake()
         else:
             self._engine.begin(attempt)
@@ -68,12 +68,12 @@ class LossyEngine:
         self._engine.cancel(call)
 
     def reports(self) -> list[Replied | Lost]:
-        unbegun, self._unbegun = self._unbegun, []
+        not_started, self._not_started = self._not_started, []
         found: list[Replied | Lost] = []
-        for report in [*unbegun, *self._engine.reports()]:
+        for report in [*not_started, *self._engine.reports()]:
             fate = self._fate_of[report.call]
-            reported = Lost(report.call) if fate in (Fate.LOST, Fate.TWICE_LOST) else report
-            found += [reported] * (2 if fate in (Fate.TWICE, Fate.TWICE_LOST) else 1)
+            reported = Lost(report.call) if fate in (Fate.LOST, Fate.LOST_TWICE) else report
+            found += [reported] * (2 if fate in (Fate.ANSWERED_TWICE, Fate.LOST_TWICE) else 1)
             self._reported += 1
             self._on_report(self._reported)
         return found

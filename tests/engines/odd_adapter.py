@@ -1,4 +1,4 @@
-"""An adapter that does what the instruction says, however wrong."""
+"""An adapter that misbehaves as the instruction says."""
 
 import asyncio
 import os
@@ -22,8 +22,8 @@ class OddAdapter:
     async def answer(self, attempt: Attempt) -> Any:
         words = attempt.prompt.text.split()
         behaviour = getattr(self, words[0])
-        found = await behaviour(*words[1:])
-        return Reply(b"done") if found is None else found
+        reply = await behaviour(*words[1:])
+        return Reply(b"done") if reply is None else reply
 
     async def probe(self) -> None:
         return None
@@ -75,10 +75,10 @@ class OddAdapter:
         threading.Thread(target=time.sleep, args=(1000,)).start()
 
     async def leak_memory(self) -> None:
-        kept.append(bytes(5_000_000))
+        leaked.append(bytes(5_000_000))
 
     async def leak_process(self) -> None:
-        """A daemon of its own session, which nobody waits for."""
+        """Start a daemon in its own session."""
         program = "import os, time; os.setsid(); os.fork() and os._exit(0); time.sleep(1000)"
         subprocess.run([sys.executable, "-c", program], check=True)
 
@@ -91,7 +91,7 @@ class OddAdapter:
         os.fork()
 
     async def garbage(self) -> None:
-        """Writes to every socket of the process."""
+        """Write to every socket of the process."""
         for file in range(3, 64):
             try:
                 with socket.socket(fileno=os.dup(file)) as channel:
@@ -109,4 +109,4 @@ class OddAdapter:
         return Reply(bytes(int(size)))
 
 
-kept: list[bytes] = []
+leaked: list[bytes] = []

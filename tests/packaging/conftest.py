@@ -1,16 +1,16 @@
-"""What the tests of packaging share: a copy of the checkout, and the wheels that are built from it."""
+"""Fixtures for the packaging tests: a copy of the checkout, and the wheels built from it."""
 
 import shutil
 from pathlib import Path
 
 import pytest
 
-from installing import ROOT, build
+from distributions import ROOT, build
 
 
 @pytest.fixture(scope="session")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy, so that building leaves nothing behind and an edit is seen by nobody else."""
+    """A copy, so that builds and edits do not affect the real checkout."""
     target = tmp_path_factory.mktemp("checkout") / "forum"
     ignored = shutil.ignore_patterns(".git", ".venv*", "*.egg-info", "__pycache__", ".*_cache", ".hypothesis", "dist")
     shutil.copytree(ROOT, target, ignore=ignored)

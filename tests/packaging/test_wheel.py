@@ -1,4 +1,4 @@
-"""The runner's wheel: it finds the schemas and the default manifests, and holds nothing of the judge."""
+"""The runner's wheel finds the schemas and the default manifests, and contains nothing of the judge."""
 
 import json
 import tarfile
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from installing import build, environment, install, run
+from distributions import build, environment, install, run
 
 WORKFLOW = """\
 apiVersion: forum/v1
@@ -21,11 +21,11 @@ plan:
 
 @pytest.fixture(scope="module")
 def bin_(runner_wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs of an environment that has this wheel; tests may add to it."""
+    """The programs of an environment that has this wheel. Tests may install more packages."""
     return environment(tmp_path_factory.mktemp("runner") / "venv", runner_wheel)
 
 
-def test_a_wheel_built_from_the_source_distribution_holds_the_same(
+def test_a_wheel_built_from_the_source_distribution_is_identical(
     checkout: Path, runner_wheel: Path, tmp_path: Path
 ) -> None:
     build(checkout, tmp_path)
@@ -47,7 +47,7 @@ def test_a_wheel_built_from_the_source_distribution_holds_the_same(
     } <= names
 
 
-def test_the_wheel_holds_packages_and_data_under_names_of_their_own(runner_wheel: Path) -> None:
+def test_the_wheel_contains_only_packages_with_forum_names(runner_wheel: Path) -> None:
     top = {name.partition("/")[0] for name in zipfile.ZipFile(runner_wheel).namelist()}
 
     assert {name for name in top if not name.endswith(".dist-info")} == {
@@ -58,7 +58,7 @@ def test_the_wheel_holds_packages_and_data_under_names_of_their_own(runner_wheel
     }
 
 
-def test_the_wheel_brings_one_command(runner_wheel: Path) -> None:
+def test_the_wheel_installs_one_command(runner_wheel: Path) -> None:
     archive = zipfile.ZipFile(runner_wheel)
     (points,) = (archive.read(name).decode() for name in archive.namelist() if name.endswith("entry_points.txt"))
 
@@ -66,7 +66,7 @@ def test_the_wheel_brings_one_command(runner_wheel: Path) -> None:
     assert scripts == "forum = forum_runner.__main__:main"
 
 
-def test_the_data_folders_hold_no_code(runner_wheel: Path) -> None:
+def test_the_data_folders_contain_no_code(runner_wheel: Path) -> None:
     names = zipfile.ZipFile(runner_wheel).namelist()
 
     assert [name for name in names if name.startswith("forum_schemas") and not name.endswith(".json")] == []
@@ -75,7 +75,7 @@ def test_the_data_folders_hold_no_code(runner_wheel: Path) -> None:
     ] == []
 
 
-def test_the_license_goes_with_the_wheel(runner_wheel: Path) -> None:
+def test_the_wheel_contains_the_license(runner_wheel: Path) -> None:
     assert any(name.endswith("licenses/LICENSE") for name in zipfile.ZipFile(runner_wheel).namelist())
 
 
@@ -91,7 +91,7 @@ def test_a_wheel_in_an_empty_environment_compiles_a_workflow(bin_: Path, tmp_pat
     assert "F012" in run(bin_ / "forum", "explain", "f012", cwd=tmp_path)
 
 
-def test_with_the_wheel_of_the_judge_beside_it_both_call_a_run_valid(
+def test_forum_and_the_judge_installed_together_both_call_a_run_valid(
     bin_: Path, conformance_wheel: Path, checkout: Path, tmp_path: Path
 ) -> None:
     install(bin_, conformance_wheel)

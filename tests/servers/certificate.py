@@ -17,15 +17,15 @@ def contexts(folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
     """The TLS contexts of the server and of a client that trusts it."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "a test")])
-    begun = datetime.now(UTC) - timedelta(days=1)
+    valid_from = datetime.now(UTC) - timedelta(days=1)
     certificate = (
         x509.CertificateBuilder()
         .subject_name(name)
         .issuer_name(name)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(begun)
-        .not_valid_after(begun + timedelta(days=2))
+        .not_valid_before(valid_from)
+        .not_valid_after(valid_from + timedelta(days=2))
         .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
         .sign(key, SHA256())
     )

@@ -5,7 +5,7 @@
         ...  # let something ask server.base_url
         assert server.received[0].headers["authorization"] == "Bearer key"
 
-Each request takes the next step. After the last one, `otherwise` answers.
+Each request uses the next step. After the last step, every request uses `otherwise`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote
 
-from servers.formats import Format, Said, streamed_answer, whole_answer
+from servers.formats import Format, ModelAnswer, streamed_answer, whole_answer
 from servers.http_bytes import Received, chunked, json_response, read_request
 
 _START_S = 10
@@ -45,41 +45,41 @@ class Cut:
     is_reset: bool = False
 
 
-# All threads that wait at a barrier continue together.
+# Connections that wait at a barrier continue together.
 Act = bytes | Pause | Cut | asyncio.Barrier
 Step = Callable[[Received], Iterable[Act]]
 
 
 def does(*acts: Act) -> Step:
-    """Give the same answer to any request."""
+    """Perform the same acts for any request."""
     return lambda _: acts
 
 
 def says(*pieces: str, **fields: Any) -> Step:
-    """A complete answer in the format of the request, streamed if requested. The fields are those of `Said`."""
-    said = Said(pieces, **fields) if pieces else Said(**fields)
+    """Send a complete answer in the request's format, streamed if requested. `fields` are fields of `ModelAnswer`."""
+    answer = ModelAnswer(pieces, **fields) if pieces else ModelAnswer(**fields)
 
     def step(received: Received) -> list[bytes]:
         format_ = Format.of_path(received.path)
         if received.document.get("stream"):
-            return chunked(streamed_answer(format_, said))
-        return [json_response(200, whole_answer(format_, said))]
+            return chunked(streamed_answer(format_, answer))
+        return [json_response(200, whole_answer(format_, answer))]
 
     return step
 
 
 def refuses(status: int, message: str = "no", headers: Mapping[str, str] | None = None, **labels: str | int) -> Step:
-    """An error, in the shape that both formats share; `labels` are its type and code."""
+    """Send an error in the shape that both formats share. `labels` are its type and code."""
     return does(json_response(status, {"error": {"message": message, **labels}}, headers))
 
 
-def gives_the_key_away(status: int) -> Step:
-    """An error that repeats the key: as it is, in base64 and URL-encoded, in its text and in a header."""
+def leaks_key(status: int) -> Step:
+    """Send an error that repeats the key: unchanged, in base64 and URL-encoded in its message, and in a header."""
 
     def step(received: Received) -> list[bytes]:
         key = received.headers.get("x-api-key") or received.headers["authorization"].removeprefix("Bearer ")
-        forms = (key, base64.b64encode(key.encode()).decode(), quote(key, safe=""))
-        document = {"error": {"message": f"the key {forms[0]}, or {forms[1]}, or {forms[2]}, is wrong"}}
+        spellings = (key, base64.b64encode(key.encode()).decode(), quote(key, safe=""))
+        document = {"error": {"message": f"the key {spellings[0]}, or {spellings[1]}, or {spellings[2]}, is wrong"}}
         return [json_response(status, document, {"x-echo": key})]
 
     return step
@@ -119,7 +119,7 @@ class FaultyServer:
         self._steps.extend(steps)
 
     def wait_until_idle(self, timeout_s: float) -> bool:
-        """Whether all connections were closed, by either side, within the time."""
+        """Return whether all connections were closed, by either side, within the time."""
         return self._is_idle.wait(timeout_s)
 
     async def _run(self) -> None:
@@ -171,7 +171,7 @@ async def _wait(reader: asyncio.StreamReader, seconds: float) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await reader.read(1)
-            raise ConnectionAbortedError("the client went away")
+            raise ConnectionAbortedError("the client disconnected")
 
 
 def _close(writer: asyncio.StreamWriter, *, is_reset: bool) -> None:

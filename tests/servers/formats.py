@@ -32,14 +32,14 @@ class Format(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """An answer. `tokens` are those of the input, how many of them were cached, and those of the output; without them
-    the server tells no usage."""
+class ModelAnswer:
+    """An answer. `tokens` are the input tokens, how many of them were cached, and the output tokens. With None, the
+    server reports no usage."""
 
     pieces: Sequence[str] = ("Hello", ", ", "world.")
     tokens: tuple[int, int, int] | None = (10, 4, 5)
     finish: str | None = None
-    model: str = "pretender-1"
+    model: str = "fake-1"
 
     @property
     def text(self) -> str:
@@ -47,69 +47,73 @@ class Said:
 
 
 def usage(format_: Format, tokens: tuple[int, int, int]) -> dict[str, Any]:
-    given, cached, made = tokens
+    input_tokens, cached, output_tokens = tokens
     if format_ is Format.ANTHROPIC:
-        return {"input_tokens": given - cached, "cache_read_input_tokens": cached, "output_tokens": made}
+        return {
+            "input_tokens": input_tokens - cached,
+            "cache_read_input_tokens": cached,
+            "output_tokens": output_tokens,
+        }
     return {
-        "prompt_tokens": given,
-        "completion_tokens": made,
-        "total_tokens": given + made,
+        "prompt_tokens": input_tokens,
+        "completion_tokens": output_tokens,
+        "total_tokens": input_tokens + output_tokens,
         "prompt_tokens_details": {"cached_tokens": cached},
     }
 
 
-def whole_answer(format_: Format, said: Said) -> dict[str, Any]:
-    finish = said.finish or format_.whole
-    counted = {"usage": usage(format_, said.tokens)} if said.tokens else {}
+def whole_answer(format_: Format, answer: ModelAnswer) -> dict[str, Any]:
+    finish = answer.finish or format_.whole
+    usage_field = {"usage": usage(format_, answer.tokens)} if answer.tokens else {}
     if format_ is Format.ANTHROPIC:
-        content = [{"type": "text", "text": said.text}]
-        return {"type": "message", "model": said.model, "content": content, "stop_reason": finish, **counted}
-    message = {"role": "assistant", "content": said.text}
+        content = [{"type": "text", "text": answer.text}]
+        return {"type": "message", "model": answer.model, "content": content, "stop_reason": finish, **usage_field}
+    message = {"role": "assistant", "content": answer.text}
     choice = {"index": 0, "message": message, "finish_reason": finish}
-    return {"object": "chat.completion", "model": said.model, "choices": [choice], **counted}
+    return {"object": "chat.completion", "model": answer.model, "choices": [choice], **usage_field}
 
 
-def streamed_answer(format_: Format, said: Said) -> list[bytes]:
-    """The events of a stream: one per piece, and those around them."""
-    return _messages_stream(said) if format_ is Format.ANTHROPIC else _completions_stream(said)
+def streamed_answer(format_: Format, answer: ModelAnswer) -> list[bytes]:
+    """Return the events of a stream: one per piece, and the events around them."""
+    return _messages_stream(answer) if format_ is Format.ANTHROPIC else _completions_stream(answer)
 
 
 def event(document: Any, name: str = "") -> bytes:
-    named = f"event: {name}\n" if name else ""
-    return f"{named}data: {json.dumps(document)}\n\n".encode()
+    header = f"event: {name}\n" if name else ""
+    return f"{header}data: {json.dumps(document)}\n\n".encode()
 
 
 DONE = b"data: [DONE]\n\n"
 
 
-def _completions_stream(said: Said) -> list[bytes]:
+def _completions_stream(answer: ModelAnswer) -> list[bytes]:
     def chunk(delta: Any, finish: str | None = None) -> bytes:
         choice = {"index": 0, "delta": delta, "finish_reason": finish}
-        return event({"object": "chat.completion.chunk", "model": said.model, "choices": [choice]})
+        return event({"object": "chat.completion.chunk", "model": answer.model, "choices": [choice]})
 
     events = [chunk({"role": "assistant", "content": None})]
-    events += [chunk({"content": piece}) for piece in said.pieces]
-    events.append(chunk({}, said.finish or Format.OPENAI.whole))
-    if said.tokens:
-        events.append(event({"model": said.model, "choices": [], "usage": usage(Format.OPENAI, said.tokens)}))
+    events += [chunk({"content": piece}) for piece in answer.pieces]
+    events.append(chunk({}, answer.finish or Format.OPENAI.whole))
+    if answer.tokens:
+        events.append(event({"model": answer.model, "choices": [], "usage": usage(Format.OPENAI, answer.tokens)}))
     return [*events, DONE]
 
 
-def _messages_stream(said: Said) -> list[bytes]:
+def _messages_stream(answer: ModelAnswer) -> list[bytes]:
     def typed(name: str, **fields: Any) -> bytes:
         return event({"type": name, **fields}, name)
 
-    message: dict[str, Any] = {"type": "message", "model": said.model, "content": [], "stop_reason": None}
-    end: dict[str, Any] = {"delta": {"stop_reason": said.finish or Format.ANTHROPIC.whole}}
-    if said.tokens:
-        counted = usage(Format.ANTHROPIC, said.tokens)
+    message: dict[str, Any] = {"type": "message", "model": answer.model, "content": [], "stop_reason": None}
+    end: dict[str, Any] = {"delta": {"stop_reason": answer.finish or Format.ANTHROPIC.whole}}
+    if answer.tokens:
+        counted = usage(Format.ANTHROPIC, answer.tokens)
         message["usage"] = {**counted, "output_tokens": 1}
         end["usage"] = {"output_tokens": counted["output_tokens"]}
     return [
         typed("message_start", message=message),
         typed("content_block_start", index=0, content_block={"type": "text", "text": ""}),
         typed("ping"),
-        *(typed("content_block_delta", index=0, delta={"type": "text_delta", "text": text}) for text in said.pieces),
+        *(typed("content_block_delta", index=0, delta={"type": "text_delta", "text": text}) for text in answer.pieces),
         typed("content_block_stop", index=0),
         typed("message_delta", **end),
         typed("message_stop"),

@@ -1,4 +1,4 @@
-"""Handwritten HTTP/1.1, well-formed or not."""
+"""Handwritten HTTP/1.1 messages, well-formed or not."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Received:
 
 
 async def read_request(reader: asyncio.StreamReader) -> Received | None:
-    """None if the client disconnected."""
+    """Return None if the client disconnected."""
     try:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         first, *lines = head.removesuffix("\r\n\r\n").split("\r\n")
@@ -47,8 +47,8 @@ def head(status: int, headers: Mapping[str, str]) -> bytes:
 
 
 def response(status: int, body: bytes = b"", headers: Mapping[str, str] | None = None) -> bytes:
-    stated = {"content-type": "application/json", "content-length": str(len(body)), **(headers or {})}
-    return head(status, stated) + body
+    all_headers = {"content-type": "application/json", "content-length": str(len(body)), **(headers or {})}
+    return head(status, all_headers) + body
 
 
 def json_response(status: int, document: Any, headers: Mapping[str, str] | None = None) -> bytes:

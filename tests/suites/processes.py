@@ -1,4 +1,4 @@
-"""Find out whether a process is running."""
+"""Wait for processes to start and to end."""
 
 import time
 from pathlib import Path
@@ -8,7 +8,7 @@ def wait_until_gone(pid: int, patience_s: float = 60) -> None:
     """A zombie counts as gone."""
     deadline = time.monotonic() + patience_s
     while is_running(pid):
-        assert time.monotonic() < deadline, f"process {pid} still runs"
+        assert time.monotonic() < deadline, f"process {pid} is still running"
         time.sleep(0.01)
 
 
@@ -22,6 +22,6 @@ def is_running(pid: int) -> bool:
 def wait_for_number(path: Path, patience_s: float = 60) -> int:
     deadline = time.monotonic() + patience_s
     while not path.exists() or not path.read_text().strip():
-        assert time.monotonic() < deadline, f"'{path}' is not written"
+        assert time.monotonic() < deadline, f"'{path}' was not written"
         time.sleep(0.01)
     return int(path.read_text())

@@ -1,4 +1,4 @@
-"""A set of vectors that a test creates."""
+"""A small set of vectors, written by a test."""
 
 import hashlib
 import json
@@ -11,29 +11,29 @@ import rfc8785
 LEVELS_OK = {str(number): {"status": "ok"} for number in range(1, 6)}
 
 
-def case(id_: str, role: str, request: Mapping[str, Any], expected: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+def case(id_: str, role: str, request: Mapping[str, Any], expected: Mapping[str, Any], **fields: Any) -> dict[str, Any]:
     return {
         "id": id_,
-        "title": f"What {id_} is about.",
+        "title": f"The title of {id_}.",
         "role": role,
         "requirements": ["LEDGER-LINE-005"],
         **({"level": 2} if role == "verify" else {}),
         "request": dict(request),
         "expected": dict(expected),
         "made_sure": "by hand",
-        **more,
+        **fields,
     }
 
 
-def verify_case(id_: str, codes: Mapping[str, int | None] | None = None, **more: Any) -> dict[str, Any]:
-    """A ledger with these findings: code to seq."""
+def verify_case(id_: str, codes: Mapping[str, int | None] | None = None, **fields: Any) -> dict[str, Any]:
+    """A case whose ledger has these findings: code to seq."""
     found = codes or {}
     levels = {number: _level(number, found) for number in LEVELS_OK}
     seqs = [seq for seq in found.values() if seq is not None]
     incomplete = {"L310", "L501", "L502", "L503"}
     verdict = "invalid" if set(found) - incomplete else "incomplete" if found else "valid"
     expected = {"verdict": verdict, "codes": sorted(found), "first_bad_seq": min(seqs, default=None), "levels": levels}
-    return case(id_, "verify", {"input": "run"}, expected, **more)
+    return case(id_, "verify", {"input": "run"}, expected, **fields)
 
 
 def _level(number: str, found: Mapping[str, int | None]) -> dict[str, Any]:
@@ -43,9 +43,9 @@ def _level(number: str, found: Mapping[str, int | None]) -> dict[str, Any]:
     return {"status": status, "codes": codes, "first_bad_seq": min(seqs, default=None)}
 
 
-def canonicalize_case(id_: str, **more: Any) -> dict[str, Any]:
-    """The text `[1.0]`, which is written as `[1]`."""
-    return case(id_, "canonicalize", {"input": "input.json"}, {"verdict": "valid", "output": "output.json"}, **more)
+def canonicalize_case(id_: str, **fields: Any) -> dict[str, Any]:
+    """A case whose text `[1.0]` is canonicalized to `[1]`."""
+    return case(id_, "canonicalize", {"input": "input.json"}, {"verdict": "valid", "output": "output.json"}, **fields)
 
 
 FILES: Mapping[str, Mapping[str, bytes]] = {
@@ -55,12 +55,12 @@ FILES: Mapping[str, Mapping[str, bytes]] = {
 
 
 def write_set(folder: Path, *cases: Mapping[str, Any], files: Mapping[str, Mapping[str, bytes]] | None = None) -> Path:
-    """`files` maps ids to the files of a vector; by default, a vector has those of its role."""
+    """Write vectors. `files` maps an id to the vector's files; by default, a vector has the files of its role."""
     written: dict[str, bytes] = {}
-    for each in cases:
-        own = (files or {}).get(each["id"], FILES.get(each["role"], {}))
-        written |= {f"{each['id']}/{name}": data for name, data in own.items()}
-        written[f"{each['id']}/case.json"] = json.dumps(each).encode()
+    for vector in cases:
+        vector_files = (files or {}).get(vector["id"], FILES.get(vector["role"], {}))
+        written |= {f"{vector['id']}/{name}": data for name, data in vector_files.items()}
+        written[f"{vector['id']}/case.json"] = json.dumps(vector).encode()
     for name, data in written.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(data)

@@ -6,9 +6,9 @@ import pytest
 
 from forum_adapters.anthropic import Messages
 from forum_adapters.base import ErrorKind, Failure, Prompt, Reply, Usage
-from servers.asking import ask_at, attempt
+from servers.adapter_calls import ask_at, attempt
 from servers.faulty import FaultyServer, does
-from servers.formats import Format, Said, event, streamed_answer
+from servers.formats import Format, ModelAnswer, event, streamed_answer
 from servers.http_bytes import chunked, json_response
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer", "minimum": 1}}}
@@ -32,7 +32,7 @@ def answered(**fields: Any) -> Reply:
 
 def streamed(*documents: dict[str, Any]) -> Reply:
     """Between the beginning and the end of an answer."""
-    first, *_, end, stop = streamed_answer(Format.ANTHROPIC, Said())
+    first, *_, end, stop = streamed_answer(Format.ANTHROPIC, ModelAnswer())
     events = [first, *(event(document, document["type"]) for document in documents), end, stop]
     with FaultyServer() as server:
         server.will(does(*chunked(events)))

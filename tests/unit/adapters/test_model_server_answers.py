@@ -12,7 +12,7 @@ from forum_adapters.models.dialect import Dialect
 from forum_adapters.models.draft import Draft
 from forum_adapters.models.failures import CallFailed
 from forum_adapters.openai import ChatCompletions
-from servers.asking import adapter_for, ask_at
+from servers.adapter_calls import adapter_for, ask_at
 from servers.faulty import FaultyServer, does, says
 from servers.formats import Format
 from servers.http_bytes import json_response, response

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from forum_adapters.base import ErrorKind
 from forum_adapters.models.hosts import is_allowed, is_same_place
 from forum_runner.compile.permissions import is_host_allowed
-from servers.asking import ask_at, attempt
+from servers.adapter_calls import ask_at, attempt
 from servers.faulty import FaultyServer
 from servers.formats import Format
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from forum_adapters.base import ErrorKind
 from forum_adapters.models.credentials import Secret
-from servers.asking import adapter_for, ask, ask_at
-from servers.faulty import Cut, FaultyServer, does, gives_the_key_away, says
+from servers.adapter_calls import adapter_for, ask, ask_at
+from servers.faulty import Cut, FaultyServer, does, leaks_key, says
 from servers.formats import Format
 from servers.http_bytes import json_response
 
@@ -93,7 +93,7 @@ def test_a_key_that_fits_no_header_is_not_sent_and_not_shown(value: str, monkeyp
 @pytest.mark.parametrize("status", [400, 401, 429, 500])
 def test_a_server_that_repeats_the_key_is_not_quoted_with_it(format_: Format, status: int) -> None:
     with FaultyServer() as server:
-        server.will(gives_the_key_away(status))
+        server.will(leaks_key(status))
         reply = ask_at(format_, server.base_url, api_key_env="TEST_KEY")
 
     assert reply.failure is not None

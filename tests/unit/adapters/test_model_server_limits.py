@@ -10,15 +10,15 @@ from collections.abc import Iterator
 import pytest
 
 from forum_adapters.base import Attempt, ErrorKind, Failure, Prompt, Reply
-from servers.asking import adapter_for, ask_at, attempt, ended, limits
+from servers.adapter_calls import adapter_for, ask_at, attempt, limits, run_and_close
 from servers.faulty import Act, Cut, FaultyServer, Pause, does, says
-from servers.formats import Format, Said, streamed_answer, whole_answer
+from servers.formats import Format, ModelAnswer, streamed_answer, whole_answer
 from servers.http_bytes import Received, chunk, chunked, head, json_response, response, stream_head
 
 
 def drip(format_: Format) -> list[Act]:
     """An answer that never ends, and never pauses for long."""
-    first, *_ = streamed_answer(format_, Said())
+    first, *_ = streamed_answer(format_, ModelAnswer())
     acts: list[Act] = [stream_head(), chunk(first)]
     for _ in range(2_000):
         acts += [chunk(b": still here\n\n"), Pause(0.02)]
@@ -46,7 +46,7 @@ def test_a_slow_answer_does_not_outlive_its_time(format_: Format, kind: str) -> 
 
 @pytest.mark.parametrize("format_", Format)
 def test_what_came_before_the_time_was_over_is_kept(format_: Format) -> None:
-    *pieces, _, _, _ = streamed_answer(format_, Said())
+    *pieces, _, _, _ = streamed_answer(format_, ModelAnswer())
     with FaultyServer() as server:
         server.will(does(stream_head(), *(chunk(piece) for piece in pieces), Pause(60)))
         reply = ask_at(format_, server.base_url, attempt(limits=limits(timeout_ms=1_000)))
@@ -58,7 +58,7 @@ def test_what_came_before_the_time_was_over_is_kept(format_: Format) -> None:
 
 @pytest.mark.parametrize("format_", Format)
 def test_what_came_before_a_call_was_cancelled_is_kept(format_: Format) -> None:
-    *pieces, _, _, _ = streamed_answer(format_, Said())
+    *pieces, _, _, _ = streamed_answer(format_, ModelAnswer())
     has_come = threading.Event()
 
     def never_ends(_: Received) -> Iterator[Act]:
@@ -76,7 +76,7 @@ def test_what_came_before_a_call_was_cancelled_is_kept(format_: Format) -> None:
             call.cancel()
             return await call
 
-        reply = ended(adapter, cancel())
+        reply = run_and_close(adapter, cancel())
 
     assert (reply.content, reply.failure) == (b"Hello, world.", Failure(ErrorKind.CANCELLED, "the call was cancelled"))
     assert reply.usage is None
@@ -163,7 +163,7 @@ def test_a_compressed_bomb_is_counted_by_what_comes_out_of_it(format_: Format, c
 @pytest.mark.parametrize("is_stream", [True, False])
 @pytest.mark.parametrize(("name", "compress"), [("gzip", gzip.compress), ("deflate", zlib.compress)])
 def test_a_compressed_answer_is_understood(format_: Format, is_stream: bool, name: str, compress: type[bytes]) -> None:
-    said = Said(("x" * 200_000,))
+    said = ModelAnswer(("x" * 200_000,))
     whole = json_response(200, whole_answer(format_, said)).partition(b"\r\n\r\n")[2]
     body = compress(b"".join(streamed_answer(format_, said)) if is_stream else whole)
     content_type = "text/event-stream" if is_stream else "application/json"
@@ -187,7 +187,7 @@ def test_a_compression_that_is_not_understood_is_no_answer_of_the_model(encoding
 
 @pytest.mark.parametrize("format_", Format)
 def test_a_long_answer_of_short_pieces_fits(format_: Format) -> None:
-    said = Said(["a"] * 5_000, model="m" * 100)
+    said = ModelAnswer(["a"] * 5_000, model="m" * 100)
     asked = attempt(limits=limits(max_output_bytes=5_000, max_tokens=5_000))
     with FaultyServer() as server:
         server.will(does(*chunked(streamed_answer(format_, said))))
@@ -214,7 +214,7 @@ def test_a_cancelled_call_closes_its_connection(format_: Format, acts: list[Act]
             return await asyncio.to_thread(server.wait_until_idle, 20)
 
         # Before the adapter is closed: the call itself must leave nothing behind.
-        assert ended(adapter, cancel())
+        assert run_and_close(adapter, cancel())
 
 
 def test_calls_that_are_cancelled_at_any_moment_leave_no_connection() -> None:
@@ -234,7 +234,7 @@ def test_calls_that_are_cancelled_at_any_moment_leave_no_connection() -> None:
         async def many() -> None:
             await asyncio.gather(*(cancelled(n / 1_000) for n in range(100)))
 
-        ended(adapter, many())
+        run_and_close(adapter, many())
 
         assert server.wait_until_idle(20)
 
@@ -249,7 +249,7 @@ def test_hundreds_of_calls_run_at_a_time(format_: Format) -> None:
         async def all_at_once() -> list[Reply]:
             return await asyncio.gather(*(adapter.answer(attempt(Prompt(text=str(n)))) for n in range(count)))
 
-        replies = ended(adapter, all_at_once())
+        replies = run_and_close(adapter, all_at_once())
 
     assert {reply.failure for reply in replies} == {None}
     assert {received.document["messages"][-1]["content"] for received in server.received} == set(map(str, range(count)))

@@ -3,8 +3,8 @@
 import pytest
 
 from forum_adapters.base import ErrorKind, Failure
-from servers.asking import adapter_for, ask_at, attempt, ended
-from servers.faulty import FaultyServer, Pause, Step, does, gives_the_key_away, refuses
+from servers.adapter_calls import adapter_for, ask_at, attempt, run_and_close
+from servers.faulty import FaultyServer, Pause, Step, does, leaks_key, refuses
 from servers.formats import Format
 from servers.http_bytes import response
 
@@ -13,7 +13,7 @@ SECRET_ADDRESS = "ftp://user:sesame@proxy.example"  # noqa: S105 - not a real on
 
 def probed(format_: Format, base_url: str, **settings: str) -> str | None:
     adapter = adapter_for(format_, base_url, **settings)
-    return ended(adapter, adapter.probe())
+    return run_and_close(adapter, adapter.probe())
 
 
 def test_a_proxy_that_the_roster_does_not_name_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,7 +77,7 @@ def test_a_server_that_answers_is_there(format_: Format, status: int, monkeypatc
         (refuses(500), "HOST answered 500"),
         (does(response(302, headers={"location": "http://evil.example/"})), "HOST answered 302"),
         (does(b"garbage\r\n\r\n"), "HOST broke the connection off before it answered"),
-        (gives_the_key_away(418), "HOST answered 418"),
+        (leaks_key(418), "HOST answered 418"),
     ],
 )
 def test_a_probe_says_why_calls_would_fail(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from forum_adapters.base import ErrorKind, Failure, Prompt
 from forum_adapters.models.failures import kind_of_error, kind_of_status, retry_after_ms, told_by, told_by_body
-from servers.asking import adapter_for, ask, ask_at, attempt
+from servers.adapter_calls import adapter_for, ask, ask_at, attempt
 from servers.faulty import Cut, FaultyServer, Pause, Step, does, refuses, says
 from servers.formats import Format
 from servers.http_bytes import head, json_response, response

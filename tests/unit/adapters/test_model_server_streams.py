@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 
 from forum_adapters.base import ErrorKind, Failure, Reply, Usage
-from servers.asking import adapter_for, ask, ask_at, attempt, ended, limits
+from servers.adapter_calls import adapter_for, ask, ask_at, attempt, limits, run_and_close
 from servers.faulty import Act, Cut, FaultyServer, Pause, does, says
-from servers.formats import DONE, Format, Said, event, streamed_answer, whole_answer
+from servers.formats import DONE, Format, ModelAnswer, event, streamed_answer, whole_answer
 from servers.http_bytes import END_OF_CHUNKS, chunk, chunked, json_response, stream_head
 
 CUT_OFF = Failure(ErrorKind.NETWORK, "the answer was cut off")
-SAID = Said(("Grüße", " an ", "\U0001f600"))
+SAID = ModelAnswer(("Grüße", " an ", "\U0001f600"))
 COUNTED = Usage(10, 4, 5)
 
 
-def before_the_end(format_: Format, said: Said = SAID) -> list[bytes]:
+def before_the_end(format_: Format, said: ModelAnswer = SAID) -> list[bytes]:
     """The events up to the last piece of text, of those that come after it none."""
     after = {Format.OPENAI: 3, Format.ANTHROPIC: 3}[format_]
     return streamed_answer(format_, said)[:-after]
@@ -106,7 +106,7 @@ def test_an_answer_that_says_why_it_ended_is_whole_without_a_count() -> None:
 
 @pytest.mark.parametrize("format_", Format)
 def test_an_answer_that_was_cut_at_its_limit_says_so_without_an_end_marker(format_: Format) -> None:
-    events = streamed_answer(format_, Said(("so far",), finish=format_.cut))[:-1]
+    events = streamed_answer(format_, ModelAnswer(("so far",), finish=format_.cut))[:-1]
     with FaultyServer() as server:
         server.will(does(*chunked(events)))
         reply = ask_at(format_, server.base_url)
@@ -248,7 +248,7 @@ def test_a_connection_is_used_again(format_: Format, monkeypatch: pytest.MonkeyP
             for _ in range(3):
                 assert (await adapter.answer(attempt())).failure is None
 
-        ended(adapter, three_times())
+        run_and_close(adapter, three_times())
 
     assert (len(server.received), server.connections) == (3, 1)
 
@@ -262,7 +262,7 @@ def test_a_server_that_hangs_up_after_a_stream_loses_no_call(format_: Format) ->
         async def three_times() -> list[Reply]:
             return [await adapter.answer(attempt()) for _ in range(3)]
 
-        assert [reply.failure for reply in ended(adapter, three_times())] == [None] * 3
+        assert [reply.failure for reply in run_and_close(adapter, three_times())] == [None] * 3
 
     assert [received.headers["connection"] for received in server.received] == ["close"] * 3
 
@@ -298,7 +298,7 @@ def test_no_cookie_ties_one_call_to_the_next() -> None:
             await adapter.answer(attempt())
             await adapter.answer(attempt())
 
-        ended(adapter, twice())
+        run_and_close(adapter, twice())
 
     assert [received.headers.get("cookie") for received in server.received] == [None, None]
 
@@ -314,7 +314,7 @@ def test_a_connection_that_the_server_closed_is_not_used_again(format_: Format) 
             await asyncio.to_thread(server.wait_until_idle, 20)
             return [first, await adapter.answer(attempt())]
 
-        assert [reply.failure for reply in ended(adapter, twice())] == [None, None]
+        assert [reply.failure for reply in run_and_close(adapter, twice())] == [None, None]
 
 
 def test_an_adapter_can_be_asked_again_after_it_was_closed() -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from forum_adapters.base import ErrorKind, Failure, Reply
-from servers.asking import adapter_for, ask_at, attempt, ended, limits
+from servers.adapter_calls import adapter_for, ask_at, attempt, limits, run_and_close
 from servers.certificate import contexts
 from servers.faulty import Cut, FaultyServer, Pause, does
-from servers.formats import Format, Said, streamed_answer
+from servers.formats import Format, ModelAnswer, streamed_answer
 from servers.http_bytes import chunk, stream_head
 
 formats = pytest.mark.parametrize("format_", Format)
@@ -44,14 +44,14 @@ def test_a_connection_is_used_again(format_: Format, tls: ssl.SSLContext, monkey
         async def three_times() -> list[Reply]:
             return [await adapter.answer(attempt()) for _ in range(3)]
 
-        assert [reply.failure for reply in ended(adapter, three_times())] == [None] * 3
+        assert [reply.failure for reply in run_and_close(adapter, three_times())] == [None] * 3
     assert server.connections == 1
 
 
 @formats
 @pytest.mark.parametrize("end", [Cut(), Cut(is_reset=True)])
 def test_a_stream_that_stops_was_cut_off(format_: Format, end: Cut, tls: ssl.SSLContext) -> None:
-    *events, _, _, _ = streamed_answer(format_, Said())
+    *events, _, _, _ = streamed_answer(format_, ModelAnswer())
     with FaultyServer(tls=tls) as server:
         server.will(does(stream_head(), *map(chunk, events), Pause(0.05), end))
         reply = ask_at(format_, server.base_url)
@@ -86,4 +86,4 @@ def test_a_cancelled_call_closes_its_connection(format_: Format, tls: ssl.SSLCon
             assert failure is not None and failure.kind is ErrorKind.CANCELLED
             return await asyncio.to_thread(server.wait_until_idle, 20)
 
-        assert ended(adapter, cancel())
+        assert run_and_close(adapter, cancel())

@@ -13,7 +13,7 @@ from typing import NoReturn
 import pytest
 
 from forum_adapters.base import Attempt, ErrorKind, Failure, Reply, Usage
-from servers.asking import adapter_for, ask_at, attempt, ended, limits
+from servers.adapter_calls import adapter_for, ask_at, attempt, limits, run_and_close
 from servers.certificate import contexts
 from servers.faulty import Act, Cut, FaultyServer, Pause, Step, does, refuses
 from servers.formats import Format
@@ -87,7 +87,7 @@ def test_a_process_that_can_open_no_file_blames_itself_and_may_try_again(format_
             with no_file_left():
                 return await adapter.answer(asked)
 
-        reply = ended(adapter, answer())
+        reply = run_and_close(adapter, answer())
 
     assert (reply.failure, reply.usage) == (Failure(ErrorKind.NETWORK, TOO_MANY_FILES), NOTHING)
     assert ErrorKind.NETWORK.may_be_retried

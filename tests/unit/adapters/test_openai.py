@@ -6,7 +6,7 @@ import pytest
 
 from forum_adapters.base import ErrorKind, Failure, Prompt, Usage
 from forum_adapters.openai import ChatCompletions
-from servers.asking import ask_at, attempt
+from servers.adapter_calls import ask_at, attempt
 from servers.faulty import FaultyServer, does
 from servers.formats import DONE, Format, event
 from servers.http_bytes import chunked, json_response

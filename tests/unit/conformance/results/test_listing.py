@@ -44,7 +44,7 @@ def test_each_line_of_json_is_a_vector() -> None:
     assert first == {
         "format": 1,
         "id": "canonical/a",
-        "title": "What canonical/a is about.",
+        "title": "The title of canonical/a.",
         "role": "canonicalize",
         "level": None,
         "requirements": ["LEDGER-LINE-005"],

@@ -74,7 +74,7 @@ def test_each_line_of_jsonl_fits_its_schema() -> None:
     assert documents[1] == {
         "format": 1,
         "id": "ledger/bad",
-        "title": "What ledger/bad is about.",
+        "title": "The title of ledger/bad.",
         "role": "verify",
         "level": 2,
         "requirements": ["LEDGER-LINE-005"],
@@ -114,7 +114,7 @@ def test_text_says_what_was_asked_what_came_what_is_required_and_how_to_ask_agai
     bad = [result for result in results() if result.case.id == "ledger/bad"]
 
     assert text_of(bad, OCCASION, objections(bad, ()), total=1).splitlines() == [
-        "failed ledger/bad: What ledger/bad is about.",
+        "failed ledger/bad: The title of ledger/bad.",
         '  asked       verify {"input": "run"}',
         "  differs     codes",
         '              expected ["L201"]',

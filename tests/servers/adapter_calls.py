@@ -19,7 +19,7 @@ _TYPES = {Format.OPENAI: OpenAIAdapter, Format.ANTHROPIC: AnthropicAdapter}
 
 
 def adapter_for(format_: Format, base_url: str, **settings: Any) -> Adapter:
-    stated = {
+    defaults = {
         "base_url": base_url,
         "model": "small",
         "max_tokens": 64,
@@ -28,7 +28,7 @@ def adapter_for(format_: Format, base_url: str, **settings: Any) -> Adapter:
         "timeout_ms": 120_000,
         "connect_timeout_ms": 60_000,
     }
-    return _TYPES[format_]("test", {**stated, **settings})
+    return _TYPES[format_]("test", {**defaults, **settings})
 
 
 def attempt(prompt: Prompt = PROMPT, limits: Limits = LIMITS, hosts: tuple[str, ...] = ("127.0.0.1",)) -> Attempt:
@@ -39,21 +39,21 @@ def limits(**changed: Any) -> Limits:
     return LIMITS._replace(**changed)
 
 
-def ask(adapter: Adapter, asked: Attempt | None = None) -> Reply:
-    return ended(adapter, adapter.answer(asked or attempt()))
+def ask(adapter: Adapter, call: Attempt | None = None) -> Reply:
+    return run_and_close(adapter, adapter.answer(call or attempt()))
 
 
-def ask_at(format_: Format, base_url: str, asked: Attempt | None = None, **settings: Any) -> Reply:
-    return ask(adapter_for(format_, base_url, **settings), asked)
+def ask_at(format_: Format, base_url: str, call: Attempt | None = None, **settings: Any) -> Reply:
+    return ask(adapter_for(format_, base_url, **settings), call)
 
 
-def ended(adapter: Adapter, work: Coroutine[Any, Any, T]) -> T:
-    """Do the work and close the adapter, in one event loop."""
+def run_and_close(adapter: Adapter, work: Coroutine[Any, Any, T]) -> T:
+    """Run the work and close the adapter, in one event loop."""
 
-    async def do() -> T:
+    async def run() -> T:
         try:
             return await work
         finally:
             await adapter.close()
 
-    return asyncio.run(do())
+    return asyncio.run(run())

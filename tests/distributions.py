@@ -10,7 +10,7 @@ _SPECIFICATION = ROOT / "docs" / "spec" / "ledger.md"
 
 
 def run(*command: object, cwd: Path) -> str:
-    # The programs under test must not find what is on the path of the tests.
+    # The programs under test must not import from the tests' path.
     env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     arguments = [str(part) for part in command]
     result = subprocess.run(arguments, cwd=cwd, env=env, capture_output=True, text=True, check=False)
@@ -19,13 +19,13 @@ def run(*command: object, cwd: Path) -> str:
 
 
 def build(project: Path, folder: Path, *kinds: str) -> None:
-    """Without a kind, build a source distribution and a wheel from it."""
+    """Build the given kinds. Without a kind, build a source distribution and a wheel from it."""
     # Installing a checkout builds in isolation, which checks that the build requirements are complete.
     run(sys.executable, "-m", "build", "--no-isolation", *kinds, "--outdir", folder, project, cwd=folder)
 
 
 def environment(folder: Path, *packages: object) -> Path:
-    """The folder of the environment's programs. It has no pip: installing one takes longer than most packages."""
+    """Create an environment and return its `bin`. It has no pip: installing pip takes longer than most packages."""
     run(sys.executable, "-m", "venv", "--without-pip", folder, cwd=folder.parent)
     install(folder / "bin", *packages)
     return folder / "bin"

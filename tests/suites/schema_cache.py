@@ -1,7 +1,7 @@
-"""Cache schema results for tests that give the judge almost the same ledger many times.
+"""Cache schema results for tests that run the judge many times on almost the same ledger.
 
 The judge spends most of its time on schemas, and entries that a vector or mutant does not change have the same result
-each time. Only results of the judge's own validator are cached: a program that replaces it is not affected.
+each time. Only results of the judge's own validator are cached: a program that replaces the validator is not affected.
 
 Run as a script with the folder of the cache, a program, and the program's arguments.
 """
@@ -21,28 +21,28 @@ from jsonschema import Draft202012Validator
 from forum_conformance import schemas
 
 _VALIDATOR = schemas._Validator
-_ask = schemas.departure
+_departure = schemas.departure
 
 
-def words_of(folder: Path, program: str) -> tuple[str, ...]:
+def command_with_cache(folder: Path, program: str) -> tuple[str, ...]:
     return sys.executable, str(Path(__file__)), str(folder), program
 
 
-class Memory:
+class SchemaCache:
     def __init__(self) -> None:
-        self.said: dict[str, str | None] = {}
-        """What was said, by the digest of a schema and a value."""
+        self.results: dict[str, str | None] = {}
+        """Results by the digest of a schema and a value."""
         self._schemas: dict[int, tuple[Draft202012Validator, str]] = {}
 
     def departure(self, validator: Draft202012Validator, value: Any) -> str | None:
         """Replaces `schemas.departure`."""
         if type(validator) is not _VALIDATOR:
-            return _ask(validator, value)
+            return _departure(validator, value)
         # `repr` distinguishes values that are equal in Python: true, 1 and 1.0, and other orders of keys.
         key = hashlib.sha256(f"{self._schema(validator)} {value!r}".encode()).hexdigest()
-        if key not in self.said:
-            self.said[key] = _ask(validator, value)
-        return self.said[key]
+        if key not in self.results:
+            self.results[key] = _departure(validator, value)
+        return self.results[key]
 
     def _schema(self, validator: Draft202012Validator) -> str:
         # Keep a reference to the validator, so that no other object gets its id.
@@ -53,27 +53,27 @@ class Memory:
 
 
 @contextmanager
-def remembering(folder: Path) -> Iterator[Memory]:
-    """Load what earlier processes stored in the folder, and store additions for later ones."""
-    memory = Memory()
+def cached_schema_results(folder: Path) -> Iterator[SchemaCache]:
+    """Load results that earlier processes stored in the folder, and store additional ones for later processes."""
+    cache = SchemaCache()
     for path in folder.glob("*.json"):
-        memory.said.update(json.loads(path.read_text(encoding="utf-8")))
-    known = frozenset(memory.said)
-    schemas.departure = memory.departure
+        cache.results.update(json.loads(path.read_text(encoding="utf-8")))
+    known = frozenset(cache.results)
+    schemas.departure = cache.departure
     try:
-        yield memory
+        yield cache
     finally:
-        schemas.departure = _ask
-        if learned := {key: said for key, said in memory.said.items() if key not in known}:
+        schemas.departure = _departure
+        if added := {key: result for key, result in cache.results.items() if key not in known}:
             path = folder / str(os.getpid())
-            path.write_text(json.dumps(learned), encoding="utf-8")
+            path.write_text(json.dumps(added), encoding="utf-8")
             path.rename(path.with_suffix(".json"))
 
 
 def main() -> None:
     folder, program, *arguments = sys.argv[1:]
     sys.argv = [program, *arguments]
-    with remembering(Path(folder)):
+    with cached_schema_results(Path(folder)):
         runpy.run_path(program, run_name="__main__")
 
 

@@ -15,7 +15,7 @@ def command_with(table: Mapping[str, Any], folder: Path) -> str:
     """The entrypoint. The table maps a vector's id, or `*`, to actions:
 
     `answer` (an object), `write` (a text, or texts by path), `stdout` and `stderr` (texts), `exit`, `signal`, `sleep`,
-    `spoil` (a file of the vector that is changed), `child` (a file that a process of its own gets its id written to).
+    `spoil` (a file of the vector to overwrite), `child` (a file that gets the id of a started child process).
     """
     path = folder / "table.json"
     path.write_text(json.dumps(table), encoding="utf-8")
@@ -34,24 +34,24 @@ def main() -> int:
 
 
 def respond(table: Mapping[str, Any], request: Mapping[str, Any]) -> int:
-    todo = table.get(request["id"], table.get(request["role"], table.get("*", {})))
-    if "child" in todo:
+    actions = table.get(request["id"], table.get(request["role"], table.get("*", {})))
+    if "child" in actions:
         child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"])
-        Path(todo["child"]).write_text(str(child.pid))
-    if "spoil" in todo:
-        (Path(request["input"]) / todo["spoil"]).write_bytes(b"spoiled")
-    if "write" in todo:
-        write(Path(request["output"]), todo["write"])
-    sys.stderr.write(todo.get("stderr", ""))
+        Path(actions["child"]).write_text(str(child.pid))
+    if "spoil" in actions:
+        (Path(request["input"]) / actions["spoil"]).write_bytes(b"spoiled")
+    if "write" in actions:
+        write(Path(request["output"]), actions["write"])
+    sys.stderr.write(actions.get("stderr", ""))
     sys.stderr.flush()
-    time.sleep(todo.get("sleep", 0))
-    if "signal" in todo:
-        os.kill(os.getpid(), todo["signal"])
-    answer = json.dumps({"protocol": 1, "id": request["id"], **todo["answer"]}) + "\n" if "answer" in todo else ""
-    # In one write, because a reader could take the first of two for the whole.
-    sys.stdout.write(answer + todo.get("stdout", ""))
+    time.sleep(actions.get("sleep", 0))
+    if "signal" in actions:
+        os.kill(os.getpid(), actions["signal"])
+    answer = json.dumps({"protocol": 1, "id": request["id"], **actions["answer"]}) + "\n" if "answer" in actions else ""
+    # One write, because a reader could take the first of two for the whole answer.
+    sys.stdout.write(answer + actions.get("stdout", ""))
     sys.stdout.flush()
-    status: int = todo.get("exit", 0)
+    status: int = actions.get("exit", 0)
     return status
 
 
