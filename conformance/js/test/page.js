@@ -62,5 +62,5 @@ const host = {
 let asked = await fetch("/asked", { method: "POST" });
 while (asked.status !== 204) {
   const told = JSON.stringify(await answer(await asked.json(), host));
-  asked = await fetch("/told", { method: "POST", body: told });
+  asked = await fetch("/report", { method: "POST", body: told });
 }
