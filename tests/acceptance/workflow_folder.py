@@ -22,6 +22,7 @@ from forum_runner.api import Trusted
 from forum_runner.app.replay import replay
 from forum_runner.app.verification import verify_ledger
 from forum_runner.ledger.body_reader import BodyReader
+from forum_runner.ledger.entry_values import BodyReference
 from forum_runner.ledger.source import ledger_at
 
 FORUM = [sys.executable, "-m", "forum_runner"]
@@ -132,7 +133,7 @@ class Folder:
 
     def body(self, out: str | Path, entry: Fields, name: str) -> bytes:
         with (self.path / out / "bodies.tar").open("rb") as stream:
-            found = BodyReader(stream).read(entry["bodies"][name])
+            found = BodyReader(stream).read(BodyReference(**entry["bodies"][name]))
         assert found is not None
         return found
 
