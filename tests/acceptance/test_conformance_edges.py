@@ -15,7 +15,7 @@ from suites.command import RIGHT, Suite
 from suites.processes import wait_for_number, wait_until_gone
 from suites.table_program import command_with
 from suites.tiny_set import verify_case, write_set
-from unit.conformance.story import draft_and_review
+from unit.conformance.judged_run import draft_and_review
 
 HARMFUL = """
 import json, os, pathlib, shutil, sys

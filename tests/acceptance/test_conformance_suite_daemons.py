@@ -13,7 +13,7 @@ import pytest
 from suites.command import Suite
 from suites.processes import wait_for_number
 from suites.tiny_set import verify_case, write_set
-from unit.conformance.story import draft_and_review
+from unit.conformance.judged_run import draft_and_review
 from unit.conformance.suite.leaving import LEAVE, kill, runs
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="orphans are adopted on Linux only")

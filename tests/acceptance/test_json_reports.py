@@ -18,9 +18,10 @@ from acceptance.judge_command import JUDGE, SCHEMAS
 from acceptance.samples import SAMPLES, copy_sample
 from acceptance.schema_checks import Document, check_matches_schema, validator
 from acceptance.workflow_folder import FORUM, MODEL, PATIENCE_S, SHELL, Folder, Result, ask, cut_after, sh, wait_for
+from fake_ledger.files import ledger_of
 from forum_runner.cli import cli
-from ledgers import LEDGERS, STORIES
-from ledgers.raw import Entry, lines_of
+from ledgers import EXAMPLES, LEDGERS
+from ledgers.example_run import ExampleRun
 
 RUN = "--out new --progress none --json"
 EVENTS = "--out new --progress json"
@@ -63,7 +64,7 @@ PRINTED: dict[str, dict[str, int]] = {
     "run-summary": {
         **{f"show {name} --json": 0 for name in ("passed", "failed", "stopped", "paused", "rejected", "imported")},
         **{f"show {name} --json": 0 for name in ("cut", "torn", "unreadable", "empty", "redacted")},
-        **{f"show stories/{name} --json": 0 for name in STORIES},
+        **{f"show stories/{name} --json": 0 for name in EXAMPLES},
     },
     "diff-report": {
         "diff passed passed --json": 0,
@@ -362,13 +363,13 @@ def test_a_finding_of_a_proof_has_the_members_of_any_other(folder: Folder) -> No
 
 
 def test_the_facts_in_which_two_entries_differ_are_spelled_as_in_json(folder: Folder) -> None:
-    opened = STORIES["bare"]().entries[0]
     for name, facts in (
         ("a", {"flag": True, "list": ["x"], "text": "x"}),
         ("b", {"flag": False, "list": [], "text": "y"}),
     ):
-        own = Entry("x-note", "2026-11-15T09:00:01.000000Z", facts)
-        (folder.path / name).write_bytes(b"".join(line + b"\n" for line in lines_of([opened, own])))
+        example = ExampleRun()
+        example.add("x-note", facts)
+        (folder.path / name).write_bytes(ledger_of(example.lines()))
 
     changed = folder.forum("diff", "a", "b", "--json").document()["divergence"]["changed"]
 

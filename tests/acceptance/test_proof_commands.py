@@ -10,22 +10,22 @@ from pathlib import Path
 import pytest
 
 import warm
+from fake_ledger.files import RUN, checkpoint_of
 from forum_runner.ledger.checkpoint import open_checkpoint
 from forum_runner.ledger.note import VerifierKey
 from forum_runner.ledger.proof_check import check_proof
-from ledgers.raw import RUN, checkpoint_of, lines_of
-from ledgers.telling import Telling
+from ledgers.example_run import ExampleRun
 
 
-def told() -> Telling:
-    story = Telling()
+def told() -> ExampleRun:
+    story = ExampleRun()
     for number in range(5):
-        story.tell("x-note", {"text": f"é {number}"})
+        story.add("x-note", {"text": f"é {number}"})
     story.seal()
     return story
 
 
-LINES = lines_of(told().entries)
+LINES = told().lines()
 TEXT = checkpoint_of(LINES)
 
 

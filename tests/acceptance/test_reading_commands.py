@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 import warm
-from ledgers import LEDGERS, STORIES
+from fake_ledger.files import ledger_of
+from ledgers import EXAMPLES, LEDGERS
+from ledgers.example_run import ExampleRun
 from ledgers.plans import plan_of
-from ledgers.raw import Entry, lines_of
-from ledgers.story import Story
 
 FORUM = [sys.executable, "-m", "forum_runner"]
 AT = "2026-11-15T09:00:00.000000Z"
@@ -49,9 +49,10 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def own_ledger(path: Path, *entries: Entry) -> bytes:
-    opened = STORIES["bare"]().entries[0]
-    data = b"".join(line + b"\n" for line in lines_of([opened, *entries]))
+def own_ledger(path: Path, kind: str, facts: dict[str, str], **members: Any) -> bytes:
+    example = ExampleRun()
+    example.add(kind, facts, **members)
+    data = ledger_of(example.lines())
     path.write_bytes(data)
     return data
 
@@ -105,7 +106,7 @@ def test_show_as_json_has_the_sums_and_the_seal(examples: Path) -> None:
 
 
 def test_show_says_that_a_run_is_paused_or_has_no_seal(tmp_path: Path) -> None:
-    story = Story(plan_of("gate_approved"))
+    story = ExampleRun(plan_of("gate_approved"))
     story.gate("archive")
     story.write(tmp_path / "open")
     story.pause()
@@ -206,10 +207,10 @@ def test_standard_input_is_a_ledger(examples: Path) -> None:
 
 
 def test_a_run_is_found_by_the_beginning_of_its_id(tmp_path: Path) -> None:
-    story = STORIES["two_waves"]()
-    story.write(tmp_path / ".forum" / "runs" / story.run)
+    story = EXAMPLES["two_waves"]()
+    story.write(tmp_path / ".forum" / "runs" / story.run_id)
 
-    assert text("log", story.run[:8], cwd=tmp_path) == text("log", f".forum/runs/{story.run}", cwd=tmp_path)
+    assert text("log", story.run_id[:8], cwd=tmp_path) == text("log", f".forum/runs/{story.run_id}", cwd=tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -235,7 +236,7 @@ def test_wrong_usage_exits_2_with_one_sentence(arguments: list[str], examples: P
 
 def test_nothing_in_a_ledger_steers_the_terminal(tmp_path: Path) -> None:
     data = {"text": f"{ESCAPE}\u2028\u0085\x00\x9b31m", "task": f"t{ESCAPE}"}
-    own = own_ledger(tmp_path / "ledger", Entry("x-note", AT, data, actor=f"person:{ESCAPE}"))
+    own = own_ledger(tmp_path / "ledger", "x-note", data, at=AT, actor=f"person:{ESCAPE}")
 
     for arguments in (["log", "ledger"], ["show", "ledger"], ["trace", "ledger", "1"], ["diff", "ledger", "ledger"]):
         shown = on_a_terminal(*arguments, cwd=tmp_path, env={"NO_COLOR": "1"})
@@ -270,7 +271,7 @@ def test_colour_is_for_terminals(examples: Path) -> None:
 
 
 def test_a_megabyte_in_a_line_is_listed_and_a_longer_line_left_out(tmp_path: Path) -> None:
-    own = own_ledger(tmp_path / "ledger", Entry("x-long", AT, {"text": "x" * 1_000_000}))
+    own = own_ledger(tmp_path / "ledger", "x-long", {"text": "x" * 1_000_000}, at=AT)
     (tmp_path / "ledger").write_bytes(own + b"y" * 3_000_000 + b"\n" + own.splitlines(keepends=True)[0])
 
     listed = forum("log", "ledger", cwd=tmp_path)
@@ -284,7 +285,7 @@ def test_a_megabyte_in_a_line_is_listed_and_a_longer_line_left_out(tmp_path: Pat
 
 def test_diff_shows_where_two_runs_part(tmp_path: Path) -> None:
     for name, outcome in (("a", "ok"), ("b", "timeout")):
-        story = Story(plan_of("cancelled"))
+        story = ExampleRun(plan_of("cancelled"))
         story.wave()
         story.start("one")
         _ = story.finish("one", "done") if outcome == "ok" else story.fail("one", outcome)

@@ -1,6 +1,6 @@
-"""Lawful run directories for tests, written with none of the runner's ledger code.
+"""Valid run directories for tests, written without the runner's ledger code.
 
-Every example is valid at each level that it can be checked at, and always has the same bytes.
+Every example is valid at each level that applies to it, and always has the same bytes.
 """
 
 from collections.abc import Callable
@@ -8,11 +8,11 @@ from functools import partial
 from pathlib import Path
 
 from ledgers import hidden, passing, stopping
-from ledgers.story import Story
+from ledgers.example_run import ExampleRun
 
-STORIES: dict[str, Callable[[], Story]] = {
-    story.__name__: story
-    for story in (
+EXAMPLES: dict[str, Callable[[], ExampleRun]] = {
+    example.__name__: example
+    for example in (
         passing.two_waves,
         passing.eager_foreach,
         passing.matrix_and_used_plan,
@@ -35,7 +35,7 @@ STORIES: dict[str, Callable[[], Story]] = {
 
 
 def write_example(name: str, directory: Path) -> Path:
-    return STORIES[name]().write(directory)
+    return EXAMPLES[name]().write(directory)
 
 
-LEDGERS: dict[str, Callable[[Path], Path]] = {name: partial(write_example, name) for name in STORIES}
+LEDGERS: dict[str, Callable[[Path], Path]] = {name: partial(write_example, name) for name in EXAMPLES}

@@ -1,96 +1,96 @@
 """Example ledgers of runs that ended otherwise: failed, stopped, refused, cancelled."""
 
+from ledgers.example_run import ExampleRun
 from ledgers.plans import plan_of
-from ledgers.story import Story
 
 
-def gate_refused() -> Story:
-    story = Story(plan_of("gate_refused"))
-    story.wave()
-    story.gate("publish")
-    story.gate("announce")
-    story.decide("publish", "rejected", reason=story.body("not yet"))
-    story.end("publish", "refused", "rejected")
-    story.wait(7_200_000)
-    story.decide("announce", "rejected", by="deadline")
-    story.end("announce", "refused", "deadline")
-    story.wave()
-    story.do("thank", "thanks")
-    story.end("count", "skipped", "upstream")
-    story.seal("refused")
-    return story
+def gate_refused() -> ExampleRun:
+    run = ExampleRun(plan_of("gate_refused"))
+    run.wave()
+    run.gate("publish")
+    run.gate("announce")
+    run.decide("publish", "rejected", reason=run.body("not yet"))
+    run.end("publish", "refused", "rejected")
+    run.wait(7_200_000)
+    run.decide("announce", "rejected", by="deadline")
+    run.end("announce", "refused", "deadline")
+    run.wave()
+    run.do("thank", "thanks")
+    run.end("count", "skipped", "upstream")
+    run.seal("refused")
+    return run
 
 
-def budget_stop() -> Story:
+def budget_stop() -> ExampleRun:
     """Of the run 3,000 tokens, of the writer 2,200, of the first task 1,300; a call reserves 600 of them."""
-    story = Story(plan_of("budget_stop"))
-    story.wave()
-    story.start("draft")
-    story.fail("draft", "network")
-    story.escalate("draft")
-    story.start("draft", micro_usd=4000)
-    story.finish("draft", "a long draft", input_tokens=300, output_tokens=210, micro_usd=4200)
-    story.tell(
+    run = ExampleRun(plan_of("budget_stop"))
+    run.wave()
+    run.start("draft")
+    run.fail("draft", "network")
+    run.escalate("draft")
+    run.start("draft", micro_usd=4000)
+    run.finish("draft", "a long draft", input_tokens=300, output_tokens=210, micro_usd=4200)
+    run.add(
         "budget.exceeded",
         {"task": "draft", "attempt": 2, "amount": "micro_usd", "reserved": 4000, "used": 4200},
-        causes=(story.unit("draft").closed,),
+        causes=(run.unit("draft").closed,),
     )
-    story.end("draft")
-    story.answer("draft")
-    story.wave()
-    story.deliver("judged")
-    story.start("judged")
-    story.finish("judged", "judged")
-    story.ask("judged", input_tokens=0, output_tokens=0)
-    story.judge("judged", input_tokens=0, output_tokens=0, cached_input_tokens=0)
-    story.check("judged")
-    story.end("judged")
-    story.wave()
-    story.deliver("last")
+    run.end("draft")
+    run.answer("draft")
+    run.wave()
+    run.deliver("judged")
+    run.start("judged")
+    run.finish("judged", "judged")
+    run.ask("judged", input_tokens=0, output_tokens=0)
+    run.judge("judged", input_tokens=0, output_tokens=0, cached_input_tokens=0)
+    run.check("judged")
+    run.end("judged")
+    run.wave()
+    run.deliver("last")
     stop = {"amount": "tokens", "needed": 1400}
-    story.tell("budget.stopped", {"scope": "agent", "name": "writer", "limit": 2200, "used": 830, **stop})
-    story.tell("budget.stopped", {"scope": "run", "limit": 3000, "used": 990, **stop})
-    story.end("last", "stopped", "budget")
-    story.seal("stopped")
-    return story
+    run.add("budget.stopped", {"scope": "agent", "name": "writer", "limit": 2200, "used": 830, **stop})
+    run.add("budget.stopped", {"scope": "run", "limit": 3000, "used": 990, **stop})
+    run.end("last", "stopped", "budget")
+    run.seal("stopped")
+    return run
 
 
-def failed_and_tolerated() -> Story:
-    story = Story(plan_of("failed_and_tolerated"))
-    story.start("risky")
-    story.start("wrong")
-    story.fail("risky", "exit_status")
-    story.end("risky", "tolerated", "error")
-    story.finish("wrong", "short")
-    story.check("wrong", "fail")
-    story.end("wrong", "failed", "verdict")
+def failed_and_tolerated() -> ExampleRun:
+    run = ExampleRun(plan_of("failed_and_tolerated"))
+    run.start("risky")
+    run.start("wrong")
+    run.fail("risky", "exit_status")
+    run.end("risky", "tolerated", "error")
+    run.finish("wrong", "short")
+    run.check("wrong", "fail")
+    run.end("wrong", "failed", "verdict")
     for task in ("lost", "wrong_list", "none"):
-        story.end(task, "skipped", "upstream")
-    story.do("list", ["good", "bad"])
-    story.expand("some")
+        run.end(task, "skipped", "upstream")
+    run.do("list", ["good", "bad"])
+    run.expand("some")
     for number in range(2):
-        story.deliver(f"some[{number}]")
-        story.start(f"some[{number}]")
-    story.finish("some[0]", "good")
-    story.fail("some[1]", "content_filter")
-    story.end("some[1]", "failed", "error")
-    story.end("some[0]")
-    story.end("some", "failed", "failure")
-    story.do("after", "afterwards")
-    story.answer("after")
-    story.seal("failed")
-    return story
+        run.deliver(f"some[{number}]")
+        run.start(f"some[{number}]")
+    run.finish("some[0]", "good")
+    run.fail("some[1]", "content_filter")
+    run.end("some[1]", "failed", "error")
+    run.end("some[0]")
+    run.end("some", "failed", "failure")
+    run.do("after", "afterwards")
+    run.answer("after")
+    run.seal("failed")
+    return run
 
 
-def cancelled() -> Story:
-    story = Story(plan_of("cancelled"))
-    story.wave()
-    story.start("one")
-    story.start("two")
-    story.finish("one", "first")
-    story.cancel("two")
-    story.end("one")
-    story.end("two", "cancelled", "interrupted")
-    story.end("three", "cancelled", "interrupted")
-    story.seal("cancelled")
-    return story
+def cancelled() -> ExampleRun:
+    run = ExampleRun(plan_of("cancelled"))
+    run.wave()
+    run.start("one")
+    run.start("two")
+    run.finish("one", "first")
+    run.cancel("two")
+    run.end("one")
+    run.end("two", "cancelled", "interrupted")
+    run.end("three", "cancelled", "interrupted")
+    run.seal("cancelled")
+    return run

@@ -1,10 +1,10 @@
-"""The values of a wave plan, made from the outputs of a pretend run (LEDGER-SEMANTICS-018)."""
+"""The values of a wave plan, computed from the outputs of a fake run (LEDGER-SEMANTICS-018)."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ledgers.raw import Body, json_body
+from fake_ledger.files import Body, json_body
 
 # The output of a task by its name; of a task with a foreach, those of its instances that passed.
 Output = Callable[[str], Body]

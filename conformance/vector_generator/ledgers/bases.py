@@ -6,19 +6,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from fake_ledger.files import SALT, Body, Record, archive_of, checkpoint_of, ledger_of, lines_of, members_of
+from fake_ledger.run_builder import RunBuilder
 from vector_generator.ledgers.case import Base
 from vector_generator.ledgers.edits import body, facts
-from vector_generator.ledgers.story import Story
-from vector_generator.ledgers.writer import (
-    SALT,
-    Body,
-    Telling,
-    archive_of,
-    checkpoint_of,
-    ledger_of,
-    lines_of,
-    members_of,
-)
 from vector_generator.requirements import SPECIFICATION
 
 ONE, TWO = Body(b"one"), Body(b"two")
@@ -30,18 +21,18 @@ TORN_TAIL = {"file": "ledger.jsonl", "bytes": len(TORN), "digest": hashlib.sha25
 READ = {"name": "entries.jsonl", "bytes": len(TORN), "digest": hashlib.sha256(TORN).hexdigest()}
 
 
-def worked_example() -> Telling:
+def worked_example() -> Record:
     """That of docs/spec/ledger.md; what this writer makes of it must be what the page shows."""
     page = (SPECIFICATION / "ledger.md").read_text(encoding="utf-8")
     found = re.search(r"```jsonl\n(.*?)```", page, re.DOTALL)
     shown = found.group(1).encode() if found else b""
     entries = [json.loads(line) for line in shown.splitlines()]
     three = Body(b"three\n")
-    telling = Telling(tuple(_unchained(entry) for entry in entries), {three.digest: three})
-    archive = archive_of(members_of(telling))
-    if ledger_of(lines_of(telling)) != shown or hashlib.sha256(archive).hexdigest() != EXAMPLE_ARCHIVE:
+    record = Record(tuple(_unchained(entry) for entry in entries), {three.digest: three})
+    archive = archive_of(members_of(record))
+    if ledger_of(lines_of(record.entries)) != shown or hashlib.sha256(archive).hexdigest() != EXAMPLE_ARCHIVE:
         raise ValueError("the worked example of ledger.md is not what it says")
-    return telling
+    return record
 
 
 def _unchained(entry: dict[str, Any]) -> dict[str, Any]:
@@ -49,87 +40,87 @@ def _unchained(entry: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in {**entry, "data": data}.items() if key != "prev"}
 
 
-def notes() -> Telling:
+def notes() -> Record:
     """0 run.opened, 1 x-note with two bodies, 2 x-note with a salted one, 3 run.sealed."""
-    story = Story()
-    first = story.add("x-note", {"count": 2}, [0], {"first": ONE, "second": TWO})
-    story.add("x-note", {"count": 3}, [0, first], {"third": THREE})
-    return story.seal()
+    builder = RunBuilder()
+    first = builder.add("x-note", {"count": 2}, [0], {"first": ONE, "second": TWO})
+    builder.add("x-note", {"count": 3}, [0, first], {"third": THREE})
+    return builder.sealed()
 
 
-def named_twice() -> Telling:
+def named_twice() -> Record:
     """0 run.opened, 1 x-note, 2 x-note with the same bodies, 3 run.sealed."""
-    story = Story()
-    story.add("x-note", bodies={"plain": ONE, "salted": THREE})
-    story.add("x-note", bodies={"plain": ONE, "salted": THREE})
-    return story.seal()
+    builder = RunBuilder()
+    builder.add("x-note", bodies={"plain": ONE, "salted": THREE})
+    builder.add("x-note", bodies={"plain": ONE, "salted": THREE})
+    return builder.sealed()
 
 
-def redacted_later() -> Telling:
+def redacted_later() -> Record:
     """0 run.opened, 1 x-note with two bodies, 2 run.sealed, 3 body.redacted, 4 run.sealed."""
-    story = Story()
-    story.add("x-note", bodies={"first": ONE, "second": TWO})
-    story.seal()
-    story.redact(ONE.digest, "first", 1)
-    return story.seal()
+    builder = RunBuilder()
+    builder.add("x-note", bodies={"first": ONE, "second": TWO})
+    builder.sealed()
+    builder.redact(ONE, "first", 1)
+    return builder.sealed()
 
 
-def redacted_salted() -> Telling:
+def redacted_salted() -> Record:
     """0 run.opened, 1 x-note with a salted body, 2 body.redacted, 3 run.sealed."""
-    story = Story()
-    story.add("x-note", bodies={"third": THREE})
-    story.redact(THREE.digest, "third", 1)
-    return story.seal()
+    builder = RunBuilder()
+    builder.add("x-note", bodies={"third": THREE})
+    builder.redact(THREE, "third", 1)
+    return builder.sealed()
 
 
-def sealed_again() -> Telling:
+def sealed_again() -> Record:
     """0 run.opened, 1 run.sealed, 2 x-note, 3 run.sealed."""
-    story = Story()
-    story.seal()
-    story.add("x-note")
-    return story.seal()
+    builder = RunBuilder()
+    builder.sealed()
+    builder.add("x-note")
+    return builder.sealed()
 
 
-def repaired_later() -> Telling:
+def repaired_later() -> Record:
     """0 run.opened, 1 run.sealed, 2 run.repaired, 3 run.sealed."""
-    story = Story()
-    story.seal()
-    story.add("run.repaired", {"torn": [TORN_TAIL]})
-    return story.seal()
+    builder = RunBuilder()
+    builder.sealed()
+    builder.add("run.repaired", {"torn": [TORN_TAIL]})
+    return builder.sealed()
 
 
-def repaired() -> Telling:
+def repaired() -> Record:
     """0 run.opened, 1 x-note, 2 run.repaired, 3 run.sealed."""
-    story = Story()
-    story.add("x-note", bodies={"first": ONE})
-    story.add("run.repaired", {"torn": [TORN_TAIL]})
-    return story.seal()
+    builder = RunBuilder()
+    builder.add("x-note", bodies={"first": ONE})
+    builder.add("run.repaired", {"torn": [TORN_TAIL]})
+    return builder.sealed()
 
 
-def imported() -> Telling:
+def imported() -> Record:
     """0 run.opened, with where its entries come from, 1 x-note, 2 run.sealed."""
     return imported_from([READ])
 
 
-def imported_from(files: Sequence[Mapping[str, Any]]) -> Telling:
+def imported_from(files: Sequence[Mapping[str, Any]]) -> Record:
     source = {"format": "forum-engine", "files": files, "records": 1, "check": "ok"}
-    telling = facts(0, mode="imported", imported=source).make(_noted({"record": 0}))
-    return body(0, "notice", Body(b"from records of another program")).make(telling)
+    record = facts(0, mode="imported", imported=source).make(_noted({"record": 0}))
+    return body(0, "notice", Body(b"from records of another program")).make(record)
 
 
-def _noted(data: dict[str, Any], **members: Any) -> Telling:
-    story = Story()
-    story.add("x-note", data, **members)
-    return story.seal()
+def _noted(data: dict[str, Any], **members: Any) -> Record:
+    builder = RunBuilder()
+    builder.add("x-note", data, **members)
+    return builder.sealed()
 
 
-def longest_line() -> Telling:
+def longest_line() -> Record:
     """The line of entry 1 has 65,535 bytes."""
-    short = len(lines_of(_noted({"text": ""}))[1])
+    short = len(lines_of(_noted({"text": ""}).entries)[1])
     return _noted({"text": "x" * (MAX_LINE - short)})
 
 
-def deepest_line() -> Telling:
+def deepest_line() -> Record:
     """The entry, its data, and 62 lists."""
     nested: Any = []
     for _ in range(61):
@@ -137,11 +128,11 @@ def deepest_line() -> Telling:
     return _noted({"nested": nested})
 
 
-def paddings() -> Telling:
-    story = Story()
+def paddings() -> Record:
+    builder = RunBuilder()
     for size in (0, 1, 511, 512, 513):
-        story.add("x-note", {"size": size}, bodies={"kept": Body(b"k" * size, "application/octet-stream")})
-    return story.seal()
+        builder.add("x-note", {"size": size}, bodies={"kept": Body(b"k" * size, "application/octet-stream")})
+    return builder.sealed()
 
 
 def of_the_lines() -> Iterator[Base]:
@@ -277,7 +268,7 @@ def of_seals() -> Iterator[Base]:
         "the directory has the checkpoint of all its entries",
         ("LEDGER-CHECKPOINT-001", "LEDGER-CHECKPOINT-003"),
         notes(),
-        {"checkpoint": checkpoint_of(lines_of(notes()))},
+        {"checkpoint": checkpoint_of(lines_of(notes().entries))},
         level=5,
     )
     yield Base(
@@ -285,7 +276,7 @@ def of_seals() -> Iterator[Base]:
         "the directory has the checkpoint of its first two entries: the ledger has only grown since",
         ("LEDGER-CHECKPOINT-003",),
         notes(),
-        {"checkpoint": checkpoint_of(lines_of(notes()), 2)},
+        {"checkpoint": checkpoint_of(lines_of(notes().entries), 2)},
         level=5,
     )
 

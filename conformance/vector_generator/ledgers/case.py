@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from vector_generator.ledgers.writer import Files, Telling, directory_of
+from fake_ledger.files import Files, Record, directory_of
 
 LEVELS = (1, 2, 3, 4, 5)
 INCOMPLETE = frozenset({"L310", "L501", "L502", "L503"})
@@ -80,20 +80,20 @@ class Base:
     name: str
     title: str
     requirements: tuple[str, ...]
-    telling: Telling
+    record: Record
     beside: Files = field(default_factory=dict)
     level: int = 4
 
     @property
     def not_checked(self) -> frozenset[int]:
         """Level 4 needs a wave plan that can be read."""
-        opened = self.telling.entries[0] if self.telling.entries else {"bodies": {}}
+        opened = self.record.entries[0] if self.record.entries else {"bodies": {}}
         plan = opened["bodies"].get("wave_plan")
-        return frozenset() if plan and plan["digest"] not in self.telling.redacted else frozenset({4})
+        return frozenset() if plan and plan["digest"] not in self.record.redacted else frozenset({4})
 
     def files(self) -> Files:
         """The run directory."""
-        return {**directory_of(self.telling), **self.beside}
+        return {**directory_of(self.record), **self.beside}
 
     def case(self) -> Case:
         return Case(

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from vector_generator.ledgers.story import Plan, digest_of, finished
-from vector_generator.ledgers.writer import RUN, Body, Entry, Telling, as_json, canonical
+from fake_ledger.files import RUN, Body, Entry, Record, canonical, json_body
+from fake_ledger.wave_plans import Plan, digest_of, with_digest
 
 _INSERTED = -1
 _MAX_TOLD = 200
@@ -15,43 +15,43 @@ _MAX_TOLD = 200
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """`words` say of a telling what is changed in it."""
+    """`words` say of a record what is changed in it."""
 
-    words: Callable[[Telling], str]
-    make: Callable[[Telling], Telling]
-
-
-def _named(telling: Telling, seq: int) -> str:
-    return f"entry {seq} (`{telling.entries[seq]['kind']}`)"
+    words: Callable[[Record], str]
+    make: Callable[[Record], Record]
 
 
-def _with(telling: Telling, entries: Sequence[Entry], *bodies: Body) -> Telling:
-    return replace(telling, entries=tuple(entries), bodies={**telling.bodies, **{body.digest: body for body in bodies}})
+def _named(record: Record, seq: int) -> str:
+    return f"entry {seq} (`{record.entries[seq]['kind']}`)"
 
 
-def _replaced(telling: Telling, seq: int, entry: Entry, *bodies: Body) -> Telling:
-    return _with(telling, [*telling.entries[:seq], entry, *telling.entries[seq + 1 :]], *bodies)
+def _with(record: Record, entries: Sequence[Entry], *bodies: Body) -> Record:
+    return replace(record, entries=tuple(entries), bodies={**record.bodies, **{body.digest: body for body in bodies}})
+
+
+def _replaced(record: Record, seq: int, entry: Entry, *bodies: Body) -> Record:
+    return _with(record, [*record.entries[:seq], entry, *record.entries[seq + 1 :]], *bodies)
 
 
 def members(seq: int, /, **values: Any) -> Edit:
     """Members of the entry itself are others."""
 
-    def words(telling: Telling) -> str:
-        return f"of {_named(telling, seq)}: {_told(values)}"
+    def words(record: Record) -> str:
+        return f"of {_named(record, seq)}: {_told(values)}"
 
-    return Edit(words, lambda telling: _replaced(telling, seq, {**telling.entries[seq], **values}))
+    return Edit(words, lambda record: _replaced(record, seq, {**record.entries[seq], **values}))
 
 
 def facts(seq: int, /, **values: Any) -> Edit:
     """Members of the entry's data are others; None takes one away."""
 
-    def words(telling: Telling) -> str:
-        return f"in the data of {_named(telling, seq)}: {_told(values)}"
+    def words(record: Record) -> str:
+        return f"in the data of {_named(record, seq)}: {_told(values)}"
 
-    def make(telling: Telling) -> Telling:
-        entry = telling.entries[seq]
+    def make(record: Record) -> Record:
+        entry = record.entries[seq]
         data = {name: value for name, value in {**entry["data"], **values}.items() if value is not None}
-        return _replaced(telling, seq, {**entry, "data": data})
+        return _replaced(record, seq, {**entry, "data": data})
 
     return Edit(words, make)
 
@@ -59,10 +59,10 @@ def facts(seq: int, /, **values: Any) -> Edit:
 def lacking(seq: int, name: str) -> Edit:
     """A member of the entry itself is gone."""
 
-    def make(telling: Telling) -> Telling:
-        return _replaced(telling, seq, {key: value for key, value in telling.entries[seq].items() if key != name})
+    def make(record: Record) -> Record:
+        return _replaced(record, seq, {key: value for key, value in record.entries[seq].items() if key != name})
 
-    return Edit(lambda telling: f"of {_named(telling, seq)}: `{name}` is gone", make)
+    return Edit(lambda record: f"of {_named(record, seq)}: `{name}` is gone", make)
 
 
 def _told(values: Mapping[str, Any]) -> str:
@@ -83,15 +83,15 @@ def _written(value: Any) -> str:
 def body(seq: int, name: str, given: Body | None) -> Edit:
     """A body of an entry is another, or gone."""
 
-    def words(telling: Telling) -> str:
-        return f"the body `{name}` of {_named(telling, seq)} is {'gone' if given is None else _shown(given)}"
+    def words(record: Record) -> str:
+        return f"the body `{name}` of {_named(record, seq)} is {'gone' if given is None else _shown(given)}"
 
-    def make(telling: Telling) -> Telling:
-        entry = telling.entries[seq]
+    def make(record: Record) -> Record:
+        entry = record.entries[seq]
         rest = {key: value for key, value in entry["bodies"].items() if key != name}
         if given is None:
-            return _replaced(telling, seq, {**entry, "bodies": rest})
-        return _replaced(telling, seq, {**entry, "bodies": {**rest, name: given.named}}, given)
+            return _replaced(record, seq, {**entry, "bodies": rest})
+        return _replaced(record, seq, {**entry, "bodies": {**rest, name: given.reference}}, given)
 
     return Edit(words, make)
 
@@ -104,35 +104,35 @@ def _shown(given: Body) -> str:
 def naming(seq: int, name: str, **values: Any) -> Edit:
     """What an entry says of a body is another; the body stays. None takes a member away."""
 
-    def words(telling: Telling) -> str:
-        return f"of the body `{name}` of {_named(telling, seq)}: {_told(values)}"
+    def words(record: Record) -> str:
+        return f"of the body `{name}` of {_named(record, seq)}: {_told(values)}"
 
-    def make(telling: Telling) -> Telling:
-        entry = telling.entries[seq]
+    def make(record: Record) -> Record:
+        entry = record.entries[seq]
         named = {**entry["bodies"][name], **values}
         kept = {key: value for key, value in named.items() if value is not None}
-        return _replaced(telling, seq, {**entry, "bodies": {**entry["bodies"], name: kept}})
+        return _replaced(record, seq, {**entry, "bodies": {**entry["bodies"], name: kept}})
 
     return Edit(words, make)
 
 
 def drop(seq: int) -> Edit:
-    def make(telling: Telling) -> Telling:
+    def make(record: Record) -> Record:
         entries = [
             {**entry, "causes": [cause for cause in entry["causes"] if cause != seq]}
-            for place, entry in enumerate(telling.entries)
+            for place, entry in enumerate(record.entries)
             if place != seq
         ]
-        return renumbered(_with(telling, entries))
+        return renumbered(_with(record, entries))
 
-    return Edit(lambda telling: f"{_named(telling, seq)} is gone", make)
+    return Edit(lambda record: f"{_named(record, seq)} is gone", make)
 
 
 def cut(size: int) -> Edit:
     """Only the first entries, as a writer would have left them that came no further."""
     return Edit(
-        lambda telling: f"the entries from {_named(telling, size)} on were never written",
-        lambda telling: replace(telling, entries=telling.entries[:size]),
+        lambda record: f"the entries from {_named(record, size)} on were never written",
+        lambda record: replace(record, entries=record.entries[:size]),
     )
 
 
@@ -145,39 +145,39 @@ def insert(
 ) -> Edit:
     """A further entry; its causes are numbered as they were before."""
 
-    def words(telling: Telling) -> str:
-        about = ", ".join(f"`{name}` {json.dumps(data[name])}" for name in data if name in _TELLING)
-        place = f"before {_named(telling, before)}" if before < len(telling.entries) else "at the end"
+    def words(record: Record) -> str:
+        about = ", ".join(f"`{name}` {json.dumps(data[name])}" for name in data if name in _SHOWN_FACTS)
+        place = f"before {_named(record, before)}" if before < len(record.entries) else "at the end"
         return f"a further `{kind}`{' with ' + about if about else ''} stands {place}"
 
-    def make(telling: Telling) -> Telling:
+    def make(record: Record) -> Record:
         given = bodies or {}
         entry = {
-            "v": 1, "run": RUN, "seq": _INSERTED, "at": telling.entries[before - 1]["at"], "actor": "runner",
+            "v": 1, "run": RUN, "seq": _INSERTED, "at": record.entries[before - 1]["at"], "actor": "runner",
             "kind": kind, "causes": list(causes), "data": dict(data),
-            "bodies": {name: of.named for name, of in given.items()},
+            "bodies": {name: of.reference for name, of in given.items()},
         }  # fmt: skip
-        entries = [*telling.entries[:before], entry, *telling.entries[before:]]
-        return renumbered(_with(telling, entries, *given.values()))
+        entries = [*record.entries[:before], entry, *record.entries[before:]]
+        return renumbered(_with(record, entries, *given.values()))
 
     return Edit(words, make)
 
 
-_TELLING = ("task", "attempt", "check", "verdict", "state", "reason", "as", "wave", "output", "from", "to", "agent")
+_SHOWN_FACTS = ("task", "attempt", "check", "verdict", "state", "reason", "as", "wave", "output", "from", "to", "agent")
 
 
 def again(seq: int, before: int, **values: Any) -> Edit:
     """An entry stands a second time, with other facts if they are given."""
 
-    def words(telling: Telling) -> str:
+    def words(record: Record) -> str:
         after = f", with {_told(values)}" if values else ""
-        return f"{_named(telling, seq)} stands a second time, before {_named(telling, before)}{after}"
+        return f"{_named(record, seq)} stands a second time, before {_named(record, before)}{after}"
 
-    def make(telling: Telling) -> Telling:
-        entry = telling.entries[seq]
+    def make(record: Record) -> Record:
+        entry = record.entries[seq]
         data = {**entry["data"], **values}
-        entry = {**entry, "seq": _INSERTED, "at": telling.entries[before - 1]["at"], "data": data}
-        return renumbered(_with(telling, [*telling.entries[:before], entry, *telling.entries[before:]]))
+        entry = {**entry, "seq": _INSERTED, "at": record.entries[before - 1]["at"], "data": data}
+        return renumbered(_with(record, [*record.entries[:before], entry, *record.entries[before:]]))
 
     return Edit(words, make)
 
@@ -185,37 +185,37 @@ def again(seq: int, before: int, **values: Any) -> Edit:
 def move(seq: int, before: int) -> Edit:
     """To an earlier place; a cause that is then later is left out."""
 
-    def make(telling: Telling) -> Telling:
-        entry = telling.entries[seq]
+    def make(record: Record) -> Record:
+        entry = record.entries[seq]
         causes = [cause for cause in entry["causes"] if cause < before]
-        moved = {**entry, "at": telling.entries[before - 1]["at"], "causes": causes}
-        rest = [other for place, other in enumerate(telling.entries) if place != seq]
-        return renumbered(_with(telling, [*rest[:before], moved, *rest[before:]]))
+        moved = {**entry, "at": record.entries[before - 1]["at"], "causes": causes}
+        rest = [other for place, other in enumerate(record.entries) if place != seq]
+        return renumbered(_with(record, [*rest[:before], moved, *rest[before:]]))
 
-    return Edit(lambda telling: f"{_named(telling, seq)} stands before {_named(telling, before)}", make)
+    return Edit(lambda record: f"{_named(record, seq)} stands before {_named(record, before)}", make)
 
 
-def renumbered(telling: Telling) -> Telling:
+def renumbered(record: Record) -> Record:
     """With the seqs of their places, and causes that follow them."""
-    places = {entry["seq"]: place for place, entry in enumerate(telling.entries)}
+    places = {entry["seq"]: place for place, entry in enumerate(record.entries)}
     entries = [
         {**entry, "seq": place, "causes": sorted({places.get(cause, cause) for cause in entry["causes"]})}
-        for place, entry in enumerate(telling.entries)
+        for place, entry in enumerate(record.entries)
     ]
-    return replace(telling, entries=tuple(entries))
+    return replace(record, entries=tuple(entries))
 
 
 def plan(words: str, change: Callable[[Plan], object]) -> Edit:
     """The wave plan is another, with a digest of its own, which the first entry names."""
 
-    def make(telling: Telling) -> Telling:
-        opened = telling.entries[0]
-        document = copy.deepcopy(json.loads(telling.bodies[opened["bodies"]["wave_plan"]["digest"]].content))
+    def make(record: Record) -> Record:
+        opened = record.entries[0]
+        document = copy.deepcopy(json.loads(record.bodies[opened["bodies"]["wave_plan"]["digest"]].content))
         change(document)
-        document = finished(document)
+        document = with_digest(document)
         data = {**opened["data"], "wave_plan": document["digest"], "bundle": digest_of(document["bundle"])}
-        whole = as_json(document)
-        return _replaced(telling, 0, {**opened, "data": data, "bodies": {"wave_plan": whole.named}}, whole)
+        whole = json_body(document)
+        return _replaced(record, 0, {**opened, "data": data, "bodies": {"wave_plan": whole.reference}}, whole)
 
     return Edit(lambda _: f"in the wave plan {words}", make)
 
@@ -223,10 +223,10 @@ def plan(words: str, change: Callable[[Plan], object]) -> Edit:
 def plan_bytes(words: str, change: Callable[[bytes], bytes]) -> Edit:
     """The wave plan's body is another, and the first entry names the plan's digest as before."""
 
-    def make(telling: Telling) -> Telling:
-        opened = telling.entries[0]
-        whole = Body(change(telling.bodies[opened["bodies"]["wave_plan"]["digest"]].content), "application/json")
-        return _replaced(telling, 0, {**opened, "bodies": {"wave_plan": whole.named}}, whole)
+    def make(record: Record) -> Record:
+        opened = record.entries[0]
+        whole = Body(change(record.bodies[opened["bodies"]["wave_plan"]["digest"]].content), "application/json")
+        return _replaced(record, 0, {**opened, "bodies": {"wave_plan": whole.reference}}, whole)
 
     return Edit(lambda _: words, make)
 
@@ -234,10 +234,10 @@ def plan_bytes(words: str, change: Callable[[bytes], bytes]) -> Edit:
 def both(first: Edit, *further: Edit) -> Edit:
     """Changes that are one: neither could stand without the other."""
 
-    def make(telling: Telling) -> Telling:
+    def make(record: Record) -> Record:
         for edit in (first, *further):
-            telling = edit.make(telling)
-        return telling
+            record = edit.make(record)
+        return record
 
     return Edit(first.words, make)
 

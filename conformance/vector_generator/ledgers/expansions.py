@@ -1,78 +1,79 @@
 """Valid ledgers of tasks with a `foreach`: how they expand and end."""
 
-from vector_generator.ledgers.story import Story, task, wave_plan
-from vector_generator.ledgers.writer import Body, Telling, as_json
+from fake_ledger.files import Body, Record, json_body
+from fake_ledger.run_builder import RunBuilder
+from fake_ledger.wave_plans import task, wave_plan
 
 
-def all_passed() -> Telling:
+def all_passed() -> Record:
     """0 run.opened, 1-3 a, 4 expanded, 5-8 each[0], 9-12 each[1], 13 each ended, 14 answer.given, 15 sealed."""
-    story = _with_instances("passed", "passed")
-    story.answer("all", as_json(["n0", "n1"]), story.end("each"))
-    return story.seal()
+    builder = _with_instances("passed", "passed")
+    builder.answer("all", json_body(["n0", "n1"]), builder.end("each"))
+    return builder.sealed()
 
 
-def one_tolerated() -> Telling:
+def one_tolerated() -> Record:
     """As `all_passed`, and each[0] is tolerated."""
-    story = _with_instances("tolerated", "passed")
-    story.answer("all", as_json(["n1"]), story.end("each"))
-    return story.seal()
+    builder = _with_instances("tolerated", "passed")
+    builder.answer("all", json_body(["n1"]), builder.end("each"))
+    return builder.sealed()
 
 
-def all_tolerated() -> Telling:
+def all_tolerated() -> Record:
     """0 run.opened, 1-3 a, 4 expanded, 5-8 each[0], 9-12 each[1], 13 each ended, 14 sealed."""
-    story = _with_instances("tolerated", "tolerated")
-    story.end("each", "tolerated")
-    return story.seal()
+    builder = _with_instances("tolerated", "tolerated")
+    builder.end("each", "tolerated")
+    return builder.sealed()
 
 
-def tolerated_before_an_attempt() -> Telling:
+def tolerated_before_an_attempt() -> Record:
     """0 run.opened, 1-3 a, 4 expanded, 5 each[0] ended, 6 each[1] ended, 7 each ended, 8 sealed."""
-    story = _with_instances("unbegun", "unbegun")
-    story.end("each", "tolerated")
-    return story.seal()
+    builder = _with_instances("unbegun", "unbegun")
+    builder.end("each", "tolerated")
+    return builder.sealed()
 
 
-def of_nothing() -> Telling:
+def of_nothing() -> Record:
     """0 run.opened, 1-3 a, 4 expanded, 5 each ended, 6 answer.given, 7 sealed."""
-    story = _with_instances()
-    story.answer("all", as_json([]), story.end("each"))
-    return story.seal()
+    builder = _with_instances()
+    builder.answer("all", json_body([]), builder.end("each"))
+    return builder.sealed()
 
 
-def from_text() -> Telling:
+def from_text() -> Record:
     """0 run.opened, 1-3 a, 4 expanded, 5-8 each[0], 9 each ended, 10 sealed."""
     foreach = {"from": {"task": "a"}, "as": "item", "max": 1}
-    story = Story(wave_plan({"a": task(), "each": task(foreach=foreach)}))
+    builder = RunBuilder(wave_plan({"a": task(), "each": task(foreach=foreach)}))
     items = Body(b'["one"]')
-    story.run("a", items)
-    story.deliver("each[0]", "item", as_json("one"), story.expand("each", items, 1))
-    story.run("each[0]")
-    story.end("each")
-    return story.seal()
+    builder.complete("a", items)
+    builder.deliver("each[0]", "item", json_body("one"), builder.expand("each", items, 1))
+    builder.complete("each[0]")
+    builder.end("each")
+    return builder.sealed()
 
 
-def _with_instances(*ends: str) -> Story:
+def _with_instances(*ends: str) -> RunBuilder:
     """Until the last instance of `each` has ended: `passed`, `tolerated`, or tolerated before an attempt: `unbegun`."""
     foreach = {"from": {"task": "a", "select": "/l"}, "as": "item", "max": 2}
     plan = wave_plan(
         {"a": task(), "each": task(foreach=foreach, allow_failure=True)},
         outputs={"all": {"each": "each", "item": "/n"}},
     )
-    story = Story(plan)
+    builder = RunBuilder(plan)
     items = [{"i": index} for index in range(len(ends))]
-    story.run("a", as_json({"l": items}))
-    cause = story.expand("each", as_json(items), len(items))
+    builder.complete("a", json_body({"l": items}))
+    cause = builder.expand("each", json_body(items), len(items))
     for index, item in enumerate(items):
-        _tell_instance(story, index, ends[index], as_json(item), cause)
-    return story
+        _tell_instance(builder, index, ends[index], json_body(item), cause)
+    return builder
 
 
-def _tell_instance(story: Story, index: int, end: str, item: Body, cause: int) -> None:
+def _tell_instance(builder: RunBuilder, index: int, end: str, item: Body, cause: int) -> None:
     unit = f"each[{index}]"
     if end == "unbegun":
-        story.end(unit, "tolerated", "expects")
+        builder.end(unit, "tolerated", "expects")
         return
-    story.deliver(unit, "item", item, cause)
-    story.start(unit)
-    story.finish(unit, as_json({"n": f"n{index}"}), status="ok" if end == "passed" else "error")
-    story.end(unit, end)
+    builder.deliver(unit, "item", item, cause)
+    builder.start(unit)
+    builder.finish(unit, json_body({"n": f"n{index}"}), status="ok" if end == "passed" else "error")
+    builder.end(unit, end)

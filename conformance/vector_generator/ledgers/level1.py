@@ -4,11 +4,11 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from fake_ledger.files import Body, Entry, Form, canonical, directory_of
 from vector_generator.ledgers.bases import MAX_LINE
 from vector_generator.ledgers.case import Base, Case, in_run
 from vector_generator.ledgers.edits import body, both, facts, members, naming
 from vector_generator.ledgers.row import Row, cases_of
-from vector_generator.ledgers.writer import Body, Entry, Form, canonical, directory_of
 
 CHANGED = 1
 """The entry of `notes` whose line is written in another way: an `x-note`."""
@@ -228,7 +228,7 @@ ENTRIES = (
     _schema("entry-with-causes-in-a-string", "causes that are no list", members(1, causes="0")),
     _schema("entry-with-a-list-of-data", "data that is no object", members(1, data=[])),
     _schema("entry-with-a-malformed-body-name", "a body's name in upper case",
-            members(1, bodies={"First": Body(b"one").named})),
+            members(1, bodies={"First": Body(b"one").reference})),
     _schema("body-without-a-type", "a body without a type", naming(1, "first", type=None), "ENTRY-001 ENTRY-005"),
     _schema("body-with-a-digest-in-upper-case", "a digest in upper case",
             naming(1, "first", digest=Body(b"one").digest.upper()), "ENTRY-001 ENTRY-005"),
@@ -277,7 +277,7 @@ def cases(bases: Mapping[str, Base]) -> Iterator[Case]:
                 title=title,
                 requirements=tuple(f"LEDGER-{rule if '-' in rule else 'LINE-' + rule}" for rule in rules.split()),
                 level=1,
-                files=in_run(directory_of(notes.telling, {place: form})),
+                files=in_run(directory_of(notes.record, {place: form})),
                 found=((code, place),),
                 not_checked=notes.not_checked,
                 derived_from="ledger/notes",

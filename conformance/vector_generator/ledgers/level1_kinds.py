@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 
+from fake_ledger.files import ZEROS, Record
 from vector_generator.ledgers.bases import ONE, READ
 from vector_generator.ledgers.case import Base, Case
 from vector_generator.ledgers.edits import Edit, body, both, facts, insert
 from vector_generator.ledgers.row import Row, cases_of
 from vector_generator.ledgers.runs import handed_over
-from vector_generator.ledgers.writer import ZEROS, Telling
 
 CUT = {"task": "b", "as": "x", "bytes": 4, "kept_bytes": 2}
 EXCEEDED = {"task": "b", "attempt": 1, "amount": "output_tokens", "reserved": 0, "used": 1}
@@ -42,10 +42,10 @@ PLACES: Mapping[str, tuple[str, int, str]] = {
 """Of each kind: a ledger that has such an entry, its seq, and a fact that it must have."""
 
 
-def cut_and_exceeded() -> Telling:
+def cut_and_exceeded() -> Record:
     """As `handed-over`; 5 context.cut, 6 started, 7 finished, 8 budget.exceeded, 9 ended, 10 answer, 11 sealed."""
-    telling = insert(5, "context.cut", CUT, [4]).make(handed_over())
-    return insert(8, "budget.exceeded", EXCEEDED, [7]).make(telling)
+    record = insert(5, "context.cut", CUT, [4]).make(handed_over())
+    return insert(8, "budget.exceeded", EXCEEDED, [7]).make(record)
 
 
 def bases() -> Iterator[Base]:

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from fake_ledger.files import RUN, ZEROS
+from fake_ledger.ledger_builder import NO_USAGE
 from vector_generator.ledgers.bases import ONE, READ, TORN_TAIL
 from vector_generator.ledgers.case import Base, Case
 from vector_generator.ledgers.edits import Edit, body, both, facts, lacking, members, naming
 from vector_generator.ledgers.limits import BEYOND_BMP, LONG_OUTPUT, LONG_TASK, MAX_CAUSES, bodies, files, torn
 from vector_generator.ledgers.row import Row, cases_of
-from vector_generator.ledgers.story import NOTHING_USED
-from vector_generator.ledgers.writer import RUN, ZEROS
 
 ARABIC_ZERO, FULLWIDTH_ONE = "\u0660", "\uff11"
 AT = "2026-11-15T09:00:01.000000Z"
@@ -72,7 +72,7 @@ LENGTHS: Mapping[str, tuple[Row, ...]] = {
                facts(2, exit_status=-256)),
         _entry("cause-below-zero", "a cause that is negative", "notes", 2, members(2, causes=[-1, 0])),
         _entry("usage-below-zero", "an amount that is negative", "one-task", 2,
-               facts(2, usage={**NOTHING_USED, "wall_ms": -1})),
+               facts(2, usage={**NO_USAGE, "wall_ms": -1})),
     ),
     "maximum": (
         _entry("exit-status-too-large", "an exit status of 2^32", "amounts-at-their-limits", 4,
@@ -121,11 +121,12 @@ PATTERNS: Mapping[str, tuple[Row, ...]] = {
     ),
     "propertyNames": (
         _note("body-name-that-begins-with-a-digit", "a body's name that begins with a digit",
-              bodies={"1st": ONE.named}),
-        _note("body-name-with-a-line-feed", "a body's name with a line feed at its end", bodies={"first\n": ONE.named}),
-        _note("body-name-of-nothing", "a body's name that is empty", bodies={"": ONE.named}),
+              bodies={"1st": ONE.reference}),
+        _note("body-name-with-a-line-feed", "a body's name with a line feed at its end",
+              bodies={"first\n": ONE.reference}),
+        _note("body-name-of-nothing", "a body's name that is empty", bodies={"": ONE.reference}),
         _entry("body-name-too-long", "a body's name of 65 characters", "texts-at-their-limits", 3,
-               members(3, bodies={"b" * 65: ONE.named})),
+               members(3, bodies={"b" * 65: ONE.reference})),
     ),
 }  # fmt: skip
 
@@ -168,12 +169,12 @@ MEMBERS: Mapping[str, tuple[Row, ...]] = {
         _entry("first-entry-without-its-version", "the first entry has no version", "notes", 0, lacking(0, "v")),
         _body("body-without-its-size", "a body without its number of bytes", bytes=None),
         _entry("usage-without-an-amount", "what was used is not all told", "one-task", 2,
-               facts(2, usage={name: used for name, used in NOTHING_USED.items() if name != "wall_ms"})),
+               facts(2, usage={name: used for name, used in NO_USAGE.items() if name != "wall_ms"})),
     ),
     "additionalProperties": (
         _body("body-with-a-further-member", "what is said of a body has a member that it may not have", note="one"),
         _entry("usage-with-a-further-amount", "what was used has an amount that there is not", "one-task", 2,
-               facts(2, usage={**NOTHING_USED, "calls": 1})),
+               facts(2, usage={**NO_USAGE, "calls": 1})),
         _entry("fact-named-constructor", "a fact that its kind does not have, with a name that objects have",
                "gated", 2, facts(2, constructor=1)),
         _entry("fact-named-proto", "a fact that its kind does not have, with a name that objects use", "gated", 2,
@@ -201,7 +202,7 @@ MEMBERS: Mapping[str, tuple[Row, ...]] = {
                body(2, "output", None)),
         _entry("none-without-an-error", "a check says nothing, and not why", "asked-again", 4, facts(4, error=None)),
         _entry("schema-check-that-used-something", "a check by a schema has a usage", "checked", 3,
-               facts(3, usage=NOTHING_USED)),
+               facts(3, usage=NO_USAGE)),
     ),
     "else": (
         _entry("done-with-an-error", "an attempt ends well, with an error", "one-task", 2, facts(2, error="internal")),

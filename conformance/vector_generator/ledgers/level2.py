@@ -3,13 +3,11 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from fake_ledger.files import OTHER_RUN, ZEROS, Entry, Record, canonical, leaf, ledger_of, lines_of
+from fake_ledger.run_builder import OPENED
 from vector_generator.ledgers.case import Base, Case, Found, in_run
 from vector_generator.ledgers.edits import drop, insert, members
 from vector_generator.ledgers.row import Row, cases_of
-from vector_generator.ledgers.story import opening_of
-from vector_generator.ledgers.writer import OTHER_RUN, ZEROS, Entry, Telling, canonical, leaf, ledger_of, lines_of
-
-OPENING = opening_of(None)
 
 RULES = (
     Row("seq-left-out", "notes", "ENTRY-003", "L202", 2, "a seq is left out", members(2, seq=3)),
@@ -26,16 +24,16 @@ RULES = (
         members(2, at="2026-11-15T09:00:00.999999Z")),
     Row("first-is-not-the-opening", "notes", "CHAIN-002", "L206", 0, "the first entry is not run.opened", drop(0)),
     Row("opened-twice", "notes", "CHAIN-002", "L206", 2, "a run is opened twice",
-        insert(2, "run.opened", OPENING)),
+        insert(2, "run.opened", OPENED)),
     Row("work-after-the-seal", "note-after-the-seal", "CHAIN-003", "L207", 2, "a wave is opened after the seal",
         insert(2, "wave.opened", {"wave": 0})),
     Row("resumed-after-the-seal", "note-after-the-seal", "CHAIN-003", "L207", 3, "a run goes on after its seal",
         insert(3, "run.resumed", {"implementation": {"name": "by-hand", "version": "1"}})),
     Row("opened-after-the-seal", "note-after-the-seal", "CHAIN-002 CHAIN-003", "L206", 2,
-        "a run is opened a second time, after its seal", insert(2, "run.opened", OPENING), (("L207", 2),)),
+        "a run is opened a second time, after its seal", insert(2, "run.opened", OPENED), (("L207", 2),)),
 )  # fmt: skip
 
-Touch = Callable[[Telling, Sequence[bytes]], Sequence[bytes]]
+Touch = Callable[[Record, Sequence[bytes]], Sequence[bytes]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +49,8 @@ class Touched:
 
 
 def _edited(place: int, **values: object) -> Touch:
-    def touch(telling: Telling, lines: Sequence[bytes]) -> list[bytes]:
-        entry = {**telling.entries[place], **values}
+    def touch(record: Record, lines: Sequence[bytes]) -> list[bytes]:
+        entry = {**record.entries[place], **values}
         prev = leaf(lines[place - 1]).hex() if place else ZEROS
         return [*lines[:place], canonical({"prev": prev, **entry}), *lines[place + 1 :]]
 
@@ -63,21 +61,21 @@ def _without(place: int) -> Touch:
     return lambda _, lines: [*lines[:place], *lines[place + 1 :]]
 
 
-def _spliced(telling: Telling, lines: Sequence[bytes]) -> list[bytes]:
+def _spliced(record: Record, lines: Sequence[bytes]) -> list[bytes]:
     """From entry 2 on, those of a run that did the same."""
-    foreign = Telling(tuple({**entry, "run": OTHER_RUN} for entry in telling.entries), telling.bodies)
-    return [*lines[:2], *lines_of(foreign)[2:]]
+    foreign = Record(tuple({**entry, "run": OTHER_RUN} for entry in record.entries), record.bodies)
+    return [*lines[:2], *lines_of(foreign.entries)[2:]]
 
 
-def _reserialized(telling: Telling, _: Sequence[bytes]) -> list[bytes]:
+def _reserialized(record: Record, _: Sequence[bytes]) -> list[bytes]:
     """Entry 1 has a tab before it; entry 2 names the hash that it would have without."""
-    lines = lines_of(telling, {1: lambda entry: b"\t" + canonical(entry)})
+    lines = lines_of(record.entries, {1: lambda entry: b"\t" + canonical(entry)})
     tidy = leaf(lines[1].lstrip()).hex()
 
     def untidy(entry: Entry) -> bytes:
         return canonical({**entry, "prev": tidy})
 
-    return lines_of(telling, {1: lambda entry: b"\t" + canonical(entry), 2: untidy})
+    return lines_of(record.entries, {1: lambda entry: b"\t" + canonical(entry), 2: untidy})
 
 
 TOUCHED = (
@@ -86,18 +84,19 @@ TOUCHED = (
             _edited(1, actor="person:mallory")),
     Touched("prev-of-another-line", "an entry names the hash of the line before the one before it",
             "`prev` of entry 2 is the hash of entry 0; all later lines are chained anew", (("L201", 2),),
-            lambda telling,
-            lines: lines_of(telling, {2: lambda entry: canonical({**entry, "prev": leaf(lines[0]).hex()})})),
+            lambda record,
+            lines: lines_of(record.entries, {2: lambda entry: canonical({**entry, "prev": leaf(lines[0]).hex()})})),
     Touched("prev-of-zeros-later", "a later entry has the `prev` of a first one",
             "`prev` of entry 1 is 64 zeros; all later lines are chained anew", (("L201", 1),),
-            lambda telling, _: lines_of(telling, {1: lambda entry: canonical({**entry, "prev": ZEROS})})),
+            lambda record, _: lines_of(record.entries, {1: lambda entry: canonical({**entry, "prev": ZEROS})})),
     Touched("first-prev-not-zeros", "the first entry names a line before it",
             "`prev` of entry 0 is not all zeros; all later lines are chained anew", (("L201", 0),),
-            lambda telling, _: lines_of(telling, {0: lambda entry: canonical({**entry, "prev": "1" + ZEROS[1:]})})),
+            lambda record, _: lines_of(
+                record.entries, {0: lambda entry: canonical({**entry, "prev": "1" + ZEROS[1:]})})),
     Touched("prev-with-the-line-feed", "a hash was made of the line with its LF",
             "`prev` of entry 2 is the hash of entry 1 with its LF; all later lines are chained anew", (("L201", 2),),
-            lambda telling, lines: lines_of(
-                telling, {2: lambda entry: canonical({**entry, "prev": leaf(lines[1] + b"\n").hex()})}),
+            lambda record, lines: lines_of(
+                record.entries, {2: lambda entry: canonical({**entry, "prev": leaf(lines[1] + b"\n").hex()})}),
             ("LEDGER-CHAIN-001", "LEDGER-LINE-006")),
     Touched("hash-of-a-line-made-tidy", "a line was parsed and written again in order to be hashed",
             "a tab stands before the line of entry 1, and entry 2 names the hash of the line without it",
@@ -127,16 +126,16 @@ TOUCHED = (
     Touched("untidy-line-with-another-prev", "of a line with a finding of level 1 `prev` is not looked at",
             "`prev` of entry 1 is 64 zeros, and a tab stands before its line; all later lines are chained anew",
             (("L104", 1),),
-            lambda telling, _: lines_of(telling, {1: lambda entry: b"\t" + canonical({**entry, "prev": ZEROS})}),
+            lambda record, _: lines_of(record.entries, {1: lambda entry: b"\t" + canonical({**entry, "prev": ZEROS})}),
             ("LEDGER-CHAIN-001", "LEDGER-LINE-005")),
 )  # fmt: skip
 
 
 def cases(bases: Mapping[str, Base]) -> Iterator[Case]:
     notes = bases["notes"]
-    lines = lines_of(notes.telling)
+    lines = lines_of(notes.record.entries)
     for touched in TOUCHED:
-        ledger = ledger_of(touched.touch(notes.telling, lines))
+        ledger = ledger_of(touched.touch(notes.record, lines))
         yield Case(
             name=touched.name,
             title=touched.title,

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from fake_ledger.files import OTHER_RUN, Entry, canonical, directory_of
+from fake_ledger.run_builder import OPENED
 from vector_generator.ledgers.case import Base, Case, Found, in_run
 from vector_generator.ledgers.edits import Edit, drop, insert, members
-from vector_generator.ledgers.story import opening_of
-from vector_generator.ledgers.writer import OTHER_RUN, Entry, canonical, directory_of
 
 LATE = "2026-11-15T10:00:00.000000Z"
 EARLY = "2026-11-15T08:59:59.000000Z"
@@ -53,10 +53,10 @@ UNTIDY = (
            "of a first line with a finding of level 1 the kind is not looked at", 0, drop(0)),
     Untidy("opened-after-an-untidy-first-line", "notes", "CHAIN-002",
            "the second line is run.opened, and the first has a finding of level 1", 0,
-           insert(1, "run.opened", opening_of(None)), (("L206", 1),)),
+           insert(1, "run.opened", OPENED), (("L206", 1),)),
     Untidy("untidy-second-opening", "notes", "CHAIN-002",
            "of a later line with a finding of level 1 the kind is not looked at", 2,
-           insert(2, "run.opened", opening_of(None))),
+           insert(2, "run.opened", OPENED)),
     Untidy("work-after-an-untidy-seal", "note-after-the-seal", "CHAIN-003",
            "a seal with a finding of level 1 ends nothing", 1, insert(2, "wave.opened", {"wave": 0})),
     Untidy("untidy-work-after-the-seal", "note-after-the-seal", "CHAIN-003",
@@ -80,10 +80,10 @@ def cases(bases: Mapping[str, Base]) -> Iterator[Case]:
             title=row.title,
             requirements=(f"LEDGER-{row.rule}", "LEDGER-LINE-005"),
             level=2,
-            files=in_run(directory_of(row.edit.make(base.telling), {row.untidy: _tabbed})),
+            files=in_run(directory_of(row.edit.make(base.record), {row.untidy: _tabbed})),
             found=(("L104", row.untidy), *row.further),
             not_checked=base.not_checked,
             derived_from=f"ledger/{base.name}",
-            mutation=f"{row.edit.words(base.telling)}; a tab stands before the line of entry {row.untidy} that comes of"
+            mutation=f"{row.edit.words(base.record)}; a tab stands before the line of entry {row.untidy} that comes of"
             " it; the chain is written anew over the lines as found",
         )

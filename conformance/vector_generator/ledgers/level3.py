@@ -3,11 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from vector_generator.ledgers.bases import ONE, THREE
-from vector_generator.ledgers.case import Base, Case, Found, in_run
-from vector_generator.ledgers.edits import again, insert, move, naming
-from vector_generator.ledgers.row import Row, cases_of
-from vector_generator.ledgers.writer import (
+from fake_ledger.files import (
     END_OF_ARCHIVE,
     OTHER_DIGEST,
     Body,
@@ -20,6 +16,10 @@ from vector_generator.ledgers.writer import (
     members_of,
     with_checksum,
 )
+from vector_generator.ledgers.bases import ONE, THREE
+from vector_generator.ledgers.case import Base, Case, Found, in_run
+from vector_generator.ledgers.edits import again, insert, move, naming
+from vector_generator.ledgers.row import Row, cases_of
 
 EXTRA = Body(b"nobody asked for this")
 
@@ -39,7 +39,7 @@ class Changed:
 
 
 def _members(change: Callable[[Sequence[Member]], Sequence[Member]]) -> Callable[[Base], Files]:
-    return lambda base: {**base.files(), "bodies.tar": archive_of(change(members_of(base.telling)))}
+    return lambda base: {**base.files(), "bodies.tar": archive_of(change(members_of(base.record)))}
 
 
 def _archive(change: Callable[[bytes], bytes]) -> Callable[[Base], Files]:
@@ -179,7 +179,7 @@ REDACTIONS = (
     Changed("redacted-and-still-there", "redacted-after-the-seal", "REDACT-001 REDACT-002",
             "a body is recorded as redacted, and its member is whole", "the first member holds the body",
             (("L306", 1),), lambda base: {**base.files(), "bodies.tar": archive_of(
-                [ONE.member, *members_of(base.telling)[1:]])}),
+                [ONE.member, *members_of(base.record)[1:]])}),
     Changed("redacted-and-gone", "redacted-after-the-seal", "REDACT-002",
             "a redacted body has no member: it is missing",
             "the first member is gone", (("L302", 1),), _members(lambda members: members[1:])),
@@ -272,8 +272,8 @@ NAMINGS = (
 
 def _salt_denied(base: Base) -> Files:
     """The entry that alone names a salted body does not say so; the archive stays."""
-    changed = naming(2, "third", salted=None).make(base.telling)
-    return {**base.files(), "ledger.jsonl": ledger_of(lines_of(changed))}
+    changed = naming(2, "third", salted=None).make(base.record)
+    return {**base.files(), "ledger.jsonl": ledger_of(lines_of(changed.entries))}
 
 
 DENIED = Changed(

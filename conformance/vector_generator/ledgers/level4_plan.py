@@ -3,6 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from fake_ledger.files import OTHER_DIGEST, ZEROS, Body, json_body
+from fake_ledger.ledger_builder import NO_USAGE
+from fake_ledger.run_builder import DISPLAYED, NOTHING_RESERVED
+from fake_ledger.wave_plans import data_edge, order_edge
 from vector_generator.ledgers.edits import (
     again,
     body,
@@ -18,8 +22,6 @@ from vector_generator.ledgers.edits import (
 )
 from vector_generator.ledgers.row import Row
 from vector_generator.ledgers.runs import DEADLINE, TEXT
-from vector_generator.ledgers.story import DISPLAYED, NOTHING_RESERVED, NOTHING_USED, data_edge, order_edge
-from vector_generator.ledgers.writer import OTHER_DIGEST, ZEROS, Body, as_json
 
 FOREACH = {"as": "item", "max": 1}
 MATCHES = "0" * 64
@@ -139,7 +141,7 @@ PAUSES = (
     Row("orphan-finished", "gone-on-with", "003", "L408", 3, "an attempt whose process was killed is finished",
         both(
             members(3, kind="task.finished"),
-            facts(3, status="cancelled", usage=NOTHING_USED, measured=False),
+            facts(3, status="cancelled", usage=NO_USAGE, measured=False),
         )),
     Row("orphan-verdict-given", "checked", "003", "L408", 6, "a verdict comes from a check whose process was killed",
         insert(5, "run.resumed", {"implementation": {"name": "by-hand", "version": "1"}})),
@@ -169,23 +171,23 @@ WAVES = (
         insert(4, "task.started", started("b"))),
     Row("expansion-after-a-failed-source", "failed", "005 006", "L404", 5,
         "a task is expanded, and the one that it takes its items from failed",
-        insert(5, "task.expanded", {"task": "each", "instances": 0}, bodies={"items": as_json([])})),
+        insert(5, "task.expanded", {"task": "each", "instances": 0}, bodies={"items": json_body([])})),
 )  # fmt: skip
 
 EXPANSIONS = (
     Row("expanded-twice", "expanded", "006", "L409", 5, "a task is expanded twice", again(4, 5)),
     Row("expanded-after-its-end", "failed", "006", "L409", 6, "a task is expanded after it has ended",
-        insert(6, "task.expanded", {"task": "each", "instances": 0}, bodies={"items": as_json([])})),
+        insert(6, "task.expanded", {"task": "each", "instances": 0}, bodies={"items": json_body([])})),
     Row("more-instances-than-allowed", "expanded", "006", "L419", 4, "there are more instances than the foreach allows",
         plan("the foreach has a `max` of 1", lambda found: found["tasks"]["each"]["foreach"].update(max=1))),
     Row("fewer-instances-than-items", "expanded", "006", "L419", 4, "there are fewer instances than items",
         facts(4, instances=1)),
     Row("items-that-are-no-list", "expanded", "006", "L419", 4, "the items are not a list",
-        body(4, "items", as_json({}))),
+        body(4, "items", json_body({}))),
     Row("items-not-canonical", "expanded", "006 KIND-004", "L419", 4, "the list of items is not in RFC 8785 form",
         body(4, "items", Body(b'[{"i":0}, {"i":1}]', "application/json"))),
     Row("other-items", "expanded", "006", "L419", 4, "the items are not the value of the foreach",
-        body(4, "items", as_json([{"i": 0}, {"i": 2}]))),
+        body(4, "items", json_body([{"i": 0}, {"i": 2}]))),
 )  # fmt: skip
 
 DELIVERIES = (
@@ -203,7 +205,7 @@ DELIVERIES = (
     Row("other-value-delivered", "handed-over", "007 018", "L407", 4, "another value is handed over",
         body(4, "value", Body(b"texts"))),
     Row("item-of-another-instance", "expanded", "007", "L407", 9, "an instance is handed the item of another",
-        body(9, "value", as_json({"i": 0}))),
+        body(9, "value", json_body({"i": 0}))),
     Row("item-without-its-cause", "expanded", "007", "L426", 5, "an item is handed over without naming the expansion",
         members(5, causes=[3])),
 )  # fmt: skip

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
+from fake_ledger.wave_plans import Plan, data_edge, order_edge
 from vector_generator.ledgers.edits import plan
 from vector_generator.ledgers.row import Row
-from vector_generator.ledgers.story import Plan, data_edge, order_edge
 
 
 def _plan(name: str, title: str, words: str, change: Callable[[Plan], object], base: str = "handed-over") -> Row:

@@ -2,21 +2,14 @@
 
 from typing import Any
 
+from fake_ledger.files import SALT, Body, json_body
+from fake_ledger.ledger_builder import NO_USAGE, STATES
+from fake_ledger.run_builder import DONE, NOTHING_RESERVED
+from fake_ledger.wave_plans import CAPABLE, CHEAP, data_edge, retry
 from vector_generator.ledgers.edits import Edit, again, body, both, drop, facts, insert, members, move, plan
 from vector_generator.ledgers.level4_plan import REUSED, started
 from vector_generator.ledgers.row import Row
 from vector_generator.ledgers.runs import RESERVED, TEXT
-from vector_generator.ledgers.story import (
-    CAPABLE,
-    CHEAP,
-    DONE,
-    NOTHING_RESERVED,
-    NOTHING_USED,
-    STATES,
-    data_edge,
-    retry,
-)
-from vector_generator.ledgers.writer import SALT, Body, as_json
 
 ERROR = {"status": "error", "error": "internal"}
 
@@ -249,7 +242,7 @@ BUDGETS = (
     Row("over-the-bytes", "side-by-side", "015", "L412", 2, "more bytes than the run's budget",
         _limit("output_bytes", 17)),
     Row("over-the-budget-by-usage", "side-by-side", "015", "L412", 7, "what was used leaves no room for a third call",
-        facts(3, usage={**NOTHING_USED, "input_tokens": 20})),
+        facts(3, usage={**NO_USAGE, "input_tokens": 20})),
     Row("over-the-limit-of-an-agent", "side-by-side", "015", "L412", 7, "more calls than the agent's limit",
         plan("`worker` has a limit of 2 calls", lambda found: found["agents"]["worker"].update(limits={"calls": 2}))),
     Row("over-the-budget-of-a-task", "side-by-side", "015", "L412", 2, "more tokens than the task's budget",
@@ -270,14 +263,14 @@ ANSWERS = (
         insert(4, "answer.given", {"output": "o"}, [3], {"value": TEXT})),
     Row("answered-by-a-tolerated-task", "expanded-and-all-tolerated", "016", "L425", 14,
         "an empty list is the answer of a task with foreach that was tolerated",
-        insert(14, "answer.given", {"output": "all"}, [13], {"value": as_json([])})),
+        insert(14, "answer.given", {"output": "all"}, [13], {"value": json_body([])})),
     Row("other-answer", "handed-over", "016 018", "L425", 8, "another answer is given than the output's value",
         body(8, "value", Body(b"other"))),
     Row("answer-without-its-cause", "handed-over", "016", "L426", 8, "an answer does not name the end of its task",
         members(8, causes=[6])),
     Row("answer-in-another-order", "expanded", "016 018", "L425", 14,
         "a list of outputs is not in the order of the instances",
-        body(14, "value", as_json(["n1", "n0"]))),
+        body(14, "value", json_body(["n1", "n0"]))),
 )  # fmt: skip
 
 
@@ -286,7 +279,7 @@ def _counts(**found: int) -> dict[str, int]:
 
 
 def _totals(seq: int, amount: str, value: int) -> Edit:
-    totals = {"calls": 3, **NOTHING_USED, "input_tokens": 7, "cached_input_tokens": 2, "output_tokens": 2,
+    totals = {"calls": 3, **NO_USAGE, "input_tokens": 7, "cached_input_tokens": 2, "output_tokens": 2,
               "micro_usd": 3, "output_bytes": 4, "wall_ms": 100}  # fmt: skip
     return facts(seq, totals={**totals, amount: value})
 

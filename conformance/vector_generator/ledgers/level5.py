@@ -5,24 +5,24 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from vector_generator.ledgers.bases import TORN
-from vector_generator.ledgers.case import Base, Case, Found, in_run
-from vector_generator.ledgers.edits import cut, drop, facts, members
-from vector_generator.ledgers.row import Row, cases_of
-from vector_generator.ledgers.story import NOTHING_USED, STATES
-from vector_generator.ledgers.writer import (
+from fake_ledger.files import (
     OTHER_DIGEST,
     OTHER_RUN,
     Files,
-    Telling,
+    Record,
     checkpoint_of,
     checkpoint_text,
     directory_of,
     leaf,
     ledger_of,
     lines_of,
-    root,
+    merkle_root,
 )
+from fake_ledger.ledger_builder import NO_USAGE, STATES
+from vector_generator.ledgers.bases import TORN
+from vector_generator.ledgers.case import Base, Case, Found, in_run
+from vector_generator.ledgers.edits import cut, drop, facts, members
+from vector_generator.ledgers.row import Row, cases_of
 from vector_generator.proofs.signing import KEY, OTHER_KEY
 from vector_generator.proofs.tree import node
 
@@ -44,7 +44,7 @@ SEALS = (
         facts(3, counts={**COUNTS, "passed": 1})),
     Row("sealed-again-with-other-totals", "note-after-the-seal", "SEAL-002", "L504", 3,
         "a further seal has other totals",
-        facts(3, totals={"calls": 1, **NOTHING_USED})),
+        facts(3, totals={"calls": 1, **NO_USAGE})),
     Row("seal-with-another-root", "notes", "SEAL-001", "L505", 3, "a seal's root is not that of the entries before it",
         facts(3, root=OTHER_DIGEST)),
     Row("further-seal-with-the-root-of-the-first", "note-after-the-seal", "SEAL-001 SEAL-002", "L505", 3,
@@ -55,24 +55,24 @@ SEALS = (
 )  # fmt: skip
 
 
-def _root_kept(telling: Telling) -> Files:
+def _root_kept(record: Record) -> Files:
     """An entry was edited and the chain mended, and the seal was forgotten."""
-    kept = root([leaf(line) for line in lines_of(telling)[:3]]).hex()
-    edited = members(1, actor="person:mallory").make(telling)
+    kept = merkle_root([leaf(line) for line in lines_of(record.entries)[:3]]).hex()
+    edited = members(1, actor="person:mallory").make(record)
     return directory_of(facts(3, root=kept).make(edited))
 
 
-def _root_of_one_more(telling: Telling) -> Files:
-    found = root([leaf(line) for line in lines_of(telling)]).hex()
-    return directory_of(facts(3, root=found).make(telling))
+def _root_of_one_more(record: Record) -> Files:
+    found = merkle_root([leaf(line) for line in lines_of(record.entries)]).hex()
+    return directory_of(facts(3, root=found).make(record))
 
 
-def _tree_of(make: Callable[[Sequence[bytes]], bytes]) -> Callable[[Telling], Files]:
+def _tree_of(make: Callable[[Sequence[bytes]], bytes]) -> Callable[[Record], Files]:
     """A seal over the three entries of `notes`, with a root that was made in another way."""
 
-    def files(telling: Telling) -> Files:
-        found = make(lines_of(telling)[:3]).hex()
-        return directory_of(facts(3, root=found).make(telling))
+    def files(record: Record) -> Files:
+        found = make(lines_of(record.entries)[:3]).hex()
+        return directory_of(facts(3, root=found).make(record))
 
     return files
 
@@ -93,13 +93,13 @@ def _unmarked(lines: Sequence[bytes]) -> bytes:
     return hashlib.sha256(hashlib.sha256(first + second).digest() + third).digest()
 
 
-def _ledger(change: Callable[[bytes], bytes]) -> Callable[[Telling], Files]:
-    return lambda telling: {**directory_of(telling), "ledger.jsonl": change(ledger_of(lines_of(telling)))}
+def _ledger(change: Callable[[bytes], bytes]) -> Callable[[Record], Files]:
+    return lambda record: {**directory_of(record), "ledger.jsonl": change(ledger_of(lines_of(record.entries)))}
 
 
-def _cut(size: int) -> Callable[[Telling], Files]:
+def _cut(size: int) -> Callable[[Record], Files]:
     """The ledger after that many lines; what stands beside it stays."""
-    return lambda telling: {**directory_of(telling), "ledger.jsonl": ledger_of(lines_of(telling)[:size])}
+    return lambda record: {**directory_of(record), "ledger.jsonl": ledger_of(lines_of(record.entries)[:size])}
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class Told:
     title: str
     mutation: str | None
     found: Found = ()
-    files: Callable[[Telling], Files] | None = None
+    files: Callable[[Record], Files] | None = None
     """None: as the base has them."""
     beside: Files = field(default_factory=dict)
     """Files of the vector's folder that the request names."""
@@ -169,10 +169,10 @@ HEAD = "expect_head"
 
 def _notes_files(bases: Mapping[str, Base]) -> Iterator[Told]:
     """What is told of `notes` from elsewhere."""
-    telling = bases["notes"].telling
-    lines = lines_of(telling)
+    record = bases["notes"].record
+    lines = lines_of(record.entries)
     text = checkpoint_of(lines)
-    roots = [root([leaf(line) for line in lines[:size]]) for size in range(len(lines) + 1)]
+    roots = [merkle_root([leaf(line) for line in lines[:size]]) for size in range(len(lines) + 1)]
     head = leaf(lines[-1]).hex()
     yield Told("expected-head", "notes", "CHECKPOINT-004 CHAIN-001", "the head is the expected one", None,
                given={HEAD: head})  # fmt: skip
@@ -231,10 +231,10 @@ def _pins(text: bytes, roots: list[bytes]) -> Iterator[Told]:
 
 
 def _rewritten(bases: Mapping[str, Base]) -> Iterator[Told]:
-    """A story told anew, each hash right: valid alone, and refused beside the checkpoint of what was."""
-    telling = bases["notes"].telling
-    text = checkpoint_of(lines_of(telling))
-    edited = directory_of(members(1, actor="person:mallory").make(telling))
+    """A builder told anew, each hash right: valid alone, and refused beside the checkpoint of what was."""
+    record = bases["notes"].record
+    text = checkpoint_of(lines_of(record.entries))
+    edited = directory_of(members(1, actor="person:mallory").make(record))
     yield Told("rewritten", "notes", "REACH-001", "a ledger that is written anew, each hash right, holds", None,
                (), lambda _: edited)  # fmt: skip
     yield Told("rewritten-and-found", "notes", "REACH-001 CHECKPOINT-003",
@@ -245,18 +245,18 @@ def _rewritten(bases: Mapping[str, Base]) -> Iterator[Told]:
                "a tail that is cut at a seal does not hold beside a checkpoint from before",
                "the lines after the first seal are gone, and a checkpoint from before is given", (("L508", None),),
                _cut(2),
-               {"before": checkpoint_of(lines_of(bases["note-after-the-seal"].telling))},
+               {"before": checkpoint_of(lines_of(bases["note-after-the-seal"].record.entries))},
                {"checkpoint": "before"})  # fmt: skip
     yield Told("empty-beside-a-checkpoint", "worked-example", "CHECKPOINT-003",
                "a ledger without an entry is of no run", "all lines are gone, and a checkpoint from before is given",
                (("L310", None), ("L502", None), ("L507", None)), _ledger(lambda _: b""),
-               {"before": checkpoint_of(lines_of(bases["worked-example"].telling))},
+               {"before": checkpoint_of(lines_of(bases["worked-example"].record.entries))},
                {"checkpoint": "before"})  # fmt: skip
 
 
 def _bare(bases: Mapping[str, Base]) -> Iterator[Case]:
     """Ledgers without a run directory."""
-    lines = lines_of(bases["worked-example"].telling)
+    lines = lines_of(bases["worked-example"].record.entries)
     unchecked = frozenset({3, 4})
     yield Case("bare", "a bare ledger: bodies and semantics cannot be checked",
                ("LEDGER-VERIFY-001", "LEDGER-VERIFY-005", "LEDGER-DIR-001"), 5,
@@ -278,7 +278,7 @@ def cases(bases: Mapping[str, Base]) -> Iterator[Case]:
     yield from _bare(bases)
     for told in [*TAILS, *_notes_files(bases), *_rewritten(bases)]:
         base = bases[told.base]
-        files = {**base.beside, **told.files(base.telling)} if told.files else base.files()
+        files = {**base.beside, **told.files(base.record)} if told.files else base.files()
         yield Case(
             name=told.name,
             title=told.title,

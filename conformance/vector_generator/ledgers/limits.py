@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 from typing import Any
 
+from fake_ledger.files import ZEROS, Body, Record, lines_of
+from fake_ledger.ledger_builder import NO_USAGE
+from fake_ledger.run_builder import RunBuilder
+from fake_ledger.wave_plans import task, wave_plan, with_digest
 from vector_generator.ledgers.bases import MAX_LINE, ONE, imported_from
 from vector_generator.ledgers.case import Base
 from vector_generator.ledgers.edits import both, facts
 from vector_generator.ledgers.runs import NOTES, tried_again
-from vector_generator.ledgers.story import NOTHING_USED, Story, finished, task, wave_plan
-from vector_generator.ledgers.writer import ZEROS, Body, Telling, lines_of
 
 MAX_CAUSES = 1_000
 LONG_TASK = "t" * 4096
@@ -29,53 +31,53 @@ def files(count: int) -> list[dict[str, Any]]:
 
 def bodies(count: int) -> dict[str, dict[str, Any]]:
     """The same body under so many names."""
-    return {f"b{number}": ONE.named for number in range(count)}
+    return {f"b{number}": ONE.reference for number in range(count)}
 
 
-def long_texts() -> Telling:
+def long_texts() -> Record:
     """0 run.opened with names of 256, 1 an actor of 256, 2 a kind of 64, 3 a body's name of 64, 4 a type of 100."""
-    story = Story()
-    story.add("x-note", actor="person:" + "p" * 249)
-    story.add("x-" + "k" * 62)
-    story.add("x-note", bodies={"b" * 64: ONE})
-    story.add("x-note", bodies={"first": Body(b"two", "application/" + "x" * 88)})
-    return facts(0, implementation={"name": "n" * 256, "version": "v" * 256}).make(story.seal())
+    builder = RunBuilder()
+    builder.add("x-note", actor="person:" + "p" * 249)
+    builder.add("x-" + "k" * 62)
+    builder.add("x-note", bodies={"b" * 64: ONE})
+    builder.add("x-note", bodies={"first": Body(b"two", "application/" + "x" * 88)})
+    return facts(0, implementation={"name": "n" * 256, "version": "v" * 256}).make(builder.sealed())
 
 
-def long_lists() -> Telling:
+def long_lists() -> Record:
     """0 run.opened, 1 run.repaired with 16 torn tails, 2 x-note with 100 bodies, 3 run.sealed."""
-    story = Story()
-    story.add("run.repaired", {"torn": torn(16)})
-    story.add("x-note", bodies={f"b{number}": ONE for number in range(100)})
-    return story.seal()
+    builder = RunBuilder()
+    builder.add("run.repaired", {"torn": torn(16)})
+    builder.add("x-note", bodies={f"b{number}": ONE for number in range(100)})
+    return builder.sealed()
 
 
-def many_causes() -> Telling:
+def many_causes() -> Record:
     """1,002 entries, of which 1,001 has 1,000 causes: all but the first of those before it; then the seal."""
-    story = Story()
+    builder = RunBuilder()
     for _ in range(MAX_CAUSES):
-        story.add("x-n")
-    story.add("x-n", causes=range(1, MAX_CAUSES + 1))
-    return story.seal()
+        builder.add("x-n")
+    builder.add("x-n", causes=range(1, MAX_CAUSES + 1))
+    return builder.sealed()
 
 
-def long_task_id() -> Telling:
+def long_task_id() -> Record:
     """0 run.opened, 1 started, 2 finished, 3 ended, 4 sealed."""
-    story = Story(wave_plan({LONG_TASK: task()}))
-    story.run(LONG_TASK)
-    return story.seal()
+    builder = RunBuilder(wave_plan({LONG_TASK: task()}))
+    builder.complete(LONG_TASK)
+    return builder.sealed()
 
 
-def long_output_name() -> Telling:
+def long_output_name() -> Record:
     """0 run.opened, 1-3 a, 4 answer.given, 5 sealed."""
-    story = Story(wave_plan({"a": task()}, outputs={LONG_OUTPUT: {"task": "a"}}))
-    story.answer(LONG_OUTPUT, NOTES, story.run("a", NOTES))
-    return story.seal()
+    builder = RunBuilder(wave_plan({"a": task()}, outputs={LONG_OUTPUT: {"task": "a"}}))
+    builder.answer(LONG_OUTPUT, NOTES, builder.complete("a", NOTES))
+    return builder.sealed()
 
 
-def large_amounts() -> Telling:
+def large_amounts() -> Record:
     """As `tried-again`: 2 and 4 are finished, with exit statuses, and 4 with a time as large as an integer may be."""
-    usage = {**NOTHING_USED, "wall_ms": MAX_INTEGER}
+    usage = {**NO_USAGE, "wall_ms": MAX_INTEGER}
     edit = both(
         facts(2, exit_status=-255),
         facts(4, exit_status=MAX_EXIT_STATUS, usage=usage),
@@ -84,32 +86,32 @@ def large_amounts() -> Telling:
     return edit.make(tried_again())
 
 
-def longest_line_of_long_characters() -> Telling:
+def longest_line_of_long_characters() -> Record:
     """The line of entry 1 has 65,535 bytes; most of its characters have four."""
-    room = MAX_LINE - len(lines_of(_noted({"text": ""}))[1])
+    room = MAX_LINE - len(lines_of(_noted({"text": ""}).entries)[1])
     return _noted({"text": BEYOND_BMP * (room // 4) + "x" * (room % 4)})
 
 
-def _noted(data: dict[str, Any], **members: Any) -> Telling:
-    story = Story()
-    story.add("x-note", data, **members)
-    return story.seal()
+def _noted(data: dict[str, Any], **members: Any) -> Record:
+    builder = RunBuilder()
+    builder.add("x-note", data, **members)
+    return builder.sealed()
 
 
-def no_day() -> Telling:
-    story = Story()
-    story.add("x-note", at=NO_DAY)
-    telling = story.seal()
-    last = {**telling.entries[-1], "at": NO_DAY}
-    return Telling((*telling.entries[:-1], last), telling.bodies)
+def no_day() -> Record:
+    builder = RunBuilder()
+    builder.add("x-note", at=NO_DAY)
+    record = builder.sealed()
+    last = {**record.entries[-1], "at": NO_DAY}
+    return Record((*record.entries[:-1], last), record.bodies)
 
 
-def own_metadata() -> Telling:
+def own_metadata() -> Record:
     """0 run.opened, 1-3 a, 4 sealed."""
     plan = wave_plan({"a": task()})
-    story = Story(finished({**plan, "metadata": {"name": "n" * 64, "x-team": {"size": 3}}}))
-    story.run()
-    return story.seal()
+    builder = RunBuilder(with_digest({**plan, "metadata": {"name": "n" * 64, "x-team": {"size": 3}}}))
+    builder.complete()
+    return builder.sealed()
 
 
 def of_the_schemas() -> Iterator[Base]:

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from fake_ledger.files import directory_of
 from vector_generator.ledgers.case import Base, Case, Found, in_run
 from vector_generator.ledgers.edits import Edit
-from vector_generator.ledgers.writer import directory_of
 
 ANEW = "; chain and seal, and what else follows from the entries, are written anew"
 
@@ -37,9 +37,9 @@ def cases_of(rows: Iterable[Row], bases: Mapping[str, Base]) -> Iterator[Case]:
             title=row.title,
             requirements=row.requirements,
             level=int(row.code[1]),
-            files=in_run({**base.beside, **directory_of(row.edit.make(base.telling))}),
+            files=in_run({**base.beside, **directory_of(row.edit.make(base.record))}),
             found=((row.code, row.seq), *row.further),
             not_checked=base.not_checked,
             derived_from=f"ledger/{base.name}",
-            mutation=row.edit.words(base.telling) + ANEW,
+            mutation=row.edit.words(base.record) + ANEW,
         )

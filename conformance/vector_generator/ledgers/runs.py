@@ -2,19 +2,11 @@
 
 from collections.abc import Callable, Iterator
 
+from fake_ledger.files import SALT, Body, Record, json_body
+from fake_ledger.run_builder import RunBuilder
+from fake_ledger.wave_plans import CAPABLE, CHEAP, data_edge, order_edge, retry, task, wave_plan
 from vector_generator.ledgers import expansions
 from vector_generator.ledgers.case import Base
-from vector_generator.ledgers.story import (
-    CAPABLE,
-    CHEAP,
-    Story,
-    data_edge,
-    order_edge,
-    retry,
-    task,
-    wave_plan,
-)
-from vector_generator.ledgers.writer import SALT, Body, Telling, as_json
 
 TEXT, NOTES = Body(b"text"), Body(b"notes")
 DEADLINE = "2026-11-15T09:01:00.000000Z"
@@ -26,160 +18,160 @@ GATE = {"question": [], "on_deadline": "reject"}
 TIMED_GATE = {"question": [], "deadline_ms": 60_000, "on_deadline": "approve"}
 
 
-def one_task() -> Telling:
+def one_task() -> Record:
     """0 run.opened, 1 started, 2 finished, 3 ended, 4 sealed."""
-    story = Story(wave_plan({"a": task(ladder=[CHEAP, CAPABLE])}))
-    story.run()
-    return story.seal()
+    builder = RunBuilder(wave_plan({"a": task(ladder=[CHEAP, CAPABLE])}))
+    builder.complete()
+    return builder.sealed()
 
 
-def handed_over() -> Telling:
+def handed_over() -> Record:
     """0 run.opened, 1-3 a, 4 delivered to b, 5 started, 6 finished, 7 ended, 8 answer.given, 9 sealed."""
     tasks = {"a": task(), "b": task(needs=[data_edge({"task": "a"}, "x")])}
-    story = Story(wave_plan(tasks, outputs={"notes": {"task": "b"}}))
-    story.deliver("b", "x", TEXT, story.run("a", TEXT))
-    story.answer("notes", NOTES, story.run("b", NOTES))
-    return story.seal()
+    builder = RunBuilder(wave_plan(tasks, outputs={"notes": {"task": "b"}}))
+    builder.deliver("b", "x", TEXT, builder.complete("a", TEXT))
+    builder.answer("notes", NOTES, builder.complete("b", NOTES))
+    return builder.sealed()
 
 
-def in_waves() -> Telling:
+def in_waves() -> Record:
     """0 run.opened, 1 wave 0, 2-4 a, 5 wave 1, 6-8 b, 9 sealed."""
-    story = Story(wave_plan({"a": task(), "b": task(needs=[order_edge("a")])}, dispatch="waves"))
-    story.add("wave.opened", {"wave": 0})
-    story.run()
-    story.add("wave.opened", {"wave": 1})
-    story.run("b")
-    return story.seal()
+    builder = RunBuilder(wave_plan({"a": task(), "b": task(needs=[order_edge("a")])}, dispatch="waves"))
+    builder.add("wave.opened", {"wave": 0})
+    builder.complete()
+    builder.add("wave.opened", {"wave": 1})
+    builder.complete("b")
+    return builder.sealed()
 
 
-def in_order() -> Telling:
+def in_order() -> Record:
     """0 run.opened, 1-3 a, 4-6 b (after a), 7-9 c (looks at a), 10 sealed."""
     when = [{"from": {"task": "a"}, "matches": "0" * 64}]
     plan = wave_plan({"a": task(), "b": task(needs=[order_edge("a")]), "c": task(when=when)})
-    story = Story(plan)
+    builder = RunBuilder(plan)
     for unit in "abc":
-        story.run(unit)
-    return story.seal()
+        builder.complete(unit)
+    return builder.sealed()
 
 
-def tried_again() -> Telling:
+def tried_again() -> Record:
     """0 run.opened, 1 started, 2 finished (error), 3 started, 4 finished, 5 ended, 6 sealed."""
-    story = Story(wave_plan({"a": task()}))
-    story.start()
-    story.finish(status="error")
-    story.start(attempt=2)
-    story.finish(attempt=2)
-    story.end()
-    return story.seal()
+    builder = RunBuilder(wave_plan({"a": task()}))
+    builder.start()
+    builder.finish(status="error")
+    builder.start(attempt=2)
+    builder.finish(attempt=2)
+    builder.end()
+    return builder.sealed()
 
 
-def escalated() -> Telling:
+def escalated() -> Record:
     """0 run.opened, 1 started, 2 finished, 3 verdict (fail), 4 escalation, 5-6 attempt 2, 7 verdict, 8 ended, 9 sealed.
 
     The policy allows one attempt at each step.
     """
     plan = wave_plan({"a": task(ladder=[CHEAP, CAPABLE], accept=[SCHEMA])}, retry=retry(1))
-    story = Story(plan)
-    story.start()
-    story.finish()
-    story.judge(0, "schema", "fail")
-    story.escalate()
-    story.start(attempt=2, **CAPABLE)
-    story.finish(attempt=2)
-    story.judge(0, "schema", attempt=2)
-    story.end()
-    return story.seal()
+    builder = RunBuilder(plan)
+    builder.start()
+    builder.finish()
+    builder.judge(0, "schema", "fail")
+    builder.escalate()
+    builder.start(attempt=2, **CAPABLE)
+    builder.finish(attempt=2)
+    builder.judge(0, "schema", attempt=2)
+    builder.end()
+    return builder.sealed()
 
 
-def checked() -> Telling:
+def checked() -> Record:
     """0 run.opened, 1 started, 2 finished, 3 schema, 4-5 command, 6-7 agent, 8 ended, 9-11 z, 12 sealed."""
-    story = Story(wave_plan({"a": task(accept=[SCHEMA, COMMAND, CRITIC]), "z": task()}, max_parallel=1))
-    story.start()
-    story.finish()
-    story.judge(0, "schema")
-    story.ask(1)
-    story.judge(1)
-    story.ask(2, "agent")
-    story.judge(2, "agent")
-    story.end()
-    story.run("z")
-    return story.seal()
+    builder = RunBuilder(wave_plan({"a": task(accept=[SCHEMA, COMMAND, CRITIC]), "z": task()}, max_parallel=1))
+    builder.start()
+    builder.finish()
+    builder.judge(0, "schema")
+    builder.ask(1)
+    builder.judge(1)
+    builder.ask(2, "agent")
+    builder.judge(2, "agent")
+    builder.end()
+    builder.complete("z")
+    return builder.sealed()
 
 
-def asked_again() -> Telling:
+def asked_again() -> Record:
     """0 run.opened, 1 started, 2 finished, 3-4 asked (none), 5-6 asked (lost), 7-8 asked (pass), 9 ended, 10 sealed."""
-    story = Story(wave_plan({"a": task(accept=[COMMAND], budget={"output_bytes": 18, "calls": 1})}))
-    story.start()
-    story.finish()
-    story.ask(0, reserved=RESERVED)
-    story.judge(0, verdict="none")
-    story.ask(0)
-    story.lose_verdict(0)
-    story.ask(0, reserved=RESERVED)
-    story.judge(0)
-    story.end()
-    return story.seal()
+    builder = RunBuilder(wave_plan({"a": task(accept=[COMMAND], budget={"output_bytes": 18, "calls": 1})}))
+    builder.start()
+    builder.finish()
+    builder.ask(0, reserved=RESERVED)
+    builder.judge(0, verdict="none")
+    builder.ask(0)
+    builder.lose_verdict(0)
+    builder.ask(0, reserved=RESERVED)
+    builder.judge(0)
+    builder.end()
+    return builder.sealed()
 
 
-def gated() -> Telling:
+def gated() -> Record:
     """0 run.opened, 1 gate.opened, 2 paused, 3 decided, 4 resumed, 5 started, 6 finished, 7 ended, 8 sealed."""
-    story = Story(wave_plan({"a": task(gate=GATE)}))
-    story.open_gate()
-    story.add("run.paused", {"reason": "gate"})
-    story.decide(actor="person:ada")
-    story.add("run.resumed", {"implementation": {"name": "by-hand", "version": "1"}})
-    story.run()
-    return story.seal()
+    builder = RunBuilder(wave_plan({"a": task(gate=GATE)}))
+    builder.open_gate()
+    builder.add("run.paused", {"reason": "gate"})
+    builder.decide(actor="person:ada")
+    builder.add("run.resumed", {"implementation": {"name": "by-hand", "version": "1"}})
+    builder.complete()
+    return builder.sealed()
 
 
-def gated_in_time() -> Telling:
+def gated_in_time() -> Record:
     """0 run.opened, 1 gate.opened, 2 decided by the deadline, 3-5 a, 6 sealed."""
-    story = Story(wave_plan({"a": task(gate=TIMED_GATE)}))
-    story.open_gate(deadline=DEADLINE)
-    story.decide(by="deadline", at=DEADLINE)
-    story.run()
-    return _not_before(story.seal(), DEADLINE)
+    builder = RunBuilder(wave_plan({"a": task(gate=TIMED_GATE)}))
+    builder.open_gate(deadline=DEADLINE)
+    builder.decide(by="deadline", at=DEADLINE)
+    builder.complete()
+    return _not_before(builder.sealed(), DEADLINE)
 
 
-def _not_before(telling: Telling, at: str) -> Telling:
+def _not_before(record: Record, at: str) -> Record:
     """Entries after a moment that was waited for are not earlier."""
-    first = next(seq for seq, entry in enumerate(telling.entries) if entry["at"] == at)
-    later = [{**entry, "at": at} for entry in telling.entries[first:]]
-    return Telling((*telling.entries[:first], *later), telling.bodies, telling.redacted)
+    first = next(seq for seq, entry in enumerate(record.entries) if entry["at"] == at)
+    later = [{**entry, "at": at} for entry in record.entries[first:]]
+    return Record((*record.entries[:first], *later), record.bodies, record.redacted)
 
 
-def routed() -> Telling:
+def routed() -> Record:
     """0 run.opened, 1 routed, 2 started, 3 finished (error), 4 escalation, 5 started, 6 finished, 7 ended, 8 sealed."""
-    story = Story(wave_plan({"a": {"lane": "auto", "escalate": ["capable", "frontier"]}}))
-    story.add("route.decided", {"task": "a", "agent": "worker", "by": "only"})
-    story.start()
-    story.finish(status="error")
-    story.escalate()
-    story.start(attempt=2, **CAPABLE)
-    story.finish(attempt=2)
-    story.end()
-    return story.seal()
+    builder = RunBuilder(wave_plan({"a": {"lane": "auto", "escalate": ["capable", "frontier"]}}))
+    builder.add("route.decided", {"task": "a", "agent": "worker", "by": "only"})
+    builder.start()
+    builder.finish(status="error")
+    builder.escalate()
+    builder.start(attempt=2, **CAPABLE)
+    builder.finish(attempt=2)
+    builder.end()
+    return builder.sealed()
 
 
-def reused() -> Telling:
+def reused() -> Record:
     """0 run.opened, 1 a reused, 2 a ended, 3 b reused (it has a lane, and is not routed), 4 b ended, 5 sealed."""
-    story = Story(wave_plan({"a": task(), "b": {"lane": "auto"}}))
+    builder = RunBuilder(wave_plan({"a": task(), "b": {"lane": "auto"}}))
     for unit in "ab":
-        story.reuse(unit)
-        story.end(unit)
-    return story.seal()
+        builder.reuse(unit)
+        builder.end(unit)
+    return builder.sealed()
 
 
-def tolerated() -> Telling:
+def tolerated() -> Record:
     """0 run.opened, 1 started, 2 finished (error), 3 ended tolerated, 4 sealed."""
-    story = Story(wave_plan({"a": task(allow_failure=True)}))
-    story.start()
-    story.finish(status="error")
-    story.end(state="tolerated")
-    return story.seal()
+    builder = RunBuilder(wave_plan({"a": task(allow_failure=True)}))
+    builder.start()
+    builder.finish(status="error")
+    builder.end(state="tolerated")
+    return builder.sealed()
 
 
-def failed() -> Telling:
+def failed() -> Record:
     """0 run.opened, 1-2 a (error), 3 a failed, 4 b skipped, 5 each skipped, 6 sealed failed."""
     foreach = {"from": {"task": "a"}, "as": "item", "max": 2}
     tasks = {
@@ -187,70 +179,70 @@ def failed() -> Telling:
         "b": task(needs=[data_edge({"task": "a"}, "x")]),
         "each": task(foreach=foreach),
     }
-    story = Story(wave_plan(tasks, outputs={"o": {"task": "a"}}))
-    story.start()
-    story.finish(status="error")
-    story.end(state="failed")
-    story.end("b", "skipped", "upstream")
-    story.end("each", "skipped", "upstream")
-    return story.seal("failed")
+    builder = RunBuilder(wave_plan(tasks, outputs={"o": {"task": "a"}}))
+    builder.start()
+    builder.finish(status="error")
+    builder.end(state="failed")
+    builder.end("b", "skipped", "upstream")
+    builder.end("each", "skipped", "upstream")
+    return builder.sealed("failed")
 
 
-def skipped() -> Telling:
+def skipped() -> Record:
     """0 run.opened, 1-3 a, 4 b skipped (its condition does not hold), 5 sealed."""
     when = [{"from": {"task": "a"}, "matches": "0" * 64}]
-    story = Story(wave_plan({"a": task(), "b": task(when=when)}))
-    story.run()
-    story.end("b", "skipped", "condition")
-    return story.seal()
+    builder = RunBuilder(wave_plan({"a": task(), "b": task(when=when)}))
+    builder.complete()
+    builder.end("b", "skipped", "condition")
+    return builder.sealed()
 
 
-def stopped() -> Telling:
+def stopped() -> Record:
     """0 run.opened, 1-3 a, 4 budget.stopped, 5 b stopped, 6 sealed stopped."""
     tasks = {"a": task(), "b": task(needs=[data_edge({"task": "a"}, "x")], gate=GATE)}
-    story = Story(wave_plan(tasks, budget={"calls": 1}))
-    story.run("a", TEXT)
-    story.add("budget.stopped", {"scope": "run", "amount": "calls", "limit": 1, "used": 1, "needed": 1})
-    story.end("b", "stopped", "budget")
-    return story.seal("stopped")
+    builder = RunBuilder(wave_plan(tasks, budget={"calls": 1}))
+    builder.complete("a", TEXT)
+    builder.add("budget.stopped", {"scope": "run", "amount": "calls", "limit": 1, "used": 1, "needed": 1})
+    builder.end("b", "stopped", "budget")
+    return builder.sealed("stopped")
 
 
-def side_by_side() -> Telling:
+def side_by_side() -> Record:
     """0 run.opened, 1 a started, 2 b started, 3-4 finished, 5-6 ended, 7 c started, 8 finished, 9 ended, 10 sealed."""
     budget = {"calls": 3, "input_tokens": 12, "output_tokens": 8, "tokens": 20, "micro_usd": 10, "output_bytes": 18}
     tasks = {"a": task(), "b": task(budget={"tokens": 10}), "c": task()}
-    story = Story(wave_plan(tasks, [["a", "b", "c"]], limits={"calls": 3}, budget=budget))
-    story.start("a", reserved=RESERVED)
-    story.start("b", reserved=RESERVED)
-    story.finish("a", input_tokens=4, cached_input_tokens=2, output_tokens=1, micro_usd=2, wall_ms=90)
-    story.finish("b", input_tokens=1, output_tokens=1, micro_usd=1, output_bytes=4, wall_ms=10)
-    story.end("a")
-    story.end("b")
-    story.start("c", reserved=RESERVED)
-    story.finish("c", input_tokens=2)
-    story.end("c")
-    return story.seal()
+    builder = RunBuilder(wave_plan(tasks, [["a", "b", "c"]], limits={"calls": 3}, budget=budget))
+    builder.start("a", reserved=RESERVED)
+    builder.start("b", reserved=RESERVED)
+    builder.finish("a", input_tokens=4, cached_input_tokens=2, output_tokens=1, micro_usd=2, wall_ms=90)
+    builder.finish("b", input_tokens=1, output_tokens=1, micro_usd=1, output_bytes=4, wall_ms=10)
+    builder.end("a")
+    builder.end("b")
+    builder.start("c", reserved=RESERVED)
+    builder.finish("c", input_tokens=2)
+    builder.end("c")
+    return builder.sealed()
 
 
-def gone_on_with() -> Telling:
+def gone_on_with() -> Record:
     """0 run.opened, 1 a started, 2 resumed, 3 lost, 4 started, 5 finished (cancelled), 6-8 a, 9-11 b, 12 sealed.
 
     The policy allows one attempt; one that is lost or cancelled does not count, but keeps what it has reserved.
     """
-    story = Story(wave_plan({"a": task(), "b": task()}, retry=retry(1), budget={"tokens": 20}))
-    story.start(reserved=RESERVED)
-    story.add("run.resumed", {"implementation": {"name": "by-hand", "version": "1"}})
-    story.lose()
-    story.start(attempt=2, reserved=RESERVED)
-    story.finish(attempt=2, status="cancelled")
-    story.start(attempt=3)
-    story.finish(attempt=3)
-    story.end()
-    story.run("b")
-    return story.seal()
+    builder = RunBuilder(wave_plan({"a": task(), "b": task()}, retry=retry(1), budget={"tokens": 20}))
+    builder.start(reserved=RESERVED)
+    builder.add("run.resumed", {"implementation": {"name": "by-hand", "version": "1"}})
+    builder.lose()
+    builder.start(attempt=2, reserved=RESERVED)
+    builder.finish(attempt=2, status="cancelled")
+    builder.start(attempt=3)
+    builder.finish(attempt=3)
+    builder.end()
+    builder.complete("b")
+    return builder.sealed()
 
 
-def with_values() -> Telling:
+def with_values() -> Record:
     """0 run.opened, 1-3 a, 4-6 b, 7 delivered v to c, 8 delivered w to c, 9 delivered p to c, 10-12 c, 13 sealed."""
     made = {
         "list": [
@@ -264,51 +256,51 @@ def with_values() -> Telling:
         data_edge({"task": "b"}, "w"),
         data_edge({"list": [{"task": "a"}], "select": "/0/x/0"}, "p"),
     ]
-    story = Story(wave_plan({"a": task(), "b": task(), "c": task(needs=needs)}))
-    first = story.run("a", as_json({"x": [1.5, {"y": None}], "a/b": {"~": True}}))
-    last = story.run("b", Body(b"plain", salt=SALT))
-    story.deliver("c", "v", as_json([{"y": None}, {"none": [], "text": "plain"}, True]), last)
-    story.deliver("c", "w", Body(b"plain"), last)
-    story.deliver("c", "p", as_json(1.5), first)
-    story.run("c")
-    return story.seal()
+    builder = RunBuilder(wave_plan({"a": task(), "b": task(), "c": task(needs=needs)}))
+    first = builder.complete("a", json_body({"x": [1.5, {"y": None}], "a/b": {"~": True}}))
+    last = builder.complete("b", Body(b"plain", salt=SALT))
+    builder.deliver("c", "v", json_body([{"y": None}, {"none": [], "text": "plain"}, True]), last)
+    builder.deliver("c", "w", Body(b"plain"), last)
+    builder.deliver("c", "p", json_body(1.5), first)
+    builder.complete("c")
+    return builder.sealed()
 
 
-def redacted_value() -> Telling:
+def redacted_value() -> Record:
     """0 run.opened, 1-3 a, 4 delivered to b, 5-7 b, 8 answer.given, 9 sealed, 10-11 redacted, 12 sealed."""
     tasks = {"a": task(), "b": task(needs=[data_edge({"task": "a", "select": "/x"}, "x")])}
-    story = Story(wave_plan(tasks, outputs={"notes": {"task": "b"}}))
-    output = as_json({"x": 1})
-    story.deliver("b", "x", as_json(2), story.run("a", output))
-    story.answer("notes", NOTES, story.run("b", NOTES))
-    story.seal()
-    story.redact(output.digest, "output", 2)
-    story.redact(NOTES.digest, "value", 8)
-    return story.seal()
+    builder = RunBuilder(wave_plan(tasks, outputs={"notes": {"task": "b"}}))
+    output = json_body({"x": 1})
+    builder.deliver("b", "x", json_body(2), builder.complete("a", output))
+    builder.answer("notes", NOTES, builder.complete("b", NOTES))
+    builder.sealed()
+    builder.redact(output, "output", 2)
+    builder.redact(NOTES, "value", 8)
+    return builder.sealed()
 
 
-def answered() -> Telling:
+def answered() -> Record:
     """0 run.opened, 1-3 a, 4-6 answers, 7 sealed: as JSON, as text and as other bytes."""
     outputs = {"json": {"task": "a"}, "text": {"task": "b"}, "image": {"task": "c"}}
-    story = Story(wave_plan({"a": task(), "b": task(), "c": task()}, [["a", "b", "c"]], outputs=outputs))
-    bodies = {"json": as_json({"b": [], "a": 1}), "text": Body(b"text"), "image": Body(b"\x89PNG", "image/png")}
+    builder = RunBuilder(wave_plan({"a": task(), "b": task(), "c": task()}, [["a", "b", "c"]], outputs=outputs))
+    bodies = {"json": json_body({"b": [], "a": 1}), "text": Body(b"text"), "image": Body(b"\x89PNG", "image/png")}
     for unit, (name, body) in zip("abc", bodies.items(), strict=True):
-        story.answer(name, body, story.run(unit, body))
-    return story.seal()
+        builder.answer(name, body, builder.complete(unit, body))
+    return builder.sealed()
 
 
-def _ended(state: str, reason: str) -> Callable[[], Telling]:
+def _ended(state: str, reason: str) -> Callable[[], Record]:
     """0 run.opened, 1 ended, 2 sealed."""
 
-    def tell() -> Telling:
-        story = Story(wave_plan({"a": {"lane": "auto"}}))
-        story.end(state=state, reason=reason)
-        return story.seal(state)
+    def tell() -> Record:
+        builder = RunBuilder(wave_plan({"a": {"lane": "auto"}}))
+        builder.end(state=state, reason=reason)
+        return builder.sealed(state)
 
     return tell
 
 
-RUNS: dict[str, tuple[Callable[[], Telling], str, str]] = {
+RUNS: dict[str, tuple[Callable[[], Record], str, str]] = {
     "one-task": (one_task, "a task is begun, finished and ended", "002 010 011 014 017"),
     "handed-over": (handed_over, "the output of a task is handed to another, whose output is an answer",
                     "002 005 007 010 016 017 018"),

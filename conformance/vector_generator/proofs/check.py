@@ -4,9 +4,9 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from fake_ledger.files import OTHER_RUN, checkpoint_text
 from forum_conformance.note import read_public_key
 from vector_generator.forum_program import ForumProgram
-from vector_generator.ledgers.writer import OTHER_RUN, checkpoint_text
 from vector_generator.proofs import check_malformed, check_paths, documents
 from vector_generator.proofs.documents import LARGEST, Proof, text_of
 from vector_generator.proofs.signing import KEY, OTHER_KEY

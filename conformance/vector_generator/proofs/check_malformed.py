@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from vector_generator.ledgers.writer import OTHER_RUN, canonical
+from fake_ledger.files import OTHER_RUN, canonical
 from vector_generator.proofs import documents
 from vector_generator.proofs.documents import Proof
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from vector_generator.ledgers.writer import checkpoint_text
+from fake_ledger.files import checkpoint_text
 from vector_generator.proofs import documents, tree
 from vector_generator.proofs.check_malformed import Broken
 from vector_generator.proofs.documents import Proof, leaves, root_of

@@ -3,9 +3,7 @@
 import base64
 from collections.abc import Iterator, Mapping
 
-from vector_generator.ledgers.bases import worked_example
-from vector_generator.ledgers.case import Case
-from vector_generator.ledgers.writer import (
+from fake_ledger.files import (
     OTHER_RUN,
     RUN,
     Files,
@@ -14,15 +12,17 @@ from vector_generator.ledgers.writer import (
     leaf,
     ledger_of,
     lines_of,
-    root,
+    merkle_root,
 )
+from vector_generator.ledgers.bases import worked_example
+from vector_generator.ledgers.case import Case
 from vector_generator.proofs.signing import KEY, ORDER, OTHER_KEY, SigningKey, signature_line
 
 BARE = frozenset({3, 4})
-LINES = tuple(lines_of(worked_example()))
+LINES = tuple(lines_of(worked_example().entries))
 TEXT = checkpoint_of(LINES)
 ORIGIN, SIZE, ROOT = TEXT.split(b"\n")[:3]
-HASH = root([leaf(line) for line in LINES])
+HASH = merkle_root([leaf(line) for line in LINES])
 
 
 def _text(origin: bytes = ORIGIN, size: bytes = SIZE, encoded: bytes = ROOT) -> bytes:

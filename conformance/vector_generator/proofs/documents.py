@@ -5,16 +5,16 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from fake_ledger.files import RUN, checkpoint_of, leaf, lines_of, merkle_root
+from fake_ledger.run_builder import RunBuilder
 from forum_conformance.canonical import each_key_once
 from forum_conformance.entry import read_object
 from forum_conformance.note import Checkpoint, MalformedCheckpoint, PublicKey, is_signed, read_checkpoint
 from forum_conformance.schemas import proof_validator
-from vector_generator.ledgers.story import Story
-from vector_generator.ledgers.writer import RUN, checkpoint_of, leaf, lines_of, root
 from vector_generator.proofs import tree
 
 LARGEST = 70
-EMPTY_ROOT = root([])
+EMPTY_ROOT = merkle_root([])
 
 Proof = dict[str, Any]
 
@@ -22,10 +22,10 @@ Proof = dict[str, Any]
 @cache
 def lines() -> tuple[bytes, ...]:
     """A ledger of 70 entries, which is not sealed: `run.opened`, and then one fact each."""
-    story = Story()
+    builder = RunBuilder()
     for number in range(1, LARGEST):
-        story.add("x-n", {"n": number})
-    return tuple(lines_of(story.telling()))
+        builder.add("x-n", {"n": number})
+    return tuple(lines_of(builder.record().entries))
 
 
 @cache
@@ -34,7 +34,7 @@ def leaves() -> tuple[bytes, ...]:
 
 
 def root_of(size: int) -> bytes:
-    return root(leaves()[:size])
+    return merkle_root(leaves()[:size])
 
 
 def text_of(size: int) -> bytes:

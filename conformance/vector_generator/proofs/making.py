@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from fake_ledger.files import canonical, ledger_of
 from vector_generator.forum_program import ForumProgram
 from vector_generator.ledgers.bases import TORN
-from vector_generator.ledgers.writer import canonical, ledger_of
 from vector_generator.proofs import documents
 from vector_generator.proofs.signing import KEY
 from vector_generator.vector import Vector

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 
-from vector_generator.ledgers.writer import root
+from fake_ledger.files import merkle_root
 
 Hashes = list[bytes]
 
@@ -27,8 +27,8 @@ def inclusion(seq: int, leaves: Sequence[bytes]) -> Hashes:
         return []
     half = split(len(leaves))
     if seq < half:
-        return [*inclusion(seq, leaves[:half]), root(leaves[half:])]
-    return [*inclusion(seq - half, leaves[half:]), root(leaves[:half])]
+        return [*inclusion(seq, leaves[:half]), merkle_root(leaves[half:])]
+    return [*inclusion(seq - half, leaves[half:]), merkle_root(leaves[:half])]
 
 
 def consistency(size: int, leaves: Sequence[bytes]) -> Hashes:
@@ -39,11 +39,11 @@ def consistency(size: int, leaves: Sequence[bytes]) -> Hashes:
 def _subproof(size: int, leaves: Sequence[bytes], *, is_known: bool) -> Hashes:
     """SUBPROOF(m, D[n], b)."""
     if size == len(leaves):
-        return [] if is_known else [root(leaves)]
+        return [] if is_known else [merkle_root(leaves)]
     half = split(len(leaves))
     if size <= half:
-        return [*_subproof(size, leaves[:half], is_known=is_known), root(leaves[half:])]
-    return [*_subproof(size - half, leaves[half:], is_known=False), root(leaves[:half])]
+        return [*_subproof(size, leaves[:half], is_known=is_known), merkle_root(leaves[half:])]
+    return [*_subproof(size - half, leaves[half:], is_known=False), merkle_root(leaves[:half])]
 
 
 def root_along(leaf: bytes, seq: int, size: int, path: Sequence[bytes]) -> bytes:

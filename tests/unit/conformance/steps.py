@@ -1,28 +1,28 @@
-"""Steps of a story, to be told in a row: the last entry of a case is the one that is looked at."""
+"""Steps of a story, to be findings in a row: the last entry of a case is the one that is looked at."""
 
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from unit.conformance.raw_ledger import Stored, judged, told
-from unit.conformance.story import Story, task, wave_plan
+from fake_ledger.run_builder import DISPLAYED, DONE, RunBuilder
+from fake_ledger.wave_plans import task, wave_plan
+from unit.conformance.judged_run import findings, judged
 
-Step = Callable[[Story], Any]
-DISPLAYED = Stored(b"what is displayed")
+Step = Callable[[RunBuilder], Any]
 
 
 def code_of(directory: Path, plan: dict[str, Any], *steps: Step) -> str | None:
     """The code of the entry that the last step adds."""
-    story = Story(plan)
+    story = RunBuilder(plan)
     for step in steps:
         step(story)
     return last_code(story, directory)
 
 
-def last_code(story: Story, directory: Path) -> str | None:
+def last_code(story: RunBuilder, directory: Path) -> str | None:
     """The code of the last entry; the entries before it must be lawful."""
     report = judged(story.write(directory))
-    found = [finding for finding in told(report) if finding[0] != "L501"]
+    found = [finding for finding in findings(report) if finding[0] != "L501"]
     assert [seq for _, seq in found] in ([], [len(story.entries) - 1])
     return found[0][0] if found else None
 
@@ -32,7 +32,7 @@ def start(unit: str = "a", attempt: int = 1, **changes: Any) -> Step:
 
 
 def finish(unit: str = "a", attempt: int = 1, status: str = "ok", **changes: Any) -> Step:
-    return lambda story: story.finish(unit, None, attempt, status, **changes)
+    return lambda story: story.finish(unit, DONE, attempt, status, **changes)
 
 
 def lose(unit: str = "a", attempt: int = 1, **changes: Any) -> Step:
@@ -44,11 +44,11 @@ def end(unit: str = "a", state: str = "passed", reason: str = "error", **changes
 
 
 def ask(check: int = 0, by: str = "command", **changes: Any) -> Step:
-    return lambda story: story.ask("a", check, by, **changes)
+    return lambda story: story.ask(check, by, **changes)
 
 
 def give(check: int = 0, by: str = "command", verdict: str = "pass", **changes: Any) -> Step:
-    return lambda story: story.judge("a", check, by, verdict, **changes)
+    return lambda story: story.judge(check, by, verdict, **changes)
 
 
 def reuse(unit: str = "a") -> Step:
@@ -64,11 +64,11 @@ def route(agent: str = "worker") -> Step:
 
 
 def open_gate(deadline: str | None = None) -> Step:
-    return lambda story: story.open_gate("a", DISPLAYED, deadline)
+    return lambda story: story.open_gate("a", deadline)
 
 
 def decide(decision: str = "approved", by: str = "person", displayed: str = DISPLAYED.digest, **changes: Any) -> Step:
-    return lambda story: story.decide("a", displayed, decision, by, **changes)
+    return lambda story: story.decide("a", decision, by, displayed, **changes)
 
 
 ONE = wave_plan({"a": task()})

@@ -4,22 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from fake_ledger.files import END_OF_ARCHIVE, OTHER_RUN, Body, member_bytes
+from fake_ledger.ledger_builder import LedgerBuilder
+from fake_ledger.run_builder import OPENED
 from forum_conformance.report import Verdict
-from unit.conformance.raw_ledger import (
-    END_OF_ARCHIVE,
-    OPENED,
-    OTHER_RUN,
-    SEALED,
-    RawLedger,
-    Stored,
-    digest,
-    judged,
-    ledger_of,
-    member_bytes,
-    statuses,
-    told,
-)
-from unit.conformance.story import draft_and_review
+from unit.conformance.judged_run import SEALED, draft_and_review, findings, judged, ledger_with, members, statuses
 
 SALT = bytes(range(32))
 
@@ -29,25 +18,25 @@ def write_archive(directory: Path, members: list[bytes], end: bytes = END_OF_ARC
     return directory
 
 
-ONE, TWO, THREE = Stored(b"one"), Stored(b"two" * 400), Stored(b"", "application/octet-stream")
+ONE, TWO, THREE = Body(b"one"), Body(b"two" * 400), Body(b"", "application/octet-stream")
 
 
 @pytest.mark.requirement("LEDGER-DIR-001", "LEDGER-BODY-001", "LEDGER-BODY-002")
 def test_a_run_directory_that_holds_is_valid(tmp_path: Path) -> None:
     report = judged(draft_and_review(salt=SALT).write(tmp_path))
 
-    assert told(report) == []
+    assert findings(report) == []
     assert statuses(report) == ["ok", "ok", "ok", "ok", "ok"]
     assert report.verdict is Verdict.VALID
 
 
 @pytest.mark.requirement("LEDGER-TAR-001", "LEDGER-TAR-002")
 def test_plain_salted_and_empty_bodies_are_found(tmp_path: Path) -> None:
-    ledger = ledger_of(ONE, TWO, THREE, Stored(b"one", salt=SALT), Stored(b"", salt=SALT))
+    ledger = ledger_with(ONE, TWO, THREE, Body(b"one", salt=SALT), Body(b"", salt=SALT))
 
     report = judged(ledger.write(tmp_path))
 
-    assert told(report) == []
+    assert findings(report) == []
     assert statuses(report)[2:] == ["ok", "not checked", "ok"]
 
 
@@ -57,7 +46,7 @@ def test_without_an_archive_level_3_fails(tmp_path: Path) -> None:
 
     report = judged(directory)
 
-    assert told(report) == [("L301", None)]
+    assert findings(report) == [("L301", None)]
     assert statuses(report) == ["ok", "ok", "fail", "not checked", "ok"]
 
 
@@ -66,20 +55,20 @@ def test_without_an_archive_level_3_fails(tmp_path: Path) -> None:
     "place", [0, 70, 100, 108, 116, 124, 136, 148, 154, 155, 156, 157, 257, 263, 265, 297, 329, 337, 345, 500, 515]
 )
 def test_a_header_or_padding_of_another_form_breaks_the_archive(tmp_path: Path, place: int) -> None:
-    ledger = ledger_of(ONE, TWO)
+    ledger = ledger_with(ONE, TWO)
     directory = ledger.write(tmp_path)
-    first, second = ledger.members()
+    first, second = members(ledger)
     changed = bytearray(first)
     changed[place] ^= 1
 
     write_archive(directory, [bytes(changed), second])
 
-    assert told(judged(directory)) == [("L301", None)]
+    assert findings(judged(directory)) == [("L301", None)]
 
 
 @pytest.mark.requirement("LEDGER-TAR-001")
 def test_a_checksum_is_that_of_the_header(tmp_path: Path) -> None:
-    directory = ledger_of(ONE).write(tmp_path)
+    directory = ledger_with(ONE).write(tmp_path)
     member = bytearray(member_bytes(*ONE.member))
     member[100:108] = b"0000600\0"
     member[148:156] = b" " * 8
@@ -87,40 +76,40 @@ def test_a_checksum_is_that_of_the_header(tmp_path: Path) -> None:
 
     write_archive(directory, [bytes(member)])
 
-    assert told(judged(directory)) == [("L301", None)]
+    assert findings(judged(directory)) == [("L301", None)]
 
 
 @pytest.mark.requirement("LEDGER-TAR-001")
 @pytest.mark.parametrize("name", ["a\0b", "\0" * 99 + "x"])
 def test_a_name_has_no_nul_before_its_end(tmp_path: Path, name: str) -> None:
-    ledger = ledger_of(ONE)
+    ledger = ledger_with(ONE)
     directory = ledger.write(tmp_path)
 
-    write_archive(directory, [member_bytes(name, b"unknown"), *ledger.members()])
+    write_archive(directory, [member_bytes(name, b"unknown"), *members(ledger)])
 
-    assert told(judged(directory)) == [("L301", None)]
+    assert findings(judged(directory)) == [("L301", None)]
 
 
 def test_a_broken_archive_is_the_only_finding_of_its_level(tmp_path: Path) -> None:
-    ledger = ledger_of(ONE, is_sealed=False)
-    ledger.redact(TWO, "never", [1])
+    ledger = ledger_with(ONE, is_sealed=False)
+    ledger.redact(TWO, "never", 1)
     ledger.add("run.sealed", SEALED)
     directory = ledger.write(tmp_path)
 
     write_archive(directory, [b"x" * 512])
 
-    assert told(judged(directory)) == [("L301", None)]
+    assert findings(judged(directory)) == [("L301", None)]
 
 
 @pytest.mark.requirement("LEDGER-TAR-002")
 def test_a_digest_without_a_member_is_missing(tmp_path: Path) -> None:
-    ledger = ledger_of(ONE, TWO)
+    ledger = ledger_with(ONE, TWO)
     directory = ledger.write(tmp_path)
 
-    write_archive(directory, ledger.members()[:1])
+    write_archive(directory, members(ledger)[:1])
 
     report = judged(directory)
-    assert told(report) == [("L302", 2)]
+    assert findings(report) == [("L302", 2)]
     assert report.verdict is Verdict.INVALID
 
 
@@ -135,92 +124,92 @@ def test_a_digest_without_a_member_is_missing(tmp_path: Path) -> None:
     ],
 )
 def test_a_member_holds_the_body_of_its_name(tmp_path: Path, member: bytes) -> None:
-    directory = ledger_of(ONE).write(tmp_path)
+    directory = ledger_with(ONE).write(tmp_path)
 
     write_archive(directory, [member])
 
-    assert told(judged(directory)) == [("L303", 1)]
+    assert findings(judged(directory)) == [("L303", 1)]
 
 
 @pytest.mark.requirement("LEDGER-BODY-002")
 def test_the_salt_is_part_of_what_a_digest_commits_to(tmp_path: Path) -> None:
-    salted = Stored(b"one", salt=SALT)
-    directory = ledger_of(salted).write(tmp_path)
+    salted = Body(b"one", salt=SALT)
+    directory = ledger_with(salted).write(tmp_path)
 
     write_archive(directory, [member_bytes(salted.member[0], SALT[::-1] + b"one")])
 
-    assert told(judged(directory)) == [("L303", 1)]
+    assert findings(judged(directory)) == [("L303", 1)]
 
 
 def test_the_size_is_the_one_that_the_entry_gives(tmp_path: Path) -> None:
-    ledger = ledger_of(ONE)
+    ledger = ledger_with(ONE)
     ledger.entries[1]["bodies"]["kept"]["bytes"] = 4
 
-    assert told(judged(ledger.write(tmp_path))) == [("L303", 1)]
+    assert findings(judged(ledger.write(tmp_path))) == [("L303", 1)]
 
 
 @pytest.mark.requirement("LEDGER-BODY-003")
 @pytest.mark.parametrize("change", [{"bytes": 4}, {"salted": True}])
 def test_all_entries_give_a_digest_the_same_size_and_salt(tmp_path: Path, change: dict[str, object]) -> None:
-    ledger = ledger_of(ONE, ONE)
+    ledger = ledger_with(ONE, ONE)
     ledger.entries[2]["bodies"]["kept"].update(change)
 
-    assert told(judged(ledger.write(tmp_path))) == [("L303", 2)]
+    assert findings(judged(ledger.write(tmp_path))) == [("L303", 2)]
 
 
 def test_entries_may_give_a_digest_other_types(tmp_path: Path) -> None:
-    assert told(judged(ledger_of(ONE, Stored(b"one", "application/json")).write(tmp_path))) == []
+    assert findings(judged(ledger_with(ONE, Body(b"one", "application/json")).write(tmp_path))) == []
 
 
 @pytest.mark.requirement("LEDGER-TAR-002")
 @pytest.mark.parametrize(
-    "name", [f"sha256/{digest(b'unknown')}", f"other/{ONE.digest}", f"sha256/{ONE.digest.upper()}", "", "x" * 100]
+    "name", [f"sha256/{Body(b'unknown').digest}", f"other/{ONE.digest}", f"sha256/{ONE.digest.upper()}", "", "x" * 100]
 )
 def test_a_member_before_a_named_one_is_named_too(tmp_path: Path, name: str) -> None:
-    ledger = ledger_of(ONE)
+    ledger = ledger_with(ONE)
     directory = ledger.write(tmp_path)
 
-    write_archive(directory, [member_bytes(name, b"unknown"), *ledger.members()])
+    write_archive(directory, [member_bytes(name, b"unknown"), *members(ledger)])
 
-    assert told(judged(directory)) == [("L304", None)]
+    assert findings(judged(directory)) == [("L304", None)]
 
 
 @pytest.mark.requirement("LEDGER-TAR-002")
 def test_members_stand_in_the_order_of_their_first_naming(tmp_path: Path) -> None:
-    ledger = ledger_of(ONE, TWO, ONE, THREE)
+    ledger = ledger_with(ONE, TWO, ONE, THREE)
     directory = ledger.write(tmp_path)
-    one, two, three = ledger.members()
+    one, two, three = members(ledger)
 
     write_archive(directory, [two, one, three])
-    assert told(judged(directory)) == [("L305", 2)]
+    assert findings(judged(directory)) == [("L305", 2)]
 
     write_archive(directory, [one, three, two])
-    assert told(judged(directory)) == [("L305", 4)]
+    assert findings(judged(directory)) == [("L305", 4)]
 
 
 @pytest.mark.requirement("LEDGER-TAR-002")
 def test_the_bodies_of_one_entry_stand_in_the_order_of_their_names(tmp_path: Path) -> None:
-    ledger = RawLedger()
+    ledger = LedgerBuilder()
     ledger.add("run.opened", OPENED)
     ledger.add("x-kept", bodies={"b": ONE, "a": TWO})
     ledger.add("run.sealed", SEALED)
     directory = ledger.write(tmp_path)
-    assert told(judged(directory)) == []
+    assert findings(judged(directory)) == []
 
     write_archive(directory, [member_bytes(*ONE.member), member_bytes(*TWO.member)])
 
-    assert told(judged(directory)) == [("L305", 1)]
+    assert findings(judged(directory)) == [("L305", 1)]
 
 
 @pytest.mark.requirement("LEDGER-TAR-002")
 def test_a_digest_has_one_member(tmp_path: Path) -> None:
-    ledger = ledger_of(ONE, TWO)
+    ledger = ledger_with(ONE, TWO)
     directory = ledger.write(tmp_path)
-    one, two = ledger.members()
+    one, two = members(ledger)
 
     write_archive(directory, [one, one, two])
 
-    assert told(judged(directory)) == [("L305", None)]
+    assert findings(judged(directory)) == [("L305", None)]
 
 
 @pytest.mark.requirement("LEDGER-TORN-001")
@@ -229,10 +218,10 @@ def test_a_digest_has_one_member(tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("is_sealed", [False, True])
 def test_a_torn_tail_of_the_archive_is_incomplete(tmp_path: Path, tail: bytes, is_sealed: bool) -> None:
-    ledger = ledger_of(ONE, is_sealed=is_sealed)
+    ledger = ledger_with(ONE, is_sealed=is_sealed)
     directory = ledger.write(tmp_path)
 
-    write_archive(directory, ledger.members(), tail)
+    write_archive(directory, members(ledger), tail)
 
     report = judged(directory)
     assert report.findings.codes() == (["L310"] if is_sealed else ["L310", "L501"])
@@ -242,99 +231,99 @@ def test_a_torn_tail_of_the_archive_is_incomplete(tmp_path: Path, tail: bytes, i
 
 @pytest.mark.requirement("LEDGER-TORN-001")
 def test_the_archive_of_a_sealed_ledger_has_its_end(tmp_path: Path) -> None:
-    ledger = ledger_of(ONE)
+    ledger = ledger_with(ONE)
     directory = ledger.write(tmp_path)
 
-    write_archive(directory, ledger.members(), b"")
+    write_archive(directory, members(ledger), b"")
 
-    assert told(judged(directory)) == [("L310", None)]
+    assert findings(judged(directory)) == [("L310", None)]
 
 
 @pytest.mark.parametrize("end", [b"", END_OF_ARCHIVE])
 def test_the_archive_of_an_unsealed_ledger_may_have_its_end(tmp_path: Path, end: bytes) -> None:
-    ledger = ledger_of(ONE, is_sealed=False)
+    ledger = ledger_with(ONE, is_sealed=False)
     directory = ledger.write(tmp_path)
 
-    write_archive(directory, ledger.members(), end)
+    write_archive(directory, members(ledger), end)
 
-    assert told(judged(directory)) == [("L501", None)]
+    assert findings(judged(directory)) == [("L501", None)]
 
 
 def test_a_torn_tail_does_not_hide_members_out_of_order(tmp_path: Path) -> None:
-    ledger = ledger_of(ONE, TWO)
+    ledger = ledger_with(ONE, TWO)
     directory = ledger.write(tmp_path)
 
-    write_archive(directory, ledger.members()[::-1], member_bytes(*THREE.member))
+    write_archive(directory, members(ledger)[::-1], member_bytes(*THREE.member))
 
-    assert told(judged(directory)) == [("L310", None), ("L305", 2)]
+    assert findings(judged(directory)) == [("L310", None), ("L305", 2)]
 
 
 @pytest.mark.requirement("LEDGER-REDACT-001")
-@pytest.mark.parametrize("body", [ONE, Stored(b"one", salt=SALT)])
-def test_a_redacted_body_is_no_finding(tmp_path: Path, body: Stored) -> None:
-    ledger = ledger_of(body, body)
-    ledger.redact(body, "kept", [1])
+@pytest.mark.parametrize("body", [ONE, Body(b"one", salt=SALT)])
+def test_a_redacted_body_is_no_finding(tmp_path: Path, body: Body) -> None:
+    ledger = ledger_with(body, body)
+    ledger.redact(body, "kept", 1)
     ledger.add("run.sealed", SEALED)
 
     report = judged(ledger.write(tmp_path))
 
-    assert told(report) == []
+    assert findings(report) == []
     assert report.facts.redacted == 1
 
 
 @pytest.mark.requirement("LEDGER-REDACT-002")
 def test_redacted_missing_and_wrong_are_told_apart(tmp_path: Path) -> None:
-    ledger = ledger_of(ONE)
-    ledger.redact(ONE, "kept", [1])
+    ledger = ledger_with(ONE)
+    ledger.redact(ONE, "kept", 1)
     ledger.add("run.sealed", SEALED)
     directory = ledger.write(tmp_path)
-    reason = ledger.members()[1]
+    reason = members(ledger)[1]
 
     write_archive(directory, [member_bytes(f"redacted/{ONE.digest}", b"\0\0x"), reason])
-    assert told(judged(directory)) == [("L303", 1)]
+    assert findings(judged(directory)) == [("L303", 1)]
 
     write_archive(directory, [member_bytes(f"redacted/{ONE.digest}", b"\0\0"), reason])
-    assert told(judged(directory)) == [("L303", 1)]
+    assert findings(judged(directory)) == [("L303", 1)]
 
     write_archive(directory, [member_bytes(ONE.member[0], b"\0\0\0"), reason])
-    assert told(judged(directory)) == [("L306", 1)]
+    assert findings(judged(directory)) == [("L306", 1)]
 
     write_archive(directory, [reason])
-    assert told(judged(directory)) == [("L302", 1)]
+    assert findings(judged(directory)) == [("L302", 1)]
 
 
 @pytest.mark.requirement("LEDGER-REDACT-002")
 def test_a_redacted_member_has_an_entry_that_says_so(tmp_path: Path) -> None:
-    directory = ledger_of(ONE).write(tmp_path)
+    directory = ledger_with(ONE).write(tmp_path)
 
     write_archive(directory, [member_bytes(f"redacted/{ONE.digest}", bytes(3))])
 
-    assert told(judged(directory)) == [("L307", 1)]
+    assert findings(judged(directory)) == [("L307", 1)]
 
 
 @pytest.mark.requirement("LEDGER-REDACT-002")
 def test_a_redaction_is_of_what_an_earlier_entry_names_and_once(tmp_path: Path) -> None:
-    ledger = ledger_of(ONE, is_sealed=False)
-    never = ledger.redact(TWO, "kept", [1])
-    ledger.redact(ONE, "kept", [1])
-    again = ledger.redact(ONE, "kept", [1])
+    ledger = ledger_with(ONE, is_sealed=False)
+    never = ledger.redact(TWO, "kept", 1)
+    ledger.redact(ONE, "kept", 1)
+    again = ledger.redact(ONE, "kept", 1)
     named = ledger.add("x-kept", bodies={"kept": ONE})
     ledger.add("run.sealed", SEALED)
 
-    assert told(judged(ledger.write(tmp_path))) == [("L309", never), ("L309", again), ("L309", named)]
+    assert findings(judged(ledger.write(tmp_path))) == [("L309", never), ("L309", again), ("L309", named)]
 
 
 @pytest.mark.requirement("LEDGER-REDACT-002")
 def test_a_body_is_not_earlier_than_the_entry_that_names_it(tmp_path: Path) -> None:
-    ledger = ledger_of(is_sealed=False)
-    seq = ledger.redact(ONE, "reason", [0], reason=b"one")
+    ledger = ledger_with(is_sealed=False)
+    seq = ledger.redact(ONE, "reason", 0, reason=b"one")
     ledger.add("run.sealed", SEALED)
 
-    assert told(judged(ledger.write(tmp_path))) == [("L309", seq)]
+    assert findings(judged(ledger.write(tmp_path))) == [("L309", seq)]
 
 
 def test_a_ledger_of_another_run_has_nothing_to_do_with_its_folder(tmp_path: Path) -> None:
-    ledger = ledger_of(ONE)
+    ledger = ledger_with(ONE)
     for entry in ledger.entries:
         entry["run"] = OTHER_RUN
 

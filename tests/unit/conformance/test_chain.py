@@ -1,30 +1,19 @@
 """Level 2: each case breaks one rule of the chain, and everything else is made right again."""
 
 import json
-from collections.abc import Callable
 from io import BytesIO
-from typing import Any
 
 import pytest
 
+from fake_ledger.files import OTHER_RUN, canonical, leaf
+from fake_ledger.ledger_builder import LedgerBuilder
 from forum_conformance.judge import judge_stream
 from forum_conformance.report import Report, Verdict
-from unit.conformance.raw_ledger import OTHER_RUN, RawLedger, canonical, leaf, rechain, statuses, told
-from unit.conformance.story import draft_and_review
-
-Edit = Callable[[int, dict[str, Any]], None]
+from unit.conformance.judged_run import draft_and_review, edited, findings, rechain, statuses
 
 
 def report_of(lines: list[bytes], tail: bytes = b"") -> Report:
     return judge_stream(BytesIO(b"".join(line + b"\n" for line in lines) + tail))
-
-
-def at(place: int, **fields: Any) -> Edit:
-    def edit(number: int, entry: dict[str, Any]) -> None:
-        if number == place:
-            entry.update(fields)
-
-    return edit
 
 
 def test_a_bare_ledger_that_holds_is_valid() -> None:
@@ -38,8 +27,8 @@ def test_a_bare_ledger_that_holds_is_valid() -> None:
 def test_prev_is_the_hash_of_the_line_before() -> None:
     story = draft_and_review()
 
-    assert told(report_of(story.lines(at(4, prev="f" * 64)))) == [("L201", 4)]
-    assert told(report_of(story.lines(at(0, prev="f" * 64)))) == [("L201", 0)]
+    assert findings(report_of(story.lines(edited(4, prev="f" * 64)))) == [("L201", 4)]
+    assert findings(report_of(story.lines(edited(0, prev="f" * 64)))) == [("L201", 0)]
 
 
 @pytest.mark.requirement("LEDGER-CHAIN-001")
@@ -51,7 +40,7 @@ def test_the_head_is_the_leaf_hash_of_the_last_line() -> None:
 
 @pytest.mark.requirement("LEDGER-ENTRY-003")
 def test_seq_is_the_number_of_the_line() -> None:
-    assert told(report_of(draft_and_review().lines(at(4, seq=5)))) == [("L202", 4)]
+    assert findings(report_of(draft_and_review().lines(edited(4, seq=5)))) == [("L202", 4)]
 
 
 @pytest.mark.requirement("LEDGER-ENTRY-003")
@@ -61,19 +50,19 @@ def test_a_line_that_is_left_out_is_told_by_chain_and_number() -> None:
 
     report = report_of(lines)
 
-    assert told(report)[:2] == [("L201", 5), ("L202", 5)]
+    assert findings(report)[:2] == [("L201", 5), ("L202", 5)]
     assert report.findings.first_bad_seq() == 5
 
 
 @pytest.mark.requirement("LEDGER-ENTRY-003")
 def test_every_entry_is_of_the_first_ones_run() -> None:
-    assert told(report_of(draft_and_review().lines(at(3, run=OTHER_RUN)))) == [("L203", 3)]
+    assert findings(report_of(draft_and_review().lines(edited(3, run=OTHER_RUN)))) == [("L203", 3)]
 
 
 @pytest.mark.requirement("LEDGER-ENTRY-003")
 @pytest.mark.parametrize("causes", [[2, 1], [1, 1], [4], [9]])
 def test_causes_are_earlier_entries_in_order(causes: list[int]) -> None:
-    assert told(report_of(draft_and_review().lines(at(4, causes=causes)))) == [("L204", 4)]
+    assert findings(report_of(draft_and_review().lines(edited(4, causes=causes)))) == [("L204", 4)]
 
 
 @pytest.mark.requirement("LEDGER-ENTRY-003")
@@ -81,8 +70,8 @@ def test_time_does_not_go_back_but_may_stand_still() -> None:
     story = draft_and_review()
     before = story.entries[3]["at"]
 
-    assert told(report_of(story.lines(at(4, at=before)))) == []
-    assert told(report_of(story.lines(at(4, at="2026-11-15T08:59:59.999999Z")))) == [("L205", 4)]
+    assert findings(report_of(story.lines(edited(4, at=before)))) == []
+    assert findings(report_of(story.lines(edited(4, at="2026-11-15T08:59:59.999999Z")))) == [("L205", 4)]
 
 
 @pytest.mark.requirement("LEDGER-CHAIN-002")
@@ -92,8 +81,8 @@ def test_run_opened_is_the_first_entry_and_no_other() -> None:
     first = canonical({**lines[1], "seq": 0, "causes": [], "kind": "x-note"})
     again = canonical({**lines[0], "seq": 1})
 
-    assert told(report_of(rechain([first])))[0] == ("L206", 0)
-    assert told(report_of(rechain([story.lines()[0], again])))[0] == ("L206", 1)
+    assert findings(report_of(rechain([first])))[0] == ("L206", 0)
+    assert findings(report_of(rechain([story.lines()[0], again])))[0] == ("L206", 1)
 
 
 @pytest.mark.requirement("LEDGER-CHAIN-003")
@@ -102,12 +91,12 @@ def test_after_a_seal_only_a_few_kinds_follow() -> None:
     story.add("run.repaired", {"torn": [{"file": "bodies.tar", "bytes": 1, "digest": "0" * 64}]})
     story.add("x-note")
     story.seal()
-    assert told(report_of(story.lines())) == []
+    assert findings(report_of(story.lines())) == []
 
     number = story.resume()
     story.seal()
 
-    assert told(report_of(story.lines())) == [("L207", number)]
+    assert findings(report_of(story.lines())) == [("L207", number)]
 
 
 def test_the_hash_before_is_that_of_the_line_directly_before_whatever_it_holds() -> None:
@@ -116,16 +105,16 @@ def test_the_hash_before_is_that_of_the_line_directly_before_whatever_it_holds()
     following = json.loads(draft_and_review().lines()[3])
     lines += [bad, canonical({**following, "seq": 4, "causes": [], "prev": leaf(bad).hex()})]
 
-    assert told(report_of(lines)) == [("L102", 3)]
+    assert findings(report_of(lines)) == [("L102", 3)]
 
 
 def test_a_ledger_of_no_plan_is_judged_too() -> None:
-    ledger = RawLedger()
+    ledger = LedgerBuilder()
     implementation = {"name": "other", "version": "2"}
     ledger.add("run.opened", {"format": 1, "implementation": implementation, "mode": "live"})
     ledger.add("x-measured", {"value": 3}, [0])
 
     report = report_of(ledger.lines())
 
-    assert told(report) == [("L501", None)]
+    assert findings(report) == [("L501", None)]
     assert report.verdict is Verdict.INCOMPLETE

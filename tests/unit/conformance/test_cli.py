@@ -12,11 +12,13 @@ from typing import Any
 import jsonschema
 import pytest
 
+from fake_ledger.files import ZEROS, Body, checkpoint_of
+from fake_ledger.run_builder import RunBuilder
+from fake_ledger.wave_plans import task, wave_plan
 from forum_conformance import cli
 from forum_conformance.report import LEVELS
-from unit.conformance.raw_ledger import ZEROS, Stored, checkpoint, read_lines, write_lines
+from unit.conformance.judged_run import draft_and_review, read_lines, write_lines
 from unit.conformance.signing import NEUMANN
-from unit.conformance.story import Story, draft_and_review, task, wave_plan
 
 ROOT = Path(__file__).parents[3]
 SCHEMA = json.loads((ROOT / "schemas/v1/verify-report.schema.json").read_text(encoding="utf-8"))
@@ -96,7 +98,7 @@ def test_an_incomplete_one(command: Command, tmp_path: Path) -> None:
 @pytest.mark.requirement("LEDGER-VERIFY-005")
 def test_a_report_as_json_fits_its_schema(command: Command, directory: Path) -> None:
     lines = read_lines(directory)
-    report = document(command, directory, "--checkpoint", _file(directory.parent / "given", checkpoint(lines[:3])))
+    report = document(command, directory, "--checkpoint", _file(directory.parent / "given", checkpoint_of(lines[:3])))
 
     assert report["verdict"] == "valid"
     assert report["status"] == "passed"
@@ -111,8 +113,8 @@ def test_a_report_tells_the_status_of_the_last_line_and_how_many_digests_are_red
 ) -> None:
     story = draft_and_review()
     for _ in range(2):
-        story.redact(Stored(b"a draft"), "output", [2])
-    story.redact(Stored(b"the notes"), "output", [6])
+        story.redact(Body(b"a draft"), "output", 2)
+    story.redact(Body(b"the notes"), "output", 6)
     report = document(command, story.write(tmp_path))
     assert (report["status"], report["redacted"], report["codes"]) == (None, 2, ["L309", "L501"])
 
@@ -134,7 +136,7 @@ def test_a_report_keeps_a_hundred_findings_and_counts_the_rest(command: Command,
 
 
 def test_what_a_ledger_holds_gives_no_orders_to_a_terminal(command: Command, tmp_path: Path) -> None:
-    story = Story(wave_plan({"a": task(agent="\x1b[31mred")}))
+    story = RunBuilder(wave_plan({"a": task(agent="\x1b[31mred")}))
 
     _, out, _ = command(story.write(tmp_path))
 
@@ -225,7 +227,7 @@ def test_a_key_needs_a_checkpoint_that_it_could_have_signed(command: Command, di
 
 
 def test_a_key_is_read_from_a_file(command: Command, directory: Path) -> None:
-    (directory / "checkpoint").write_bytes(checkpoint(read_lines(directory)))
+    (directory / "checkpoint").write_bytes(checkpoint_of(read_lines(directory)))
 
     code, out, _ = command(directory, "--key", _file(directory.parent / "key", NEUMANN.encode()))
 
@@ -238,7 +240,7 @@ def test_a_pin_is_made_and_replaced_only_after_a_verdict_of_valid(command: Comma
     story = draft_and_review()
     directory, pin = story.write(tmp_path / "run"), tmp_path / "pin"
     assert command(directory, "--pin", pin)[0] == 0
-    assert pin.read_bytes() == checkpoint(read_lines(directory))
+    assert pin.read_bytes() == checkpoint_of(read_lines(directory))
 
     story.add("x-note")
     story.write(directory)
@@ -249,7 +251,7 @@ def test_a_pin_is_made_and_replaced_only_after_a_verdict_of_valid(command: Comma
     story.seal()
     story.write(directory)
     assert command(directory, "--pin", pin)[0] == 0
-    assert pin.read_bytes() == checkpoint(read_lines(directory))
+    assert pin.read_bytes() == checkpoint_of(read_lines(directory))
 
     draft_and_review().write(directory)
     after = pin.read_bytes()

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from fake_ledger.files import Body
+from fake_ledger.ledger_builder import LedgerBuilder
+from fake_ledger.run_builder import OPENED
 from forum_conformance.foreign.forum_engine import check_chain
 from forum_conformance.foreign.members import first_members
 from forum_conformance.foreign.recognition import HEAD_BYTES, recognise
@@ -18,11 +21,11 @@ from forum_conformance.targets import judge_target, target_at
 from forum_runner.api import Trusted
 from forum_runner.app.verification import verify_ledger
 from forum_runner.ledger.source import ledger_at
-from unit.conformance.raw_ledger import OPENED, SEALED, RawLedger, Stored
+from unit.conformance.judged_run import SEALED
 
 MEBIBYTE = 1 << 20
 BIG = json.dumps({"canonical_transcript": ["x" * 100] * 40_000, "schema_version": "1.0.0"}).encode()
-NOTICE = Stored(b"made from elsewhere")
+NOTICE = Body(b"made from elsewhere")
 FILE = {"name": "entries.jsonl", "bytes": 1, "digest": "0" * 64}
 IMPORTED = {"format": "otel", "files": [FILE], "records": 1, "check": "not checked"}
 
@@ -100,7 +103,7 @@ def test_a_long_ledger_of_another_is_not_held_in_memory(tmp_path: Path) -> None:
 
 
 def test_what_is_not_a_file_is_read_once(tmp_path: Path) -> None:
-    ledger = RawLedger()
+    ledger = LedgerBuilder()
     ledger.add("run.opened", OPENED)
     ledger.add("run.sealed", SEALED)
     directory = ledger.write(tmp_path / "run")
@@ -117,7 +120,7 @@ def test_what_is_not_a_file_is_read_once(tmp_path: Path) -> None:
     ("data", "bodies", "codes"),
     [
         ({"mode": "imported", "imported": IMPORTED}, {"notice": NOTICE}, []),
-        ({"mode": "imported", "imported": IMPORTED}, {"notice": NOTICE, "source": Stored(b"{}")}, []),
+        ({"mode": "imported", "imported": IMPORTED}, {"notice": NOTICE, "source": Body(b"{}")}, []),
         ({"mode": "imported", "imported": IMPORTED}, {}, ["L105"]),
         ({"mode": "live", "imported": IMPORTED}, {"notice": NOTICE}, ["L105"]),
         ({"mode": "imported"}, {}, ["L105"]),
@@ -127,9 +130,9 @@ def test_what_is_not_a_file_is_read_once(tmp_path: Path) -> None:
     ],
 )
 def test_both_verifiers_hold_an_import_to_its_schema(
-    data: dict[str, object], bodies: dict[str, Stored], codes: list[str], tmp_path: Path
+    data: dict[str, object], bodies: dict[str, Body], codes: list[str], tmp_path: Path
 ) -> None:
-    ledger = RawLedger()
+    ledger = LedgerBuilder()
     ledger.add("run.opened", {**OPENED, **data}, bodies=bodies)
     ledger.add("run.sealed", SEALED)
     directory = ledger.write(tmp_path / "run")

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
+from fake_ledger.files import RUN, ZEROS, canonical, leaf
+from fake_ledger.run_builder import OPENED
 from forum_conformance.entry import read_entry
 from forum_conformance.finding import Finding
 from forum_conformance.judge import judge_stream
 from forum_conformance.lines import Line, Lines
-from unit.conformance.raw_ledger import OPENED, RUN, ZEROS, canonical, leaf, rechain, statuses, told
-from unit.conformance.story import draft_and_review
+from unit.conformance.judged_run import draft_and_review, findings, rechain, statuses
 
 ENTRY: dict[str, Any] = {
     "v": 1,
@@ -169,7 +170,7 @@ def test_a_line_is_hashed_as_it_was_found() -> None:
 
     report = judge_stream(BytesIO(b"".join(line + b"\n" for line in lines)))
 
-    assert told(report) == [("L104", 3)]
+    assert findings(report) == [("L104", 3)]
 
 
 def rechain_after(line: bytes, following: list[bytes]) -> list[bytes]:
@@ -276,6 +277,6 @@ def test_bad_lines_are_all_told_and_keep_the_later_levels_from_being_checked() -
 
     report = judge_stream(BytesIO(b"".join(line + b"\n" for line in lines)))
 
-    assert told(report) == [("L102", 2), ("L201", 3), ("L102", 5), ("L201", 6)]
+    assert findings(report) == [("L102", 2), ("L201", 3), ("L102", 5), ("L201", 6)]
     assert statuses(report) == ["fail", "fail", "not checked", "not checked", "not checked"]
     assert [level.first_bad_seq for level in report.levels] == [2, 3, None, None, None]

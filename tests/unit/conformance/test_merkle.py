@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fake_ledger.files import leaf, merkle_root
 from forum_conformance.merkle import EMPTY_ROOT, Tree
-from unit.conformance.raw_ledger import leaf, root
 
 # Leaves and roots of the reference implementation's own tests (certificate-transparency, merkle_tree_test).
 LEAVES = ["", "00", "10", "2021", "3031", "40414243", "5051525354555657", "606162636465666768696a6b6c6d6e6f"]
@@ -46,5 +46,5 @@ def test_a_tree_that_grows_has_the_root_of_the_definition(contents: list[bytes])
     for content in contents:
         tree.add(leaf(content))
 
-    assert tree.root() == root([leaf(content) for content in contents])
+    assert tree.root() == merkle_root([leaf(content) for content in contents])
     assert tree.size == len(contents)

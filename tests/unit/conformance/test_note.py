@@ -4,6 +4,7 @@ import base64
 
 import pytest
 
+from fake_ledger.files import RUN
 from forum_conformance.note import (
     MalformedCheckpoint,
     MalformedKey,
@@ -14,7 +15,6 @@ from forum_conformance.note import (
     read_public_key,
     read_signatures,
 )
-from unit.conformance.raw_ledger import RUN
 from unit.conformance.signing import NEUMANN, key_of, sign
 
 ROOT = bytes(range(32))

@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from fake_ledger.files import Body
+from fake_ledger.ledger_builder import LedgerBuilder
+from fake_ledger.run_builder import OPENED
 from forum_conformance.judge import judge_stream
 from forum_conformance.report import Report
-from unit.conformance.raw_ledger import OPENED, SEALED, RawLedger, Stored, judged, ledger_of, told
+from unit.conformance.judged_run import SEALED, findings, judged, ledger_with
 
 MEBIBYTE = 1 << 20
 
@@ -17,7 +20,7 @@ MEBIBYTE = 1 << 20
 def peak_of(work: Callable[[], Report]) -> int:
     tracemalloc.start()
     try:
-        assert told(work()) == []
+        assert findings(work()) == []
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -25,7 +28,7 @@ def peak_of(work: Callable[[], Report]) -> int:
 
 @pytest.mark.requirement("LEDGER-VERIFY-004")
 def test_a_longer_ledger_needs_no_more_memory() -> None:
-    ledger = RawLedger()
+    ledger = LedgerBuilder()
     ledger.add("run.opened", OPENED)
     for _ in range(300):
         ledger.add("x-note", {"text": "x" * 60_000})
@@ -37,8 +40,8 @@ def test_a_longer_ledger_needs_no_more_memory() -> None:
 
 @pytest.mark.requirement("LEDGER-VERIFY-004")
 def test_a_longer_body_needs_no_more_memory(tmp_path: Path) -> None:
-    bodies = [Stored(b"x" * (16 * MEBIBYTE)), Stored(b"y" * (16 * MEBIBYTE), salt=bytes(range(32)))]
-    directory = ledger_of(*bodies).write(tmp_path)
+    bodies = [Body(b"x" * (16 * MEBIBYTE)), Body(b"y" * (16 * MEBIBYTE), salt=bytes(range(32)))]
+    directory = ledger_with(*bodies).write(tmp_path)
 
     assert peak_of(lambda: judged(directory)) < 4 * MEBIBYTE
 
@@ -54,5 +57,5 @@ def test_a_line_without_an_end_is_not_held_as_a_whole() -> None:
     finally:
         tracemalloc.stop()
 
-    assert told(report) == [("L101", 0)]
+    assert findings(report) == [("L101", 0)]
     assert peak < 4 * MEBIBYTE

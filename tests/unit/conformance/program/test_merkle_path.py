@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fake_ledger.files import leaf
 from forum_conformance.program.merkle_path import (
     WrongPath,
     consistency_path,
@@ -12,7 +13,6 @@ from forum_conformance.program.merkle_path import (
     inclusion_path,
     root_of,
 )
-from unit.conformance.raw_ledger import leaf
 from unit.conformance.test_merkle import LEAVES
 
 KNOWN = [leaf(bytes.fromhex(data)) for data in LEAVES]

@@ -5,10 +5,10 @@ import re
 import tarfile
 from pathlib import Path
 
+from fake_ledger.files import archive_of, members_of
 from vector_generator.ledgers.area import cases
 from vector_generator.ledgers.bases import notes, worked_example
 from vector_generator.ledgers.case import Case
-from vector_generator.ledgers.writer import archive_of, members_of
 
 LEDGER_PAGE = Path(__file__).parents[4] / "docs" / "spec" / "ledger.md"
 

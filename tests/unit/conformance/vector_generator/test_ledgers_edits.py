@@ -2,22 +2,23 @@
 
 from typing import Any
 
+from fake_ledger.files import Record
+from fake_ledger.run_builder import RunBuilder
+from fake_ledger.wave_plans import task, wave_plan
 from vector_generator.ledgers.edits import again, cut, drop, facts, insert, move, plan
-from vector_generator.ledgers.story import Story, task, wave_plan
-from vector_generator.ledgers.writer import Telling
 
 
-def a_story() -> Telling:
+def a_story() -> Record:
     """Entries 2 and 3 follow from 1."""
-    story = Story()
-    first = story.add("x-first", {"n": 1})
-    story.add("x-second", {"n": 2}, [first])
-    story.add("x-third", {"n": 3}, [0, first])
-    return story.telling()
+    builder = RunBuilder()
+    first = builder.add("x-first", {"n": 1})
+    builder.add("x-second", {"n": 2}, [first])
+    builder.add("x-third", {"n": 3}, [0, first])
+    return builder.record()
 
 
-def told(telling: Telling) -> list[tuple[int, str, list[int]]]:
-    return [(entry["seq"], entry["kind"], entry["causes"]) for entry in telling.entries]
+def told(record: Record) -> list[tuple[int, str, list[int]]]:
+    return [(entry["seq"], entry["kind"], entry["causes"]) for entry in record.entries]
 
 
 def test_an_entry_that_is_put_in_moves_what_follows_and_its_causes() -> None:
@@ -64,14 +65,14 @@ def test_what_was_never_written_is_not_there() -> None:
 
 
 def test_another_wave_plan_is_named_by_its_own_digest() -> None:
-    story = Story(wave_plan({"a": task()}))
+    builder = RunBuilder(wave_plan({"a": task()}))
 
     def allow_one(found: dict[str, Any]) -> None:
         found["policy"]["max_parallel"] = 1
 
-    changed = plan("one call may be open", allow_one).make(story.telling())
+    changed = plan("one call may be open", allow_one).make(builder.record())
 
     opened = changed.entries[0]
     expected = wave_plan({"a": task()}, max_parallel=1)
-    assert opened["data"]["wave_plan"] == expected["digest"] != story.entries[0]["data"]["wave_plan"]
+    assert opened["data"]["wave_plan"] == expected["digest"] != builder.entries[0]["data"]["wave_plan"]
     assert opened["bodies"]["wave_plan"]["digest"] in changed.bodies

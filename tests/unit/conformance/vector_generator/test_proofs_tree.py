@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from vector_generator.ledgers.writer import root
+from fake_ledger.files import merkle_root
 from vector_generator.proofs.tree import BrokenPath, consistency, inclusion, root_along, roots_along
 
 # Leaves and paths of the reference implementation's own tests (certificate-transparency, merkle_tree_test).
@@ -47,16 +47,16 @@ def test_a_consistency_path_is_the_known_one() -> None:
 
 def test_every_inclusion_path_leads_to_the_root() -> None:
     for size in range(1, 71):
-        wanted = root(MANY[:size])
+        wanted = merkle_root(MANY[:size])
         found = {root_along(MANY[seq], seq, size, inclusion(seq, MANY[:size])) for seq in range(size)}
         assert found == {wanted}
 
 
 def test_every_consistency_path_leads_from_the_older_root_to_the_root() -> None:
     for size in range(1, 71):
-        wanted = root(MANY[:size])
+        wanted = merkle_root(MANY[:size])
         for older in range(1, size + 1):
-            first = root(MANY[:older])
+            first = merkle_root(MANY[:older])
             assert roots_along(older, first, size, consistency(older, MANY[:size])) == (first, wanted)
 
 
@@ -69,4 +69,4 @@ def test_an_inclusion_path_of_another_length_is_broken(path: list[bytes]) -> Non
 @pytest.mark.parametrize("path", [consistency(3, MANY[:7])[:-1], [*consistency(3, MANY[:7]), MANY[0]], []])
 def test_a_consistency_path_of_another_length_is_broken(path: list[bytes]) -> None:
     with pytest.raises(BrokenPath):
-        roots_along(3, root(MANY[:3]), 7, path)
+        roots_along(3, merkle_root(MANY[:3]), 7, path)

@@ -2,15 +2,16 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from fake_ledger.files import Body, Entry, lines_of
 from forum_runner.history.difference import RunDifference, compare
 from forum_runner.ledger.read_entry import ReadEntry, read_entry
-from ledgers import STORIES
+from ledgers import EXAMPLES
+from ledgers.example_run import ExampleRun
 from ledgers.plans import plan_of
-from ledgers.raw import Entry, lines_of
-from ledgers.story import Story
 
 OTHER_RUN = "01936b2e-4d10-7a3c-9f00-00000000000f"
 
@@ -20,7 +21,7 @@ def entries_of(lines: Sequence[bytes]) -> Callable[[], Iterator[ReadEntry | None
 
 
 def compared(left: Sequence[Entry], right: Sequence[Entry]) -> RunDifference:
-    return compare(entries_of(lines_of(left)), entries_of(lines_of(right, OTHER_RUN)))
+    return compare(entries_of(lines_of(left)), entries_of(lines_of([{**entry, "run": OTHER_RUN} for entry in right])))
 
 
 def parting(difference: RunDifference) -> tuple[str, int, int | None, int | None]:
@@ -34,17 +35,17 @@ def later(entries: Sequence[Entry]) -> list[Entry]:
     """The same run at another time, in which every call took longer."""
     moved = []
     for entry in entries:
-        data = dict(entry.data)
+        data = dict(entry["data"])
         for name in ("usage", "totals"):
             if name in data:
                 data[name] = {**data[name], "wall_ms": data[name]["wall_ms"] + 7}
-        moved.append(replace(entry, at=entry.at.replace("2026", "2027"), data=data))
+        moved.append({**entry, "at": entry["at"].replace("2026", "2027"), "data": data})
     return moved
 
 
-@pytest.mark.parametrize("name", STORIES)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_a_run_that_did_the_same_later_and_slower_does_not_differ(name: str) -> None:
-    entries = STORIES[name]().entries
+    entries = EXAMPLES[name]().entries
 
     difference = compared(entries, later(entries))
 
@@ -52,8 +53,8 @@ def test_a_run_that_did_the_same_later_and_slower_does_not_differ(name: str) -> 
     assert difference.is_none
 
 
-def draft_story(output: str, *, log_first: bool = True) -> Story:
-    story = Story(plan_of("two_waves"))
+def draft_story(output: str, *, log_first: bool = True) -> ExampleRun:
+    story = ExampleRun(plan_of("two_waves"))
     story.wave()
     first, second = ("log", "lint") if log_first else ("lint", "log")
     story.start(first)
@@ -77,49 +78,55 @@ def test_runs_part_at_the_first_entry_of_a_task_that_differs() -> None:
 
 
 def test_a_run_that_goes_on_where_the_other_ends_parts_there() -> None:
-    whole = STORIES["two_waves"]().entries
+    whole = EXAMPLES["two_waves"]().entries
 
     assert parting(compared(whole, whole[:-3])) == ("output log", 0, 20, None)
     assert parting(compared(whole[:-3], whole)) == ("output log", 0, None, 20)
 
 
 def test_another_plan_is_a_difference_of_its_own() -> None:
-    story = STORIES["bare"]()
-    opened = replace(story.entries[0], data={**story.entries[0].data, "wave_plan": "a" * 64})
+    story = EXAMPLES["bare"]()
+    first = story.entries[0]
+    opened = {**first, "data": {**first["data"], "wave_plan": "a" * 64}}
 
     difference = compared(story.entries, [opened, *story.entries[1:]])
 
     assert (difference.divergence, difference.has_one_plan, difference.is_none) == (None, False, False)
 
 
-def test_salted_bodies_are_counted_and_not_compared_by_their_digests() -> None:
-    entries = STORIES["redacted"]().entries
-    salted_anew = [
-        replace(entry, bodies={name: replace(body, salt=body.salt[::-1]) for name, body in entry.bodies.items()})
-        for entry in entries
-    ]
-    salted = sum(bool(body.salt) for entry in entries for body in entry.bodies.values())
+def changed_bodies(example: ExampleRun, change: Callable[[Body], Body], kind: str | None = None) -> list[Entry]:
+    """The entries with other bodies; with a kind, only those of that kind differ."""
 
-    difference = compared(entries, salted_anew)
+    def reference(old: dict[str, Any]) -> dict[str, Any]:
+        return change(example.bodies[old["digest"]]).reference
+
+    return [
+        {**entry, "bodies": {name: reference(body) for name, body in entry["bodies"].items()}}
+        if kind in (None, entry["kind"])
+        else entry
+        for entry in example.entries
+    ]
+
+
+def test_salted_bodies_are_counted_and_not_compared_by_their_digests() -> None:
+    example = EXAMPLES["redacted"]()
+    salted = sum("salted" in body for entry in example.entries for body in entry["bodies"].values())
+
+    difference = compared(example.entries, changed_bodies(example, lambda body: replace(body, salt=body.salt[::-1])))
 
     assert difference.is_none
     assert difference.salted == 2 * salted
 
 
 def test_a_salted_body_of_another_length_is_a_difference() -> None:
-    entries = STORIES["redacted"]().entries
-    longer = [
-        replace(entry, bodies={name: replace(body, content=body.content + b"!") for name, body in entry.bodies.items()})
-        if entry.kind == "edge.delivered"
-        else entry
-        for entry in entries
-    ]
+    example = EXAMPLES["redacted"]()
+    longer = changed_bodies(example, lambda body: replace(body, content=body.content + b"!"), "edge.delivered")
 
-    assert parting(compared(entries, longer))[:2] == ("task use", 0)
+    assert parting(compared(example.entries, longer))[:2] == ("task use", 0)
 
 
 def test_runs_with_lines_that_are_no_entries_are_never_the_same() -> None:
-    lines = lines_of(STORIES["two_waves"]().entries)
+    lines = EXAMPLES["two_waves"]().lines()
 
     difference = compare(entries_of([*lines, b"garbage"]), entries_of(lines))
 

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fake_ledger.files import Body, Entry, lines_of
 from forum_runner.history.run_history import RunHistory
 from forum_runner.history.task_history import RecordedDecision
 from forum_runner.history.usage import UsageTotals
 from forum_runner.ledger.read_entry import ReadEntry, read_entry
-from ledgers import STORIES
+from ledgers import EXAMPLES
+from ledgers.example_run import ExampleRun
 from ledgers.plans import plan_of
-from ledgers.raw import Body, Entry, lines_of
-from ledgers.story import Story
 
 KINDS = ["run.opened", "run.paused", "run.sealed", "answer.given", "body.redacted", "budget.stopped", "task.expanded"]
 KINDS += ["task.started", "task.finished", "task.lost", "task.reused", "task.ended", "gate.decided", "verdict.given"]
@@ -37,9 +37,9 @@ def history_of(entries: Iterable[Entry]) -> RunHistory:
     return history
 
 
-@pytest.mark.parametrize("name", STORIES)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_sums_and_states_are_those_that_the_seal_gives(name: str) -> None:
-    story = STORIES[name]()
+    story = EXAMPLES[name]()
 
     history = history_of(story.entries)
 
@@ -53,7 +53,7 @@ def test_sums_and_states_are_those_that_the_seal_gives(name: str) -> None:
 
 
 def test_a_task_has_its_attempts_verdicts_and_escalations() -> None:
-    draft = history_of(STORIES["climbing"]().entries).tasks["draft"]
+    draft = history_of(EXAMPLES["climbing"]().entries).tasks["draft"]
 
     assert (draft.state, draft.attempts, draft.agent, draft.tier) == ("passed", 5, "writer", "frontier")
     assert draft.verdicts == {"pass": 5, "none": 1, "fail": 2}
@@ -61,8 +61,8 @@ def test_a_task_has_its_attempts_verdicts_and_escalations() -> None:
 
 
 def test_gates_are_told_with_who_decided_and_why() -> None:
-    refused = history_of(STORIES["gate_refused"]().entries).tasks
-    approved = history_of(STORIES["gate_approved"]().entries).tasks
+    refused = history_of(EXAMPLES["gate_refused"]().entries).tasks
+    approved = history_of(EXAMPLES["gate_approved"]().entries).tasks
 
     not_yet, good = Body(b"not yet").reference, Body(b"good").reference
     gates = [task.gate for task in (refused["publish"], refused["announce"], approved["publish"])]
@@ -74,15 +74,15 @@ def test_gates_are_told_with_who_decided_and_why() -> None:
 
 
 def test_what_was_reused_comes_from_another_run() -> None:
-    story = history_of(STORIES["reused_and_skipped"]().entries)
+    story = history_of(EXAMPLES["reused_and_skipped"]().entries)
 
     assert story.tasks["log"].reused_from == "01936b2e-4d10-7a3c-9f00-000000000001"
     assert story.tasks["warn"].state == "skipped"
 
 
 def test_redactions_budget_and_answers_are_kept() -> None:
-    redacted = history_of(STORIES["redacted"]().entries)
-    stopped = history_of(STORIES["budget_stop"]().entries)
+    redacted = history_of(EXAMPLES["redacted"]().entries)
+    stopped = history_of(EXAMPLES["budget_stop"]().entries)
 
     assert [entry.data["body"] for entry in redacted.redactions] == ["output", "prompt"]
     assert list(redacted.outputs) == ["asked", "told", "used"]
@@ -90,8 +90,8 @@ def test_redactions_budget_and_answers_are_kept() -> None:
 
 
 def test_a_run_has_ended_with_its_first_seal_whatever_follows() -> None:
-    story = STORIES["redacted"]()
-    story.tell("x-note")
+    story = EXAMPLES["redacted"]()
+    story.add("x-note")
 
     history = history_of(story.entries)
 
@@ -102,11 +102,11 @@ def test_a_run_has_ended_with_its_first_seal_whatever_follows() -> None:
 
 
 def test_what_is_done_to_the_record_of_a_run_without_a_seal_is_no_part_of_the_run() -> None:
-    story = Story(plan_of("gate_approved"))
+    story = ExampleRun(plan_of("gate_approved"))
     story.do("draft", "a draft")
-    last = story.tell("x-note")
+    last = story.add("x-note")
     story.repair(ledger=b"torn")
-    story.redact(0, "wave_plan", "private")
+    story.redact_body(0, "wave_plan", "private")
 
     end = history_of(story.entries).end
 
@@ -114,14 +114,14 @@ def test_what_is_done_to_the_record_of_a_run_without_a_seal_is_no_part_of_the_ru
 
 
 def test_a_run_that_is_paused_says_so_until_it_goes_on() -> None:
-    story = Story(plan_of("gate_approved"))
+    story = ExampleRun(plan_of("gate_approved"))
     story.do("draft", "a draft")
     story.deliver("publish")
     story.gate("publish")
     assert history_of(story.entries).tasks["publish"].state == "waiting"
 
     story.pause()
-    story.tell("x-note")
+    story.add("x-note")
     story.decide("publish", "approved")
     assert history_of(story.entries).paused == "gate"
 
@@ -141,12 +141,12 @@ def test_the_first_line_that_is_no_entry_is_remembered() -> None:
     assert (history.unreadable, history.first_unreadable) == (2, 4)
 
 
-@pytest.mark.parametrize("name", STORIES)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_what_is_reserved_is_what_open_calls_reserved(name: str) -> None:
     open_calls: dict[str, int] = {}
     history = RunHistory()
 
-    for entry in entries_of(STORIES[name]().entries):
+    for entry in entries_of(EXAMPLES[name]().entries):
         task = entry.data.get("task", "")
         if entry.kind in ("task.started", "verdict.asked"):
             open_calls[task] = entry.data["reserved"]["output_tokens"]
@@ -157,11 +157,11 @@ def test_what_is_reserved_is_what_open_calls_reserved(name: str) -> None:
         assert history.reserved.output_tokens == sum(open_calls.values())
 
 
-@pytest.mark.parametrize("name", STORIES)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_totals_are_the_sums_of_the_tasks_at_every_entry(name: str) -> None:
     history = RunHistory()
 
-    for entry in entries_of(STORIES[name]().entries):
+    for entry in entries_of(EXAMPLES[name]().entries):
         history.apply(entry)
 
         tasks = history.tasks.values()
@@ -173,7 +173,7 @@ def test_totals_are_the_sums_of_the_tasks_at_every_entry(name: str) -> None:
 
 
 def test_a_command_that_checks_is_no_call_and_an_agent_is_one() -> None:
-    story = Story(plan_of("climbing"))
+    story = ExampleRun(plan_of("climbing"))
     story.wave()
     story.start("draft")
     story.finish("draft", {"title": "one"})
@@ -187,7 +187,7 @@ def test_a_command_that_checks_is_no_call_and_an_agent_is_one() -> None:
 
 
 def test_a_task_is_retried_after_a_failure_until_an_attempt_succeeds() -> None:
-    story = Story(plan_of("climbing"))
+    story = ExampleRun(plan_of("climbing"))
     story.wave()
     states = []
 
@@ -208,14 +208,14 @@ def test_a_task_is_retried_after_a_failure_until_an_attempt_succeeds() -> None:
 
 
 def test_instances_are_counted_apart_from_the_tasks_of_the_plan() -> None:
-    history = history_of(STORIES["eager_foreach"]().entries)
+    history = history_of(EXAMPLES["eager_foreach"]().entries)
 
     assert history.ended == {"passed": 4}
     assert (history.instances, history.instances_ended) == (3, {"passed": 2, "tolerated": 1})
 
 
 def test_time_passes_only_while_a_process_works_on_the_run() -> None:
-    story = Story(plan_of("gate_approved"))
+    story = ExampleRun(plan_of("gate_approved"))
     story.gate("archive")
     story.pause()
     story.wait(3_600_000)
@@ -228,9 +228,9 @@ def test_time_passes_only_while_a_process_works_on_the_run() -> None:
 
 
 def test_time_until_the_record_of_a_killed_process_was_redacted_does_not_pass() -> None:
-    story = Story(plan_of("gate_approved"))
+    story = ExampleRun(plan_of("gate_approved"))
     story.wait(3_600_000)
-    story.redact(0, "wave_plan", "private")
+    story.redact_body(0, "wave_plan", "private")
     story.resume()
     story.gate("archive")
 
@@ -238,7 +238,7 @@ def test_time_until_the_record_of_a_killed_process_was_redacted_does_not_pass() 
 
 
 def test_a_ledger_without_a_plan_has_a_history_too() -> None:
-    history = history_of(STORIES["own_entries"]().entries)
+    history = history_of(EXAMPLES["own_entries"]().entries)
 
     assert (history.wave, history.tasks, history.status) == (None, {}, "passed")
 

@@ -8,14 +8,13 @@ import pytest
 from forum_runner.ledger.entry_schema import entry_validator
 from forum_runner.ledger.verification.bytes_level import check_line
 from forum_runner.ledger.verification.report import Violation
-from ledgers.raw import lines_of
-from ledgers.telling import Telling
+from ledgers.example_run import ExampleRun
 
 
 def line_with(**changed: Any) -> bytes:
-    story = Telling()
-    story.tell("x-note", {"text": "a"})
-    entry = json.loads(lines_of(story.entries)[-1])
+    story = ExampleRun()
+    story.add("x-note", {"text": "a"})
+    entry = json.loads(story.lines()[-1])
     return json.dumps({**entry, **changed}, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 

@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from referencing import Registry, Resource
 
+from fake_ledger.files import RUN
+from fake_ledger.ledger_builder import LedgerBuilder
 from forum_runner.ledger.checkpoint import Checkpoint
 from forum_runner.ledger.layout import leaf_hash
 from forum_runner.ledger.merkle import MerkleTree
@@ -19,13 +21,21 @@ from forum_runner.ledger.note import SignerKey
 from forum_runner.ledger.proof import ConsistencyProof, InclusionProof, Proof, read_proof, write_proof
 from forum_runner.ledger.proof_check import check_proof
 from forum_runner.ledger.verification.report import Verdict
-from ledgers.raw import RUN, Entry, lines_of
 
 pytestmark = pytest.mark.requirement("LEDGER-PROOF-001")
 
 SCHEMAS = Path(__file__).parents[4] / "schemas" / "v1"
 OTHER_RUN = "01936b2e-4d10-7a3c-9f00-000000000000"
-LINES = lines_of([Entry("x-note", "2026-11-15T09:00:00.000000Z", {"n": number}) for number in range(12)])
+
+
+def notes(count: int) -> list[bytes]:
+    builder = LedgerBuilder()
+    for number in range(count):
+        builder.add("x-note", {"n": number})
+    return builder.lines()
+
+
+LINES = notes(12)
 KEY = SignerKey("witness", bytes(32))
 Change = Callable[[dict[str, Any]], object]
 

@@ -6,12 +6,11 @@ from forum_runner.errors import UsageError
 from forum_runner.ledger.entries import KINDS
 from forum_runner.ledger.read_entry import ReadEntry, read_entry
 from forum_runner.ledger.selection import Selection, SeqSpan, check_kinds
-from ledgers import STORIES
-from ledgers.raw import lines_of
+from ledgers import EXAMPLES
 
 
 def entries(name: str) -> list[ReadEntry]:
-    found = [read_entry(line) for line in lines_of(STORIES[name]().entries)]
+    found = [read_entry(line) for line in EXAMPLES[name]().lines()]
     return [entry for entry in found if entry is not None]
 
 

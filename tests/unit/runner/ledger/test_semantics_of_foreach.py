@@ -1,19 +1,18 @@
 """Level 4 and `foreach`: work and memory follow what happened, not what was promised; how it ends."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fake_ledger.files import Body
 from forum_runner.ledger import ledger_at, verify
 from forum_runner.ledger.entry_values import BodyReference, TaskCounts
 from forum_runner.ledger.semantics.checked_run import CheckedRun
 from forum_runner.ledger.semantics.value_rules import read_items
-from ledgers import LEDGERS, STORIES
+from ledgers import EXAMPLES, LEDGERS
+from ledgers.example_run import ExampleRun
 from ledgers.plans import plan_of
-from ledgers.raw import Body
-from ledgers.story import Story
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-006")
@@ -36,17 +35,19 @@ def test_items_are_read_once_however_many_instances_there_are(tmp_path: Path, mo
 def test_items_are_a_canonical_list_whatever_type_the_body_has(
     content: bytes, expected: tuple[str, ...], tmp_path: Path
 ) -> None:
-    story = STORIES["eager_foreach"]()
-    at = next(seq for seq, entry in enumerate(story.entries) if entry.data.get("task") == "fix")
-    story.entries[at] = replace(story.entries[at], bodies={"items": Body(content)})
+    story = EXAMPLES["eager_foreach"]()
+    at = next(seq for seq, entry in enumerate(story.entries) if entry["data"].get("task") == "fix")
+    items = Body(content)
+    story.bodies[items.digest] = items
+    story.entries[at]["bodies"] = {"items": items.reference}
 
-    assert story.entries[at].kind == "task.expanded"
+    assert story.entries[at]["kind"] == "task.expanded"
     assert verify(ledger_at(story.write(tmp_path / "run"))).codes == expected
 
 
-def ended(instances: list[str], end: str) -> Story:
+def ended(instances: list[str], end: str) -> ExampleRun:
     """`fix`, which may fail, ends after its instances did; one whose state has a `-` before it made no attempt."""
-    story = Story(plan_of("eager_foreach"))
+    story = ExampleRun(plan_of("eager_foreach"))
     story.do("find", {"items": [*range(len(instances))], "why": None})
     story.expand("fix")
     for number, state in enumerate(instances):

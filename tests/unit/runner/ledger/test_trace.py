@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fake_ledger.files import ledger_of
+from fake_ledger.ledger_builder import LedgerBuilder
 from forum_runner.ledger.lines import Lines
 from forum_runner.ledger.trace import Trace, lines_backwards
-from ledgers import STORIES
-from ledgers.raw import Entry, lines_of
+from ledgers import EXAMPLES
 
 
 @contextmanager
@@ -31,8 +32,10 @@ def traced(data: bytes, seq: int) -> tuple[list[int], set[int]]:
 
 
 def ledger(*causes: tuple[int, ...]) -> bytes:
-    entries = [Entry("x-step", "2026-11-15T09:00:00.000000Z", causes=given) for given in causes]
-    return b"".join(line + b"\n" for line in lines_of(entries))
+    builder = LedgerBuilder()
+    for earlier in causes:
+        builder.add("x-step", causes=earlier)
+    return ledger_of(builder.lines())
 
 
 @given(st.lists(st.sampled_from([b"a", b"\n", b"bc\n", b"x" * 150_000]), max_size=6))
@@ -57,8 +60,8 @@ def test_a_trace_is_the_entry_and_all_that_it_follows_from() -> None:
 
 
 def test_what_comes_after_the_entry_is_no_part_of_its_trace() -> None:
-    story = STORIES["climbing"]()
-    data = b"".join(line + b"\n" for line in lines_of(story.entries))
+    story = EXAMPLES["climbing"]()
+    data = ledger_of(story.lines())
 
     found, missing = traced(data, 27)
 

@@ -7,7 +7,7 @@ import pytest
 
 from forum_runner.ledger.clock import read_time
 from forum_runner.progress import Progress
-from ledgers.story import Story
+from ledgers.example_run import ExampleRun
 
 Tell = Callable[..., None]
 RUNS = Path(".forum/runs")
@@ -17,10 +17,10 @@ RUNS = Path(".forum/runs")
 def tell() -> Tell:
     """`recalled` is how many entries an earlier process wrote, `until` the first that is not written yet."""
 
-    def told(progress: Progress, story: Story, until: int | None = None, recalled: int = 0) -> None:
-        progress.opened(story.run, RUNS / story.run, story.plan)
+    def told(progress: Progress, story: ExampleRun, until: int | None = None, recalled: int = 0) -> None:
+        progress.opened(story.run_id, RUNS / story.run_id, story.plan)
         for seq, entry in enumerate(story.entries[:until]):
             take = progress.recall if seq < recalled else progress.entry
-            take(seq, read_time(entry.at), entry.kind, entry.data)
+            take(seq, read_time(entry["at"]), entry["kind"], entry["data"])
 
     return told

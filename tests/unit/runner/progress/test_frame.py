@@ -5,23 +5,23 @@ from collections.abc import Iterable
 import pytest
 from rich.cells import cell_len
 
+from fake_ledger.files import RUN
+from fake_ledger.ledger_builder import STATES
 from forum_runner.ledger.clock import read_time
 from forum_runner.progress.frame import RecentEvent, Screen, closing_frame, frame
 from forum_runner.progress.run_view import RunView
 from forum_runner.report.paint import STATE_COLORS
-from ledgers import STORIES
+from ledgers import EXAMPLES
+from ledgers.example_run import ExampleRun
 from ledgers.plans import plan_of
-from ledgers.raw import RUN
-from ledgers.story import Story
-from ledgers.telling import STATES
 
 EVENTS = [RecentEvent("draft: attempt 1: error network"), RecentEvent("wrong: failed (verdict)", "failed")]
 
 
-def view_of(story: Story, until: int | None = None) -> RunView:
+def view_of(story: ExampleRun, until: int | None = None) -> RunView:
     view = RunView(RUN, wave_plan=story.plan)
     for seq, entry in enumerate(story.entries[:until]):
-        view.apply(seq, read_time(entry.at), entry.kind, entry.data)
+        view.apply(seq, read_time(entry["at"]), entry["kind"], entry["data"])
     return view
 
 
@@ -35,7 +35,7 @@ def lines(
 
 def judged() -> RunView:
     """A run with budgets, at its first check."""
-    return view_of(STORIES["budget_stop"](), 15)
+    return view_of(EXAMPLES["budget_stop"](), 15)
 
 
 def test_a_frame_of_80_columns() -> None:
@@ -70,7 +70,7 @@ def test_a_frame_of_40_columns_cuts_what_matters_least() -> None:
 
 
 def test_every_state_is_named_and_what_went_wrong_comes_first() -> None:
-    view = view_of(STORIES["failed_and_tolerated"](), 24)
+    view = view_of(EXAMPLES["failed_and_tolerated"](), 24)
 
     told = lines(view, Screen(40, 24))
 
@@ -85,15 +85,15 @@ def test_every_state_is_named_and_what_went_wrong_comes_first() -> None:
 
 
 def test_waves_count_what_has_ended_in_them() -> None:
-    story = STORIES["two_waves"]()
-    first_end = next(seq for seq, entry in enumerate(story.entries) if entry.kind == "task.ended")
+    story = EXAMPLES["two_waves"]()
+    first_end = next(seq for seq, entry in enumerate(story.entries) if entry["kind"] == "task.ended")
 
     assert lines(view_of(story, first_end + 1), Screen(80, 24)).splitlines()[1] == "wave 1 of 3: 1 of 2 ended"
     assert lines(view_of(story), Screen(80, 24)).splitlines()[1].startswith("wave 3 of 3: ")
 
 
 def test_the_row_of_a_task_says_what_it_is_doing() -> None:
-    story = Story(plan_of("climbing"))
+    story = ExampleRun(plan_of("climbing"))
     story.wave()
     rows = []
 
@@ -139,7 +139,7 @@ def units_in(told: str) -> list[str]:
 
 
 def test_at_most_twelve_are_listed_those_tried_again_and_those_at_work_first() -> None:
-    story = Story(plan_of("wide"))
+    story = ExampleRun(plan_of("wide"))
     first, *names = [name for wave in story.plan["waves"][:-1] for name in wave]
     story.start(first)
     for name in names:
@@ -154,7 +154,7 @@ def test_at_most_twelve_are_listed_those_tried_again_and_those_at_work_first() -
 
 
 def test_those_tried_again_leave_half_of_the_rows_to_others_at_work() -> None:
-    story = Story(plan_of("wide"))
+    story = ExampleRun(plan_of("wide"))
     names = [name for wave in story.plan["waves"][:-1] for name in wave]
     for name in names:
         story.start(name)
@@ -189,15 +189,15 @@ def test_where_the_terminal_is_low_the_head_and_the_budgets_stay() -> None:
     assert [line.split()[0] for line in told] == ["test", "wave", "tasks", "⠴", *["budget"] * 4]
 
 
-@pytest.mark.parametrize("name", STORIES)
+@pytest.mark.parametrize("name", EXAMPLES)
 @pytest.mark.parametrize("width", [20, 40, 80, 300])
 def test_every_line_fits_whatever_happens(name: str, width: int) -> None:
-    story = STORIES[name]()
+    story = EXAMPLES[name]()
     view = RunView(RUN, wave_plan=story.plan)
     screen = Screen(width, 12)
 
     for seq, entry in enumerate(story.entries):
-        view.apply(seq, read_time(entry.at), entry.kind, entry.data)
+        view.apply(seq, read_time(entry["at"]), entry["kind"], entry["data"])
         for shown in (frame(view, 0, screen, EVENTS, "wait " * 90), closing_frame(view, 0, screen)):
             assert [line.plain for line in shown if cell_len(line.plain) > width] == []
 
@@ -207,7 +207,7 @@ def test_a_terminal_without_unicode_gets_ascii() -> None:
 
 
 def test_names_from_manifests_cannot_steer_the_terminal_and_are_no_markup() -> None:
-    plan = {**Story(plan_of("climbing")).plan, "metadata": {"name": "a\x1b[2J[red]b[/red]"}}
+    plan = {**ExampleRun(plan_of("climbing")).plan, "metadata": {"name": "a\x1b[2J[red]b[/red]"}}
     view = RunView(RUN, wave_plan=plan)
 
     told = lines(view, Screen(80, 24), wait="\x9b31m")
@@ -218,15 +218,15 @@ def test_names_from_manifests_cannot_steer_the_terminal_and_are_no_markup() -> N
 
 
 def test_time_stands_still_in_a_pause_and_after_the_end() -> None:
-    paused = view_of(STORIES["gate_approved"](), 8)
-    ended = view_of(STORIES["cancelled"]())
+    paused = view_of(EXAMPLES["gate_approved"](), 8)
+    ended = view_of(EXAMPLES["cancelled"]())
 
     assert lines(paused, Screen(80, 24), later_s=900).startswith("test  paused (gate)  8.7s  ")
     assert lines(ended, Screen(80, 24), later_s=900).startswith("test  cancelled  11.2s  ")
 
 
 def test_a_limit_on_time_is_measured_by_the_clock_and_not_by_calls() -> None:
-    story = STORIES["budget_stop"]()
+    story = EXAMPLES["budget_stop"]()
     story.plan["policy"]["budget"] = {"wall_ms": 60_000}
     view = view_of(story, 15)
 

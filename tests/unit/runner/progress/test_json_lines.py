@@ -6,30 +6,28 @@ from collections.abc import Callable
 
 import pytest
 
+from fake_ledger.files import RUN
 from forum_runner.ledger.clock import read_time
 from forum_runner.progress.json_lines import JsonProgress
-from ledgers import STORIES
-from ledgers.raw import RUN
+from ledgers import EXAMPLES
 
 Tell = Callable[..., None]
 
 
-@pytest.mark.parametrize("name", STORIES)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_every_line_is_an_entry_as_the_ledger_has_it(tell: Tell, name: str) -> None:
-    story, stream = STORIES[name](), io.StringIO()
+    story, stream = EXAMPLES[name](), io.StringIO()
 
     tell(JsonProgress(stream), story)
 
     first, *rest = map(json.loads, stream.getvalue().splitlines())
     size = {"tasks": len(story.plan["tasks"]), "waves": len(story.plan["waves"])}
-    assert first == {"kind": "progress.opened", "run": story.run, "directory": f".forum/runs/{story.run}", **size}
-    assert rest == [
-        {"seq": seq, "at": entry.at, "kind": entry.kind, "data": entry.data} for seq, entry in enumerate(story.entries)
-    ]
+    assert first == {"kind": "progress.opened", "run": story.run_id, "directory": f".forum/runs/{story.run_id}", **size}
+    assert rest == [{name: entry[name] for name in ("seq", "at", "kind", "data")} for entry in story.entries]
 
 
 def test_lines_are_compact_sorted_and_ascii(tell: Tell) -> None:
-    story, stream = STORIES["bare"](), io.StringIO()
+    story, stream = EXAMPLES["bare"](), io.StringIO()
 
     tell(JsonProgress(stream), story, until=1)
 
@@ -41,11 +39,11 @@ def test_lines_are_compact_sorted_and_ascii(tell: Tell) -> None:
 
 
 def test_short_waits_and_what_was_written_before_are_no_lines(tell: Tell) -> None:
-    story, stream = STORIES["two_waves"](), io.StringIO()
+    story, stream = EXAMPLES["two_waves"](), io.StringIO()
     progress = JsonProgress(stream)
 
     tell(progress, story, recalled=len(story.entries))
-    progress.waiting(read_time(story.entries[-1].at) + 900_000, "rate limit before draft")
+    progress.waiting(read_time(story.entries[-1]["at"]) + 900_000, "rate limit before draft")
 
     assert len(stream.getvalue().splitlines()) == 1
 

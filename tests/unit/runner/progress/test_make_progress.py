@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from forum_runner.progress import MODES, make_progress
-from ledgers import STORIES
+from ledgers import EXAMPLES
 
 Tell = Callable[..., None]
 PROGRAM = """
@@ -60,12 +60,12 @@ def test_another_mode_is_refused() -> None:
         make_progress("loud", io.StringIO(), color=False)
 
 
-@pytest.mark.parametrize("name", STORIES)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_none_is_silent(tell: Tell, name: str) -> None:
     stream = io.StringIO()
     progress = make_progress("none", stream, color=True)
 
-    tell(progress, STORIES[name](), recalled=2)
+    tell(progress, EXAMPLES[name](), recalled=2)
     progress.waiting(0, "nothing")
     progress.close()
 

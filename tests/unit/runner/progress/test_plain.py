@@ -9,26 +9,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fake_ledger.files import RUN
 from forum_runner.ledger.clock import read_time
 from forum_runner.ledger.entries import KINDS
 from forum_runner.progress.plain import PlainProgress
-from ledgers import STORIES
+from ledgers import EXAMPLES
+from ledgers.example_run import ExampleRun
 from ledgers.plans import plan_of
-from ledgers.raw import RUN
-from ledgers.story import Story
 
 Tell = Callable[..., None]
 LINE = re.compile(r"\[ *[0-9]+[.][0-9]s\] [^\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 
 
-def shown(tell: Tell, story: Story, until: int | None = None, recalled: int = 0) -> str:
+def shown(tell: Tell, story: ExampleRun, until: int | None = None, recalled: int = 0) -> str:
     stream = io.StringIO()
     tell(PlainProgress(stream), story, until, recalled)
     return stream.getvalue()
 
 
 def test_a_run_that_a_budget_stops(tell: Tell) -> None:
-    assert shown(tell, STORIES["budget_stop"]()) == (
+    assert shown(tell, EXAMPLES["budget_stop"]()) == (
         f"[   0.0s] run {RUN} in .forum/runs/{RUN}\n"
         "[   0.0s] test: 3 tasks in 3 waves\n"
         "[   0.0s] opened by pretend-runner 1.0.0, mode scripted, plan 2834bb50dea0\n"
@@ -54,7 +54,7 @@ def test_a_run_that_a_budget_stops(tell: Tell) -> None:
 
 
 def test_a_gate_is_told_with_how_to_look_at_it(tell: Tell) -> None:
-    story = Story(plan_of("gate_approved"))
+    story = ExampleRun(plan_of("gate_approved"))
     story.gate("archive")
     story.pause()
     story.decide("archive", "approved")
@@ -70,14 +70,14 @@ def test_a_gate_is_told_with_how_to_look_at_it(tell: Tell) -> None:
 
 
 def test_elsewhere_than_in_the_default_place_commands_name_the_directory() -> None:
-    story = Story(plan_of("gate_approved"))
+    story = ExampleRun(plan_of("gate_approved"))
     story.gate("archive")
     stream = io.StringIO()
     progress = PlainProgress(stream)
 
     progress.opened(RUN, Path("my runs/first"), story.plan)
     for seq, entry in enumerate(story.entries):
-        progress.entry(seq, read_time(entry.at), entry.kind, entry.data)
+        progress.entry(seq, read_time(entry["at"]), entry["kind"], entry["data"])
 
     assert "forum gate list 'my runs/first'\n" in stream.getvalue()
 
@@ -85,7 +85,7 @@ def test_elsewhere_than_in_the_default_place_commands_name_the_directory() -> No
 def test_reuse_skips_and_the_run_before(tell: Tell) -> None:
     earlier = "01936b2e-4d10-7a3c-9f00-000000000001"
 
-    lines = shown(tell, STORIES["reused_and_skipped"]()).splitlines()
+    lines = shown(tell, EXAMPLES["reused_and_skipped"]()).splitlines()
 
     assert lines[2].endswith(f"from run {earlier}")
     assert f"[   2.5s] log: reused from run {earlier}, seq 4" in lines
@@ -94,7 +94,7 @@ def test_reuse_skips_and_the_run_before(tell: Tell) -> None:
 
 
 def test_losses_routes_expansions_and_what_ended_otherwise(tell: Tell) -> None:
-    told = "".join(shown(tell, STORIES[name]()) for name in ("crash_and_resume", "routed", "failed_and_tolerated"))
+    told = "".join(shown(tell, EXAMPLES[name]()) for name in ("crash_and_resume", "routed", "failed_and_tolerated"))
 
     for line in (
         "one: attempt 1: lost, its outcome is unknown",
@@ -112,22 +112,23 @@ def test_losses_routes_expansions_and_what_ended_otherwise(tell: Tell) -> None:
         assert f"] {line}\n" in told
 
 
-@pytest.mark.parametrize("name", STORIES)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_hand_overs_are_not_told_and_a_task_that_passes_takes_two_lines(tell: Tell, name: str) -> None:
-    story = STORIES[name]()
+    story = EXAMPLES[name]()
 
     lines = shown(tell, story).splitlines()
 
     assert [line for line in lines if not LINE.fullmatch(line)] == []
-    silent = sum(entry.kind in ("edge.delivered", "verdict.asked") or "x-" in entry.kind for entry in story.entries)
-    well = sum(entry.data.get("status") == "ok" for entry in story.entries)
-    gates = sum(entry.kind == "gate.opened" for entry in story.entries)
-    redactions = sum(entry.kind == "body.redacted" for entry in story.entries)
+    kinds = [entry["kind"] for entry in story.entries]
+    silent = sum(kind in ("edge.delivered", "verdict.asked") or "x-" in kind for kind in kinds)
+    well = sum(entry["data"].get("status") == "ok" for entry in story.entries)
+    gates = kinds.count("gate.opened")
+    redactions = kinds.count("body.redacted")
     assert len(lines) == 2 + len(story.entries) - silent - well - redactions + gates
 
 
 def test_what_an_earlier_process_wrote_counts_and_is_not_told(tell: Tell) -> None:
-    story = STORIES["climbing"]()
+    story = EXAMPLES["climbing"]()
     whole, half = shown(tell, story).splitlines(), len(story.entries) // 2
 
     resumed = shown(tell, story, recalled=half).splitlines()
@@ -168,7 +169,7 @@ def test_a_run_that_is_asked_to_stop_says_when() -> None:
 
 def test_states_have_colours_of_their_own_where_colour_is_wanted(tell: Tell) -> None:
     stream = io.StringIO()
-    tell(PlainProgress(stream, color=True), STORIES["failed_and_tolerated"]())
+    tell(PlainProgress(stream, color=True), EXAMPLES["failed_and_tolerated"]())
 
     assert "\x1b[31mwrong: failed (verdict), 900ms, 160 tokens\x1b[0m\n" in stream.getvalue()
     assert "\x1b[33mrisky: tolerated" in stream.getvalue()
@@ -183,7 +184,7 @@ VALUES = st.recursive(
 )
 FACTS = "task attempt agent usage reserved state status reason verdict check by error instances wave deadline".split()
 PLAN = {
-    **Story(plan_of("climbing")).plan,
+    **ExampleRun(plan_of("climbing")).plan,
     "metadata": {"name": "n\x9b"},
     "tasks": {"a": {"gate": {"question": ["\x1b[2J\n"], "on_deadline": "reject"}, "accept": [{"agent": "\x1b"}]}},
     "waves": [["a"]],

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from fake_ledger.files import RUN
 from forum_runner.progress.terminal import TerminalProgress
-from ledgers import STORIES
-from ledgers.raw import RUN
+from ledgers import EXAMPLES
 
 Tell = Callable[..., None]
 TESTS = Path(__file__).parents[3]
@@ -25,13 +25,13 @@ import sys
 from pathlib import Path
 from forum_runner.ledger.clock import read_time
 from forum_runner.progress import make_progress
-from ledgers import STORIES
+from ledgers import EXAMPLES
 
-story = STORIES["failed_and_tolerated"]()
+story = EXAMPLES["failed_and_tolerated"]()
 progress = make_progress("auto", sys.stderr, color="color" in sys.argv)
-progress.opened(story.run, Path("d"), story.plan)
+progress.opened(story.run_id, Path("d"), story.plan)
 for seq, entry in enumerate(story.entries):
-    progress.entry(seq, read_time(entry.at), entry.kind, entry.data)
+    progress.entry(seq, read_time(entry["at"]), entry["kind"], entry["data"])
 progress.close()
 print("the result")
 """
@@ -60,7 +60,7 @@ def test_the_last_frame_says_how_it_ended_and_stays(tell: Tell) -> None:
     stream = io.StringIO()
     progress = TerminalProgress(stream, color=False, clock=lambda: 0.0, is_drawn=False)
 
-    tell(progress, STORIES["cancelled"]())
+    tell(progress, EXAMPLES["cancelled"]())
     progress.close()
 
     last = stream.getvalue().rpartition("\x1b[2K")[2]
@@ -90,7 +90,7 @@ def test_the_last_things_that_went_wrong_are_shown_and_skips_do_not_bury_them(te
     stream = io.StringIO()
     progress = TerminalProgress(stream, color=False, clock=lambda: 0.0, is_drawn=False)
 
-    tell(progress, STORIES["failed_and_tolerated"](), until=13)
+    tell(progress, EXAMPLES["failed_and_tolerated"](), until=13)
     progress.draw()
 
     last = stream.getvalue().rpartition("\x1b[2K")[2]
@@ -106,7 +106,7 @@ def test_whoever_asks_a_run_to_stop_sees_that_it_was_heard(tell: Tell) -> None:
     stream = io.StringIO()
     progress = TerminalProgress(stream, color=False, clock=lambda: 0.0, is_drawn=False)
 
-    tell(progress, STORIES["failed_and_tolerated"](), until=5)
+    tell(progress, EXAMPLES["failed_and_tolerated"](), until=5)
     progress.stopping()
     progress.draw()
 
@@ -140,7 +140,7 @@ def test_keys_that_are_typed_have_a_row_of_their_own(tell: Tell) -> None:
     stream = io.StringIO()
     progress = TerminalProgress(stream, color=False, clock=lambda: 0.0, is_drawn=False)
 
-    tell(progress, STORIES["failed_and_tolerated"](), until=5)
+    tell(progress, EXAMPLES["failed_and_tolerated"](), until=5)
     progress.stopping()
     progress.draw()
 
@@ -154,7 +154,7 @@ def test_a_terminal_that_cannot_be_steered_gets_the_last_frame_alone(
     stream = io.StringIO()
     progress = TerminalProgress(stream, color=False, clock=lambda: 0.0, is_drawn=False)
 
-    tell(progress, STORIES["wide"]())
+    tell(progress, EXAMPLES["wide"]())
     progress.close()
 
     assert stream.getvalue() == f"test  passed  1m23s  {RUN}\ntasks     ███████████████ 21 of 21  21 passed\n"
@@ -178,8 +178,8 @@ def test_a_second_run_gets_a_display_of_its_own(tell: Tell) -> None:
     stream = io.StringIO()
     progress = TerminalProgress(stream, color=False, is_drawn=False)
 
-    tell(progress, STORIES["cancelled"]())
-    tell(progress, STORIES["wide"]())
+    tell(progress, EXAMPLES["cancelled"]())
+    tell(progress, EXAMPLES["wide"]())
     progress.close()
 
     assert stream.getvalue().count(SHOW) == stream.getvalue().count(HIDE) == 2

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fake_ledger.files import Body
+from fake_ledger.ledger_builder import LedgerBuilder
 from forum_runner.ledger.read_entry import ReadEntry
 from forum_runner.report.decision_reason import DecisionReason, ReasonReader, ReasonState
 from forum_runner.report.entry_text import entry_text
-from ledgers.raw import Body, Entry, write_run
 
 AT = "2026-11-15T09:00:00.000000Z"
 SALTED = Body(b"private", salt=b"s" * 32)
@@ -18,7 +19,9 @@ LONG = Body(b"x" * 1_000_001)
 
 def directory_with(tmp_path: Path, *bodies: Body) -> Path:
     named = {f"body{number}": body for number, body in enumerate(bodies)}
-    return write_run(tmp_path / "run", [Entry("x-note", AT, bodies=named)])
+    builder = LedgerBuilder()
+    builder.add("x-note", bodies=named)
+    return builder.write(tmp_path / "run")
 
 
 def decided(**bodies: Body) -> ReadEntry:

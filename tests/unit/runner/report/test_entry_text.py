@@ -18,8 +18,7 @@ from forum_runner.report.summary_json import render_summary_json
 from forum_runner.report.summary_text import render_summary
 from forum_runner.report.table import table
 from forum_runner.report.trace_text import CauseLanes
-from ledgers import STORIES
-from ledgers.raw import lines_of
+from ledgers import EXAMPLES
 
 STEERING = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 FACTS = ["task", "state", "usage", "torn", "implementation", "counts", "totals", "as", "output", "name", "mode", "from"]
@@ -85,9 +84,9 @@ def test_facts_are_a_few_words() -> None:
     assert entry_text(entry("x-note")) == ""
 
 
-@pytest.mark.parametrize("name", STORIES)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_every_entry_of_every_example_is_one_line(name: str) -> None:
-    for line in lines_of(STORIES[name]().entries):
+    for line in EXAMPLES[name]().lines():
         read = read_entry(line)
         assert read is not None
         assert STEERING.search(log_line(read, color=False)) is None

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from fake_ledger.files import Body
 from forum_runner.history.read_history import read_history
 from forum_runner.ledger.source import ledger_at
 from forum_runner.report.run_result import read_result
+from ledgers.example_run import ExampleRun
 from ledgers.plans import plan_of
-from ledgers.raw import Body
-from ledgers.story import Story
 
 
 @pytest.mark.parametrize(
@@ -25,13 +25,13 @@ from ledgers.story import Story
 def test_what_a_program_said_last_is_the_reason_only_if_it_ended_by_itself(
     tmp_path: Path, error: str, stderr: bytes | None, told: str
 ) -> None:
-    story = Story(plan_of("cancelled"))
+    story = ExampleRun(plan_of("cancelled"))
     story.wave()
     story.start("one")
     data = {"task": "one", "attempt": 1, "status": "error", "error": error, "exit_status": -15}
     bodies = {"detail": Body(b'{"message":"the failure\'s own message"}', "application/json")}
     bodies |= {"stderr": Body(stderr)} if stderr is not None else {}
-    story.tell("task.finished", {**data, "usage": {}, "measured": False}, bodies=bodies)
+    story.add("task.finished", {**data, "usage": {}, "measured": False}, bodies=bodies)
     story.end("one", "failed", "error")
 
     result = read_result(story.write(tmp_path / "out"), read_history(ledger_at(tmp_path / "out")), 1)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from fake_ledger.files import RUN, leaf
 from forum_runner.history.run_history import RunHistory
 from forum_runner.ledger.read_entry import read_entry
 from forum_runner.report.pass_rates import PassRates, pass_rates_of, render_pass_rates, render_pass_rates_json
@@ -12,25 +13,24 @@ from forum_runner.report.run_context import run_context
 from forum_runner.report.run_result import RunResult
 from forum_runner.report.step_pass_rates import render_step_pass_rates
 from forum_runner.report.step_summary import MAX_BYTES
-from ledgers import STORIES
+from ledgers import EXAMPLES
+from ledgers.example_run import ExampleRun
 from ledgers.plans import plan_of
-from ledgers.raw import RUN, leaf, lines_of
-from ledgers.story import Story
 
 RUNS = Path(".forum/runs")
 
 
-def result_of(story: Story, until: int | None = None, directory: Path = RUNS / RUN) -> RunResult:
-    history, lines = RunHistory(), lines_of(story.entries)[:until]
+def result_of(story: ExampleRun, until: int | None = None, directory: Path = RUNS / RUN) -> RunResult:
+    history, lines = RunHistory(), story.lines()[:until]
     for line in lines:
         entry = read_entry(line)
         assert entry is not None
         history.apply(entry)
     history.head = leaf(lines[-1]).hex()
-    return RunResult(directory, history, 0, run_context(RUN, Story(plan_of("climbing")).plan))
+    return RunResult(directory, history, 0, run_context(RUN, ExampleRun(plan_of("climbing")).plan))
 
 
-def rates_of(stories: Sequence[Story]) -> PassRates:
+def rates_of(stories: Sequence[ExampleRun]) -> PassRates:
     return pass_rates_of([result_of(story) for story in stories])
 
 
@@ -42,10 +42,10 @@ def document_of(rates: PassRates) -> dict[str, Any]:
 def three_runs() -> PassRates:
     """Two that passed, and between them one that was cut off in its first task."""
     ends = ((None, RUN), (12, f"{RUN}.2"), (None, f"{RUN}.3"))
-    return pass_rates_of([result_of(STORIES["climbing"](), until, RUNS / name) for until, name in ends])
+    return pass_rates_of([result_of(EXAMPLES["climbing"](), until, RUNS / name) for until, name in ends])
 
 
-WHOLE, CUT = (leaf(lines_of(STORIES["climbing"]().entries)[last]).hex() for last in (-1, 11))
+WHOLE, CUT = (leaf(EXAMPLES["climbing"]().lines()[last]).hex() for last in (-1, 11))
 
 
 def test_rates_for_a_person() -> None:
@@ -91,7 +91,7 @@ def test_rates_for_a_program() -> None:
 
 
 def test_a_run_that_was_interrupted_is_told_from_one_that_waits_for_a_person() -> None:
-    stories = [Story(), Story()]
+    stories = [ExampleRun(), ExampleRun()]
     for story, reason in zip(stories, ("interrupted", "gate"), strict=True):
         story.pause(reason)
 
@@ -99,7 +99,7 @@ def test_a_run_that_was_interrupted_is_told_from_one_that_waits_for_a_person() -
 
 
 def test_all_that_is_less_than_every_run_is_less_than_100_percent() -> None:
-    often = [result_of(STORIES["bare"]())] * 1999 + [result_of(STORIES["cancelled"]())]
+    often = [result_of(EXAMPLES["bare"]())] * 1999 + [result_of(EXAMPLES["cancelled"]())]
 
     assert render_pass_rates(pass_rates_of(often)).startswith(
         "2,000 runs: 1,999 of 2,000 (99.9%) passed; 1 cancelled\n"
@@ -107,10 +107,10 @@ def test_all_that_is_less_than_every_run_is_less_than_100_percent() -> None:
 
 
 def test_what_passed_least_often_is_listed_where_there_is_not_room_for_all() -> None:
-    story = Story()
+    story = ExampleRun()
     for number in range(250):
-        story.tell("task.ended", {"task": f"passed{number}", "state": "passed"})
-    story.tell("task.ended", {"task": "failed", "state": "failed", "reason": "error"})
+        story.add("task.ended", {"task": f"passed{number}", "state": "passed"})
+    story.add("task.ended", {"task": "failed", "state": "failed", "reason": "error"})
 
     told = render_pass_rates(rates_of([story])).splitlines()
 
@@ -153,7 +153,7 @@ def test_rates_on_the_page_of_a_ci_job() -> None:
 
 
 def test_on_a_page_that_has_not_room_for_all_runs_those_that_did_not_pass_are_kept() -> None:
-    passed, cancelled = result_of(STORIES["bare"]()), result_of(STORIES["cancelled"]())
+    passed, cancelled = result_of(EXAMPLES["bare"]()), result_of(EXAMPLES["cancelled"]())
 
     told = render_step_pass_rates(pass_rates_of([passed] * 9_999 + [cancelled]))
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec import convert
 
+from fake_ledger.files import RUN, Body, leaf
 from forum_runner.api import Trusted
 from forum_runner.app.verification import verify_ledger
 from forum_runner.history.read_history import read_history
@@ -17,10 +18,9 @@ from forum_runner.report.run_result import RunResult, read_result
 from forum_runner.report.run_result_json import render_result_json
 from forum_runner.report.run_result_text import render_result
 from forum_runner.wave_plan.planned_task import GateRule
-from ledgers import STORIES
+from ledgers import EXAMPLES
+from ledgers.example_run import ExampleRun
 from ledgers.plans import plan_of
-from ledgers.raw import RUN, Body, leaf, lines_of
-from ledgers.story import Story
 
 STEERING = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 Write = Callable[..., RunResult]
@@ -31,21 +31,21 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
     """Writes a story to the folder `out`, and reads it as `forum run` would."""
     monkeypatch.chdir(tmp_path)
 
-    def write(story: Story, exit_code: int = 0) -> RunResult:
+    def write(story: ExampleRun, exit_code: int = 0) -> RunResult:
         directory = story.write(Path("out"))
         return read_result(directory, read_history(ledger_at(Path("out"))), exit_code)
 
     return write
 
 
-def head_of(story: Story) -> str:
-    return leaf(lines_of(story.entries, story.run)[-1]).hex()
+def head_of(story: ExampleRun) -> str:
+    return leaf(story.lines()[-1]).hex()
 
 
 AGAIN = "again     forum resume out --failed  (a new run that reuses what passed)"
 
 
-def ending(story: Story, spent: str, *more: str) -> str:
+def ending(story: ExampleRun, spent: str, *more: str) -> str:
     head = head_of(story)
     lines = [f"spent     {spent}", "run       out", f"head      {head}"]
     lines += [f"verify    forum verify out --expect-head {head}", *more]
@@ -53,7 +53,7 @@ def ending(story: Story, spent: str, *more: str) -> str:
 
 
 def test_a_run_that_passed(written: Write) -> None:
-    story = STORIES["climbing"]()
+    story = EXAMPLES["climbing"]()
 
     assert render_result(written(story)) == (
         "passed: 2 passed, in 48.7s\n"
@@ -73,7 +73,7 @@ def test_a_run_that_passed(written: Write) -> None:
 
 
 def test_a_run_that_a_budget_stopped(written: Write) -> None:
-    story = STORIES["budget_stop"]()
+    story = EXAMPLES["budget_stop"]()
 
     assert render_result(written(story, 4)) == (
         "stopped (exit 4): 1 stopped, 2 passed, in 30.0s\n"
@@ -100,7 +100,7 @@ def test_a_run_that_a_budget_stopped(written: Write) -> None:
 
 
 def test_a_run_that_failed_says_why(written: Write) -> None:
-    story = STORIES["failed_and_tolerated"]()
+    story = EXAMPLES["failed_and_tolerated"]()
 
     assert render_result(written(story, 1)) == (
         "failed (exit 1): 2 failed, 1 tolerated, 3 skipped, 2 passed, in 35.0s\n"
@@ -129,8 +129,8 @@ def test_a_run_that_failed_says_why(written: Write) -> None:
     )
 
 
-def paused() -> Story:
-    story = Story(plan_of("gate_approved"))
+def paused() -> ExampleRun:
+    story = ExampleRun(plan_of("gate_approved"))
     story.gate("archive")
     story.do("draft", "a draft")
     story.deliver("publish")
@@ -165,7 +165,7 @@ def test_a_run_that_waits_at_gates_says_how_to_decide_and_go_on(written: Write) 
 
 
 def test_the_line_that_it_gives_verifies_the_run(written: Write) -> None:
-    result = written(STORIES["two_waves"]())
+    result = written(EXAMPLES["two_waves"]())
 
     report = verify_ledger(ledger_at(Path("out")), None, Trusted(result.head, None, None, None))
 
@@ -178,7 +178,7 @@ def test_the_line_that_it_gives_verifies_the_run(written: Write) -> None:
     [("interrupted", 130, "interrupted"), ("gate", 5, "paused"), (None, 130, "interrupted"), (None, 70, "unfinished")],
 )
 def test_a_run_that_did_not_end_can_go_on(written: Write, reason: str | None, exit_code: int, status: str) -> None:
-    story = Story(plan_of("cancelled"))
+    story = ExampleRun(plan_of("cancelled"))
     story.wave()
     if reason is not None:
         story.pause(reason)
@@ -205,7 +205,7 @@ def test_a_question_is_one_line_and_shows_what_it_refers_to() -> None:
 
 
 def test_what_failed_and_was_mended_is_no_reason(written: Write) -> None:
-    story = Story(plan_of("cancelled"))
+    story = ExampleRun(plan_of("cancelled"))
     story.wave()
     story.start("one")
     story.fail("one", "network")
@@ -219,22 +219,22 @@ def test_what_failed_and_was_mended_is_no_reason(written: Write) -> None:
 
 
 def test_only_the_first_line_of_a_detail_is_told_and_it_cannot_steer_a_terminal(written: Write) -> None:
-    story = Story(plan_of("cancelled"))
+    story = ExampleRun(plan_of("cancelled"))
     story.wave()
     story.start("one")
     data = {"task": "one", "attempt": 1, "status": "error", "error": "exit_status", "exit_status": 3}
     usage = {"usage": {}, "measured": False}
-    story.tell("task.finished", {**data, **usage}, bodies={"detail": Body(b"\n  \x1b[31mred\nsecond")})
+    story.add("task.finished", {**data, **usage}, bodies={"detail": Body(b"\n  \x1b[31mred\nsecond")})
     story.end("one", "failed", "error")
 
     assert str(written(story).failures["one"]) == "exit_status (exit 3): \ufffd[31mred"
 
 
 def test_long_ids_leave_the_columns_where_they_are(written: Write) -> None:
-    story = Story()
+    story = ExampleRun()
     names = ["short", f"build[{'x' * 50}=1]"]
     for name in names:
-        story.tell("task.ended", {"task": name, "state": "passed"})
+        story.add("task.ended", {"task": name, "state": "passed"})
 
     heading, *rows = render_result(written(story)).splitlines()[2:5]
 
@@ -242,14 +242,14 @@ def test_long_ids_leave_the_columns_where_they_are(written: Write) -> None:
 
 
 def test_what_is_sensitive_is_not_told(written: Write) -> None:
-    story = Story(plan_of("redacted"))
+    story = ExampleRun(plan_of("redacted"))
     story.wave()
     story.do("ask", {"name": "Ada"})
     story.wave()
     story.deliver("use")
     story.start("use")
     data = {"task": "use", "attempt": 1, "status": "error", "error": "malformed", "usage": {}, "measured": False}
-    story.tell("task.finished", data, bodies={"detail": story.body("Ada said", salted=True)})
+    story.add("task.finished", data, bodies={"detail": story.body("Ada said", salted=True)})
     story.end("use", "failed", "error")
     story.answer("asked")
     result = written(story)
@@ -260,7 +260,7 @@ def test_what_is_sensitive_is_not_told(written: Write) -> None:
 
 
 def test_outputs_that_were_redacted_have_no_place(written: Write) -> None:
-    result = written(STORIES["redacted"]())
+    result = written(EXAMPLES["redacted"]())
 
     assert "  asked: redacted\n  told: out/outputs/told.txt (4 bytes)\n    told\n" in render_result(result)
     assert [form["path"] for form in json.loads(render_result_json(result))["outputs"]] == [
@@ -282,7 +282,7 @@ def test_outputs_that_were_redacted_have_no_place(written: Write) -> None:
     ],
 )
 def test_only_small_texts_are_shown(written: Write, content: Body, shown: list[str]) -> None:
-    story = Story(plan_of("climbing"))
+    story = ExampleRun(plan_of("climbing"))
     story.unit("report").output = content
     story.unit("report").ended = 0
     story.answer("report")
@@ -293,13 +293,13 @@ def test_only_small_texts_are_shown(written: Write, content: Body, shown: list[s
 
 
 def test_of_many_tasks_some_that_passed_and_all_others_are_listed(written: Write) -> None:
-    story = Story()
+    story = ExampleRun()
     for number in range(300):
-        story.tell("task.ended", {"task": f"skipped{number}", "state": "skipped", "reason": "upstream"})
+        story.add("task.ended", {"task": f"skipped{number}", "state": "skipped", "reason": "upstream"})
     for number in range(100):
-        story.tell("task.ended", {"task": f"passed{number}", "state": "passed"})
+        story.add("task.ended", {"task": f"passed{number}", "state": "passed"})
     for number in range(10):
-        story.tell("task.ended", {"task": f"failed{number}", "state": "failed", "reason": "error"})
+        story.add("task.ended", {"task": f"failed{number}", "state": "failed", "reason": "error"})
 
     told = render_result(written(story)).splitlines()
 
@@ -314,7 +314,7 @@ def test_of_many_tasks_some_that_passed_and_all_others_are_listed(written: Write
 
 
 def test_time_in_which_no_process_was_at_it_does_not_count(written: Write) -> None:
-    story = Story(plan_of("gate_approved"))
+    story = ExampleRun(plan_of("gate_approved"))
     story.gate("archive")
     story.pause()
     story.wait(3_600_000)
@@ -326,25 +326,25 @@ def test_time_in_which_no_process_was_at_it_does_not_count(written: Write) -> No
 
 
 def test_time_until_the_record_of_a_killed_process_was_redacted_does_not_count(written: Write) -> None:
-    story = Story(plan_of("gate_approved"))
+    story = ExampleRun(plan_of("gate_approved"))
     story.wait(3_600_000)
-    story.redact(0, "wave_plan", "private")
+    story.redact_body(0, "wave_plan", "private")
     story.resume()
     story.gate("archive")
 
     assert written(story).active_ms == 1_250
 
 
-@pytest.mark.parametrize("name", STORIES)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_every_example_is_told_and_nothing_in_it_steers_a_terminal(written: Write, name: str) -> None:
-    result = written(STORIES[name]())
+    result = written(EXAMPLES[name]())
     document = render_result_json(result)
     form = json.loads(document)
 
     assert STEERING.search(render_result(result)) is None
     assert STEERING.search(document) is None
     assert document.isascii()
-    assert form["head"] == head_of(STORIES[name]())
+    assert form["head"] == head_of(EXAMPLES[name]())
     assert (form["kind"], form["exit_code"], form["status"]) == ("RunResult", 0, form["seal"]["status"])
     assert [task["task"] for task in form["tasks"]] == list(result.history.tasks)
 
@@ -367,14 +367,14 @@ def test_as_json_a_paused_run_has_its_gates_and_what_to_type(written: Write) -> 
 
 
 def test_as_json_a_task_has_its_failure_and_the_run_its_limits(written: Write) -> None:
-    failed = json.loads(render_result_json(written(STORIES["failed_and_tolerated"](), 1)))
+    failed = json.loads(render_result_json(written(EXAMPLES["failed_and_tolerated"](), 1)))
 
     assert failed["tasks"][1]["failure"] == {"kind": "check 1 failed", "detail": "because"}
     assert failed["tasks"][5]["failure"] is None
 
 
 def test_as_json_a_stopped_run_has_what_stopped_it(written: Write) -> None:
-    form = json.loads(render_result_json(written(STORIES["budget_stop"](), 4)))
+    form = json.loads(render_result_json(written(EXAMPLES["budget_stop"](), 4)))
 
     assert form["limits"] == {"calls": 6, "micro_usd": 10_000, "output_bytes": 11_000, "tokens": 3_000}
     assert form["budget"][2] == {

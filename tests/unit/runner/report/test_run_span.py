@@ -5,27 +5,27 @@ from collections.abc import Iterator
 
 import pytest
 
+from fake_ledger.files import Body
 from forum_runner.history.difference import RunDifference, compare
 from forum_runner.ledger.read_entry import ReadEntry, read_entry
 from forum_runner.report.difference_json import render_difference_json
 from forum_runner.report.difference_text import rows_of
 from forum_runner.report.summary_json import summary_document
 from forum_runner.report.summary_text import render_summary
-from ledgers.raw import Body, lines_of
-from ledgers.story import Story
+from ledgers.example_run import ExampleRun
 
 _DAYS_MS = 3 * 24 * 3_600_000
 
 
-def told(*, is_sealed: bool, is_redacted: bool) -> Story:
+def told(*, is_sealed: bool, is_redacted: bool) -> ExampleRun:
     """A run of two entries or three, a body of which is redacted days after, if it is."""
-    story = Story()
-    note = story.tell("x-note", bodies={"text": Body(b"private")})
+    story = ExampleRun()
+    note = story.add("x-note", bodies={"text": Body(b"private")})
     if is_sealed:
         story.seal()
     if is_redacted:
         story.wait(_DAYS_MS)
-        story.redact(note, "text", "private")
+        story.redact_body(note, "text", "private")
         if is_sealed:
             story.seal()
     return story
@@ -35,8 +35,8 @@ def compared(*, is_sealed: bool) -> RunDifference:
     """A run, and the same one after a redaction."""
     stories = [told(is_sealed=is_sealed, is_redacted=is_redacted) for is_redacted in (False, True)]
 
-    def entries_of(story: Story) -> Iterator[ReadEntry | None]:
-        return map(read_entry, lines_of(story.entries))
+    def entries_of(story: ExampleRun) -> Iterator[ReadEntry | None]:
+        return map(read_entry, story.lines())
 
     return compare(*(lambda story=story: entries_of(story) for story in stories))
 

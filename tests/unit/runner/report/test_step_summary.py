@@ -6,24 +6,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fake_ledger.files import leaf
 from forum_runner.history.read_history import read_history
 from forum_runner.ledger.source import ledger_at
 from forum_runner.report.run_result import RunResult, read_result
 from forum_runner.report.step_summary import MAX_BYTES, append_step_summary, plain, render_step_summary
-from ledgers import STORIES
-from ledgers.raw import leaf, lines_of
-from ledgers.story import Story
+from ledgers import EXAMPLES
+from ledgers.example_run import ExampleRun
 
 
-def result_of(story: Story, directory: Path, exit_code: int = 0) -> RunResult:
+def result_of(story: ExampleRun, directory: Path, exit_code: int = 0) -> RunResult:
     story.write(directory)
     return read_result(directory, read_history(ledger_at(directory)), exit_code)
 
 
 def test_a_run_that_a_budget_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    story = STORIES["budget_stop"]()
-    head = leaf(lines_of(story.entries)[-1]).hex()
+    story = EXAMPLES["budget_stop"]()
+    head = leaf(story.lines()[-1]).hex()
 
     assert render_step_summary(result_of(story, Path("out"), 4)) == (
         "### forum: test\n"
@@ -74,11 +74,11 @@ def test_no_text_leaves_its_line_or_its_cell(text: str) -> None:
 
 
 def test_tasks_that_have_no_room_are_counted_and_what_failed_is_kept(tmp_path: Path) -> None:
-    story = Story()
+    story = ExampleRun()
     for number in range(10_000):
         name = f"{number}{'_' * 70}"
-        story.tell("task.ended", {"task": name, "state": "passed"})
-    story.tell("task.ended", {"task": "the-last", "state": "failed", "reason": "error"})
+        story.add("task.ended", {"task": name, "state": "passed"})
+    story.add("task.ended", {"task": "the-last", "state": "failed", "reason": "error"})
 
     told = render_step_summary(result_of(story, tmp_path, 1))
 
@@ -89,7 +89,7 @@ def test_tasks_that_have_no_room_are_counted_and_what_failed_is_kept(tmp_path: P
 
 
 def test_a_paused_run_tells_what_to_type(tmp_path: Path) -> None:
-    story = STORIES["gate_approved"]()
+    story = EXAMPLES["gate_approved"]()
     del story.entries[8:]
 
     told = render_step_summary(result_of(story, tmp_path, 5))
@@ -100,9 +100,9 @@ def test_a_paused_run_tells_what_to_type(tmp_path: Path) -> None:
     assert told.endswith(f"\nforum resume {tmp_path}\n```\n")
 
 
-@pytest.mark.parametrize("name", STORIES)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_every_example_is_told(tmp_path: Path, name: str) -> None:
-    told = render_step_summary(result_of(STORIES[name](), tmp_path))
+    told = render_step_summary(result_of(EXAMPLES[name](), tmp_path))
 
     assert told.startswith("### forum: ")
     assert told.count("```") == 2

@@ -1,4 +1,4 @@
-"""Write run directories by docs/spec/ledger.md alone: lines, chain, seals, archive, copies and checkpoints."""
+"""The files of a run directory: ledger lines with chain and seals, archive, copies and checkpoint."""
 
 import base64
 import hashlib
@@ -24,7 +24,7 @@ Form = Callable[[Entry], bytes]
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """Bytes as the archive keeps them, and as an entry names them."""
+    """The bytes of a body, with the archive member that stores them and the reference that an entry contains."""
 
     content: bytes
     type: str = "text/plain"
@@ -36,22 +36,22 @@ class Body:
         return hashlib.sha256((b"forum:salted:v1\n" + self.salt if self.salt else b"") + self.content).hexdigest()
 
     @property
-    def named(self) -> dict[str, Any]:
-        named = {"digest": self.digest, "bytes": len(self.content), "type": self.type}
-        return {**named, "salted": True} if self.salt else named
+    def reference(self) -> dict[str, Any]:
+        reference = {"digest": self.digest, "bytes": len(self.content), "type": self.type}
+        return {**reference, "salted": True} if self.salt else reference
 
     @property
     def member(self) -> Member:
         return f"{'salted' if self.salt else 'sha256'}/{self.digest}", self.salt + self.content
 
 
-def as_json(value: Any, salt: bytes = b"") -> Body:
+def json_body(value: Any, salt: bytes = b"") -> Body:
     return Body(canonical(value), "application/json", salt)
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
-    """What a ledger tells: its entries without `prev`, a seal's `root` only if it is not to be the right one."""
+class Record:
+    """What a run directory records. Entries have no `prev`; a seal has a `root` only if it is meant to be wrong."""
 
     entries: tuple[Entry, ...]
     bodies: Mapping[str, Body] = field(default_factory=dict)
@@ -71,22 +71,22 @@ def leaf(line: bytes) -> bytes:
     return hashlib.sha256(b"\0" + line).digest()
 
 
-def root(leaves: Sequence[bytes]) -> bytes:
-    """RFC 6962, section 2.1, as it is written there."""
+def merkle_root(leaves: Sequence[bytes]) -> bytes:
+    """RFC 6962, section 2.1."""
     if len(leaves) <= 1:
         return leaves[0] if leaves else hashlib.sha256(b"").digest()
     half = 1 << (len(leaves) - 1).bit_length() - 1
-    return hashlib.sha256(b"\1" + root(leaves[:half]) + root(leaves[half:])).digest()
+    return hashlib.sha256(b"\1" + merkle_root(leaves[:half]) + merkle_root(leaves[half:])).digest()
 
 
-def lines_of(telling: Telling, forms: Mapping[int, Form] | None = None) -> list[bytes]:
-    """The chained lines; a form writes the entry of its place, chained already, in another way."""
+def lines_of(entries: Sequence[Entry], forms: Mapping[int, Form] | None = None) -> list[bytes]:
+    """The chained lines. `forms` serializes the entries at given places in another way than RFC 8785."""
     lines: list[bytes] = []
     leaves: list[bytes] = []
-    for place, entry in enumerate(telling.entries):
+    for place, entry in enumerate(entries):
         chained = {**entry, "prev": leaves[-1].hex() if leaves else ZEROS}
         if entry["kind"] == "run.sealed":
-            chained["data"] = {"root": root(leaves).hex(), **entry["data"]}
+            chained["data"] = {"root": merkle_root(leaves).hex(), **entry["data"]}
         form: Form = (forms or {}).get(place, canonical)
         lines.append(form(chained))
         leaves.append(leaf(lines[-1]))
@@ -97,19 +97,19 @@ def ledger_of(lines: Sequence[bytes]) -> bytes:
     return b"".join(line + b"\n" for line in lines)
 
 
-def members_of(telling: Telling) -> list[Member]:
-    """In the order in which entries first name them, those of one entry in the order of their names."""
-    named = (body["digest"] for entry in telling.entries for _, body in sorted(entry["bodies"].items()))
-    return [_member(telling, digest) for digest in dict.fromkeys(named) if digest in telling.bodies]
+def members_of(record: Record) -> list[Member]:
+    """Members in the order in which entries first refer to them; within an entry, sorted by name."""
+    digests = (body["digest"] for entry in record.entries for _, body in sorted(entry["bodies"].items()))
+    return [_member(record, digest) for digest in dict.fromkeys(digests) if digest in record.bodies]
 
 
-def _member(telling: Telling, digest: str) -> Member:
-    name, content = telling.bodies[digest].member
-    return (f"redacted/{digest}", bytes(len(content))) if digest in telling.redacted else (name, content)
+def _member(record: Record, digest: str) -> Member:
+    name, content = record.bodies[digest].member
+    return (f"redacted/{digest}", bytes(len(content))) if digest in record.redacted else (name, content)
 
 
 def header_of(name: str, size: int) -> bytes:
-    """LEDGER-TAR-001: the fields of a ustar header, each with its place in the block."""
+    """LEDGER-TAR-001: the fields of a ustar header by their offsets."""
     block = bytearray(512)
     fields = {
         0: name.encode(),
@@ -134,43 +134,42 @@ def with_checksum(block: bytes) -> bytes:
     return block[:148] + b"%06o\0 " % total + block[156:]
 
 
-def packed(member: Member) -> bytes:
-    name, content = member
+def member_bytes(name: str, content: bytes) -> bytes:
     return header_of(name, len(content)) + content + bytes(-len(content) % 512)
 
 
-def archive_of(members: Sequence[Member], *, is_ended: bool = True) -> bytes:
-    return b"".join(packed(member) for member in members) + (END_OF_ARCHIVE if is_ended else b"")
+def archive_of(members: Sequence[Member], *, has_end: bool = True) -> bytes:
+    return b"".join(member_bytes(*member) for member in members) + (END_OF_ARCHIVE if has_end else b"")
 
 
-def copies_of(telling: Telling) -> Files:
+def copies_of(record: Record) -> Files:
     """LEDGER-DIR-002."""
     copies: Files = {}
-    for entry in telling.entries:
+    for entry in record.entries:
         if entry["kind"] == "run.opened" and "wave_plan" in entry["bodies"]:
-            copies |= _copy(telling, "wave-plan.json", entry["bodies"]["wave_plan"])
+            copies |= _copy(record, "wave-plan.json", entry["bodies"]["wave_plan"])
         if entry["kind"] == "answer.given" and "output" in entry["data"]:
             value = entry["bodies"]["value"]
             name = f"outputs/{entry['data']['output']}{SUFFIXES.get(value['type'], '.bin')}"
-            copies |= _copy(telling, name, value)
+            copies |= _copy(record, name, value)
     return copies
 
 
-def _copy(telling: Telling, name: str, named: Mapping[str, Any]) -> Files:
-    digest = named["digest"]
-    return {name: telling.bodies[digest].content} if digest not in telling.redacted else {}
+def _copy(record: Record, name: str, reference: Mapping[str, Any]) -> Files:
+    digest = reference["digest"]
+    return {name: record.bodies[digest].content} if digest not in record.redacted else {}
 
 
-def directory_of(telling: Telling, forms: Mapping[int, Form] | None = None) -> Files:
-    """The run directory that a writer of these entries leaves, by the names of its files."""
-    archive = archive_of(members_of(telling), is_ended=telling.is_sealed)
-    return {"ledger.jsonl": ledger_of(lines_of(telling, forms)), "bodies.tar": archive, **copies_of(telling)}
+def directory_of(record: Record, forms: Mapping[int, Form] | None = None) -> Files:
+    """The files of the run directory by name."""
+    archive = archive_of(members_of(record), has_end=record.is_sealed)
+    return {"ledger.jsonl": ledger_of(lines_of(record.entries, forms)), "bodies.tar": archive, **copies_of(record)}
 
 
 def checkpoint_of(lines: Sequence[bytes], size: int | None = None, run: str = RUN) -> bytes:
     """LEDGER-CHECKPOINT-001."""
     covered = lines if size is None else lines[:size]
-    return checkpoint_text(len(covered), root([leaf(line) for line in covered]), run)
+    return checkpoint_text(len(covered), merkle_root([leaf(line) for line in covered]), run)
 
 
 def checkpoint_text(size: int, root_hash: bytes, run: str = RUN) -> bytes:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from fake_ledger.wave_plans import CAPABLE, task, wave_plan
 from unit.conformance.steps import ONE, Step, ask, code_of, decide, end, finish, give, open_gate, reuse, start
-from unit.conformance.story import CAPABLE, task, wave_plan
 
 EARLY, DEADLINE, LATE = (f"2026-11-15T09:0{minute}:00.000000Z" for minute in (1, 2, 3))
 GATED = wave_plan({"a": task(gate={"question": [], "on_deadline": "reject"})})
@@ -56,7 +56,7 @@ TO_AGENT = [*TO_COMMAND, ask(1), give(1)]
     [
         (None, [*TO_AGENT, ask(2, "agent"), give(2, "agent"), end()]),
         (None, [*TO_COMMAND, ask(1), give(1, verdict="none"), ask(1)]),
-        (None, [*TO_COMMAND, ask(1), lambda story: story.lose_verdict("a", 1), ask(1)]),
+        (None, [*TO_COMMAND, ask(1), lambda story: story.lose_verdict(1), ask(1)]),
         ("L415", [give(0, "schema")]),
         ("L415", [start(), give(0, "schema")]),
         ("L415", [start(), finish(status="error"), give(0, "schema")]),
@@ -77,10 +77,10 @@ TO_AGENT = [*TO_COMMAND, ask(1), give(1)]
         ("L408", [*TO_COMMAND, ask(1), give(1, attempt=2)]),
         ("L408", [*TO_COMMAND, ask(1), give(2, "agent")]),
         ("L408", [*TO_COMMAND, ask(1), give(1, "agent")]),
-        ("L408", [*TO_COMMAND, ask(1), lambda story: story.lose_verdict("a", 2)]),
+        ("L408", [*TO_COMMAND, ask(1), lambda story: story.lose_verdict(2)]),
         ("L408", [*TO_COMMAND, ask(1), lambda story: story.resume(), give(1)]),
         ("L426", [*TO_COMMAND, ask(1), give(1, causes=[2])]),
-        ("L426", [*TO_COMMAND, ask(1), lambda story: story.lose_verdict("a", 1, causes=[2])]),
+        ("L426", [*TO_COMMAND, ask(1), lambda story: story.lose_verdict(1, causes=[2])]),
         ("L408", [*TO_COMMAND, ask(1), finish()]),
     ],
 )

@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from unit.conformance.raw_ledger import NO_USAGE, Stored
+from fake_ledger.files import Body
+from fake_ledger.run_builder import NOTHING_RESERVED, RunBuilder
+from fake_ledger.wave_plans import CAPABLE, CHEAP, data_edge, task, wave_plan
 from unit.conformance.steps import (
     ONE,
     Step,
@@ -22,7 +24,6 @@ from unit.conformance.steps import (
     route,
     start,
 )
-from unit.conformance.story import CAPABLE, CHEAP, NOTHING_RESERVED, Story, data_edge, task, wave_plan
 
 PAIR = wave_plan({"a": task(), "b": task(needs=[{"edge": "order", "task": "a"}])})
 FED = wave_plan({"a": task(), "b": task(needs=[data_edge({"task": "a"}, "x")])})
@@ -80,9 +81,9 @@ def test_an_attempt_that_was_cancelled_does_not_count(tmp_path: Path) -> None:
         ("L404", FED, [end(state="skipped"), start("b")]),
         ("L406", FED, [start(), finish(), end(), start("b")]),
         ("L406", FED, [start(), finish(), end(), reuse("b")]),
-        ("L405", wave_plan({"a": task()}, policy={"dispatch": "waves"}), [start()]),
-        ("L405", wave_plan({"a": task()}, policy={"dispatch": "waves"}), [reuse()]),
-        (None, wave_plan({"a": task()}, policy={"dispatch": "waves"}), [lambda story: story.open_wave(0), start()]),
+        ("L405", wave_plan({"a": task()}, dispatch="waves"), [start()]),
+        ("L405", wave_plan({"a": task()}, dispatch="waves"), [reuse()]),
+        (None, wave_plan({"a": task()}, dispatch="waves"), [lambda story: story.open_wave(0), start()]),
     ],
 )
 def test_a_task_begins_after_what_it_depends_on(
@@ -101,8 +102,8 @@ def test_a_task_begins_after_what_its_conditions_look_at(tmp_path: Path) -> None
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-010")
 def test_an_attempt_names_what_it_follows_from(tmp_path: Path) -> None:
-    def deliver(story: Story) -> None:
-        story.deliver("b", "x", Stored(b"done"), [3])
+    def deliver(story: RunBuilder) -> None:
+        story.deliver("b", "x", Body(b"done"), 3)
 
     before = [start(), finish(), end(), deliver]
     assert code_of(tmp_path / "right", FED, *before, start("b")) is None
@@ -138,7 +139,7 @@ RESERVED = {"input_tokens": 6, "output_tokens": 4, "micro_usd": 5, "output_bytes
 
 
 def limited(**budget: int) -> dict[str, Any]:
-    return wave_plan({"a": task(), "b": task()}, policy={"budget": budget})
+    return wave_plan({"a": task(), "b": task()}, budget=budget)
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-015")
@@ -157,14 +158,12 @@ def test_what_a_call_reserves_fits_the_budget(tmp_path: Path, amount: str, reser
 @pytest.mark.requirement("LEDGER-SEMANTICS-015")
 def test_usage_takes_the_place_of_what_was_reserved_and_a_lost_call_keeps_it(tmp_path: Path) -> None:
     plan = limited(tokens=10)
-    used = {**NO_USAGE, "input_tokens": 1}
-    over = {**NO_USAGE, "input_tokens": 11}
     four = {**NOTHING_RESERVED, "input_tokens": 9}
 
     again = start("b", reserved=four)
-    assert code_of(tmp_path / "used", plan, start(reserved=RESERVED), finish(usage=used), again) is None
+    assert code_of(tmp_path / "used", plan, start(reserved=RESERVED), finish(input_tokens=1), again) is None
     assert code_of(tmp_path / "lost", plan, start(reserved=RESERVED), lose(), again) == "L412"
-    assert code_of(tmp_path / "over", plan, start(reserved=RESERVED), finish(usage=over), start("b")) == "L412"
+    assert code_of(tmp_path / "over", plan, start(reserved=RESERVED), finish(input_tokens=11), start("b")) == "L412"
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-015")
@@ -189,7 +188,7 @@ def test_a_check_by_a_command_reserves_tokens_of_its_task_and_no_call(tmp_path: 
 @pytest.mark.requirement("LEDGER-SEMANTICS-010", "LEDGER-SEMANTICS-012")
 def test_no_more_calls_are_open_than_may_run_side_by_side(tmp_path: Path) -> None:
     checks = [{"command": [["x"]]}]
-    plan = wave_plan({"a": task(accept=checks), "b": task()}, policy={"max_parallel": 1})
+    plan = wave_plan({"a": task(accept=checks), "b": task()}, max_parallel=1)
 
     assert code_of(tmp_path / "started", plan, start(), start("b")) == "L413"
     assert code_of(tmp_path / "asked", plan, start(), finish(), start("b"), ask()) == "L413"

@@ -1,22 +1,34 @@
-"""A pretend runner: it is told what happens to each task, and writes what a lawful run would write of it.
+"""Builds runs of compiled plans: it follows the plan, so that an example states only what happens.
 
-It checks nothing. Whoever tells an unlawful story gets an unlawful ledger.
+It checks nothing: a wrong sequence of calls gives an invalid ledger.
 """
 
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
-from ledgers.raw import RUN, Body
-from ledgers.telling import RESERVED, USAGE, Telling
+from fake_ledger.files import RUN, Body, Files, Form, checkpoint_of, json_body
+from fake_ledger.ledger_builder import LedgerBuilder
 from ledgers.values import sources, value_of
+
+IMPLEMENTATION = {"name": "pretend-runner", "version": "1.0.0"}
+RESERVED = {"input_tokens": 400, "output_tokens": 200, "micro_usd": 0, "output_bytes": 5000}
+USAGE = {
+    "input_tokens": 120,
+    "cached_input_tokens": 20,
+    "output_tokens": 40,
+    "micro_usd": 0,
+    "output_bytes": 60,
+    "wall_ms": 900,
+}
 
 
 @dataclass(slots=True)
 class Unit:
-    """What was told of a task or an instance: the seqs of entries, and what later ones depend on."""
+    """The state of a task or an instance: the seqs of its entries, and what later entries depend on."""
 
     agent: str | None = None
     step: int = 0
@@ -35,16 +47,66 @@ class Unit:
     ended: int | None = None
 
 
-class Story(Telling):
-    def __init__(self, plan: bytes | None = None, *, run: str = RUN, **opening: Any) -> None:
+class ExampleRun(LedgerBuilder):
+    """`plan` is the document of a wave plan; without one, only `x-` entries are possible."""
+
+    def __init__(self, plan: bytes | None = None, *, run_id: str = RUN, **opening: Any) -> None:
+        super().__init__(json.loads(plan) if plan else None, run_id=run_id, step=timedelta(milliseconds=1250))
         self.units: dict[str, Unit] = {}
-        super().__init__(plan, run=run, **opening)
+        self.torn: Files = {}
+        self._salts = 0
+        self._waves = 0
+        facts = {"format": 1, "implementation": IMPLEMENTATION, "mode": "scripted", **opening}
+        self.open(Body(plan, "application/json") if plan else None, **facts)
+
+    def files(self, forms: Mapping[int, Form] | None = None) -> Files:
+        checkpoint = checkpoint_of(self.lines(forms), run=self.run_id)
+        return {**super().files(forms), "checkpoint": checkpoint, **self.torn}
+
+    def body(self, content: object, *, salted: bool = False) -> Body:
+        """A body or a text as it is, any other value as JSON."""
+        if isinstance(content, Body):
+            made = content
+        else:
+            made = Body(content.encode()) if isinstance(content, str) else json_body(content)
+        return Body(made.content, made.type, self._salt()) if salted else made
+
+    def _salt(self) -> bytes:
+        self._salts += 1
+        return hashlib.sha256(b"salt %d" % self._salts).digest()
+
+    def wave(self) -> int:
+        self._waves += 1
+        return self.add("wave.opened", {"wave": self._waves - 1})
+
+    def pause(self, reason: str = "gate") -> int:
+        return self.add("run.paused", {"reason": reason})
+
+    def resume(self) -> int:
+        self.wait(60_000)
+        return self.add("run.resumed", {"implementation": IMPLEMENTATION})
+
+    def repair(self, **tails: bytes) -> int:
+        """Sets aside the torn tail of the ledger (`ledger`) or the archive (`bodies`)."""
+        files = {"ledger": "ledger.jsonl", "bodies": "bodies.tar"}
+        torn = [
+            {"file": files[name], "bytes": len(tail), "digest": hashlib.sha256(tail).hexdigest()}
+            for name, tail in tails.items()
+        ]
+        for tail, facts in zip(tails.values(), torn, strict=True):
+            self.torn[f"torn/{facts['file']}.{facts['digest']}"] = tail
+        return self.add("run.repaired", {"torn": torn})
+
+    def redact_body(self, seq: int, name: str, reason: str) -> int:
+        """Redacts a body that the entry with this seq refers to."""
+        body = self.bodies[self.entries[seq]["bodies"][name]["digest"]]
+        return self.redact(body, name, seq, reason=reason.encode())
 
     def unit(self, name: str) -> Unit:
         return self.units.setdefault(name, Unit())
 
     def task(self, name: str) -> Mapping[str, Any]:
-        """The plan's task of a unit: an instance's name has a number in brackets at its end."""
+        """The plan's task of a unit. The name of an instance ends with a number in brackets."""
         tasks: Mapping[str, Mapping[str, Any]] = self.plan["tasks"]
         return tasks[name] if name in tasks else tasks[name.rpartition("[")[0]]
 
@@ -60,13 +122,13 @@ class Story(Telling):
         unit = self.unit(task)
         unit.instances = len(json.loads(items.content))
         data = {"task": task, "instances": unit.instances}
-        unit.expanded = self.tell(
+        unit.expanded = self.add(
             "task.expanded", data, bodies={"items": items}, causes=(self.last_ended(foreach["from"]),)
         )
         return unit.expanded
 
     def deliver(self, name: str) -> None:
-        """Hands over what the data edges bring, by their names, and to an instance its item."""
+        """Delivers the values of the data edges, and to an instance its item."""
         task = self.task(name)
         edges = {edge["as"]: edge["from"] for edge in task.get("needs", ()) if edge["edge"] == "data"}
         for edge, value in edges.items():
@@ -79,7 +141,7 @@ class Story(Telling):
     def route(self, name: str, agent: str, by: str = "keywords") -> int:
         self.unit(name).agent = agent
         scores = Body(b"the words of the instruction are those of the agent")
-        return self.tell("route.decided", {"task": name, "agent": agent, "by": by}, bodies={"scores": scores})
+        return self.add("route.decided", {"task": name, "agent": agent, "by": by}, bodies={"scores": scores})
 
     def gate(self, name: str) -> int:
         data = {"task": name}
@@ -88,16 +150,16 @@ class Story(Telling):
             data["deadline"] = self.time(span_ms)
         unit = self.unit(name)
         displayed = self.body(f"May {name} start?", salted=self.is_sensitive(name))
-        unit.gate = self.tell("gate.opened", data, bodies={"displayed": displayed}, causes=(unit.delivered,))
+        unit.gate = self.add("gate.opened", data, bodies={"displayed": displayed}, causes=(unit.delivered,))
         return unit.gate
 
     def decide(self, name: str, decision: str, by: str = "person", **bodies: Body) -> int:
         unit = self.unit(name)
         assert unit.gate is not None
-        displayed = self.entries[unit.gate].bodies["displayed"].digest
+        displayed = self.entries[unit.gate]["bodies"]["displayed"]["digest"]
         data = {"task": name, "decision": decision, "by": by, "authenticated": by == "person", "displayed": displayed}
         actor = "person:ada" if by == "person" else "runner"
-        unit.decided = self.tell("gate.decided", data, bodies=bodies, causes=(unit.gate,), actor=actor)
+        unit.decided = self.add("gate.decided", data, bodies=bodies, causes=(unit.gate,), actor=actor)
         return unit.decided
 
     def start(self, name: str, **reserved: int) -> int:
@@ -109,7 +171,7 @@ class Story(Telling):
         fingerprint = hashlib.sha256(f"{name} {tier}".encode()).hexdigest()
         data = {"task": name, "attempt": unit.attempts, "agent": agent, "tier": tier, "adapter": adapter}
         prompt = self.body(f"{name}, attempt {unit.attempts}", salted=self.is_sensitive(name))
-        unit.started = self.tell(
+        unit.started = self.add(
             "task.started",
             {**data, "fingerprint": fingerprint, "reserved": unit.reserved},
             bodies={"prompt": prompt},
@@ -132,19 +194,19 @@ class Story(Telling):
 
     def lose(self, name: str) -> int:
         unit = self.unit(name)
-        self.charge(unit.reserved)
+        self.totals.update(unit.reserved)
         data = {"task": name, "attempt": unit.attempts}
-        unit.closed = self.tell("task.lost", data, causes=(unit.started,))
+        unit.closed = self.add("task.lost", data, causes=(unit.started,))
         return unit.closed
 
     def reuse(self, name: str, output: object, **data: Any) -> int:
         unit = self.unit(name)
         unit.output = self.body(output, salted=self.is_sensitive(name))
         facts = {"task": name, "fingerprint": hashlib.sha256(name.encode()).hexdigest(), **data}
-        return self.tell("task.reused", facts, bodies={"output": unit.output}, causes=(unit.delivered,))
+        return self.add("task.reused", facts, bodies={"output": unit.output}, causes=(unit.delivered,))
 
     def ask(self, name: str, **reserved: int) -> int:
-        """Begins the next check, by a command or an agent."""
+        """Starts the next check, by a command or an agent."""
         unit = self.unit(name)
         unit.reserved = RESERVED | reserved
         data = {**self._check(name), "reserved": unit.reserved}
@@ -153,22 +215,22 @@ class Story(Telling):
             tier = self.plan["agents"][agent]["tier"]
             data |= {"agent": agent, "tier": tier, "adapter": self.plan["agents"][agent]["adapters"][tier]}
             self.totals["calls"] += 1
-        unit.asked = self.tell("verdict.asked", data, bodies={"prompt": Body(b"does it hold?")}, causes=(unit.closed,))
+        unit.asked = self.add("verdict.asked", data, bodies={"prompt": Body(b"does it hold?")}, causes=(unit.closed,))
         return unit.asked
 
     def judge(self, name: str, verdict: str = "pass", **usage: int) -> int:
-        """Ends the check that is under way, or makes one by a schema."""
+        """Ends the check in progress, or makes a check by schema."""
         unit = self.unit(name)
         data = {**self._check(name), "verdict": verdict}
         cause = unit.closed
         if data["by"] != "schema":
             cause = unit.asked
             data["usage"] = USAGE | usage
-            self.charge(data["usage"])
+            self.totals.update(data["usage"])
         if verdict == "none":
             data["error"] = "malformed"
         unit.checks += verdict == "pass"
-        return self.tell("verdict.given", data, bodies={"reason": Body(b"because")}, causes=(cause,))
+        return self.add("verdict.given", data, bodies={"reason": Body(b"because")}, causes=(cause,))
 
     def check(self, name: str, verdict: str = "pass") -> int:
         if self._check(name)["by"] != "schema":
@@ -177,26 +239,26 @@ class Story(Telling):
 
     def lose_check(self, name: str) -> int:
         unit = self.unit(name)
-        self.charge(unit.reserved)
+        self.totals.update(unit.reserved)
         data = {key: value for key, value in self._check(name).items() if key != "by"}
-        return self.tell("verdict.lost", data, causes=(unit.asked,))
+        return self.add("verdict.lost", data, causes=(unit.asked,))
 
     def escalate(self, name: str) -> int:
         unit = self.unit(name)
         before = self._worker(name)[1]
         unit.step += 1
         data = {"task": name, "from": before, "to": self._worker(name)[1]}
-        return self.tell("escalation.raised", data, causes=(unit.closed,))
+        return self.add("escalation.raised", data, causes=(unit.closed,))
 
     def end(self, name: str, state: str = "passed", reason: str | None = None) -> int:
         unit = self.unit(name)
         self.states[name] = state
         data = {"task": name, "state": state} | ({"reason": reason} if reason else {})
-        unit.ended = self.tell("task.ended", data, causes=(unit.closed,))
+        unit.ended = self.add("task.ended", data, causes=(unit.closed,))
         return unit.ended
 
     def do(self, name: str, output: object, **usage: int) -> None:
-        """All of a task that goes well at its first attempt."""
+        """Every entry of a task that passes at its first attempt."""
         self.deliver(name)
         self.start(name)
         self.finish(name, output, **usage)
@@ -206,7 +268,7 @@ class Story(Telling):
 
     def answer(self, output: str) -> int:
         value = self.plan["outputs"][output]
-        return self.tell(
+        return self.add(
             "answer.given", {"output": output}, bodies={"value": self.value(value)}, causes=(self.last_ended(value),)
         )
 
@@ -216,15 +278,15 @@ class Story(Telling):
     def _deliver(self, name: str, edge: str, value: Body, cause: int | None) -> None:
         given = self.body(value, salted=True) if self.is_sensitive(name) else value
         data = {"task": name, "as": edge}
-        self.unit(name).delivered = self.tell("edge.delivered", data, bodies={"value": given}, causes=(cause,))
+        self.unit(name).delivered = self.add("edge.delivered", data, bodies={"value": given}, causes=(cause,))
 
     def _close(self, name: str, outcome: dict[str, Any], bodies: dict[str, Body], usage: dict[str, int]) -> int:
         unit = self.unit(name)
         used = USAGE | usage
-        self.charge(used)
+        self.totals.update(used)
         data = {"task": name, "attempt": unit.attempts, **outcome, "usage": used, "measured": True}
         actor = f"agent:{self._worker(name)[0]}"
-        unit.closed = self.tell("task.finished", data, bodies=bodies, causes=(unit.started,), actor=actor)
+        unit.closed = self.add("task.finished", data, bodies=bodies, causes=(unit.started,), actor=actor)
         return unit.closed
 
     def _check(self, name: str) -> dict[str, Any]:

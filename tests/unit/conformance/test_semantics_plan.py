@@ -6,23 +6,25 @@ from typing import Any
 
 import pytest
 
-from unit.conformance.raw_ledger import NO_USAGE, Stored, as_json, canonical, judged, statuses, told
-from unit.conformance.story import CHEAP, Story, data_edge, draft_and_review, finished, task, wave_plan
+from fake_ledger.files import Body, canonical, json_body
+from fake_ledger.run_builder import RunBuilder
+from fake_ledger.wave_plans import CHEAP, data_edge, task, wave_plan, with_digest
+from unit.conformance.judged_run import draft_and_review, findings, judged, statuses
 
 Change = Callable[[dict[str, Any]], Any]
 
 
-def level_4(story: Story, directory: Path) -> list[tuple[str, int | None]]:
+def level_4(story: RunBuilder, directory: Path) -> list[tuple[str, int | None]]:
     """What level 4 says; all other levels must have nothing to say but that the ledger goes on."""
     report = judged(story.write(directory))
-    others = [finding for finding in told(report) if finding[0][1] != "4"]
+    others = [finding for finding in findings(report) if finding[0][1] != "4"]
     assert others in ([], [("L501", None)])
-    return [finding for finding in told(report) if finding[0][1] == "4"]
+    return [finding for finding in findings(report) if finding[0][1] == "4"]
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-001")
 def test_level_4_ends_with_its_first_finding(tmp_path: Path) -> None:
-    story = Story(wave_plan({"a": task()}))
+    story = RunBuilder(wave_plan({"a": task()}))
     first = story.start("a", attempt=2)
     story.start("nobody")
 
@@ -33,7 +35,7 @@ def changed(change: Change) -> dict[str, Any]:
     edges = [data_edge({"task": "a"}, "x"), {"edge": "order", "task": "a"}]
     plan = wave_plan({"a": task(), "b": task(needs=edges, accept=[{"agent": "critic"}])}, outputs={"o": {"task": "b"}})
     change(plan)
-    return finished(plan)
+    return with_digest(plan)
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-002")
@@ -63,13 +65,13 @@ def changed(change: Change) -> dict[str, Any]:
     ],
 )
 def test_a_wave_plan_holds_together(tmp_path: Path, change: Change) -> None:
-    assert level_4(Story(changed(lambda _: None)), tmp_path / "right") == []
-    assert level_4(Story(changed(change)), tmp_path / "wrong") == [("L401", 0)]
+    assert level_4(RunBuilder(changed(lambda _: None)), tmp_path / "right") == []
+    assert level_4(RunBuilder(changed(change)), tmp_path / "wrong") == [("L401", 0)]
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-002")
 def test_a_task_without_an_agent_has_a_lane(tmp_path: Path) -> None:
-    assert level_4(Story(wave_plan({"a": {"lane": "auto", "escalate": ["capable"]}})), tmp_path) == []
+    assert level_4(RunBuilder(wave_plan({"a": {"lane": "auto", "escalate": ["capable"]}})), tmp_path) == []
 
 
 def with_value(place: str, value: dict[str, Any]) -> dict[str, Any]:
@@ -101,7 +103,7 @@ def with_value(place: str, value: dict[str, Any]) -> dict[str, Any]:
 def test_each_names_a_task_with_foreach_and_task_one_without(
     tmp_path: Path, place: str, value: dict[str, Any], found: list[tuple[str, int]]
 ) -> None:
-    assert level_4(Story(with_value(place, value)), tmp_path) == found
+    assert level_4(RunBuilder(with_value(place, value)), tmp_path) == found
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-002")
@@ -109,7 +111,7 @@ def test_an_order_edge_names_a_task_of_either_sort(tmp_path: Path) -> None:
     edge = {"edge": "order", "task": "many"}
     many = task(foreach={"from": {"task": "one"}, "as": "item", "max": 1})
 
-    assert level_4(Story(wave_plan({"one": task(), "many": many, "after": task(needs=[edge])})), tmp_path) == []
+    assert level_4(RunBuilder(wave_plan({"one": task(), "many": many, "after": task(needs=[edge])})), tmp_path) == []
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-002")
@@ -117,12 +119,12 @@ def test_the_wave_plan_is_the_one_that_the_first_entry_names(tmp_path: Path) -> 
     plan = wave_plan({"a": task()})
     other = wave_plan({"b": task()})
 
-    assert level_4(Story(plan, wave_plan="f" * 64), tmp_path / "a") == [("L401", 0)]
-    assert level_4(Story(plan, bundle="f" * 64), tmp_path / "b") == [("L401", 0)]
-    assert level_4(Story(plan, Stored(canonical(other), "application/json")), tmp_path / "c") == [("L401", 0)]
-    assert level_4(Story({**plan, "digest": "f" * 64}), tmp_path / "d") == [("L401", 0)]
-    assert level_4(Story(plan, Stored(canonical(plan) + b"\n", "application/json")), tmp_path / "e") == [("L401", 0)]
-    assert level_4(Story(plan, Stored(b"[" * 100_000, "application/json")), tmp_path / "f") == [("L401", 0)]
+    assert level_4(RunBuilder(plan, wave_plan="f" * 64), tmp_path / "a") == [("L401", 0)]
+    assert level_4(RunBuilder(plan, bundle="f" * 64), tmp_path / "b") == [("L401", 0)]
+    assert level_4(RunBuilder(plan, Body(canonical(other), "application/json")), tmp_path / "c") == [("L401", 0)]
+    assert level_4(RunBuilder({**plan, "digest": "f" * 64}), tmp_path / "d") == [("L401", 0)]
+    assert level_4(RunBuilder(plan, Body(canonical(plan) + b"\n", "application/json")), tmp_path / "e") == [("L401", 0)]
+    assert level_4(RunBuilder(plan, Body(b"[" * 100_000, "application/json")), tmp_path / "f") == [("L401", 0)]
 
 
 @pytest.mark.requirement("LEDGER-KIND-001")
@@ -131,13 +133,13 @@ def test_a_ledger_of_no_plan_is_not_checked_at_level_4(tmp_path: Path) -> None:
     for entry in story.entries:
         entry["kind"] = entry["kind"] if entry["kind"].startswith("run.") else "x-told"
     story.entries[0]["bodies"] = {}
-    story.stored.pop(story.plan_body.digest)
+    story.bodies.pop(story.plan_body.digest)
     for name in ("wave_plan", "bundle"):
         story.entries[0]["data"].pop(name)
 
     report = judged(story.write(tmp_path))
 
-    assert told(report) == []
+    assert findings(report) == []
     assert statuses(report) == ["ok", "ok", "ok", "not checked", "ok"]
 
 
@@ -159,7 +161,7 @@ def test_a_ledger_of_no_plan_is_not_checked_at_level_4(tmp_path: Path) -> None:
 def test_what_an_entry_names_is_there(tmp_path: Path, kind: str, data: dict[str, Any]) -> None:
     foreach = {"from": {"task": "a"}, "as": "item", "max": 3}
     plan = wave_plan({"a": task(), "b": task(needs=[data_edge({"task": "a"}, "x")]), "each": task(foreach=foreach)})
-    story = Story(plan)
+    story = RunBuilder(plan)
     story.add("context.cut", {"task": "b", "as": "x", "bytes": 2, "kept_bytes": 1})
 
     seq = story.add(kind, data)
@@ -169,15 +171,15 @@ def test_what_an_entry_names_is_there(tmp_path: Path, kind: str, data: dict[str,
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-003")
 def test_only_a_task_with_foreach_is_expanded_and_only_an_output_of_the_plan_is_given(tmp_path: Path) -> None:
-    story = Story(wave_plan({"a": task()}))
-    assert level_4_of(story, tmp_path / "a", lambda: story.expand("a", Stored(b"[]"), 0)) == "L402"
+    story = RunBuilder(wave_plan({"a": task()}))
+    assert level_4_of(story, tmp_path / "a", lambda: story.expand("a", Body(b"[]"), 0)) == "L402"
 
-    other = Story(wave_plan({"a": task()}))
-    assert level_4_of(other, tmp_path / "b", lambda: other.answer("o", Stored(b"x"), [])) == "L402"
+    other = RunBuilder(wave_plan({"a": task()}))
+    assert level_4_of(other, tmp_path / "b", lambda: other.answer("o", Body(b"x"))) == "L402"
 
 
-def level_4_of(story: Story, directory: Path, last: Callable[[], int]) -> str | None:
-    """The code that the last entry gets, told by a function; nothing before it may have one."""
+def level_4_of(story: RunBuilder, directory: Path, last: Callable[[], int]) -> str | None:
+    """The code that the last entry gets, findings by a function; nothing before it may have one."""
     seq = last()
     found = level_4(story, directory)
     assert [place for _, place in found] in ([], [seq])
@@ -187,12 +189,11 @@ def level_4_of(story: Story, directory: Path, last: Callable[[], int]) -> str | 
 @pytest.mark.requirement("LEDGER-SEMANTICS-003")
 def test_while_a_run_is_paused_little_stands(tmp_path: Path) -> None:
     gate = {"question": ["go?"], "on_deadline": "reject"}
-    story = Story(wave_plan({"a": task(gate=gate), "b": task()}))
-    displayed = Stored(b"displayed")
-    story.open_gate("a", displayed)
+    story = RunBuilder(wave_plan({"a": task(gate=gate), "b": task()}))
+    story.open_gate("a")
     story.pause()
     story.add("x-note")
-    story.decide("a", displayed.digest)
+    story.decide("a")
     assert level_4(story, tmp_path / "paused") == []
 
     assert level_4_of(story, tmp_path / "started", lambda: story.start("b")) == "L424"
@@ -200,7 +201,7 @@ def test_while_a_run_is_paused_little_stands(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-003")
 def test_a_run_is_paused_only_where_no_call_is_open(tmp_path: Path) -> None:
-    story = Story(wave_plan({"a": task()}))
+    story = RunBuilder(wave_plan({"a": task()}))
     story.start("a")
 
     assert level_4_of(story, tmp_path, story.pause) == "L424"
@@ -208,8 +209,8 @@ def test_a_run_is_paused_only_where_no_call_is_open(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-003")
 def test_orphans_are_lost_before_a_call_begins_and_are_not_finished(tmp_path: Path) -> None:
-    def orphaned() -> Story:
-        story = Story(wave_plan({"a": task(), "b": task()}))
+    def orphaned() -> RunBuilder:
+        story = RunBuilder(wave_plan({"a": task(), "b": task()}))
         story.start("a")
         story.resume()
         return story
@@ -223,36 +224,36 @@ def test_orphans_are_lost_before_a_call_begins_and_are_not_finished(tmp_path: Pa
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-004")
 def test_waves_are_opened_in_order_when_the_earlier_ones_have_ended(tmp_path: Path) -> None:
-    plan = wave_plan({"a": task(), "b": task()}, policy={"dispatch": "waves"})
-    story = Story(plan)
+    plan = wave_plan({"a": task(), "b": task()}, dispatch="waves")
+    story = RunBuilder(plan)
     story.open_wave(0)
-    story.run_task("a")
+    story.complete("a")
     story.open_wave(1)
-    story.run_task("b")
+    story.complete("b")
     assert level_4(story, tmp_path / "right") == []
 
     assert level_4_of(story, tmp_path / "beyond", lambda: story.open_wave(2)) == "L405"
-    early = Story(plan)
+    early = RunBuilder(plan)
     early.open_wave(0)
     assert level_4_of(early, tmp_path / "early", lambda: early.open_wave(1)) == "L405"
-    skipping = Story(plan)
+    skipping = RunBuilder(plan)
     assert level_4_of(skipping, tmp_path / "skipping", lambda: skipping.open_wave(1)) == "L405"
-    eager = Story(wave_plan({"a": task()}))
+    eager = RunBuilder(wave_plan({"a": task()}))
     assert level_4_of(eager, tmp_path / "eager", lambda: eager.open_wave(0)) == "L405"
 
 
 def test_x_entries_are_left_alone(tmp_path: Path) -> None:
-    story = Story(wave_plan({"a": task()}))
+    story = RunBuilder(wave_plan({"a": task()}))
     story.add("x-told", {"task": "nobody", "output": 3})
 
     assert level_4(story, tmp_path) == []
 
 
-def a_run() -> Story:
-    story = Story(wave_plan({"a": task(), "b": task(allow_failure=True)}))
+def a_run() -> RunBuilder:
+    story = RunBuilder(wave_plan({"a": task(), "b": task(allow_failure=True)}))
     reserved = {"input_tokens": 5, "output_tokens": 6, "micro_usd": 7, "output_bytes": 8}
     story.start("a", reserved=reserved)
-    story.finish("a", usage={**NO_USAGE, "input_tokens": 4, "cached_input_tokens": 2, "wall_ms": 90})
+    story.finish("a", input_tokens=4, cached_input_tokens=2, wall_ms=90)
     story.end("a")
     story.start("b", reserved=reserved)
     story.lose("b")
@@ -312,9 +313,9 @@ def test_a_seal_tells_what_the_entries_tell(tmp_path: Path) -> None:
     ],
 )
 def test_the_status_is_that_of_some_task(tmp_path: Path, state: str, status: str, code: str | None) -> None:
-    story = Story(wave_plan({"a": task()}))
+    story = RunBuilder(wave_plan({"a": task()}))
     if state == "passed":
-        story.run_task("a")
+        story.complete("a")
     else:
         story.end("a", state)
 
@@ -324,15 +325,15 @@ def test_the_status_is_that_of_some_task(tmp_path: Path, state: str, status: str
 OUTPUTS: dict[str, Any] = {"one": {"task": "a"}, "both": {"list": [{"task": "a"}, {"task": "b"}]}, "none": {"list": []}}
 
 
-def run_with_outputs(state: str, *given: str, **fields: Any) -> Story:
+def run_with_outputs(state: str, *given: str, **fields: Any) -> RunBuilder:
     """Task `a` passes, `b` ends in some state, and some of the outputs are given."""
-    story = Story(wave_plan({"a": task(), "b": task(**fields)}, outputs=OUTPUTS))
-    text = Stored(b"text")
-    first = story.run_task("a", text)
-    last = story.run_task("b", text) if state == "passed" else story.end("b", state)
-    values = {"one": (text, first), "both": (as_json(["text", "text"]), last), "none": (as_json([]), 0)}
+    story = RunBuilder(wave_plan({"a": task(), "b": task(**fields)}, outputs=OUTPUTS))
+    text = Body(b"text")
+    first = story.complete("a", text)
+    last = story.complete("b", text) if state == "passed" else story.end("b", state)
+    values = {"one": (text, first), "both": (json_body(["text", "text"]), last), "none": (json_body([]), 0)}
     for name in given:
-        story.answer(name, values[name][0], [values[name][1]])
+        story.answer(name, values[name][0], values[name][1])
     return story
 
 
@@ -373,7 +374,7 @@ def test_a_run_that_did_not_pass_owes_no_answer(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-017")
 def test_no_call_is_open_at_a_seal(tmp_path: Path) -> None:
-    story = Story(wave_plan({"a": task(ladder=[CHEAP])}))
+    story = RunBuilder(wave_plan({"a": task(ladder=[CHEAP])}))
     story.start("a")
 
     assert level_4_of(story, tmp_path, story.seal) == "L423"
