@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
+from forum_runner.compile.digraph import Digraph, cycle_in, reachable, reverse, strongly_connected
 from forum_runner.compile.matrix import check_choice
 from forum_runner.document import Origin
 from forum_runner.finding import ManifestFinding
 from forum_runner.manifest.raw_value import has_unknown_worker, has_wrong_type, is_present, raw_value
 from forum_runner.model import EdgeKind, OutputSelection, Plan, Task, When
-
-Upstreams = Mapping[str, tuple[str, ...]]
 
 
 def upstreams_of(plan: Plan) -> dict[str, tuple[str, ...]]:
@@ -94,98 +93,31 @@ def has_unclear_edges(task: Task, plan: Plan) -> bool:
 class _Ancestry:
     """Answers whether one task is upstream of another; the descendants of a task are computed once."""
 
-    def __init__(self, upstreams: Upstreams) -> None:
+    def __init__(self, upstreams: Digraph) -> None:
         self._upstreams = upstreams
-        self._downstreams: Upstreams | None = None
-        self._after: dict[str, set[str]] = {}
+        self._downstreams: Digraph | None = None
+        self._descendants: dict[str, set[str]] = {}
 
     def is_upstream(self, wanted: str, task: str) -> bool:
         if wanted in self._upstreams[task]:
             return True
         if self._downstreams is None:
-            self._downstreams = _reversed(self._upstreams)
-        if wanted not in self._after:
-            self._after[wanted] = _reachable(wanted, self._downstreams)
-        return task in self._after[wanted]
+            self._downstreams = reverse(self._upstreams)
+        if wanted not in self._descendants:
+            self._descendants[wanted] = reachable([wanted], self._downstreams)
+        return task in self._descendants[wanted]
 
 
-def _reachable(start: str, edges: Upstreams) -> set[str]:
-    found: set[str] = set()
-    waiting = list(edges[start])
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found.add(name)
-            waiting += edges[name]
-    return found
-
-
-def _check_cycles(plan: Plan, upstreams: Upstreams) -> Iterator[ManifestFinding]:
+def _check_cycles(plan: Plan, upstreams: Digraph) -> Iterator[ManifestFinding]:
     """One finding for each strongly connected group of tasks."""
     upstreams = {name: needed for name, needed in upstreams.items() if needed}
     upstreams = {name: tuple(up for up in needed if up in upstreams) for name, needed in upstreams.items()}
-    for group in _groups(upstreams):
+    for group in strongly_connected(upstreams):
         if len(group) > 1:
-            cycle = _find_cycle({name: tuple(up for up in upstreams[name] if up in group) for name in group})
+            cycle = cycle_in({name: tuple(up for up in upstreams[name] if up in group) for name in group})
             at = _edge_origin(plan.tasks[cycle[0]], cycle[1])
             message = f"the plan has a cycle: {' -> '.join(cycle)}"
             yield at.finding("F301", message, "each task depends on the next; remove one of the edges")
-
-
-def _groups(upstreams: Upstreams) -> list[set[str]]:
-    """The strongly connected components, by Kosaraju's algorithm."""
-    finished: list[str] = []
-    seen: set[str] = set()
-    for start in upstreams:
-        path = [(start, iter(upstreams[start]))] if start not in seen else []
-        seen.add(start)
-        while path:
-            name, rest = path[-1]
-            following = next((up for up in rest if up not in seen), None)
-            if following is None:
-                finished.append(name)
-                path.pop()
-            else:
-                seen.add(following)
-                path.append((following, iter(upstreams[following])))
-    downstreams = _reversed(upstreams)
-    groups: list[set[str]] = []
-    placed: set[str] = set()
-    for start in reversed(finished):
-        group: set[str] = set()
-        waiting = [start]
-        while waiting:
-            name = waiting.pop()
-            if name not in placed:
-                placed.add(name)
-                group.add(name)
-                waiting += downstreams[name]
-        if group:
-            groups.append(group)
-    return groups
-
-
-def _reversed(edges: Upstreams) -> Upstreams:
-    reversed_: dict[str, list[str]] = {name: [] for name in edges}
-    for name, others in edges.items():
-        for other in others:
-            reversed_[other].append(name)
-    return {name: tuple(others) for name, others in reversed_.items()}
-
-
-def _find_cycle(upstreams: Upstreams) -> list[str]:
-    """A cycle that starts with its first task by name; follows the first upstream by name from each task."""
-    path: list[str] = []
-    position: dict[str, int] = {}
-    name = min(upstreams)
-    while name not in position:
-        position[name] = len(path)
-        path.append(name)
-        name = min(upstreams[name])
-    loop = path[position[name] :]
-    start = loop.index(min(loop))
-    loop = loop[start:] + loop[:start]
-    return [*loop, loop[0]]
 
 
 def _edge_origin(task: Task, upstream: str) -> Origin:
@@ -204,17 +136,12 @@ def _is_resolved(plan: Plan) -> bool:
     return all(name in plan.tasks for name in named)
 
 
-def _check_outputs(plan: Plan, upstreams: Upstreams) -> Iterator[ManifestFinding]:
+def _check_outputs(plan: Plan, upstreams: Digraph) -> Iterator[ManifestFinding]:
     """Reports tasks on which no output depends. A plan without outputs uses all its tasks."""
     if not plan.outputs:
         return
-    waiting = [output.task for output in plan.outputs.values() if output.task in plan.tasks]
-    needed: set[str] = set()
-    while waiting:
-        name = waiting.pop()
-        if name not in needed:
-            needed.add(name)
-            waiting += upstreams[name]
+    named = [output.task for output in plan.outputs.values() if output.task in plan.tasks]
+    needed = reachable(named, upstreams).union(named)
     unused = [task for name, task in plan.tasks.items() if name not in needed]
     if unused and _is_resolved(plan):
         hint = "add it to 'outputs', or to the 'needs' of a task that is used"

@@ -2,28 +2,26 @@
 
 from collections.abc import Iterable, Mapping
 
+from forum_runner.compile.digraph import reverse
+
 
 def layer(upstreams: Mapping[str, Iterable[str]]) -> list[list[str]]:
     """Waves before splitting: a task is one wave after its latest upstream; waves are sorted by id.
 
     The edges must have no cycles.
     """
-    waiting: dict[str, int] = {}
-    downstreams: dict[str, list[str]] = {task: [] for task in upstreams}
-    for task, needed in upstreams.items():
-        unique = set(needed)
-        waiting[task] = len(unique)
-        for upstream in unique:
-            downstreams[upstream].append(task)
-    wave = sorted(task for task, count in waiting.items() if count == 0)
+    needed = {task: set(others) for task, others in upstreams.items()}
+    downstreams = reverse(needed)
+    missing = {task: len(others) for task, others in needed.items()}
+    wave = sorted(task for task, count in missing.items() if count == 0)
     waves = []
     while wave:
         waves.append(wave)
         following = []
         for task in wave:
             for downstream in downstreams[task]:
-                waiting[downstream] -= 1
-                if waiting[downstream] == 0:
+                missing[downstream] -= 1
+                if missing[downstream] == 0:
                     following.append(downstream)
         wave = sorted(following)
     return waves

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from forum_runner.canonical import canonical, digest, join_members
+from forum_runner.compile.digraph import reachable, reverse
 from forum_runner.errors import UsageError
 from forum_runner.manifest.suggest import hint_for
 from forum_runner.wave_plan.plan_value import read_value
@@ -19,10 +20,7 @@ class Dependencies:
     def __init__(self, plan: WavePlan) -> None:
         self.tasks = plan.tasks
         self.upstream = {name: task.depends_on for name, task in self.tasks.items()}
-        self.downstream: dict[str, set[str]] = {name: set() for name in self.tasks}
-        for name, needed in self.upstream.items():
-            for other in needed:
-                self.downstream[other].add(name)
+        self.downstream = reverse(self.upstream)
 
     def named(self, reference: str) -> set[str]:
         """The tasks that a name refers to: one by its id, all instances of a task, or all tasks of a used plan.
@@ -45,10 +43,10 @@ class Dependencies:
         return {"/".join(path[:length]) for path in paths for length in range(1, len(path) + 1)}
 
     def ancestors(self, tasks: Iterable[str]) -> set[str]:
-        return _reach(tasks, self.upstream)
+        return reachable(tasks, self.upstream)
 
     def descendants(self, tasks: Iterable[str]) -> set[str]:
-        return _reach(tasks, self.downstream)
+        return reachable(tasks, self.downstream)
 
 
 def _leads_to(steps: Sequence[str], path: Sequence[str]) -> bool:
@@ -69,14 +67,3 @@ def narrow(wave_plan: Mapping[str, Any], keep: Collection[str]) -> tuple[dict[st
     document |= {"digest": digest(join_members(members)), "bundle": wave_plan["bundle"]}
     members |= {name: canonical(document[name]) for name in ("digest", "bundle")}
     return document, join_members(members)
-
-
-def _reach(start: Iterable[str], steps: Mapping[str, Collection[str]]) -> set[str]:
-    found: set[str] = set()
-    waiting = list(start)
-    while waiting:
-        for name in steps[waiting.pop()]:
-            if name not in found:
-                found.add(name)
-                waiting.append(name)
-    return found
