@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any
 
 from forum_runner.document import Origin
 
@@ -162,34 +162,27 @@ class Policy:
     engine: str = "local"
 
 
-class OutputSelection(Protocol):
+@dataclass(frozen=True, slots=True)
+class OutputSelection:
     """Selects a value from a task's output: an edge, a condition, a foreach or a plan's output.
 
     `select` is a pointer into the output. `matrix` selects instances by axis; its values may be templates.
     """
 
-    @property
-    def origin(self) -> Origin: ...
-    @property
-    def task(self) -> str: ...
-    @property
-    def select(self) -> str: ...
-    @property
-    def matrix(self) -> Mapping[str, Any]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Need:
-    """An edge."""
-
     origin: Origin
     task: str
-    kind: EdgeKind = EdgeKind.DATA
-    name: str = ""
     select: str = ""
+    matrix: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Need(OutputSelection):
+    """An edge."""
+
+    kind: EdgeKind = EdgeKind.DATA
+    name: str
     expects: Schema | None = None
     max_bytes: int | None = None
-    matrix: Mapping[str, Any] = field(default_factory=dict)
     data_fields: tuple[str, ...] = ()
 
 
@@ -210,21 +203,13 @@ class Gate:
     on_deadline: str = "reject"
 
 
-@dataclass(frozen=True, slots=True)
-class When:
-    origin: Origin
-    task: str
-    select: str
-    matrix: Mapping[str, Any]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class When(OutputSelection):
     output: Schema | None
 
 
-@dataclass(frozen=True, slots=True)
-class Foreach:
-    origin: Origin
-    task: str
-    select: str
-    matrix: Mapping[str, Any]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Foreach(OutputSelection):
     name: str
     max: int
 
@@ -276,20 +261,11 @@ class PlanInput:
 
 
 @dataclass(frozen=True, slots=True)
-class PlanOutput:
-    origin: Origin
-    name: str
-    task: str
-    select: str = ""
-    matrix: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class Plan:
     origin: Origin
     inputs: Mapping[str, PlanInput]
     tasks: Mapping[str, Task]
-    outputs: Mapping[str, PlanOutput]
+    outputs: Mapping[str, OutputSelection]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from forum_runner.compile.matrix import instance_count
-from forum_runner.compile.permissions import allowed_adapters, candidates, reachable_adapters
+from forum_runner.compile.permissions import reachable_adapters, usable_adapters
 from forum_runner.compile.project import Project
 from forum_runner.document import Origin
 from forum_runner.finding import ManifestFinding
@@ -14,17 +14,15 @@ from forum_runner.manifest.units import format_duration, format_usd
 from forum_runner.model import Budget, RosterAdapter, Task
 
 # The field of the model, the field of the manifest, and the format of its value.
-_FIELDS = (
-    ("calls", "calls", "{:,} calls"),
-    ("input_tokens", "input_tokens", "{:,} input tokens"),
-    ("output_tokens", "output_tokens", "{:,} output tokens"),
-    ("tokens", "tokens", "{:,} tokens"),
-    ("micro_usd", "usd", ""),
-    ("wall_ms", "wall", ""),
-    ("output_bytes", "output_bytes", "{:,} bytes of output"),
+_FIELDS: tuple[tuple[str, str, Callable[[int], str]], ...] = (
+    ("calls", "calls", "{:,} calls".format),
+    ("input_tokens", "input_tokens", "{:,} input tokens".format),
+    ("output_tokens", "output_tokens", "{:,} output tokens".format),
+    ("tokens", "tokens", "{:,} tokens".format),
+    ("micro_usd", "usd", format_usd),
+    ("wall_ms", "wall", format_duration),
+    ("output_bytes", "output_bytes", "{:,} bytes of output".format),
 )
-
-
 _ALL = ""  # the key of the total in counts by agent
 
 
@@ -38,32 +36,24 @@ def check_budgets(project: Project) -> Iterator[ManifestFinding]:
             adapters = (project.adapter(name) for name in agent.adapters.values())
             known = [adapter for adapter in adapters if adapter]
             yield from _check_scope(agent.limits, f"agent '{agent.name}'", known)
-    for plan in project.plans():
-        for task in plan.tasks.values():
-            if task.budget:
-                yield from _check_task(task, project, policy.budget)
+    for task in project.tasks():
+        if task.budget:
+            yield from _check_task(task, project, task.budget, policy.budget)
     yield from _check_calls(project, policy.budget)
 
 
-def _check_task(task: Task, project: Project, run: Budget) -> Iterator[ManifestFinding]:
-    budget = task.budget or Budget()
+def _check_task(task: Task, project: Project, budget: Budget, run: Budget) -> Iterator[ManifestFinding]:
     at = budget.origin or task.origin
-    judges = project.judges(task)
-    adapters = [adapter for _, adapter in project.ladder(task)]
-    names = [judge.adapters.get(judge.tier) for judge in judges]
-    if task.lane is not None:
-        names += [name for agent in candidates(project) for name in allowed_adapters(agent, project)]
-    adapters += [adapter for name in names if (adapter := project.adapter(name))]
-    yield from _check_scope(budget, f"task '{task.id}'", adapters)
-    least = 1 + len(judges)
+    yield from _check_scope(budget, f"task '{task.id}'", usable_adapters(task, project))
+    least = 1 + len(project.judges(task))
     if budget.calls is not None and budget.calls < least:
         message = f"task '{task.id}' needs at least {least} calls with its judges, but its budget allows {budget.calls}"
         yield at.at("calls").finding("F603", message)
-    for field, name, format_ in _FIELDS:
+    for field, name, formatted in _FIELDS:
         mine, whole = getattr(budget, field), getattr(run, field)
         if mine is not None and whole is not None and mine > whole:
-            amounts = f"{_formatted(field, format_, mine)}, but the run only {_formatted(field, format_, whole)}"
-            yield at.at(name).finding("F602", f"task '{task.id}' may use {amounts}")
+            message = f"task '{task.id}' may use {formatted(mine)}, but the run only {formatted(whole)}"
+            yield at.at(name).finding("F602", message)
 
 
 def _check_scope(budget: Budget, whose: str, adapters: Iterable[RosterAdapter]) -> Iterator[ManifestFinding]:
@@ -129,9 +119,3 @@ def _calls_of(task: Task) -> dict[str, int]:
         if name:
             calls[name] = calls.get(name, 0) + 1
     return calls
-
-
-def _formatted(field: str, format_: str, value: int) -> str:
-    if field == "micro_usd":
-        return format_usd(value)
-    return format_duration(value) if field == "wall_ms" else format_.format(value)

@@ -1,8 +1,7 @@
 """Checks that names are defined (agents, adapters, tiers, tasks), and that each task gives its agent work it can do."""
 
 import posixpath
-import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from forum_runner.compile.expand import ExpandedTask
 from forum_runner.compile.project import Project
@@ -11,11 +10,9 @@ from forum_runner.finding import ManifestFinding
 from forum_runner.manifest.raw_value import has_unknown_worker, is_present, raw_value
 from forum_runner.manifest.roster_reader import is_url
 from forum_runner.manifest.suggest import hint_for
-from forum_runner.model import Agent, Plan, Policy, Reference, Roster, ScriptAnswer, Task, Text
-from forum_runner.wave_plan.unit_id import without_instances
+from forum_runner.model import Agent, OutputSelection, Plan, Policy, Reference, Roster, ScriptAnswer, Task, Text
+from forum_runner.wave_plan.unit_id import split_instance_id, without_instances
 
-_MAX_LISTED = 2_000
-_NUMBERED = re.compile(r"\[[0-9]+\]$")
 # These fields belong to the tasks of a used plan, not to the task that uses it.
 _NOT_WITH_USES = (
     "instruction run output done_when accept retry escalate budget gate foreach "
@@ -39,7 +36,7 @@ def check_roster(roster: Roster) -> Iterator[ManifestFinding]:
         for tier, name in agent.adapters.items():
             if name not in roster.adapters:
                 place = at.at("adapters", tier) if agent.is_tiered else at.at("adapter")
-                yield place.finding("F011", f"no adapter named '{name}' in the roster", _known(name, roster.adapters))
+                yield place.finding("F011", *_unknown_adapter(name, roster))
         if agent.adapters and agent.tier not in agent.adapters:
             message = f"agent '{agent.name}' starts at tier '{agent.tier}', but has no adapter for it"
             yield at.at("tier").finding("F014", message, _tiers(agent))
@@ -48,16 +45,15 @@ def check_roster(roster: Roster) -> Iterator[ManifestFinding]:
 def check_rates(policy: Policy, roster: Roster) -> Iterator[ManifestFinding]:
     for name in policy.rates:
         if name not in roster.adapters:
-            at = policy.origin.at("rates", name)
-            yield at.key_finding("F011", f"no adapter named '{name}' in the roster", _known(name, roster.adapters))
+            yield policy.origin.at("rates", name).key_finding("F011", *_unknown_adapter(name, roster))
 
 
 def check_answers(answers: tuple[ScriptAnswer, ...], project: Project) -> Iterator[ManifestFinding]:
-    tasks = {task.id for plan in project.plans() for task in plan.tasks.values()}
+    tasks = {task.id for task in project.tasks()}
     for answer in answers:
         name = without_instances(answer.task).rpartition("/")[2] if answer.task else None
         if name is not None and name not in tasks and tasks:
-            yield answer.origin.at("task").finding("F013", f"no task named '{name}' in the plan", _known(name, tasks))
+            yield _unknown_task(name, tasks, answer.origin)
         if answer.agent is not None and project.roster and answer.agent not in project.roster.agents:
             yield _unknown_agent(answer.agent, project.roster, answer.origin.at("agent"))
 
@@ -70,36 +66,30 @@ def check_answer_ids(answers: tuple[ScriptAnswer, ...], tasks: Mapping[str, Expa
     known |= {name.rpartition("/")[2] for name in known}
     numbered = {name for name in known if name in tasks and "foreach" in tasks[name].document}
     for answer in answers:
-        name = answer.task
-        if name is None or name in known or (_NUMBERED.sub("", name) in numbered and _NUMBERED.search(name)):
-            continue
-        message = f"no task named '{name}' in the expanded plan"
-        yield answer.origin.at("task").finding("F013", message, _known(name, known))
+        instance = split_instance_id(answer.task) if answer.task else None
+        if answer.task is not None and answer.task not in known and not (instance and instance[0] in numbered):
+            yield _unknown_task(answer.task, known, answer.origin, "expanded plan")
 
 
 def check_names(plan: Plan, project: Project) -> Iterator[ManifestFinding]:
     for task in plan.tasks.values():
-        yield from _check_upstreams(task, plan)
+        yield from _check_upstreams(task.selections, plan, task.id)
         if task.uses is not None:
             yield from _check_uses(task)
         else:
             if task.arguments and not has_unknown_worker(task):
                 yield task.origin.at("with").key_finding("F312", "'with' is only allowed with 'uses'")
             yield from _check_worker(task, project)
-    for output in plan.outputs.values():
-        if output.task not in plan.tasks and plan.tasks:
-            at = output.origin.at("task")
-            yield at.finding("F013", f"no task named '{output.task}' in the plan", _known(output.task, plan.tasks))
+    if plan.tasks:
+        yield from _check_upstreams(plan.outputs.values(), plan)
 
 
-def _check_upstreams(task: Task, plan: Plan) -> Iterator[ManifestFinding]:
-    named = [(need.task, need.origin.at("task")) for need in task.needs if need.task not in plan.tasks]
-    if task.when and task.when.task not in plan.tasks:
-        named.append((task.when.task, task.when.origin.at("task")))
-    if task.foreach and task.foreach.task not in plan.tasks:
-        named.append((task.foreach.task, task.foreach.origin.at("task")))
-    for name, at in named:
-        yield at.finding("F013", f"no task named '{name}' in the plan", _known(name, plan.tasks, excluded=task.id))
+def _check_upstreams(
+    selections: Iterable[OutputSelection], plan: Plan, selecting: str | None = None
+) -> Iterator[ManifestFinding]:
+    for selection in selections:
+        if selection.task not in plan.tasks:
+            yield _unknown_task(selection.task, plan.tasks, selection.origin, excluded=selecting)
 
 
 def _check_uses(task: Task) -> Iterator[ManifestFinding]:
@@ -216,11 +206,16 @@ def _tiers(agent: Agent) -> str:
     return f"tiers: {', '.join(tiers)}"
 
 
+def _unknown_adapter(name: str, roster: Roster) -> tuple[str, str | None]:
+    return f"no adapter named '{name}' in the roster", hint_for(name, roster.adapters, "available")
+
+
 def _unknown_agent(name: str, roster: Roster, origin: Origin) -> ManifestFinding:
-    return origin.finding("F012", f"no agent named '{name}' in the roster", _known(name, roster.agents))
+    return origin.finding("F012", f"no agent named '{name}' in the roster", hint_for(name, roster.agents, "available"))
 
 
-def _known(name: str, names: Collection[str], excluded: str | None = None) -> str | None:
-    if len(names) > _MAX_LISTED:
-        return None
-    return hint_for(name, [known for known in names if known != excluded], "available")
+def _unknown_task(
+    name: str, known: Collection[str], origin: Origin, where: str = "plan", excluded: str | None = None
+) -> ManifestFinding:
+    hint = hint_for(name, known, "available", excluded)
+    return origin.at("task").finding("F013", f"no task named '{name}' in the {where}", hint)

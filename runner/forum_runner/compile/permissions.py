@@ -12,9 +12,17 @@ from forum_runner.manifest.policy_reader import ANY
 from forum_runner.manifest.raw_value import raw_value
 from forum_runner.manifest.roster_reader import is_url
 from forum_runner.manifest.suggest import hint_for
-from forum_runner.model import Agent, Allow, Plan, Policy, Roster, RosterAdapter, Task, Text
+from forum_runner.model import Agent, Allow, Policy, Roster, RosterAdapter, Task, Text
 
 _PORTS = {"http": 80, "https": 443}
+# The code and the noun of the finding for each list of `allow`.
+_REFUSALS = {
+    "agents": ("F501", "agent"),
+    "adapters": ("F502", "adapter"),
+    "commands": ("F503", "the command"),
+    "hosts": ("F504", "the host"),
+    "env": ("F505", "the environment variable"),
+}
 
 
 def is_allowed(name: str, allowed: Iterable[str]) -> bool:
@@ -46,24 +54,29 @@ def candidates(project: Project) -> list[Agent]:
     return [agent for agent in agents if is_allowed(agent.adapters.get(agent.tier, ""), allow.adapters)]
 
 
-def allowed_adapters(agent: Agent, project: Project) -> list[str]:
+def _allowed_adapters(agent: Agent, project: Project) -> list[str]:
     allow = project.policy.allow.adapters if project.policy else (ANY,)
     return [name for name in agent.adapters.values() if is_allowed(name, allow)]
 
 
+def usable_adapters(task: Task, project: Project) -> list[RosterAdapter]:
+    """The adapters that a task can use: those of its worker, of its judges and, with a lane, of all candidates."""
+    names = [judge.adapters.get(judge.tier) for judge in project.judges(task)]
+    if task.lane is not None:
+        names += [name for agent in candidates(project) for name in _allowed_adapters(agent, project)]
+    others = [adapter for name in names if (adapter := project.adapter(name))]
+    return [adapter for _, adapter in project.ladder(task)] + others
+
+
 def reachable_adapters(project: Project) -> dict[str, RosterAdapter]:
-    """The adapters that tasks can use: those of workers, of judges and, with a lane, of all candidates."""
+    """The adapters that the tasks can use."""
     found: dict[str, RosterAdapter] = {}
-    tasks = [task for plan in project.plans() for task in plan.tasks.values()]
-    routed = candidates(project) if any(task.lane for task in tasks) else []
-    names = [name for agent in routed for name in allowed_adapters(agent, project)]
-    names += [agent.adapters.get(agent.tier, "") for agent in _judges(project, tasks)]
-    found |= {adapter.name: adapter for name in names if (adapter := project.adapter(name)) is not None}
     seen = set()
-    for task in tasks:
-        if (task.agent, task.escalate) not in seen:
-            seen.add((task.agent, task.escalate))
-            found |= {adapter.name: adapter for _, adapter in project.ladder(task)}
+    for task in project.tasks():
+        key = (task.agent, task.escalate, task.lane, tuple(check.agent for check in task.accept))
+        if key not in seen:
+            seen.add(key)
+            found |= {adapter.name: adapter for adapter in usable_adapters(task, project)}
     return found
 
 
@@ -84,95 +97,78 @@ def check_permissions(project: Project) -> Iterator[ManifestFinding]:
     if project.policy is None:
         return
     allow = project.policy.allow
-    is_routable = bool(candidates(project)) or not project.instructable()
-    for plan in project.plans():
-        yield from _check_tasks(plan, project, allow)
-        for task in plan.tasks.values():
-            if task.lane is not None and not is_routable:
-                message = f"the policy allows no agent to which task '{task.id}' can be routed"
-                yield task.origin.at("lane").finding("F501", message)
-            elif task.lane is not None:
-                yield from _check_routed_tiers(task, project)
-    for adapter in reachable_adapters(project).values():
-        yield from _check_adapter(adapter, allow)
-
-
-def _check_tasks(plan: Plan, project: Project, allow: Allow) -> Iterator[ManifestFinding]:
+    routed = candidates(project)
+    is_routable = bool(routed) or not project.instructable()
     refused: dict[tuple[str | None, tuple[str, ...]], list[str]] = {}
-    for task in plan.tasks.values():
-        yield from _check_agents(task, project, allow)
+    for task in project.tasks():
         key = (task.agent, task.escalate)
         if key not in refused:
             names = (adapter.name for _, adapter in project.ladder(task))
             refused[key] = [name for name in names if not is_allowed(name, allow.adapters)]
         for name in refused[key]:
             yield _refused_adapter(name, task.agent, task.origin)
-        if task.run is not None:
-            yield from _check_program(task.run, task.origin.at("run"), allow)
-        for check in task.accept:
-            if check.command is not None:
-                yield from _check_program(check.command, check.origin.at("command"), allow)
-            judge = project.agent(check.agent)
-            adapter = project.adapter(judge.adapters.get(judge.tier)) if judge else None
-            if judge and adapter and not is_allowed(adapter.name, allow.adapters):
+        yield from _check_task(task, project, allow)
+        if task.lane is not None and not is_routable:
+            message = f"the policy allows no agent to which task '{task.id}' can be routed"
+            yield task.origin.at("lane").finding("F501", message)
+        elif task.lane is not None:
+            yield from _check_routed_tiers(task, routed, allow)
+    for adapter in reachable_adapters(project).values():
+        yield from _check_adapter(adapter, allow)
+
+
+def _check_task(task: Task, project: Project, allow: Allow) -> Iterator[ManifestFinding]:
+    if project.agent(task.agent):
+        yield from _check("agents", task.agent or "", task.origin.at("agent"), allow)
+    if task.run is not None:
+        yield from _check_program(task.run, task.origin.at("run"), allow)
+    for check in task.accept:
+        if check.command is not None:
+            yield from _check_program(check.command, check.origin.at("command"), allow)
+        if judge := project.agent(check.agent):
+            yield from _check("agents", judge.name, check.origin.at("agent"), allow)
+            adapter = project.adapter(judge.adapters.get(judge.tier))
+            if adapter and not is_allowed(adapter.name, allow.adapters):
                 yield _refused_adapter(adapter.name, judge.name, check.origin)
 
 
-def _check_routed_tiers(task: Task, project: Project) -> Iterator[ManifestFinding]:
+def _check_routed_tiers(task: Task, routed: Iterable[Agent], allow: Allow) -> Iterator[ManifestFinding]:
     """Each tier to which a routed task escalates needs an allowed adapter of at least one candidate."""
-    routed = candidates(project)
     for index, tier in enumerate(task.escalate):
         offered = [agent.adapters[tier] for agent in routed if tier in agent.adapters]
-        if offered and not any(is_allowed(name, project.policy.allow.adapters) for name in offered if project.policy):
-            message = f"the policy does not allow adapter '{offered[0]}', to which the routed task could escalate"
-            yield task.origin.at("escalate", index).finding("F502", message, _allow_hint("adapters", offered[0]))
-
-
-def _refused_adapter(name: str, agent: str | None, origin: Origin) -> ManifestFinding:
-    message = f"the policy does not allow adapter '{name}', which agent '{agent}' uses"
-    return origin.at("agent").finding("F502", message, _allow_hint("adapters", name))
-
-
-def _check_agents(task: Task, project: Project, allow: Allow) -> Iterator[ManifestFinding]:
-    if ANY in allow.agents:
-        return
-    named = [(task.agent, task.origin.at("agent"))]
-    named += [(check.agent, check.origin.at("agent")) for check in task.accept]
-    for name, at in named:
-        if name is not None and project.agent(name) and name not in allow.agents:
-            yield at.finding("F501", f"the policy does not allow agent '{name}'", _allow_hint("agents", name))
+        if offered and not any(is_allowed(name, allow.adapters) for name in offered):
+            why = ", to which the routed task could escalate"
+            yield _refusal("adapters", offered[0], task.origin.at("escalate", index), why)
 
 
 def _check_program(command: tuple[Text, ...], at: Origin, allow: Allow) -> Iterator[ManifestFinding]:
     program = command[0] if command else ()
-    if len(program) == 1 and isinstance(program[0], str) and not is_allowed(program[0], allow.commands):
-        name = program[0]
-        yield at.at(0).finding("F503", f"the policy does not allow the command '{name}'", _allow_hint("commands", name))
+    if len(program) == 1 and isinstance(program[0], str):
+        yield from _check("commands", program[0], at.at(0), allow)
 
 
 def _check_adapter(adapter: RosterAdapter, allow: Allow) -> Iterator[ManifestFinding]:
     at = adapter.origin
-    if adapter.argv and not is_allowed(adapter.argv[0], allow.commands):
-        name = adapter.argv[0]
-        message = f"the policy does not allow the command '{name}'"
-        yield at.at("argv", 0).finding("F503", message, _allow_hint("commands", name))
+    if adapter.argv:
+        yield from _check("commands", adapter.argv[0], at.at("argv", 0), allow)
     if adapter.base_url and is_url(adapter.base_url) and not is_host_allowed(adapter.base_url, allow.hosts):
-        host = urlsplit(adapter.base_url).netloc
-        yield at.at("base_url").finding(
-            "F504", f"the policy does not allow the host '{host}'", _allow_hint("hosts", host)
-        )
-    named = [(name, at.at("env", index)) for index, name in enumerate(adapter.env)]
-    named += [(name, at.at(field)) for field, name in adapter.env_fields.items()]
-    for name, place in named:
-        if not is_allowed(name, allow.env):
-            message = f"the policy does not allow the environment variable '{name}'"
-            yield place.finding("F505", message, _allow_hint("env", name))
+        yield _refusal("hosts", urlsplit(adapter.base_url).netloc, at.at("base_url"))
+    for index, name in enumerate(adapter.env):
+        yield from _check("env", name, at.at("env", index), allow)
+    for field, name in adapter.env_fields.items():
+        yield from _check("env", name, at.at(field), allow)
 
 
-def _judges(project: Project, tasks: list[Task]) -> list[Agent]:
-    names = dict.fromkeys(check.agent for task in tasks for check in task.accept if check.agent)
-    return [agent for name in names if (agent := project.agent(name)) is not None]
+def _check(kind: str, name: str, at: Origin, allow: Allow) -> Iterator[ManifestFinding]:
+    if not is_allowed(name, getattr(allow, kind)):
+        yield _refusal(kind, name, at)
 
 
-def _allow_hint(field: str, name: str) -> str:
-    return f"to allow it, add '{name}' to 'allow.{field}' in the policy"
+def _refused_adapter(name: str, agent: str | None, origin: Origin) -> ManifestFinding:
+    return _refusal("adapters", name, origin.at("agent"), f", which agent '{agent}' uses")
+
+
+def _refusal(kind: str, name: str, at: Origin, why: str = "") -> ManifestFinding:
+    code, noun = _REFUSALS[kind]
+    hint = f"to allow it, add '{name}' to 'allow.{kind}' in the policy"
+    return at.finding(code, f"the policy does not allow {noun} '{name}'{why}", hint)

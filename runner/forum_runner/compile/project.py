@@ -50,6 +50,10 @@ class Project:
         """Every plan once, the root first."""
         return list({id(plan): plan for plan in (self.root, *self.used.values())}.values())
 
+    def tasks(self) -> Iterator[Task]:
+        """The tasks of every plan, before expansion."""
+        return (task for plan in self.plans() for task in plan.tasks.values())
+
     def inner_first(self) -> Iterator[Plan]:
         """Every plan once, after the plans that it uses."""
         done: set[int] = set()

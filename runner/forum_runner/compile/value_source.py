@@ -11,7 +11,7 @@ from typing import Any
 from forum_runner.compile import matrix
 from forum_runner.compile.project import Project
 from forum_runner.manifest import pointer
-from forum_runner.model import OutputSelection, Plan, PlanOutput, Task
+from forum_runner.model import OutputSelection, Plan, Task
 
 ValueSource = dict[str, Any]
 
@@ -75,7 +75,7 @@ def _of_instance(project: Project, task: Task, id_: str, path: str) -> ValueSour
 def _of_outputs(project: Project, plan: Plan, prefix: str, tokens: list[str]) -> ValueSource:
     """All outputs of a used plan as an object, or the part of them that the tokens select."""
 
-    def value(output: PlanOutput) -> ValueSource:
+    def value(output: OutputSelection) -> ValueSource:
         return value_of(project, plan, prefix, output, matrix.literal_values(output.matrix))
 
     if tokens:

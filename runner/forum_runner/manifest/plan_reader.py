@@ -16,9 +16,9 @@ from forum_runner.model import (
     Foreach,
     Gate,
     Need,
+    OutputSelection,
     Plan,
     PlanInput,
-    PlanOutput,
     Schema,
     Task,
     Text,
@@ -27,9 +27,6 @@ from forum_runner.model import (
 )
 
 _DATA_FIELDS = ("select", "as", "expects", "max_bytes")
-# Fields of a task that are copied unchanged, and their names in the model.
-_PLAIN_FIELDS = {name: name for name in "agent lane uses allow_failure idempotent sensitive cache".split()}
-_PLAIN_FIELDS["with"] = "arguments"
 
 
 class PlanReader:
@@ -38,20 +35,21 @@ class PlanReader:
     def __init__(self, schemas: SchemaReader, findings: list[ManifestFinding]) -> None:
         self._schemas = schemas
         self._findings = findings
+        # The fields of a task whose values are converted. All others are copied.
         self._readers: dict[str, Callable[[Any, Origin], Any]] = {
-            "instruction": lambda value, at: self._text(value, at.at("instruction")),
-            "run": lambda value, at: self._texts(value, at.at("run")),
+            "instruction": self._text,
+            "run": self._texts,
             "needs": self._needs,
-            "output": lambda value, at: self._schemas.read(value, at.at("output")),
-            "done_when": lambda value, at: self._texts(value, at.at("done_when")),
+            "output": schemas.read,
+            "done_when": self._texts,
             "accept": self._accepts,
             "retry": lambda value, _: read_retry(value),
             "escalate": lambda value, _: tuple(Tier(tier) for tier in value if tier is not None),
-            "budget": lambda value, at: read_budget(value, at.at("budget")),
-            "gate": lambda value, at: self._gate(value, at.at("gate")),
-            "when": lambda value, at: self._when(value, at.at("when")),
+            "budget": read_budget,
+            "gate": self._gate,
+            "when": self._when,
             "matrix": lambda value, _: _matrix(value),
-            "foreach": lambda value, at: self._foreach(value, at.at("foreach")),
+            "foreach": self._foreach,
         }
 
     def read(self, value: Mapping[str, Any], origin: Origin) -> Plan:
@@ -60,7 +58,7 @@ class PlanReader:
             origin=origin,
             inputs={n: self._input(n, v, origin.at("inputs", n)) for n, v in inputs.items()},
             tasks={n: self._task(n, v, origin.at("tasks", n)) for n, v in tasks.items()},
-            outputs={n: o for n, v in outputs.items() if (o := self._output(n, v, origin.at("outputs", n)))},
+            outputs={n: o for n, v in outputs.items() if (o := self._output(v, origin.at("outputs", n)))},
         )
 
     def _input(self, name: str, value: Mapping[str, Any], origin: Origin) -> PlanInput:
@@ -78,30 +76,27 @@ class PlanReader:
         fields: dict[str, Any] = {"origin": origin, "id": name}
         for field, content in value.items():
             if field in self._readers:
-                fields[field] = self._readers[field](content, origin)
-            elif field in _PLAIN_FIELDS:
-                fields[_PLAIN_FIELDS[field]] = content
+                fields[field] = self._readers[field](content, origin.at(field))
+            elif not field.startswith("x-"):
+                fields["arguments" if field == "with" else field] = content
         return Task(**fields)
 
     def _needs(self, items: list[Any], origin: Origin) -> tuple[Need, ...]:
         needs = []
         for index, item in enumerate(items):
             if isinstance(item, str):
-                needs.append(Need(origin.at("needs", index), item, name=item))
+                needs.append(Need(origin.at(index), item, name=item))
             elif item is not None and "task" in item:
-                needs.append(self._need(item, origin.at("needs", index)))
+                needs.append(self._need(item, origin.at(index)))
         return tuple(needs)
 
     def _need(self, value: Mapping[str, Any], origin: Origin) -> Need:
         return Need(
-            origin=origin,
-            task=value["task"],
+            *self._selection(value, origin),
             kind=EdgeKind(value.get("edge", EdgeKind.DATA)),
             name=value.get("as", value["task"]),
-            select=value.get("select", ""),
             expects=self._schema(value, "expects", origin),
             max_bytes=value.get("max_bytes"),
-            matrix=self._picks(value, origin),
             data_fields=tuple(field for field in _DATA_FIELDS if field in value),
         )
 
@@ -110,7 +105,7 @@ class PlanReader:
         for index, item in enumerate(items):
             if item is None:
                 continue
-            at = origin.at("accept", index)
+            at = origin.at(index)
             command = self._texts(item["command"], at.at("command")) if "command" in item else None
             checks.append(Accept(at, self._schema(item, "schema", at), command, item.get("agent")))
         return tuple(checks)
@@ -125,27 +120,26 @@ class PlanReader:
     def _when(self, value: Mapping[str, Any], origin: Origin) -> When | None:
         if "task" not in value:
             return None
-        schema = self._schema(value, "output", origin)
-        return When(origin, value["task"], value.get("select", ""), self._picks(value, origin), schema)
+        return When(*self._selection(value, origin), output=self._schema(value, "output", origin))
 
     def _foreach(self, value: Mapping[str, Any], origin: Origin) -> Foreach | None:
         if "task" not in value or "as" not in value:
             return None
-        picks = self._picks(value, origin)
-        return Foreach(origin, value["task"], value.get("select", ""), picks, value["as"], value.get("max", 1))
+        return Foreach(*self._selection(value, origin), name=value["as"], max=value.get("max", 1))
 
-    def _output(self, name: str, value: Any, origin: Origin) -> PlanOutput | None:
+    def _output(self, value: Any, origin: Origin) -> OutputSelection | None:
         if isinstance(value, str):
-            return PlanOutput(origin, name, value)
-        if "task" not in value:
-            return None
-        return PlanOutput(origin, name, value["task"], value.get("select", ""), self._picks(value, origin))
+            return OutputSelection(origin, value)
+        return OutputSelection(*self._selection(value, origin)) if "task" in value else None
 
-    def _picks(self, value: Mapping[str, Any], origin: Origin) -> dict[str, Any]:
-        """The selected instances, by axis: text may contain references, other values are copied."""
-        picks = value.get("matrix", {})
+    def _selection(self, value: Mapping[str, Any], origin: Origin) -> tuple[Origin, str, str, dict[str, Any]]:
+        """The fields of an OutputSelection. Text in `matrix` may contain references; other values are copied."""
         at = origin.at("matrix")
-        return {axis: self._text(v, at.at(axis)) if isinstance(v, str) else v for axis, v in picks.items()}
+        matrix = {
+            axis: self._text(item, at.at(axis)) if isinstance(item, str) else item
+            for axis, item in value.get("matrix", {}).items()
+        }
+        return origin, value["task"], value.get("select", ""), matrix
 
     def _schema(self, value: Mapping[str, Any], field: str, origin: Origin) -> Schema | None:
         return self._schemas.read(value[field], origin.at(field)) if field in value else None

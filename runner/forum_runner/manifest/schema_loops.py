@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 from urllib.parse import unquote
 
@@ -16,16 +18,20 @@ _IN_PLACE_LIST = ("allOf", "anyOf", "oneOf")
 
 
 def endless_reference(whole: Any) -> Path | None:
-    """The path of a `$ref` that is part of a loop, if there is one. All references must be resolvable."""
+    """The path of the first `$ref` that leads into a loop, if there is one. All references must be resolvable."""
     by_id: dict[int, tuple[Path, dict[str, Any]]] = {}
     for path, schema in subschemas(whole):
         by_id.setdefault(id(schema), (path, schema))
     following = {key: [id(n) for n in _same_value(schema, whole)] for key, (_, schema) in by_id.items()}
-    looping = _on_loops(following)
-    for key, (path, schema) in by_id.items():
-        if key in looping and "$ref" in schema:
-            return (*path, "$ref")
-    return None
+    sorter = TopologicalSorter(following)
+    with suppress(CycleError):
+        sorter.prepare()
+    finite: set[int] = set()
+    while ready := sorter.get_ready():
+        finite.update(ready)
+        sorter.done(*ready)
+    endless = ((*path, "$ref") for key, (path, schema) in by_id.items() if key not in finite and "$ref" in schema)
+    return next(endless, None)
 
 
 def _same_value(schema: dict[str, Any], whole: Any) -> Iterator[Any]:
@@ -34,22 +40,3 @@ def _same_value(schema: dict[str, Any], whole: Any) -> Iterator[Any]:
     yield from schema.get("dependentSchemas", {}).values()
     if "$ref" in schema:
         yield pointer.look_up(whole, unquote(schema["$ref"][1:]))
-
-
-def _on_loops(following: dict[int, list[int]]) -> set[int]:
-    """The nodes that remain after repeatedly removing those without successors."""
-    successor_counts = {key: sum(target in following for target in targets) for key, targets in following.items()}
-    sources: dict[int, list[int]] = {key: [] for key in following}
-    for key, targets in following.items():
-        for target in targets:
-            if target in sources:
-                sources[target].append(key)
-    removable = [key for key, count in successor_counts.items() if count == 0]
-    while removable:
-        key = removable.pop()
-        del successor_counts[key]
-        for source in sources[key]:
-            successor_counts[source] -= 1
-            if successor_counts[source] == 0:
-                removable.append(source)
-    return set(successor_counts)

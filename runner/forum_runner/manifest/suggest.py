@@ -1,6 +1,6 @@
 """Suggestions for unknown names."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 _MAX_CANDIDATES = 200
 _MAX_HINTED = 2_000
@@ -26,12 +26,11 @@ def _is_similar(name: str, other: str) -> bool:
     return name[:1] == other[:1] and name[-1:] == other[-1:] and abs(len(name) - len(other)) <= 1
 
 
-def hint_for(name: str, known: Iterable[str], noun: str) -> str | None:
-    """`did you mean 'x'?`, or else a list of the known names."""
-    names = list(known)
-    if len(names) > _MAX_HINTED:
+def hint_for(name: str, known: Collection[str], noun: str, excluded: str | None = None) -> str | None:
+    """`did you mean 'x'?`, or else a list of the known names without the excluded one."""
+    if len(known) > _MAX_HINTED:
         return None
-    names.sort()
+    names = sorted(other for other in known if other != excluded)
     near = suggest(name, names)
     if near is not None:
         return f"did you mean '{near}'?"

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
+import copy
 import re
-from collections.abc import Mapping
 from functools import cache
 from typing import Any
 from urllib.parse import quote, unquote
@@ -19,15 +19,7 @@ from forum_runner.finding import ManifestFinding
 from forum_runner.manifest import pointer
 from forum_runner.manifest.bundle import Bundle
 from forum_runner.manifest.instance_path import instance_path
-from forum_runner.manifest.schema_keywords import (
-    DIALECT,
-    KEYWORDS,
-    LIST_OF_SCHEMAS,
-    MAP_OF_SCHEMAS,
-    ONE_SCHEMA,
-    REFUSED,
-    subschemas,
-)
+from forum_runner.manifest.schema_keywords import DIALECT, KEYWORDS, REFUSED, subschemas
 from forum_runner.manifest.schema_loops import endless_reference
 from forum_runner.manifest.suggest import hint_for, suggest
 from forum_runner.manifest.template import holds_reference
@@ -91,12 +83,15 @@ class SchemaReader:
         """The schema with each `$ref` rewritten to its new target; `root` is the new location of the schema itself."""
         if not self._is_well_formed(value, origin):
             return value
-        targets = {}
-        for path, schema in subschemas(value):
-            if "$ref" in schema:
-                at = origin.at(*path, "$ref")
-                targets[path] = self._target(schema["$ref"], value, at, root, definitions)
-        return _rewritten(value, (), targets)
+        rewritten = copy.deepcopy(value)
+        targets = [
+            (schema, self._target(schema["$ref"], value, origin.at(*path, "$ref"), root, definitions))
+            for path, schema in subschemas(rewritten)
+            if "$ref" in schema
+        ]
+        for schema, target in targets:
+            schema["$ref"] = target
+        return rewritten
 
     def _is_well_formed(self, value: Any, origin: Origin) -> bool:
         before = len(self._bundle.findings)
@@ -170,24 +165,6 @@ class SchemaReader:
             definitions[key] = True  # a placeholder while the file is read: files may refer to each other
             definitions[key] = self._checked_and_rewritten(document.value, document.origin(), place, definitions)
         return place
-
-
-def _rewritten(schema: Any, path: tuple[str | int, ...], targets: Mapping[tuple[str | int, ...], str]) -> Any:
-    if not isinstance(schema, dict):
-        return schema
-    result: dict[str, Any] = {}
-    for keyword, value in schema.items():
-        if keyword == "$ref":
-            result[keyword] = targets[path]
-        elif keyword in ONE_SCHEMA:
-            result[keyword] = _rewritten(value, (*path, keyword), targets)
-        elif keyword in LIST_OF_SCHEMAS:
-            result[keyword] = [_rewritten(item, (*path, keyword, i), targets) for i, item in enumerate(value)]
-        elif keyword in MAP_OF_SCHEMAS:
-            result[keyword] = {name: _rewritten(item, (*path, keyword, name), targets) for name, item in value.items()}
-        else:
-            result[keyword] = value
-    return result
 
 
 def _misuse(error: jsonschema_rs.ValidationError, at: Origin) -> ManifestFinding:
