@@ -143,8 +143,7 @@ class _Expander:
         if task.done_when:
             document["done_when"] = [scope.parts(text, values) for text in task.done_when]
         if task.accept:
-            commands = {id(c): [scope.parts(t, values) for t in c.command or ()] for c in task.accept}
-            document["accept"] = task_document.accept_documents(task, commands)
+            document["accept"] = task_document.accept_documents(task, lambda text: scope.parts(text, values))
         if task.gate is not None:
             document["gate"] = task_document.gate_document(task.gate, scope.parts(task.gate.question, values))
         self.result.edges += len(upstreams)

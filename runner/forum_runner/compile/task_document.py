@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from forum_runner.compile.project import Project
-from forum_runner.model import Accept, Budget, Gate, Retry, Schema, Task
+from forum_runner.model import Budget, Gate, Retry, Schema, Task, Text
 
 _BUDGET_FIELDS = ("calls", "input_tokens", "output_tokens", "tokens", "micro_usd", "wall_ms", "output_bytes")
 _FLAGS = ("allow_failure", "idempotent", "sensitive", "cache")
@@ -31,19 +32,21 @@ def plain_fields(task: Task, project: Project) -> dict[str, Any]:
 
 
 def budget_document(budget: Budget) -> dict[str, int]:
-    amounts = ((name, getattr(budget, name)) for name in _BUDGET_FIELDS)
-    return {name: amount for name, amount in amounts if amount is not None}
+    return present_fields(budget, *_BUDGET_FIELDS)
+
+
+def present_fields(value: object, *names: str) -> dict[str, Any]:
+    """The fields of these names that have a value."""
+    fields = ((name, getattr(value, name)) for name in names)
+    return {name: content for name, content in fields if content is not None}
 
 
 def retry_document(retry: Retry) -> dict[str, int]:
-    return {"attempts": retry.attempts, "backoff_ms": retry.backoff_ms, "max_backoff_ms": retry.max_backoff_ms}
+    return asdict(retry)
 
 
 def gate_document(gate: Gate, question: list[Any]) -> dict[str, Any]:
-    document: dict[str, Any] = {"question": question, "on_deadline": gate.on_deadline}
-    if gate.deadline_ms is not None:
-        document["deadline_ms"] = gate.deadline_ms
-    return document
+    return {"question": question, **present_fields(gate, "on_deadline", "deadline_ms")}
 
 
 def data_edge(name: str, value: Mapping[str, Any], expects: Iterable[Schema], max_bytes: int | None) -> dict[str, Any]:
@@ -56,18 +59,8 @@ def data_edge(name: str, value: Mapping[str, Any], expects: Iterable[Schema], ma
     return edge
 
 
-def accept_documents(task: Task, commands: Mapping[int, list[Any]]) -> list[dict[str, Any]]:
+def accept_documents(task: Task, filled: Callable[[Text], list[Any]]) -> list[dict[str, Any]]:
     """Cheap checks first: schemas, then commands, then judges; otherwise in the order of the manifest."""
-    return [_accept_document(check, commands[id(check)]) for check in sorted(task.accept, key=_cost)]
-
-
-def _cost(check: Accept) -> int:
-    if check.schema is not None:
-        return 0
-    return 1 if check.command is not None else 2
-
-
-def _accept_document(check: Accept, command: list[Any]) -> dict[str, Any]:
-    if check.schema is not None:
-        return {"schema": check.schema.digest}
-    return {"command": command} if check.command is not None else {"agent": check.agent}
+    schemas: list[dict[str, Any]] = [{"schema": check.schema.digest} for check in task.accept if check.schema]
+    commands = [{"command": [filled(text) for text in check.command]} for check in task.accept if check.command]
+    return schemas + commands + [{"agent": check.agent} for check in task.accept if check.agent]

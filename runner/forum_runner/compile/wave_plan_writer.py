@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from forum_runner.canonical import canonical, digest, join_members
@@ -11,7 +12,7 @@ from forum_runner.compile.layer import layer, split
 from forum_runner.compile.permissions import candidates, reachable_adapters
 from forum_runner.compile.project import Project
 from forum_runner.compile.scope import Binding, KnownInput, SecretInput
-from forum_runner.compile.task_document import budget_document, retry_document
+from forum_runner.compile.task_document import budget_document, present_fields, retry_document
 from forum_runner.manifest.bundle import BundleFile
 from forum_runner.manifest.workflow import Workflow
 from forum_runner.model import Agent, Policy
@@ -33,7 +34,7 @@ def write_wave_plan(
     document: dict[str, Any] = {
         "apiVersion": "forum/v1",
         "kind": "WavePlan",
-        "metadata": _metadata(workflow),
+        "metadata": present_fields(workflow, "name", "description"),
         "policy": _policy(policy),
         "adapters": {name: dict(adapter.settings) for name, adapter in reachable_adapters(project).items()},
         "agents": _agents(project),
@@ -54,26 +55,15 @@ def write_wave_plan(
     return document, join_members(members)
 
 
-def _metadata(workflow: Workflow) -> dict[str, str]:
-    metadata = {"name": workflow.name}
-    if workflow.description is not None:
-        metadata["description"] = workflow.description
-    return metadata
-
-
 def _policy(policy: Policy) -> dict[str, Any]:
-    allow = policy.allow
-    rates = {}
-    for name, rate in policy.rates.items():
-        amounts = {"requests_per_minute": rate.requests_per_minute, "tokens_per_minute": rate.tokens_per_minute}
-        rates[name] = {field: amount for field, amount in amounts.items() if amount is not None}
+    rate_fields = ("requests_per_minute", "tokens_per_minute")
     document = {
         "max_parallel": policy.max_parallel,
         "dispatch": policy.dispatch,
         "budget": budget_document(policy.budget),
-        "allow": {name: list(getattr(allow, name)) for name in ("agents", "adapters", "commands", "hosts", "env")},
+        "allow": {name: list(allowed) for name, allowed in asdict(policy.allow).items()},
         "retry": retry_document(policy.retry),
-        "rates": rates,
+        "rates": {name: present_fields(rate, *rate_fields) for name, rate in policy.rates.items()},
         "on_failure": policy.on_failure,
         "privacy": {"sensitive": policy.sensitive, "scrub_env": list(policy.scrub_env)},
         "durability": policy.durability,
@@ -85,7 +75,7 @@ def _policy(policy: Policy) -> dict[str, Any]:
 
 def _agents(project: Project) -> dict[str, Any]:
     """The agents that tasks can use: workers, judges and, if a task is routed, all candidates."""
-    tasks = [task for plan in project.plans() for task in plan.tasks.values()]
+    tasks = list(project.tasks())
     names = {task.agent for task in tasks} | {check.agent for task in tasks for check in task.accept}
     if any(task.lane for task in tasks):
         names |= {agent.name for agent in candidates(project)}
@@ -98,13 +88,10 @@ def _agent(agent: Agent, reachable: Mapping[str, Any]) -> dict[str, Any]:
     document: dict[str, Any] = {
         "tier": str(agent.tier),
         "adapters": {str(tier): name for tier, name in agent.adapters.items() if name in reachable},
+        **present_fields(agent, "domain", "persona"),
     }
-    if agent.domain is not None:
-        document["domain"] = agent.domain
     if agent.keywords:
         document["keywords"] = list(agent.keywords)
-    if agent.persona is not None:
-        document["persona"] = agent.persona
     if agent.limits is not None:
         document["limits"] = budget_document(agent.limits)
     return document

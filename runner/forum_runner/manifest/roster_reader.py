@@ -1,15 +1,15 @@
 """Reads a roster: adapters and agents."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 from urllib.parse import urlsplit
 
 from forum_runner.document import Origin
-from forum_runner.manifest.shared_fields import read_budget
-from forum_runner.manifest.units import micro_usd, milliseconds
+from forum_runner.manifest.shared_fields import in_model_units, read_budget
+from forum_runner.manifest.units import micro_usd
 from forum_runner.model import Agent, Prices, Roster, RosterAdapter, Tier
 
-_DURATIONS = {"timeout": "timeout_ms", "connect_timeout": "connect_timeout_ms"}
 _MODEL_DEFAULTS = {
     "max_tokens": 4096,
     "timeout_ms": 120_000,
@@ -65,17 +65,12 @@ def _adapter(name: str, value: Mapping[str, Any], origin: Origin) -> RosterAdapt
 
 def _settings(value: Mapping[str, Any], prices: Prices | None) -> dict[str, Any]:
     """The adapter's fields in the wave plan, with defaults and without the user's own fields."""
-    settings: dict[str, Any] = dict(_DEFAULTS.get(value["type"], {}))
-    for field, content in value.items():
-        if field in _DURATIONS:
-            settings[_DURATIONS[field]] = milliseconds(content)
-        elif field == "env":
-            settings[field] = sorted(item for item in content if item is not None)
-        elif field != "prices" and not field.startswith("x-"):
-            settings[field] = content
+    settings = {**_DEFAULTS.get(value["type"], {}), **in_model_units(value)}
+    settings.pop("prices", None)
+    if "env" in value:
+        settings["env"] = sorted(item for item in value["env"] if item is not None)
     if prices is not None:
-        per_million = {"input": prices.input, "cached_input": prices.cached_input, "output": prices.output}
-        settings["prices"] = per_million
+        settings["prices"] = asdict(prices)
     return settings
 
 
@@ -105,5 +100,5 @@ def _agent(name: str, value: Mapping[str, Any], origin: Origin) -> Agent:
         domain=value.get("domain"),
         keywords=tuple(sorted(word for word in value.get("keywords", ()) if word is not None)),
         persona=value.get("persona"),
-        limits=read_budget(value.get("limits"), origin.at("limits")),
+        limits=read_budget(value["limits"], origin.at("limits")) if "limits" in value else None,
     )

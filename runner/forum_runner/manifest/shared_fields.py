@@ -1,6 +1,6 @@
 """Reads fields that several kinds of manifest share: budgets, retries, templates."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from forum_runner.document import Origin
@@ -9,31 +9,35 @@ from forum_runner.manifest.template import REFERENCE_HINT, parse_text
 from forum_runner.manifest.units import micro_usd, milliseconds
 from forum_runner.model import Budget, Retry, Text
 
-
-def read_budget(value: Mapping[str, Any] | None, origin: Origin) -> Budget | None:
-    if value is None:
-        return None
-    return Budget(
-        origin=origin,
-        calls=value.get("calls"),
-        input_tokens=value.get("input_tokens"),
-        output_tokens=value.get("output_tokens"),
-        tokens=value.get("tokens"),
-        micro_usd=micro_usd(value["usd"]) if "usd" in value else None,
-        wall_ms=milliseconds(value["wall"]) if "wall" in value else None,
-        output_bytes=value.get("output_bytes"),
-    )
+# The fields that have another name and another unit in the model.
+_UNITS: dict[str, tuple[str, Callable[[str], int]]] = {
+    "usd": ("micro_usd", micro_usd),
+    "wall": ("wall_ms", milliseconds),
+    "backoff": ("backoff_ms", milliseconds),
+    "max_backoff": ("max_backoff_ms", milliseconds),
+    "timeout": ("timeout_ms", milliseconds),
+    "connect_timeout": ("connect_timeout_ms", milliseconds),
+}
 
 
-def read_retry(value: Mapping[str, Any] | None) -> Retry | None:
-    if value is None:
-        return None
-    default = Retry()
-    return Retry(
-        attempts=value.get("attempts", default.attempts),
-        backoff_ms=milliseconds(value["backoff"]) if "backoff" in value else default.backoff_ms,
-        max_backoff_ms=milliseconds(value["max_backoff"]) if "max_backoff" in value else default.max_backoff_ms,
-    )
+def in_model_units(value: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields under their names and in the units of the model, without the user's own fields."""
+    fields = {}
+    for name, content in value.items():
+        if name in _UNITS:
+            model_name, convert = _UNITS[name]
+            fields[model_name] = convert(content)
+        elif not name.startswith("x-"):
+            fields[name] = content
+    return fields
+
+
+def read_budget(value: Mapping[str, Any], origin: Origin) -> Budget:
+    return Budget(origin, **in_model_units(value))
+
+
+def read_retry(value: Mapping[str, Any]) -> Retry:
+    return Retry(**in_model_units(value))
 
 
 def read_text(value: str, origin: Origin, findings: list[ManifestFinding]) -> Text:
