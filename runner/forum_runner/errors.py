@@ -4,7 +4,7 @@ ForumError
 ├── UsageError                the call or the command line is wrong, or a file of the user prevents it
 │   ├── LedgerBusyError       another process is writing the ledger (ledger/files.py)
 │   ├── NotALedgerError       a file is not a ledger (ledger/recognition.py)
-│   └── SourceError           a record of another program cannot be imported (importing/fault.py)
+│   └── SourceError           a record of another program cannot be imported (importing/source_error.py)
 ├── FileAccessError           a file cannot be read or written
 ├── InvalidWorkflowError      the workflow has findings (app/invalid_workflow.py)
 ├── UnfinishedRunError        a run stopped before it could record that it did
@@ -12,7 +12,6 @@ ForumError
 ├── UnusableCredentialError   a variable that the roster names does not contain a key (app/run_preparation.py)
 ├── CanonicalError            RFC 8785 cannot represent a value
 │   └── DepthError            a value is nested too deeply
-├── MisplacedTaskError        a wave plan's tasks and waves do not match (graph/model.py)
 ├── MalformedKeyError, MalformedNoteError, MalformedCheckpointError, MalformedProofError  (ledger/)
 ├── EntryError                an entry cannot be stored (ledger/entry.py)
 ├── LedgerBrokenError         writing the ledger failed (ledger/writer.py)

@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Any
 
 from forum_runner.graph.plan_graph import read_graph
+from forum_runner.wave_plan.wave_plan_reader import read_wave_plan
 
 __all__ = ["GraphFormat", "render"]
 
@@ -18,7 +19,7 @@ class GraphFormat(StrEnum):
 
 def render(wave_plan: Mapping[str, Any], format: GraphFormat) -> str:
     """Return the drawing, which ends with a newline and does not depend on the key order of the plan."""
-    graph = read_graph(wave_plan)
+    graph = read_graph(read_wave_plan(wave_plan))
     # Import only the requested format: text output does not need the SVG layout code.
     match format:
         case GraphFormat.TEXT:

@@ -1,6 +1,7 @@
 from typing import Any
 
-from forum_runner.graph import GraphFormat, render
+from forum_runner.graph import GraphFormat
+from unit.runner.graph.plans import drawn
 
 RELEASE: dict[str, Any] = {
     "metadata": {"name": "release-notes"},
@@ -36,7 +37,7 @@ HOSTILE: dict[str, Any] = {
 
 
 def test_text_tells_the_plan_wave_by_wave() -> None:
-    assert render(RELEASE, GraphFormat.TEXT) == (
+    assert drawn(RELEASE, GraphFormat.TEXT) == (
         "release-notes: 4 tasks in 3 waves\n"
         "\n"
         "wave 1\n"
@@ -52,7 +53,7 @@ def test_text_tells_the_plan_wave_by_wave() -> None:
 
 
 def test_text_is_ascii_and_moves_no_cursor() -> None:
-    assert render(HOSTILE, GraphFormat.TEXT) == (
+    assert drawn(HOSTILE, GraphFormat.TEXT) == (
         'a"b: 2 tasks in 2 waves\n'
         "\n"
         "wave 1\n"
@@ -73,7 +74,7 @@ def test_text_breaks_a_long_line_between_needs() -> None:
         "waves": [upstreams, ["join"]],
     }
 
-    assert render(plan, GraphFormat.TEXT).splitlines()[-2:] == [
+    assert drawn(plan, GraphFormat.TEXT).splitlines()[-2:] == [
         "  join       writer    after collect-0; after collect-1; after collect-2;",
         "                       after collect-3",
     ]
@@ -90,7 +91,7 @@ def test_text_moves_a_long_need_to_the_left_and_keeps_ids_whole() -> None:
         "waves": [[long_id], ["z"]],
     }
 
-    assert render(plan, GraphFormat.TEXT) == (
+    assert drawn(plan, GraphFormat.TEXT) == (
         "long: 2 tasks in 2 waves\n"
         "\n"
         "wave 1\n"
@@ -104,7 +105,7 @@ def test_text_moves_a_long_need_to_the_left_and_keeps_ids_whole() -> None:
 
 
 def test_mermaid_draws_waves_as_subgraphs_and_order_dotted() -> None:
-    assert render(RELEASE, GraphFormat.MERMAID) == (
+    assert drawn(RELEASE, GraphFormat.MERMAID) == (
         "flowchart LR\n"
         '  subgraph w0["wave 1"]\n'
         "    direction LR\n"
@@ -128,7 +129,7 @@ def test_mermaid_draws_waves_as_subgraphs_and_order_dotted() -> None:
 
 
 def test_mermaid_writes_every_meaningful_sign_as_its_code() -> None:
-    lines = render(HOSTILE, GraphFormat.MERMAID).splitlines()
+    lines = drawn(HOSTILE, GraphFormat.MERMAID).splitlines()
 
     assert [line.strip() for line in lines if "n0" in line or "n1" in line] == [
         'n0["#95;#95;a#95;#95;<br/>#60;b#62;#32;#38;#32;#34;c#34;#32;#35;d#59;#32;#96;e#96;#32;#92;"]',
@@ -138,7 +139,7 @@ def test_mermaid_writes_every_meaningful_sign_as_its_code() -> None:
 
 
 def test_dot_draws_waves_as_ranks_and_order_dashed() -> None:
-    assert render(RELEASE, GraphFormat.DOT) == (
+    assert drawn(RELEASE, GraphFormat.DOT) == (
         'digraph "release-notes" {\n'
         "  rankdir=LR;\n"
         '  node [shape=box, style=rounded, fontname="Helvetica"];\n'
@@ -169,7 +170,7 @@ def test_dot_draws_waves_as_ranks_and_order_dashed() -> None:
 
 
 def test_dot_quotes_everything() -> None:
-    lines = render(HOSTILE, GraphFormat.DOT).splitlines()
+    lines = drawn(HOSTILE, GraphFormat.DOT).splitlines()
 
     assert lines[0] == 'digraph "a\\"b" {'
     assert [line.strip() for line in lines if "__a__" in line] == [

@@ -7,7 +7,8 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from forum_runner.graph import GraphFormat, render
+from forum_runner.graph import GraphFormat
+from unit.runner.graph.plans import GATE, condition, drawn, whole
 
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=12)
@@ -27,7 +28,7 @@ def wave_plans(draw: st.DrawFn) -> dict[str, Any]:
 
 
 def task(earlier: list[str]) -> st.SearchStrategy[dict[str, Any]]:
-    marks = {"gate": st.just({"question": []}), "when": st.just([{}]), "allow_failure": st.just(True)}
+    marks = {"gate": st.just(GATE), "when": st.just([condition("a")]), "allow_failure": st.just(True)}
     if not earlier:
         return st.fixed_dictionaries({"agent": ANY_TEXT}, optional=marks)
     source = st.sampled_from(earlier)
@@ -52,13 +53,13 @@ def reordered(value: Any, chance: random.Random) -> Any:
 
 
 def in_every_format(plan: dict[str, Any]) -> dict[GraphFormat, str]:
-    return {graph_format: render(plan, graph_format) for graph_format in GraphFormat}
+    return {graph_format: drawn(plan, graph_format) for graph_format in GraphFormat}
 
 
 @unhurried
 @given(wave_plans())
 def test_any_plan_gives_well_formed_xml(plan: dict[str, Any]) -> None:
-    picture = render(plan, GraphFormat.SVG)
+    picture = drawn(plan, GraphFormat.SVG)
 
     ET.fromstring(picture.encode())  # noqa: S314 - what we wrote ourselves
 
@@ -66,7 +67,7 @@ def test_any_plan_gives_well_formed_xml(plan: dict[str, Any]) -> None:
 @unhurried
 @given(wave_plans())
 def test_any_plan_gives_printable_ascii_as_text(plan: dict[str, Any]) -> None:
-    lines = render(plan, GraphFormat.TEXT).split("\n")
+    lines = drawn(plan, GraphFormat.TEXT).split("\n")
 
     assert all(line.isascii() and line.isprintable() for line in lines)
 
@@ -84,9 +85,10 @@ def test_any_plan_can_be_written_to_a_file_and_ends_its_last_line(plan: dict[str
 
 
 def test_pictures_are_not_loaded_for_text() -> None:
+    plan = whole({"metadata": {"name": "n"}, "tasks": {"a": {}}, "waves": [["a"]]})
     program = (
         "import sys; from forum_runner.graph import GraphFormat, render\n"
-        "render({'metadata': {'name': 'n'}, 'tasks': {'a': {}}, 'waves': [['a']]}, GraphFormat.TEXT)\n"
+        f"render({plan!r}, GraphFormat.TEXT)\n"
         "print(sorted(name for name in sys.modules if name.startswith('forum_runner.graph.')))"
     )
 

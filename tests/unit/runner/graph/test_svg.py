@@ -1,7 +1,8 @@
 import xml.etree.ElementTree as ET
 from typing import Any
 
-from forum_runner.graph import GraphFormat, render
+from forum_runner.graph import GraphFormat
+from unit.runner.graph.plans import GATE, drawn
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -28,7 +29,7 @@ PLAN: dict[str, Any] = {
 
 
 def picture(plan: dict[str, Any]) -> ET.Element:
-    return ET.fromstring(render(plan, GraphFormat.SVG))  # noqa: S314 - what we wrote ourselves
+    return ET.fromstring(drawn(plan, GraphFormat.SVG))  # noqa: S314 - what we wrote ourselves
 
 
 def by_class(root: ET.Element, name: str) -> list[ET.Element]:
@@ -96,7 +97,7 @@ def test_the_legend_tells_the_kinds_of_edges_apart() -> None:
 
 
 def test_marks_are_shown_in_the_box() -> None:
-    root = picture(one_task("a", gate={"question": []}, allow_failure=True))
+    root = picture(one_task("a", gate=GATE, allow_failure=True))
 
     assert [mark.findtext(f"{SVG}text") for mark in by_class(root, "mark")] == ["gate", "allow_failure"]
 
@@ -116,7 +117,7 @@ def test_it_has_colours_for_dark_surroundings() -> None:
 
 
 def test_it_refers_to_nothing_outside_itself() -> None:
-    drawing = render(PLAN, GraphFormat.SVG)
+    drawing = drawn(PLAN, GraphFormat.SVG)
 
     assert drawing.count("http") == drawing.count('xmlns="http://www.w3.org/2000/svg"') == 1
     assert "url(" not in drawing
