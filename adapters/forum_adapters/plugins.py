@@ -80,15 +80,19 @@ class PluginGroup:
             raise ClashingPluginError(self.noun, name, [_distribution(provider) for provider in found])
         return self._load(found[0])
 
-    def make(self, name: str, label: str, *arguments: Any) -> Any:
-        """Load the plugin and call it; `label` names the object in messages."""
+    def factory(self, name: str, label: str) -> Callable[..., Any]:
+        """Load the plugin. Calling the result makes an object and checks it; `label` names it in messages."""
         make = self.load(name)
-        try:
-            made = make(*arguments)
-        except (Exception, SystemExit) as error:
-            raise BrokenPluginError(self.noun, name, f"making {label} failed: {_described(error)}") from error
-        self._check_methods(name, made)
-        return made
+
+        def make_checked(*arguments: Any) -> Any:
+            try:
+                made = make(*arguments)
+            except (Exception, SystemExit) as error:
+                raise BrokenPluginError(self.noun, name, f"making {label} failed: {_described(error)}") from error
+            self._check_methods(name, made)
+            return made
+
+        return make_checked
 
     def known(self) -> dict[str, str]:
         """Every name that can be used, with the distributions that provide it and their versions."""

@@ -24,5 +24,5 @@ ADAPTER_TYPES = PluginGroup(
 
 def make_adapter(name: str, settings: Mapping[str, Any]) -> Adapter:
     """The roster's adapter of this name; `settings["type"]` is its type."""
-    adapter: Adapter = ADAPTER_TYPES.make(settings["type"], f"'{name}'", name, settings)
+    adapter: Adapter = ADAPTER_TYPES.factory(settings["type"], f"'{name}'")(name, settings)
     return adapter

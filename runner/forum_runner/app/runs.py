@@ -29,7 +29,7 @@ from forum_runner.execute.drive.recorder import Recorder, RunClock
 from forum_runner.execute.drive.virtual import EPOCH_US, VirtualDriver
 from forum_runner.execute.engines.engine import Engine
 from forum_runner.execute.engines.local import LocalEngine
-from forum_runner.execute.engines.registry import ENGINES, make_engine
+from forum_runner.execute.engines.registry import engine_factory
 from forum_runner.execute.machine import Context, Machine, Outcome
 from forum_runner.execute.resume import RunStart, StateRestorer, describe_resume
 from forum_runner.execute.secrets import Scrubber
@@ -93,7 +93,7 @@ def start_run(
     if out is not None:
         check_is_free(out, has_invocation=True)
     mode = _mode(prepared, is_deterministic)
-    _check_engine(prepared, mode.name)
+    services = _with_engine(services, prepared, mode.name)
     directory = out if out is not None else _free_directory(workspace.runs, mode.run)
     source = None if services.reuse is None else services.reuse.source
     with ExitStack() as opened:
@@ -124,7 +124,7 @@ def resume_run(directory: Path, prepared: PreparedRun, services: RunServices, be
     durability = Durability(prepared.wave_plan["policy"]["durability"])
     clock = RunClock(0)
     run, mode_name = beginning.entry.run, beginning.entry.data.mode
-    _check_engine(prepared, mode_name)
+    services = _with_engine(services, prepared, mode_name)
     is_deterministic = mode_name == DETERMINISTIC
     implementation = _DETERMINISTIC if is_deterministic else IMPLEMENTATION
     mode = _Mode(mode_name, clock, clock, implementation, run)
@@ -260,16 +260,17 @@ def _engine(run: _OpenRun, scrubber: Scrubber) -> Engine:
     recorded, make = run.prepared.recorded, run.services.make_engine
     if recorded is not None:
         return LocalEngine(partial(_as_recorded, recorded.run, scrubber))
-    return make_engine(run.prepared.engine) if make is None else make()
+    return LocalEngine() if make is None else make()
 
 
-def _check_engine(prepared: PreparedRun, mode: str) -> None:
-    """Nothing starts if the engine is not installed. Runs that call nothing need none."""
-    if mode != DETERMINISTIC and prepared.recorded is None:
-        try:
-            ENGINES.load(prepared.engine)
-        except PluginError as error:
-            raise UsageError(str(error)) from error
+def _with_engine(services: RunServices, prepared: PreparedRun, mode: str) -> RunServices:
+    """Loads the engine before anything starts, in case it is not installed. Runs that make no calls need none."""
+    if mode == DETERMINISTIC or prepared.recorded is not None or services.make_engine is not None:
+        return services
+    try:
+        return replace(services, make_engine=engine_factory(prepared.engine))
+    except PluginError as error:
+        raise UsageError(str(error)) from error
 
 
 def _as_recorded(run: str, scrubber: Scrubber, name: str, settings: Mapping[str, Any]) -> Adapter:

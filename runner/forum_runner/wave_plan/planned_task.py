@@ -11,16 +11,14 @@ from msgspec.structs import force_setattr
 from forum_runner.wave_plan.plan_value import PlanValue
 
 _NOTHING: frozenset[str] = frozenset()
-# What the task does; all other fields say how often, when or by whom it is done.
-_WORK_FIELDS = ("accept", "done_when", "instruction", "output", "run")
 
 
 class Placeholder(Struct, frozen=True, omit_defaults=True):
     """A part of a text that is filled in when a call is made; one of the three is set."""
 
     need: str | None = None
-    secret: str | None = None
     run: Literal["id"] | None = None
+    secret: str | None = None
 
 
 PlanText = tuple[str | Placeholder, ...]
@@ -77,15 +75,25 @@ class GateRule(Struct, frozen=True):
 class Check(Struct, frozen=True, omit_defaults=True):
     """By a schema, a command or an agent; one of the three is set."""
 
-    schema: str | None = None
-    command: Argv | None = None
     agent: str | None = None
+    command: Argv | None = None
+    schema: str | None = None
 
     @property
     def by(self) -> str:
         if self.schema is not None:
             return "schema"
         return "agent" if self.command is None else "command"
+
+
+class TaskWork(Struct, frozen=True, omit_defaults=True):
+    """What a task does. Its other fields say how often, when or by whom it is done."""
+
+    accept: tuple[Check, ...] | None = None
+    done_when: tuple[PlanText, ...] | None = None
+    instruction: PlanText | None = None
+    output: str | None = None
+    run: Argv | None = None
 
 
 class PlannedTask(Struct, frozen=True, kw_only=True):
@@ -152,8 +160,7 @@ class PlannedTask(Struct, frozen=True, kw_only=True):
 
     def work(self, edited: str | None = None) -> bytes:
         """What the task does, as its fingerprint takes it. `edited` replaces the instruction."""
-        fields = {name: value for name in _WORK_FIELDS if (value := getattr(self, name)) is not None}
-        if edited is not None:
-            fields["instruction"] = (edited,)
-        # For values without floats and with ASCII keys, msgspec writes RFC 8785.
-        return msgspec.json.encode(fields, order="sorted")
+        instruction = self.instruction if edited is None else (edited,)
+        work = TaskWork(self.accept, self.done_when, instruction, self.output, self.run)
+        # RFC 8785: no floats, ASCII keys only, and all structs declare their fields in alphabetical order.
+        return msgspec.json.encode(work)

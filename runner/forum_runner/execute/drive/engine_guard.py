@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import NamedTuple
 
 from forum_adapters.base import Attempt, ErrorKind, Failure, Limits, Reply
 from forum_runner.execute.call_report import Lost, Replied
@@ -19,12 +18,6 @@ _PATIENCE_S = 10.0
 _CLOSE_PATIENCE_S = 30.0
 
 
-class _OpenCall(NamedTuple):
-    limits: Limits
-    deadline_s: float
-    is_overdue: bool = False
-
-
 class EngineGuard:
     """Stands between the driver and an engine. An engine may be from another package, so it may do anything.
 
@@ -34,7 +27,9 @@ class EngineGuard:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._open: dict[str, _OpenCall] = {}
+        # The limits of each open call, and the time by which the engine must report it.
+        self._open: dict[str, tuple[Limits, float]] = {}
+        self._overdue: set[str] = set()
         self._is_attached = False
         self._own_reports: list[Replied | Lost] = []
         self._watchdog: asyncio.TimerHandle | None = None
@@ -47,7 +42,7 @@ class EngineGuard:
         loop = asyncio.get_running_loop()
         limits = attempt.limits
         deadline_s = loop.time() + limits.timeout_ms / 1_000 + _GRACE_S
-        self._open[attempt.id] = _OpenCall(limits, deadline_s)
+        self._open[attempt.id] = limits, deadline_s
         try:
             if not self._is_attached:
                 self._engine.attach(self._wake)
@@ -68,13 +63,14 @@ class EngineGuard:
     def _cancel_overdue(self, loop: asyncio.AbstractEventLoop) -> None:
         self._watchdog = None
         now_s = loop.time()
-        for id_, call in self._open.items():
-            if call.deadline_s <= now_s and not call.is_overdue:
-                self._open[id_] = call._replace(is_overdue=True)
-                self.cancel(id_)
-        deadlines_s = [call.deadline_s for call in self._open.values() if not call.is_overdue]
-        if deadlines_s:
-            self._watch(loop, min(deadlines_s))
+        waiting = {call: deadline_s for call, (_, deadline_s) in self._open.items() if call not in self._overdue}
+        for call, deadline_s in waiting.items():
+            if deadline_s <= now_s:
+                self._overdue.add(call)
+                self.cancel(call)
+        later_s = [deadline_s for deadline_s in waiting.values() if deadline_s > now_s]
+        if later_s:
+            self._watch(loop, min(later_s))
 
     def cancel(self, call: str) -> None:
         if call not in self._open:
@@ -106,7 +102,18 @@ class EngineGuard:
             id_ = getattr(report, "call", None)
             call = self._open.pop(id_, None) if isinstance(id_, str) else None
             if call is not None:
-                found.append(_checked(report, call))
+                found.append(self._checked(report, call[0]))
+
+    def _checked(self, report: object, limits: Limits) -> Replied | Lost:
+        if not isinstance(report, Replied):
+            # A malformed report says that the call is over, but not how it ended.
+            return report if isinstance(report, Lost) else Lost(str(getattr(report, "call", "")))
+        reply = checked_reply(report.reply, limits)
+        if report.call in self._overdue:
+            self._overdue.discard(report.call)
+            if reply.failure is not None and reply.failure.kind is ErrorKind.CANCELLED:
+                reply = reply._replace(failure=Failure(ErrorKind.TIMEOUT, "the call exceeded its timeout"))
+        return report if reply is report.reply else Replied(report.call, reply)
 
     async def close(self) -> None:
         if self._watchdog is not None:
@@ -119,14 +126,3 @@ class EngineGuard:
 async def _close(engine: Engine) -> None:
     with suppress(Exception, SystemExit):
         await engine.close()
-
-
-def _checked(report: object, call: _OpenCall) -> Replied | Lost:
-    if not isinstance(report, Replied):
-        # A malformed report says that the call is over, but not how it ended.
-        return report if isinstance(report, Lost) else Lost(str(getattr(report, "call", "")))
-    reply = checked_reply(report.reply, call.limits)
-    failure = reply.failure
-    if call.is_overdue and failure is not None and failure.kind is ErrorKind.CANCELLED:
-        reply = reply._replace(failure=Failure(ErrorKind.TIMEOUT, "the call exceeded its timeout"))
-    return report if reply is report.reply else Replied(report.call, reply)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from forum_adapters.plugins import PluginGroup
 from forum_runner.execute.engines.engine import Engine
 
@@ -17,6 +19,5 @@ ENGINES = PluginGroup(
 )
 
 
-def make_engine(name: str) -> Engine:
-    engine: Engine = ENGINES.make(name, "it")
-    return engine
+def engine_factory(name: str) -> Callable[[], Engine]:
+    return ENGINES.factory(name, "it")

@@ -18,7 +18,7 @@ from forum_adapters.base import Attempt
 from forum_runner.canonical import canonical
 from forum_runner.execute.drive.live import LiveDriver, SteadyClock
 from forum_runner.execute.drive.recorder import Recorder, RunClock
-from forum_runner.execute.engines.registry import ENGINES, make_engine
+from forum_runner.execute.engines.registry import ENGINES, engine_factory
 from forum_runner.execute.machine import Context, Machine, Outcome
 from forum_runner.execute.resume import StateRestorer, read_run_start
 from forum_runner.execute.secrets import Scrubber
@@ -97,7 +97,7 @@ class Runs:
                 if reports == interrupt_after:
                     driver.interrupt()
 
-            engine = LossyEngine(make_engine(self._engine), self._fates, interrupt)
+            engine = LossyEngine(engine_factory(self._engine)(), self._fates, interrupt)
             driver = LiveDriver(machine, recorder, engine, scrubber, clock, now)
             outcome = await driver.run(is_new=is_new)
         self.started += engine.begun
