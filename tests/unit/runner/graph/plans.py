@@ -1,4 +1,4 @@
-"""Wave plans to draw: the given tasks and waves, and the least that the reader needs besides them."""
+"""Minimal wave plans for drawing: the given tasks and waves plus the fields a reader requires."""
 
 from typing import Any
 
@@ -23,14 +23,14 @@ def condition(task: str) -> dict[str, Any]:
     return {"from": {"task": task}, "matches": "0" * 64}
 
 
-def whole(plan: dict[str, Any]) -> dict[str, Any]:
+def complete_plan(plan: dict[str, Any]) -> dict[str, Any]:
     empty: dict[str, Any] = {name: {} for name in ("adapters", "agents", "inputs", "schemas", "outputs")}
     return {**empty, "digest": "0" * 64, "bundle": [], "policy": POLICY, **plan}
 
 
-def typed(plan: dict[str, Any]) -> WavePlan:
-    return read_wave_plan(whole(plan))
+def read_plan(plan: dict[str, Any]) -> WavePlan:
+    return read_wave_plan(complete_plan(plan))
 
 
-def drawn(plan: dict[str, Any], graph_format: GraphFormat) -> str:
-    return render(whole(plan), graph_format)
+def render_plan(plan: dict[str, Any], graph_format: GraphFormat) -> str:
+    return render(complete_plan(plan), graph_format)

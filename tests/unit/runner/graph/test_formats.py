@@ -1,7 +1,7 @@
 from typing import Any
 
 from forum_runner.graph import GraphFormat
-from unit.runner.graph.plans import drawn
+from unit.runner.graph.plans import render_plan
 
 RELEASE: dict[str, Any] = {
     "metadata": {"name": "release-notes"},
@@ -36,8 +36,8 @@ HOSTILE: dict[str, Any] = {
 }
 
 
-def test_text_tells_the_plan_wave_by_wave() -> None:
-    assert drawn(RELEASE, GraphFormat.TEXT) == (
+def test_text_lists_the_plan_wave_by_wave() -> None:
+    assert render_plan(RELEASE, GraphFormat.TEXT) == (
         "release-notes: 4 tasks in 3 waves\n"
         "\n"
         "wave 1\n"
@@ -52,8 +52,8 @@ def test_text_tells_the_plan_wave_by_wave() -> None:
     )
 
 
-def test_text_is_ascii_and_moves_no_cursor() -> None:
-    assert drawn(HOSTILE, GraphFormat.TEXT) == (
+def test_text_is_ascii_and_escapes_terminal_codes() -> None:
+    assert render_plan(HOSTILE, GraphFormat.TEXT) == (
         'a"b: 2 tasks in 2 waves\n'
         "\n"
         "wave 1\n"
@@ -64,7 +64,7 @@ def test_text_is_ascii_and_moves_no_cursor() -> None:
     )
 
 
-def test_text_breaks_a_long_line_between_needs() -> None:
+def test_text_wraps_a_long_line_between_needs() -> None:
     upstreams = [f"collect-{number}" for number in range(4)]
     tasks = {task_id: {"agent": "operator"} for task_id in upstreams}
     needs = [{"edge": "order", "task": task_id} for task_id in upstreams]
@@ -74,13 +74,13 @@ def test_text_breaks_a_long_line_between_needs() -> None:
         "waves": [upstreams, ["join"]],
     }
 
-    assert drawn(plan, GraphFormat.TEXT).splitlines()[-2:] == [
+    assert render_plan(plan, GraphFormat.TEXT).splitlines()[-2:] == [
         "  join       writer    after collect-0; after collect-1; after collect-2;",
         "                       after collect-3",
     ]
 
 
-def test_text_moves_a_long_need_to_the_left_and_keeps_ids_whole() -> None:
+def test_text_outdents_a_long_need_instead_of_breaking_ids() -> None:
     long_id = "quarterly/consolidation/translate[lang=de,region=emea]"
     plan = {
         "metadata": {"name": "long"},
@@ -91,7 +91,7 @@ def test_text_moves_a_long_need_to_the_left_and_keeps_ids_whole() -> None:
         "waves": [[long_id], ["z"]],
     }
 
-    assert drawn(plan, GraphFormat.TEXT) == (
+    assert render_plan(plan, GraphFormat.TEXT) == (
         "long: 2 tasks in 2 waves\n"
         "\n"
         "wave 1\n"
@@ -104,8 +104,8 @@ def test_text_moves_a_long_need_to_the_left_and_keeps_ids_whole() -> None:
     )
 
 
-def test_mermaid_draws_waves_as_subgraphs_and_order_dotted() -> None:
-    assert drawn(RELEASE, GraphFormat.MERMAID) == (
+def test_mermaid_draws_waves_as_subgraphs_and_order_edges_dotted() -> None:
+    assert render_plan(RELEASE, GraphFormat.MERMAID) == (
         "flowchart LR\n"
         '  subgraph w0["wave 1"]\n'
         "    direction LR\n"
@@ -128,8 +128,8 @@ def test_mermaid_draws_waves_as_subgraphs_and_order_dotted() -> None:
     )
 
 
-def test_mermaid_writes_every_meaningful_sign_as_its_code() -> None:
-    lines = drawn(HOSTILE, GraphFormat.MERMAID).splitlines()
+def test_mermaid_escapes_every_special_character() -> None:
+    lines = render_plan(HOSTILE, GraphFormat.MERMAID).splitlines()
 
     assert [line.strip() for line in lines if "n0" in line or "n1" in line] == [
         'n0["#95;#95;a#95;#95;<br/>#60;b#62;#32;#38;#32;#34;c#34;#32;#35;d#59;#32;#96;e#96;#32;#92;"]',
@@ -138,8 +138,8 @@ def test_mermaid_writes_every_meaningful_sign_as_its_code() -> None:
     ]
 
 
-def test_dot_draws_waves_as_ranks_and_order_dashed() -> None:
-    assert drawn(RELEASE, GraphFormat.DOT) == (
+def test_dot_draws_waves_as_ranks_and_order_edges_dashed() -> None:
+    assert render_plan(RELEASE, GraphFormat.DOT) == (
         'digraph "release-notes" {\n'
         "  rankdir=LR;\n"
         '  node [shape=box, style=rounded, fontname="Helvetica"];\n'
@@ -170,7 +170,7 @@ def test_dot_draws_waves_as_ranks_and_order_dashed() -> None:
 
 
 def test_dot_quotes_everything() -> None:
-    lines = drawn(HOSTILE, GraphFormat.DOT).splitlines()
+    lines = render_plan(HOSTILE, GraphFormat.DOT).splitlines()
 
     assert lines[0] == 'digraph "a\\"b" {'
     assert [line.strip() for line in lines if "__a__" in line] == [

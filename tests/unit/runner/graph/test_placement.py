@@ -48,14 +48,14 @@ def graphs(draw: st.DrawFn) -> Graph:
     )
 
 
-def level_stretches(wire: Wire) -> Iterator[tuple[int, int, int]]:
-    """As (left, right, y), without the one that ends at the wire's own box."""
+def horizontal_segments(wire: Wire) -> Iterator[tuple[int, int, int]]:
+    """Yield (left, right, y) of each segment except the one that ends at the wire's own box."""
     points = wire.points[2:-1]
     for (right, y), (left, _) in zip(points[::2], points[1::2], strict=True):
         yield left, right, y
 
 
-def is_hit(placement: Placement, left: int, right: int, y: int) -> bool:
+def crosses_a_box(placement: Placement, left: int, right: int, y: int) -> bool:
     return any(
         box.x < right and left < box.x + box.width and box.y <= y <= box.y + box.height for box in placement.boxes
     )
@@ -63,7 +63,7 @@ def is_hit(placement: Placement, left: int, right: int, y: int) -> bool:
 
 @unhurried
 @given(graphs())
-def test_boxes_never_touch(graph: Graph) -> None:
+def test_boxes_do_not_touch(graph: Graph) -> None:
     boxes = sorted(place(graph).boxes, key=lambda box: (box.x, box.y))
 
     assert all(upper.x < lower.x or upper.y + upper.height < lower.y for upper, lower in pairwise(boxes))
@@ -74,7 +74,9 @@ def test_boxes_never_touch(graph: Graph) -> None:
 def test_a_line_that_skips_a_wave_runs_between_its_boxes(graph: Graph) -> None:
     placement = place(graph)
 
-    assert not any(is_hit(placement, *stretch) for wire in placement.wires for stretch in level_stretches(wire))
+    assert not any(
+        crosses_a_box(placement, *segment) for wire in placement.wires for segment in horizontal_segments(wire)
+    )
 
 
 @unhurried
@@ -91,7 +93,7 @@ def test_curves_stay_between_the_columns(graph: Graph) -> None:
 
 @unhurried
 @given(graphs())
-def test_everything_is_inside_the_picture(graph: Graph) -> None:
+def test_everything_is_inside_the_image(graph: Graph) -> None:
     placement = place(graph)
     ys = [y for wire in placement.wires for _, y in wire.points]
 
@@ -102,7 +104,7 @@ def test_everything_is_inside_the_picture(graph: Graph) -> None:
 
 @unhurried
 @given(st.text(max_size=80), st.text(max_size=80), st.sets(st.sampled_from(TaskMark)))
-def test_text_never_overflows_its_box(task_id: str, agent: str, marks: set[TaskMark]) -> None:
+def test_text_fits_its_box(task_id: str, agent: str, marks: set[TaskMark]) -> None:
     text = box_text(Node(task_id, 0, agent, marks=tuple(sorted(marks))))
 
     room = text.width - 2 * PADDING + 1
@@ -110,7 +112,7 @@ def test_text_never_overflows_its_box(task_id: str, agent: str, marks: set[TaskM
     assert cells(text.performer) * PERFORMER_CELL <= room
 
 
-def test_edges_that_leave_a_task_share_their_lanes() -> None:
+def test_edges_from_the_same_task_share_lanes() -> None:
     edges = [order("a", "c"), order("a", "d")]
     graph = graph_of([["a"], ["b"], ["c"], ["d"]], edges)
 
@@ -120,7 +122,7 @@ def test_edges_that_leave_a_task_share_their_lanes() -> None:
     assert routes.columns == ((0,), (1, 4), (2, 5), (3,))
 
 
-def test_lanes_do_not_grow_with_tasks_times_waves() -> None:
+def test_the_number_of_lanes_does_not_grow_with_tasks_times_waves() -> None:
     ids = [f"{number:03}" for number in range(200)]
     edges = [order(upstream, downstream) for downstream in ids[100:] for upstream in ids[:100]]
 
@@ -130,7 +132,7 @@ def test_lanes_do_not_grow_with_tasks_times_waves() -> None:
     assert sorted((route.edge for route in routes.routes), key=str) == sorted(edges, key=str)
 
 
-def test_lines_that_cross_only_by_the_order_of_names_are_untangled() -> None:
+def test_boxes_are_reordered_to_avoid_crossings() -> None:
     graph = graph_of([["a", "b", "c"], ["x", "y", "z"]], [order("a", "z"), order("b", "y"), order("c", "x")])
 
     above, below = untangle(map_routes(graph))
@@ -139,26 +141,26 @@ def test_lines_that_cross_only_by_the_order_of_names_are_untangled() -> None:
     assert [partner[vertex] for vertex in above] == list(below)
 
 
-def test_a_chain_is_level() -> None:
+def test_a_chain_is_drawn_as_a_straight_line() -> None:
     placement = place(graph_of([["a"], ["b"], ["c", "d"]], [order("a", "b"), order("b", "d")]))
 
     assert {y for wire in placement.wires for _, y in wire.points} == {placement.wires[0].points[0][1]}
 
 
-def test_distances_hold_when_all_want_the_same_height() -> None:
+def test_minimum_distances_are_kept_when_all_boxes_prefer_the_same_height() -> None:
     heights = align([[0], [1, 2, 3]], [[], [10, 20]], [Link(0, vertex, 0, 1) for vertex in (1, 2, 3)])
 
     assert [heights[2] - heights[1], heights[3] - heights[2]] == [10, 20]
 
 
-def test_text_is_cut_in_the_middle() -> None:
+def test_text_is_shortened_in_the_middle() -> None:
     assert shorten("abcdefghij", 10) == "abcdefghij"
     assert shorten("abcdefghijk", 10) == "abcde\u2026hijk"
 
 
 @unhurried
 @given(st.text(), st.integers(1, 30))
-def test_what_is_cut_fits(text: str, max_cells: int) -> None:
+def test_shortened_text_fits(text: str, max_cells: int) -> None:
     assert cells(shorten(text, max_cells)) <= max_cells
 
 
@@ -166,5 +168,5 @@ def test_wide_characters_take_two_cells() -> None:
     assert cells("ab\u6f22\u5b57") == 6
 
 
-def test_what_cannot_be_shown_is_replaced() -> None:
+def test_unprintable_characters_are_replaced() -> None:
     assert printable("a\x00\x1b\u202e\ud800\uffffb") == "a" + 5 * "\ufffd" + "b"

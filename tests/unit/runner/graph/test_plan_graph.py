@@ -2,12 +2,12 @@ from typing import Any
 
 from forum_runner.graph.plan_graph import Graph, GraphEdge, Node, TaskMark, read_graph
 from forum_runner.model import EdgeKind
-from unit.runner.graph.plans import GATE, condition, typed
+from unit.runner.graph.plans import GATE, condition, read_plan
 
 
 def graph_of(tasks: dict[str, Any], waves: list[list[str]]) -> Graph:
     metadata = {"name": "notes", "description": "Writes notes."}
-    return read_graph(typed({"metadata": metadata, "tasks": tasks, "waves": waves}))
+    return read_graph(read_plan({"metadata": metadata, "tasks": tasks, "waves": waves}))
 
 
 def data(source: dict[str, Any], name: str) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def test_a_wave_plan_becomes_nodes_and_edges() -> None:
     )
 
 
-def test_the_sources_of_a_value_are_found_however_it_nests() -> None:
+def test_the_sources_of_a_nested_value_are_found() -> None:
     value = {"object": {"x": {"list": [{"task": "b", "select": "/n"}, {"object": {"y": {"each": "a"}}}]}}}
 
     assert edges_into_last(data(value, "v")) == (
@@ -45,17 +45,17 @@ def test_the_sources_of_a_value_are_found_however_it_nests() -> None:
     )
 
 
-def test_the_list_of_a_foreach_comes_over_a_data_edge() -> None:
+def test_the_source_of_a_foreach_is_a_data_edge() -> None:
     edges = edges_into_last(foreach={"from": {"task": "a"}, "as": "item", "max": 3})
 
     assert edges == (GraphEdge("a", "last", EdgeKind.DATA, "item"),)
 
 
-def test_a_condition_is_a_mark_and_no_edge() -> None:
+def test_a_condition_is_a_mark_and_not_an_edge() -> None:
     assert edges_into_last(when=[{"from": {"task": "a"}, "matches": "0" * 64}]) == ()
 
 
-def test_edges_of_one_kind_between_two_tasks_are_one_edge() -> None:
+def test_edges_of_the_same_kind_between_two_tasks_are_merged() -> None:
     edges = edges_into_last(
         {"edge": "order", "task": "a"}, data({"task": "a"}, "y"), data({"task": "a"}, "x"), data({"task": "a"}, "x")
     )
@@ -63,7 +63,7 @@ def test_edges_of_one_kind_between_two_tasks_are_one_edge() -> None:
     assert edges == (GraphEdge("a", "last", EdgeKind.DATA, "x, y"), GraphEdge("a", "last", EdgeKind.ORDER))
 
 
-def test_marks_come_in_one_order() -> None:
+def test_marks_have_a_fixed_order() -> None:
     fields = {
         "allow_failure": True,
         "foreach": {"from": {"list": []}, "as": "x", "max": 1},

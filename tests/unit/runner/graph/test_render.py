@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from forum_runner.graph import GraphFormat
-from unit.runner.graph.plans import GATE, condition, drawn, whole
+from unit.runner.graph.plans import GATE, complete_plan, condition, render_plan
 
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=12)
@@ -45,53 +45,53 @@ def task(earlier: list[str]) -> st.SearchStrategy[dict[str, Any]]:
     return st.fixed_dictionaries({"agent": ANY_TEXT, "needs": needs}, optional={**marks, "foreach": foreach})
 
 
-def reordered(value: Any, chance: random.Random) -> Any:
+def reordered(value: Any, rng: random.Random) -> Any:
     if isinstance(value, dict):
-        keys = chance.sample(list(value), len(value))
-        return {key: reordered(value[key], chance) for key in keys}
-    return [reordered(part, chance) for part in value] if isinstance(value, list) else value
+        keys = rng.sample(list(value), len(value))
+        return {key: reordered(value[key], rng) for key in keys}
+    return [reordered(part, rng) for part in value] if isinstance(value, list) else value
 
 
 def in_every_format(plan: dict[str, Any]) -> dict[GraphFormat, str]:
-    return {graph_format: drawn(plan, graph_format) for graph_format in GraphFormat}
+    return {graph_format: render_plan(plan, graph_format) for graph_format in GraphFormat}
 
 
 @unhurried
 @given(wave_plans())
-def test_any_plan_gives_well_formed_xml(plan: dict[str, Any]) -> None:
-    picture = drawn(plan, GraphFormat.SVG)
+def test_any_plan_renders_as_well_formed_xml(plan: dict[str, Any]) -> None:
+    svg = render_plan(plan, GraphFormat.SVG)
 
-    ET.fromstring(picture.encode())  # noqa: S314 - what we wrote ourselves
+    ET.fromstring(svg.encode())  # noqa: S314 - our own output
 
 
 @unhurried
 @given(wave_plans())
-def test_any_plan_gives_printable_ascii_as_text(plan: dict[str, Any]) -> None:
-    lines = drawn(plan, GraphFormat.TEXT).split("\n")
+def test_any_plan_renders_as_printable_ascii_text(plan: dict[str, Any]) -> None:
+    lines = render_plan(plan, GraphFormat.TEXT).split("\n")
 
     assert all(line.isascii() and line.isprintable() for line in lines)
 
 
 @unhurried
 @given(wave_plans(), st.randoms())
-def test_the_order_of_keys_changes_no_byte(plan: dict[str, Any], chance: random.Random) -> None:
-    assert in_every_format(reordered(plan, chance)) == in_every_format(plan)
+def test_the_order_of_keys_does_not_change_the_output(plan: dict[str, Any], rng: random.Random) -> None:
+    assert in_every_format(reordered(plan, rng)) == in_every_format(plan)
 
 
 @unhurried
 @given(wave_plans())
-def test_any_plan_can_be_written_to_a_file_and_ends_its_last_line(plan: dict[str, Any]) -> None:
+def test_every_format_can_be_encoded_and_ends_with_a_line_break(plan: dict[str, Any]) -> None:
     assert all(drawing.encode().endswith(b"\n") for drawing in in_every_format(plan).values())
 
 
-def test_pictures_are_not_loaded_for_text() -> None:
-    plan = whole({"metadata": {"name": "n"}, "tasks": {"a": {}}, "waves": [["a"]]})
+def test_rendering_text_does_not_import_the_svg_modules() -> None:
+    plan = complete_plan({"metadata": {"name": "n"}, "tasks": {"a": {}}, "waves": [["a"]]})
     program = (
         "import sys; from forum_runner.graph import GraphFormat, render\n"
         f"render({plan!r}, GraphFormat.TEXT)\n"
         "print(sorted(name for name in sys.modules if name.startswith('forum_runner.graph.')))"
     )
 
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    completed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 
-    assert done.stdout == "['forum_runner.graph.ascii', 'forum_runner.graph.plan_graph']\n"
+    assert completed.stdout == "['forum_runner.graph.ascii', 'forum_runner.graph.plan_graph']\n"

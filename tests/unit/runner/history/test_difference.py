@@ -24,7 +24,7 @@ def compared(left: Sequence[Entry], right: Sequence[Entry]) -> RunDifference:
     return compare(entries_of(lines_of(left)), entries_of(lines_of([{**entry, "run": OTHER_RUN} for entry in right])))
 
 
-def parting(difference: RunDifference) -> tuple[str, int, int | None, int | None]:
+def divergence_of(difference: RunDifference) -> tuple[str, int, int | None, int | None]:
     divergence = difference.divergence
     assert divergence is not None
     left, right = (entry.seq if entry else None for entry in (divergence.left, divergence.right))
@@ -32,7 +32,7 @@ def parting(difference: RunDifference) -> tuple[str, int, int | None, int | None
 
 
 def later(entries: Sequence[Entry]) -> list[Entry]:
-    """The same run at another time, in which every call took longer."""
+    """Return the same run at a later time with slower calls."""
     moved = []
     for entry in entries:
         data = dict(entry["data"])
@@ -44,7 +44,7 @@ def later(entries: Sequence[Entry]) -> list[Entry]:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_a_run_that_did_the_same_later_and_slower_does_not_differ(name: str) -> None:
+def test_a_later_and_slower_run_with_the_same_results_does_not_differ(name: str) -> None:
     entries = EXAMPLES[name]().entries
 
     difference = compared(entries, later(entries))
@@ -53,43 +53,43 @@ def test_a_run_that_did_the_same_later_and_slower_does_not_differ(name: str) -> 
     assert difference.is_none
 
 
-def draft_story(output: str, *, log_first: bool = True) -> ExampleRun:
-    story = ExampleRun(plan_of("two_waves"))
-    story.wave()
+def draft_run(output: str, *, log_first: bool = True) -> ExampleRun:
+    example = ExampleRun(plan_of("two_waves"))
+    example.wave()
     first, second = ("log", "lint") if log_first else ("lint", "log")
-    story.start(first)
-    story.start(second)
+    example.start(first)
+    example.start(second)
     for task in (second, first):
-        story.finish(task, {"commits": [{"title": output}]} if task == "log" else "")
-        story.end(task)
-    return story
+        example.finish(task, {"commits": [{"title": output}]} if task == "log" else "")
+        example.end(task)
+    return example
 
 
-def test_the_order_of_tasks_that_run_side_by_side_is_no_difference() -> None:
-    assert compared(draft_story("a").entries, draft_story("a", log_first=False).entries).is_none
+def test_the_order_of_parallel_tasks_is_not_a_difference() -> None:
+    assert compared(draft_run("a").entries, draft_run("a", log_first=False).entries).is_none
 
 
-def test_runs_part_at_the_first_entry_of_a_task_that_differs() -> None:
-    difference = compared(draft_story("a").entries, draft_story("b", log_first=False).entries)
+def test_runs_diverge_at_the_first_entry_of_a_task_that_differs() -> None:
+    difference = compared(draft_run("a").entries, draft_run("b", log_first=False).entries)
 
-    assert parting(difference) == ("task log", 1, 6, 4)
+    assert divergence_of(difference) == ("task log", 1, 6, 4)
     assert difference.has_one_plan
     assert not difference.is_none
 
 
-def test_a_run_that_goes_on_where_the_other_ends_parts_there() -> None:
+def test_runs_diverge_where_the_shorter_one_ends() -> None:
     whole = EXAMPLES["two_waves"]().entries
 
-    assert parting(compared(whole, whole[:-3])) == ("output log", 0, 20, None)
-    assert parting(compared(whole[:-3], whole)) == ("output log", 0, None, 20)
+    assert divergence_of(compared(whole, whole[:-3])) == ("output log", 0, 20, None)
+    assert divergence_of(compared(whole[:-3], whole)) == ("output log", 0, None, 20)
 
 
-def test_another_plan_is_a_difference_of_its_own() -> None:
-    story = EXAMPLES["bare"]()
-    first = story.entries[0]
+def test_different_plans_are_reported_separately() -> None:
+    example = EXAMPLES["bare"]()
+    first = example.entries[0]
     opened = {**first, "data": {**first["data"], "wave_plan": "a" * 64}}
 
-    difference = compared(story.entries, [opened, *story.entries[1:]])
+    difference = compared(example.entries, [opened, *example.entries[1:]])
 
     assert (difference.divergence, difference.has_one_plan, difference.is_none) == (None, False, False)
 
@@ -108,7 +108,7 @@ def changed_bodies(example: ExampleRun, change: Callable[[Body], Body], kind: st
     ]
 
 
-def test_salted_bodies_are_counted_and_not_compared_by_their_digests() -> None:
+def test_salted_bodies_are_counted_and_not_compared_by_digest() -> None:
     example = EXAMPLES["redacted"]()
     salted = sum("salted" in body for entry in example.entries for body in entry["bodies"].values())
 
@@ -122,10 +122,10 @@ def test_a_salted_body_of_another_length_is_a_difference() -> None:
     example = EXAMPLES["redacted"]()
     longer = changed_bodies(example, lambda body: replace(body, content=body.content + b"!"), "edge.delivered")
 
-    assert parting(compared(example.entries, longer))[:2] == ("task use", 0)
+    assert divergence_of(compared(example.entries, longer))[:2] == ("task use", 0)
 
 
-def test_runs_with_lines_that_are_no_entries_are_never_the_same() -> None:
+def test_runs_with_unreadable_lines_always_differ() -> None:
     lines = EXAMPLES["two_waves"]().lines()
 
     difference = compare(entries_of([*lines, b"garbage"]), entries_of(lines))

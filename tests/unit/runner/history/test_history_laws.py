@@ -1,4 +1,4 @@
-"""Laws of the fold, for random runs that are interrupted, killed and resumed until they are sealed."""
+"""Properties of the history of random runs that are interrupted, killed and resumed until they are sealed."""
 
 import tempfile
 from collections import Counter
@@ -20,7 +20,7 @@ from unit.runner.execute.random_worlds import FaultRates, World, fault_rates
 
 @examples(60)
 @given(document=wave_plans(), faults=fault_rates())
-def test_the_totals_of_the_fold_are_those_of_the_seal(document: JsonObject, faults: FaultRates) -> None:
+def test_the_totals_of_the_history_match_the_seal(document: JsonObject, faults: FaultRates) -> None:
     with tempfile.TemporaryDirectory() as folder:
         directory = Path(folder) / "run"
         Simulation(document, World(faults), directory).run()

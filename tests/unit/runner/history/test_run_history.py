@@ -1,4 +1,4 @@
-"""The fold over the entries of a run."""
+"""The history of a run, built entry by entry."""
 
 import json
 from collections import Counter
@@ -38,10 +38,10 @@ def history_of(entries: Iterable[Entry]) -> RunHistory:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_sums_and_states_are_those_that_the_seal_gives(name: str) -> None:
-    story = EXAMPLES[name]()
+def test_totals_and_states_match_the_seal(name: str) -> None:
+    example = EXAMPLES[name]()
 
-    history = history_of(story.entries)
+    history = history_of(example.entries)
 
     assert history.seal is not None
     assert asdict(history.usage) == history.seal.data["totals"]
@@ -60,7 +60,7 @@ def test_a_task_has_its_attempts_verdicts_and_escalations() -> None:
     assert draft.escalations == (("cheap", "capable"), ("capable", "frontier"))
 
 
-def test_gates_are_told_with_who_decided_and_why() -> None:
+def test_gates_record_who_decided_and_why() -> None:
     refused = history_of(EXAMPLES["gate_refused"]().entries).tasks
     approved = history_of(EXAMPLES["gate_approved"]().entries).tasks
 
@@ -73,14 +73,14 @@ def test_gates_are_told_with_who_decided_and_why() -> None:
     ]
 
 
-def test_what_was_reused_comes_from_another_run() -> None:
-    story = history_of(EXAMPLES["reused_and_skipped"]().entries)
+def test_a_reused_task_names_the_run_it_came_from() -> None:
+    history = history_of(EXAMPLES["reused_and_skipped"]().entries)
 
-    assert story.tasks["log"].reused_from == "01936b2e-4d10-7a3c-9f00-000000000001"
-    assert story.tasks["warn"].state == "skipped"
+    assert history.tasks["log"].reused_from == "01936b2e-4d10-7a3c-9f00-000000000001"
+    assert history.tasks["warn"].state == "skipped"
 
 
-def test_redactions_budget_and_answers_are_kept() -> None:
+def test_redactions_budget_entries_and_outputs_are_kept() -> None:
     redacted = history_of(EXAMPLES["redacted"]().entries)
     stopped = history_of(EXAMPLES["budget_stop"]().entries)
 
@@ -89,11 +89,11 @@ def test_redactions_budget_and_answers_are_kept() -> None:
     assert [entry.kind for entry in stopped.budget] == ["budget.exceeded", "budget.stopped", "budget.stopped"]
 
 
-def test_a_run_has_ended_with_its_first_seal_whatever_follows() -> None:
-    story = EXAMPLES["redacted"]()
-    story.add("x-note")
+def test_a_run_ends_with_its_first_seal_even_if_entries_follow() -> None:
+    example = EXAMPLES["redacted"]()
+    example.add("x-note")
 
-    history = history_of(story.entries)
+    history = history_of(example.entries)
 
     assert history.end is not None
     assert history.seal is not None
@@ -101,39 +101,39 @@ def test_a_run_has_ended_with_its_first_seal_whatever_follows() -> None:
     assert seals[0] < history.redactions[0].seq < seals[1]
 
 
-def test_what_is_done_to_the_record_of_a_run_without_a_seal_is_no_part_of_the_run() -> None:
-    story = ExampleRun(plan_of("gate_approved"))
-    story.do("draft", "a draft")
-    last = story.add("x-note")
-    story.repair(ledger=b"torn")
-    story.redact_body(0, "wave_plan", "private")
+def test_repairs_and_redactions_of_an_unsealed_run_do_not_extend_it() -> None:
+    example = ExampleRun(plan_of("gate_approved"))
+    example.do("draft", "a draft")
+    last = example.add("x-note")
+    example.repair(ledger=b"torn")
+    example.redact_body(0, "wave_plan", "private")
 
-    end = history_of(story.entries).end
+    end = history_of(example.entries).end
 
     assert (end and end.seq) == last
 
 
-def test_a_run_that_is_paused_says_so_until_it_goes_on() -> None:
-    story = ExampleRun(plan_of("gate_approved"))
-    story.do("draft", "a draft")
-    story.deliver("publish")
-    story.gate("publish")
-    assert history_of(story.entries).tasks["publish"].state == "waiting"
+def test_a_paused_run_is_paused_until_it_is_resumed() -> None:
+    example = ExampleRun(plan_of("gate_approved"))
+    example.do("draft", "a draft")
+    example.deliver("publish")
+    example.gate("publish")
+    assert history_of(example.entries).tasks["publish"].state == "waiting"
 
-    story.pause()
-    story.add("x-note")
-    story.decide("publish", "approved")
-    assert history_of(story.entries).paused == "gate"
+    example.pause()
+    example.add("x-note")
+    example.decide("publish", "approved")
+    assert history_of(example.entries).paused == "gate"
 
-    story.resume()
-    assert history_of(story.entries).paused is None
-    story.start("publish")
-    history = history_of(story.entries)
+    example.resume()
+    assert history_of(example.entries).paused is None
+    example.start("publish")
+    history = history_of(example.entries)
     assert history.tasks["publish"].state == "running"
     assert not history.is_sealed
 
 
-def test_the_first_line_that_is_no_entry_is_remembered() -> None:
+def test_the_first_unreadable_line_is_remembered() -> None:
     history = RunHistory()
     history.skip_line(4)
     history.skip_line(7)
@@ -142,7 +142,7 @@ def test_the_first_line_that_is_no_entry_is_remembered() -> None:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_what_is_reserved_is_what_open_calls_reserved(name: str) -> None:
+def test_the_reservation_is_the_sum_over_open_calls(name: str) -> None:
     open_calls: dict[str, int] = {}
     history = RunHistory()
 
@@ -158,7 +158,7 @@ def test_what_is_reserved_is_what_open_calls_reserved(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_totals_are_the_sums_of_the_tasks_at_every_entry(name: str) -> None:
+def test_totals_equal_the_sums_over_tasks_after_every_entry(name: str) -> None:
     history = RunHistory()
 
     for entry in entries_of(EXAMPLES[name]().entries):
@@ -172,72 +172,72 @@ def test_totals_are_the_sums_of_the_tasks_at_every_entry(name: str) -> None:
         assert history.open_tasks == {task.id: task for task in tasks if task.end_state is None}
 
 
-def test_a_command_that_checks_is_no_call_and_an_agent_is_one() -> None:
-    story = ExampleRun(plan_of("climbing"))
-    story.wave()
-    story.start("draft")
-    story.finish("draft", {"title": "one"})
-    story.check("draft")
-    story.ask("draft")
-    assert history_of(story.entries).usage.calls == 1
+def test_an_agent_check_counts_as_a_call_and_a_command_check_does_not() -> None:
+    example = ExampleRun(plan_of("climbing"))
+    example.wave()
+    example.start("draft")
+    example.finish("draft", {"title": "one"})
+    example.check("draft")
+    example.ask("draft")
+    assert history_of(example.entries).usage.calls == 1
 
-    story.judge("draft")
-    story.ask("draft")
-    assert history_of(story.entries).usage.calls == 2
+    example.judge("draft")
+    example.ask("draft")
+    assert history_of(example.entries).usage.calls == 2
 
 
 def test_a_task_is_retried_after_a_failure_until_an_attempt_succeeds() -> None:
-    story = ExampleRun(plan_of("climbing"))
-    story.wave()
+    example = ExampleRun(plan_of("climbing"))
+    example.wave()
     states = []
 
     def note() -> None:
-        task = history_of(story.entries).tasks["draft"]
+        task = history_of(example.entries).tasks["draft"]
         states.append((task.is_retried, task.is_working))
 
-    story.start("draft")
+    example.start("draft")
     note()
-    story.fail("draft", "rate_limited")
+    example.fail("draft", "rate_limited")
     note()
-    story.start("draft")
+    example.start("draft")
     note()
-    story.finish("draft", {"title": "one"})
+    example.finish("draft", {"title": "one"})
     note()
 
     assert states == [(False, True), (True, False), (True, True), (False, False)]
 
 
-def test_instances_are_counted_apart_from_the_tasks_of_the_plan() -> None:
+def test_instances_are_counted_separately_from_plan_tasks() -> None:
     history = history_of(EXAMPLES["eager_foreach"]().entries)
 
     assert history.ended == {"passed": 4}
     assert (history.instances, history.instances_ended) == (3, {"passed": 2, "tolerated": 1})
 
 
-def test_time_passes_only_while_a_process_works_on_the_run() -> None:
-    story = ExampleRun(plan_of("gate_approved"))
-    story.gate("archive")
-    story.pause()
-    story.wait(3_600_000)
-    story.resume()
-    story.gate("publish")
-    story.resume()
+def test_time_counts_only_while_a_process_executes_the_run() -> None:
+    example = ExampleRun(plan_of("gate_approved"))
+    example.gate("archive")
+    example.pause()
+    example.wait(3_600_000)
+    example.resume()
+    example.gate("publish")
+    example.resume()
 
-    # The clock of a story takes 1.25 seconds a step: two before the pause, and one after it was resumed.
-    assert history_of(story.entries).active_us == 3_750_000
-
-
-def test_time_until_the_record_of_a_killed_process_was_redacted_does_not_pass() -> None:
-    story = ExampleRun(plan_of("gate_approved"))
-    story.wait(3_600_000)
-    story.redact_body(0, "wave_plan", "private")
-    story.resume()
-    story.gate("archive")
-
-    assert history_of(story.entries).active_us == 1_250_000
+    # The fake clock advances 1.25 seconds per entry: two entries before the pause and one after resuming.
+    assert history_of(example.entries).active_us == 3_750_000
 
 
-def test_a_ledger_without_a_plan_has_a_history_too() -> None:
+def test_time_between_a_kill_and_a_redaction_does_not_count() -> None:
+    example = ExampleRun(plan_of("gate_approved"))
+    example.wait(3_600_000)
+    example.redact_body(0, "wave_plan", "private")
+    example.resume()
+    example.gate("archive")
+
+    assert history_of(example.entries).active_us == 1_250_000
+
+
+def test_a_ledger_without_a_plan_has_a_history() -> None:
     history = history_of(EXAMPLES["own_entries"]().entries)
 
     assert (history.wave, history.tasks, history.status) == (None, {}, "passed")
@@ -252,11 +252,13 @@ MAPPINGS = st.dictionaries(st.sampled_from(FACTS), JSON, max_size=6)
 
 
 @given(st.lists(st.tuples(st.sampled_from(KINDS), MAPPINGS, MAPPINGS), max_size=6))
-def test_facts_of_any_type_are_folded(told: list[tuple[str, dict[str, object], dict[str, object]]]) -> None:
+def test_entries_with_data_of_any_type_are_accepted(
+    entries: list[tuple[str, dict[str, object], dict[str, object]]],
+) -> None:
     history = RunHistory()
 
-    for seq, (kind, data, bodies) in enumerate(told):
+    for seq, (kind, data, bodies) in enumerate(entries):
         history.apply(ReadEntry("r", seq, "", "runner", kind, [], data, bodies))
 
-    assert history.entries == len(told)
+    assert history.entries == len(entries)
     assert json.dumps(asdict(history.usage))

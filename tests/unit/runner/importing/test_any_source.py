@@ -1,4 +1,4 @@
-"""Whatever stands in a source: it is parsed or refused, and the importer has no third ending."""
+"""Importers either parse a source or reject it with a location, whatever it contains."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ from forum_runner.importing.spool import RecordSpool
 
 FOREIGN = Path(__file__).parents[3] / "acceptance" / "foreign"
 VALUE = re.compile(rb'"[^"]*"(?=[,}\]\n])|-?[0-9.]+(?=[,}\]])|null|true|false|\[\]|\{\}')
-OTHERS = (b"null", b"[]", b"{}", b'""', b"-1", b"1.5", b"true", b'"x"', b"18446744073709551615", b"[[1]]")
+REPLACEMENTS = (b"null", b"[]", b"{}", b'""', b"-1", b"1.5", b"true", b'"x"', b"18446744073709551615", b"[[1]]")
 
 
 def source(path: Path, data: bytes | None = None) -> ImportFile:
@@ -38,26 +38,26 @@ READERS: dict[str, Callable[[Path, bytes, RecordSpool], ParsedSource]] = {
 }
 
 
-def changed(data: bytes) -> Iterator[bytes]:
-    for found in VALUE.finditer(data):
-        yield from (data[: found.start()] + other + data[found.end() :] for other in OTHERS)
+def mutated(data: bytes) -> Iterator[bytes]:
+    for match in VALUE.finditer(data):
+        yield from (data[: match.start()] + value + data[match.end() :] for value in REPLACEMENTS)
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_a_value_of_another_type_is_taken_or_refused_with_a_place(name: str) -> None:
+def test_a_value_of_another_type_is_accepted_or_rejected_with_a_location(name: str) -> None:
     file = FOREIGN / name
-    endings = {"parsed": 0, "refused": 0}
+    outcomes = {"parsed": 0, "rejected": 0}
 
-    for data in changed(file.read_bytes()):
+    for data in mutated(file.read_bytes()):
         with RecordSpool() as spool:
             try:
                 parsed = READERS[name](file, data, spool)
             except SourceError as error:
                 assert error.file == file.name
-                endings["refused"] += 1
+                outcomes["rejected"] += 1
             else:
                 assert len(list(parsed.records())) == len(spool)
-                endings["parsed"] += 1
+                outcomes["parsed"] += 1
 
-    assert endings["parsed"] > 10
-    assert endings["refused"] > 10
+    assert outcomes["parsed"] > 10
+    assert outcomes["rejected"] > 10

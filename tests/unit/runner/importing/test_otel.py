@@ -1,4 +1,4 @@
-"""Traces: in which order spans are set down, what they follow from, and what they tell."""
+"""OpenTelemetry traces: the order of spans, their causes and their data."""
 
 import json
 from collections.abc import Iterator
@@ -17,8 +17,8 @@ from forum_runner.importing.spool import RecordSpool
 
 @pytest.fixture
 def spool() -> Iterator[RecordSpool]:
-    with RecordSpool() as made:
-        yield made
+    with RecordSpool() as spool:
+        yield spool
 
 
 def attribute(key: str, **value: Any) -> dict[str, Any]:
@@ -29,8 +29,8 @@ ROLE = attribute("role", stringValue="assistant")
 
 
 def span(id_: str, parent: str | None = None, start: Any = "0", **fields: Any) -> dict[str, Any]:
-    above = {"parentSpanId": parent} if parent else {}
-    return {"traceId": "t", "spanId": id_, **above, "startTimeUnixNano": start, **fields}
+    parent_field = {"parentSpanId": parent} if parent else {}
+    return {"traceId": "t", "spanId": id_, **parent_field, "startTimeUnixNano": start, **fields}
 
 
 def spans(*items: dict[str, Any]) -> dict[str, Any]:
@@ -50,98 +50,100 @@ def records(spool: RecordSpool, *documents: dict[str, Any]) -> list[ImportedReco
     return list(read(spool, *documents).records())
 
 
-def story(found: list[ImportedRecord]) -> list[tuple[Any, tuple[int, ...]]]:
-    return [(record.data.get("span"), record.causes) for record in found]
+def spans_and_causes(imported: list[ImportedRecord]) -> list[tuple[Any, tuple[int, ...]]]:
+    return [(record.data.get("span"), record.causes) for record in imported]
 
 
-def test_spans_stand_in_the_order_of_their_beginnings_after_what_called_them(spool: RecordSpool) -> None:
-    found = records(
+def test_spans_are_ordered_by_start_time_and_follow_their_parents(spool: RecordSpool) -> None:
+    imported = records(
         spool, spans(span("c", "b", "30"), span("b", "a", "20")), spans(span("d", "a", "25"), span("a", None, "10"))
     )
 
-    assert story(found) == [("a", ()), ("b", (0,)), ("d", (0,)), ("c", (1,))]
+    assert spans_and_causes(imported) == [("a", ()), ("b", (0,)), ("d", (0,)), ("c", (1,))]
 
 
 def test_a_child_whose_clock_is_behind_still_follows_its_parent(spool: RecordSpool) -> None:
-    found = records(
+    imported = records(
         spool, spans(span("c", "b", "1"), span("b", "a", "2"), span("a", None, "900"), span("z", None, "800"))
     )
 
-    assert story(found) == [("z", ()), ("a", ()), ("b", (1,)), ("c", (2,))]
+    assert spans_and_causes(imported) == [("z", ()), ("a", ()), ("b", (1,)), ("c", (2,))]
 
 
-def test_a_parent_that_is_not_there_is_named_and_not_linked(spool: RecordSpool) -> None:
-    (found,) = records(spool, spans(span("b", "gone", "2")))
+def test_a_missing_parent_is_named_and_not_linked(spool: RecordSpool) -> None:
+    (record,) = records(spool, spans(span("b", "gone", "2")))
 
-    assert (found.data["parent"], found.causes) == ("gone", ())
+    assert (record.data["parent"], record.causes) == ("gone", ())
 
 
-def test_spans_that_are_each_others_parents_have_no_link_that_leads_forwards(spool: RecordSpool) -> None:
-    found = records(spool, spans(span("a", "b", "1"), span("b", "a", "2"), span("s", "s", "3")))
+def test_spans_in_a_parent_loop_have_only_earlier_causes(spool: RecordSpool) -> None:
+    imported = records(spool, spans(span("a", "b", "1"), span("b", "a", "2"), span("s", "s", "3")))
 
-    assert sorted(len(record.causes) for record in found) == [0, 0, 1]
-    assert all(cause < place for place, record in enumerate(found) for cause in record.causes)
+    assert sorted(len(record.causes) for record in imported) == [0, 0, 1]
+    assert all(cause < index for index, record in enumerate(imported) for cause in record.causes)
 
 
 TRACE, A, B, C = "5b8efff798038103d269b633813fc60c", "00000000000000aa", "00000000000000bb", "00000000000000cc"
 
 
-def real(id_: str, parent: str | None = None, **fields: Any) -> dict[str, Any]:
+def valid_span(id_: str, parent: str | None = None, **fields: Any) -> dict[str, Any]:
     return {**span(id_, parent), "traceId": TRACE, **fields}
 
 
 FAULTS: dict[str, tuple[list[dict[str, Any]], list[str | None], list[str]]] = {
-    "nothing is wrong": ([real(A), real(B, A), real(C, "00000000000000ff")], [None, None, None], []),
-    "its own parent": ([real(A, A)], ["own parent"], ["1 with itself as parent"]),
-    "a loop, and what hangs from it": (
-        [real(A, B), real(B, A), real(C, A)],
+    "no fault": ([valid_span(A), valid_span(B, A), valid_span(C, "00000000000000ff")], [None, None, None], []),
+    "its own parent": ([valid_span(A, A)], ["own parent"], ["1 with itself as parent"]),
+    "a loop and a child of the loop": (
+        [valid_span(A, B), valid_span(B, A), valid_span(C, A)],
         ["parent loop", "parent loop", None],
         ["2 in a loop of parents"],
     ),
-    "an id given twice, in either case": (
-        [real(A), real(A.upper()), real(B, A)],
+    "a duplicate id in upper and lower case": (
+        [valid_span(A), valid_span(A.upper()), valid_span(B, A)],
         [None, "duplicate id", None],
         ["1 with the id of another span; references to the id resolve to the first"],
     ),
-    "ids in base64, cut, and of another alphabet": (
-        [real("7uGbfsPBsXM="), real(A, A[1:]), real(B, traceId="x" * 32)],
+    "ids in base64, too short, and not hexadecimal": (
+        [valid_span("7uGbfsPBsXM="), valid_span(A, A[1:]), valid_span(B, traceId="x" * 32)],
         ["malformed id"] * 3,
         ["3 with an id that is not 32 (trace) or 16 (span) hexadecimal digits"],
     ),
-    "a parent of zeros is none": ([real(A, "0" * 16)], [None], []),
-    "an error of the source": ([real(A, status={"code": 2})], [None], ["1 with status error"]),
+    "an all-zero parent means no parent": ([valid_span(A, "0" * 16)], [None], []),
+    "status error in the source": ([valid_span(A, status={"code": 2})], [None], ["1 with status error"]),
 }
 
 
 @pytest.mark.parametrize("case", FAULTS)
-def test_what_cannot_be_right_about_a_span_is_a_fact_of_it_and_noted(case: str, spool: RecordSpool) -> None:
-    given, faults, remarks = FAULTS[case]
+def test_faults_of_spans_are_recorded_and_summarized(case: str, spool: RecordSpool) -> None:
+    items, faults, remarks = FAULTS[case]
 
-    parsed = read(spool, spans(*given))
+    parsed = read(spool, spans(*items))
 
-    found = {(record.data["span"], record.data["trace"]): record.data.get("fault") for record in parsed.records()}
-    assert found == {(item["spanId"], item["traceId"]): fault for item, fault in zip(given, faults, strict=True)}
+    imported = {(record.data["span"], record.data["trace"]): record.data.get("fault") for record in parsed.records()}
+    assert imported == {(item["spanId"], item["traceId"]): fault for item, fault in zip(items, faults, strict=True)}
     assert list(parsed.remarks) == remarks
 
 
-def test_the_status_of_a_span_is_a_fact(spool: RecordSpool) -> None:
-    found = records(spool, spans(real(A, status={"code": 2}), real(B, status={"code": "STATUS_CODE_OK"}), real(C)))
+def test_the_status_of_a_span_is_recorded(spool: RecordSpool) -> None:
+    imported = records(
+        spool, spans(valid_span(A, status={"code": 2}), valid_span(B, status={"code": "STATUS_CODE_OK"}), valid_span(C))
+    )
 
-    assert [record.data["status"] for record in found] == ["error", "ok", "unset"]
+    assert [record.data["status"] for record in imported] == ["error", "ok", "unset"]
 
 
 @pytest.mark.parametrize("name", ["traceId", "spanId", "parentSpanId"])
-def test_an_id_that_is_no_string_is_refused(name: str, spool: RecordSpool) -> None:
+def test_an_id_that_is_not_a_string_is_rejected(name: str, spool: RecordSpool) -> None:
     with pytest.raises(SourceError, match=f"{name} is not a string"):
-        records(spool, spans({**real(A), name: 7}))
+        records(spool, spans({**valid_span(A), name: 7}))
 
 
-def test_a_chain_of_many_spans_needs_no_deep_calls(spool: RecordSpool) -> None:
+def test_a_long_chain_of_spans_needs_no_recursion(spool: RecordSpool) -> None:
     many = [span(str(number), str(number - 1), "1") for number in range(5_000, 0, -1)]
 
-    found = records(spool, spans(*many))
+    imported = records(spool, spans(*many))
 
-    assert [record.causes for record in found] == [(), *((number,) for number in range(4_999))]
+    assert [record.causes for record in imported] == [(), *((number,) for number in range(4_999))]
 
 
 def test_a_log_record_follows_from_its_span(spool: RecordSpool) -> None:
@@ -153,25 +155,25 @@ def test_a_log_record_follows_from_its_span(spool: RecordSpool) -> None:
         "body": {"stringValue": "x"},
     }
 
-    found = records(spool, logs(event), spans(span("a", None, "1")))
+    imported = records(spool, logs(event), spans(span("a", None, "1")))
 
-    assert [(record.kind, record.causes) for record in found] == [("x-import-span", ()), ("x-import-event", (0,))]
+    assert [(record.kind, record.causes) for record in imported] == [("x-import-span", ()), ("x-import-event", (0,))]
 
 
-def test_numbers_of_64_bits_may_be_numbers_and_are_kept_as_strings(spool: RecordSpool) -> None:
-    (found,) = records(
+def test_64_bit_numbers_are_accepted_and_stored_as_strings(spool: RecordSpool) -> None:
+    (record,) = records(
         spool, spans(span("a", None, 1_794_733_200_000_000_001, attributes=[attribute("n", intValue=2**60)]))
     )
 
-    kept = json.loads(found.bodies["record"].data)
-    assert found.data["time"] == "2026-11-15T09:00:00.000000Z"
-    assert (kept["startTimeUnixNano"], kept["attributes"][0]["value"]) == (
+    stored = json.loads(record.bodies["record"].data)
+    assert record.data["time"] == "2026-11-15T09:00:00.000000Z"
+    assert (stored["startTimeUnixNano"], stored["attributes"][0]["value"]) == (
         "1794733200000000001",
         {"intValue": str(2**60)},
     )
 
 
-def test_a_number_out_of_range_elsewhere_is_refused_with_its_place(spool: RecordSpool) -> None:
+def test_an_out_of_range_number_elsewhere_is_rejected_with_its_location(spool: RecordSpool) -> None:
     with pytest.raises(SourceError) as raised:
         records(spool, spans(span("a", flags=2**60)))
 
@@ -215,21 +217,21 @@ def test_a_number_out_of_range_elsewhere_is_refused_with_its_place(spool: Record
         ),
     ],
 )
-def test_messages_are_found_in_every_form_that_they_had(
+def test_messages_are_found_in_every_known_format(
     fields: dict[str, Any], side: str, expected: Any, spool: RecordSpool
 ) -> None:
-    (found,) = records(spool, spans(span("a", None, "1", **fields)))
+    (record,) = records(spool, spans(span("a", None, "1", **fields)))
 
-    assert json.loads(found.bodies[side].data) == expected
+    assert json.loads(record.bodies[side].data) == expected
 
 
-def test_a_source_of_metrics_alone_has_nothing_to_import(spool: RecordSpool) -> None:
+def test_a_source_with_only_metrics_is_rejected(spool: RecordSpool) -> None:
     with pytest.raises(SourceError, match="contains no spans and no log records"):
         read(spool, {"resourceMetrics": []})
 
 
-def test_a_fact_that_is_long_is_in_the_record_only(spool: RecordSpool) -> None:
-    (found,) = records(spool, spans(span("a", None, "1", name="x" * 257)))
+def test_a_long_value_is_only_in_the_record_body(spool: RecordSpool) -> None:
+    (record,) = records(spool, spans(span("a", None, "1", name="x" * 257)))
 
-    assert "name" not in found.data
-    assert json.loads(found.bodies["record"].data)["name"] == "x" * 257
+    assert "name" not in record.data
+    assert json.loads(record.bodies["record"].data)["name"] == "x" * 257

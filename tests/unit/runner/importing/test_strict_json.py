@@ -1,4 +1,4 @@
-"""JSON of others: read as it stands, or refused with the place."""
+"""Strict JSON: third-party JSON is read exactly or rejected with a location."""
 
 import json
 from typing import Any
@@ -23,28 +23,28 @@ def read(text: str, *, is_wide: bool = False) -> Any:
     return read_json(JsonText("source.json", text.encode(), 7), is_wide=is_wide)
 
 
-def refused(text: str, *, is_wide: bool = False) -> tuple[str, str]:
+def rejection(text: str, *, is_wide: bool = False) -> tuple[str, str]:
     with pytest.raises(SourceError) as caught:
         read(text, is_wide=is_wide)
     return caught.value.place, caught.value.sentence
 
 
 @given(VALUES, st.booleans(), st.sampled_from([None, 1]))
-def test_what_python_writes_is_read_as_it_was(value: Any, is_ascii: bool, indent: int | None) -> None:
+def test_json_written_by_python_is_read_unchanged(value: Any, is_ascii: bool, indent: int | None) -> None:
     assert read(json.dumps(value, ensure_ascii=is_ascii, indent=indent)) == value
 
 
 @given(VALUES, VALUES, TEXTS)
-def test_a_key_given_twice_is_refused_wherever_it_stands(first: Any, second: Any, key: str) -> None:
+def test_a_duplicate_key_is_rejected_at_any_depth(first: Any, second: Any, key: str) -> None:
     name = json.dumps(key)
 
-    place, sentence = refused(f'[1, {{"x": {{{name}: {json.dumps(first)}, {name}: {json.dumps(second)}}}}}]')
+    place, sentence = rejection(f'[1, {{"x": {{{name}: {json.dumps(first)}, {name}: {json.dumps(second)}}}}}]')
 
     assert place.startswith("line 7, column ")
     assert sentence.startswith("duplicate key ")
 
 
-def test_the_same_key_may_stand_in_two_objects_and_as_a_value() -> None:
+def test_the_same_key_may_appear_in_two_objects_and_as_a_value() -> None:
     assert read('[{"a": "a"}, {"a": {"a": 1}}]') == [{"a": "a"}, {"a": {"a": 1}}]
 
 
@@ -62,14 +62,14 @@ def test_the_same_key_may_stand_in_two_objects_and_as_a_value() -> None:
         ("[1] 2", "line 7, column 5", "invalid JSON: extra data"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(text: str, place: str, sentence: str) -> None:
-    assert refused(text) == (place, sentence)
+def test_errors_have_a_location(text: str, place: str, sentence: str) -> None:
+    assert rejection(text) == (place, sentence)
 
 
 def test_a_pair_of_surrogates_is_one_character() -> None:
     assert read('["\\ud83d\\ude00"]') == ["😀"]
 
 
-def test_integers_of_64_bits_pass_where_a_format_has_them() -> None:
+def test_64_bit_integers_are_accepted_if_the_format_has_them() -> None:
     assert read("[18446744073709551615]", is_wide=True) == [2**64 - 1]
-    assert refused("[100000000000000000000]", is_wide=True)[0] == "line 7, column 2"
+    assert rejection("[100000000000000000000]", is_wide=True)[0] == "line 7, column 2"

@@ -1,4 +1,4 @@
-"""Single bodies of an archive that holds, or that has several members of one name."""
+"""Reading single bodies from an archive, also if several members have the same name."""
 
 from io import BytesIO
 from pathlib import Path
@@ -12,13 +12,13 @@ from forum_runner.ledger.read_entry import body_reference
 from forum_runner.ledger.source import ledger_at
 from ledgers import LEDGERS
 
-RIGHT = Body(b"right")
+PLAIN = Body(b"right")
 SALTED = Body(b"right", salt=bytes(range(32)))
-NAMES = {RIGHT: f"sha256/{RIGHT.digest}", SALTED: f"salted/{SALTED.digest}"}
+NAMES = {PLAIN: f"sha256/{PLAIN.digest}", SALTED: f"salted/{SALTED.digest}"}
 
 
 def read(body: Body, *contents: bytes) -> bytes | None:
-    """What is read of a body in an archive with these members of its name, each before a member of another."""
+    """Read a body from an archive with these members of its name, each followed by an unrelated member."""
     other = Body(b"other")
     between = member_bytes(*other.member)
     archive = b"".join(member_bytes(NAMES[body], content) + between for content in contents)
@@ -26,16 +26,16 @@ def read(body: Body, *contents: bytes) -> bytes | None:
 
 
 @pytest.mark.requirement("LEDGER-VERIFY-001")
-@pytest.mark.parametrize("body", [RIGHT, SALTED], ids=["plain", "salted"])
-def test_of_several_members_one_that_is_right_is_enough(body: Body) -> None:
-    right, wrong, short = body.member[1], bytes(len(body.member[1])), b"r"
+@pytest.mark.parametrize("body", [PLAIN, SALTED], ids=["plain", "salted"])
+def test_one_intact_member_of_several_is_enough(body: Body) -> None:
+    intact, corrupt, short = body.member[1], bytes(len(body.member[1])), b"r"
 
-    assert read(body, right) == read(body, right, wrong) == b"right"
-    assert read(body, wrong, right) == read(body, short, wrong, right, short) == b"right"
-    assert read(body) is read(body, wrong) is read(body, wrong, short) is None
+    assert read(body, intact) == read(body, intact, corrupt) == b"right"
+    assert read(body, corrupt, intact) == read(body, short, corrupt, intact, short) == b"right"
+    assert read(body) is read(body, corrupt) is read(body, corrupt, short) is None
 
 
-def test_of_an_archive_that_holds_nothing_is_kept_but_one_place_for_each_member(tmp_path: Path) -> None:
+def test_the_reader_keeps_one_offset_per_member_of_a_valid_archive(tmp_path: Path) -> None:
     run = LEDGERS["two_waves"](tmp_path / "run")
     with (run / "bodies.tar").open("rb") as stream:
         reader = BodyReader(stream)
@@ -45,7 +45,7 @@ def test_of_an_archive_that_holds_nothing_is_kept_but_one_place_for_each_member(
 
 
 @pytest.mark.requirement("LEDGER-VERIFY-001")
-def test_a_wave_plan_with_a_wrong_member_before_the_right_one_is_replayed(tmp_path: Path) -> None:
+def test_a_corrupt_wave_plan_member_before_the_intact_one_does_not_prevent_replay(tmp_path: Path) -> None:
     run = LEDGERS["two_waves"](tmp_path / "run")
     archive = (run / "bodies.tar").read_bytes()
     plan = (run / "wave-plan.json").read_bytes()

@@ -1,4 +1,4 @@
-"""Level 1, where the quick way and the rules must not part."""
+"""Level 1: the fast decoder and the rules must agree."""
 
 import json
 from typing import Any
@@ -12,9 +12,9 @@ from ledgers.example_run import ExampleRun
 
 
 def line_with(**changed: Any) -> bytes:
-    story = ExampleRun()
-    story.add("x-note", {"text": "a"})
-    entry = json.loads(story.lines()[-1])
+    example = ExampleRun()
+    example.add("x-note", {"text": "a"})
+    entry = json.loads(example.lines()[-1])
     return json.dumps({**entry, **changed}, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 
@@ -29,15 +29,15 @@ def code_of(line: bytes) -> str | None:
 @pytest.mark.requirement("LEDGER-ENTRY-001")
 @pytest.mark.parametrize("member", ["v", "run", "seq", "at", "actor", "kind", "causes", "data", "bodies", "prev"])
 @pytest.mark.parametrize("value", [None, True, 5, "text", [], {}, [1], {"a": 1}])
-def test_a_member_of_another_type_is_a_finding_and_no_defect(member: str, value: Any) -> None:
-    lawful = {("seq", 5), ("causes", "[]"), ("causes", "[1]"), ("data", "{}"), ("data", "{'a': 1}"), ("bodies", "{}")}
+def test_a_member_of_another_type_is_a_finding_and_not_a_crash(member: str, value: Any) -> None:
+    allowed = {("seq", 5), ("causes", "[]"), ("causes", "[1]"), ("data", "{}"), ("data", "{'a': 1}"), ("bodies", "{}")}
 
-    found = code_of(line_with(**{member: value}))
+    code = code_of(line_with(**{member: value}))
 
-    assert found == (None if (member, value if isinstance(value, int) else str(value)) in lawful else "L105")
+    assert code == (None if (member, value if isinstance(value, int) else str(value)) in allowed else "L105")
 
 
-def test_kinds_that_nobody_knows_leave_nothing_behind() -> None:
+def test_unknown_kinds_do_not_fill_the_validator_cache() -> None:
     before = entry_validator.cache_info().currsize
 
     codes = {code_of(line_with(kind=f"un.known{letter}")) for letter in "abcdefgh"}
@@ -46,8 +46,8 @@ def test_kinds_that_nobody_knows_leave_nothing_behind() -> None:
     assert entry_validator.cache_info().currsize <= before + 1
 
 
-def hiding(text: bytes) -> bytes:
-    """A line that gives a key twice: a parser keeps the last value, and forgets this one."""
+def line_hiding(text: bytes) -> bytes:
+    """Return a line with a duplicate key, so that a parser drops the first value."""
     return b'{"actor":' + text + b"," + line_with()[1:]
 
 
@@ -71,5 +71,5 @@ def hiding(text: bytes) -> bytes:
         (b"-0", "L104"),
     ],
 )
-def test_what_stands_under_a_key_that_is_given_again_is_looked_at(text: bytes, code: str) -> None:
-    assert code_of(hiding(text)) == code
+def test_the_dropped_value_of_a_duplicate_key_is_checked(text: bytes, code: str) -> None:
+    assert code_of(line_hiding(text)) == code

@@ -1,4 +1,4 @@
-"""Checkpoints: their text, what is malformed, and what they say of a ledger."""
+"""Checkpoints: their text, malformed checkpoints, and comparison with a ledger."""
 
 import base64
 
@@ -31,7 +31,7 @@ def test_a_checkpoint_is_three_lines() -> None:
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-001", "LEDGER-CHECKPOINT-002")
 @given(st.integers(0, 2**53 - 1), st.binary(min_size=32, max_size=32), st.booleans())
-def test_a_checkpoint_is_read_as_it_was_written(size: int, root: bytes, is_signed: bool) -> None:
+def test_a_written_checkpoint_is_read_back_unchanged(size: int, root: bytes, is_signed: bool) -> None:
     checkpoint = Checkpoint(RUN, size, root)
     note = checkpoint.note().signed_by(KEY) if is_signed else checkpoint.note()
 
@@ -65,7 +65,7 @@ def test_a_checkpoint_is_read_as_it_was_written(size: int, root: bytes, is_signe
         (TEXT.replace("AAEC", "AA-_"), "its third line is not the base64 of a root"),
     ],
 )
-def test_anything_else_is_malformed(text: str, reason: str) -> None:
+def test_a_malformed_checkpoint_is_rejected_with_a_reason(text: str, reason: str) -> None:
     with pytest.raises(MalformedCheckpointError) as caught:
         read_checkpoint(text.encode())
 
@@ -87,7 +87,7 @@ def test_a_changed_byte_is_malformed_or_another_checkpoint(at: int, byte: int) -
 
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-002")
-def test_a_signed_text_that_is_no_checkpoint_is_malformed() -> None:
+def test_a_signed_text_that_is_not_a_checkpoint_is_malformed() -> None:
     data = CHECKPOINT.note().signed_by(KEY).write().replace(b"\n7\n", b"\n7\nmore\n")
 
     with pytest.raises(MalformedCheckpointError, match="its text is not three lines"):
@@ -95,7 +95,7 @@ def test_a_signed_text_that_is_no_checkpoint_is_malformed() -> None:
 
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-003")
-def test_with_a_key_a_checkpoint_must_be_signed_by_it() -> None:
+def test_a_checkpoint_must_be_signed_by_the_given_key() -> None:
     signed = CHECKPOINT.note().signed_by(KEY).write()
     stranger = SignerKey("stranger", bytes(32)).verifier()
 
@@ -103,12 +103,12 @@ def test_with_a_key_a_checkpoint_must_be_signed_by_it() -> None:
     assert open_checkpoint(signed, None) == CHECKPOINT
     unsigned = open_checkpoint(TEXT.encode(), KEY.verifier())
     assert unsigned == LedgerFinding("L510", None, "the checkpoint is not signed by the key 'witness'")
-    of_another = open_checkpoint(signed, stranger)
-    assert of_another == LedgerFinding("L510", None, "the checkpoint is not signed by the key 'stranger'")
+    wrong_signer = open_checkpoint(signed, stranger)
+    assert wrong_signer == LedgerFinding("L510", None, "the checkpoint is not signed by the key 'stranger'")
 
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-002", "LEDGER-CHECKPOINT-003")
-def test_a_text_that_was_changed_after_it_was_signed_is_not_signed() -> None:
+def test_a_text_changed_after_signing_is_not_signed() -> None:
     changed = CHECKPOINT.note().signed_by(KEY).write().replace(b"\n7\n", b"\n8\n")
 
     opened = open_checkpoint(changed, KEY.verifier())
@@ -127,7 +127,9 @@ def test_a_text_that_was_changed_after_it_was_signed_is_not_signed() -> None:
         (RUN, 7, bytes(32), "L509"),
     ],
 )
-def test_a_checkpoint_holds_or_has_the_first_finding(run: str, size: int, root: bytes | None, code: str | None) -> None:
-    found = compare_checkpoint(CHECKPOINT, run, size, root)
+def test_comparing_a_checkpoint_returns_the_first_finding(
+    run: str, size: int, root: bytes | None, code: str | None
+) -> None:
+    finding = compare_checkpoint(CHECKPOINT, run, size, root)
 
-    assert (found.code if found else None) == code
+    assert (finding.code if finding else None) == code

@@ -1,4 +1,4 @@
-"""The typed decoder and the rules of level 1, JSON Schema included, accept the same lines."""
+"""The typed decoder accepts the same lines as the rules of level 1, including the JSON Schema."""
 
 import json
 from copy import deepcopy
@@ -22,7 +22,7 @@ BODY = {"digest": HASH, "bytes": 312, "type": "text/plain"}
 USER_KIND = "x-note"
 DECODE = EntryDecoder().decode
 
-# Each is right somewhere and wrong elsewhere.
+# Each value is valid for some members and invalid for others.
 NUMBERS = [0, 1, -1, -255, -256, 2**32, 2**53 - 1, 2**53, 2**63, 2**64, 10**30, 1.0, 1.5, 1e16, 1e300]
 HASHES = [HASH, HASH.upper(), HASH[1:], f"{HASH}0", f"{HASH[1:]} ", f"{HASH[2:]}  "]
 WORDS = (
@@ -43,7 +43,7 @@ NAMES = ["task", "error", "reason", "output", "prompt", "detail", "salted", "a",
 
 
 def optional(properties: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
-    """Some of the members of a schema, with the values of its examples."""
+    """Generate some optional members of a schema with values from its examples."""
     examples = {name: st.just(rule["examples"][0]) for name, rule in properties.items()}
     return st.fixed_dictionaries({}, optional=examples)
 
@@ -75,21 +75,21 @@ def containers(value: Any) -> list[Any]:
 
 @st.composite
 def mutants(draw: st.DrawFn) -> dict[str, Any]:
-    """An entry with up to two members removed, replaced or added."""
+    """Generate entries with up to two members removed, replaced or added."""
     entry = deepcopy(draw(entries()))
     for _ in range(draw(st.integers(0, 2))):
-        place = draw(st.sampled_from(containers(entry)))
-        if isinstance(place, list):
-            place.append(deepcopy(draw(st.sampled_from(VALUES))))
-        elif draw(st.booleans()) and place:
-            del place[draw(st.sampled_from(sorted(place)))]
+        container = draw(st.sampled_from(containers(entry)))
+        if isinstance(container, list):
+            container.append(deepcopy(draw(st.sampled_from(VALUES))))
+        elif draw(st.booleans()) and container:
+            del container[draw(st.sampled_from(sorted(container)))]
         else:
-            name = draw(st.sampled_from([*sorted(place), *NAMES]))
-            place[name] = deepcopy(draw(st.sampled_from(VALUES)))
+            name = draw(st.sampled_from([*sorted(container), *NAMES]))
+            container[name] = deepcopy(draw(st.sampled_from(VALUES)))
     return entry
 
 
-def holds(line: bytes) -> bool:
+def is_valid(line: bytes) -> bool:
     try:
         check_line(line)
     except Violation:
@@ -97,8 +97,8 @@ def holds(line: bytes) -> bool:
     return True
 
 
-def is_left_to_the_rules(line: bytes) -> bool:
-    """A user's entry with other than ASCII characters: its keys may have another order than the decoder gives them."""
+def is_skipped_by_the_decoder(line: bytes) -> bool:
+    """Return whether the decoder skips a line. Keys of a non-ASCII user entry may be ordered differently."""
     return not line.isascii() and b'"kind":"x-' in line
 
 
@@ -109,7 +109,7 @@ def test_the_decoder_accepts_what_the_rules_accept(entry: dict[str, Any]) -> Non
 
     decoded = DECODE(line)
 
-    assert (decoded is not None) == (holds(line) and not is_left_to_the_rules(line))
+    assert (decoded is not None) == (is_valid(line) and not is_skipped_by_the_decoder(line))
     if decoded is not None:
         assert decoded == check_line(line)
 
@@ -137,10 +137,12 @@ EDITS = [
 
 @given(entries(), st.sampled_from(EDITS))
 @settings(max_examples=400, deadline=None)
-def test_the_decoder_rejects_the_bytes_that_the_rules_reject(entry: dict[str, Any], edit: tuple[bytes, bytes]) -> None:
+def test_the_decoder_rejects_edited_lines_that_the_rules_reject(
+    entry: dict[str, Any], edit: tuple[bytes, bytes]
+) -> None:
     line = canonical(entry).replace(*edit)
 
-    assert (DECODE(line) is not None) == (holds(line) and not is_left_to_the_rules(line))
+    assert (DECODE(line) is not None) == (is_valid(line) and not is_skipped_by_the_decoder(line))
 
 
 @given(st.binary(max_size=80))
@@ -148,13 +150,13 @@ def test_the_decoder_rejects_the_bytes_that_the_rules_reject(entry: dict[str, An
 @example(b"null")
 @example(b"[" * 60_000)
 @example(b'{"kind":"' * 5_000)
-def test_the_decoder_rejects_other_bytes(line: bytes) -> None:
+def test_the_decoder_rejects_arbitrary_bytes(line: bytes) -> None:
     assert DECODE(line) is None
 
 
 @pytest.mark.parametrize("kind", [*KINDS, USER_KIND])
 def test_the_decoder_accepts_an_entry_of_every_kind(kind: str) -> None:
-    """So that the comparison is about lines of which some are valid."""
+    """Ensure that the comparison covers valid lines of every kind."""
     data = SCHEMA["$defs"][kind]["properties"]["data"]["examples"][0] if kind in KINDS else {"a": [1, {"b": None}]}
     bodies = (
         dict.fromkeys(SCHEMA["$defs"][kind]["properties"]["bodies"].get("required", ()), BODY) if kind in KINDS else {}
@@ -170,7 +172,7 @@ def test_the_decoder_accepts_an_entry_of_every_kind(kind: str) -> None:
     assert isinstance(decoded.data, KINDS.get(kind, dict))
 
 
-def test_a_line_may_have_65535_bytes_and_no_more() -> None:
+def test_a_line_may_have_at_most_65535_bytes() -> None:
     entry = entry_with(USER_KIND, {"text": ""}, {})
     room = MAX_LINE_BYTES - len(canonical(entry))
 
@@ -180,7 +182,7 @@ def test_a_line_may_have_65535_bytes_and_no_more() -> None:
     assert (DECODE(longest) is not None, DECODE(too_long)) == (True, None)
 
 
-def test_a_user_entry_that_is_not_ascii_is_read_by_the_rules() -> None:
+def test_a_non_ascii_user_entry_is_read_by_the_rules() -> None:
     entry = entry_with(USER_KIND, {"é": "\U0001f600"}, {})
 
     read = check_line(canonical(entry))

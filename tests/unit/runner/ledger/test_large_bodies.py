@@ -1,4 +1,4 @@
-"""Bodies that are too large to be copied are written as smaller ones are."""
+"""Large bodies are written without copying, with the same bytes as small ones."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def run_dir(tmp_path: Path) -> Path:
 
 
 def members(run_dir: Path) -> list[tuple[str, bytes]]:
-    """The folder and the bytes of each member, salts taken off."""
+    """Return the folder and the content of each member, without salts."""
     found = []
     with tarfile.open(run_dir / "bodies.tar", "r:") as archive:
-        for one in archive:
-            folder = one.name.partition("/")[0]
-            content = archive.extractfile(one).read()  # type: ignore[union-attr]  # a regular file
+        for info in archive:
+            folder = info.name.partition("/")[0]
+            content = archive.extractfile(info).read()  # type: ignore[union-attr]  # a regular file
             found.append((folder, content[32 if folder == "salted" else 0 :]))
     return found
 
@@ -38,13 +38,13 @@ def filled(sizes: Iterable[int]) -> list[bytes]:
     return [bytes([number]) * size for number, size in enumerate(sizes, 1)]
 
 
-def holds(run_dir: Path) -> bool:
+def is_valid(run_dir: Path) -> bool:
     return verify(ledger_at(run_dir)).verdict is Verdict.VALID
 
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("salt", [b"", bytes(range(32))])
-def test_a_large_member_has_the_bytes_of_any_other(size: int, salt: bytes) -> None:
+def test_a_large_member_has_the_same_bytes_as_a_small_one(size: int, salt: bytes) -> None:
     data = b"\n" * size
 
     pieces = large_member(salt, "sha256", "ab" * 32, data)
@@ -55,11 +55,11 @@ def test_a_large_member_has_the_bytes_of_any_other(size: int, salt: bytes) -> No
 
 
 @pytest.mark.parametrize("is_sensitive", [False, True])
-@pytest.mark.parametrize("ends_with_a_large_one", [False, True])
-def test_large_and_small_bodies_of_one_commit_stand_in_order(
-    run_dir: Path, *, is_sensitive: bool, ends_with_a_large_one: bool
+@pytest.mark.parametrize("ends_with_a_large_body", [False, True])
+def test_large_and_small_bodies_of_one_commit_are_stored_in_order(
+    run_dir: Path, *, is_sensitive: bool, ends_with_a_large_body: bool
 ) -> None:
-    contents = filled([10, SIZES[2], SIZES[4], 0, 512, SIZES[5], *([] if ends_with_a_large_one else [700])])
+    contents = filled([10, SIZES[2], SIZES[4], 0, 512, SIZES[5], *([] if ends_with_a_large_body else [700])])
 
     with create_ledger(run_dir) as ledger:
         for content in contents:
@@ -69,10 +69,10 @@ def test_large_and_small_bodies_of_one_commit_stand_in_order(
 
     folder = "salted" if is_sensitive else "sha256"
     assert members(run_dir) == [(folder, content) for content in contents]
-    assert holds(run_dir)
+    assert is_valid(run_dir)
 
 
-def test_a_large_body_takes_the_place_of_the_end_of_a_sealed_archive(run_dir: Path) -> None:
+def test_a_large_body_overwrites_the_end_marker_of_a_sealed_archive(run_dir: Path) -> None:
     first, second = filled([LARGE_BYTES + 1, LARGE_BYTES + 2])
     with create_ledger(run_dir) as ledger:
         ledger.append("x-body", bodies={"body": Body(first)})
@@ -84,10 +84,10 @@ def test_a_large_body_takes_the_place_of_the_end_of_a_sealed_archive(run_dir: Pa
         ledger.seal("passed")
 
     assert members(run_dir) == [("sha256", first), ("sha256", second)]
-    assert holds(run_dir)
+    assert is_valid(run_dir)
 
 
-def test_a_large_body_that_was_redacted_is_stored_with_a_salt_when_it_comes_again(run_dir: Path) -> None:
+def test_a_large_body_added_again_after_its_redaction_is_salted(run_dir: Path) -> None:
     content = filled([LARGE_BYTES + 1])[0]
 
     with create_ledger(run_dir) as ledger:
@@ -100,10 +100,10 @@ def test_a_large_body_that_was_redacted_is_stored_with_a_salt_when_it_comes_agai
         ("redacted", bytes(len(content))),
         ("salted", content),
     ]
-    assert holds(run_dir)
+    assert is_valid(run_dir)
 
 
-def test_a_write_that_the_system_cuts_short_is_gone_on_with(run_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_short_write_is_continued(run_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     contents = filled([10, 2 * LARGE_BYTES, 700])
     pwrite = os.pwrite
     monkeypatch.setattr(os, "pwrite", lambda file, data, at: pwrite(file, memoryview(data)[:100_000], at))
@@ -114,7 +114,7 @@ def test_a_write_that_the_system_cuts_short_is_gone_on_with(run_dir: Path, monke
         ledger.seal("passed")
 
     assert members(run_dir) == [("sha256", content) for content in contents]
-    assert holds(run_dir)
+    assert is_valid(run_dir)
 
 
 @pytest.mark.parametrize("is_sensitive", [False, True])

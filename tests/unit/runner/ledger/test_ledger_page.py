@@ -1,4 +1,4 @@
-"""The table of kinds in the specification is that of the schema."""
+"""The table of kinds in the specification matches the schema."""
 
 import json
 import re
@@ -20,11 +20,11 @@ def names(schema: dict[str, Any]) -> str:
 
 @pytest.mark.requirement("LEDGER-ENTRY-002")
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_page_lists_what_an_entry_of_each_kind_holds(kind: str) -> None:
+def test_the_page_lists_the_data_and_bodies_of_each_kind(kind: str) -> None:
     properties = SCHEMA["$defs"][kind]["properties"]
 
     assert f"| `{kind}` | {names(properties['data'])} | {names(properties['bodies'])} | " in PAGE
 
 
-def test_the_page_lists_no_other_kind() -> None:
+def test_the_page_lists_no_other_kinds() -> None:
     assert re.findall(r"^\| `([a-z]+\.[a-z]+)` \| ", PAGE, re.MULTILINE) == KINDS

@@ -1,4 +1,4 @@
-"""Reading lines: LF ends one, nothing else does, and no line is too long to be counted and hashed."""
+"""Reading lines: only LF ends a line, and lines of any length are counted and hashed."""
 
 import hashlib
 import io
@@ -18,7 +18,7 @@ def read(data: bytes) -> tuple[list[bytes], bytes]:
 
 
 @given(st.lists(st.binary(max_size=30).filter(lambda line: b"\n" not in line)), st.binary(max_size=9))
-def test_lines_and_the_torn_tail_are_what_stands_between_lfs(lines: list[bytes], tail: bytes) -> None:
+def test_lines_and_the_torn_tail_are_split_at_lf(lines: list[bytes], tail: bytes) -> None:
     torn = tail.replace(b"\n", b"")
 
     assert read(b"".join(line + b"\n" for line in lines) + torn) == (lines, torn)
@@ -29,12 +29,12 @@ def test_no_other_character_ends_a_line() -> None:
     assert read(b"a" + NO_LINE_BREAKS + b"b\nc\n") == ([b"a" + NO_LINE_BREAKS + b"b", b"c"], b"")
 
 
-def test_nothing_has_no_lines_and_an_lf_alone_is_one() -> None:
+def test_empty_input_has_no_lines_and_a_single_lf_has_one() -> None:
     assert read(b"") == ([], b"")
     assert read(b"\n") == ([b""], b"")
 
 
-def test_a_line_of_a_megabyte_comes_whole() -> None:
+def test_a_line_of_a_megabyte_is_returned_whole() -> None:
     line = b"x" * 1_000_000
 
     assert read(line + b"\nafter\n") == ([line, b"after"], b"")
@@ -42,7 +42,7 @@ def test_a_line_of_a_megabyte_comes_whole() -> None:
 
 @pytest.mark.parametrize("size", [MAX_HELD_BYTES, MAX_HELD_BYTES + 1, 3 * MAX_HELD_BYTES, 3 * MAX_HELD_BYTES + 7])
 @pytest.mark.requirement("LEDGER-LINE-006")
-def test_a_line_that_is_too_long_to_be_held_is_counted_and_hashed_whole(size: int) -> None:
+def test_a_line_too_long_for_memory_is_counted_and_hashed_completely(size: int) -> None:
     line = b"y" * size
 
     (before, long, after), torn = read(b"before\n" + line + b"\nafter\ntorn")
@@ -54,7 +54,7 @@ def test_a_line_that_is_too_long_to_be_held_is_counted_and_hashed_whole(size: in
     assert leaf_of(long) == hashlib.sha256(b"\0" + line).digest()
 
 
-def test_a_torn_tail_that_is_too_long_to_be_held_is_counted() -> None:
+def test_a_torn_tail_too_long_for_memory_is_counted() -> None:
     lines, torn = read(b"a\n" + b"z" * (2 * MAX_HELD_BYTES))
 
     assert lines == [b"a"]
@@ -62,6 +62,6 @@ def test_a_torn_tail_that_is_too_long_to_be_held_is_counted() -> None:
     assert len(torn) < 70_000
 
 
-def test_the_hash_of_a_line_is_the_one_that_the_next_entry_holds() -> None:
+def test_the_hash_of_a_line_is_its_merkle_leaf_hash() -> None:
     assert leaf_of(b"line") == hashlib.sha256(b"\0line").digest()
     assert length_of(b"line") == 4

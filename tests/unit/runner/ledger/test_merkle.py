@@ -1,4 +1,4 @@
-"""The incremental tree against the definition in RFC 6962, and against the vectors of certificate transparency."""
+"""The incremental tree compared with the definition in RFC 6962 and with Certificate Transparency vectors."""
 
 import hashlib
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ def root_by_definition(leaves: Sequence[bytes]) -> bytes:
     return hashlib.sha256(b"\1" + root_by_definition(leaves[:half]) + root_by_definition(leaves[half:])).digest()
 
 
-def test_the_known_roots_of_certificate_transparency_are_found() -> None:
+def test_roots_match_the_certificate_transparency_vectors() -> None:
     tree = MerkleTree()
     roots = []
     for line in LINES:
@@ -47,12 +47,12 @@ def test_the_known_roots_of_certificate_transparency_are_found() -> None:
     assert roots == ROOTS
 
 
-def test_the_root_of_no_leaves_is_the_hash_of_nothing() -> None:
+def test_the_root_of_an_empty_tree_is_the_hash_of_the_empty_string() -> None:
     assert MerkleTree().root() == EMPTY_ROOT == hashlib.sha256(b"").digest()
 
 
 @given(st.lists(st.binary(max_size=8), max_size=80))
-def test_the_root_after_each_leaf_is_that_of_the_definition(lines: list[bytes]) -> None:
+def test_the_root_after_each_leaf_matches_the_definition(lines: list[bytes]) -> None:
     leaves = [leaf_hash(line) for line in lines]
     tree = MerkleTree()
 
@@ -62,7 +62,7 @@ def test_the_root_after_each_leaf_is_that_of_the_definition(lines: list[bytes]) 
 
 
 @given(st.lists(st.integers(0, 150), max_size=4))
-def test_leaves_that_are_added_together_make_the_same_tree(sizes: list[int]) -> None:
+def test_adding_leaves_in_batches_makes_the_same_tree(sizes: list[int]) -> None:
     leaves = [leaf_hash(str(number).encode()) for number in range(sum(sizes))]
     tree = MerkleTree()
 

@@ -1,4 +1,4 @@
-"""Paths against the definitions in RFC 6962, for every pair of sizes up to 70; and no other path is taken for one."""
+"""Paths match the definitions in RFC 6962 for every pair of sizes up to 70, and every other path is rejected."""
 
 import hashlib
 from collections.abc import Sequence
@@ -63,34 +63,34 @@ def consistency(from_size: int, size: int) -> Path:
 
 
 @pytest.mark.parametrize("size", range(1, MAX_SIZE + 1))
-def test_an_inclusion_path_is_that_of_the_definition_and_leads_to_the_root(size: int) -> None:
-    whole = root(LEAVES[:size])
+def test_an_inclusion_path_matches_the_definition_and_leads_to_the_root(size: int) -> None:
+    full_root = root(LEAVES[:size])
 
     for index in range(size):
         path = inclusion(index, size)
         assert path == inclusion_by_definition(index, LEAVES[:size])
-        assert is_included(LEAVES[index], index, size, whole, path)
+        assert is_included(LEAVES[index], index, size, full_root, path)
 
 
 @pytest.mark.parametrize("size", range(MAX_SIZE + 1))
-def test_a_consistency_path_is_that_of_the_definition_and_leads_to_the_root(size: int) -> None:
-    whole = root(LEAVES[:size])
+def test_a_consistency_path_matches_the_definition_and_leads_to_the_root(size: int) -> None:
+    full_root = root(LEAVES[:size])
 
     for from_size in range(size + 1):
         path = consistency(from_size, size)
         assert path == (consistency_by_definition(from_size, LEAVES[:size]) if from_size else ())
-        assert is_consistent(from_size, root(LEAVES[:from_size]), size, whole, path)
+        assert is_consistent(from_size, root(LEAVES[:from_size]), size, full_root, path)
 
 
-def test_the_example_of_the_rfc_has_the_path_that_the_rfc_gives() -> None:
+def test_the_example_in_the_rfc_has_the_documented_path() -> None:
     """Section 2.1.3: the consistency proof of 3 and 7 leaves is [c, d, g, l]."""
-    whole = LEAVES[:7]
+    leaves = LEAVES[:7]
 
-    assert consistency(3, 7) == (LEAVES[2], LEAVES[3], root(whole[:2]), root(whole[4:]))
+    assert consistency(3, 7) == (LEAVES[2], LEAVES[3], root(leaves[:2]), root(leaves[4:]))
 
 
 def mutants(path: Path) -> list[Path]:
-    """Each hash changed, each left out, each doubled, neighbours swapped, one more at either end."""
+    """Change, drop or double each hash, swap neighbours, and add a hash at either end."""
     other = bytes(32)
     changed = [(*path[:at], bytes([path[at][0] ^ 1]) + path[at][1:], *path[at + 1 :]) for at in range(len(path))]
     dropped = [path[:at] + path[at + 1 :] for at in range(len(path))]
@@ -100,28 +100,28 @@ def mutants(path: Path) -> list[Path]:
 
 
 @given(st.data(), st.integers(1, MAX_SIZE))
-def test_a_changed_inclusion_proof_does_not_hold(data: st.DataObject, size: int) -> None:
+def test_a_changed_inclusion_proof_is_rejected(data: st.DataObject, size: int) -> None:
     index = data.draw(st.integers(0, size - 1))
-    whole, path, leaf = root(LEAVES[:size]), inclusion(index, size), LEAVES[index]
+    full_root, path, leaf = root(LEAVES[:size]), inclusion(index, size), LEAVES[index]
 
-    assert not any(is_included(leaf, index, size, whole, mutant) for mutant in mutants(path))
-    assert not any(is_included(leaf, other, size, whole, path) for other in range(size + 3) if other != index)
-    assert not is_included(bytes(32), index, size, whole, path)
+    assert not any(is_included(leaf, index, size, full_root, mutant) for mutant in mutants(path))
+    assert not any(is_included(leaf, other, size, full_root, path) for other in range(size + 3) if other != index)
+    assert not is_included(bytes(32), index, size, full_root, path)
     assert not is_included(leaf, index, size, bytes(32), path)
 
 
 @given(st.data(), st.integers(1, MAX_SIZE))
-def test_a_changed_consistency_proof_does_not_hold(data: st.DataObject, size: int) -> None:
+def test_a_changed_consistency_proof_is_rejected(data: st.DataObject, size: int) -> None:
     from_size = data.draw(st.integers(0, size))
     old, new, path = root(LEAVES[:from_size]), root(LEAVES[:size]), consistency(from_size, size)
 
     assert not any(is_consistent(from_size, old, size, new, mutant) for mutant in mutants(path))
     assert not is_consistent(from_size, bytes(32), size, new, path)
-    # The empty tree is where every tree begins: nothing follows from it for the root.
+    # Every tree is consistent with the empty tree, so any root is accepted.
     assert is_consistent(from_size, old, size, bytes(32), path) == (from_size == 0)
 
 
-def test_no_leaves_have_one_root() -> None:
+def test_the_empty_tree_has_exactly_one_root() -> None:
     assert is_consistent(0, EMPTY_ROOT, 0, EMPTY_ROOT, ())
     assert not is_consistent(0, EMPTY_ROOT, 0, LEAVES[0], ())
     assert not is_consistent(0, LEAVES[0], 0, LEAVES[0], ())
@@ -136,7 +136,7 @@ def test_a_larger_tree_is_not_consistent_with_a_smaller_one() -> None:
 
 
 @given(st.integers(0, 3_000))
-def test_what_is_kept_does_not_grow_with_the_number_of_leaves(index: int) -> None:
+def test_the_builder_keeps_a_logarithmic_number_of_hashes(index: int) -> None:
     builder = InclusionPath(index)
     for number in range(3_000):
         builder.add(number.to_bytes(32))

@@ -1,4 +1,4 @@
-"""Signed notes: the known answer of Go's documentation, laws, and every way in which a note can be malformed."""
+"""Signed notes: the example in Go's documentation, properties, and malformed notes."""
 
 import subprocess
 import sys
@@ -29,23 +29,23 @@ def key_of(name: str, seed: bytes) -> SignerKey:
     return SignerKey.generate(name, lambda count: seed[:count])
 
 
-def test_go_s_example_is_signed_to_the_byte() -> None:
+def test_signing_reproduces_the_go_example_exactly() -> None:
     assert Note(TEXT).signed_by(SignerKey.read(PRIVATE)).write() == NOTE
 
 
-def test_go_s_example_is_verified_with_its_public_key() -> None:
+def test_the_go_example_verifies_with_its_public_key() -> None:
     note = read_note(NOTE)
 
     assert note.text == TEXT
     assert note.is_signed_by(VerifierKey.read(PUBLIC))
 
 
-def test_the_public_key_of_go_s_example_follows_from_the_private_one() -> None:
+def test_the_public_key_of_the_go_example_is_derived_from_the_private_key() -> None:
     assert SignerKey.read(PRIVATE).verifier().write() == PUBLIC
 
 
 @given(NAMES, SEEDS)
-def test_a_key_is_read_as_it_was_written(name: str, seed: bytes) -> None:
+def test_a_written_key_is_read_back_unchanged(name: str, seed: bytes) -> None:
     key = key_of(name, seed)
 
     assert SignerKey.read(key.write()) == key
@@ -53,7 +53,7 @@ def test_a_key_is_read_as_it_was_written(name: str, seed: bytes) -> None:
 
 
 @given(NAMES, SEEDS, st.text(st.characters(min_codepoint=32, exclude_categories=["Cs"])))
-def test_what_a_key_signed_it_verifies_and_nothing_else(name: str, seed: bytes, text: str) -> None:
+def test_a_key_verifies_exactly_the_text_it_signed(name: str, seed: bytes, text: str) -> None:
     key = key_of(name, seed)
 
     note = read_note(Note(f"{text}\n").signed_by(key).write())
@@ -62,32 +62,32 @@ def test_what_a_key_signed_it_verifies_and_nothing_else(name: str, seed: bytes, 
     assert not Note(f"{text}.\n", note.signatures).is_signed_by(key.verifier())
 
 
-def test_lines_of_other_keys_are_not_looked_at() -> None:
+def test_signatures_by_other_keys_are_ignored() -> None:
     stranger, namesake = key_of("stranger", bytes(32)), key_of("PeterNeumann", bytes(32))
 
     note = read_note(Note(TEXT).signed_by(stranger).signed_by(namesake).signed_by(SignerKey.read(PRIVATE)).write())
-    spoilt = Note("other\n", note.signatures[:2]).signed_by(SignerKey.read(PRIVATE))
+    with_invalid_others = Note("other\n", note.signatures[:2]).signed_by(SignerKey.read(PRIVATE))
 
     assert note.is_signed_by(VerifierKey.read(PUBLIC))
-    assert spoilt.is_signed_by(VerifierKey.read(PUBLIC))
+    assert with_invalid_others.is_signed_by(VerifierKey.read(PUBLIC))
 
 
-def test_a_note_without_a_line_of_the_key_is_not_signed_by_it() -> None:
+def test_a_note_without_a_signature_by_the_key_is_not_signed_by_it() -> None:
     note = Note(TEXT).signed_by(key_of("PeterNeumann", bytes(32)))
 
     assert not note.is_signed_by(VerifierKey.read(PUBLIC))
 
 
-def test_every_line_of_the_key_must_be_right() -> None:
+def test_every_signature_by_the_key_must_be_valid() -> None:
     key = SignerKey.read(PRIVATE)
-    right, wrong = key.sign(TEXT), key.sign("other\n")
+    valid, invalid = key.sign(TEXT), key.sign("other\n")
 
-    assert not Note(TEXT, (right, wrong)).is_signed_by(key.verifier())
-    assert not Note(TEXT, (wrong, right)).is_signed_by(key.verifier())
+    assert not Note(TEXT, (valid, invalid)).is_signed_by(key.verifier())
+    assert not Note(TEXT, (invalid, valid)).is_signed_by(key.verifier())
 
 
 @given(st.integers(0, 8 * 64 - 1))
-def test_a_signature_with_one_bit_changed_is_not_the_key_s(bit: int) -> None:
+def test_a_signature_with_one_changed_bit_is_invalid(bit: int) -> None:
     value = bytearray(SignerKey.read(PRIVATE).sign(TEXT).value)
     value[bit // 8] ^= 1 << bit % 8
 
@@ -95,7 +95,7 @@ def test_a_signature_with_one_bit_changed_is_not_the_key_s(bit: int) -> None:
 
 
 @pytest.mark.parametrize("length", [0, 63, 65])
-def test_a_signature_of_another_length_is_not_the_key_s(length: int) -> None:
+def test_a_signature_of_another_length_is_invalid(length: int) -> None:
     assert not VerifierKey.read(PUBLIC).made(bytes(length), TEXT)
 
 
@@ -121,7 +121,7 @@ def test_a_signature_of_another_length_is_not_the_key_s(length: int) -> None:
         b"\xff" + NOTE,
     ],
 )
-def test_what_is_not_a_note_is_refused(data: bytes) -> None:
+def test_a_malformed_note_is_rejected(data: bytes) -> None:
     with pytest.raises(MalformedNoteError):
         read_note(data)
 
@@ -141,7 +141,7 @@ def test_what_is_not_a_note_is_refused(data: bytes) -> None:
         ("", "it is not a name, eight hexadecimal digits and base64"),
     ],
 )
-def test_what_is_not_a_public_key_is_refused(text: str, reason: str) -> None:
+def test_a_malformed_public_key_is_rejected(text: str, reason: str) -> None:
     with pytest.raises(MalformedKeyError) as caught:
         VerifierKey.read(text)
 
@@ -157,7 +157,7 @@ def test_what_is_not_a_public_key_is_refused(text: str, reason: str) -> None:
         ("-----BEGIN PRIVATE KEY-----", "it is not a name, eight hexadecimal digits and base64"),
     ],
 )
-def test_what_is_not_a_private_key_is_refused_and_not_shown(text: str, reason: str) -> None:
+def test_a_malformed_private_key_is_rejected_and_not_shown(text: str, reason: str) -> None:
     with pytest.raises(MalformedKeyError) as caught:
         SignerKey.read(text)
 
@@ -165,12 +165,12 @@ def test_what_is_not_a_private_key_is_refused_and_not_shown(text: str, reason: s
     assert text not in str(caught.value)
 
 
-def test_a_private_key_does_not_show_its_seed() -> None:
+def test_the_repr_of_a_private_key_does_not_show_its_seed() -> None:
     assert repr(SignerKey.read(PRIVATE)) == "SignerKey(name='PeterNeumann')"
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a+b", "a\tb", "a\N{NO-BREAK SPACE}b", "a\nb", "\x00", "\udcff"])
-def test_a_key_is_not_given_a_name_that_a_note_could_not_hold(name: str) -> None:
+def test_a_key_name_that_a_note_cannot_contain_is_rejected(name: str) -> None:
     with pytest.raises(MalformedKeyError):
         key_of(name, bytes(32))
 

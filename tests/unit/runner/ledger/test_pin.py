@@ -1,4 +1,4 @@
-"""Pins: a ledger may grow, and nothing else."""
+"""Pins: a pinned ledger may only grow."""
 
 from pathlib import Path
 
@@ -31,11 +31,13 @@ def test_the_same_ledger_and_a_longer_one_agree_with_the_pin() -> None:
         (RUN, 9, bytes(32), LedgerFinding("L513", None, "the pin's root is not that of the first 7 entries")),
     ],
 )
-def test_another_ledger_is_refused(run: str, size: int, root: bytes | None, finding: LedgerFinding) -> None:
+def test_a_ledger_that_contradicts_the_pin_is_a_finding(
+    run: str, size: int, root: bytes | None, finding: LedgerFinding
+) -> None:
     assert compare_pin(PIN, run, size, root) == finding
 
 
-def test_a_pin_is_read_as_it_was_written(tmp_path: Path) -> None:
+def test_a_written_pin_is_read_back_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "pin"
 
     write_pin(path, Checkpoint(RUN, 3, bytes(32)))
@@ -45,11 +47,11 @@ def test_a_pin_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert [item.name for item in tmp_path.iterdir()] == ["pin"]
 
 
-def test_there_need_not_be_a_pin_yet(tmp_path: Path) -> None:
+def test_a_missing_pin_is_not_an_error(tmp_path: Path) -> None:
     assert read_pin(tmp_path / "pin") is None
 
 
-def test_a_file_that_is_no_pin_is_not_taken_for_a_missing_one(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_pin_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "pin").write_text("")
 
     with pytest.raises(UsageError, match="is not a pin: its text is not three lines"):

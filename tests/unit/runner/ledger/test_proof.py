@@ -1,4 +1,4 @@
-"""Proofs as documents: what they look like, and everything that is found wrong with one."""
+"""Proof documents: their format, and all findings about invalid ones."""
 
 import json
 from collections.abc import Callable
@@ -61,28 +61,28 @@ def consistency(from_size: int, size: int) -> ConsistencyProof:
     return ConsistencyProof(checkpoint_of(size), from_size, checkpoint_of(from_size).root, path.path())
 
 
-def written(proof: Proof) -> bytes:
+def document_bytes(proof: Proof) -> bytes:
     return write_proof(proof, proof.checkpoint.note())
 
 
-def changed(proof: Proof, change: Change) -> bytes:
-    document = json.loads(written(proof))
+def edited(proof: Proof, change: Change) -> bytes:
+    document = json.loads(document_bytes(proof))
     change(document)
     return json.dumps(document).encode()
 
 
-def codes(data: bytes, **given: Any) -> list[str]:
-    return [finding.code for finding in check_proof(data, **given).findings]
+def codes(data: bytes, **options: Any) -> list[str]:
+    return [finding.code for finding in check_proof(data, **options).findings]
 
 
 @pytest.mark.parametrize("proof", [inclusion(3, 7), inclusion(0, 1), consistency(3, 7), consistency(0, 5)])
-def test_a_proof_fits_its_schema_and_is_canonical(proof: Proof) -> None:
+def test_a_proof_matches_its_schema_and_is_canonical(proof: Proof) -> None:
     schemas = {path.name: json.loads(path.read_text()) for path in SCHEMAS.glob("*.json")}
     registry: Registry[Any] = Registry().with_resources(
         (name, Resource.from_contents(schema)) for name, schema in schemas.items()
     )
 
-    data = written(proof)
+    data = document_bytes(proof)
 
     document = json.loads(data)
     jsonschema.Draft202012Validator(schemas["proof.schema.json"], registry=registry).validate(document)
@@ -90,17 +90,17 @@ def test_a_proof_fits_its_schema_and_is_canonical(proof: Proof) -> None:
 
 
 @given(st.data(), st.integers(1, len(LINES)))
-def test_every_proof_is_read_as_it_was_written_and_is_valid(data: st.DataObject, size: int) -> None:
+def test_every_written_proof_is_read_back_unchanged_and_is_valid(data: st.DataObject, size: int) -> None:
     seq, from_size = data.draw(st.integers(0, size - 1)), data.draw(st.integers(0, size))
 
     for proof in (inclusion(seq, size), consistency(from_size, size)):
-        assert read_proof(written(proof)) == (proof, proof.checkpoint.note())
-        report = check_proof(written(proof))
+        assert read_proof(document_bytes(proof)) == (proof, proof.checkpoint.note())
+        report = check_proof(document_bytes(proof))
         assert (report.proof, report.findings, report.verdict) == (proof, (), Verdict.VALID)
 
 
-def test_a_proof_need_not_be_canonical_to_hold() -> None:
-    document = json.loads(written(inclusion(3, 7)))
+def test_a_proof_need_not_be_canonical_to_be_valid() -> None:
+    document = json.loads(document_bytes(inclusion(3, 7)))
     document["seq"], document["size"] = 3.0, 7.0
 
     assert codes(json.dumps(document, indent=2).encode()) == []
@@ -117,7 +117,7 @@ def test_a_proof_need_not_be_canonical_to_hold() -> None:
         (b"[" * 100_000, "the proof is malformed: it is not JSON: "),
     ],
 )
-def test_what_is_no_proof_is_malformed(data: bytes, sentence: str) -> None:
+def test_a_document_that_is_not_a_proof_is_malformed(data: bytes, sentence: str) -> None:
     (finding,) = check_proof(data).findings
 
     assert finding.code == "L601"
@@ -169,7 +169,7 @@ def entry_with(**members: Any) -> Change:
     ],
 )
 def test_an_inclusion_proof_that_contradicts_itself_is_malformed(change: Change, sentence: str) -> None:
-    report = check_proof(changed(inclusion(3, 7), change))
+    report = check_proof(edited(inclusion(3, 7), change))
 
     assert [finding.code for finding in report.findings] == ["L601"]
     assert report.findings[0].sentence.startswith(f"the proof is malformed: {sentence}")
@@ -186,22 +186,22 @@ def test_an_inclusion_proof_that_contradicts_itself_is_malformed(change: Change,
     ],
 )
 def test_a_consistency_proof_that_contradicts_itself_is_malformed(change: Change, sentence: str) -> None:
-    (finding,) = check_proof(changed(consistency(3, 7), change)).findings
+    (finding,) = check_proof(edited(consistency(3, 7), change)).findings
 
     assert finding.code == "L601"
     assert finding.sentence.startswith(f"the proof is malformed: {sentence}")
 
 
-def test_the_entry_of_a_proof_need_not_be_one_to_be_looked_for() -> None:
+def test_the_path_is_checked_even_if_the_entry_is_not_a_valid_entry() -> None:
     deep, long = "[" * 62 + "]" * 62, "9" * 5_000
     odd = f'{{"seq":30e-1,"run":"{RUN}","data":[{deep},1e400,{long}]}}'
 
-    assert codes(changed(inclusion(3, 7), set_to("entry", odd))) == ["L602"]
+    assert codes(edited(inclusion(3, 7), set_to("entry", odd))) == ["L602"]
 
 
 @pytest.mark.parametrize("key", ["format", "\\u0066ormat"])
-def test_a_key_that_is_given_twice_is_malformed(key: str) -> None:
-    data = written(inclusion(3, 7)).replace(b"{", b'{"%b":1,' % key.encode(), 1)
+def test_a_duplicate_key_is_malformed(key: str) -> None:
+    data = document_bytes(inclusion(3, 7)).replace(b"{", b'{"%b":1,' % key.encode(), 1)
 
     (finding,) = check_proof(data).findings
 
@@ -209,11 +209,11 @@ def test_a_key_that_is_given_twice_is_malformed(key: str) -> None:
 
 
 @pytest.mark.parametrize("value", [False, True])
-def test_a_truth_value_is_not_a_seq(value: bool) -> None:
+def test_a_boolean_is_not_a_seq(value: bool) -> None:
     seq = int(value)
     entry = json.dumps({**json.loads(LINES[seq]), "seq": value})
 
-    assert codes(changed(inclusion(seq, 7), set_to("entry", entry))) == ["L601"]
+    assert codes(edited(inclusion(seq, 7), set_to("entry", entry))) == ["L601"]
 
 
 @pytest.mark.parametrize(
@@ -244,15 +244,15 @@ def test_a_truth_value_is_not_a_seq(value: bool) -> None:
         ),
     ],
 )
-def test_a_path_that_does_not_lead_to_the_root_is_found(proof: Proof, change: Change, sentence: str) -> None:
-    (finding,) = check_proof(changed(proof, change)).findings
+def test_a_path_that_does_not_lead_to_the_root_is_a_finding(proof: Proof, change: Change, sentence: str) -> None:
+    (finding,) = check_proof(edited(proof, change)).findings
 
     assert (finding.code, finding.level) == ("L602", 6)
     assert finding.sentence == f"the path does not show that {sentence}"
 
 
 @given(st.data())
-def test_a_changed_hash_in_any_path_is_found(data: st.DataObject) -> None:
+def test_a_changed_hash_in_any_path_is_a_finding(data: st.DataObject) -> None:
     proofs: list[Proof] = [inclusion(3, 7), inclusion(11, 12), consistency(3, 7), consistency(6, 12)]
     proof = data.draw(st.sampled_from(proofs))
     at, digit = data.draw(st.integers(0, len(proof.path) - 1)), data.draw(st.integers(0, 63))
@@ -261,22 +261,22 @@ def test_a_changed_hash_in_any_path_is_found(data: st.DataObject) -> None:
         node = document["path"][at]
         document["path"][at] = node[:digit] + ("0" if node[digit] != "0" else "1") + node[digit + 1 :]
 
-    assert codes(changed(proof, change)) == ["L602"]
+    assert codes(edited(proof, change)) == ["L602"]
 
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-003")
-def test_with_a_key_the_checkpoint_of_a_proof_must_be_signed_by_it() -> None:
+def test_the_checkpoint_of_a_proof_must_be_signed_by_the_given_key() -> None:
     proof = inclusion(3, 7)
     signed = write_proof(proof, proof.checkpoint.note().signed_by(KEY))
 
     assert codes(signed, key=KEY.verifier()) == []
-    assert codes(written(proof), key=KEY.verifier()) == ["L510"]
+    assert codes(document_bytes(proof), key=KEY.verifier()) == ["L510"]
     assert codes(signed, key=SignerKey("stranger", bytes(32)).verifier()) == ["L510"]
 
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-003")
 @pytest.mark.parametrize(
-    ("proof", "given", "expected"),
+    ("proof", "checkpoint", "expected"),
     [
         (inclusion(3, 7), checkpoint_of(7), []),
         (inclusion(3, 7), Checkpoint(OTHER_RUN, 7, checkpoint_of(7).root), ["L507"]),
@@ -289,12 +289,14 @@ def test_with_a_key_the_checkpoint_of_a_proof_must_be_signed_by_it() -> None:
         (consistency(3, 7), checkpoint_of(4), ["L509"]),
     ],
 )
-def test_a_checkpoint_that_was_given_must_agree(proof: Proof, given: Checkpoint, expected: list[str]) -> None:
-    assert codes(written(proof), checkpoint=given.note().write()) == expected
+def test_a_given_checkpoint_must_agree_with_the_proof(
+    proof: Proof, checkpoint: Checkpoint, expected: list[str]
+) -> None:
+    assert codes(document_bytes(proof), checkpoint=checkpoint.note().write()) == expected
 
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-003")
-def test_a_checkpoint_that_was_given_is_checked_like_any_other() -> None:
+def test_a_given_checkpoint_is_checked_like_any_other() -> None:
     proof = inclusion(3, 7)
     signed = proof.checkpoint.note().signed_by(KEY)
     data = write_proof(proof, signed)
@@ -316,11 +318,11 @@ def test_a_checkpoint_that_was_given_is_checked_like_any_other() -> None:
         (checkpoint_of(5), ["L513"]),
     ],
 )
-def test_a_pin_must_agree(pin: Checkpoint, expected: list[str]) -> None:
-    assert codes(written(consistency(3, 7)), pin=pin) == expected
+def test_a_pin_must_agree_with_the_proof(pin: Checkpoint, expected: list[str]) -> None:
+    assert codes(document_bytes(consistency(3, 7)), pin=pin) == expected
 
 
-def test_a_checkpoint_of_a_size_that_the_proof_does_not_know_is_told_as_that() -> None:
-    (finding,) = check_proof(written(consistency(3, 7)), checkpoint=checkpoint_of(5).note().write()).findings
+def test_a_checkpoint_of_a_size_outside_the_proof_has_its_own_message() -> None:
+    (finding,) = check_proof(document_bytes(consistency(3, 7)), checkpoint=checkpoint_of(5).note().write()).findings
 
     assert finding.sentence == "the checkpoint is of 5 entries, and the proof speaks of 3 and 7 only"

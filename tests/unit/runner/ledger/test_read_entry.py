@@ -1,4 +1,4 @@
-"""What counts as an entry for a reader."""
+"""What a reader accepts as an entry."""
 
 import json
 from typing import Any
@@ -33,7 +33,7 @@ def nested(depth: int) -> Any:
     return value
 
 
-def test_an_entry_is_read_whatever_else_it_has() -> None:
+def test_an_entry_with_extra_members_is_read() -> None:
     entry = read_entry(line(v=7, extra=1))
 
     assert entry == ReadEntry("r", 3, "now", "runner", "x-note", [0, 2], {"task": "draft"}, {})
@@ -61,31 +61,31 @@ def test_an_entry_is_read_whatever_else_it_has() -> None:
         {"data": {"deep": nested(63)}},
     ],
 )
-def test_a_line_with_a_member_of_another_type_is_no_entry(members: dict[str, Any]) -> None:
+def test_a_line_with_a_member_of_another_type_is_not_an_entry(members: dict[str, Any]) -> None:
     assert read_entry(line(**members)) is None
 
 
-def test_a_line_nested_as_deep_as_lines_may_be_is_an_entry() -> None:
+def test_a_line_nested_to_the_maximum_depth_is_an_entry() -> None:
     assert read_entry(line(data={"deep": nested(62)})) is not None
 
 
 @given(st.binary(max_size=60))
-def test_no_bytes_upset_the_reader(data: bytes) -> None:
+def test_arbitrary_bytes_are_not_an_entry(data: bytes) -> None:
     assert read_entry(data) is None
 
 
 @pytest.mark.parametrize(
     "data", [b"", b"null", b"[]", b"7", b'"x"', b"{}", b"[" * 100_000, b'{"a":' * 5_000, b"\xef\xbb\xbf" + line()]
 )
-def test_what_is_no_object_of_an_entry_is_none(data: bytes) -> None:
+def test_other_json_values_are_not_an_entry(data: bytes) -> None:
     assert read_entry(data) is None
 
 
-def test_a_line_that_was_not_held_is_no_entry() -> None:
+def test_a_line_too_long_for_memory_is_not_an_entry() -> None:
     assert read_entry(LongLine(line())) is None
 
 
-def test_facts_of_another_type_are_not_there() -> None:
+def test_values_of_another_type_are_treated_as_missing() -> None:
     data = {"text": 1, "amount": "2", "negative": -1, "flag": True, "part": [], "parts": [{"a": 1}, 2, {}]}
 
     assert text(data, "text") is None

@@ -1,4 +1,4 @@
-"""Opening a ledger again, and redacting in it."""
+"""Reopening a ledger, recovering torn tails, and redacting bodies."""
 
 import json
 from pathlib import Path
@@ -16,14 +16,14 @@ def verify(run_dir: Path) -> VerifyReport:
     return verify_source(ledger_at(run_dir))
 
 
-def last(run_dir: Path) -> dict[str, Any]:
+def last_entry(run_dir: Path) -> dict[str, Any]:
     entry: dict[str, Any] = json.loads((run_dir / "ledger.jsonl").read_bytes().split(b"\n")[-2])
     return entry
 
 
 @pytest.fixture
 def run_dir(tmp_path: Path) -> Path:
-    """Three notes, each with a plain and a salted body; not sealed."""
+    """An unsealed ledger with three notes, each with a plain and a salted body."""
     with create_ledger(tmp_path / "run") as ledger:
         for number in range(3):
             bodies = {"text": Body.text(f"note {number}"), "secret": Body.text("a word in private", is_sensitive=True)}
@@ -39,7 +39,7 @@ def sealed(run_dir: Path) -> Path:
 
 
 @pytest.mark.requirement("LEDGER-TORN-002")
-def test_opening_goes_on_where_the_ledger_ended(run_dir: Path) -> None:
+def test_opening_continues_where_the_ledger_ended(run_dir: Path) -> None:
     with open_ledger(run_dir) as ledger:
         assert ledger.append("x-note", {"number": 3}, bodies={"text": Body.text("note 1")}) == 4
         ledger.seal("passed")
@@ -49,7 +49,7 @@ def test_opening_goes_on_where_the_ledger_ended(run_dir: Path) -> None:
 
 
 @pytest.mark.requirement("LEDGER-TORN-001", "LEDGER-TORN-002")
-def test_torn_tails_are_set_aside_and_told(run_dir: Path) -> None:
+def test_torn_tails_are_saved_and_recorded(run_dir: Path) -> None:
     for name, tail in (("ledger.jsonl", b'{"actor":"ru'), ("bodies.tar", b"sha256/00")):
         with (run_dir / name).open("ab") as stream:
             stream.write(tail)
@@ -57,13 +57,13 @@ def test_torn_tails_are_set_aside_and_told(run_dir: Path) -> None:
 
     open_ledger(run_dir).close()
 
-    torn = last(run_dir)["data"]["torn"]
-    kept = {item["file"]: (run_dir / "torn" / f"{item['file']}.{item['digest']}").read_bytes() for item in torn}
-    assert kept == {"ledger.jsonl": b'{"actor":"ru', "bodies.tar": b"sha256/00"}
+    torn = last_entry(run_dir)["data"]["torn"]
+    saved = {item["file"]: (run_dir / "torn" / f"{item['file']}.{item['digest']}").read_bytes() for item in torn}
+    assert saved == {"ledger.jsonl": b'{"actor":"ru', "bodies.tar": b"sha256/00"}
     assert verify(run_dir).codes == ("L501",)
 
 
-def test_a_tail_that_was_cut_by_an_opening_that_died_is_told_by_the_next(run_dir: Path) -> None:
+def test_a_tail_saved_by_a_killed_recovery_is_recorded_by_the_next_one(run_dir: Path) -> None:
     digest = "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"
     (run_dir / "torn").mkdir()
     (run_dir / "torn" / f"ledger.jsonl.{digest}").write_bytes(b"foo")
@@ -71,15 +71,15 @@ def test_a_tail_that_was_cut_by_an_opening_that_died_is_told_by_the_next(run_dir
     open_ledger(run_dir).close()
     open_ledger(run_dir).close()
 
-    assert last(run_dir)["data"] == {"torn": [{"bytes": 3, "digest": digest, "file": "ledger.jsonl"}]}
+    assert last_entry(run_dir)["data"] == {"torn": [{"bytes": 3, "digest": digest, "file": "ledger.jsonl"}]}
     assert verify(run_dir).entries == 5
 
 
 @pytest.mark.requirement("LEDGER-TORN-002")
-@pytest.mark.parametrize(("name", "place"), [("ledger.jsonl", 40), ("bodies.tar", 515)])
-def test_a_ledger_that_does_not_hold_is_not_added_to(run_dir: Path, name: str, place: int) -> None:
+@pytest.mark.parametrize(("name", "offset"), [("ledger.jsonl", 40), ("bodies.tar", 515)])
+def test_an_invalid_ledger_cannot_be_opened_and_stays_unchanged(run_dir: Path, name: str, offset: int) -> None:
     data = bytearray((run_dir / name).read_bytes())
-    data[place] ^= 1
+    data[offset] ^= 1
     (run_dir / name).write_bytes(data)
 
     with pytest.raises(DamagedLedgerError, match=r"does not hold at entry [01]: L[13]0"):
@@ -89,7 +89,7 @@ def test_a_ledger_that_does_not_hold_is_not_added_to(run_dir: Path, name: str, p
 
 
 @pytest.mark.parametrize("name", ["ledger.jsonl", "bodies.tar"])
-def test_what_is_not_there_cannot_be_opened(run_dir: Path, name: str) -> None:
+def test_a_ledger_with_a_missing_file_cannot_be_opened(run_dir: Path, name: str) -> None:
     (run_dir / name).unlink()
 
     with pytest.raises(UsageError, match=f"no {name}"):
@@ -105,7 +105,7 @@ def test_a_ledger_without_an_entry_cannot_be_opened(run_dir: Path) -> None:
 
 @pytest.mark.requirement("LEDGER-REDACT-001", "LEDGER-SEAL-002")
 @pytest.mark.parametrize("body", ["text", "secret"])
-def test_a_redacted_body_is_gone_and_the_ledger_holds(sealed: Path, body: str) -> None:
+def test_a_redacted_body_is_gone_and_the_ledger_is_valid(sealed: Path, body: str) -> None:
     before = (sealed / "bodies.tar").read_bytes()
 
     with open_ledger(sealed) as ledger:
@@ -119,22 +119,22 @@ def test_a_redacted_body_is_gone_and_the_ledger_holds(sealed: Path, body: str) -
 
 
 @pytest.mark.requirement("LEDGER-REDACT-002")
-def test_redacted_missing_and_wrong_are_told_apart(sealed: Path) -> None:
+def test_redacted_missing_and_corrupt_bodies_have_different_findings(sealed: Path) -> None:
     with open_ledger(sealed) as ledger:
         ledger.redact(1, "text", "gone")
     archive = bytearray((sealed / "bodies.tar").read_bytes())
-    wrong = archive.index(b"note 1")
-    archive[wrong] ^= 1
+    corrupt_at = archive.index(b"note 1")
+    archive[corrupt_at] ^= 1
     (sealed / "bodies.tar").write_bytes(archive)
     assert [(finding.code, finding.seq) for finding in verify(sealed).findings] == [("L303", 2)]
 
-    archive[wrong] ^= 1
-    without = bytes(archive[: wrong - 512] + archive[wrong + 512 :])
+    archive[corrupt_at] ^= 1
+    without = bytes(archive[: corrupt_at - 512] + archive[corrupt_at + 512 :])
     (sealed / "bodies.tar").write_bytes(without)
     assert [(finding.code, finding.seq) for finding in verify(sealed).findings] == [("L302", 2)]
 
 
-def test_a_redaction_that_was_not_carried_out_is_seen_and_then_carried_out(sealed: Path) -> None:
+def test_an_unfinished_redaction_is_found_and_then_completed(sealed: Path) -> None:
     whole = (sealed / "bodies.tar").read_bytes()
     with open_ledger(sealed) as ledger:
         ledger.redact(1, "text", "gone")
@@ -149,7 +149,7 @@ def test_a_redaction_that_was_not_carried_out_is_seen_and_then_carried_out(seale
     assert (sealed / "bodies.tar").read_bytes() == redacted
 
 
-def test_the_same_bytes_after_a_redaction_get_a_salt(run_dir: Path) -> None:
+def test_bytes_added_again_after_their_redaction_are_salted(run_dir: Path) -> None:
     with open_ledger(run_dir) as ledger:
         ledger.redact(1, "text", "gone")
         ledger.append("x-note", bodies={"text": Body.text("note 0")})
@@ -161,26 +161,26 @@ def test_the_same_bytes_after_a_redaction_get_a_salt(run_dir: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seq", "body", "words"),
+    ("seq", "body", "message"),
     [(9, "text", "no entry 9; the last is 4"), (0, "text", "it has none"), (1, "prompt", "it has secret, text")],
 )
-def test_what_cannot_be_redacted_is_said(sealed: Path, seq: int, body: str, words: str) -> None:
+def test_redacting_a_missing_body_is_an_error(sealed: Path, seq: int, body: str, message: str) -> None:
     before = (sealed / "ledger.jsonl").read_bytes()
 
-    with open_ledger(sealed) as ledger, pytest.raises(UsageError, match=words):
+    with open_ledger(sealed) as ledger, pytest.raises(UsageError, match=message):
         ledger.redact(seq, body, "why")
 
     assert (sealed / "ledger.jsonl").read_bytes() == before
 
 
-def test_a_body_is_redacted_once(sealed: Path) -> None:
+def test_a_body_cannot_be_redacted_twice(sealed: Path) -> None:
     with open_ledger(sealed) as ledger:
         ledger.redact(1, "text", "gone")
         with pytest.raises(UsageError, match="already redacted"):
             ledger.redact(1, "text", "gone")
 
 
-def test_copies_go_with_their_body(tmp_path: Path) -> None:
+def test_redacting_an_output_deletes_its_file(tmp_path: Path) -> None:
     with create_ledger(tmp_path / "run") as ledger:
         seq = ledger.answer("notes", Body.text("private"))
         ledger.seal("passed")
@@ -191,7 +191,7 @@ def test_copies_go_with_their_body(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("LEDGER-TORN-002")
-def test_the_same_bytes_torn_off_twice_are_told_twice(run_dir: Path) -> None:
+def test_two_identical_torn_tails_are_recorded_twice(run_dir: Path) -> None:
     for _ in range(2):
         with (run_dir / "ledger.jsonl").open("ab") as stream:
             stream.write(b"{torn")
@@ -213,14 +213,14 @@ def test_a_redaction_does_not_follow_links_out_of_the_run_directory(tmp_path: Pa
     assert (elsewhere / "notes.txt").read_text() == "private"
 
 
-DAYS = ["2500-01-01T00:00:00.123457Z", "9999-12-31T23:59:59.999999Z", "2026-02-30T00:00:00.000000Z"]
+TIMES = ["2500-01-01T00:00:00.123457Z", "9999-12-31T23:59:59.999999Z", "2026-02-30T00:00:00.000000Z"]
 
 
-@pytest.mark.parametrize("at", DAYS)
-def test_a_ledger_from_any_day_can_be_gone_on_with(tmp_path: Path, at: str) -> None:
+@pytest.mark.parametrize("at", TIMES)
+def test_a_ledger_with_any_date_can_be_continued(tmp_path: Path, at: str) -> None:
     create_ledger(tmp_path / "run").close()
-    only = json.loads((tmp_path / "run" / "ledger.jsonl").read_bytes())
-    line = json.dumps({**only, "at": at}, sort_keys=True, separators=(",", ":"))
+    opened = json.loads((tmp_path / "run" / "ledger.jsonl").read_bytes())
+    line = json.dumps({**opened, "at": at}, sort_keys=True, separators=(",", ":"))
     (tmp_path / "run" / "ledger.jsonl").write_text(f"{line}\n")
 
     with open_ledger(tmp_path / "run") as ledger:

@@ -1,4 +1,4 @@
-"""Which entries a selection takes."""
+"""Which entries a selection matches."""
 
 import pytest
 
@@ -14,19 +14,19 @@ def entries(name: str) -> list[ReadEntry]:
     return [entry for entry in found if entry is not None]
 
 
-def taken(name: str, selection: Selection) -> list[str]:
+def selected(name: str, selection: Selection) -> list[str]:
     return [f"{entry.kind} {entry.task or '-'}" for entry in entries(name) if selection.takes(entry)]
 
 
-def test_without_a_wish_everything_is_taken() -> None:
+def test_an_empty_selection_selects_everything() -> None:
     assert Selection().takes_all
-    assert len(taken("two_waves", Selection())) == len(entries("two_waves"))
+    assert len(selected("two_waves", Selection())) == len(entries("two_waves"))
 
 
-def test_kinds_are_globs_and_any_of_them_will_do() -> None:
+def test_kinds_are_globs_and_one_match_is_enough() -> None:
     selection = Selection(kinds=("gate.*", "run.paused"))
 
-    assert taken("gate_refused", selection) == [
+    assert selected("gate_refused", selection) == [
         "gate.opened publish",
         "gate.opened announce",
         "gate.decided publish",
@@ -34,43 +34,43 @@ def test_kinds_are_globs_and_any_of_them_will_do() -> None:
     ]
 
 
-def test_a_task_brings_its_instances_and_no_namesake() -> None:
-    told = taken("eager_foreach", Selection(tasks=("fix",), kinds=("task.ended",)))
+def test_a_task_selects_its_instances_and_no_task_with_the_same_prefix() -> None:
+    entries_of_fix = selected("eager_foreach", Selection(tasks=("fix",), kinds=("task.ended",)))
 
-    assert told == ["task.ended fix[2]", "task.ended fix[1]", "task.ended fix[0]", "task.ended fix"]
-    assert taken("eager_foreach", Selection(tasks=("fi",))) == []
+    assert entries_of_fix == ["task.ended fix[2]", "task.ended fix[1]", "task.ended fix[0]", "task.ended fix"]
+    assert selected("eager_foreach", Selection(tasks=("fi",))) == []
 
 
-def test_an_instance_is_a_task_like_any_other() -> None:
-    assert taken("eager_foreach", Selection(tasks=("fix[2]",), kinds=("task.ended",))) == ["task.ended fix[2]"]
+def test_an_instance_can_be_selected_like_a_task() -> None:
+    assert selected("eager_foreach", Selection(tasks=("fix[2]",), kinds=("task.ended",))) == ["task.ended fix[2]"]
 
 
 def test_an_actor_is_a_name_or_a_glob() -> None:
-    assert taken("gate_refused", Selection(actors=("person:ada",))) == ["gate.decided publish"]
-    assert taken("gate_refused", Selection(actors=("person:*",))) == ["gate.decided publish"]
-    assert taken("gate_refused", Selection(actors=("person:bob",))) == []
+    assert selected("gate_refused", Selection(actors=("person:ada",))) == ["gate.decided publish"]
+    assert selected("gate_refused", Selection(actors=("person:*",))) == ["gate.decided publish"]
+    assert selected("gate_refused", Selection(actors=("person:bob",))) == []
 
 
 @pytest.mark.parametrize(
     ("written", "span"), [("3", SeqSpan(3, 3)), ("3..9", SeqSpan(3, 9)), ("3..", SeqSpan(3)), ("..9", SeqSpan(0, 9))]
 )
-def test_a_span_is_written_with_two_dots(written: str, span: SeqSpan) -> None:
+def test_a_range_is_written_with_two_dots(written: str, span: SeqSpan) -> None:
     assert SeqSpan.read(written) == span
 
 
-def test_both_ends_of_a_span_belong_to_it() -> None:
+def test_a_range_includes_both_ends() -> None:
     selection = Selection(span=SeqSpan.read("2..4"))
 
     assert [entry.seq for entry in entries("two_waves") if selection.takes(entry)] == [2, 3, 4]
 
 
 @pytest.mark.parametrize("written", ["", "..", "a", "1-2", "-1", "1.2", "1..2..3", "9..3", "1 ", "1" * 40, "\u0661"])
-def test_what_is_no_span_is_refused(written: str) -> None:
+def test_an_invalid_range_is_rejected(written: str) -> None:
     with pytest.raises(UsageError):
         SeqSpan.read(written)
 
 
-def test_a_misspelt_kind_is_refused() -> None:
+def test_a_misspelt_kind_is_rejected() -> None:
     check_kinds(("task.*", "x-mine", "*", "[rt]*.opened", "run.seal?d"), KINDS)
 
     with pytest.raises(UsageError, match=r"^there is no kind of entry 'taks\.\*'; there are answer.given, "):

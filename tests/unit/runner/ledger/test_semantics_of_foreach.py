@@ -1,4 +1,4 @@
-"""Level 4 and `foreach`: work and memory follow what happened, not what was promised; how it ends."""
+"""Level 4 checks of `foreach`: items are read once, and the end of a task follows from its instances."""
 
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from ledgers.plans import plan_of
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-006")
-def test_items_are_read_once_however_many_instances_there_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_items_are_read_once_for_all_instances(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[BodyReference] = []
 
     def count(state: CheckedRun, body: BodyReference) -> list[Any] | None:
@@ -32,41 +32,41 @@ def test_items_are_read_once_however_many_instances_there_are(tmp_path: Path, mo
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-006")
 @pytest.mark.parametrize(("content", "expected"), [(b'[{"n":1},"two",3]', ()), (b'[{"n": 1},"two",3]', ("L419",))])
-def test_items_are_a_canonical_list_whatever_type_the_body_has(
+def test_items_must_be_a_canonical_list_regardless_of_the_body_type(
     content: bytes, expected: tuple[str, ...], tmp_path: Path
 ) -> None:
-    story = EXAMPLES["eager_foreach"]()
-    at = next(seq for seq, entry in enumerate(story.entries) if entry["data"].get("task") == "fix")
+    example = EXAMPLES["eager_foreach"]()
+    at = next(seq for seq, entry in enumerate(example.entries) if entry["data"].get("task") == "fix")
     items = Body(content)
-    story.bodies[items.digest] = items
-    story.entries[at]["bodies"] = {"items": items.reference}
+    example.bodies[items.digest] = items
+    example.entries[at]["bodies"] = {"items": items.reference}
 
-    assert story.entries[at]["kind"] == "task.expanded"
-    assert verify(ledger_at(story.write(tmp_path / "run"))).codes == expected
+    assert example.entries[at]["kind"] == "task.expanded"
+    assert verify(ledger_at(example.write(tmp_path / "run"))).codes == expected
 
 
 def ended(instances: list[str], end: str) -> ExampleRun:
-    """`fix`, which may fail, ends after its instances did; one whose state has a `-` before it made no attempt."""
-    story = ExampleRun(plan_of("eager_foreach"))
-    story.do("find", {"items": [*range(len(instances))], "why": None})
-    story.expand("fix")
+    """End `fix`, which may fail, after its instances. An instance whose state starts with `-` made no attempt."""
+    example = ExampleRun(plan_of("eager_foreach"))
+    example.do("find", {"items": [*range(len(instances))], "why": None})
+    example.expand("fix")
     for number, state in enumerate(instances):
         unit = f"fix[{number}]"
         if state == "passed":
-            story.do(unit, {"patch": number})
+            example.do(unit, {"patch": number})
             continue
         if not state.startswith("-"):
-            story.deliver(unit)
-            story.start(unit)
-            story.fail(unit, "auth")
-        story.end(unit, state.removeprefix("-"), "error")
-    story.end("fix", end, None if end == "passed" else "error")
-    return story
+            example.deliver(unit)
+            example.start(unit)
+            example.fail(unit, "auth")
+        example.end(unit, state.removeprefix("-"), "error")
+    example.end("fix", end, None if end == "passed" else "error")
+    return example
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-014")
 @pytest.mark.parametrize(
-    ("instances", "lawful"),
+    ("instances", "allowed"),
     [
         (["tolerated", "tolerated"], {"tolerated"}),
         (["-tolerated", "-tolerated"], {"tolerated"}),
@@ -77,11 +77,11 @@ def ended(instances: list[str], end: str) -> ExampleRun:
     ],
 )
 @pytest.mark.parametrize("end", TaskCounts.__struct_fields__)
-def test_a_task_is_tolerated_and_nothing_else_if_there_are_instances_and_all_are(
-    instances: list[str], lawful: set[str], end: str, tmp_path: Path
+def test_a_task_must_end_tolerated_if_all_its_instances_are_tolerated(
+    instances: list[str], allowed: set[str], end: str, tmp_path: Path
 ) -> None:
-    story = ended(instances, end)
+    example = ended(instances, end)
 
-    found = verify(ledger_at(story.write(tmp_path / "run"))).codes
+    codes = verify(ledger_at(example.write(tmp_path / "run"))).codes
 
-    assert found == (("L501",) if end in lawful else ("L417", "L501"))
+    assert codes == (("L501",) if end in allowed else ("L417", "L501"))

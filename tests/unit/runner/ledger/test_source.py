@@ -1,4 +1,4 @@
-"""What a RUN argument means, and what is said when it means nothing."""
+"""How a RUN argument is resolved, and the errors when it cannot be."""
 
 import os
 from pathlib import Path
@@ -22,9 +22,9 @@ def runs(tmp_path: Path) -> Path:
     return tmp_path / "runs"
 
 
-def refusal(given: str | Path, runs: Path) -> str:
+def error_for(argument: str | Path, runs: Path) -> str:
     with pytest.raises(UsageError) as caught:
-        find_ledger(str(given), Workspace(Path(), runs))
+        find_ledger(str(argument), Workspace(Path(), runs))
     return str(caught.value)
 
 
@@ -46,46 +46,46 @@ def test_a_dash_is_standard_input() -> None:
     assert find_ledger("-", Workspace(Path())) == LedgerSource("standard input", None, None)
 
 
-@pytest.mark.parametrize("given", [FIRST, FIRST[:13], FIRST[:11]])
-def test_a_run_is_found_by_its_id_or_the_beginning_of_it(given: str, runs: Path) -> None:
-    assert find_ledger(given, Workspace(Path(), runs)).directory == runs / FIRST
+@pytest.mark.parametrize("argument", [FIRST, FIRST[:13], FIRST[:11]])
+def test_a_run_is_found_by_its_id_or_a_prefix_of_it(argument: str, runs: Path) -> None:
+    assert find_ledger(argument, Workspace(Path(), runs)).directory == runs / FIRST
 
 
-def test_a_path_that_is_there_comes_before_an_id(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_existing_path_takes_precedence_over_an_id(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(runs.parent)
     Path(FIRST[:8]).write_bytes(b"")
 
     assert find_ledger(FIRST[:8], Workspace(Path(), runs)).path == Path(FIRST[:8])
 
 
-def test_an_id_that_begins_another_is_taken_as_it_is(runs: Path) -> None:
+def test_an_exact_id_takes_precedence_over_a_prefix(runs: Path) -> None:
     (runs / FIRST[:8]).mkdir()
     (runs / FIRST[:8] / "ledger.jsonl").write_bytes(b"")
 
     assert find_ledger(FIRST[:8], Workspace(Path(), runs)).directory == runs / FIRST[:8]
 
 
-def test_a_beginning_of_two_ids_is_refused_and_both_are_named(runs: Path) -> None:
-    assert refusal(FIRST[:8], runs) == f"2 run ids start with '01936b2e': {FIRST}, {SECOND}"
+def test_an_ambiguous_prefix_is_rejected_with_all_matching_ids(runs: Path) -> None:
+    assert error_for(FIRST[:8], runs) == f"2 run ids start with '01936b2e': {FIRST}, {SECOND}"
 
 
-def test_what_is_not_there_is_said_to_be_missing(runs: Path) -> None:
-    assert refusal("nowhere", runs) == "there is no file, folder or run 'nowhere'"
-    assert refusal(FIRST[:7], runs) == "there is no file, folder or run '01936b2'"
-    assert refusal("ffffffff", runs) == f"there is no file or folder 'ffffffff', and no run with that id in '{runs}'"
-    assert refusal("ffffffff", runs / "none").endswith(f"no run with that id in '{runs}/none'")
-    assert refusal("a\0b", runs) == "there is no file, folder or run 'a\0b'"
+def test_a_missing_run_is_reported(runs: Path) -> None:
+    assert error_for("nowhere", runs) == "there is no file, folder or run 'nowhere'"
+    assert error_for(FIRST[:7], runs) == "there is no file, folder or run '01936b2'"
+    assert error_for("ffffffff", runs) == f"there is no file or folder 'ffffffff', and no run with that id in '{runs}'"
+    assert error_for("ffffffff", runs / "none").endswith(f"no run with that id in '{runs}/none'")
+    assert error_for("a\0b", runs) == "there is no file, folder or run 'a\0b'"
 
 
-def test_a_folder_without_a_ledger_is_refused(tmp_path: Path) -> None:
-    assert refusal(tmp_path, tmp_path) == f"there is no ledger.jsonl in '{tmp_path}'"
+def test_a_folder_without_a_ledger_is_rejected(tmp_path: Path) -> None:
+    assert error_for(tmp_path, tmp_path) == f"there is no ledger.jsonl in '{tmp_path}'"
 
     (tmp_path / "ledger.jsonl").mkdir()
-    assert refusal(tmp_path, tmp_path) == f"'{tmp_path}/ledger.jsonl' is not a regular file, so it is not a ledger"
+    assert error_for(tmp_path, tmp_path) == f"'{tmp_path}/ledger.jsonl' is not a regular file, so it is not a ledger"
 
 
-def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
-    assert refusal("x" * 5_000, tmp_path).endswith("File name too long")
+def test_an_unreadable_path_is_rejected(tmp_path: Path) -> None:
+    assert error_for("x" * 5_000, tmp_path).endswith("File name too long")
 
     source = LedgerSource("gone", tmp_path / "gone")
     with pytest.raises(UsageError, match=r"^cannot read 'gone': No such file or directory$"), source.lines():
@@ -93,19 +93,19 @@ def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_pipe_is_copied_so_that_it_can_be_read_again() -> None:
-    ours, theirs = os.pipe()
-    os.write(theirs, b"a\nb\n")
-    os.close(theirs)
+    read_end, write_end = os.pipe()
+    os.write(write_end, b"a\nb\n")
+    os.close(write_end)
 
-    with LedgerSource("pipe", Path(f"/dev/fd/{ours}")).open_seekable() as stream:
+    with LedgerSource("pipe", Path(f"/dev/fd/{read_end}")).open_seekable() as stream:
         first = stream.read()
         stream.seek(0)
         assert (first, stream.read()) == (b"a\nb\n", b"a\nb\n")
-    os.close(ours)
+    os.close(read_end)
 
 
 class Writer:
-    """Makes the next write whenever the reader waits."""
+    """Performs the next write whenever the reader waits."""
 
     def __init__(self, path: Path, writes: list[bytes | int]) -> None:
         self.path = path
@@ -134,21 +134,21 @@ def followed(path: Path, *writes: bytes | int) -> list[bytes]:
     return lines
 
 
-def test_a_line_is_followed_when_its_lf_is_there(tmp_path: Path) -> None:
+def test_following_yields_a_line_once_its_lf_is_written(tmp_path: Path) -> None:
     path = tmp_path / "ledger.jsonl"
     path.write_bytes(b"one\ntw")
 
     assert followed(path, b"", b"o", b"\nthree\nfo", b"ur\n") == [b"one", b"two", b"three", b"four"]
 
 
-def test_a_torn_tail_that_is_cut_while_it_is_followed_leaves_no_trace(tmp_path: Path) -> None:
+def test_a_torn_tail_that_is_truncated_while_following_is_ignored(tmp_path: Path) -> None:
     path = tmp_path / "ledger.jsonl"
     path.write_bytes(b"one\ntorn tail")
 
     assert followed(path, 4, b"two\n") == [b"one", b"two"]
 
 
-def test_a_ledger_that_loses_lines_while_it_is_followed_is_an_error(tmp_path: Path) -> None:
+def test_a_ledger_that_loses_lines_while_following_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "ledger.jsonl"
     path.write_bytes(b"one\ntwo\n")
 
@@ -156,7 +156,7 @@ def test_a_ledger_that_loses_lines_while_it_is_followed_is_an_error(tmp_path: Pa
         followed(path, 4)
 
 
-def test_a_line_without_an_end_is_not_followed_for_ever(tmp_path: Path) -> None:
+def test_following_a_line_without_an_end_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "ledger.jsonl"
     path.write_bytes(b"x" * 2_000_000)
 

@@ -1,4 +1,4 @@
-"""Causes, read from the end of a ledger."""
+"""Tracing causes, reading a ledger backwards."""
 
 import io
 import tempfile
@@ -39,19 +39,19 @@ def ledger(*causes: tuple[int, ...]) -> bytes:
 
 
 @given(st.lists(st.sampled_from([b"a", b"\n", b"bc\n", b"x" * 150_000]), max_size=6))
-def test_backwards_are_the_same_lines_as_forwards(pieces: list[bytes]) -> None:
+def test_reading_backwards_yields_the_same_lines_as_forwards(pieces: list[bytes]) -> None:
     data = b"".join(pieces)
 
     with file_of(data) as stream:
         assert list(lines_backwards(stream)) == list(Lines(io.BytesIO(data)))[::-1]
 
 
-def test_backwards_leaves_out_a_line_that_is_too_long_to_be_held() -> None:
+def test_reading_backwards_skips_a_line_too_long_for_memory() -> None:
     with file_of(b"one\n" + b"x" * 5_000_000 + b"\ntwo\ntorn") as stream:
         assert list(lines_backwards(stream)) == [b"two", b"one"]
 
 
-def test_a_trace_is_the_entry_and_all_that_it_follows_from() -> None:
+def test_a_trace_contains_the_entry_and_all_its_causes() -> None:
     data = ledger((), (0,), (0,), (1,), (1, 2), (4,), (3,))
 
     assert traced(data, 5) == ([5, 4, 2, 1, 0], set())
@@ -59,25 +59,25 @@ def test_a_trace_is_the_entry_and_all_that_it_follows_from() -> None:
     assert traced(data, 0) == ([0], set())
 
 
-def test_what_comes_after_the_entry_is_no_part_of_its_trace() -> None:
-    story = EXAMPLES["climbing"]()
-    data = ledger_of(story.lines())
+def test_a_trace_contains_no_later_entries() -> None:
+    example = EXAMPLES["climbing"]()
+    data = ledger_of(example.lines())
 
-    found, missing = traced(data, 27)
+    seqs, missing = traced(data, 27)
 
-    assert (found, missing) == ([27, 21, 20, 19, 18, 15, 14, 5, 4, 3, 2], set())
+    assert (seqs, missing) == ([27, 21, 20, 19, 18, 15, 14, 5, 4, 3, 2], set())
 
 
-def test_causes_that_are_not_there_are_told() -> None:
+def test_missing_causes_are_reported() -> None:
     lines = ledger((), (0,), (0, 1)).split(b"\n")
 
     assert traced(b"\n".join([lines[0], b"garbage", *lines[2:]]), 2) == ([2, 0], {1})
 
 
-def test_a_cause_that_is_not_earlier_leads_nowhere() -> None:
+def test_a_cause_that_is_not_earlier_is_ignored() -> None:
     assert traced(ledger((), (1, 2), (0,)), 1) == ([1], set())
 
 
 @pytest.mark.parametrize("data", [b"", b"torn", b"\n", b"garbage\n"])
-def test_an_entry_that_is_not_there_has_no_trace(data: bytes) -> None:
+def test_a_missing_entry_has_no_trace(data: bytes) -> None:
     assert traced(data, 0) == ([], {0})

@@ -1,4 +1,4 @@
-"""Writing a ledger through the library."""
+"""Writing a ledger with the library."""
 
 import asyncio
 import itertools
@@ -45,14 +45,14 @@ def run_dir(tmp_path: Path) -> Path:
 
 
 @pytest.mark.requirement("LEDGER-ENTRY-005")
-def test_a_few_lines_write_a_ledger_that_holds(run_dir: Path) -> None:
+def test_a_few_lines_of_code_write_a_valid_ledger(run_dir: Path) -> None:
     with create_ledger(run_dir) as ledger:
         seq = ledger.append("x-note", {"count": 3}, bodies={"text": Body.text("three")}, causes=[0], actor="person:ann")
         ledger.seal("passed")
 
     entry = lines(run_dir)[seq]
-    told = (entry["kind"], entry["data"], entry["actor"], entry["causes"])
-    assert told == ("x-note", {"count": 3}, "person:ann", [0])
+    members = (entry["kind"], entry["data"], entry["actor"], entry["causes"])
+    assert members == ("x-note", {"count": 3}, "person:ann", [0])
     assert entry["bodies"]["text"] == {
         "bytes": 5,
         "digest": "8b5b9db0c13db24256c829aa364aa90c6d2eba318b9232a4ab9313b954d3555f",
@@ -72,17 +72,17 @@ def test_a_body_is_stored_once(run_dir: Path) -> None:
     assert verify(ledger_at(run_dir)).verdict is Verdict.VALID
 
 
-def test_entries_that_are_given_together_are_taken_all_or_none(run_dir: Path) -> None:
+def test_entries_staged_together_are_accepted_all_or_none(run_dir: Path) -> None:
     text = {"text": Body.text("the same for both")}
-    sound: Unplaced = ("x-note", {}, text, [], "runner")
+    valid: Unplaced = ("x-note", {}, text, [], "runner")
     too_long: Unplaced = ("x-note", {"t": "x" * 70_000}, text, [], "runner")
     with create_ledger(run_dir) as ledger:
         with pytest.raises(EntryError, match="65,535"):
-            ledger.stage_sound([sound, too_long])
+            ledger.stage_sound([valid, too_long])
         ledger.commit()
         assert [entry["kind"] for entry in lines(run_dir)] == ["run.opened"]
 
-        assert ledger.stage_sound([sound, sound]) == 2
+        assert ledger.stage_sound([valid, valid]) == 2
         ledger.seal("passed")
     assert [entry["kind"] for entry in lines(run_dir)] == ["run.opened", "x-note", "x-note", "run.sealed"]
     assert verify(ledger_at(run_dir)).verdict is Verdict.VALID
@@ -90,7 +90,7 @@ def test_entries_that_are_given_together_are_taken_all_or_none(run_dir: Path) ->
 
 @pytest.mark.requirement("LEDGER-WRITE-005")
 @pytest.mark.parametrize(
-    ("data", "words"),
+    ("data", "message"),
     [
         ({"n": 2**53}, "outside"),
         ({"n": [1, {"m": -(2**60)}]}, "outside"),
@@ -103,13 +103,13 @@ def test_entries_that_are_given_together_are_taken_all_or_none(run_dir: Path) ->
         ({1: "key"}, "key"),
     ],
 )
-def test_data_that_could_not_be_read_back_is_refused_and_leaves_no_trace(
-    run_dir: Path, data: dict[Any, Any], words: str
+def test_data_that_cannot_be_read_back_is_rejected_and_changes_nothing(
+    run_dir: Path, data: dict[Any, Any], message: str
 ) -> None:
     with create_ledger(run_dir) as ledger:
         before = files(run_dir)
 
-        with pytest.raises(EntryError, match=words):
+        with pytest.raises(EntryError, match=message):
             ledger.append("x-note", data, bodies={"text": Body.text("not stored either")})
 
         assert files(run_dir) == before
@@ -118,7 +118,7 @@ def test_data_that_could_not_be_read_back_is_refused_and_leaves_no_trace(
     assert verify(ledger_at(run_dir)).verdict is Verdict.VALID
 
 
-def test_data_nested_too_deep_is_refused(run_dir: Path) -> None:
+def test_data_nested_too_deep_is_rejected(run_dir: Path) -> None:
     def nested(depth: int) -> Any:
         return [] if depth == 1 else [nested(depth - 1)]
 
@@ -133,7 +133,7 @@ def test_data_nested_too_deep_is_refused(run_dir: Path) -> None:
 
 @pytest.mark.requirement("LEDGER-WRITE-005")
 @pytest.mark.parametrize(
-    ("kind", "data", "words"),
+    ("kind", "data", "message"),
     [
         ("wave.opened", {"wave": "one"}, "wave"),
         ("wave.opened", {"wave": 1.0}, "float"),
@@ -145,23 +145,23 @@ def test_data_nested_too_deep_is_refused(run_dir: Path) -> None:
         ("run.opened", {}, "must be the first entry"),
     ],
 )
-def test_an_entry_that_does_not_fit_its_kind_is_refused(
-    run_dir: Path, kind: str, data: dict[str, Any], words: str
+def test_an_entry_that_does_not_match_its_kind_is_rejected(
+    run_dir: Path, kind: str, data: dict[str, Any], message: str
 ) -> None:
-    with create_ledger(run_dir) as ledger, pytest.raises(EntryError, match=words):
+    with create_ledger(run_dir) as ledger, pytest.raises(EntryError, match=message):
         ledger.append(kind, data)
 
     assert len(lines(run_dir)) == 1
 
 
 @pytest.mark.parametrize("causes", [[-1], [1], [0, 5]])
-def test_a_cause_is_an_earlier_entry(run_dir: Path, causes: list[int]) -> None:
+def test_a_cause_must_be_an_earlier_entry(run_dir: Path, causes: list[int]) -> None:
     with create_ledger(run_dir) as ledger, pytest.raises(EntryError, match="causes"):
         ledger.append("x-note", causes=causes)
 
 
 @pytest.mark.parametrize("actor", ["", "ann", "person:", "person:a b", "person:é", "agent:" + "x" * 300])
-def test_an_actor_is_the_runner_an_agent_or_a_person(run_dir: Path, actor: str) -> None:
+def test_an_actor_must_be_the_runner_an_agent_or_a_person(run_dir: Path, actor: str) -> None:
     with create_ledger(run_dir) as ledger, pytest.raises(EntryError, match="invalid actor"):
         ledger.append("x-note", actor=actor)
 
@@ -176,7 +176,7 @@ def test_quotes_in_an_actor_are_escaped(run_dir: Path) -> None:
 
 
 @pytest.mark.requirement("LEDGER-CHAIN-003")
-def test_a_sealed_ledger_takes_only_entries_of_ones_own(run_dir: Path) -> None:
+def test_a_sealed_ledger_accepts_only_user_entries(run_dir: Path) -> None:
     with create_ledger(run_dir) as ledger:
         ledger.seal("passed")
         with pytest.raises(EntryError, match="sealed"):
@@ -189,7 +189,7 @@ def test_a_sealed_ledger_takes_only_entries_of_ones_own(run_dir: Path) -> None:
 
 
 @pytest.mark.requirement("LEDGER-ENTRY-003")
-def test_a_clock_that_goes_back_does_not_take_the_record_with_it(run_dir: Path) -> None:
+def test_times_in_the_ledger_do_not_go_back_with_the_clock(run_dir: Path) -> None:
     times = iter([5 * SECOND, 9 * SECOND, 3 * SECOND, 10 * SECOND])
     with create_ledger(run_dir, run="01936b2e-4d10-7a3c-9f00-2b8e6c1d4e5f", clock=lambda: next(times)) as ledger:
         ledger.append("x-note")
@@ -207,7 +207,7 @@ def test_a_second_writer_gets_an_error_at_once(run_dir: Path) -> None:
     open_ledger(run_dir).close()
 
 
-def test_whoever_only_looks_knows_of_a_writer_and_then_leaves_the_ledger_free(run_dir: Path) -> None:
+def test_checking_for_a_writer_does_not_lock_the_ledger(run_dir: Path) -> None:
     with create_ledger(run_dir):
         assert is_being_written(run_dir)
 
@@ -217,7 +217,7 @@ def test_whoever_only_looks_knows_of_a_writer_and_then_leaves_the_ledger_free(ru
 
 @pytest.mark.requirement("LEDGER-WRITE-002", "LEDGER-WRITE-003")
 @pytest.mark.parametrize("durability", list(Durability))
-def test_coroutines_share_commits_and_each_waits_for_its_own(run_dir: Path, durability: Durability) -> None:
+def test_coroutines_share_commits_and_each_waits_for_its_entry(run_dir: Path, durability: Durability) -> None:
     async def write(ledger: LedgerWriter, group: GroupCommit, worker: int) -> None:
         for number in range(20):
             seq = await group.append("x-note", {"worker": worker}, bodies={"b": Body.text(f"{worker} {number}")})
@@ -235,7 +235,7 @@ def test_coroutines_share_commits_and_each_waits_for_its_own(run_dir: Path, dura
     assert verify(ledger_at(run_dir)).verdict is Verdict.VALID
 
 
-def test_a_task_that_is_cancelled_while_it_waits_leaves_the_others_alone(run_dir: Path) -> None:
+def test_cancelling_a_waiting_task_does_not_affect_others(run_dir: Path) -> None:
     async def write(ledger: LedgerWriter) -> int:
         group = GroupCommit(ledger)
         impatient = asyncio.create_task(group.append("x-note", {"n": 1}))
@@ -250,7 +250,7 @@ def test_a_task_that_is_cancelled_while_it_waits_leaves_the_others_alone(run_dir
     assert [entry["data"].get("n") for entry in lines(run_dir)] == [None, 1, 2]
 
 
-def test_a_ledger_of_a_plan_has_the_plan_and_its_answers_beside_it(run_dir: Path) -> None:
+def test_the_plan_and_the_outputs_are_written_next_to_the_ledger(run_dir: Path) -> None:
     plan = b'{"bundle":[],"digest":"' + b"0" * 64 + b'"}'
 
     with create_ledger(run_dir, wave_plan=plan) as ledger:
@@ -282,7 +282,7 @@ def test_a_short_sensitive_body_cannot_be_guessed_from_its_digest(run_dir: Path)
     assert [content[32:] for content in contents] == [b"4711", b"4711"]
 
 
-def test_a_ledger_is_not_begun_where_one_is(run_dir: Path) -> None:
+def test_an_existing_ledger_is_not_overwritten(run_dir: Path) -> None:
     create_ledger(run_dir).close()
     before = files(run_dir)
 
@@ -293,7 +293,7 @@ def test_a_ledger_is_not_begun_where_one_is(run_dir: Path) -> None:
 
 
 @pytest.mark.requirement("LEDGER-SEAL-002")
-def test_a_second_seal_cannot_tell_another_end(run_dir: Path) -> None:
+def test_a_second_seal_must_have_the_same_status(run_dir: Path) -> None:
     with create_ledger(run_dir) as ledger:
         ledger.seal("passed")
         with pytest.raises(EntryError, match="a different status"):
@@ -304,19 +304,19 @@ def test_a_second_seal_cannot_tell_another_end(run_dir: Path) -> None:
     assert verify(ledger_at(run_dir)).verdict is Verdict.VALID
 
 
-@pytest.mark.parametrize(("kind", "verb"), [("run.sealed", "seal"), ("body.redacted", "redact")])
-def test_entries_that_do_what_they_tell_have_verbs_of_their_own(run_dir: Path, kind: str, verb: str) -> None:
-    with create_ledger(run_dir) as ledger, pytest.raises(EntryError, match=f"use `{verb}"):
+@pytest.mark.parametrize(("kind", "method"), [("run.sealed", "seal"), ("body.redacted", "redact")])
+def test_seals_and_redactions_cannot_be_appended_directly(run_dir: Path, kind: str, method: str) -> None:
+    with create_ledger(run_dir) as ledger, pytest.raises(EntryError, match=f"use `{method}"):
         ledger.append(kind, {})
 
 
 @pytest.mark.parametrize("value", [object(), "\ud800", {1: 2}, 1.5])
-def test_an_odd_value_in_a_known_kind_is_refused_clearly(run_dir: Path, value: object) -> None:
+def test_an_invalid_value_in_a_known_kind_is_an_entry_error(run_dir: Path, value: object) -> None:
     with create_ledger(run_dir) as ledger, pytest.raises(EntryError):
         ledger.append("run.paused", {"reason": value})
 
 
-def test_a_ledger_is_not_begun_beside_outputs_of_another(run_dir: Path) -> None:
+def test_a_ledger_is_not_created_next_to_existing_outputs(run_dir: Path) -> None:
     (run_dir / "outputs").mkdir(parents=True)
     (run_dir / "outputs" / "notes.txt").write_text("old")
 
@@ -326,7 +326,7 @@ def test_a_ledger_is_not_begun_beside_outputs_of_another(run_dir: Path) -> None:
     assert [path.name for path in run_dir.iterdir()] == ["outputs"]
 
 
-def test_a_file_in_place_of_the_outputs_is_noticed_at_the_beginning(run_dir: Path) -> None:
+def test_a_file_named_outputs_prevents_creating_a_ledger(run_dir: Path) -> None:
     run_dir.mkdir()
     (run_dir / "outputs").write_text("mine")
 
@@ -334,7 +334,7 @@ def test_a_file_in_place_of_the_outputs_is_noticed_at_the_beginning(run_dir: Pat
         create_ledger(run_dir)
 
 
-def test_a_beginning_that_fails_takes_away_what_it_wrote_and_nothing_else(run_dir: Path) -> None:
+def test_a_failed_creation_removes_only_the_files_it_wrote(run_dir: Path) -> None:
     run_dir.mkdir()
     (run_dir / "wave-plan.json").write_text("mine")
 
@@ -344,7 +344,7 @@ def test_a_beginning_that_fails_takes_away_what_it_wrote_and_nothing_else(run_di
     assert {path.name: path.read_text() for path in run_dir.iterdir()} == {"wave-plan.json": "mine"}
 
 
-def test_bytes_that_are_no_wave_plan_are_refused(run_dir: Path) -> None:
+def test_bytes_that_are_not_a_wave_plan_are_rejected(run_dir: Path) -> None:
     with pytest.raises(UsageError, match="not a wave plan"):
         create_ledger(run_dir, wave_plan=b"{}")
 
@@ -352,7 +352,7 @@ def test_bytes_that_are_no_wave_plan_are_refused(run_dir: Path) -> None:
 
 
 @pytest.mark.requirement("LEDGER-WRITE-001")
-def test_a_child_process_leaves_the_ledger_to_its_parent(run_dir: Path) -> None:
+def test_a_forked_child_cannot_write_the_ledger_of_its_parent(run_dir: Path) -> None:
     with create_ledger(run_dir) as ledger:
         child = os.fork()
         if child == 0:
@@ -368,7 +368,7 @@ def test_a_child_process_leaves_the_ledger_to_its_parent(run_dir: Path) -> None:
     assert verify(ledger_at(run_dir)).verdict is Verdict.VALID
 
 
-def test_a_closed_ledger_says_that_it_is_closed(run_dir: Path) -> None:
+def test_appending_to_a_closed_ledger_is_an_error(run_dir: Path) -> None:
     ledger = create_ledger(run_dir)
     ledger.close()
 
@@ -377,7 +377,7 @@ def test_a_closed_ledger_says_that_it_is_closed(run_dir: Path) -> None:
 
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-003")
-def test_the_library_looks_at_the_checkpoint_beside_a_ledger(run_dir: Path, tmp_path: Path) -> None:
+def test_verification_checks_the_checkpoint_next_to_the_ledger(run_dir: Path, tmp_path: Path) -> None:
     for directory in (run_dir, tmp_path / "other"):
         with create_ledger(directory) as ledger:
             ledger.seal("passed")
@@ -387,11 +387,11 @@ def test_the_library_looks_at_the_checkpoint_beside_a_ledger(run_dir: Path, tmp_
 
 
 @pytest.mark.parametrize("causes", [0, "0", {0}])
-def test_causes_are_a_list(run_dir: Path, causes: Any) -> None:
+def test_causes_must_be_a_list(run_dir: Path, causes: Any) -> None:
     with create_ledger(run_dir) as ledger, pytest.raises(EntryError, match="list"):
         ledger.append("x-note", causes=causes)
 
 
-def test_a_body_is_not_a_bare_text(run_dir: Path) -> None:
+def test_a_body_must_not_be_a_plain_string(run_dir: Path) -> None:
     with create_ledger(run_dir) as ledger, pytest.raises(UsageError, match="made by Body"):
         ledger.append("x-note", bodies={"text": "three"})  # type: ignore[dict-item]

@@ -17,9 +17,9 @@ RUNS = Path(".forum/runs")
 def tell() -> Tell:
     """`recalled` is how many entries an earlier process wrote, `until` the first that is not written yet."""
 
-    def told(progress: Progress, story: ExampleRun, until: int | None = None, recalled: int = 0) -> None:
-        progress.opened(story.run_id, RUNS / story.run_id, story.plan)
-        for seq, entry in enumerate(story.entries[:until]):
+    def told(progress: Progress, example: ExampleRun, until: int | None = None, recalled: int = 0) -> None:
+        progress.opened(example.run_id, RUNS / example.run_id, example.plan)
+        for seq, entry in enumerate(example.entries[:until]):
             take = progress.recall if seq < recalled else progress.entry
             take(seq, read_time(entry["at"]), entry["kind"], entry["data"])
 

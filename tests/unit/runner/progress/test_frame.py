@@ -18,9 +18,9 @@ from ledgers.plans import plan_of
 EVENTS = [RecentEvent("draft: attempt 1: error network"), RecentEvent("wrong: failed (verdict)", "failed")]
 
 
-def view_of(story: ExampleRun, until: int | None = None) -> RunView:
-    view = RunView(RUN, wave_plan=story.plan)
-    for seq, entry in enumerate(story.entries[:until]):
+def view_of(example: ExampleRun, until: int | None = None) -> RunView:
+    view = RunView(RUN, wave_plan=example.plan)
+    for seq, entry in enumerate(example.entries[:until]):
         view.apply(seq, read_time(entry["at"]), entry["kind"], entry["data"])
     return view
 
@@ -85,37 +85,37 @@ def test_every_state_is_named_and_what_went_wrong_comes_first() -> None:
 
 
 def test_waves_count_what_has_ended_in_them() -> None:
-    story = EXAMPLES["two_waves"]()
-    first_end = next(seq for seq, entry in enumerate(story.entries) if entry["kind"] == "task.ended")
+    example = EXAMPLES["two_waves"]()
+    first_end = next(seq for seq, entry in enumerate(example.entries) if entry["kind"] == "task.ended")
 
-    assert lines(view_of(story, first_end + 1), Screen(80, 24)).splitlines()[1] == "wave 1 of 3: 1 of 2 ended"
-    assert lines(view_of(story), Screen(80, 24)).splitlines()[1].startswith("wave 3 of 3: ")
+    assert lines(view_of(example, first_end + 1), Screen(80, 24)).splitlines()[1] == "wave 1 of 3: 1 of 2 ended"
+    assert lines(view_of(example), Screen(80, 24)).splitlines()[1].startswith("wave 3 of 3: ")
 
 
 def test_the_row_of_a_task_says_what_it_is_doing() -> None:
-    story = ExampleRun(plan_of("climbing"))
-    story.wave()
+    example = ExampleRun(plan_of("climbing"))
+    example.wave()
     rows = []
 
     def note() -> None:
-        [row] = [line for line in lines(view_of(story), Screen(100, 24)).splitlines() if " draft " in line]
+        [row] = [line for line in lines(view_of(example), Screen(100, 24)).splitlines() if " draft " in line]
         rows.append(row.partition("s  ")[2])
 
-    story.start("draft")
+    example.start("draft")
     note()
-    story.fail("draft", "rate_limited")
+    example.fail("draft", "rate_limited")
     note()
-    story.start("draft")
+    example.start("draft")
     note()
-    story.finish("draft", {"title": "one"})
-    story.check("draft")
-    story.ask("draft")
+    example.finish("draft", {"title": "one"})
+    example.check("draft")
+    example.ask("draft")
     note()
-    story.judge("draft")
-    story.ask("draft")
-    story.judge("draft", "fail")
+    example.judge("draft")
+    example.ask("draft")
+    example.judge("draft", "fail")
     note()
-    story.escalate("draft")
+    example.escalate("draft")
     note()
 
     assert rows == [
@@ -139,29 +139,29 @@ def units_in(told: str) -> list[str]:
 
 
 def test_at_most_twelve_are_listed_those_tried_again_and_those_at_work_first() -> None:
-    story = ExampleRun(plan_of("wide"))
-    first, *names = [name for wave in story.plan["waves"][:-1] for name in wave]
-    story.start(first)
+    example = ExampleRun(plan_of("wide"))
+    first, *names = [name for wave in example.plan["waves"][:-1] for name in wave]
+    example.start(first)
     for name in names:
-        story.start(name)
-    story.fail(names[-1], "timeout")
-    story.finish(first, "done")
+        example.start(name)
+    example.fail(names[-1], "timeout")
+    example.finish(first, "done")
 
-    told = lines(view_of(story), Screen(80, 24))
+    told = lines(view_of(example), Screen(80, 24))
 
     assert units_in(told) == [names[-1], *names[:11]]
     assert told.endswith("  and 8 more\n")
 
 
 def test_those_tried_again_leave_half_of_the_rows_to_others_at_work() -> None:
-    story = ExampleRun(plan_of("wide"))
-    names = [name for wave in story.plan["waves"][:-1] for name in wave]
+    example = ExampleRun(plan_of("wide"))
+    names = [name for wave in example.plan["waves"][:-1] for name in wave]
     for name in names:
-        story.start(name)
+        example.start(name)
     for name in names[:13]:
-        story.fail(name, "timeout")
+        example.fail(name, "timeout")
 
-    assert units_in(lines(view_of(story), Screen(80, 24))) == [*names[:6], *names[13:19]]
+    assert units_in(lines(view_of(example), Screen(80, 24))) == [*names[:6], *names[13:19]]
 
 
 @pytest.mark.parametrize(
@@ -192,11 +192,11 @@ def test_where_the_terminal_is_low_the_head_and_the_budgets_stay() -> None:
 @pytest.mark.parametrize("name", EXAMPLES)
 @pytest.mark.parametrize("width", [20, 40, 80, 300])
 def test_every_line_fits_whatever_happens(name: str, width: int) -> None:
-    story = EXAMPLES[name]()
-    view = RunView(RUN, wave_plan=story.plan)
+    example = EXAMPLES[name]()
+    view = RunView(RUN, wave_plan=example.plan)
     screen = Screen(width, 12)
 
-    for seq, entry in enumerate(story.entries):
+    for seq, entry in enumerate(example.entries):
         view.apply(seq, read_time(entry["at"]), entry["kind"], entry["data"])
         for shown in (frame(view, 0, screen, EVENTS, "wait " * 90), closing_frame(view, 0, screen)):
             assert [line.plain for line in shown if cell_len(line.plain) > width] == []
@@ -226,8 +226,8 @@ def test_time_stands_still_in_a_pause_and_after_the_end() -> None:
 
 
 def test_a_limit_on_time_is_measured_by_the_clock_and_not_by_calls() -> None:
-    story = EXAMPLES["budget_stop"]()
-    story.plan["policy"]["budget"] = {"wall_ms": 60_000}
-    view = view_of(story, 15)
+    example = EXAMPLES["budget_stop"]()
+    example.plan["policy"]["budget"] = {"wall_ms": 60_000}
+    view = view_of(example, 15)
 
     assert lines(view, Screen(80, 24)).splitlines()[-1] == "budget    ██████░░░░░░░░░░░░░░ 19.5s of 1m00s"

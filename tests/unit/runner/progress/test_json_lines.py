@@ -16,20 +16,25 @@ Tell = Callable[..., None]
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_every_line_is_an_entry_as_the_ledger_has_it(tell: Tell, name: str) -> None:
-    story, stream = EXAMPLES[name](), io.StringIO()
+    example, stream = EXAMPLES[name](), io.StringIO()
 
-    tell(JsonProgress(stream), story)
+    tell(JsonProgress(stream), example)
 
     first, *rest = map(json.loads, stream.getvalue().splitlines())
-    size = {"tasks": len(story.plan["tasks"]), "waves": len(story.plan["waves"])}
-    assert first == {"kind": "progress.opened", "run": story.run_id, "directory": f".forum/runs/{story.run_id}", **size}
-    assert rest == [{name: entry[name] for name in ("seq", "at", "kind", "data")} for entry in story.entries]
+    size = {"tasks": len(example.plan["tasks"]), "waves": len(example.plan["waves"])}
+    assert first == {
+        "kind": "progress.opened",
+        "run": example.run_id,
+        "directory": f".forum/runs/{example.run_id}",
+        **size,
+    }
+    assert rest == [{name: entry[name] for name in ("seq", "at", "kind", "data")} for entry in example.entries]
 
 
 def test_lines_are_compact_sorted_and_ascii(tell: Tell) -> None:
-    story, stream = EXAMPLES["bare"](), io.StringIO()
+    example, stream = EXAMPLES["bare"](), io.StringIO()
 
-    tell(JsonProgress(stream), story, until=1)
+    tell(JsonProgress(stream), example, until=1)
 
     assert stream.getvalue() == (
         f'{{"directory":".forum/runs/{RUN}","kind":"progress.opened","run":"{RUN}","tasks":0,"waves":0}}\n'
@@ -39,11 +44,11 @@ def test_lines_are_compact_sorted_and_ascii(tell: Tell) -> None:
 
 
 def test_short_waits_and_what_was_written_before_are_no_lines(tell: Tell) -> None:
-    story, stream = EXAMPLES["two_waves"](), io.StringIO()
+    example, stream = EXAMPLES["two_waves"](), io.StringIO()
     progress = JsonProgress(stream)
 
-    tell(progress, story, recalled=len(story.entries))
-    progress.waiting(read_time(story.entries[-1]["at"]) + 900_000, "rate limit before draft")
+    tell(progress, example, recalled=len(example.entries))
+    progress.waiting(read_time(example.entries[-1]["at"]) + 900_000, "rate limit before draft")
 
     assert len(stream.getvalue().splitlines()) == 1
 

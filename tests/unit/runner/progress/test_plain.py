@@ -21,9 +21,9 @@ Tell = Callable[..., None]
 LINE = re.compile(r"\[ *[0-9]+[.][0-9]s\] [^\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 
 
-def shown(tell: Tell, story: ExampleRun, until: int | None = None, recalled: int = 0) -> str:
+def shown(tell: Tell, example: ExampleRun, until: int | None = None, recalled: int = 0) -> str:
     stream = io.StringIO()
-    tell(PlainProgress(stream), story, until, recalled)
+    tell(PlainProgress(stream), example, until, recalled)
     return stream.getvalue()
 
 
@@ -54,13 +54,13 @@ def test_a_run_that_a_budget_stops(tell: Tell) -> None:
 
 
 def test_a_gate_is_told_with_how_to_look_at_it(tell: Tell) -> None:
-    story = ExampleRun(plan_of("gate_approved"))
-    story.gate("archive")
-    story.pause()
-    story.decide("archive", "approved")
-    story.resume()
+    example = ExampleRun(plan_of("gate_approved"))
+    example.gate("archive")
+    example.pause()
+    example.decide("archive", "approved")
+    example.resume()
 
-    assert shown(tell, story).splitlines()[3:] == [
+    assert shown(tell, example).splitlines()[3:] == [
         "[   1.2s] archive: waiting for a decision until 2026-11-15 10:00:01.250Z, then approve: Keep?",
         f"[   1.2s]   to decide: forum gate list {RUN}",
         "[   2.5s] paused (gate)",
@@ -70,13 +70,13 @@ def test_a_gate_is_told_with_how_to_look_at_it(tell: Tell) -> None:
 
 
 def test_elsewhere_than_in_the_default_place_commands_name_the_directory() -> None:
-    story = ExampleRun(plan_of("gate_approved"))
-    story.gate("archive")
+    example = ExampleRun(plan_of("gate_approved"))
+    example.gate("archive")
     stream = io.StringIO()
     progress = PlainProgress(stream)
 
-    progress.opened(RUN, Path("my runs/first"), story.plan)
-    for seq, entry in enumerate(story.entries):
+    progress.opened(RUN, Path("my runs/first"), example.plan)
+    for seq, entry in enumerate(example.entries):
         progress.entry(seq, read_time(entry["at"]), entry["kind"], entry["data"])
 
     assert "forum gate list 'my runs/first'\n" in stream.getvalue()
@@ -114,24 +114,24 @@ def test_losses_routes_expansions_and_what_ended_otherwise(tell: Tell) -> None:
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_hand_overs_are_not_told_and_a_task_that_passes_takes_two_lines(tell: Tell, name: str) -> None:
-    story = EXAMPLES[name]()
+    example = EXAMPLES[name]()
 
-    lines = shown(tell, story).splitlines()
+    lines = shown(tell, example).splitlines()
 
     assert [line for line in lines if not LINE.fullmatch(line)] == []
-    kinds = [entry["kind"] for entry in story.entries]
+    kinds = [entry["kind"] for entry in example.entries]
     silent = sum(kind in ("edge.delivered", "verdict.asked") or "x-" in kind for kind in kinds)
-    well = sum(entry["data"].get("status") == "ok" for entry in story.entries)
+    well = sum(entry["data"].get("status") == "ok" for entry in example.entries)
     gates = kinds.count("gate.opened")
     redactions = kinds.count("body.redacted")
-    assert len(lines) == 2 + len(story.entries) - silent - well - redactions + gates
+    assert len(lines) == 2 + len(example.entries) - silent - well - redactions + gates
 
 
 def test_what_an_earlier_process_wrote_counts_and_is_not_told(tell: Tell) -> None:
-    story = EXAMPLES["climbing"]()
-    whole, half = shown(tell, story).splitlines(), len(story.entries) // 2
+    example = EXAMPLES["climbing"]()
+    whole, half = shown(tell, example).splitlines(), len(example.entries) // 2
 
-    resumed = shown(tell, story, recalled=half).splitlines()
+    resumed = shown(tell, example, recalled=half).splitlines()
 
     assert resumed[2:] == whole[-len(resumed) + 2 :]
     assert resumed[-1] == whole[-1]

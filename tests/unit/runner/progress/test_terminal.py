@@ -27,10 +27,10 @@ from forum_runner.ledger.clock import read_time
 from forum_runner.progress import make_progress
 from ledgers import EXAMPLES
 
-story = EXAMPLES["failed_and_tolerated"]()
+example = EXAMPLES["failed_and_tolerated"]()
 progress = make_progress("auto", sys.stderr, color="color" in sys.argv)
-progress.opened(story.run_id, Path("d"), story.plan)
-for seq, entry in enumerate(story.entries):
+progress.opened(example.run_id, Path("d"), example.plan)
+for seq, entry in enumerate(example.entries):
     progress.entry(seq, read_time(entry["at"]), entry["kind"], entry["data"])
 progress.close()
 print("the result")

@@ -25,15 +25,15 @@ from ledgers.plans import plan_of
 def test_what_a_program_said_last_is_the_reason_only_if_it_ended_by_itself(
     tmp_path: Path, error: str, stderr: bytes | None, told: str
 ) -> None:
-    story = ExampleRun(plan_of("cancelled"))
-    story.wave()
-    story.start("one")
+    example = ExampleRun(plan_of("cancelled"))
+    example.wave()
+    example.start("one")
     data = {"task": "one", "attempt": 1, "status": "error", "error": error, "exit_status": -15}
     bodies = {"detail": Body(b'{"message":"the failure\'s own message"}', "application/json")}
     bodies |= {"stderr": Body(stderr)} if stderr is not None else {}
-    story.add("task.finished", {**data, "usage": {}, "measured": False}, bodies=bodies)
-    story.end("one", "failed", "error")
+    example.add("task.finished", {**data, "usage": {}, "measured": False}, bodies=bodies)
+    example.end("one", "failed", "error")
 
-    result = read_result(story.write(tmp_path / "out"), read_history(ledger_at(tmp_path / "out")), 1)
+    result = read_result(example.write(tmp_path / "out"), read_history(ledger_at(tmp_path / "out")), 1)
 
     assert str(result.failures["one"]) == f"{error} (exit -15): {told}"

@@ -20,8 +20,8 @@ from ledgers.plans import plan_of
 RUNS = Path(".forum/runs")
 
 
-def result_of(story: ExampleRun, until: int | None = None, directory: Path = RUNS / RUN) -> RunResult:
-    history, lines = RunHistory(), story.lines()[:until]
+def result_of(example: ExampleRun, until: int | None = None, directory: Path = RUNS / RUN) -> RunResult:
+    history, lines = RunHistory(), example.lines()[:until]
     for line in lines:
         entry = read_entry(line)
         assert entry is not None
@@ -30,8 +30,8 @@ def result_of(story: ExampleRun, until: int | None = None, directory: Path = RUN
     return RunResult(directory, history, 0, run_context(RUN, ExampleRun(plan_of("climbing")).plan))
 
 
-def rates_of(stories: Sequence[ExampleRun]) -> PassRates:
-    return pass_rates_of([result_of(story) for story in stories])
+def rates_of(examples: Sequence[ExampleRun]) -> PassRates:
+    return pass_rates_of([result_of(example) for example in examples])
 
 
 def document_of(rates: PassRates) -> dict[str, Any]:
@@ -91,11 +91,11 @@ def test_rates_for_a_program() -> None:
 
 
 def test_a_run_that_was_interrupted_is_told_from_one_that_waits_for_a_person() -> None:
-    stories = [ExampleRun(), ExampleRun()]
-    for story, reason in zip(stories, ("interrupted", "gate"), strict=True):
-        story.pause(reason)
+    examples = [ExampleRun(), ExampleRun()]
+    for example, reason in zip(examples, ("interrupted", "gate"), strict=True):
+        example.pause(reason)
 
-    assert document_of(rates_of(stories))["whole"]["otherwise"] == {"interrupted": 1, "paused": 1}
+    assert document_of(rates_of(examples))["whole"]["otherwise"] == {"interrupted": 1, "paused": 1}
 
 
 def test_all_that_is_less_than_every_run_is_less_than_100_percent() -> None:
@@ -107,12 +107,12 @@ def test_all_that_is_less_than_every_run_is_less_than_100_percent() -> None:
 
 
 def test_what_passed_least_often_is_listed_where_there_is_not_room_for_all() -> None:
-    story = ExampleRun()
+    example = ExampleRun()
     for number in range(250):
-        story.add("task.ended", {"task": f"passed{number}", "state": "passed"})
-    story.add("task.ended", {"task": "failed", "state": "failed", "reason": "error"})
+        example.add("task.ended", {"task": f"passed{number}", "state": "passed"})
+    example.add("task.ended", {"task": "failed", "state": "failed", "reason": "error"})
 
-    told = render_pass_rates(rates_of([story])).splitlines()
+    told = render_pass_rates(rates_of([example])).splitlines()
 
     assert "failed     0 of 1 (0%)    1 failed" in told
     assert "and 51 more, which passed at least as often" in told

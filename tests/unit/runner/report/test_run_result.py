@@ -28,34 +28,34 @@ Write = Callable[..., RunResult]
 
 @pytest.fixture
 def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
-    """Writes a story to the folder `out`, and reads it as `forum run` would."""
+    """Writes a example to the folder `out`, and reads it as `forum run` would."""
     monkeypatch.chdir(tmp_path)
 
-    def write(story: ExampleRun, exit_code: int = 0) -> RunResult:
-        directory = story.write(Path("out"))
+    def write(example: ExampleRun, exit_code: int = 0) -> RunResult:
+        directory = example.write(Path("out"))
         return read_result(directory, read_history(ledger_at(Path("out"))), exit_code)
 
     return write
 
 
-def head_of(story: ExampleRun) -> str:
-    return leaf(story.lines()[-1]).hex()
+def head_of(example: ExampleRun) -> str:
+    return leaf(example.lines()[-1]).hex()
 
 
 AGAIN = "again     forum resume out --failed  (a new run that reuses what passed)"
 
 
-def ending(story: ExampleRun, spent: str, *more: str) -> str:
-    head = head_of(story)
+def ending(example: ExampleRun, spent: str, *more: str) -> str:
+    head = head_of(example)
     lines = [f"spent     {spent}", "run       out", f"head      {head}"]
     lines += [f"verify    forum verify out --expect-head {head}", *more]
     return "".join(f"{line}\n" for line in lines)
 
 
 def test_a_run_that_passed(written: Write) -> None:
-    story = EXAMPLES["climbing"]()
+    example = EXAMPLES["climbing"]()
 
-    assert render_result(written(story)) == (
+    assert render_result(written(example)) == (
         "passed: 2 passed, in 48.7s\n"
         "\n"
         "task    state   attempts  agent   time  tokens     cost\n"
@@ -68,14 +68,14 @@ def test_a_run_that_passed(written: Write) -> None:
         "outputs\n"
         "  report: out/outputs/report.txt (4 bytes)\n"
         "    done\n"
-        "\n" + ending(story, "11 calls, 2,080 tokens, $0.0065, 11.7s of work")
+        "\n" + ending(example, "11 calls, 2,080 tokens, $0.0065, 11.7s of work")
     )
 
 
 def test_a_run_that_a_budget_stopped(written: Write) -> None:
-    story = EXAMPLES["budget_stop"]()
+    example = EXAMPLES["budget_stop"]()
 
-    assert render_result(written(story, 4)) == (
+    assert render_result(written(example, 4)) == (
         "stopped (exit 4): 1 stopped, 2 passed, in 30.0s\n"
         "\n"
         "task    state    reason  attempts  agent   time  tokens     cost\n"
@@ -92,7 +92,7 @@ def test_a_run_that_a_budget_stopped(written: Write) -> None:
         "    a long draft\n"
         "\n"
         + ending(
-            story,
+            example,
             "4 of 6 calls, 990 of 3,000 tokens, $0.0042 of $0.0100, 300 of 11,000 output bytes, 4.5s of work",
             AGAIN,
         )
@@ -100,9 +100,9 @@ def test_a_run_that_a_budget_stopped(written: Write) -> None:
 
 
 def test_a_run_that_failed_says_why(written: Write) -> None:
-    story = EXAMPLES["failed_and_tolerated"]()
+    example = EXAMPLES["failed_and_tolerated"]()
 
-    assert render_result(written(story, 1)) == (
+    assert render_result(written(example, 1)) == (
         "failed (exit 1): 2 failed, 1 tolerated, 3 skipped, 2 passed, in 35.0s\n"
         "\n"
         "task        state      reason    attempts  agent         time  tokens\n"
@@ -125,24 +125,24 @@ def test_a_run_that_failed_says_why(written: Write) -> None:
         "outputs\n"
         "  after: out/outputs/after.txt (10 bytes)\n"
         "    afterwards\n"
-        "\n" + ending(story, "6 calls, 960 tokens, 5.4s of work", AGAIN)
+        "\n" + ending(example, "6 calls, 960 tokens, 5.4s of work", AGAIN)
     )
 
 
 def paused() -> ExampleRun:
-    story = ExampleRun(plan_of("gate_approved"))
-    story.gate("archive")
-    story.do("draft", "a draft")
-    story.deliver("publish")
-    story.gate("publish")
-    story.pause()
-    return story
+    example = ExampleRun(plan_of("gate_approved"))
+    example.gate("archive")
+    example.do("draft", "a draft")
+    example.deliver("publish")
+    example.gate("publish")
+    example.pause()
+    return example
 
 
 def test_a_run_that_waits_at_gates_says_how_to_decide_and_go_on(written: Write) -> None:
-    story = paused()
+    example = paused()
 
-    assert render_result(written(story, 5)) == (
+    assert render_result(written(example, 5)) == (
         "paused at a gate (exit 5): 2 waiting, 1 passed, 1 not started, in 8.7s\n"
         "\n"
         "task     state    attempts  agent    time  tokens\n"
@@ -160,7 +160,7 @@ def test_a_run_that_waits_at_gates_says_how_to_decide_and_go_on(written: Write) 
         "publish is waiting for a decision: Publish?\n"
         "  forum gate approve out publish\n"
         "  forum gate reject out publish\n"
-        "\n" + ending(story, "1 call, 160 tokens, 900ms of work", "resume    forum resume out")
+        "\n" + ending(example, "1 call, 160 tokens, 900ms of work", "resume    forum resume out")
     )
 
 
@@ -178,12 +178,12 @@ def test_the_line_that_it_gives_verifies_the_run(written: Write) -> None:
     [("interrupted", 130, "interrupted"), ("gate", 5, "paused"), (None, 130, "interrupted"), (None, 70, "unfinished")],
 )
 def test_a_run_that_did_not_end_can_go_on(written: Write, reason: str | None, exit_code: int, status: str) -> None:
-    story = ExampleRun(plan_of("cancelled"))
-    story.wave()
+    example = ExampleRun(plan_of("cancelled"))
+    example.wave()
     if reason is not None:
-        story.pause(reason)
+        example.pause(reason)
 
-    result = written(story, exit_code)
+    result = written(example, exit_code)
 
     assert result.status == status
     assert render_result(result).endswith("\nresume    forum resume out\n")
@@ -205,54 +205,56 @@ def test_a_question_is_one_line_and_shows_what_it_refers_to() -> None:
 
 
 def test_what_failed_and_was_mended_is_no_reason(written: Write) -> None:
-    story = ExampleRun(plan_of("cancelled"))
-    story.wave()
-    story.start("one")
-    story.fail("one", "network")
-    story.start("one")
-    story.finish("one", "first")
-    story.end("one", "stopped", "budget")
-    story.start("two")
-    story.fail("two", "timeout")
+    example = ExampleRun(plan_of("cancelled"))
+    example.wave()
+    example.start("one")
+    example.fail("one", "network")
+    example.start("one")
+    example.finish("one", "first")
+    example.end("one", "stopped", "budget")
+    example.start("two")
+    example.fail("two", "timeout")
 
-    assert {task: str(failure) for task, failure in written(story).failures.items()} == {"two": "timeout: two: timeout"}
+    assert {task: str(failure) for task, failure in written(example).failures.items()} == {
+        "two": "timeout: two: timeout"
+    }
 
 
 def test_only_the_first_line_of_a_detail_is_told_and_it_cannot_steer_a_terminal(written: Write) -> None:
-    story = ExampleRun(plan_of("cancelled"))
-    story.wave()
-    story.start("one")
+    example = ExampleRun(plan_of("cancelled"))
+    example.wave()
+    example.start("one")
     data = {"task": "one", "attempt": 1, "status": "error", "error": "exit_status", "exit_status": 3}
     usage = {"usage": {}, "measured": False}
-    story.add("task.finished", {**data, **usage}, bodies={"detail": Body(b"\n  \x1b[31mred\nsecond")})
-    story.end("one", "failed", "error")
+    example.add("task.finished", {**data, **usage}, bodies={"detail": Body(b"\n  \x1b[31mred\nsecond")})
+    example.end("one", "failed", "error")
 
-    assert str(written(story).failures["one"]) == "exit_status (exit 3): \ufffd[31mred"
+    assert str(written(example).failures["one"]) == "exit_status (exit 3): \ufffd[31mred"
 
 
 def test_long_ids_leave_the_columns_where_they_are(written: Write) -> None:
-    story = ExampleRun()
+    example = ExampleRun()
     names = ["short", f"build[{'x' * 50}=1]"]
     for name in names:
-        story.add("task.ended", {"task": name, "state": "passed"})
+        example.add("task.ended", {"task": name, "state": "passed"})
 
-    heading, *rows = render_result(written(story)).splitlines()[2:5]
+    heading, *rows = render_result(written(example)).splitlines()[2:5]
 
     assert [row.index("passed") for row in rows] == [heading.index("state")] * 2
 
 
 def test_what_is_sensitive_is_not_told(written: Write) -> None:
-    story = ExampleRun(plan_of("redacted"))
-    story.wave()
-    story.do("ask", {"name": "Ada"})
-    story.wave()
-    story.deliver("use")
-    story.start("use")
+    example = ExampleRun(plan_of("redacted"))
+    example.wave()
+    example.do("ask", {"name": "Ada"})
+    example.wave()
+    example.deliver("use")
+    example.start("use")
     data = {"task": "use", "attempt": 1, "status": "error", "error": "malformed", "usage": {}, "measured": False}
-    story.add("task.finished", data, bodies={"detail": story.body("Ada said", salted=True)})
-    story.end("use", "failed", "error")
-    story.answer("asked")
-    result = written(story)
+    example.add("task.finished", data, bodies={"detail": example.body("Ada said", salted=True)})
+    example.end("use", "failed", "error")
+    example.answer("asked")
+    result = written(example)
 
     assert "Ada" not in render_result(result)
     assert "Ada" not in render_result_json(result)
@@ -282,26 +284,26 @@ def test_outputs_that_were_redacted_have_no_place(written: Write) -> None:
     ],
 )
 def test_only_small_texts_are_shown(written: Write, content: Body, shown: list[str]) -> None:
-    story = ExampleRun(plan_of("climbing"))
-    story.unit("report").output = content
-    story.unit("report").ended = 0
-    story.answer("report")
+    example = ExampleRun(plan_of("climbing"))
+    example.unit("report").output = content
+    example.unit("report").ended = 0
+    example.answer("report")
 
-    told = render_result(written(story)).split("\n")
+    told = render_result(written(example)).split("\n")
 
     assert [line[4:] for line in told if line.startswith("    ")] == shown
 
 
 def test_of_many_tasks_some_that_passed_and_all_others_are_listed(written: Write) -> None:
-    story = ExampleRun()
+    example = ExampleRun()
     for number in range(300):
-        story.add("task.ended", {"task": f"skipped{number}", "state": "skipped", "reason": "upstream"})
+        example.add("task.ended", {"task": f"skipped{number}", "state": "skipped", "reason": "upstream"})
     for number in range(100):
-        story.add("task.ended", {"task": f"passed{number}", "state": "passed"})
+        example.add("task.ended", {"task": f"passed{number}", "state": "passed"})
     for number in range(10):
-        story.add("task.ended", {"task": f"failed{number}", "state": "failed", "reason": "error"})
+        example.add("task.ended", {"task": f"failed{number}", "state": "failed", "reason": "error"})
 
-    told = render_result(written(story)).splitlines()
+    told = render_result(written(example)).splitlines()
 
     listed = [line.split()[1] for line in told if line.startswith(("skipped", "passed", "failed"))]
     assert {state: listed.count(state) for state in ("skipped", "passed", "failed")} == {
@@ -314,25 +316,25 @@ def test_of_many_tasks_some_that_passed_and_all_others_are_listed(written: Write
 
 
 def test_time_in_which_no_process_was_at_it_does_not_count(written: Write) -> None:
-    story = ExampleRun(plan_of("gate_approved"))
-    story.gate("archive")
-    story.pause()
-    story.wait(3_600_000)
-    story.resume()
-    story.gate("publish")
-    story.resume()
+    example = ExampleRun(plan_of("gate_approved"))
+    example.gate("archive")
+    example.pause()
+    example.wait(3_600_000)
+    example.resume()
+    example.gate("publish")
+    example.resume()
 
-    assert written(story).active_ms == 3_750
+    assert written(example).active_ms == 3_750
 
 
 def test_time_until_the_record_of_a_killed_process_was_redacted_does_not_count(written: Write) -> None:
-    story = ExampleRun(plan_of("gate_approved"))
-    story.wait(3_600_000)
-    story.redact_body(0, "wave_plan", "private")
-    story.resume()
-    story.gate("archive")
+    example = ExampleRun(plan_of("gate_approved"))
+    example.wait(3_600_000)
+    example.redact_body(0, "wave_plan", "private")
+    example.resume()
+    example.gate("archive")
 
-    assert written(story).active_ms == 1_250
+    assert written(example).active_ms == 1_250
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

@@ -19,26 +19,26 @@ _DAYS_MS = 3 * 24 * 3_600_000
 
 def told(*, is_sealed: bool, is_redacted: bool) -> ExampleRun:
     """A run of two entries or three, a body of which is redacted days after, if it is."""
-    story = ExampleRun()
-    note = story.add("x-note", bodies={"text": Body(b"private")})
+    example = ExampleRun()
+    note = example.add("x-note", bodies={"text": Body(b"private")})
     if is_sealed:
-        story.seal()
+        example.seal()
     if is_redacted:
-        story.wait(_DAYS_MS)
-        story.redact_body(note, "text", "private")
+        example.wait(_DAYS_MS)
+        example.redact_body(note, "text", "private")
         if is_sealed:
-            story.seal()
-    return story
+            example.seal()
+    return example
 
 
 def compared(*, is_sealed: bool) -> RunDifference:
     """A run, and the same one after a redaction."""
-    stories = [told(is_sealed=is_sealed, is_redacted=is_redacted) for is_redacted in (False, True)]
+    examples = [told(is_sealed=is_sealed, is_redacted=is_redacted) for is_redacted in (False, True)]
 
-    def entries_of(story: ExampleRun) -> Iterator[ReadEntry | None]:
-        return map(read_entry, story.lines())
+    def entries_of(example: ExampleRun) -> Iterator[ReadEntry | None]:
+        return map(read_entry, example.lines())
 
-    return compare(*(lambda story=story: entries_of(story) for story in stories))
+    return compare(*(lambda example=example: entries_of(example) for example in examples))
 
 
 @pytest.mark.parametrize(("is_sealed", "span_ms"), [(True, 2_500), (False, 1_250)])

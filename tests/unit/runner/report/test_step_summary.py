@@ -15,17 +15,17 @@ from ledgers import EXAMPLES
 from ledgers.example_run import ExampleRun
 
 
-def result_of(story: ExampleRun, directory: Path, exit_code: int = 0) -> RunResult:
-    story.write(directory)
+def result_of(example: ExampleRun, directory: Path, exit_code: int = 0) -> RunResult:
+    example.write(directory)
     return read_result(directory, read_history(ledger_at(directory)), exit_code)
 
 
 def test_a_run_that_a_budget_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    story = EXAMPLES["budget_stop"]()
-    head = leaf(story.lines()[-1]).hex()
+    example = EXAMPLES["budget_stop"]()
+    head = leaf(example.lines()[-1]).hex()
 
-    assert render_step_summary(result_of(story, Path("out"), 4)) == (
+    assert render_step_summary(result_of(example, Path("out"), 4)) == (
         "### forum: test\n"
         "\n"
         "stopped (exit 4): 1 stopped, 2 passed, in 30.0s\n"
@@ -74,13 +74,13 @@ def test_no_text_leaves_its_line_or_its_cell(text: str) -> None:
 
 
 def test_tasks_that_have_no_room_are_counted_and_what_failed_is_kept(tmp_path: Path) -> None:
-    story = ExampleRun()
+    example = ExampleRun()
     for number in range(10_000):
         name = f"{number}{'_' * 70}"
-        story.add("task.ended", {"task": name, "state": "passed"})
-    story.add("task.ended", {"task": "the-last", "state": "failed", "reason": "error"})
+        example.add("task.ended", {"task": name, "state": "passed"})
+    example.add("task.ended", {"task": "the-last", "state": "failed", "reason": "error"})
 
-    told = render_step_summary(result_of(story, tmp_path, 1))
+    told = render_step_summary(result_of(example, tmp_path, 1))
 
     rows = [line for line in told.splitlines() if line.startswith("| ")][2:]
     assert 0.95 * MAX_BYTES < len(told.encode()) <= MAX_BYTES
@@ -89,10 +89,10 @@ def test_tasks_that_have_no_room_are_counted_and_what_failed_is_kept(tmp_path: P
 
 
 def test_a_paused_run_tells_what_to_type(tmp_path: Path) -> None:
-    story = EXAMPLES["gate_approved"]()
-    del story.entries[8:]
+    example = EXAMPLES["gate_approved"]()
+    del example.entries[8:]
 
-    told = render_step_summary(result_of(story, tmp_path, 5))
+    told = render_step_summary(result_of(example, tmp_path, 5))
 
     assert "\n\nAnd 1 not started.\n\n- archive is waiting for a decision: Keep?\n" in told
     assert "- publish is waiting for a decision: Publish?\n" in told
