@@ -1,4 +1,4 @@
-"""`forum gate`: what waits for a person is shown, and a decision is bound to what was displayed."""
+"""`forum gate` lists pending gates and binds a decision to the text that was displayed."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ ANSWERS = [
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Folder:
-    """A run that waits at a gate."""
+    """A workflow with a gate."""
     folder = Folder(tmp_path / "work")
     write(folder)
     return folder
 
 
 def write(folder: Folder, **gate: Any) -> None:
-    asked = {"question": "Publish ${{ needs.draft }}?", **gate}
+    gate_fields = {"question": "Publish ${{ needs.draft }}?", **gate}
     tasks = {
         "draft": ask("Write."),
-        "publish": ask("Publish it.", needs=["draft"], gate=asked),
+        "publish": ask("Publish it.", needs=["draft"], gate=gate_fields),
         "after": ask("Tell.", needs=["publish"]),
     }
     folder.write(tasks, roster=MODEL, answers=ANSWERS, outputs={"publish": "publish", "after": "after"})
@@ -40,11 +40,11 @@ def pause(folder: Folder) -> None:
     assert result.code == 5, result
 
 
-def decided(folder: Folder) -> list[dict[str, Any]]:
+def decisions(folder: Folder) -> list[dict[str, Any]]:
     return [entry["data"] for entry in folder.entries("run", "gate.decided")]
 
 
-def test_what_waits_is_listed_with_what_would_be_done(folder: Folder) -> None:
+def test_pending_gates_are_listed_with_their_action(folder: Folder) -> None:
     pause(folder)
 
     listed = folder.forum("gate", "list", "run")
@@ -58,7 +58,7 @@ def test_what_waits_is_listed_with_what_would_be_done(folder: Folder) -> None:
     assert gate["digest"] == folder.entries("run", "gate.opened")[0]["bodies"]["displayed"]["digest"]
 
 
-def test_an_approved_task_begins_and_the_decision_is_marked_as_a_claim(folder: Folder) -> None:
+def test_an_approved_task_runs_and_the_decision_is_marked_as_claimed(folder: Folder) -> None:
     pause(folder)
 
     approved = folder.forum("gate", "approve", "run", "publish", "--by", "ann", "--reason", "it is good")
@@ -68,7 +68,7 @@ def test_an_approved_task_begins_and_the_decision_is_marked_as_a_claim(folder: F
     assert (approved.code, resumed.code) == (0, 0), (approved, resumed)
     assert "by ann (claimed)" in approved.out
     assert "forum resume run" in approved.out
-    (decision,) = decided(folder)
+    (decision,) = decisions(folder)
     assert (decision["decision"], decision["by"], decision["authenticated"]) == ("approved", "person", False)
     entry = folder.entries("run", "gate.decided")[0]
     assert (entry["actor"], folder.body("run", entry, "reason")) == ("person:ann", b"it is good")
@@ -77,7 +77,7 @@ def test_an_approved_task_begins_and_the_decision_is_marked_as_a_claim(folder: F
     check_valid(folder.path / "run")
 
 
-def test_an_edit_is_what_the_agent_is_given(folder: Folder) -> None:
+def test_an_edited_instruction_is_sent_to_the_agent(folder: Folder) -> None:
     pause(folder)
     (folder.path / "words.txt").write_text("Publish it in capitals.", encoding="utf-8")
 
@@ -93,7 +93,7 @@ def test_an_edit_is_what_the_agent_is_given(folder: Folder) -> None:
     check_valid(folder.path / "run")
 
 
-def test_an_edit_to_nothing_is_refused_as_it_is_in_a_plan(folder: Folder) -> None:
+def test_an_empty_instruction_is_refused_as_in_a_plan(folder: Folder) -> None:
     pause(folder)
     (folder.path / "empty.txt").write_bytes(b"")
     before = bytes_in(folder.path / "run")
@@ -107,14 +107,14 @@ def test_an_edit_to_nothing_is_refused_as_it_is_in_a_plan(folder: Folder) -> Non
     folder.write({"blank": ask("")}, roster=MODEL)
     assert "F308" in folder.forum("check", "workflow.yaml").out
 
-    # White space is an instruction to both.
+    # Both accept white space.
     assert folder.forum("gate", "edit", "run", "publish", "--by", "ann", "--instruction", " \n").code == 0
     folder.write({"blank": ask(" \n")}, roster=MODEL)
     assert folder.forum("check", "workflow.yaml").code == 0
 
 
 @pytest.mark.parametrize("name", ["eve <script>", " ann", "ann\n", "Zo\u00eb", "\x1b[2J", "a" * 201])
-def test_a_name_that_no_entry_can_have_is_refused_and_not_changed(folder: Folder, name: str) -> None:
+def test_a_name_that_cannot_be_recorded_is_refused(folder: Folder, name: str) -> None:
     pause(folder)
     before = bytes_in(folder.path / "run")
 
@@ -130,7 +130,7 @@ def test_a_name_that_no_entry_can_have_is_refused_and_not_changed(folder: Folder
     assert folder.entries("run", "gate.decided")[0]["actor"] == f"person:{longest}"
 
 
-def test_a_decision_on_something_else_than_what_was_shown_is_refused(folder: Folder) -> None:
+def test_a_decision_with_another_digest_is_refused(folder: Folder) -> None:
     pause(folder)
     (gate,) = folder.forum("gate", "list", "run", "--json").document()["gates"]
     before = bytes_in(folder.path / "run")
@@ -144,7 +144,7 @@ def test_a_decision_on_something_else_than_what_was_shown_is_refused(folder: Fol
 
 
 @pytest.mark.parametrize("characters", [0, 1, 7])
-def test_a_digest_that_is_too_short_to_name_anything_is_refused(folder: Folder, characters: int) -> None:
+def test_a_digest_that_is_too_short_is_refused(folder: Folder, characters: int) -> None:
     pause(folder)
     (gate,) = folder.forum("gate", "list", "run", "--json").document()["gates"]
 
@@ -153,10 +153,10 @@ def test_a_digest_that_is_too_short_to_name_anything_is_refused(folder: Folder, 
     )
 
     assert (result.code, "is too short: " in result.err) == (2, True), result
-    assert decided(folder) == []
+    assert decisions(folder) == []
 
 
-def test_with_nothing_decided_a_run_stays_as_it_is(folder: Folder) -> None:
+def test_resuming_without_a_decision_changes_nothing(folder: Folder) -> None:
     pause(folder)
     before = bytes_in(folder.path / "run")
 
@@ -167,7 +167,7 @@ def test_with_nothing_decided_a_run_stays_as_it_is(folder: Folder) -> None:
     assert bytes_in(folder.path / "run") == before
 
 
-def test_what_is_not_waiting_cannot_be_decided(folder: Folder) -> None:
+def test_a_gate_that_is_not_pending_cannot_be_decided(folder: Folder) -> None:
     pause(folder)
     arguments = ("--by", "ann")
 
@@ -177,11 +177,11 @@ def test_what_is_not_waiting_cannot_be_decided(folder: Folder) -> None:
     resumed = folder.forum("resume", "run")
     late = folder.forum("gate", "approve", "run", "publish", *arguments)
 
-    assert [one.code for one in (unknown, twice, resumed, late)] == [2, 2, 6, 2]
+    assert [result.code for result in (unknown, twice, resumed, late)] == [2, 2, 6, 2]
     assert "did you mean 'publish'?" in unknown.err
     assert "no gate of 'publish' is open; no gate is open" in twice.err
     assert folder.task_states()["publish"] == "refused: rejected"
-    assert [one["decision"] for one in decided(folder)] == ["rejected"]
+    assert [decision["decision"] for decision in decisions(folder)] == ["rejected"]
     check_valid(folder.path / "run")
 
 
@@ -189,10 +189,10 @@ def test_what_is_not_waiting_cannot_be_decided(folder: Folder) -> None:
     ("rule", "decision", "code", "end"),
     [("approve", "approved", 0, "passed"), ("reject", "rejected", 6, "refused: deadline")],
 )
-def test_after_the_deadline_the_rule_decides_and_nobody_else(
+def test_after_the_deadline_only_the_rule_decides(
     folder: Folder, rule: str, decision: str, code: int, end: str
 ) -> None:
-    """The run pauses in the step that opens the gate, so it does however short the deadline is."""
+    """The run pauses in the step that opens the gate, however short the deadline is."""
     write(folder, deadline="1ms", on_deadline=rule)
     pause(folder)
 
@@ -203,32 +203,32 @@ def test_after_the_deadline_the_rule_decides_and_nobody_else(
     assert (late.code, resumed.code) == (2, code), (late, resumed)
     assert "the deadline of 'publish' passed at" in late.err
     assert "(passed)" in listed.out
-    assert [(one["by"], one["decision"]) for one in decided(folder)] == [("deadline", decision)]
+    assert [(entry["by"], entry["decision"]) for entry in decisions(folder)] == [("deadline", decision)]
     assert folder.task_states()["publish"] == end
     check_valid(folder.path / "run")
 
 
-def test_two_gates_are_decided_one_by_one(folder: Folder) -> None:
+def test_two_gates_are_decided_separately(folder: Folder) -> None:
     gate = {"question": "Now?"}
     folder.write({"a": ask("A.", gate=gate), "b": ask("B.", gate=gate)}, roster=MODEL, answers=ANSWERS[-1:])
     pause(folder)
 
     first = folder.forum("gate", "approve", "run", "a", "--by", "ann")
     between = folder.forum("resume", "run")
-    ends = folder.task_states()
+    states = folder.task_states()
     second = folder.forum("gate", "reject", "run", "b", "--by", "bob", "--json")
     resumed = folder.forum("resume", "run")
 
     assert (first.code, between.code, second.code, resumed.code) == (0, 5, 0, 6), (first, between, second, resumed)
     assert "1 more to decide" in first.out
-    assert ends == {"a": "passed"}
+    assert states == {"a": "passed"}
     assert (second.document()["waiting"], second.document()["edited"]) == (0, False)
     assert second.document()["digest"] == folder.entries("run", "gate.opened")[1]["bodies"]["displayed"]["digest"]
     assert folder.task_states() == {"a": "passed", "b": "refused: rejected"}
     check_valid(folder.path / "run")
 
 
-def test_the_gate_of_a_sensitive_task_is_decided_and_told_again(folder: Folder) -> None:
+def test_the_gate_of_a_sensitive_task_can_be_decided_and_replayed(folder: Folder) -> None:
     tasks = {"secret": ask("Keep it.", sensitive=True, gate={"question": "Keep ${{ inputs.word }}?"})}
     inputs = {"word": {"type": "string", "default": "this"}}
     folder.write(tasks, roster=MODEL, inputs=inputs, answers=ANSWERS[-1:])

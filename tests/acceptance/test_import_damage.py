@@ -18,11 +18,11 @@ def folder(tmp_path: Path) -> Folder:
 
 
 PLAN = b'"dispatch", "kind": "plan"'
-NOT_THE_SAME = "is outside ±(2^53 - 1), so JSON readers disagree on its value"
+OUT_OF_RANGE = "is outside ±(2^53 - 1), so JSON readers disagree on its value"
 SPAN = "/resourceSpans/0/scopeSpans/0/spans/0"
-# Sample, what is replaced (all that follows, if by nothing), and what is said of it: file, place and sentence.
+# Sample, text to replace, replacement (None truncates there), and message with file and location.
 DAMAGE: dict[str, tuple[str, bytes, bytes | None, str]] = {
-    "a cut line": (
+    "a truncated line": (
         "forum-engine",
         b'047944"}',
         None,
@@ -34,7 +34,7 @@ DAMAGE: dict[str, tuple[str, bytes, bytes | None, str]] = {
         b'{"seq" 2,',
         "entries.jsonl, line 3, column 8: invalid JSON: expecting ':' delimiter",
     ),
-    "a key given twice": (
+    "a duplicate key": (
         "forum-engine",
         b'"seq": 1,',
         b'"seq": 1, "seq": 1,',
@@ -44,13 +44,13 @@ DAMAGE: dict[str, tuple[str, bytes, bytes | None, str]] = {
         "forum-engine",
         b'"seq": 1,',
         b'"seq": 9007199254740993,',
-        f"entries.jsonl, line 2, column 9: 9007199254740993 {NOT_THE_SAME}",
+        f"entries.jsonl, line 2, column 9: 9007199254740993 {OUT_OF_RANGE}",
     ),
-    "a number without end": (
+    "a number with many digits": (
         "forum-engine",
         b'"seq": 1,',
         b'"seq": %b,' % (b"9" * 9_999),
-        f"entries.jsonl, line 2, column 9: {'9' * 40}... {NOT_THE_SAME}",
+        f"entries.jsonl, line 2, column 9: {'9' * 40}... {OUT_OF_RANGE}",
     ),
     "a float that is not finite": (
         "forum-engine",
@@ -77,13 +77,13 @@ DAMAGE: dict[str, tuple[str, bytes, bytes | None, str]] = {
         b'7, "kind": "plan"',
         "entries.jsonl, line 2: 'actor' has the wrong type",
     ),
-    "a document that is cut": (
+    "a truncated document": (
         "symposium",
         b'"transcript_digest"',
         None,
         "artifact.json, line 232, column 3: truncated: the JSON has no end",
     ),
-    "a key given twice in a document": (
+    "a duplicate key in a document": (
         "symposium",
         b'"session_id": "rivers",\n  "started_at"',
         b'"session_id": "rivers", "session_id": "x",\n  "started_at"',
@@ -101,19 +101,19 @@ DAMAGE: dict[str, tuple[str, bytes, bytes | None, str]] = {
         b"",
         f"today.jsonl, line 2, {SPAN}: the span has no traceId or spanId",
     ),
-    "a time that is none": (
+    "an invalid time": (
         "otel-today",
         b'"1794733200910000000"',
         b'"yesterday"',
         f"today.jsonl, line 2, {SPAN}: 'yesterday' is not an integer",
     ),
-    "a value of no type": (
+    "a value of unknown type": (
         "otel-today",
         b'{"stringValue":"atlas"}',
         b'{"string":"atlas"}',
         f"today.jsonl, line 2, {SPAN}: unknown value type 'string'",
     ),
-    "a line of something else": (
+    "a line in another format": (
         "otel-today",
         b"\n",
         b'\n{"a":1}\n',

@@ -1,4 +1,4 @@
-"""`forum-conformance judge` of what is not a ledger of ours, or only a part of one, or one in another wrapping."""
+"""`forum-conformance judge` of files of other programs, parts of a run directory and packed or re-encoded ledgers."""
 
 import gzip
 import io
@@ -15,13 +15,13 @@ from acceptance.samples import FOREIGN, SAMPLES, copy_sample
 from acceptance.workflow_folder import Folder
 from ledgers import LEDGERS
 
-ONLY_THAT = "it covers nothing else of the artifact; this is not one of the five levels"
+ONLY_THE_TRANSCRIPT = "it covers nothing else of the artifact; this is not one of the five levels"
 BROKEN = "its own chain of hashes is invalid"
 FORMATS = {"forum-engine": "forum-engine", "symposium": "symposium", "otel-today": "otel", "otel-older": "otel"}
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_a_record_of_another_program_is_called_by_its_name(name: str) -> None:
+def test_the_format_of_a_foreign_record_is_named(name: str) -> None:
     report = report_on(SAMPLES[name])
 
     reasons = [(level["status"], level["reason"]) for level in report["levels"]]
@@ -32,16 +32,16 @@ def test_a_record_of_another_program_is_called_by_its_name(name: str) -> None:
     assert judge(SAMPLES[name])[1].startswith("invalid: not a forum ledger: it seems to be ")
 
 
-def test_the_hashes_of_others_are_computed_anew_where_they_can_be() -> None:
-    told = {name: report_on(SAMPLES[name])["foreign"]["notes"][:2] for name in SAMPLES}
+def test_the_hashes_of_a_foreign_record_are_recomputed_if_possible() -> None:
+    notes = {name: report_on(SAMPLES[name])["foreign"]["notes"][:2] for name in SAMPLES}
 
-    assert told == {
+    assert notes == {
         "forum-engine": [
             "its own chain of hashes holds, 6 entries, recomputed; this is not one of the five levels",
             "its bodies have their hashes: 6 in payloads.jsonl",
         ],
         "symposium": [
-            f"its transcript_digest is that of its transcript (6 messages); {ONLY_THAT}",
+            f"its transcript_digest is that of its transcript (6 messages); {ONLY_THE_TRANSCRIPT}",
             f"to convert it to a ledger: forum import {SAMPLES['symposium']}",
         ],
         "otel-today": [
@@ -76,14 +76,14 @@ def test_the_hashes_of_others_are_computed_anew_where_they_can_be() -> None:
         ("symposium", "artifact.json", b"Vistula", b"Elbe", "its transcript_digest is not that of its transcript"),
     ],
 )
-def test_damage_to_records_of_others_is_seen(
+def test_damage_to_a_foreign_record_is_found(
     name: str, file: str, old: bytes, new: bytes, note: str, tmp_path: Path
 ) -> None:
     source = copy_sample(name, tmp_path)
     path = source / file
     path.write_bytes(path.read_bytes().replace(old, new))
 
-    assert any(told.startswith(note) for told in report_on(source)["foreign"]["notes"])
+    assert any(line.startswith(note) for line in report_on(source)["foreign"]["notes"])
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_damage_to_records_of_others_is_seen(
         (b"[" * 5_000, "not-json", "the first line is not JSON: it is nested too deep"),
     ],
 )
-def test_what_is_nobodys_ledger_is_told_by_its_form(content: bytes, format_: str, sign: str) -> None:
+def test_an_unknown_file_is_described_by_its_format(content: bytes, format_: str, sign: str) -> None:
     report = report_on("-", stdin=content)
 
     code, out, _ = judge("-", stdin=content)
@@ -117,7 +117,7 @@ PARTS = {
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_a_part_of_a_run_directory_is_sent_to_the_directory(name: str, tmp_path: Path) -> None:
+def test_a_part_of_a_run_directory_is_reported_with_the_directory_to_judge(name: str, tmp_path: Path) -> None:
     directory = LEDGERS["two_waves"](tmp_path / "run")
 
     report = report_on(directory / name)
@@ -133,38 +133,38 @@ def test_a_part_of_a_run_directory_is_sent_to_the_directory(name: str, tmp_path:
     assert judge(directory / name)[1].startswith("invalid: not a forum ledger: it is a part of a run directory\n")
 
 
-def in_a_tar(directory: Path) -> bytes:
-    made = io.BytesIO()
-    with tarfile.open(fileobj=made, mode="w") as archive:
+def as_tar(directory: Path) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
         archive.add(directory / "ledger.jsonl", "run/ledger.jsonl")
         archive.add(directory / "checkpoint", "run/checkpoint")
-    return made.getvalue()
+    return buffer.getvalue()
 
 
-def in_a_zip(directory: Path) -> bytes:
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w") as archive:
+def as_zip(directory: Path) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
         archive.write(directory / "ledger.jsonl", "ledger.jsonl")
-    return made.getvalue()
+    return buffer.getvalue()
 
 
 def ledger_bytes(directory: Path) -> bytes:
     return (directory / "ledger.jsonl").read_bytes()
 
 
-OURS = "every character has two bytes; in UTF-8 it would have the members of a ledger of ours"
+UTF_16_LEDGER = "every character has two bytes; in UTF-8 it would have the members of a ledger of ours"
 WRAPPED: dict[str, tuple[Callable[[Path], bytes], str, str]] = {
-    "tar": (in_a_tar, "packed", "a tar with the members run/ledger.jsonl and run/checkpoint"),
-    "zip": (in_a_zip, "packed", "the first bytes are those of zip"),
+    "tar": (as_tar, "packed", "a tar with the members run/ledger.jsonl and run/checkpoint"),
+    "zip": (as_zip, "packed", "the first bytes are those of zip"),
     "gzip": (lambda run: gzip.compress(ledger_bytes(run)), "packed", "the first bytes are those of gzip"),
-    "UTF-16": (lambda run: ledger_bytes(run).decode().encode("utf-16"), "utf-16", OURS),
-    "UTF-16 without a mark": (lambda run: ledger_bytes(run).decode().encode("utf-16-be"), "utf-16", OURS),
+    "UTF-16": (lambda run: ledger_bytes(run).decode().encode("utf-16"), "utf-16", UTF_16_LEDGER),
+    "UTF-16 without a mark": (lambda run: ledger_bytes(run).decode().encode("utf-16-be"), "utf-16", UTF_16_LEDGER),
 }
 
 
 @pytest.mark.parametrize("name", ["ledger.jsonl", "given"])
 @pytest.mark.parametrize("case", WRAPPED)
-def test_a_ledger_in_another_wrapping_is_called_by_that(case: str, name: str, tmp_path: Path) -> None:
+def test_a_packed_or_re_encoded_ledger_is_reported_as_such(case: str, name: str, tmp_path: Path) -> None:
     wrap, format_, sign = WRAPPED[case]
     (tmp_path / name).write_bytes(wrap(LEDGERS["two_waves"](tmp_path / "run")))
 
@@ -174,19 +174,19 @@ def test_a_ledger_in_another_wrapping_is_called_by_that(case: str, name: str, tm
     assert (report["codes"], report["first_bad_seq"], len(report["findings"])) == (["L102"], 0, 1)
 
 
-def test_a_ledger_with_cr_at_its_line_ends_is_told_so_in_one_sentence(tmp_path: Path) -> None:
+def test_cr_lf_line_ends_are_reported_in_one_note(tmp_path: Path) -> None:
     content = ledger_bytes(LEDGERS["two_waves"](tmp_path / "run"))
     (tmp_path / "copy").write_bytes(content.replace(b"\n", b"\r\n"))
 
-    told = [line for line in judge(tmp_path / "copy")[1].splitlines() if "CR" in line]
+    notes = [line for line in judge(tmp_path / "copy")[1].splitlines() if "CR" in line]
 
-    assert len(told) == 1
-    assert told[0].startswith("note: its lines end with CR LF, a ledger's with LF alone: ")
+    assert len(notes) == 1
+    assert notes[0].startswith("note: its lines end with CR LF, a ledger's with LF alone: ")
     assert report_on(tmp_path / "copy")["codes"] == ["L104"]
     assert "CR LF" not in judge(tmp_path / "run")[1]
 
 
-def test_an_import_is_called_so_and_not_passed(tmp_path: Path) -> None:
+def test_an_import_is_reported_as_imported_not_passed(tmp_path: Path) -> None:
     Folder(tmp_path).forum("import", SAMPLES["otel-older"], "--out", "run")
 
     assert judge("run", cwd=tmp_path)[1].splitlines()[0].endswith(", imported")
@@ -194,7 +194,7 @@ def test_an_import_is_called_so_and_not_passed(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("LEDGER-SEAL-001")
-def test_nothing_at_all_is_incomplete_and_called_empty() -> None:
+def test_empty_input_is_incomplete_and_reported_as_empty() -> None:
     report = report_on("-")
 
     assert (report["verdict"], report["codes"], report["foreign"]["format"]) == ("incomplete", ["L502"], "empty")
@@ -202,23 +202,21 @@ def test_nothing_at_all_is_incomplete_and_called_empty() -> None:
 
 
 def damaged(lines: list[bytes]) -> dict[str, bytes]:
-    """A ledger of ours, damaged in ways that leave little of its first line."""
+    """Damage a ledger so that little of its first line remains."""
     rest = b"".join(lines[1:])
     return {
         "the first line is torn": lines[0][:40] + b"\n" + rest,
         "the first line is noise": b"\x00\xff\x00\n" + rest,
         "the first line is gone": rest,
-        "one line is left": lines[1],
-        "one line without its end is left": lines[1][:-1],
-        "it is written as people write JSON": b"".join(
-            json.dumps(json.loads(line), indent=1).encode() + b"\n" for line in lines
-        ),
-        "every line has another member": b"".join(line.replace(b'"seq":', b'"sequence":') for line in lines),
+        "only one line is left": lines[1],
+        "only an unterminated line is left": lines[1][:-1],
+        "it is indented JSON": b"".join(json.dumps(json.loads(line), indent=1).encode() + b"\n" for line in lines),
+        "every line has a renamed member": b"".join(line.replace(b'"seq":', b'"sequence":') for line in lines),
     }
 
 
 @pytest.mark.parametrize("case", damaged([b"{}\n", b"{}\n"]))
-def test_a_damaged_ledger_of_ours_is_judged_as_ours(case: str, tmp_path: Path) -> None:
+def test_a_damaged_ledger_is_not_reported_as_foreign(case: str, tmp_path: Path) -> None:
     lines = (LEDGERS["two_waves"](tmp_path / "run") / "ledger.jsonl").read_bytes().splitlines(keepends=True)
     content = damaged(lines)[case]
     (tmp_path / "copy").write_bytes(content)
@@ -227,10 +225,10 @@ def test_a_damaged_ledger_of_ours_is_judged_as_ours(case: str, tmp_path: Path) -
 
     assert "foreign" not in report
     assert report == report_on("-", stdin=content)
-    assert report["verdict"] == ("incomplete" if case == "one line without its end is left" else "invalid")
+    assert report["verdict"] == ("incomplete" if case == "only an unterminated line is left" else "invalid")
 
 
-def test_a_run_directory_whose_ledger_is_noise_is_still_one(tmp_path: Path) -> None:
+def test_a_run_directory_with_a_corrupt_ledger_is_still_a_run_directory(tmp_path: Path) -> None:
     directory = LEDGERS["two_waves"](tmp_path / "run")
     (directory / "ledger.jsonl").write_bytes(b"noise\n")
 
@@ -239,7 +237,7 @@ def test_a_run_directory_whose_ledger_is_noise_is_still_one(tmp_path: Path) -> N
     assert ("foreign" in report, report["codes"]) == (False, ["L102"])
 
 
-def test_a_run_directory_with_the_entries_of_another_program_is_theirs(tmp_path: Path) -> None:
+def test_a_run_directory_with_foreign_entries_is_reported_as_foreign(tmp_path: Path) -> None:
     directory = tmp_path / "run"
     directory.mkdir()
     (directory / "ledger.jsonl").write_bytes((FOREIGN / "forum-engine" / "entries.jsonl").read_bytes())

@@ -1,4 +1,4 @@
-"""`forum-conformance mutate`: a verifier is shown mutants, and what survives is told."""
+"""`forum-conformance mutate` tests a verifier with mutants and reports the survivors."""
 
 import json
 import shlex
@@ -28,7 +28,7 @@ JUDGE = Path(forum_conformance.__file__).parent
 
 @pytest.fixture(scope="module")
 def memory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A mutant has most entries in common with its original."""
+    """A cache of entries: a mutant shares most of its entries with its original."""
     return tmp_path_factory.mktemp("memory")
 
 
@@ -53,11 +53,11 @@ def files(directory: Path) -> dict[str, bytes]:
 @pytest.mark.requirement("LEDGER-REACH-001")
 @pytest.mark.parametrize("verifier", VERIFIERS)
 @pytest.mark.parametrize("name", ["two_waves", "redacted"])
-def test_a_right_verifier_catches_all_but_what_is_out_of_reach(
+def test_a_correct_verifier_catches_every_detectable_mutant(
     verifier: str, name: str, memory: Path, tmp_path: Path
 ) -> None:
     if verifier == "javascript" and not shutil.which("node"):
-        pytest.skip("there is no node")
+        pytest.skip("node is not installed")
     program = shlex.join(command_with_cache(memory, str(JUDGE / "program" / "__main__.py")))
     options = [word.format(judge=program) for word in VERIFIERS[verifier]]
 
@@ -72,7 +72,7 @@ def test_a_right_verifier_catches_all_but_what_is_out_of_reach(
     }
 
 
-def test_what_a_wrong_verifier_falls_for_is_listed_and_kept(run_dir: Path, tmp_path: Path) -> None:
+def test_survivors_are_listed_and_kept(run_dir: Path, tmp_path: Path) -> None:
     result = mutate(run_dir, *wrong("hashes_only"), "--kinds", "archive-g*", "--seed", "5", "--keep", tmp_path / "kept")
 
     assert result.returncode == 1
@@ -87,7 +87,7 @@ def test_what_a_wrong_verifier_falls_for_is_listed_and_kept(run_dir: Path, tmp_p
     assert judge(tmp_path / "kept" / "archive-gone-1").findings.codes() == ["L301"]
 
 
-def test_a_survivor_can_be_made_again_from_seed_kind_and_number(run_dir: Path, tmp_path: Path) -> None:
+def test_a_survivor_can_be_reproduced_from_seed_kind_and_number(run_dir: Path, tmp_path: Path) -> None:
     options = [str(run_dir), *wrong("hashes_only"), "--seed", "9"]
     many = mutate(*options, "--kinds", "[ct]*", "--limit", "90", "--json", "--keep", tmp_path / "kept")
     survivor = json.loads(many.stdout)["survivors"][-1]
@@ -100,7 +100,7 @@ def test_a_survivor_can_be_made_again_from_seed_kind_and_number(run_dir: Path, t
     assert files(tmp_path / "again" / name) == files(tmp_path / "kept" / name) != files(run_dir)
 
 
-def test_what_is_out_of_reach_must_be_found_beside_the_checkpoint_of_the_original(run_dir: Path) -> None:
+def test_an_undetectable_mutant_must_be_caught_with_the_checkpoint_of_the_original(run_dir: Path) -> None:
     result = mutate(run_dir, *wrong("hashes_only"), "--kinds", "rewrite-of-another-run")
 
     assert result.returncode == 1
@@ -109,65 +109,61 @@ def test_what_is_out_of_reach_must_be_found_beside_the_checkpoint_of_the_origina
     )
 
 
-def test_some_levels_are_asked_about_what_can_be_seen_at_them(run_dir: Path) -> None:
+def test_a_subset_of_levels_is_tested_only_with_mutants_detectable_at_them(run_dir: Path) -> None:
     options = [str(run_dir), "--kinds", "[cd]*", "--each", "1", "--json"]
-    of_all = json.loads(mutate(*options).stdout)
+    all_levels = json.loads(mutate(*options).stdout)
 
     result = mutate(*options, *wrong("hashes_only"), "--level", "1-2")
 
-    of_two = json.loads(result.stdout)
-    assert (result.returncode, of_two["survived"]) == (0, 0)
-    assert 15 < of_two["mutants"] == of_two["caught"] < of_all["mutants"]
+    two_levels = json.loads(result.stdout)
+    assert (result.returncode, two_levels["survived"]) == (0, 0)
+    assert 15 < two_levels["mutants"] == two_levels["caught"] < all_levels["mutants"]
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "fault"),
     [
         ("always_invalid", "the verifier calls the ledger itself invalid"),
         ("crashes", "the verifier does not answer: process: ended without an answer, exit status 1"),
     ],
 )
-def test_a_verifier_that_does_not_call_the_ledger_itself_valid_gets_no_score(
-    name: str, told: str, run_dir: Path
-) -> None:
+def test_a_verifier_that_rejects_the_unchanged_ledger_gets_no_score(name: str, fault: str, run_dir: Path) -> None:
     result = mutate(run_dir, *wrong(name))
 
     assert result.returncode == 1
     assert result.stdout.splitlines()[0] == (
-        f"'{run_dir}' is valid, and {told}; what it says of mutants would show nothing"
+        f"'{run_dir}' is valid, and {fault}; what it says of mutants would show nothing"
     )
 
 
-def test_the_last_words_of_a_verifier_that_crashes_are_told(run_dir: Path) -> None:
+def test_the_standard_error_of_a_crashed_verifier_is_printed(run_dir: Path) -> None:
     result = mutate(run_dir, *wrong("crashes"))
 
     assert any(line.startswith("  stderr    ") for line in result.stdout.splitlines())
 
 
-def test_a_verifier_of_some_levels_is_told_to_be_asked_for_them(run_dir: Path, tmp_path: Path) -> None:
+def test_a_verifier_without_some_levels_gets_a_hint_to_use_level(run_dir: Path, tmp_path: Path) -> None:
     code = 'import sys; sys.stdin.read(); print(\'{"protocol": 1, "verdict": "unsupported"}\')'
     (tmp_path / "partial.py").write_text(code)
 
     result = mutate(run_dir, "--entrypoint", f"{sys.executable} {tmp_path / 'partial.py'}")
 
     hint = "if it checks only some levels, pass --level, such as --level 1-2"
-    told = f"'{run_dir}' is valid, and the verifier answers 'unsupported' ({hint})"
-    assert (result.returncode, result.stdout) == (1, f"{told}; what it says of mutants would show nothing\n")
+    fault = f"'{run_dir}' is valid, and the verifier answers 'unsupported' ({hint})"
+    assert (result.returncode, result.stdout) == (1, f"{fault}; what it says of mutants would show nothing\n")
 
 
-def test_what_is_asked_side_by_side_is_told_in_the_same_order(run_dir: Path) -> None:
+def test_parallel_jobs_do_not_change_the_report(run_dir: Path) -> None:
     options = [str(run_dir), *wrong("hashes_only"), "--kinds", "archive-*", "--json"]
 
-    one, four = (mutate(*options, "--jobs", jobs) for jobs in ("1", "4"))
+    serial, parallel = (mutate(*options, "--jobs", jobs) for jobs in ("1", "4"))
 
-    assert one.stdout == four.stdout
-    assert json.loads(one.stdout)["survived"] > 0
+    assert serial.stdout == parallel.stdout
+    assert json.loads(serial.stdout)["survived"] > 0
 
 
-def test_a_verifier_that_changes_what_it_is_given_does_not_change_the_ledger_of_the_user(
-    run_dir: Path, tmp_path: Path
-) -> None:
-    program = tmp_path / "spoils.py"
+def test_a_verifier_that_alters_its_input_does_not_change_the_original_ledger(run_dir: Path, tmp_path: Path) -> None:
+    program = tmp_path / "alters.py"
     program.write_text(
         "import json, pathlib, sys\n"
         "path = pathlib.Path(json.load(sys.stdin)['input']) / 'ledger.jsonl'\n"
@@ -209,7 +205,7 @@ def test_a_ledger_that_is_not_valid_is_refused_with_its_findings(run_dir: Path) 
         ([".", "--entrypoint", ""], "the entrypoint is empty"),
     ],
 )
-def test_wrong_usage_is_told(arguments: list[str], message: str, run_dir: Path) -> None:
+def test_wrong_usage_is_reported(arguments: list[str], message: str, run_dir: Path) -> None:
     result = subprocess.run([*COMMAND, *arguments], cwd=run_dir, capture_output=True, text=True, check=False)
 
     assert result.returncode == 2

@@ -1,4 +1,4 @@
-"""After `forum redact`: what later runs do without the body, and how a run goes on that had not ended."""
+"""After `forum redact`: how later runs handle the missing body, and how an unfinished run resumes."""
 
 from __future__ import annotations
 
@@ -19,26 +19,23 @@ def folder(tmp_path: Path) -> Folder:
 
 
 def redact(folder: Folder, task: str, *options: str, out: str = "first", body: str = "output") -> Result:
-    """Takes away what a unit put out."""
+    """Redact a body of a unit's result."""
     seq = next(entry["seq"] for entry in folder.entries(out, "task.finished") if entry["data"]["task"] == task)
     result = folder.forum("redact", out, "--seq", str(seq), "--body", body, *REASON, *options)
     assert result.code == 0, result
     return result
 
 
-def check_is_valid(folder: Folder, out: str) -> None:
-    """To both verifiers, at all levels. With bodies that are gone it cannot be told again."""
+def check_verified(folder: Folder, out: str) -> None:
+    """Check all levels with both verifiers. A run with redacted bodies cannot be replayed."""
     for report in (folder.forum("verify", out, "--json").document(), report_on(folder.path / out)):
         assert (report["verdict"], report["codes"]) == ("valid", [])
         assert {level["status"] for level in report["levels"]} == {"ok"}
 
 
-# Later runs.
-
-
 @pytest.fixture
 def redacted(folder: Folder) -> Folder:
-    """A run of which the last task failed, and the result of the first, which is cached, was redacted."""
+    """A run whose last task failed, with the cached result of its first task redacted."""
     folder.write(
         {
             "kept": sh("echo kept >> effects; echo a name", cache=True),
@@ -52,7 +49,7 @@ def redacted(folder: Folder) -> Folder:
     return folder
 
 
-def test_a_redacted_result_is_not_taken_from_the_cache_and_the_next_one_is(redacted: Folder) -> None:
+def test_a_redacted_result_is_not_reused_from_the_cache_but_its_successor_is(redacted: Folder) -> None:
     second, third = redacted.run(out="second"), redacted.run(out="third")
 
     assert (second.code, third.code) == (1, 1), (second, third)
@@ -63,7 +60,7 @@ def test_a_redacted_result_is_not_taken_from_the_cache_and_the_next_one_is(redac
         check_valid(redacted.path / out)
 
 
-def test_a_dry_run_tells_that_the_result_was_redacted(redacted: Folder) -> None:
+def test_a_dry_run_reports_a_redacted_cached_result(redacted: Folder) -> None:
     before = redacted.files()
 
     result = redacted.forum("run", "workflow.yaml", "--dry-run")
@@ -73,7 +70,7 @@ def test_a_dry_run_tells_that_the_result_was_redacted(redacted: Folder) -> None:
     assert redacted.files() == before
 
 
-def test_a_new_run_from_one_with_a_redacted_result_does_that_again(redacted: Folder) -> None:
+def test_resume_failed_runs_a_redacted_task_again(redacted: Folder) -> None:
     result = redacted.forum("resume", "first", "--failed", "--out", "second", "--progress", "none")
 
     assert result.code == 1, result
@@ -84,7 +81,7 @@ def test_a_new_run_from_one_with_a_redacted_result_does_that_again(redacted: Fol
 
 
 @pytest.mark.parametrize("option", ["--only", "--from"])
-def test_a_part_that_needs_a_redacted_result_is_refused_and_nothing_is_left(redacted: Folder, option: str) -> None:
+def test_a_part_that_needs_a_redacted_result_is_refused_and_leaves_no_files(redacted: Folder, option: str) -> None:
     before = redacted.files()
 
     result = redacted.run(option, "fresh", "--base", "first", out="second")
@@ -95,14 +92,12 @@ def test_a_part_that_needs_a_redacted_result_is_refused_and_nothing_is_left(reda
     assert redacted.files() == before
 
 
-# A run that goes on.
-
 CONTINUE = {"on_failure": "continue"}
 
 
 @pytest.fixture
 def paused(folder: Folder) -> Folder:
-    """A run that waits for a person, who is asked about one task; others need what was redacted meanwhile."""
+    """A run that is paused at a gate, with tasks that need the output of `name`."""
     after = {"task": "asked", "edge": "order"}
     tasks: dict[str, Any] = {
         "name": sh("echo a name"),
@@ -119,15 +114,15 @@ def paused(folder: Folder) -> Folder:
     return folder
 
 
-def decided(folder: Folder, decision: str) -> Result:
+def decide_and_resume(folder: Folder, decision: str) -> Result:
     assert folder.forum("gate", decision, "first", "asked", "--by", "ann").code == 0
     return folder.forum("resume", "first", "--progress", "none")
 
 
-def test_tasks_that_need_a_redacted_body_fail_and_the_run_comes_to_its_end(paused: Folder) -> None:
+def test_tasks_that_need_a_redacted_body_fail_and_the_run_finishes(paused: Folder) -> None:
     redact(paused, "name")
 
-    result = decided(paused, "approve")
+    result = decide_and_resume(paused, "approve")
 
     assert result.code == 1, result
     assert paused.task_states("first") == {
@@ -141,29 +136,29 @@ def test_tasks_that_need_a_redacted_body_fail_and_the_run_comes_to_its_end(pause
     assert result.out.count("the value for 'name' is unavailable: body ") == 3
     assert [entry["data"]["output"] for entry in paused.entries("first", "answer.given")] == ["beside"]
     assert len(paused.entries("first", "task.lost")) == 0
-    check_is_valid(paused, "first")
+    check_verified(paused, "first")
 
 
-def test_what_a_person_rejects_is_refused_though_its_data_was_redacted(paused: Folder) -> None:
+def test_a_rejected_task_is_refused_even_if_its_input_was_redacted(paused: Folder) -> None:
     redact(paused, "name")
 
-    result = decided(paused, "reject")
+    result = decide_and_resume(paused, "reject")
 
     assert (result.code, paused.task_states("first")["asked"]) == (6, "refused: rejected"), result
-    check_is_valid(paused, "first")
+    check_verified(paused, "first")
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-017")
-def test_a_run_that_passed_does_not_owe_an_output_that_was_redacted(folder: Folder) -> None:
+def test_a_passed_run_may_lack_a_redacted_output(folder: Folder) -> None:
     folder.write({"name": sh("echo a name"), "asked": sh("cat", gate={"question": "?"})}, outputs={"name": "name"})
     assert folder.run(out="first").code == 5
     redact(folder, "name")
 
-    result = decided(folder, "approve")
+    result = decide_and_resume(folder, "approve")
 
     assert result.code == 0, result
     assert len(folder.entries("first", "answer.given")) == 0
-    check_is_valid(folder, "first")
+    check_verified(folder, "first")
 
 
 def test_an_instance_whose_item_was_redacted_fails(folder: Folder) -> None:
@@ -185,10 +180,10 @@ def test_an_instance_whose_item_was_redacted_fails(folder: Folder) -> None:
         "each[1]": "failed: expects",
         "each": "failed: error",
     }
-    check_is_valid(folder, "first")
+    check_verified(folder, "first")
 
 
-def test_a_run_without_its_wave_plan_is_not_gone_on_with(paused: Folder) -> None:
+def test_a_run_without_its_wave_plan_cannot_be_resumed(paused: Folder) -> None:
     paused.forum("redact", "first", "--seq", "0", "--body", "wave_plan", *REASON)
 
     result = paused.forum("resume", "first")
@@ -198,21 +193,21 @@ def test_a_run_without_its_wave_plan_is_not_gone_on_with(paused: Folder) -> None
 
 
 @pytest.mark.parametrize("options", [[], ["--json"]])
-def test_it_is_told_that_tasks_will_fail_where_the_run_has_not_ended(paused: Folder, options: list[str]) -> None:
+def test_redacting_an_unfinished_run_warns_that_tasks_will_fail(paused: Folder, options: list[str]) -> None:
     result = redact(paused, "name", *options)
 
     assert "the run has not finished: tasks that need this body will fail when it resumes" in result.err
     assert "has not ended" not in result.out
 
 
-def test_it_is_not_told_where_the_run_has_ended(folder: Folder) -> None:
+def test_redacting_a_finished_run_prints_no_warning(folder: Folder) -> None:
     folder.write({"name": sh("echo a name")})
     folder.run(out="first")
 
     assert redact(folder, "name").err == ""
 
 
-def test_a_redaction_is_no_part_of_the_time_that_a_run_took(folder: Folder) -> None:
+def test_a_redaction_does_not_change_the_duration_of_a_run(folder: Folder) -> None:
     folder.write({"name": sh("echo a name")})
     folder.run(out="first")
     before = [line for line in folder.forum("show", "first").out.splitlines() if line.startswith("when ")]

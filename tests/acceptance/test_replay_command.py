@@ -1,4 +1,4 @@
-"""`forum replay` and `--answers-from`: a run is told again from its record, and nothing is called."""
+"""`forum replay` and `--answers-from` repeat a run from its ledger without calling anything."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path / "work")
 
 
-def busy(folder: Folder) -> None:
-    """Real programs side by side, with what makes a record hard to tell again."""
+def write_busy_workflow(folder: Folder) -> None:
+    """Write a workflow of real, parallel programs whose ledger is hard to replay."""
     quick = {"attempts": 3, "backoff": "5ms", "max_backoff": "5ms"}
     numbers = {"type": "array", "items": {"type": "integer"}}
     tasks = {
@@ -39,48 +39,48 @@ def busy(folder: Folder) -> None:
     folder.write(tasks, outputs={"join": "join"}, policy={"dispatch": "eager", "max_parallel": 3})
 
 
-def test_a_run_of_real_programs_is_told_again(folder: Folder) -> None:
-    busy(folder)
+def test_a_run_of_real_programs_can_be_replayed(folder: Folder) -> None:
+    write_busy_workflow(folder)
     result = folder.run()
 
-    told = folder.forum("replay", "run")
+    replayed = folder.forum("replay", "run")
     as_json = folder.forum("replay", "run", "--json").document()
 
     assert result.code == 0, result
-    assert (told.code, told.out.startswith("identical: all ")) == (0, True), told
+    assert (replayed.code, replayed.out.startswith("identical: all ")) == (0, True), replayed
     assert (as_json["same"], as_json["divergence"], as_json["entries"]) == (True, None, len(folder.entries()))
     assert len(folder.lines("tries")) == 3
     check_valid(folder.path / "run")
 
 
-def test_a_run_that_is_not_finished_is_told_as_far_as_it_goes(folder: Folder) -> None:
-    busy(folder)
+def test_an_unfinished_run_is_replayed_to_its_last_entry(folder: Folder) -> None:
+    write_busy_workflow(folder)
     folder.run()
     size = len(folder.entries())
     cut_after(folder.path / "run", size - 4)
 
-    told = folder.forum("replay", "run")
+    replayed = folder.forum("replay", "run")
 
-    assert (told.code, told.out.startswith("identical: an unfinished run: ")) == (7, True), told
+    assert (replayed.code, replayed.out.startswith("identical: an unfinished run: ")) == (7, True), replayed
 
 
-def rechained(directory: Path, edit: Edit) -> None:
-    """Writes the ledger anew with an edit, every hash right and the seal too: nothing but the story can tell."""
+def edit_and_rechain(directory: Path, edit: Edit) -> None:
+    """Edit the ledger and recompute all hashes and the seal, so that only replay can find the edit."""
     ledger = directory / "ledger.jsonl"
     entries = [json.loads(line) for line in ledger.read_bytes().splitlines()]
     edit(entries)
-    places = {entry["seq"]: seq for seq, entry in enumerate(entries)}
+    positions = {entry["seq"]: seq for seq, entry in enumerate(entries)}
     lines: list[bytes] = []
     leaves: list[bytes] = []
-    before = "0" * 64
+    previous = "0" * 64
     for seq, entry in enumerate(entries):
         if entry["kind"] == "run.sealed":
             entry["data"]["root"] = _root(leaves).hex()
-        causes = sorted(places[cause] for cause in entry["causes"] if cause in places)
-        line = canonical({**entry, "seq": seq, "prev": before, "causes": causes})
+        causes = sorted(positions[cause] for cause in entry["causes"] if cause in positions)
+        line = canonical({**entry, "seq": seq, "prev": previous, "causes": causes})
         lines.append(line)
         leaves.append(hashlib.sha256(b"\0" + line).digest())
-        before = leaves[-1].hex()
+        previous = leaves[-1].hex()
     ledger.write_bytes(b"".join(line + b"\n" for line in lines))
     (directory / "checkpoint").unlink()
 
@@ -104,13 +104,13 @@ def _another_fingerprint(entries: list[dict[str, Any]]) -> None:
     _first(entries, "task.started", task="b")["data"]["fingerprint"] = "0" * 64
 
 
-def _skip_what_could_run(entries: list[dict[str, Any]]) -> None:
-    """Says that the condition did not hold, of a task that ran."""
+def _skip_a_runnable_task(entries: list[dict[str, Any]]) -> None:
+    """Record a task that ran as skipped by its condition."""
     started = _first(entries, "task.started", task="maybe")
     finished = _first(entries, "task.finished", task="maybe")
-    result = _first(entries, "task.ended", task="maybe")
-    result["data"] |= {"state": "skipped", "reason": "condition"}
-    result["causes"] = []
+    end = _first(entries, "task.ended", task="maybe")
+    end["data"] |= {"state": "skipped", "reason": "condition"}
+    end["causes"] = []
     for entry in (started, finished):
         entries.remove(entry)
     usage = finished["data"]["usage"]
@@ -121,15 +121,15 @@ def _skip_what_could_run(entries: list[dict[str, Any]]) -> None:
         seal["totals"][name] -= usage.get(name, 0)
 
 
-def _cut_more(entries: list[dict[str, Any]]) -> None:
+def _truncate_more(entries: list[dict[str, Any]]) -> None:
     _first(entries, "context.cut")["data"]["kept_bytes"] -= 1
 
 
 @pytest.mark.parametrize(
     ("edit", "task"),
-    [(_reserve_less, "a"), (_another_fingerprint, "b"), (_skip_what_could_run, "maybe"), (_cut_more, "b")],
+    [(_reserve_less, "a"), (_another_fingerprint, "b"), (_skip_a_runnable_task, "maybe"), (_truncate_more, "b")],
 )
-def test_a_decision_that_the_rules_do_not_make_is_found_where_it_is(folder: Folder, edit: Edit, task: str) -> None:
+def test_an_entry_that_violates_the_rules_is_located(folder: Folder, edit: Edit, task: str) -> None:
     tasks = {
         "a": ask("One."),
         "b": ask("Two.", needs=[{"task": "a", "max_bytes": 3}]),
@@ -139,46 +139,48 @@ def test_a_decision_that_the_rules_do_not_make_is_found_where_it_is(folder: Fold
     answers = [{"output": "done", "usage": {"input_tokens": 5, "output_tokens": 3}}]
     folder.write(tasks, roster=MODEL, answers=answers)
     folder.run("--deterministic")
-    rechained(folder.path / "run", edit)
+    edit_and_rechain(folder.path / "run", edit)
 
     verified = folder.forum("verify", "run", "--json").document()
-    told = folder.forum("replay", "run")
-    parted = folder.forum("replay", "run", "--json").document()["divergence"]
+    replayed = folder.forum("replay", "run")
+    divergence = folder.forum("replay", "run", "--json").document()["divergence"]
 
-    # A body that no entry names any more is only left over.
+    # A body that no entry references is only a warning.
     assert [finding["code"] for finding in verified["findings"]] in ([], ["L310"])
-    assert told.code == 3, told
-    assert told.out.startswith(f"replay diverges at entry {parted['seq']}\n")
-    assert parted["recorded"] == {name: folder.entries()[parted["seq"]][name] for name in parted["recorded"]}
-    assert task in (parted["recorded"]["data"]["task"], parted["replayed"]["data"]["task"])
+    assert replayed.code == 3, replayed
+    assert replayed.out.startswith(f"replay diverges at entry {divergence['seq']}\n")
+    assert divergence["recorded"] == {
+        name: folder.entries()[divergence["seq"]][name] for name in divergence["recorded"]
+    }
+    assert task in (divergence["recorded"]["data"]["task"], divergence["replayed"]["data"]["task"])
 
 
-def test_a_damaged_ledger_is_not_told(folder: Folder) -> None:
+def test_a_damaged_ledger_is_not_replayed(folder: Folder) -> None:
     folder.write({"a": ask("One.")}, roster=MODEL, answers=[{"output": "done"}])
     folder.run("--deterministic")
     ledger = folder.path / "run/ledger.jsonl"
     ledger.write_bytes(ledger.read_bytes().replace(b'"attempt":1', b'"attempt":2', 1))
 
-    told = folder.forum("replay", "run")
+    replayed = folder.forum("replay", "run")
     answers = folder.run("--answers-from", "run", out="second")
 
-    assert (told.code, answers.code) == (3, 3), (told, answers)
+    assert (replayed.code, answers.code) == (3, 3), (replayed, answers)
     assert not (folder.path / "second").exists()
 
 
-def test_what_was_redacted_cannot_be_told_again(folder: Folder) -> None:
+def test_a_redacted_run_cannot_be_replayed(folder: Folder) -> None:
     folder.write({"a": ask("One.")}, roster=MODEL, answers=[{"output": "done"}])
     folder.run("--deterministic")
     seq = folder.entries("run", "task.finished")[0]["seq"]
     folder.forum("redact", "run", "--seq", str(seq), "--body", "output", "--reason", "private", "--by", "ann")
 
-    told = folder.forum("replay", "run")
+    replayed = folder.forum("replay", "run")
 
-    assert told.code == 2
-    assert "bodies of the run were redacted" in told.err
+    assert replayed.code == 2
+    assert "bodies of the run were redacted" in replayed.err
 
 
-def test_answers_of_an_earlier_run_give_the_same_results_and_call_nobody(folder: Folder) -> None:
+def test_answers_from_a_run_give_the_same_results_without_calls(folder: Folder) -> None:
     tasks = {
         "a": sh("echo x >> effects; echo ${{ run.id }} ${{ inputs.token }} >&2; cat"),
         "flaky": sh("echo y >> effects; test $(grep -c y effects) -ge 2", retry={"attempts": 2, "backoff": "5ms"}),
@@ -201,7 +203,7 @@ def test_answers_of_an_earlier_run_give_the_same_results_and_call_nobody(folder:
         check_valid(folder.path / name)
 
 
-def test_a_changed_instruction_has_no_recorded_answer_and_is_told_how_it_differs(folder: Folder) -> None:
+def test_a_changed_instruction_has_no_recorded_answer_and_the_difference_is_shown(folder: Folder) -> None:
     roster, answers = MODEL, [{"output": "done"}]
     folder.write({"a": ask("Write it."), "b": ask("Read it.", needs=["a"])}, roster=roster, answers=answers)
     folder.run("--deterministic", out="first")

@@ -1,4 +1,4 @@
-"""What comes after something that ran again, and is handed nothing by it, is run again: its fingerprint cannot tell."""
+"""A task that is ordered after a task that ran again runs again, because its fingerprint does not cover the order."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ def after(*tasks: str) -> list[dict[str, str]]:
     return [{"task": task, "edge": "order"} for task in tasks]
 
 
-def written(folder: Folder, word: str, **others: Any) -> None:
+def write_workflow(folder: Folder, word: str, **other_tasks: Any) -> None:
     tasks = {
         "build": sh(f"echo {word} > built"),
         "test": sh("grep good built", needs=after("build")),
         "publish": sh("cat built", needs=after("test")),
         "beside": sh("echo beside"),
-        **others,
+        **other_tasks,
     }
     folder.write(tasks)
 
 
-def begun_anew(folder: Folder, *arguments: str) -> Result:
+def rerun(folder: Folder, *arguments: str) -> Result:
     result = folder.forum("resume", "first", "--failed", "--out", "second", "--progress", "none", *arguments)
     check_valid(folder.path / "second")
     return result
 
 
 @pytest.mark.requirement("RUN-REUSE-003")
-def test_what_comes_after_a_task_that_ran_again_is_run_again_and_so_on(folder: Folder) -> None:
-    written(folder, "good")
+def test_tasks_ordered_after_a_task_that_ran_again_run_again_transitively(folder: Folder) -> None:
+    write_workflow(folder, "good")
     assert folder.run(out="first").code == 0
-    written(folder, "good again")
+    write_workflow(folder, "good again")
 
-    result = begun_anew(folder)
+    result = rerun(folder)
 
     assert result.code == 0, result
     assert set(folder.attempt_counts("second")) == {"build", "test", "publish"}
@@ -55,30 +55,30 @@ def test_what_comes_after_a_task_that_ran_again_is_run_again_and_so_on(folder: F
 
 
 @pytest.mark.requirement("RUN-REUSE-003")
-def test_a_test_of_something_that_is_broken_by_now_fails(folder: Folder) -> None:
-    written(folder, "good")
+def test_a_check_of_a_broken_build_runs_again_and_fails(folder: Folder) -> None:
+    write_workflow(folder, "good")
     folder.run(out="first")
-    written(folder, "bad")
+    write_workflow(folder, "bad")
 
-    result = begun_anew(folder)
+    result = rerun(folder)
 
     assert result.code == 1, result
     assert folder.task_states("second")["test"] == "failed: error"
 
 
 @pytest.mark.requirement("RUN-REUSE-003")
-def test_what_comes_after_what_was_reused_or_skipped_is_reused(folder: Folder) -> None:
+def test_a_task_after_reused_or_skipped_tasks_is_reused(folder: Folder) -> None:
     never = {"task": "ask", "output": {"const": "no"}}
-    others = {
+    other_tasks = {
         "ask": sh("echo yes"),
         "skipped": sh("echo", needs=after("ask"), when=never),
         "last": sh("cat built", needs=after("build", "skipped")),
     }
-    written(folder, "good", **others)
+    write_workflow(folder, "good", **other_tasks)
     assert folder.run(out="first").code == 0
-    written(folder, "good", **others, beside=sh("echo elsewhere"))
+    write_workflow(folder, "good", **other_tasks, beside=sh("echo elsewhere"))
 
-    result = begun_anew(folder)
+    result = rerun(folder)
 
     assert result.code == 0, result
     assert set(folder.attempt_counts("second")) == {"beside"}
@@ -86,7 +86,7 @@ def test_what_comes_after_what_was_reused_or_skipped_is_reused(folder: Folder) -
 
 
 @pytest.mark.requirement("RUN-REUSE-003")
-def test_a_condition_on_a_task_that_ran_again_counts_and_data_counts_by_its_digest(folder: Folder) -> None:
+def test_a_condition_on_a_task_that_ran_again_prevents_reuse_but_unchanged_data_does_not(folder: Folder) -> None:
     def write(command: str) -> None:
         folder.write(
             {
@@ -101,7 +101,7 @@ def test_a_condition_on_a_task_that_ran_again_counts_and_data_counts_by_its_dige
     folder.run(out="first")
     write("echo yes; true")
 
-    result = begun_anew(folder)
+    result = rerun(folder)
 
     assert result.code == 0, result
     assert "asked: run again, it comes after 'decide', which ran again" in result.err
@@ -109,7 +109,7 @@ def test_a_condition_on_a_task_that_ran_again_counts_and_data_counts_by_its_dige
 
 
 @pytest.mark.requirement("RUN-REUSE-003")
-def test_instances_count_as_the_task_that_they_are_of(folder: Folder) -> None:
+def test_instances_that_ran_again_count_as_their_task(folder: Folder) -> None:
     def write(command: str) -> None:
         each = {"task": "list", "as": "item", "max": 3}
         folder.write(
@@ -125,7 +125,7 @@ def test_instances_count_as_the_task_that_they_are_of(folder: Folder) -> None:
     folder.run(out="first")
     write("echo made anew")
 
-    result = begun_anew(folder)
+    result = rerun(folder)
 
     assert result.code == 0, result
     assert folder.reused("second") == {"list"}
@@ -134,11 +134,11 @@ def test_instances_count_as_the_task_that_they_are_of(folder: Folder) -> None:
 
 
 @pytest.mark.requirement("RUN-REUSE-003")
-def test_what_an_earlier_process_ran_counts_when_the_run_goes_on(folder: Folder) -> None:
-    written(folder, "good")
+def test_a_resumed_run_considers_what_an_earlier_process_ran(folder: Folder) -> None:
+    write_workflow(folder, "good")
     folder.run(out="first")
-    written(folder, "good again")
-    begun_anew(folder)
+    write_workflow(folder, "good again")
+    rerun(folder)
     kinds = [(entry["kind"], entry["data"].get("task")) for entry in folder.entries("second")]
     cut_after(folder.path / "second", kinds.index(("task.ended", "build")) + 1)
 
@@ -151,8 +151,8 @@ def test_what_an_earlier_process_ran_counts_when_the_run_goes_on(folder: Folder)
 
 
 @pytest.mark.requirement("RUN-REUSE-003")
-def test_each_repetition_looks_only_at_what_it_ran_itself(folder: Folder) -> None:
-    """The first one leaves a file behind, so that the second one skips a task that the first one ran."""
+def test_each_repetition_considers_only_what_it_ran_itself(folder: Folder) -> None:
+    """The first repetition leaves a file, so that the second one skips a task that the first one ran."""
     tasks = {
         "look": sh("cat seen 2>/dev/null || echo no"),
         "once": sh("echo yes > seen", needs=after("look"), when={"task": "look", "output": {"const": "no"}}),
@@ -175,7 +175,7 @@ def test_each_repetition_looks_only_at_what_it_ran_itself(folder: Folder) -> Non
 
 
 @pytest.mark.requirement("RUN-REUSE-003")
-def test_the_cache_goes_by_the_fingerprint_alone(folder: Folder) -> None:
+def test_the_cache_depends_only_on_the_fingerprint(folder: Folder) -> None:
     kept = sh("echo x >> effects; cat built", needs=after("build"), cache=True, idempotent=True)
     folder.write({"build": sh("echo one > built"), "kept": kept})
     folder.run(out="first")
@@ -188,7 +188,7 @@ def test_the_cache_goes_by_the_fingerprint_alone(folder: Folder) -> None:
     assert folder.lines("effects") == ["x"]
 
 
-def test_what_the_cache_gives_is_told_as_reused(folder: Folder) -> None:
+def test_a_cached_result_is_reported_as_reused(folder: Folder) -> None:
     folder.write({"a": sh("echo a"), "b": sh("cat", needs=["a"], cache=True, idempotent=True)})
     folder.run(out="first")
 
@@ -201,7 +201,7 @@ def test_what_the_cache_gives_is_told_as_reused(folder: Folder) -> None:
     ]
 
 
-def test_a_result_that_lacks_an_output_of_the_plan_is_told_as_run_again(folder: Folder) -> None:
+def test_a_result_that_lacks_an_output_of_the_plan_is_reported_as_run_again(folder: Folder) -> None:
     tasks = {"a": sh("""echo '{"n": 1}'""", output=True), "b": sh("echo b", needs=after("a"))}
     folder.write(tasks)
     folder.run(out="first")

@@ -1,4 +1,4 @@
-"""Which part of a plan is run, by what names, on which results; and only that is asked for which its tasks can use."""
+"""`--only`, `--from`, `--until` and `--base`: the tasks that run, their names, and the credentials they need."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path / "work", NONE_SET)
 
 
-def with_asking(folder: Folder, **fields: Any) -> None:
-    """A program, a task for a model behind it, and a program behind that."""
+def write_model_workflow(folder: Folder, **fields: Any) -> None:
+    """Write a program, a model task after it, and a program after that."""
     tasks = {
         "a": sh("echo a"),
         "b": ask("Write a letter.", needs=["a"], **fields),
@@ -44,8 +44,8 @@ def with_asking(folder: Folder, **fields: Any) -> None:
     folder.write(tasks, roster=ROSTER, policy=POLICY)
 
 
-def test_a_part_needs_no_credential_that_only_the_rest_uses(folder: Folder) -> None:
-    with_asking(folder)
+def test_a_part_needs_only_the_credentials_of_its_tasks(folder: Folder) -> None:
+    write_model_workflow(folder)
 
     first = folder.run("--until", "a", "--until", "c", out="first")
     second = folder.run("--only", "c", "--base", "first", out="second")
@@ -57,7 +57,7 @@ def test_a_part_needs_no_credential_that_only_the_rest_uses(folder: Folder) -> N
     check_valid(folder.path / "second")
 
 
-def test_what_is_to_be_reused_needs_no_credential(folder: Folder) -> None:
+def test_a_reused_task_needs_no_credential(folder: Folder) -> None:
     folder.write({"a": ask("Write."), "c": sh("echo c", needs=["a"])}, roster=ROSTER, policy=POLICY)
 
     result = folder.run("--only", "c", "--base", "nowhere")
@@ -74,13 +74,13 @@ def test_what_is_to_be_reused_needs_no_credential(folder: Folder) -> None:
         ({"done_when": ["it is one"], "accept": [{"agent": "critic"}]}, {"OWN_KEY", "JUDGE_KEY"}),
         ({"agent": None, "lane": "auto"}, {"OWN_KEY"}),
     ],
-    ids=["its own", "what it may climb to", "its judge's", "whom it is routed to"],
+    ids=["own adapter", "escalation", "judge", "routed agent"],
 )
 @pytest.mark.parametrize("part", [["--until", "b"], ["--only", "b"], ["--from", "b"], []], ids=" ".join)
-def test_a_credential_that_the_part_can_use_is_missed_before_anything_runs(
+def test_a_missing_credential_of_the_part_is_reported_before_anything_runs(
     folder: Folder, part: list[str], fields: dict[str, Any], missing: set[str]
 ) -> None:
-    with_asking(folder, **fields)
+    write_model_workflow(folder, **fields)
     document = folder.path / "workflow.yaml"
     document.write_text(document.read_text(encoding="utf-8").replace("agent: null", ""), encoding="utf-8")
 
@@ -96,7 +96,7 @@ CHAIN = {"a": sh("echo one"), "b": sh("cat", needs=["a"]), "c": sh("cat", needs=
 
 @pytest.mark.parametrize("command", ["echo changed", "exit 1"])
 @pytest.mark.requirement("RUN-PART-001")
-def test_a_base_whose_task_has_changed_is_refused_with_a_way_out(folder: Folder, command: str) -> None:
+def test_a_base_with_a_changed_task_is_refused_with_a_hint(folder: Folder, command: str) -> None:
     folder.write(CHAIN)
     folder.run(out="first")
     run = folder.entries("first")[0]["run"]
@@ -104,12 +104,12 @@ def test_a_base_whose_task_has_changed_is_refused_with_a_way_out(folder: Folder,
 
     result = folder.run("--only", "b", "--base", "first")
 
-    told = f"forum: cannot reuse the result of 'a' in run {run}: its command changed; "
-    assert (result.code, result.err) == (2, f"{told}use --from a to run it and everything after it\n")
+    message = f"forum: cannot reuse the result of 'a' in run {run}: its command changed; "
+    assert (result.code, result.err) == (2, f"{message}use --from a to run it and everything after it\n")
     assert not (folder.path / "run").exists()
 
 
-def test_of_two_tasks_that_cannot_be_reused_the_way_out_names_the_first_in_the_plan(folder: Folder) -> None:
+def test_the_hint_names_the_first_task_that_cannot_be_reused(folder: Folder) -> None:
     tasks = {"z": sh("echo z"), "a": sh("cat", needs=["z"]), "last": sh("cat", needs=["a"])}
     folder.write(tasks)
     folder.run(out="first")
@@ -122,7 +122,7 @@ def test_of_two_tasks_that_cannot_be_reused_the_way_out_names_the_first_in_the_p
     assert (refused.code, result.code) == (2, 0), (refused, result)
 
 
-def test_a_base_in_which_the_task_failed_is_refused_with_a_way_out(folder: Folder) -> None:
+def test_a_base_with_a_failed_task_is_refused_with_a_hint(folder: Folder) -> None:
     folder.write({**CHAIN, "a": sh("exit 1")})
     folder.run(out="first")
 
@@ -132,7 +132,7 @@ def test_a_base_in_which_the_task_failed_is_refused_with_a_way_out(folder: Folde
     assert "it was failed in that run; use --from a to run it" in result.err
 
 
-def test_a_base_that_lacks_the_task_is_refused_with_a_way_out(folder: Folder) -> None:
+def test_a_base_that_lacks_the_task_is_refused_with_a_hint(folder: Folder) -> None:
     folder.write(CHAIN)
     folder.run("--until", "d", out="first")
 
@@ -142,16 +142,16 @@ def test_a_base_that_lacks_the_task_is_refused_with_a_way_out(folder: Folder) ->
     assert "it was not in that run; name a run that has it with --base RUN, or use --from a to run it" in result.err
 
 
-def with_used_plans(folder: Folder) -> None:
-    """A plan that is used once for each of two values, with a matrix of its own inside."""
+def write_nested_plans(folder: Folder) -> None:
+    """Write a plan that is used for two matrix values and has a matrix of its own."""
     inner = {
         "up": sh("echo ${{ matrix.n }}", matrix={"n": [1, 2]}),
         "down": sh("echo down"),
     }
-    form = {"apiVersion": "forum/v1", "kind": "Plan", "metadata": {"name": "inner"}, "tasks": inner}
+    inner_plan = {"apiVersion": "forum/v1", "kind": "Plan", "metadata": {"name": "inner"}, "tasks": inner}
     tasks = {"sub": {"uses": "./inner.yaml", "matrix": {"k": ["x", "y"]}}, "subs": sh("echo other")}
     folder.write(tasks)
-    (folder.path / "inner.yaml").write_text(yaml.safe_dump(form), encoding="utf-8")
+    (folder.path / "inner.yaml").write_text(yaml.safe_dump(inner_plan), encoding="utf-8")
 
 
 @pytest.mark.requirement("RUN-PART-001")
@@ -168,10 +168,10 @@ def with_used_plans(folder: Folder) -> None:
         ("subs", {"subs"}),
     ],
 )
-def test_a_name_as_it_stands_in_the_plan_means_all_that_was_made_of_it(
+def test_a_name_from_the_plan_selects_all_tasks_expanded_from_it(
     folder: Folder, option: str, name: str, tasks: set[str]
 ) -> None:
-    with_used_plans(folder)
+    write_nested_plans(folder)
 
     result = folder.run(option, name)
 
@@ -179,8 +179,8 @@ def test_a_name_as_it_stands_in_the_plan_means_all_that_was_made_of_it(
     assert set(folder.attempt_counts()) == tasks
 
 
-def test_each_name_that_could_have_been_given_is_listed_once(folder: Folder) -> None:
-    with_used_plans(folder)
+def test_an_unknown_name_lists_each_possible_name_once(folder: Folder) -> None:
+    write_nested_plans(folder)
 
     result = folder.run("--only", "qqq")
 
@@ -190,7 +190,7 @@ def test_each_name_that_could_have_been_given_is_listed_once(folder: Folder) -> 
 
 @pytest.mark.requirement("RUN-PART-001")
 @pytest.mark.parametrize(
-    ("arguments", "sentence"),
+    ("arguments", "message"),
     [
         ("--only b --from a", "--only cannot be combined with --from or --until"),
         ("--only b --until c", "--only cannot be combined with --from or --until"),
@@ -199,18 +199,18 @@ def test_each_name_that_could_have_been_given_is_listed_once(folder: Folder) -> 
         ("--from b --until c --until d", "--until 'd' cannot be reached from any task of --from"),
     ],
 )
-def test_parts_that_do_not_go_together_are_refused(folder: Folder, arguments: str, sentence: str) -> None:
+def test_incompatible_parts_are_refused(folder: Folder, arguments: str, message: str) -> None:
     folder.write(CHAIN)
     folder.run(out="first")
 
     result = folder.run(*arguments.split(), "--base", "first")
 
-    assert (result.code, result.err) == (2, f"forum: {sentence}\n")
+    assert (result.code, result.err) == (2, f"forum: {message}\n")
     assert not (folder.path / "run").exists()
 
 
 @pytest.mark.requirement("RUN-PART-001")
-def test_from_and_until_run_what_lies_between(folder: Folder) -> None:
+def test_from_and_until_run_the_tasks_between_them(folder: Folder) -> None:
     folder.write({**CHAIN, "e": sh("cat", needs=["c"]), "f": sh("cat", needs=["b"])})
     folder.run(out="first")
 

@@ -1,4 +1,4 @@
-"""An adapter of somebody else holds up neither a budget nor an interrupt nor the end of the process."""
+"""A third-party adapter cannot delay a budget, an interrupt or the end of the process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from acceptance.workflow_folder import PATIENCE_S, Folder, check_valid, wait_for
 
-# Each way to behave is a setting. The first to be asked is unruly, and leaves `at-work`; whoever comes later answers.
+# The setting `does` selects the misbehaviour. The adapter answers normally once `may-answer` exists.
 ADAPTER = """
 import asyncio, atexit, os, sys, time
 from concurrent.futures import ThreadPoolExecutor
@@ -79,11 +79,11 @@ class Unruly:
             sys.exit(3)
 """
 RUN = ("run", "workflow.yaml", "--out", "run", "--progress", "plain")
-Result = tuple[int, str, str]
+Completed = tuple[int, str, str]
 
 
 class Unruly:
-    """A folder with a workflow for such an adapter. Whatever is started there does not outlive the test."""
+    """A folder with a workflow for such an adapter. The fixture kills every process started there."""
 
     def __init__(self, path: Path) -> None:
         self.folder = Folder(path / "work", {"PYTHONPATH": str(path / "site")})
@@ -104,36 +104,36 @@ class Unruly:
         self.started.append(self.folder.start(*arguments, env=env))
         return self.started[-1]
 
-    def end(self, process: subprocess.Popen[bytes]) -> Result:
-        """Waits for the end of the process; if that does not come, the test has failed."""
+    def end(self, process: subprocess.Popen[bytes]) -> Completed:
+        """Wait for the end of the process."""
         out, err = process.communicate(timeout=PATIENCE_S)
         return process.returncode, out.decode(), err.decode()
 
     def wait_for(self, name: str) -> None:
         wait_for(self.folder.path / name, self.started[-1])
 
-    def make(self, name: str) -> None:
+    def create(self, name: str) -> None:
         (self.folder.path / name).touch()
 
     def has(self, name: str) -> bool:
         return (self.folder.path / name).exists()
 
-    def resume(self) -> Result:
-        self.make("may-answer")
+    def resume(self) -> Completed:
+        self.create("may-answer")
         return self.end(self.start("resume", "run"))
 
 
 @pytest.fixture
 def unruly(tmp_path: Path) -> Iterator[Unruly]:
-    made = Unruly(tmp_path)
-    yield made
-    for process in made.started:
+    created = Unruly(tmp_path)
+    yield created
+    for process in created.started:
         process.kill()
         process.communicate()
 
 
 @pytest.mark.parametrize("does", ["thread", "ignore"])
-def test_the_end_of_the_time_ends_the_process(unruly: Unruly, does: str) -> None:
+def test_an_exhausted_time_budget_ends_the_process(unruly: Unruly, does: str) -> None:
     unruly.write(does, budget={"wall": "2s"})
 
     process = unruly.start(*RUN, GITHUB_STEP_SUMMARY="summary.md")
@@ -147,7 +147,7 @@ def test_the_end_of_the_time_ends_the_process(unruly: Unruly, does: str) -> None
     check_valid(unruly.folder.path / "run")
 
 
-def test_threads_of_an_adapter_leave_one_for_the_ledger(unruly: Unruly) -> None:
+def test_adapter_threads_do_not_starve_the_ledger(unruly: Unruly) -> None:
     unruly.write("thread", tasks=40, max_parallel=40, durability="each", budget={"wall": "2s"})
 
     code, out, err = unruly.end(unruly.start(*RUN))
@@ -156,7 +156,7 @@ def test_threads_of_an_adapter_leave_one_for_the_ledger(unruly: Unruly) -> None:
     check_valid(unruly.folder.path / "run")
 
 
-def test_an_interrupt_ends_the_process_while_a_thread_goes_on(unruly: Unruly) -> None:
+def test_an_interrupt_ends_the_process_despite_a_running_thread(unruly: Unruly) -> None:
     unruly.write("thread")
     process = unruly.start(*RUN)
     unruly.wait_for("at-work")
@@ -171,7 +171,7 @@ def test_an_interrupt_ends_the_process_while_a_thread_goes_on(unruly: Unruly) ->
     check_valid(unruly.folder.path / "run")
 
 
-def test_a_second_interrupt_ends_the_process_while_a_call_goes_on(unruly: Unruly) -> None:
+def test_a_second_interrupt_ends_the_process_despite_a_running_call(unruly: Unruly) -> None:
     unruly.write("ignore")
     process = unruly.start(*RUN)
     unruly.wait_for("at-work")
@@ -182,25 +182,25 @@ def test_a_second_interrupt_ends_the_process_while_a_call_goes_on(unruly: Unruly
     code, out, err = unruly.end(process)
     resumed = unruly.resume()
 
-    said = "forum: interrupted; the run is in 'run', resume it with: forum resume run"
-    assert (code, out, err.splitlines()[-1]) == (130, "", said)
+    message = "forum: interrupted; the run is in 'run', resume it with: forum resume run"
+    assert (code, out, err.splitlines()[-1]) == (130, "", message)
     assert resumed[0] == 0, resumed
     assert unruly.folder.task_states() == {"t0": "passed"}
     check_valid(unruly.folder.path / "run")
 
 
-def test_a_second_interrupt_waits_for_entries_that_are_being_written(unruly: Unruly) -> None:
+def test_a_second_interrupt_waits_for_pending_writes(unruly: Unruly) -> None:
     unruly.write("slow disk", tasks=2, durability="each")
     process = unruly.start(*RUN)
     unruly.wait_for("syncing")
 
-    # Two of the same kind may count as one.
+    # Two pending signals of the same kind may be merged.
     process.send_signal(signal.SIGINT)
     process.send_signal(signal.SIGTERM)
-    # Long enough for a process that does not wait to be gone.
+    # A process that does not wait would have exited by then.
     time.sleep(4)
     is_gone = process.poll() is not None
-    unruly.make("disk-is-back")
+    unruly.create("disk-is-back")
     code, out, err = unruly.end(process)
 
     assert (is_gone, code, unruly.has("synced")) == (False, 130, True), (out, err)
@@ -209,7 +209,7 @@ def test_a_second_interrupt_waits_for_entries_that_are_being_written(unruly: Unr
 
 
 @pytest.mark.parametrize("does", ["exit", "exit in a task", "exit in a thread"])
-def test_an_exit_is_the_failure_of_the_attempt(unruly: Unruly, does: str) -> None:
+def test_an_exit_in_an_adapter_fails_the_attempt(unruly: Unruly, does: str) -> None:
     unruly.write(does)
 
     code, out, err = unruly.end(unruly.start(*RUN))
@@ -219,7 +219,7 @@ def test_an_exit_is_the_failure_of_the_attempt(unruly: Unruly, does: str) -> Non
     check_valid(unruly.folder.path / "run")
 
 
-def test_an_exit_while_it_is_closed_changes_nothing(unruly: Unruly) -> None:
+def test_an_exit_in_close_is_ignored(unruly: Unruly) -> None:
     unruly.write("exit to close")
 
     code, out, err = unruly.end(unruly.start(*RUN))
@@ -227,7 +227,7 @@ def test_an_exit_while_it_is_closed_changes_nothing(unruly: Unruly) -> None:
     assert (code, out.startswith("passed"), "Traceback" in err) == (0, True, False), (out, err)
 
 
-def test_threads_that_only_have_to_be_told_let_the_process_end_as_any_other(unruly: Unruly) -> None:
+def test_idle_threads_do_not_prevent_a_normal_exit(unruly: Unruly) -> None:
     unruly.write("idle thread")
 
     code, out, err = unruly.end(unruly.start(*RUN))
@@ -238,7 +238,7 @@ def test_threads_that_only_have_to_be_told_let_the_process_end_as_any_other(unru
 @pytest.mark.parametrize(
     ("does", "problem"), [("ignore", "it did not answer in 10 s"), ("exit", "it failed: SystemExit: 3")]
 )
-def test_doctor_says_of_an_adapter_that_it_is_unruly(unruly: Unruly, does: str, problem: str) -> None:
+def test_doctor_reports_a_misbehaving_adapter(unruly: Unruly, does: str, problem: str) -> None:
     unruly.write(does)
 
     code, out, err = unruly.end(unruly.start("doctor", "workflow.yaml"))
@@ -246,7 +246,7 @@ def test_doctor_says_of_an_adapter_that_it_is_unruly(unruly: Unruly, does: str, 
     assert (code, problem in out) == (1, True), (out, err)
 
 
-def test_doctor_is_interrupted_once(unruly: Unruly) -> None:
+def test_one_interrupt_ends_doctor(unruly: Unruly) -> None:
     unruly.write("ignore")
     process = unruly.start("doctor", "workflow.yaml")
     unruly.wait_for("at-work")

@@ -1,4 +1,4 @@
-"""What is told of gates: decisions with their reasons, deadlines, and no command that would be refused."""
+"""How gates are reported: decisions with their reasons, deadlines, and only commands that would succeed."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from acceptance.workflow_folder import MODEL, PATIENCE_S, Folder, ask, bytes_in,
 EDIT = ("--instruction", "Publish it in capitals.")
 
 
-def paused(path: Path, *, task: dict[str, Any] | None = None, **gate: Any) -> Folder:
-    """A run that waits at the gate of `publish`."""
+def paused_run(path: Path, *, task: dict[str, Any] | None = None, **gate: Any) -> Folder:
+    """A run that is paused at the gate of `publish`."""
     folder = Folder(path)
     publish = ask("Publish it.", gate={"question": "Publish?", **gate}, **(task or {}))
     folder.write({"publish": publish}, roster=MODEL, answers=[{"output": "done"}])
@@ -23,76 +23,78 @@ def paused(path: Path, *, task: dict[str, Any] | None = None, **gate: Any) -> Fo
     return folder
 
 
-def decide(folder: Folder, how: str, *options: str) -> None:
-    result = folder.forum("gate", how, "run", "publish", "--by", "ann", *options)
+def decide(folder: Folder, verb: str, *options: str) -> None:
+    result = folder.forum("gate", verb, "run", "publish", "--by", "ann", *options)
     assert result.code == 0, result
 
 
-def told(folder: Folder, run: str = "run") -> tuple[str, str]:
-    """What `forum show` and `forum log` say of the decision."""
+def reported_decision(folder: Folder, run: str = "run") -> tuple[str, str]:
+    """The decision as `forum show` and `forum log` print it."""
     shown, logged = folder.forum("show", run), folder.forum("log", run, "--kind", "gate.decided")
     assert (shown.code, logged.code) == (0, 0), (shown, logged)
     (line,) = (line for line in shown.out.splitlines() if line.startswith("  publish: "))
     return line.removeprefix("  publish: "), logged.out.rstrip("\n").partition("person:ann      ")[2]
 
 
-def gate_form(folder: Folder) -> Any:
+def gate_as_json(folder: Folder) -> Any:
     return folder.forum("show", "run", "--json").document()["tasks"][0]["gate"]
 
 
-def listed(folder: Folder) -> str:
+def list_gates(folder: Folder) -> str:
     result = folder.forum("gate", "list", "run")
     assert result.code == 0, result
     return result.out
 
 
-def listed_form(folder: Folder) -> dict[str, Any]:
+def list_gates_as_json(folder: Folder) -> dict[str, Any]:
     return folder.forum("gate", "list", "run", "--json").document()
 
 
-def test_an_edited_approval_is_told_from_a_plain_one(tmp_path: Path) -> None:
-    plain, edited = paused(tmp_path / "plain"), paused(tmp_path / "edited")
+def test_an_edited_approval_is_distinguished_from_a_plain_one(tmp_path: Path) -> None:
+    plain, edited = paused_run(tmp_path / "plain"), paused_run(tmp_path / "edited")
 
     decide(plain, "approve")
     decide(edited, "edit", *EDIT)
 
-    assert told(plain) == (
+    assert reported_decision(plain) == (
         "approved by person (person:ann, not authenticated)",
         "approved by person (not authenticated)",
     )
-    assert told(edited) == (
+    assert reported_decision(edited) == (
         "approved by person (person:ann, not authenticated), instruction edited",
         "approved by person (not authenticated), instruction edited",
     )
-    forms = gate_form(plain), gate_form(edited)
-    assert [(form["edited"], form["reason"]) for form in forms] == [(False, None), (True, None)]
+    gates = gate_as_json(plain), gate_as_json(edited)
+    assert [(gate["edited"], gate["reason"]) for gate in gates] == [(False, None), (True, None)]
 
 
-@pytest.mark.parametrize(("how", "options"), [("approve", ()), ("reject", ()), ("edit", EDIT)])
-def test_the_reason_of_a_decision_is_shown(tmp_path: Path, how: str, options: tuple[str, ...]) -> None:
-    folder = paused(tmp_path)
+@pytest.mark.parametrize(("verb", "options"), [("approve", ()), ("reject", ()), ("edit", EDIT)])
+def test_the_reason_of_a_decision_is_shown(tmp_path: Path, verb: str, options: tuple[str, ...]) -> None:
+    folder = paused_run(tmp_path)
     reason = "read\x1b[2J it\ntwice"
 
-    decide(folder, how, *options, "--reason", reason)
+    decide(folder, verb, *options, "--reason", reason)
 
-    assert all(line.endswith(", reason: read\N{REPLACEMENT CHARACTER}[2J it twice") for line in told(folder))
-    assert gate_form(folder)["reason"] == {"state": "given", "text": reason}
+    assert all(
+        line.endswith(", reason: read\N{REPLACEMENT CHARACTER}[2J it twice") for line in reported_decision(folder)
+    )
+    assert gate_as_json(folder)["reason"] == {"state": "given", "text": reason}
     resumed = folder.forum("resume", "run", "--progress", "none", "--json").document()
-    assert resumed["tasks"][0]["gate"] == gate_form(folder)
+    assert resumed["tasks"][0]["gate"] == gate_as_json(folder)
 
 
-def test_a_sensitive_reason_is_said_to_be_so_and_not_shown(tmp_path: Path) -> None:
-    folder = paused(tmp_path, task={"sensitive": True})
+def test_a_sensitive_reason_is_marked_and_not_shown(tmp_path: Path) -> None:
+    folder = paused_run(tmp_path, task={"sensitive": True})
 
     decide(folder, "edit", *EDIT, "--reason", "a secret")
 
-    assert all(line.endswith(", instruction edited, its reason is sensitive") for line in told(folder))
-    assert gate_form(folder)["reason"] == {"state": "sensitive", "text": None}
+    assert all(line.endswith(", instruction edited, its reason is sensitive") for line in reported_decision(folder))
+    assert gate_as_json(folder)["reason"] == {"state": "sensitive", "text": None}
 
 
 @pytest.mark.parametrize("task", [{}, {"sensitive": True}])
-def test_a_redacted_reason_is_said_to_be_so(tmp_path: Path, task: dict[str, Any]) -> None:
-    folder = paused(tmp_path, task=task)
+def test_a_redacted_reason_is_marked(tmp_path: Path, task: dict[str, Any]) -> None:
+    folder = paused_run(tmp_path, task=task)
     decide(folder, "reject", "--reason", "a secret")
     (entry,) = folder.entries("run", "gate.decided")
 
@@ -100,48 +102,48 @@ def test_a_redacted_reason_is_said_to_be_so(tmp_path: Path, task: dict[str, Any]
     redacted = folder.forum("redact", "run", *arguments)
 
     assert redacted.code == 0, redacted
-    assert all(line.endswith(", its reason is redacted") for line in told(folder))
-    assert gate_form(folder)["reason"] == {"state": "redacted", "text": None}
+    assert all(line.endswith(", its reason is redacted") for line in reported_decision(folder))
+    assert gate_as_json(folder)["reason"] == {"state": "redacted", "text": None}
 
 
-def test_beside_a_bare_ledger_a_reason_is_said_to_be_there(tmp_path: Path) -> None:
-    folder = paused(tmp_path)
+def test_a_reason_without_its_body_is_reported_as_not_available(tmp_path: Path) -> None:
+    folder = paused_run(tmp_path)
 
     decide(folder, "approve", "--reason", "it is good")
 
-    assert all(line.endswith(", its reason is not available") for line in told(folder, "run/ledger.jsonl"))
+    assert all(line.endswith(", its reason is not available") for line in reported_decision(folder, "run/ledger.jsonl"))
 
 
 @pytest.mark.parametrize("rule", ["approve", "reject"])
-def test_what_a_deadline_will_decide_is_listed(tmp_path: Path, rule: str) -> None:
-    folder = paused(tmp_path, deadline="1h", on_deadline=rule)
+def test_the_decision_at_the_deadline_is_listed(tmp_path: Path, rule: str) -> None:
+    folder = paused_run(tmp_path, deadline="1h", on_deadline=rule)
 
-    (gate,) = listed_form(folder)["gates"]
-    lines = listed(folder).splitlines()
+    (gate,) = list_gates_as_json(folder)["gates"]
+    lines = list_gates(folder).splitlines()
 
     assert (gate["on_deadline"], gate["deadline_passed"]) == (rule, False)
     at = gate["deadline"]
     assert f"  deadline  {at[:10]} {at[11:23]}Z, then {rule}" in lines
     assert lines[-2:] == [
-        f"  forum gate {how} run publish --displayed {gate['digest'][:12]}" for how in ("approve", "reject")
+        f"  forum gate {verb} run publish --displayed {gate['digest'][:12]}" for verb in ("approve", "reject")
     ]
 
 
-def test_a_gate_without_a_deadline_has_none_to_list(tmp_path: Path) -> None:
-    folder = paused(tmp_path)
+def test_a_gate_without_a_deadline_lists_none(tmp_path: Path) -> None:
+    folder = paused_run(tmp_path)
 
-    (gate,) = listed_form(folder)["gates"]
+    (gate,) = list_gates_as_json(folder)["gates"]
 
     assert (gate["deadline"], gate["on_deadline"], gate["deadline_passed"]) == (None, None, False)
-    assert "deadline" not in listed(folder)
+    assert "deadline" not in list_gates(folder)
 
 
-def test_after_a_deadline_only_what_records_it_is_offered(tmp_path: Path) -> None:
-    """The run pauses in the step that opens the gate, so it does however short the deadline is."""
-    folder = paused(tmp_path, deadline="1ms", on_deadline="reject")
+def test_after_the_deadline_only_resume_is_suggested(tmp_path: Path) -> None:
+    """The run pauses in the step that opens the gate, however short the deadline is."""
+    folder = paused_run(tmp_path, deadline="1ms", on_deadline="reject")
 
-    (gate,) = listed_form(folder)["gates"]
-    lines = listed(folder).splitlines()
+    (gate,) = list_gates_as_json(folder)["gates"]
+    lines = list_gates(folder).splitlines()
     resumed = folder.forum("resume", "run", "--progress", "none")
 
     assert gate["deadline_passed"] is True
@@ -152,7 +154,7 @@ def test_after_a_deadline_only_what_records_it_is_offered(tmp_path: Path) -> Non
     assert folder.task_states() == {"publish": "refused: deadline"}
 
 
-def test_a_decision_after_which_only_deadlines_are_left_says_how_to_go_on(tmp_path: Path) -> None:
+def test_a_decision_that_leaves_only_passed_deadlines_suggests_resume(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
     gates: dict[str, dict[str, Any]] = {"late": {"deadline": "1ms"}, "open": {}}
     tasks = {name: ask("Do.", gate={"question": "?", **gate}) for name, gate in gates.items()}
@@ -164,29 +166,29 @@ def test_a_decision_after_which_only_deadlines_are_left_says_how_to_go_on(tmp_pa
     assert decision.out.endswith("; resume with: forum resume run\n")
 
 
-def test_where_the_plan_is_redacted_gates_are_still_listed(tmp_path: Path) -> None:
-    folder = paused(tmp_path, deadline="1h")
+def test_gates_are_listed_even_if_the_plan_is_redacted(tmp_path: Path) -> None:
+    folder = paused_run(tmp_path, deadline="1h")
     arguments = ("--seq", "0", "--body", "wave_plan", "--reason", "private", "--by", "ann")
     assert folder.forum("redact", "run", *arguments).code == 0
 
-    (gate,) = listed_form(folder)["gates"]
+    (gate,) = list_gates_as_json(folder)["gates"]
 
     assert gate["on_deadline"] is None
-    assert "Z, then ?\n" in listed(folder)
+    assert "Z, then ?\n" in list_gates(folder)
 
 
-def test_while_the_run_is_at_work_it_is_said_that_it_takes_up_decisions(tmp_path: Path) -> None:
+def test_a_running_process_is_reported_to_accept_decisions(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
     folder.write({"asked": sh("echo", gate={"question": "?"}), "busy": sh("touch at-work; exec sleep 60")})
     process = folder.start("run", "workflow.yaml", "--out", "run", "--progress", "plain")
     wait_for(folder.path / "at-work", process)
 
-    at_work, form = listed(folder), listed_form(folder)
+    at_work, gates = list_gates(folder), list_gates_as_json(folder)
     process.send_signal(signal.SIGINT)
     _, progress = process.communicate(timeout=PATIENCE_S)
-    after, form_after = listed(folder), listed_form(folder)
+    after, gates_after = list_gates(folder), list_gates_as_json(folder)
 
-    assert (form["at_work"], form_after["at_work"]) == (True, False)
+    assert (gates["at_work"], gates_after["at_work"]) == (True, False)
     assert at_work.splitlines()[-1] == "the run is under way and takes a decision at once"
     assert "  forum gate approve run asked --displayed " in at_work
     assert b"  to decide: forum gate list run\n" in progress
@@ -194,20 +196,20 @@ def test_while_the_run_is_at_work_it_is_said_that_it_takes_up_decisions(tmp_path
     assert "  forum gate approve run asked --displayed " in after
 
 
-def test_a_run_that_was_killed_is_not_at_work(tmp_path: Path) -> None:
-    folder = paused(tmp_path)
+def test_a_killed_run_is_not_reported_as_running(tmp_path: Path) -> None:
+    folder = paused_run(tmp_path)
     cut_after(folder.path / "run", len(folder.entries()) - 1)
     before = bytes_in(folder.path / "run")
 
-    form = listed_form(folder)
+    gates = list_gates_as_json(folder)
 
-    assert (form["at_work"], [gate["task"] for gate in form["gates"]]) == (False, ["publish"])
-    assert "  forum gate approve run publish --displayed " in listed(folder)
+    assert (gates["at_work"], [gate["task"] for gate in gates["gates"]]) == (False, ["publish"])
+    assert "  forum gate approve run publish --displayed " in list_gates(folder)
     assert bytes_in(folder.path / "run") == before
     decide(folder, "approve")
 
 
-def test_what_is_printed_as_json_steers_no_terminal(tmp_path: Path) -> None:
+def test_json_output_contains_no_control_characters(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
     publish = ask("Publish it.", gate={"question": "Publish \u202egnihton\u202c, or \u009b2J?"})
     folder.write({"publish": publish}, roster=MODEL, answers=[{"output": "done"}])
