@@ -15,7 +15,7 @@ from typing import Any
 from forum_adapters.base import Attempt, Limits, Prompt, Reply, Site
 from forum_adapters.command import CommandAdapter
 
-# Only keeps a defect from hanging the test run; no test is decided by it.
+# Only keeps a defect from hanging the test run. It decides no test.
 PATIENCE_S = 60
 TIMEOUT_MS = PATIENCE_S * 1000
 
@@ -44,11 +44,11 @@ def attempt(
     )
 
 
-def reply_to(asked: Attempt, settings: Mapping[str, Any] = WITH_PATH) -> Reply:
+def reply_to(request: Attempt, settings: Mapping[str, Any] = WITH_PATH) -> Reply:
     async def ask() -> Reply:
         adapter = CommandAdapter("shell", settings)
         try:
-            return await asyncio.wait_for(adapter.answer(asked), PATIENCE_S)
+            return await asyncio.wait_for(adapter.answer(request), PATIENCE_S)
         finally:
             await adapter.close()
 
@@ -56,14 +56,14 @@ def reply_to(asked: Attempt, settings: Mapping[str, Any] = WITH_PATH) -> Reply:
 
 
 def reply_while_stdout_is_held(folder: Path, **limits: Any) -> Reply:
-    """Of a program that hands its stdout to a process that is none of its own: here, to the test."""
+    """Return the reply of a program whose stdout is also open in an unrelated process: here, in the test."""
     os.mkfifo(folder / "go")
 
     async def ask() -> Reply:
         adapter = CommandAdapter("shell", WITH_PATH)
         script = "echo $$ > pid; mv pid ready; read word < go; echo over"
         task = asyncio.create_task(adapter.answer(attempt(*shell(script), workspace=folder, **limits)))
-        await appearance(folder / "ready")
+        await wait_for_file(folder / "ready")
         pid = (folder / "ready").read_text().strip()
         with Path(f"/proc/{pid}/fd/1").open("wb"):
             (folder / "go").write_text("word\n")
@@ -83,12 +83,12 @@ def shell(script: str, *arguments: str) -> tuple[str, ...]:
 
 
 def new_mark() -> str:
-    """An argument by which a process and its forks are found again."""
+    """Return an argument that identifies a process and its forks."""
     return f"mark-{uuid.uuid4().hex}"
 
 
 def running(mark: str) -> list[int]:
-    """The processes with that argument. One that ended has none any more."""
+    """Return the running processes with that argument."""
     found = []
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
@@ -98,14 +98,14 @@ def running(mark: str) -> list[int]:
     return found
 
 
-async def appearance(path: Path) -> None:
+async def wait_for_file(path: Path) -> None:
     deadline_s = time.monotonic() + PATIENCE_S
     while not path.exists():
         assert time.monotonic() < deadline_s, f"{path.name} never appeared"
         await asyncio.sleep(0.01)
 
 
-def await_end(mark: str) -> None:
+def wait_until_gone(mark: str) -> None:
     deadline_s = time.monotonic() + PATIENCE_S
     while running(mark):
         assert time.monotonic() < deadline_s, f"still running: {running(mark)}"

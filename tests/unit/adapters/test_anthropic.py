@@ -1,4 +1,4 @@
-"""The format of messages: what is asked, and what only this format answers."""
+"""The Messages format: its requests, and answers that only this format has."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ def answered(**fields: Any) -> Reply:
 
 
 def streamed(*documents: dict[str, Any]) -> Reply:
-    """Between the beginning and the end of an answer."""
+    """Send these events between the start and the end of an answer."""
     first, *_, end, stop = streamed_answer(Format.ANTHROPIC, ModelAnswer())
     events = [first, *(event(document, document["type"]) for document in documents), end, stop]
     with FaultyServer() as server:
@@ -39,7 +39,7 @@ def streamed(*documents: dict[str, Any]) -> Reply:
         return ask_at(Format.ANTHROPIC, server.base_url)
 
 
-def test_everything_that_can_be_asked() -> None:
+def test_a_request_with_every_field() -> None:
     body = sent(Prompt(system="Be brief.", text="Hi \ud800", output_schema=SCHEMA), temperature=0.5)
 
     assert body == {
@@ -53,7 +53,7 @@ def test_everything_that_can_be_asked() -> None:
     }
 
 
-def test_nothing_is_asked_that_nobody_set() -> None:
+def test_a_request_contains_only_fields_that_are_set() -> None:
     body = sent(Prompt(text="Hi"), stream=False)
 
     assert body == {
@@ -64,11 +64,11 @@ def test_nothing_is_asked_that_nobody_set() -> None:
     }
 
 
-def test_a_schema_can_be_left_to_the_prompt() -> None:
+def test_the_schema_can_be_left_out_of_the_request() -> None:
     assert "output_config" not in sent(Prompt(text="Hi", output_schema=SCHEMA), structured_output="prompt")
 
 
-def test_only_blocks_of_text_are_the_answer() -> None:
+def test_only_text_blocks_are_part_of_the_answer() -> None:
     blocks = [
         {"type": "thinking", "thinking": "hm"},
         {"type": "text", "text": "yes"},
@@ -78,7 +78,7 @@ def test_only_blocks_of_text_are_the_answer() -> None:
     assert answered(content=blocks).content == b"yes, no"
 
 
-def test_only_deltas_of_text_are_the_answer() -> None:
+def test_only_text_deltas_are_part_of_the_answer() -> None:
     reply = streamed(
         {"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": "h"}},
         {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "m"}},
@@ -93,7 +93,7 @@ def test_only_deltas_of_text_are_the_answer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "place"),
+    ("fields", "field"),
     [
         ({"content": "yes"}, "content"),
         ({"content": None}, "content"),
@@ -103,12 +103,12 @@ def test_only_deltas_of_text_are_the_answer() -> None:
         ({"stop_reason": ["end_turn"]}, "stop_reason"),
     ],
 )
-def test_a_field_of_the_wrong_type_is_no_answer_of_the_model(fields: dict[str, Any], place: str) -> None:
+def test_a_field_of_the_wrong_type_is_a_network_error(fields: dict[str, Any], field: str) -> None:
     reply = answered(**fields)
 
     assert reply.failure is not None
     assert reply.failure.kind is ErrorKind.NETWORK
-    assert reply.failure.message.startswith(f"the answer's '{place}' is no ")
+    assert reply.failure.message.startswith(f"the answer's '{field}' is no ")
 
 
 @pytest.mark.parametrize(
@@ -121,14 +121,14 @@ def test_a_field_of_the_wrong_type_is_no_answer_of_the_model(fields: dict[str, A
         {"type": "message_delta", "delta": []},
     ],
 )
-def test_an_event_of_the_wrong_shape_is_no_answer_of_the_model(document: dict[str, Any]) -> None:
+def test_an_event_of_the_wrong_shape_is_a_network_error(document: dict[str, Any]) -> None:
     reply = streamed(document)
 
     assert reply.failure is not None
     assert reply.failure.kind is ErrorKind.NETWORK
 
 
-def test_an_answer_without_an_end_is_malformed() -> None:
+def test_an_answer_without_a_stop_reason_is_malformed() -> None:
     reply = answered(content=[{"type": "text", "text": "yes"}], stop_reason=None)
 
     assert reply.failure == Failure(ErrorKind.MALFORMED, "the answer does not say why it ended")
@@ -150,11 +150,11 @@ def test_an_answer_without_an_end_is_malformed() -> None:
         ({}, None),
     ],
 )
-def test_cached_tokens_stand_beside_the_others(counts: dict[str, Any], usage: Usage | None) -> None:
+def test_cached_tokens_are_added_to_the_input_tokens(counts: dict[str, Any], usage: Usage | None) -> None:
     assert Messages().usage(counts) == usage
 
 
-def test_a_null_does_not_take_a_counts_place() -> None:
+def test_a_null_does_not_replace_a_count() -> None:
     reply = streamed(
         {"type": "content_block_start", "content_block": {"type": "text", "text": "yes"}},
         {"type": "message_delta", "delta": {}, "usage": {"input_tokens": None, "output_tokens": 3}},

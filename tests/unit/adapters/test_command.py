@@ -1,4 +1,4 @@
-"""What a program is given, and what becomes of what it says."""
+"""The input of a program, and its output as a reply."""
 
 import asyncio
 import hashlib
@@ -26,17 +26,17 @@ def script(path: Path, text: str) -> Path:
     return path
 
 
-def test_it_is_an_adapter() -> None:
+def test_the_command_adapter_is_an_adapter() -> None:
     assert isinstance(CommandAdapter("shell", {}), Adapter)
 
 
-def test_a_program_that_succeeds_is_answered_by_its_stdout() -> None:
+def test_stdout_is_the_reply_of_a_successful_program() -> None:
     reply = reply_to(attempt(*shell("echo out; echo err >&2")))
 
     assert reply == Reply(content=b"out\n", stderr=b"err\n", exit_status=0, executable=executable_of("/bin/sh"))
 
 
-def test_a_status_other_than_zero_is_a_failure_that_keeps_the_output() -> None:
+def test_a_nonzero_exit_status_is_a_failure_that_keeps_the_output() -> None:
     reply = reply_to(attempt(*shell("echo out; echo err >&2; exit 7")))
 
     assert reply == Reply(
@@ -51,14 +51,14 @@ def test_a_status_other_than_zero_is_a_failure_that_keeps_the_output() -> None:
 @pytest.mark.parametrize(
     ("number", "name"), [(signal.SIGKILL, "SIGKILL"), (signal.SIGSEGV, "SIGSEGV"), (40, "signal 40")]
 )
-def test_an_end_by_a_signal_is_a_negative_status_and_names_the_signal(number: int, name: str) -> None:
+def test_a_signal_is_a_negative_exit_status_and_is_named(number: int, name: str) -> None:
     reply = reply_to(attempt(*python(f"import os; os.write(1, b'so far'); os.kill(os.getpid(), {int(number)})")))
 
     assert (reply.exit_status, reply.content) == (-number, b"so far")
     assert reply.failure == Failure(ErrorKind.EXIT_STATUS, f"'{sys.executable}' was ended by {name}")
 
 
-def test_arguments_arrive_as_they_are_without_a_shell() -> None:
+def test_arguments_are_passed_unchanged_without_a_shell() -> None:
     arguments = ("$HOME", "*", "a b", "", "'\"", "ü", "\udcff", "-n", "line\nline")
 
     reply = reply_to(
@@ -68,7 +68,7 @@ def test_arguments_arrive_as_they_are_without_a_shell() -> None:
     assert reply.content == b"|".join(os.fsencode(argument) for argument in arguments)
 
 
-def test_stdin_arrives_whole() -> None:
+def test_stdin_is_passed_completely() -> None:
     stdin = bytes(range(256)) * 4096
 
     reply = reply_to(attempt("cat", stdin=stdin, max_output_bytes=len(stdin)))
@@ -76,7 +76,7 @@ def test_stdin_arrives_whole() -> None:
     assert (reply.content, reply.failure) == (stdin, None)
 
 
-def test_an_empty_stdin_ends_at_once() -> None:
+def test_empty_stdin_ends_at_once() -> None:
     assert reply_to(attempt(*shell("cat; echo over"))).content == b"over\n"
 
 
@@ -87,7 +87,7 @@ def test_a_program_need_not_read_its_stdin(program: str) -> None:
     assert (reply.exit_status, reply.failure) == (0, None)
 
 
-def test_a_program_may_write_much_before_it_reads() -> None:
+def test_a_program_may_write_a_lot_before_it_reads() -> None:
     stdin = b"y" * 3_000_000
     code = "import sys; sys.stdout.write('x' * 3_000_000); sys.stdout.write(sys.stdin.read())"
 
@@ -96,11 +96,11 @@ def test_a_program_may_write_much_before_it_reads() -> None:
     assert reply.content == b"x" * 3_000_000 + stdin
 
 
-def test_fifty_programs_run_side_by_side_each_with_its_own_answer() -> None:
+def test_fifty_programs_run_at_once_each_with_its_own_reply() -> None:
     async def ask_all() -> list[Reply]:
         adapter = CommandAdapter("shell", WITH_PATH)
-        asked = [adapter.answer(attempt(*shell(f"cat; exit {n}"), stdin=b"%d" % n)) for n in range(50)]
-        replies = await asyncio.wait_for(asyncio.gather(*asked), PATIENCE_S)
+        calls = [adapter.answer(attempt(*shell(f"cat; exit {n}"), stdin=b"%d" % n)) for n in range(50)]
+        replies = await asyncio.wait_for(asyncio.gather(*calls), PATIENCE_S)
         await adapter.close()
         return replies
 
@@ -110,7 +110,7 @@ def test_fifty_programs_run_side_by_side_each_with_its_own_answer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "allowed", "seen"),
+    ("settings", "allowed", "expected"),
     [
         ({"env": ["FORUM_A", "FORUM_B"]}, ("*",), {b"FORUM_A=1", b"FORUM_B=2"}),
         ({"env": ["FORUM_A", "FORUM_B"]}, ("FORUM_B", "FORUM_C"), {b"FORUM_B=2"}),
@@ -119,8 +119,8 @@ def test_fifty_programs_run_side_by_side_each_with_its_own_answer() -> None:
         ({}, ("*",), set()),
     ],
 )
-def test_the_environment_is_what_was_asked_for_and_allowed_and_set(
-    monkeypatch: pytest.MonkeyPatch, settings: dict[str, list[str]], allowed: tuple[str, ...], seen: set[bytes]
+def test_the_environment_has_the_requested_variables_that_are_allowed_and_set(
+    monkeypatch: pytest.MonkeyPatch, settings: dict[str, list[str]], allowed: tuple[str, ...], expected: set[bytes]
 ) -> None:
     for name, value in {"FORUM_A": "1", "FORUM_B": "2", "FORUM_C": "3"}.items():
         monkeypatch.setenv(name, value)
@@ -128,10 +128,10 @@ def test_the_environment_is_what_was_asked_for_and_allowed_and_set(
 
     reply = reply_to(attempt("env", env=allowed), settings)
 
-    assert set(reply.content.splitlines()) == seen
+    assert set(reply.content.splitlines()) == expected
 
 
-def test_a_program_inherits_no_files_but_its_three() -> None:
+def test_a_program_inherits_only_its_three_standard_files() -> None:
     code = """
 import os
 for file in range(1024):
@@ -145,43 +145,45 @@ for file in range(1024):
     assert reply_to(attempt(*python(code))).content.split() == [b"0", b"1", b"2"]
 
 
-def test_a_program_finds_the_signals_as_if_we_had_started_it_ourselves() -> None:
-    asked = ("grep", "-E", "^Sig(Blk|Ign)", "/proc/self/status")
+def test_a_program_has_the_same_signal_masks_as_a_direct_child() -> None:
+    command = ("grep", "-E", "^Sig(Blk|Ign)", "/proc/self/status")
 
-    ours = reply_to(attempt(*asked)).content
-    plain = subprocess.run(asked, capture_output=True, check=True).stdout
+    through_adapter = reply_to(attempt(*command)).content
+    direct = subprocess.run(command, capture_output=True, check=True).stdout
 
-    # The C library ignores two signals of its own, 32 and 33, in whatever it spawns.
-    masks = [[int(line.split()[1], 16) & 0x7FFFFFFF for line in found.splitlines()] for found in (ours, plain)]
+    # The C library ignores its signals 32 and 33 in every process it spawns.
+    masks = [
+        [int(line.split()[1], 16) & 0x7FFFFFFF for line in status.splitlines()] for status in (through_adapter, direct)
+    ]
     assert masks[0] == masks[1]
 
 
-def test_one_adapter_serves_one_event_loop_after_the_other() -> None:
+def test_one_adapter_serves_several_event_loops_in_turn() -> None:
     adapter = CommandAdapter("shell", WITH_PATH)
 
     replies = [asyncio.run(adapter.answer(attempt("echo", word))) for word in ("one", "two")]
     asyncio.run(adapter.close())
-    replies.append(asyncio.run(adapter.answer(attempt("echo", "after its end"))))
+    replies.append(asyncio.run(adapter.answer(attempt("echo", "after closing"))))
     asyncio.run(adapter.close())
 
-    assert [reply.content for reply in replies] == [b"one\n", b"two\n", b"after its end\n"]
+    assert [reply.content for reply in replies] == [b"one\n", b"two\n", b"after closing\n"]
 
 
 def test_no_file_stays_open_after_an_attempt(tmp_path: Path) -> None:
     async def ask() -> tuple[int, int]:
         adapter = CommandAdapter("shell", WITH_PATH)
-        asked = [
+        requests = [
             attempt("true", stdin=b"x" * 100_000),
             attempt("no-such-program"),
             attempt(str(script(tmp_path / "broken", "#!/no/such/interpreter\n"))),
             attempt("yes", max_output_bytes=10),
             attempt("sleep", "600", timeout_ms=1),
         ]
-        # The first round opens what the adapter keeps: its keeper, a warden, the event loop's thread.
+        # The first round opens files that the adapter keeps: of its keeper, a warden, and the event loop's thread.
         counts = []
         for _ in range(3):
-            for each in asked:
-                await adapter.answer(each)
+            for request in requests:
+                await adapter.answer(request)
             counts.append(len(list(Path("/proc/self/fd").iterdir())))
         await adapter.close()
         return counts[0], counts[-1]

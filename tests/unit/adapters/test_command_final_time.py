@@ -1,4 +1,4 @@
-"""A time that may not be overshot: ending the program, and what it leaves behind, belongs to it."""
+"""A final time limit is never exceeded: it includes ending the program and its leftover processes."""
 
 import asyncio
 import re
@@ -14,62 +14,64 @@ from forum_adapters.programs.process_run import kept_ms
 from unit.adapters.command_programs import (
     PATIENCE_S,
     WITH_PATH,
-    appearance,
     attempt,
     new_mark,
     reply_to,
     reply_while_stdout_is_held,
     running,
     shell,
+    wait_for_file,
 )
 
-DEAF = "trap '' TERM; touch ready; while :; do sleep 600; done"
+IGNORES_SIGTERM = "trap '' TERM; touch ready; while :; do sleep 600; done"
 
 
 @pytest.fixture(autouse=True)
-def endless_graces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever waits for one of them does not come back in this test."""
+def long_grace_periods(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call that waits for a whole grace period fails the test by its timeout."""
     monkeypatch.setattr(command, "TERM_GRACE_S", 2 * PATIENCE_S)
     monkeypatch.setattr(command, "LEFT_BEHIND_GRACE_S", 2 * PATIENCE_S)
 
 
 @pytest.mark.parametrize(
-    ("timeout_ms", "kept"),
+    ("timeout_ms", "reserved_ms"),
     [(1, 1), (300, 30), (1_000, 100), (10_000, 100), (30_000, 300), (50_000, 500), (3_600_000, 500)],
 )
-def test_no_more_is_kept_than_a_tenth_and_half_a_second(timeout_ms: int, kept: int) -> None:
-    assert kept_ms(Limits(timeout_ms, 0, is_final=True)) == kept
+def test_at_most_a_tenth_and_half_a_second_are_reserved_for_ending(timeout_ms: int, reserved_ms: int) -> None:
+    assert kept_ms(Limits(timeout_ms, 0, is_final=True)) == reserved_ms
 
 
-def test_a_program_has_all_of_the_time_but_what_is_kept_for_ending_it_and_that_is_said() -> None:
+def test_a_program_has_all_of_its_time_except_for_the_reserve_which_the_message_names() -> None:
     reply = reply_to(attempt(*shell("exec sleep 600"), timeout_ms=3_000, is_final=True))
 
     assert reply.failure is not None
-    said = r"'/bin/sh' was ended after (\d+) ms: of the 3000 ms that its budget leaves, 100 ms are kept for ending it"
-    told = re.fullmatch(said, reply.failure.message)
-    assert told is not None, reply.failure.message
-    assert int(told[1]) >= 2_900
+    pattern = (
+        r"'/bin/sh' was ended after (\d+) ms: of the 3000 ms that its budget leaves, 100 ms are kept for ending it"
+    )
+    match = re.fullmatch(pattern, reply.failure.message)
+    assert match is not None, reply.failure.message
+    assert int(match[1]) >= 2_900
     assert (reply.failure.kind, reply.exit_status) == (ErrorKind.TIMEOUT, -signal.SIGTERM)
 
 
-def test_a_program_that_does_not_heed_sigterm_is_killed_however_long_its_grace(tmp_path: Path) -> None:
+def test_a_program_that_ignores_sigterm_is_killed_before_its_grace_period_ends(tmp_path: Path) -> None:
     mark = new_mark()
 
-    reply = reply_to(attempt(*shell(DEAF, mark), workspace=tmp_path, timeout_ms=3_000, is_final=True))
+    reply = reply_to(attempt(*shell(IGNORES_SIGTERM, mark), workspace=tmp_path, timeout_ms=3_000, is_final=True))
 
     assert reply.failure is not None
     assert (reply.failure.kind, reply.exit_status) == (ErrorKind.TIMEOUT, -signal.SIGKILL)
     assert running(mark) == []
 
 
-def test_a_cancelled_program_is_killed_when_the_time_is_over(tmp_path: Path) -> None:
-    """Its grace would last longer than the budget does."""
-    asked = attempt(*shell(DEAF, new_mark()), workspace=tmp_path, timeout_ms=3_000, is_final=True)
+def test_a_cancelled_program_is_killed_at_the_time_limit(tmp_path: Path) -> None:
+    """Its grace period is longer than the remaining time."""
+    request = attempt(*shell(IGNORES_SIGTERM, new_mark()), workspace=tmp_path, timeout_ms=3_000, is_final=True)
 
     async def ask() -> Reply:
         adapter = CommandAdapter("shell", WITH_PATH)
-        task = asyncio.create_task(adapter.answer(asked))
-        await appearance(tmp_path / "ready")
+        task = asyncio.create_task(adapter.answer(request))
+        await wait_for_file(tmp_path / "ready")
         task.cancel()
         reply = await asyncio.wait_for(asyncio.shield(task), PATIENCE_S)
         await adapter.close()
@@ -78,33 +80,33 @@ def test_a_cancelled_program_is_killed_when_the_time_is_over(tmp_path: Path) -> 
     reply = asyncio.run(ask())
 
     assert reply.exit_status == -signal.SIGKILL
-    assert running(asked.prompt.argv[-1]) == []
+    assert running(request.prompt.argv[-1]) == []
 
 
-def replies_in_turn(*asked: Attempt) -> list[Reply]:
+def replies_in_turn(*requests: Attempt) -> list[Reply]:
     async def ask() -> list[Reply]:
         adapter = CommandAdapter("shell", WITH_PATH)
-        replies = [await asyncio.wait_for(adapter.answer(one), PATIENCE_S) for one in asked]
+        replies = [await asyncio.wait_for(adapter.answer(request), PATIENCE_S) for request in requests]
         await adapter.close()
         return replies
 
     return asyncio.run(ask())
 
 
-def test_what_a_program_leaves_behind_is_ended_in_the_same_time_and_is_no_failure(tmp_path: Path) -> None:
-    """And the word that ends it does not reach the next program."""
+def test_leftover_processes_are_ended_within_the_time_and_are_not_a_failure(tmp_path: Path) -> None:
+    """The order to end them does not reach the next program."""
     mark = new_mark()
-    script = f"({DEAF}) & while [ ! -e ready ]; do sleep 0.01; done; echo over"
+    script = f"({IGNORES_SIGTERM}) & while [ ! -e ready ]; do sleep 0.01; done; echo over"
     first = attempt(*shell(script, mark), workspace=tmp_path, timeout_ms=3_000, is_final=True)
 
-    left, next_one = replies_in_turn(first, attempt("echo", "next"))
+    first_reply, next_reply = replies_in_turn(first, attempt("echo", "next"))
 
-    assert (left.failure, left.exit_status, left.content) == (None, 0, b"over\n")
+    assert (first_reply.failure, first_reply.exit_status, first_reply.content) == (None, 0, b"over\n")
     assert running(mark) == []
-    assert (next_one.failure, next_one.content) == (None, b"next\n")
+    assert (next_reply.failure, next_reply.content) == (None, b"next\n")
 
 
-def test_somebody_else_who_holds_stdout_is_not_waited_for_beyond_the_time(tmp_path: Path) -> None:
+def test_an_unrelated_process_that_holds_stdout_does_not_extend_the_time(tmp_path: Path) -> None:
     reply = reply_while_stdout_is_held(tmp_path, timeout_ms=3_000, is_final=True)
 
     assert (reply.failure, reply.content) == (None, b"over\n")

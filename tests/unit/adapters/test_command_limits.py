@@ -1,4 +1,4 @@
-"""Limits hold while a program runs, and memory does not grow with what it writes."""
+"""Limits are enforced while a program runs, and memory does not grow with its output."""
 
 import subprocess
 import sys
@@ -9,19 +9,19 @@ import pytest
 from forum_adapters import command
 from forum_adapters.base import ErrorKind, Failure
 from forum_adapters.programs.output_capture import FirstAndLastBytes, FirstBytes
-from unit.adapters.command_programs import PATIENCE_S, attempt, await_end, new_mark, python, reply_to, shell
+from unit.adapters.command_programs import PATIENCE_S, attempt, new_mark, python, reply_to, shell, wait_until_gone
 
 ROOT = Path(__file__).parents[3]
 KIB = 1024
 
 
-def test_output_up_to_the_limit_is_whole() -> None:
+def test_output_up_to_the_limit_is_kept_completely() -> None:
     reply = reply_to(attempt("head", "-c", "1000", "/dev/zero", max_output_bytes=1000))
 
     assert (reply.failure, reply.content) == (None, bytes(1000))
 
 
-def test_one_byte_more_than_the_limit_is_a_failure_that_keeps_the_first_bytes() -> None:
+def test_one_byte_over_the_limit_is_a_failure_that_keeps_the_first_bytes() -> None:
     reply = reply_to(attempt("head", "-c", "1001", "/dev/zero", max_output_bytes=1000))
 
     assert reply.failure == Failure(ErrorKind.OUTPUT_LIMIT, "'head' wrote more than 1000 bytes")
@@ -35,22 +35,22 @@ def test_a_program_that_never_stops_writing_is_ended_at_the_limit() -> None:
 
     assert reply.failure == Failure(ErrorKind.OUTPUT_LIMIT, "'yes' wrote more than 100 bytes")
     assert (len(reply.content), reply.exit_status) == (100, -15)
-    await_end(mark)
+    wait_until_gone(mark)
 
 
-def test_a_program_that_takes_too_long_is_ended_and_its_output_so_far_kept() -> None:
+def test_a_program_that_takes_too_long_is_ended_and_its_output_is_kept() -> None:
     mark = new_mark()
 
     reply = reply_to(attempt(*shell("echo so far; sleep 600", mark), timeout_ms=500))
 
     assert reply.failure == Failure(ErrorKind.TIMEOUT, "'/bin/sh' took longer than 500 ms")
     assert reply.exit_status == -15
-    # A slow machine may not have come that far.
+    # On a slow machine, the program may not have written yet.
     assert reply.content in (b"", b"so far\n")
-    await_end(mark)
+    wait_until_gone(mark)
 
 
-def test_a_program_that_does_not_heed_sigterm_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_that_ignores_sigterm_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "TERM_GRACE_S", 0.1)
     program = python(
         "import signal; signal.signal(15, signal.SIG_IGN); print('x', flush=True)\nwhile True: signal.pause()"
@@ -62,7 +62,7 @@ def test_a_program_that_does_not_heed_sigterm_is_killed(monkeypatch: pytest.Monk
     assert (reply.failure.kind, reply.exit_status) == (ErrorKind.OUTPUT_LIMIT, -9)
 
 
-def test_a_program_that_heeds_sigterm_ends_in_its_own_way() -> None:
+def test_a_program_that_handles_sigterm_chooses_its_exit_status() -> None:
     program = shell("trap 'echo cleaned up >&2; exit 5' TERM; echo x; while true; do sleep 0.05; done")
 
     reply = reply_to(attempt(*program, max_output_bytes=0))
@@ -70,7 +70,7 @@ def test_a_program_that_heeds_sigterm_ends_in_its_own_way() -> None:
     assert (reply.exit_status, reply.stderr.splitlines()[-1]) == (5, b"cleaned up")
 
 
-def test_the_first_limit_that_was_broken_is_the_one_that_is_named() -> None:
+def test_the_first_exceeded_limit_is_the_failure() -> None:
     program = shell("trap 'yes | head -c 1000; exit' TERM; while true; do sleep 0.05; done")
 
     reply = reply_to(attempt(*program, timeout_ms=500, max_output_bytes=10))
@@ -80,17 +80,17 @@ def test_the_first_limit_that_was_broken_is_the_one_that_is_named() -> None:
     assert len(reply.content) <= 10
 
 
-def test_a_stopped_program_hears_sigterm_too() -> None:
+def test_a_stopped_program_gets_sigterm_too() -> None:
     reply = reply_to(attempt(*shell("echo x; kill -STOP $$"), max_output_bytes=0))
 
     assert reply.exit_status == -15
 
 
-def test_a_short_stderr_is_kept_as_it_is() -> None:
+def test_a_short_stderr_is_kept_unchanged() -> None:
     assert reply_to(attempt(*shell("head -c 65536 /dev/zero >&2"))).stderr == bytes(65536)
 
 
-def test_a_long_stderr_keeps_its_ends_and_says_what_is_missing_and_is_no_failure() -> None:
+def test_a_long_stderr_is_cut_in_the_middle_and_is_not_a_failure() -> None:
     program = shell("head -c 40000 /dev/zero >&2; yes middle | head -c 100000 >&2; echo the cause >&2; echo fine")
 
     reply = reply_to(attempt(*program))
@@ -104,7 +104,7 @@ def test_a_long_stderr_keeps_its_ends_and_says_what_is_missing_and_is_no_failure
 
 @pytest.mark.parametrize("size", [1, 3, 7, 100])
 @pytest.mark.parametrize("total", [0, 1, 9, 10, 19, 20, 21, 50, 1000])
-def test_what_is_kept_does_not_depend_on_how_it_came(size: int, total: int) -> None:
+def test_kept_bytes_do_not_depend_on_the_chunk_size(size: int, total: int) -> None:
     written = bytes(n % 251 for n in range(total))
     first, edges = FirstBytes(10), FirstAndLastBytes(10)
 
@@ -125,13 +125,13 @@ def test_what_is_kept_does_not_depend_on_how_it_came(size: int, total: int) -> N
         (b"x\r\n", b"x"),
         (b"x\r\r\n", b"x\r"),
         (b"x\r", b"x\r"),
-        # The runner drops the last of these.
+        # The runner drops the final line end.
         (b"x\n\n", b"x\n\n"),
         (b"x\r\n\n", b"x\r\n\n"),
         (b"x\n\r\n", b"x\n\r\n"),
     ],
 )
-def test_many_bytes_come_without_the_line_end_that_the_runner_would_drop(end: bytes, kept: bytes) -> None:
+def test_large_content_has_no_final_line_end(end: bytes, kept: bytes) -> None:
     first = FirstBytes(2 * KIB * KIB)
 
     first.feed(bytes(KIB * KIB))
@@ -162,14 +162,14 @@ asyncio.run(main())
 """
 
 
-def test_memory_stays_flat_when_a_program_writes_two_hundred_megabytes() -> None:
-    folders = {"PYTHONPATH": f"{ROOT / 'adapters'}:{ROOT / 'tests'}"}
+def test_memory_stays_flat_when_a_program_writes_200_megabytes() -> None:
+    environment = {"PYTHONPATH": f"{ROOT / 'adapters'}:{ROOT / 'tests'}"}
 
     result = subprocess.run(
-        [sys.executable, "-c", MEASURE], capture_output=True, text=True, check=True, env=folders, timeout=PATIENCE_S
+        [sys.executable, "-c", MEASURE], capture_output=True, text=True, check=True, env=environment, timeout=PATIENCE_S
     )
 
-    told, stderr_bytes, growth_kib = result.stdout.splitlines()
-    assert told == "output_limit 1048576 b'over\\n' None b'over\\n'"
+    summary, stderr_bytes, growth_kib = result.stdout.splitlines()
+    assert summary == "output_limit 1048576 b'over\\n' None b'over\\n'"
     assert int(stderr_bytes) < 65 * KIB
     assert int(growth_kib) < 30 * KIB

@@ -1,4 +1,4 @@
-"""The processes between adapter and program: nobody can get rid of them, and they are no burden to anybody."""
+"""The processes between adapter and program survive disturbances, and leave nothing behind."""
 
 import asyncio
 import os
@@ -15,15 +15,15 @@ from unit.adapters.command_programs import (
     PATIENCE_S,
     WITH_PATH,
     attempt,
-    await_end,
     new_mark,
     python,
     reply_to,
     running,
     shell,
+    wait_until_gone,
 )
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 ROOT = Path(__file__).parents[3]
 PRELUDE = """
@@ -35,7 +35,7 @@ from unit.adapters.command_programs import WITH_PATH, attempt, shell
 
 
 def script(code: str, *arguments: str) -> subprocess.Popen[str]:
-    """A process of its own that uses the adapter. Every warning is an error there."""
+    """Start a process that uses the adapter, with warnings as errors."""
     return subprocess.Popen(
         [sys.executable, "-X", "dev", "-W", "error", "-c", PRELUDE + code, *arguments],
         env={"PYTHONPATH": f"{ROOT / 'adapters'}:{ROOT / 'tests'}"},
@@ -46,31 +46,31 @@ def script(code: str, *arguments: str) -> subprocess.Popen[str]:
 
 
 @pytest.mark.parametrize("number", ["TERM", "INT", "HUP", "QUIT", "USR1", "ALRM", "STOP"])
-def test_a_program_cannot_disturb_its_parent_by_a_signal(number: str) -> None:
+def test_a_program_cannot_disturb_its_parent_with_a_signal(number: str) -> None:
     reply = reply_to(attempt(*shell(f"kill -{number} $PPID; echo done")))
 
     assert (reply.failure, reply.content) == (None, b"done\n")
 
 
-def test_a_program_that_kills_its_parent_is_a_failure_and_does_not_survive() -> None:
+def test_a_program_that_kills_its_parent_fails_and_is_ended() -> None:
     mark = new_mark()
 
     async def ask() -> list[Reply]:
         adapter = CommandAdapter("shell", WITH_PATH)
         killer = shell("setsid sh -c 'sleep 600; :' $1 & kill -KILL $PPID; sleep 600", mark)
         replies = [await adapter.answer(attempt(*killer)), await adapter.answer(attempt("echo", "next"))]
-        # The keeper ends them on its own time.
-        await asyncio.to_thread(await_end, mark)
+        # The keeper ends them in the background.
+        await asyncio.to_thread(wait_until_gone, mark)
         await adapter.close()
         return replies
 
-    killed, following = asyncio.run(asyncio.wait_for(ask(), PATIENCE_S))
+    killed, next_reply = asyncio.run(asyncio.wait_for(ask(), PATIENCE_S))
 
     assert killed.failure == Failure(ErrorKind.TOOL_FAILURE, "lost track of '/bin/sh': somebody killed its warden")
-    assert (following.failure, following.content) == (None, b"next\n")
+    assert (next_reply.failure, next_reply.content) == (None, b"next\n")
 
 
-def test_an_adapter_whose_processes_were_all_killed_starts_others() -> None:
+def test_an_adapter_replaces_its_killed_processes() -> None:
     parents = "import os; w = os.getppid(); k = int(open(f'/proc/{w}/stat').read().split()[3])"
 
     async def ask() -> list[Reply]:
@@ -88,7 +88,7 @@ def test_an_adapter_whose_processes_were_all_killed_starts_others() -> None:
     assert [reply.content for reply in replies] == [b"still here\n", b"", b"next\n"]
 
 
-def test_a_warden_that_died_idle_is_not_asked_again() -> None:
+def test_a_warden_that_died_while_idle_is_replaced() -> None:
     async def ask() -> Reply:
         adapter = CommandAdapter("shell", WITH_PATH)
         warden = int((await adapter.answer(attempt(*shell("echo $PPID")))).content)
@@ -104,7 +104,7 @@ def test_a_warden_that_died_idle_is_not_asked_again() -> None:
     assert (reply.failure, reply.content) == (None, b"next\n")
 
 
-def test_when_the_adapters_process_is_killed_its_programs_end() -> None:
+def test_programs_end_when_the_adapters_process_is_killed() -> None:
     mark = new_mark()
     code = """
 program = shell("setsid sh -c 'sleep 600; :' $1 & sleep 600", sys.argv[1])
@@ -117,10 +117,10 @@ asyncio.run(CommandAdapter("shell", WITH_PATH).answer(attempt(*program)))
     process.kill()
     process.communicate()
 
-    await_end(mark)
+    wait_until_gone(mark)
 
 
-def test_an_adapter_that_nobody_closed_leaves_no_warning_and_no_process() -> None:
+def test_an_adapter_that_is_not_closed_causes_no_warning() -> None:
     code = """
 async def main():
     adapter = CommandAdapter("shell", WITH_PATH)
@@ -137,7 +137,7 @@ asyncio.run(main())
     assert len(set(stdout.split())) == 3
 
 
-def test_a_fork_of_the_adapters_process_has_programs_of_its_own() -> None:
+def test_a_fork_of_the_adapters_process_can_run_programs() -> None:
     code = """
 adapter = CommandAdapter("shell", WITH_PATH)
 
@@ -162,7 +162,7 @@ asyncio.run(adapter.close())
     assert sorted(stdout.split()) == ["after", "before", "child", "parent"]
 
 
-def test_where_orphans_are_not_adopted_the_process_group_is_ended() -> None:
+def test_without_adopting_orphans_the_process_group_is_ended() -> None:
     mark = new_mark()
     code = """
 from forum_adapters.programs.process_tree import ProcessTree, Wakeup
@@ -180,4 +180,4 @@ print(tree.exit_status)
     stdout, stderr = process.communicate(timeout=PATIENCE_S)
 
     assert (stdout, stderr) == ("-9\n", "")
-    await_end(mark)
+    wait_until_gone(mark)

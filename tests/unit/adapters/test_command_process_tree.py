@@ -1,4 +1,4 @@
-"""Nothing is left running behind an attempt, whatever a program does to get away."""
+"""An attempt leaves no process running, whatever a program does to escape."""
 
 import asyncio
 import signal
@@ -13,102 +13,112 @@ from forum_adapters.command import CommandAdapter
 from unit.adapters.command_programs import (
     PATIENCE_S,
     WITH_PATH,
-    appearance,
     attempt,
-    await_end,
     new_mark,
     python,
     reply_to,
     reply_while_stdout_is_held,
     running,
     shell,
+    wait_for_file,
+    wait_until_gone,
 )
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a tree is no more than a process group")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="on other systems, only the process group is ended")
 
-# Each leaves a file `ready` when it is where it wants to be. `sys.argv[1]` is a mark; forks have it too.
+# Each program creates the file `ready` once it has escaped. `sys.argv[1]` is a mark that its forks have too.
 PRELUDE = """
 import os, pathlib, signal, sys, time
 
 def ready():
     pathlib.Path("ready").touch()
 
-def rest():
+def sleep_forever():
     while True:
         time.sleep(600)
 
-def fork_and_leave():
+def fork_and_exit_parent():
     if os.fork():
         os._exit(0)
 
-def quiet():
+def close_files():
     for file in range(3):
         os.close(file)
 """
-IN_A_SESSION_OF_ITS_OWN = "if os.fork(): rest()\nos.setsid(); ready(); rest()"
-TWICE_FORKED = "if os.fork(): rest()\nfork_and_leave(); os.setsid(); fork_and_leave(); quiet(); ready(); rest()"
+IN_ITS_OWN_SESSION = "if os.fork(): sleep_forever()\nos.setsid(); ready(); sleep_forever()"
+DOUBLE_FORK = """
+if os.fork(): sleep_forever()
+fork_and_exit_parent(); os.setsid(); fork_and_exit_parent(); close_files(); ready(); sleep_forever()
+"""
 WITHOUT_ENVIRONMENT = """
-if os.fork(): rest()
-fork_and_leave(); os.setsid(); fork_and_leave(); quiet()
+if os.fork(): sleep_forever()
+fork_and_exit_parent(); os.setsid(); fork_and_exit_parent(); close_files()
 again = "import pathlib, time; pathlib.Path('ready').touch(); time.sleep(600)"
 os.execve(sys.executable, [sys.executable, "-I", "-S", "-c", again, sys.argv[1]], {})
 """
-DEAF = "signal.signal(signal.SIGTERM, signal.SIG_IGN); os.fork(); ready(); rest()"
-PARENT_DIED = "if os.fork(): rest()\nif os.fork(): os._exit(1)\nready(); rest()"
-MANY = "[os.fork() for _ in range(5)]; ready(); rest()"
-# Forks at SIGTERM, again and again, so that somebody is always being born while the tree is ended.
-BREEDING = "signal.signal(signal.SIGTERM, lambda *_: os.fork()); ready(); rest()"
-# Never two moments the same process, nor the same group.
-RUNNING_AWAY = """
+IGNORES_SIGTERM = "signal.signal(signal.SIGTERM, signal.SIG_IGN); os.fork(); ready(); sleep_forever()"
+PARENT_EXITED = "if os.fork(): sleep_forever()\nif os.fork(): os._exit(1)\nready(); sleep_forever()"
+MANY = "[os.fork() for _ in range(5)]; ready(); sleep_forever()"
+# Forks at each SIGTERM, so that processes appear while the tree is being ended.
+FORKS_AT_SIGTERM = "signal.signal(signal.SIGTERM, lambda *_: os.fork()); ready(); sleep_forever()"
+# Changes its process and its group all the time.
+FORKS_FOREVER = """
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
-if os.fork(): rest()
+if os.fork(): sleep_forever()
 ready()
 while True:
-    fork_and_leave()
+    fork_and_exit_parent()
     os.setsid()
 """
 AFTER_A_DAEMON = """
 if not os.fork():
-    fork_and_leave(); os.setsid(); fork_and_leave(); quiet(); ready(); rest()
+    fork_and_exit_parent(); os.setsid(); fork_and_exit_parent(); close_files(); ready(); sleep_forever()
 while not os.path.exists("ready"):
     time.sleep(0.01)
 """
 EVADERS = {
     name: globals()[name]
     for name in (
-        "IN_A_SESSION_OF_ITS_OWN TWICE_FORKED WITHOUT_ENVIRONMENT DEAF PARENT_DIED MANY BREEDING RUNNING_AWAY"
-    ).split()
+        "IN_ITS_OWN_SESSION",
+        "DOUBLE_FORK",
+        "WITHOUT_ENVIRONMENT",
+        "IGNORES_SIGTERM",
+        "PARENT_EXITED",
+        "MANY",
+        "FORKS_AT_SIGTERM",
+        "FORKS_FOREVER",
+    )
 }
 
 
 @pytest.fixture(autouse=True)
-def short_graces(monkeypatch: pytest.MonkeyPatch) -> None:
+def short_grace_periods(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "TERM_GRACE_S", 0.3)
     monkeypatch.setattr(command, "LEFT_BEHIND_GRACE_S", 0.1)
 
 
-def cancel_when_ready(asked: Attempt) -> None:
+def cancel_when_ready(request: Attempt) -> None:
     async def ask() -> None:
         adapter = CommandAdapter("shell", WITH_PATH)
-        task = asyncio.create_task(adapter.answer(asked))
-        await appearance(Path(asked.site.workspace, "ready"))
+        task = asyncio.create_task(adapter.answer(request))
+        await wait_for_file(Path(request.site.workspace, "ready"))
         task.cancel()
         reply = await asyncio.wait_for(asyncio.shield(task), PATIENCE_S)
         assert reply.failure is not None and reply.failure.kind is ErrorKind.CANCELLED
-        assert running(asked.prompt.argv[-1]) == []
+        assert running(request.prompt.argv[-1]) == []
         await adapter.close()
 
     asyncio.run(ask())
 
 
 @pytest.mark.parametrize("evader", EVADERS.values(), ids=EVADERS.keys())
-def test_a_cancelled_attempt_leaves_nobody_running(tmp_path: Path, evader: str) -> None:
+def test_a_cancelled_attempt_leaves_no_process_running(tmp_path: Path, evader: str) -> None:
     cancel_when_ready(attempt(*python(PRELUDE + evader, new_mark()), workspace=tmp_path))
 
 
-def test_an_attempt_over_its_limit_leaves_nobody_running(tmp_path: Path) -> None:
+def test_an_attempt_over_its_limit_leaves_no_process_running(tmp_path: Path) -> None:
     mark = new_mark()
-    code = PRELUDE + AFTER_A_DAEMON + "print('more than nothing', flush=True); rest()"
+    code = PRELUDE + AFTER_A_DAEMON + "print('more than nothing', flush=True); sleep_forever()"
 
     reply = reply_to(attempt(*python(code, mark), workspace=tmp_path, max_output_bytes=0))
 
@@ -118,7 +128,7 @@ def test_an_attempt_over_its_limit_leaves_nobody_running(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("status", [0, 3])
-def test_a_daemon_that_closed_everything_is_ended_with_its_program(tmp_path: Path, status: int) -> None:
+def test_a_daemon_without_open_files_is_ended_with_its_program(tmp_path: Path, status: int) -> None:
     mark = new_mark()
     code = PRELUDE + AFTER_A_DAEMON + f"print('over', flush=True); os._exit({status})"
 
@@ -128,7 +138,7 @@ def test_a_daemon_that_closed_everything_is_ended_with_its_program(tmp_path: Pat
     assert running(mark) == []
 
 
-def test_a_child_in_the_background_that_holds_stdout_does_not_hang_the_attempt() -> None:
+def test_a_background_child_that_holds_stdout_does_not_block_the_attempt() -> None:
     mark = new_mark()
 
     reply = reply_to(attempt(*shell('sh -c "sleep 600; :" "$1" & echo over', mark)))
@@ -137,7 +147,7 @@ def test_a_child_in_the_background_that_holds_stdout_does_not_hang_the_attempt()
     assert running(mark) == []
 
 
-def test_a_child_in_the_background_may_say_its_last_words(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_background_child_may_write_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "LEFT_BEHIND_GRACE_S", PATIENCE_S)
 
     reply = reply_to(attempt(*shell("(sleep 0.2; echo last) & echo first")))
@@ -145,20 +155,20 @@ def test_a_child_in_the_background_may_say_its_last_words(monkeypatch: pytest.Mo
     assert (reply.failure, reply.content) == (None, b"first\nlast\n")
 
 
-def test_somebody_else_who_holds_stdout_does_not_hang_the_attempt(tmp_path: Path) -> None:
+def test_an_unrelated_process_that_holds_stdout_does_not_block_the_attempt(tmp_path: Path) -> None:
     reply = reply_while_stdout_is_held(tmp_path)
 
     assert (reply.failure, reply.content) == (None, b"over\n")
 
 
-def test_who_is_cancelled_a_second_time_is_ended_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_cancel_kills_the_program_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "TERM_GRACE_S", 2 * PATIENCE_S)
-    asked = attempt(*python(PRELUDE + DEAF, new_mark()), workspace=tmp_path)
+    request = attempt(*python(PRELUDE + IGNORES_SIGTERM, new_mark()), workspace=tmp_path)
 
     async def ask() -> Reply:
         adapter = CommandAdapter("shell", WITH_PATH)
-        task = asyncio.create_task(adapter.answer(asked))
-        await appearance(tmp_path / "ready")
+        task = asyncio.create_task(adapter.answer(request))
+        await wait_for_file(tmp_path / "ready")
         task.cancel()
         await asyncio.sleep(0.1)
         task.cancel()
@@ -170,27 +180,27 @@ def test_who_is_cancelled_a_second_time_is_ended_at_once(tmp_path: Path, monkeyp
 
     assert reply.failure is not None and reply.failure.kind is ErrorKind.CANCELLED
     assert reply.exit_status == -signal.SIGKILL
-    assert running(asked.prompt.argv[-1]) == []
+    assert running(request.prompt.argv[-1]) == []
 
 
-def test_being_cancelled_again_and_again_changes_nothing(tmp_path: Path) -> None:
-    asked = attempt(*python(PRELUDE + DEAF, new_mark()), workspace=tmp_path)
+def test_repeated_cancels_are_harmless(tmp_path: Path) -> None:
+    request = attempt(*python(PRELUDE + IGNORES_SIGTERM, new_mark()), workspace=tmp_path)
 
     async def ask() -> None:
         adapter = CommandAdapter("shell", WITH_PATH)
-        task = asyncio.create_task(adapter.answer(asked))
-        await appearance(tmp_path / "ready")
+        task = asyncio.create_task(adapter.answer(request))
+        await wait_for_file(tmp_path / "ready")
         while not task.done():
             task.cancel()
             await asyncio.sleep(0.01)
         assert task.result().failure is not None
-        assert running(asked.prompt.argv[-1]) == []
+        assert running(request.prompt.argv[-1]) == []
         await adapter.close()
 
     asyncio.run(asyncio.wait_for(ask(), PATIENCE_S))
 
 
-def test_an_attempt_that_is_cancelled_before_it_began_starts_nothing(tmp_path: Path) -> None:
+def test_an_attempt_cancelled_before_it_starts_runs_nothing(tmp_path: Path) -> None:
     async def ask() -> None:
         adapter = CommandAdapter("shell", WITH_PATH)
         task = asyncio.create_task(adapter.answer(attempt(*shell("touch ran"), workspace=tmp_path)))
@@ -204,14 +214,14 @@ def test_an_attempt_that_is_cancelled_before_it_began_starts_nothing(tmp_path: P
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_cancelled_attempt_does_not_disturb_its_neighbours() -> None:
+def test_a_cancelled_attempt_does_not_disturb_other_attempts() -> None:
     async def ask() -> list[Reply]:
         adapter = CommandAdapter("shell", WITH_PATH)
-        doomed = asyncio.create_task(adapter.answer(attempt(*shell("sleep 600"))))
-        asked = [attempt(*shell(f"sleep 0.3; echo {n}")) for n in range(4)]
-        others = [asyncio.create_task(adapter.answer(each)) for each in asked]
+        cancelled = asyncio.create_task(adapter.answer(attempt(*shell("sleep 600"))))
+        requests = [attempt(*shell(f"sleep 0.3; echo {n}")) for n in range(4)]
+        others = [asyncio.create_task(adapter.answer(request)) for request in requests]
         await adapter.answer(attempt("true"))
-        doomed.cancel()
+        cancelled.cancel()
         replies = await asyncio.wait_for(asyncio.gather(*others), PATIENCE_S)
         replies.append(await adapter.answer(attempt("echo", "after")))
         await adapter.close()
@@ -220,14 +230,14 @@ def test_a_cancelled_attempt_does_not_disturb_its_neighbours() -> None:
     assert [reply.content for reply in asyncio.run(ask())] == [b"0\n", b"1\n", b"2\n", b"3\n", b"after\n"]
 
 
-def test_closing_ends_what_is_still_running(tmp_path: Path) -> None:
+def test_closing_the_adapter_ends_running_programs(tmp_path: Path) -> None:
     mark = new_mark()
 
     async def ask() -> Reply:
         adapter = CommandAdapter("shell", WITH_PATH)
-        asked = attempt(*python(PRELUDE + TWICE_FORKED, mark), workspace=tmp_path)
-        task = asyncio.create_task(adapter.answer(asked))
-        await appearance(tmp_path / "ready")
+        request = attempt(*python(PRELUDE + DOUBLE_FORK, mark), workspace=tmp_path)
+        task = asyncio.create_task(adapter.answer(request))
+        await wait_for_file(tmp_path / "ready")
         await asyncio.wait_for(adapter.close(), PATIENCE_S)
         assert running(mark) == []
         return await task
@@ -238,13 +248,13 @@ def test_closing_ends_what_is_still_running(tmp_path: Path) -> None:
     assert reply.failure.kind is ErrorKind.CANCELLED
 
 
-def test_whom_it_could_not_end_it_names_and_tries_again_at_its_own_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_cannot_be_ended_is_reported_and_ended_on_close(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "TERM_GRACE_S", 0)
     monkeypatch.setattr(command, "KILL_PATIENCE_S", 0)
     mark = new_mark()
-    code = PRELUDE + "signal.signal(signal.SIGTERM, signal.SIG_IGN); print('x', flush=True); rest()"
+    code = PRELUDE + "signal.signal(signal.SIGTERM, signal.SIG_IGN); print('x', flush=True); sleep_forever()"
 
     reply = reply_to(attempt(*python(code, mark), max_output_bytes=0))
 
     assert reply.stderr == b"\n[something that this program started could not be ended]\n"
-    await_end(mark)
+    wait_until_gone(mark)

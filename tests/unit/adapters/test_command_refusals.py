@@ -1,4 +1,4 @@
-"""What cannot be started is refused with a reason, and nothing runs."""
+"""A program that cannot be started is refused with a reason."""
 
 import asyncio
 import hashlib
@@ -45,7 +45,9 @@ def refusal(reply: Reply) -> str:
         (("./not-a-program",), "cannot start './not-a-program': Exec format error"),
     ],
 )
-def test_what_cannot_be_started_is_an_invalid_request(tmp_path: Path, argv: tuple[str, ...], message: str) -> None:
+def test_a_program_that_cannot_be_started_is_an_invalid_request(
+    tmp_path: Path, argv: tuple[str, ...], message: str
+) -> None:
     program(tmp_path / "plain", mode=0o644)
     program(tmp_path / "not-a-program", "just words")
     (tmp_path / "folder").mkdir()
@@ -67,7 +69,9 @@ def test_what_cannot_be_started_is_an_invalid_request(tmp_path: Path, argv: tupl
         ),
     ],
 )
-def test_of_a_script_that_cannot_be_run_the_interpreter_is_named(tmp_path: Path, first_line: str, problem: str) -> None:
+def test_the_message_names_the_interpreter_of_a_script_that_cannot_be_run(
+    tmp_path: Path, first_line: str, problem: str
+) -> None:
     (tmp_path / "folder").mkdir()
     program(tmp_path / "plain", mode=0o644)
     script = program(tmp_path / "script")
@@ -78,9 +82,9 @@ def test_of_a_script_that_cannot_be_run_the_interpreter_is_named(tmp_path: Path,
     assert message == f"cannot start './script': its first line names {problem}"
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="a program names its loader in another way elsewhere")
-def test_a_program_whose_loader_is_missing_is_not_called_missing(tmp_path: Path) -> None:
-    """As of one that was built for another C library."""
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems name the loader differently")
+def test_a_missing_loader_is_not_reported_as_a_missing_program(tmp_path: Path) -> None:
+    """A program built for another C library behaves like this."""
     whole = Path(shutil.which("true") or "/bin/true").read_bytes()
     tool = program(tmp_path / "tool")
     tool.write_bytes(whole.replace(b"/ld-", b"/no-"))
@@ -90,7 +94,7 @@ def test_a_program_whose_loader_is_missing_is_not_called_missing(tmp_path: Path)
     assert message == "cannot start './tool': the loader that it asks for is not there"
 
 
-def test_an_adapter_goes_on_after_a_start_that_failed() -> None:
+def test_an_adapter_works_after_a_failed_start() -> None:
     async def ask() -> list[Reply]:
         adapter = CommandAdapter("shell", WITH_PATH)
         replies = [await adapter.answer(attempt(*argv)) for argv in (("echo", "x" * 3_000_000), ("echo", "short"))]
@@ -102,7 +106,7 @@ def test_an_adapter_goes_on_after_a_start_that_failed() -> None:
     assert (refusal(too_long), short.content) == ("cannot start 'echo': Argument list too long", b"short\n")
 
 
-def test_a_program_starts_in_its_directory_of_the_workspace(tmp_path: Path) -> None:
+def test_a_program_starts_in_its_working_directory(tmp_path: Path) -> None:
     (tmp_path / "services" / "api").mkdir(parents=True)
 
     reply = reply_to(attempt("pwd", workspace=tmp_path), {"cwd": "services/api"})
@@ -111,7 +115,7 @@ def test_a_program_starts_in_its_directory_of_the_workspace(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("cwd", ["..", "inside/../..", "/", "way-out", "way-out/deeper"])
-def test_a_directory_outside_the_workspace_is_refused_also_behind_a_link(tmp_path: Path, cwd: str) -> None:
+def test_a_directory_outside_the_workspace_is_refused_even_through_a_symlink(tmp_path: Path, cwd: str) -> None:
     workspace = tmp_path / "workspace"
     (workspace / "inside").mkdir(parents=True)
     (tmp_path / "outside" / "deeper").mkdir(parents=True)
@@ -122,7 +126,7 @@ def test_a_directory_outside_the_workspace_is_refused_also_behind_a_link(tmp_pat
     assert refusal(reply) == f"cannot start 'pwd': its directory '{cwd}' leaves the workspace"
 
 
-def test_a_link_that_stays_in_the_workspace_is_followed(tmp_path: Path) -> None:
+def test_a_symlink_inside_the_workspace_is_followed(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
 
@@ -130,7 +134,7 @@ def test_a_link_that_stays_in_the_workspace_is_followed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cwd", ["nowhere", "a-file", "a\0b", "loop"])
-def test_a_directory_that_is_none_is_refused(tmp_path: Path, cwd: str) -> None:
+def test_an_unusable_directory_is_refused(tmp_path: Path, cwd: str) -> None:
     (tmp_path / "a-file").touch()
     (tmp_path / "loop").symlink_to("loop")
 
@@ -139,7 +143,7 @@ def test_a_directory_that_is_none_is_refused(tmp_path: Path, cwd: str) -> None:
     assert message.startswith(f"cannot start 'pwd': its directory '{cwd}' ")
 
 
-def test_a_program_with_a_slash_is_looked_for_from_its_directory(tmp_path: Path) -> None:
+def test_a_program_with_a_slash_is_relative_to_its_working_directory(tmp_path: Path) -> None:
     tool = program(tmp_path / "sub" / "bin" / "tool")
 
     reply = reply_to(attempt("bin/tool", workspace=tmp_path), {"cwd": "sub"})
@@ -148,19 +152,19 @@ def test_a_program_with_a_slash_is_looked_for_from_its_directory(tmp_path: Path)
     assert reply == Reply(content=b"ran\n", exit_status=0, executable=Executable(str(tool.resolve()), digest))
 
 
-def test_a_program_is_looked_up_in_the_path_of_the_child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_is_looked_up_on_the_childs_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program(tmp_path / "bin" / "only-here")
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
 
-    handed_on = reply_to(attempt("only-here"), {"env": ["PATH"]})
-    kept_back = reply_to(attempt("only-here"), {"env": []})
+    with_path = reply_to(attempt("only-here"), {"env": ["PATH"]})
+    without_path = reply_to(attempt("only-here"), {"env": []})
 
-    assert handed_on.content == b"ran\n"
-    assert refusal(kept_back) == "cannot start 'only-here': no such program on its PATH"
+    assert with_path.content == b"ran\n"
+    assert refusal(without_path) == "cannot start 'only-here': no such program on its PATH"
 
 
 @pytest.mark.parametrize("search_path", ["", "bin:", "nowhere::/no", "./."])
-def test_an_empty_or_relative_part_of_the_path_counts_from_where_the_child_starts(
+def test_empty_and_relative_parts_of_the_path_are_relative_to_the_childs_directory(
     tmp_path: Path, search_path: str
 ) -> None:
     program(tmp_path / "tool")
@@ -168,7 +172,7 @@ def test_an_empty_or_relative_part_of_the_path_counts_from_where_the_child_start
     assert find_program("tool", search_path, tmp_path).resolve() == (tmp_path / "tool").resolve()
 
 
-def test_the_first_program_of_the_path_that_can_be_started_is_taken(tmp_path: Path) -> None:
+def test_the_first_executable_program_on_the_path_is_used(tmp_path: Path) -> None:
     program(tmp_path / "a" / "tool", mode=0o644)
     (tmp_path / "b" / "tool").mkdir(parents=True)
     program(tmp_path / "c" / "tool")
@@ -177,14 +181,14 @@ def test_the_first_program_of_the_path_that_can_be_started_is_taken(tmp_path: Pa
     assert find_program("tool", "a:b:c:d", tmp_path) == tmp_path / "c" / "tool"
 
 
-def test_a_program_on_the_path_that_is_not_executable_is_not_called_missing(tmp_path: Path) -> None:
+def test_a_program_on_the_path_without_execute_permission_is_reported_as_such(tmp_path: Path) -> None:
     program(tmp_path / "tool", mode=0o644)
 
     with pytest.raises(CannotStart, match="cannot start 'tool': it is not executable"):
         find_program("tool", str(tmp_path), tmp_path)
 
 
-def test_a_link_is_recorded_as_what_it_leads_to_and_started_by_its_own_name(tmp_path: Path) -> None:
+def test_a_symlink_is_recorded_as_its_target_and_started_by_its_own_name(tmp_path: Path) -> None:
     real = program(tmp_path / "real", '#!/bin/sh\necho "$0"\n')
     (tmp_path / "link").symlink_to(real)
 
@@ -194,24 +198,24 @@ def test_a_link_is_recorded_as_what_it_leads_to_and_started_by_its_own_name(tmp_
     assert Path(os.fsdecode(reply.content.strip())).name == "link"
 
 
-def test_a_program_that_changed_has_another_digest(tmp_path: Path) -> None:
-    fingerprints = ProgramDigests()
+def test_a_changed_program_gets_another_digest(tmp_path: Path) -> None:
+    digests = ProgramDigests()
     tool = program(tmp_path / "tool")
-    before, times = fingerprints.take(tool), tool.stat()
+    before, times = digests.take(tool), tool.stat()
 
     tool.write_bytes(tool.read_bytes().replace(b"ran", b"run"))
     os.utime(tool, ns=(times.st_atime_ns, times.st_mtime_ns))
 
-    assert fingerprints.known(tool) is None
-    assert fingerprints.take(tool).digest == hashlib.sha256(tool.read_bytes()).hexdigest() != before.digest
+    assert digests.known(tool) is None
+    assert digests.take(tool).digest == hashlib.sha256(tool.read_bytes()).hexdigest() != before.digest
 
 
-def test_a_program_that_did_not_change_is_read_once(tmp_path: Path) -> None:
-    fingerprints = ProgramDigests()
+def test_an_unchanged_program_is_read_once(tmp_path: Path) -> None:
+    digests = ProgramDigests()
     tool = program(tmp_path / "tool")
 
-    assert fingerprints.known(tool) is None
-    assert fingerprints.take(tool) == fingerprints.known(tool)
+    assert digests.known(tool) is None
+    assert digests.take(tool) == digests.known(tool)
 
 
 @pytest.mark.parametrize(
@@ -225,11 +229,11 @@ def test_a_program_that_did_not_change_is_read_once(tmp_path: Path) -> None:
         ({"argv": ["a\0b"]}, "cannot start 'a\0b': an argument contains a NUL"),
     ],
 )
-def test_a_probe_says_why_a_fixed_program_would_not_start(settings: dict[str, Any], problem: str | None) -> None:
+def test_a_probe_reports_why_a_fixed_program_would_not_start(settings: dict[str, Any], problem: str | None) -> None:
     assert asyncio.run(CommandAdapter("shell", settings).probe()) == problem
 
 
-def test_a_machine_without_room_for_a_process_is_no_fault_of_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_to_start_a_process_is_not_an_invalid_request(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.executable", "/no/such/python")
 
     reply = reply_to(attempt(*shell("true")))

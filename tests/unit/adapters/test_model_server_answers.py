@@ -1,4 +1,4 @@
-"""What both formats have in common: how an answer ends, and what it cost."""
+"""Rules that both formats share: how an answer ends, and its usage."""
 
 from typing import Any
 
@@ -32,13 +32,13 @@ formats = pytest.mark.parametrize("format_", Format)
 
 
 @formats
-def test_it_is_an_adapter(format_: Format) -> None:
+def test_a_model_adapter_is_an_adapter(format_: Format) -> None:
     assert isinstance(adapter_for(format_, "http://127.0.0.1/v1"), Adapter)
 
 
 @formats
 @modes
-def test_an_answer_tells_its_text_its_model_its_end_and_its_cost(format_: Format, is_stream: bool) -> None:
+def test_a_reply_has_the_text_the_model_the_finish_reason_and_the_usage(format_: Format, is_stream: bool) -> None:
     with FaultyServer() as server:
         server.will(says("Grüße, ", "\U0001f600", tokens=(100, 60, 7), model="m-1"))
         reply = ask_at(format_, server.base_url, stream=is_stream)
@@ -49,7 +49,7 @@ def test_an_answer_tells_its_text_its_model_its_end_and_its_cost(format_: Format
 
 @formats
 @modes
-def test_nobody_counted(format_: Format, is_stream: bool) -> None:
+def test_an_answer_without_usage_has_no_usage(format_: Format, is_stream: bool) -> None:
     with FaultyServer() as server:
         server.will(says(tokens=None))
         reply = ask_at(format_, server.base_url, stream=is_stream)
@@ -76,7 +76,7 @@ def test_nobody_counted(format_: Format, is_stream: bool) -> None:
         ("fatigue", ErrorKind.MALFORMED, "the answer ended for a reason that is not known: 'fatigue'"),
     ],
 )
-def test_an_answer_that_is_not_whole_is_kept_with_its_reason(
+def test_an_incomplete_answer_is_kept_with_its_reason(
     format_: Format, is_stream: bool, finish: str, kind: ErrorKind, message: str
 ) -> None:
     with FaultyServer() as server:
@@ -89,7 +89,7 @@ def test_an_answer_that_is_not_whole_is_kept_with_its_reason(
 
 @formats
 @modes
-def test_without_a_count_the_answer_was_cut_at_the_limit(format_: Format, is_stream: bool) -> None:
+def test_without_usage_the_message_names_the_token_limit(format_: Format, is_stream: bool) -> None:
     with FaultyServer() as server:
         server.will(says(tokens=None, finish=format_.cut))
         reply = ask_at(format_, server.base_url, stream=is_stream)
@@ -100,7 +100,7 @@ def test_without_a_count_the_answer_was_cut_at_the_limit(format_: Format, is_str
 @formats
 @modes
 @pytest.mark.parametrize("finish", [None, "cut"])
-def test_an_empty_answer_is_malformed_unless_its_end_says_more(
+def test_an_empty_answer_is_malformed_unless_its_finish_reason_explains_it(
     format_: Format, is_stream: bool, finish: str | None
 ) -> None:
     with FaultyServer() as server:
@@ -115,7 +115,7 @@ def test_an_empty_answer_is_malformed_unless_its_end_says_more(
 @pytest.mark.parametrize(
     "body", [b"", b"{", b"[]", b"null", b"{}", b"\xff", b'{"choices": [], "content": {}}', b"[" * 100_000]
 )
-def test_what_the_server_writes_badly_is_no_answer_of_the_model(format_: Format, body: bytes) -> None:
+def test_a_malformed_body_is_a_network_error(format_: Format, body: bytes) -> None:
     with FaultyServer() as server:
         server.will(does(response(200, body)))
         reply = ask_at(format_, server.base_url)
@@ -126,7 +126,7 @@ def test_what_the_server_writes_badly_is_no_answer_of_the_model(format_: Format,
 
 @formats
 @modes
-def test_a_character_may_come_in_two_halves_but_not_in_one(format_: Format, is_stream: bool) -> None:
+def test_a_surrogate_pair_may_be_split_but_a_lone_surrogate_is_malformed(format_: Format, is_stream: bool) -> None:
     with FaultyServer() as server:
         server.will(says("\ud83d", "\ude00"), says("a\ud83d"))
         whole = ask_at(format_, server.base_url, stream=is_stream)
@@ -138,18 +138,18 @@ def test_a_character_may_come_in_two_halves_but_not_in_one(format_: Format, is_s
 
 
 @formats
-@pytest.mark.parametrize("nonsense", [-1, 1.5, "7", True, 2**53, [], {}])
-def test_a_count_that_cannot_be_is_no_count(format_: Format, nonsense: Any) -> None:
+@pytest.mark.parametrize("value", [-1, 1.5, "7", True, 2**53, [], {}])
+def test_an_impossible_count_is_ignored(format_: Format, value: Any) -> None:
     whole = {"prompt_tokens": 9, "completion_tokens": 5, "input_tokens": 9, "output_tokens": 5}
-    usages = [{**whole, name: nonsense} for name in COUNTS[format_] if "details" not in name]
-    usages += [{**whole, "prompt_tokens_details": {"cached_tokens": nonsense}}] if format_ is Format.OPENAI else []
+    usages = [{**whole, name: value} for name in COUNTS[format_] if "details" not in name]
+    usages += [{**whole, "prompt_tokens_details": {"cached_tokens": value}}] if format_ is Format.OPENAI else []
 
     assert [DIALECTS[format_].usage(usage) for usage in usages] == [None] * len(usages)
 
 
 @formats
 @given(counts=st.dictionaries(st.sampled_from([name for names in COUNTS.values() for name in names]), JSON))
-def test_no_count_is_too_strange(format_: Format, counts: dict[str, Any]) -> None:
+def test_any_usage_document_is_handled(format_: Format, counts: dict[str, Any]) -> None:
     usage = DIALECTS[format_].usage(counts)
 
     assert usage is None or 0 <= usage.cached_input_tokens <= usage.input_tokens <= 2**53 - 1
@@ -157,7 +157,7 @@ def test_no_count_is_too_strange(format_: Format, counts: dict[str, Any]) -> Non
 
 @formats
 @given(document=st.dictionaries(st.sampled_from(["choices", "content", "model", "usage", "stop_reason"]), JSON))
-def test_no_answer_is_too_strange(format_: Format, document: dict[str, Any]) -> None:
+def test_any_answer_document_is_handled(format_: Format, document: dict[str, Any]) -> None:
     draft = Draft(1_000)
     try:
         DIALECTS[format_].take_whole(document, draft)
@@ -167,7 +167,7 @@ def test_no_answer_is_too_strange(format_: Format, document: dict[str, Any]) -> 
 
 
 @formats
-def test_a_refused_call_leaves_nothing_behind(format_: Format) -> None:
+def test_a_refused_call_closes_its_connection(format_: Format) -> None:
     with FaultyServer() as server:
         server.will(does(json_response(500, {})))
         ask_at(format_, server.base_url)

@@ -25,23 +25,23 @@ def read(*pieces: bytes) -> list[Event]:
     return [event for piece in pieces for event in reader.feed(piece)] + reader.end()
 
 
-def cut(data: bytes, places: list[int]) -> list[bytes]:
-    edges = [0, *sorted(place % (len(data) + 1) for place in places), len(data)]
+def cut(data: bytes, offsets: list[int]) -> list[bytes]:
+    edges = [0, *sorted(offset % (len(data) + 1) for offset in offsets), len(data)]
     return [data[start:end] for start, end in pairwise(edges)]
 
 
 @given(STREAMS, st.lists(st.integers(0, 10_000)))
-def test_events_do_not_depend_on_how_the_bytes_are_cut(stream: bytes, places: list[int]) -> None:
-    assert read(*cut(stream, places)) == read(stream)
+def test_events_do_not_depend_on_how_the_bytes_are_cut(stream: bytes, offsets: list[int]) -> None:
+    assert read(*cut(stream, offsets)) == read(stream)
 
 
 @given(STREAMS)
-def test_events_come_byte_by_byte_as_well(stream: bytes) -> None:
+def test_events_can_be_read_byte_by_byte(stream: bytes) -> None:
     assert read(*(stream[at : at + 1] for at in range(len(stream)))) == read(stream)
 
 
 @given(st.lists(st.lists(st.binary(max_size=9).map(lambda data: data.translate(None, b"\r\n")), min_size=1)))
-def test_what_was_written_is_read(events: list[list[bytes]]) -> None:
+def test_written_events_are_read_back(events: list[list[bytes]]) -> None:
     stream = b"".join(b"".join(b"data: %b\r\n" % line for line in lines) + b"\r\n" for lines in events)
 
     assert read(stream) == [Event("", b"\n".join(lines)) for lines in events]
@@ -63,12 +63,12 @@ def test_what_was_written_is_read(events: list[list[bytes]]) -> None:
         ("data: \u00e9\u2028\u0085\n\n".encode(), [Event("", "\u00e9\u2028\u0085".encode())]),
     ],
 )
-def test_fields_are_read_as_the_standard_says(stream: bytes, events: list[Event]) -> None:
+def test_fields_are_read_as_in_the_standard(stream: bytes, events: list[Event]) -> None:
     assert EventReader().feed(stream) == events
 
 
 @pytest.mark.parametrize("end", [b"", b"\n", b"\r\n", b"\r"])
-def test_an_event_that_lacks_its_empty_line_comes_at_the_end(end: bytes) -> None:
+def test_a_last_event_without_an_empty_line_is_read_at_the_end(end: bytes) -> None:
     reader = EventReader()
 
     assert reader.feed(b"data: [DONE]" + end) == []

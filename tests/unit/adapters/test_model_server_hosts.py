@@ -1,4 +1,4 @@
-"""Which hosts a call may go to."""
+"""The hosts that a call may connect to."""
 
 import httpx
 import pytest
@@ -19,7 +19,7 @@ PATTERNS = st.sampled_from(["*", "*.com", "*.example.com", "*.EXAMPLE.com", "::1
 
 @pytest.mark.requirement("MANIFEST-POLICY-003")
 @pytest.mark.parametrize(
-    ("url", "allowed", "is_so"),
+    ("url", "allowed", "expected"),
     [
         ("http://example.com/v1", "example.com", True),
         ("http://EXAMPLE.com:8080/v1", "Example.Com", True),
@@ -36,8 +36,8 @@ PATTERNS = st.sampled_from(["*", "*.com", "*.example.com", "*.EXAMPLE.com", "::1
         ("http://127.0.0.1/v1", "localhost", False),
     ],
 )
-def test_a_host_is_allowed_by_name_by_port_or_by_what_it_is_below(url: str, allowed: str, is_so: bool) -> None:
-    assert is_allowed(httpx.URL(url), [allowed]) is is_so
+def test_a_host_is_allowed_by_name_port_or_parent_domain(url: str, allowed: str, expected: bool) -> None:
+    assert is_allowed(httpx.URL(url), [allowed]) is expected
 
 
 @given(
@@ -52,16 +52,16 @@ def test_the_compiler_allows_the_same_hosts(scheme: str, host: str, port: str, a
     assert is_allowed(httpx.URL(url), allowed) == is_host_allowed(url, allowed)
 
 
-def test_a_place_is_a_scheme_a_host_and_a_port() -> None:
-    place = httpx.URL("http://example.com/a")
+def test_an_origin_is_a_scheme_a_host_and_a_port() -> None:
+    origin = httpx.URL("http://example.com/a")
 
-    others = ["http://example.com:80/b", "https://example.com/a", "http://example.com:81/a", "http://example.org/a"]
+    urls = ["http://example.com:80/b", "https://example.com/a", "http://example.com:81/a", "http://example.org/a"]
 
-    assert [is_same_place(place, httpx.URL(other)) for other in others] == [True, False, False, False]
+    assert [is_same_place(origin, httpx.URL(url)) for url in urls] == [True, False, False, False]
 
 
 @pytest.mark.parametrize("format_", Format)
-def test_a_host_that_is_not_allowed_hears_nothing(format_: Format) -> None:
+def test_a_host_that_is_not_allowed_is_not_contacted(format_: Format) -> None:
     with FaultyServer() as server:
         reply = ask_at(format_, server.base_url, attempt(hosts=("localhost", "127.0.0.1:1")))
 
@@ -72,7 +72,7 @@ def test_a_host_that_is_not_allowed_hears_nothing(format_: Format) -> None:
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:99999/v1", "http://[::zz]/v1", "http://:80/v1"])
-def test_an_address_that_is_none_is_an_invalid_request(url: str) -> None:
+def test_an_invalid_address_is_an_invalid_request(url: str) -> None:
     reply = ask_at(Format.OPENAI, url, attempt(hosts=("*",)))
 
     assert reply.failure is not None

@@ -1,4 +1,4 @@
-"""The key: where it is read, where it is sent, and where it never stands."""
+"""The API key: where it is read, where it is sent, and where it never appears."""
 
 import base64
 import pickle
@@ -24,7 +24,7 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEST_KEY", KEY)
 
 
-def test_chat_completions_get_the_key_as_a_bearer() -> None:
+def test_chat_completions_send_the_key_as_a_bearer_token() -> None:
     with FaultyServer() as server:
         ask_at(Format.OPENAI, server.base_url, api_key_env="TEST_KEY")
 
@@ -32,7 +32,7 @@ def test_chat_completions_get_the_key_as_a_bearer() -> None:
     assert (headers["authorization"], "x-api-key" in headers) == (f"Bearer {KEY}", False)
 
 
-def test_messages_get_the_key_in_a_header_of_its_own() -> None:
+def test_messages_send_the_key_as_x_api_key() -> None:
     with FaultyServer() as server:
         ask_at(Format.ANTHROPIC, server.base_url, api_key_env="TEST_KEY")
 
@@ -42,7 +42,7 @@ def test_messages_get_the_key_in_a_header_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("format_", Format)
-def test_without_a_name_no_key_is_sent(format_: Format) -> None:
+def test_without_api_key_env_no_key_is_sent(format_: Format) -> None:
     with FaultyServer() as server:
         ask_at(format_, server.base_url)
 
@@ -62,7 +62,7 @@ def test_the_key_is_read_for_every_call(format_: Format, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("format_", Format)
 @pytest.mark.parametrize("value", [None, ""])
-def test_a_key_that_is_not_set_is_named_and_nothing_is_sent(
+def test_an_unset_key_is_reported_and_nothing_is_sent(
     format_: Format, value: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("TEST_KEY") if value is None else monkeypatch.setenv("TEST_KEY", value)
@@ -76,7 +76,7 @@ def test_a_key_that_is_not_set_is_named_and_nothing_is_sent(
 
 
 @pytest.mark.parametrize("value", ["two words", "line\n", "a\r\nx-evil: 1", "schl\u00fcssel"])
-def test_a_key_that_fits_no_header_is_not_sent_and_not_shown(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_with_invalid_characters_is_neither_sent_nor_shown(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEST_KEY", value)
     with FaultyServer() as server:
         reply = ask_at(Format.OPENAI, server.base_url, api_key_env="TEST_KEY")
@@ -91,7 +91,7 @@ def test_a_key_that_fits_no_header_is_not_sent_and_not_shown(value: str, monkeyp
 
 @pytest.mark.parametrize("format_", Format)
 @pytest.mark.parametrize("status", [400, 401, 429, 500])
-def test_a_server_that_repeats_the_key_is_not_quoted_with_it(format_: Format, status: int) -> None:
+def test_a_key_that_the_server_repeats_is_scrubbed(format_: Format, status: int) -> None:
     with FaultyServer() as server:
         server.will(leaks_key(status))
         reply = ask_at(format_, server.base_url, api_key_env="TEST_KEY")
@@ -104,7 +104,7 @@ def test_a_server_that_repeats_the_key_is_not_quoted_with_it(format_: Format, st
 
 
 @pytest.mark.parametrize("format_", Format)
-def test_the_servers_words_about_itself_are_scrubbed_too(format_: Format) -> None:
+def test_the_model_and_the_finish_reason_are_scrubbed_too(format_: Format) -> None:
     with FaultyServer() as server:
         server.will(says("x", model=f"model {KEY}", finish=f"because of {KEY}"))
         reply = ask_at(format_, server.base_url, api_key_env="TEST_KEY")
@@ -124,7 +124,7 @@ def test_the_servers_words_about_itself_are_scrubbed_too(format_: Format) -> Non
         json_response(418, {"error": " " * 65_000 + KEY * 100}),
     ],
 )
-def test_no_fault_brings_the_key_to_light(reply: bytes) -> None:
+def test_no_malformed_response_reveals_the_key(reply: bytes) -> None:
     with FaultyServer() as server:
         server.will(does(reply, Cut()))
         answer = ask_at(Format.OPENAI, server.base_url, api_key_env="TEST_KEY")
@@ -134,7 +134,7 @@ def test_no_fault_brings_the_key_to_light(reply: bytes) -> None:
 
 
 @given(KEYS, st.sampled_from(["", "Bearer ", "x:", "user:"]), st.binary(max_size=4))
-def test_every_form_of_a_key_is_scrubbed(key: str, before: str, after: bytes) -> None:
+def test_every_encoding_of_a_key_is_scrubbed(key: str, before: str, after: bytes) -> None:
     secret = Secret(key)
 
     assert secret.scrub(f"<{key}>") == "<[scrubbed]>"
@@ -144,7 +144,7 @@ def test_every_form_of_a_key_is_scrubbed(key: str, before: str, after: bytes) ->
     assert len(secret.scrub(encoded).replace("[scrubbed]", "")) <= len(encoded) - len(key) * 8 // 6 + 1
 
 
-def test_a_quotation_is_one_short_line_and_never_half_a_key() -> None:
+def test_a_quote_is_one_short_line_and_never_contains_half_a_key() -> None:
     secret = Secret(KEY)
 
     assert secret.quote(f"a\r\n\tb\x00\x1b[31m\u2028{KEY}") == "a b [31m [scrubbed]"
@@ -153,5 +153,5 @@ def test_a_quotation_is_one_short_line_and_never_half_a_key() -> None:
     assert "k" not in secret.quote("x" * 595 + KEY)
 
 
-def test_a_secret_does_not_show_itself() -> None:
+def test_a_secret_is_not_in_its_repr() -> None:
     assert KEY not in f"{Secret(KEY)!r} {Secret(KEY)}"

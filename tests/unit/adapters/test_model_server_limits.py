@@ -1,4 +1,4 @@
-"""What a call may take at most: time and bytes."""
+"""The time and size limits of a call."""
 
 import asyncio
 import gzip
@@ -17,7 +17,7 @@ from servers.http_bytes import Received, chunk, chunked, head, json_response, re
 
 
 def drip(format_: Format) -> list[Act]:
-    """An answer that never ends, and never pauses for long."""
+    """Send an answer that never ends and never pauses for long."""
     first, *_ = streamed_answer(format_, ModelAnswer())
     acts: list[Act] = [stream_head(), chunk(first)]
     for _ in range(2_000):
@@ -27,7 +27,7 @@ def drip(format_: Format) -> list[Act]:
 
 @pytest.mark.parametrize("format_", Format)
 @pytest.mark.parametrize("kind", ["drip", "silence", "half a head"])
-def test_a_slow_answer_does_not_outlive_its_time(format_: Format, kind: str) -> None:
+def test_a_slow_answer_ends_at_the_timeout(format_: Format, kind: str) -> None:
     acts: dict[str, list[Act]] = {
         "drip": drip(format_),
         "silence": [Pause(60)],
@@ -35,17 +35,17 @@ def test_a_slow_answer_does_not_outlive_its_time(format_: Format, kind: str) -> 
     }
     with FaultyServer() as server:
         server.will(does(*acts[kind]))
-        begun = time.monotonic()
+        start = time.monotonic()
         reply = ask_at(format_, server.base_url, attempt(limits=limits(timeout_ms=300)))
 
-        assert time.monotonic() - begun < 20
+        assert time.monotonic() - start < 20
         assert server.wait_until_idle(20)
     assert reply.failure is not None
     assert reply.failure.kind is ErrorKind.TIMEOUT
 
 
 @pytest.mark.parametrize("format_", Format)
-def test_what_came_before_the_time_was_over_is_kept(format_: Format) -> None:
+def test_content_received_before_the_timeout_is_kept(format_: Format) -> None:
     *pieces, _, _, _ = streamed_answer(format_, ModelAnswer())
     with FaultyServer() as server:
         server.will(does(stream_head(), *(chunk(piece) for piece in pieces), Pause(60)))
@@ -57,13 +57,13 @@ def test_what_came_before_the_time_was_over_is_kept(format_: Format) -> None:
 
 
 @pytest.mark.parametrize("format_", Format)
-def test_what_came_before_a_call_was_cancelled_is_kept(format_: Format) -> None:
+def test_content_received_before_a_cancel_is_kept(format_: Format) -> None:
     *pieces, _, _, _ = streamed_answer(format_, ModelAnswer())
-    has_come = threading.Event()
+    is_sent = threading.Event()
 
     def never_ends(_: Received) -> Iterator[Act]:
         yield from (stream_head(), *(chunk(piece) for piece in pieces))
-        has_come.set()
+        is_sent.set()
         yield Pause(60)
 
     with FaultyServer(never_ends) as server:
@@ -71,7 +71,7 @@ def test_what_came_before_a_call_was_cancelled_is_kept(format_: Format) -> None:
 
         async def cancel() -> Reply:
             call = asyncio.create_task(adapter.answer(attempt()))
-            await asyncio.to_thread(has_come.wait)
+            await asyncio.to_thread(is_sent.wait)
             await asyncio.sleep(0.5)
             call.cancel()
             return await call
@@ -82,8 +82,8 @@ def test_what_came_before_a_call_was_cancelled_is_kept(format_: Format) -> None:
     assert reply.usage is None
 
 
-def test_a_host_that_takes_no_connection_is_not_waited_for() -> None:
-    # An address that leads nowhere, by RFC 5737.
+def test_the_connect_timeout_is_enforced() -> None:
+    # RFC 5737 reserves this address for documentation.
     reply = ask_at(Format.OPENAI, "http://192.0.2.1/v1", attempt(hosts=("*",)), connect_timeout_ms=50)
 
     assert reply.failure is not None
@@ -91,7 +91,7 @@ def test_a_host_that_takes_no_connection_is_not_waited_for() -> None:
 
 
 @pytest.mark.parametrize("act", [Cut(), Cut(is_reset=True), b"garbage\r\n\r\n", b"HTTP/9 0 ?\r\n\r\n"])
-def test_what_is_no_answer_at_all_is_the_networks_fault(act: Act) -> None:
+def test_a_broken_response_is_a_network_error(act: Act) -> None:
     with FaultyServer() as server:
         server.will(does(act, Cut()))
         reply = ask_at(Format.OPENAI, server.base_url)
@@ -100,7 +100,7 @@ def test_what_is_no_answer_at_all_is_the_networks_fault(act: Act) -> None:
     assert reply.failure == Failure(ErrorKind.NETWORK, message)
 
 
-def test_a_server_that_is_not_there_is_the_networks_fault() -> None:
+def test_an_unreachable_server_is_a_network_error() -> None:
     with FaultyServer() as server:
         pass
 
@@ -111,17 +111,17 @@ def test_a_server_that_is_not_there_is_the_networks_fault() -> None:
     assert reply.failure.message.startswith(f"127.0.0.1:{server.port} could not be reached: ")
 
 
-def asked(max_output_bytes: int) -> Attempt:
+def limited_to(max_output_bytes: int) -> Attempt:
     return attempt(limits=limits(max_output_bytes=max_output_bytes))
 
 
 @pytest.mark.parametrize("format_", Format)
 @pytest.mark.parametrize("is_stream", [True, False])
-def test_an_answer_is_read_up_to_its_last_byte_and_no_further(format_: Format, is_stream: bool) -> None:
+def test_an_answer_may_have_exactly_the_limit_but_not_more(format_: Format, is_stream: bool) -> None:
     with FaultyServer() as server:
         server.will(says("ab", "cé"), says("ab", "cé"))
-        whole = ask_at(format_, server.base_url, asked(5), stream=is_stream)
-        cut = ask_at(format_, server.base_url, asked(4), stream=is_stream)
+        whole = ask_at(format_, server.base_url, limited_to(5), stream=is_stream)
+        cut = ask_at(format_, server.base_url, limited_to(4), stream=is_stream)
 
     assert (whole.content, whole.failure) == ("abcé".encode(), None)
     assert cut.content == b"abc"
@@ -129,31 +129,31 @@ def test_an_answer_is_read_up_to_its_last_byte_and_no_further(format_: Format, i
 
 
 @pytest.mark.parametrize("format_", Format)
-def test_a_body_that_hides_its_size_is_read_up_to_the_limit(format_: Format) -> None:
+def test_a_body_without_a_length_is_read_up_to_the_limit(format_: Format) -> None:
     body = head(200, {"content-type": "application/json"}) + b" " * 4_000_000
     with FaultyServer() as server:
         server.will(does(body, Cut()))
-        reply = ask_at(format_, server.base_url, asked(1_000), stream=False)
+        reply = ask_at(format_, server.base_url, limited_to(1_000), stream=False)
 
     assert reply.failure == Failure(ErrorKind.OUTPUT_LIMIT, "the server sent more than 1056576 bytes")
 
 
 @pytest.mark.parametrize("format_", Format)
-def test_a_stream_of_nothing_is_read_up_to_the_limit(format_: Format) -> None:
+def test_a_stream_of_comments_is_read_up_to_the_limit(format_: Format) -> None:
     with FaultyServer() as server:
         server.will(does(stream_head(), *(chunk(b": nothing\n" * 10_000) for _ in range(20)), Pause(60)))
-        reply = ask_at(format_, server.base_url, asked(1_000))
+        reply = ask_at(format_, server.base_url, limited_to(1_000))
 
     assert reply.failure == Failure(ErrorKind.OUTPUT_LIMIT, "the server sent more than 1122112 bytes")
 
 
 @pytest.mark.parametrize("format_", Format)
 @pytest.mark.parametrize("content_type", ["application/json", "text/event-stream"])
-def test_a_compressed_bomb_is_counted_by_what_comes_out_of_it(format_: Format, content_type: str) -> None:
+def test_a_compression_bomb_is_limited_by_its_decompressed_size(format_: Format, content_type: str) -> None:
     bomb = gzip.compress(b" " * 20_000_000, compresslevel=9)
     with FaultyServer() as server:
         server.will(does(response(200, bomb, {"content-encoding": "gzip", "content-type": content_type})))
-        reply = ask_at(format_, server.base_url, asked(1_000))
+        reply = ask_at(format_, server.base_url, limited_to(1_000))
 
     assert reply.failure is not None
     assert reply.failure.kind is ErrorKind.OUTPUT_LIMIT
@@ -162,21 +162,23 @@ def test_a_compressed_bomb_is_counted_by_what_comes_out_of_it(format_: Format, c
 @pytest.mark.parametrize("format_", Format)
 @pytest.mark.parametrize("is_stream", [True, False])
 @pytest.mark.parametrize(("name", "compress"), [("gzip", gzip.compress), ("deflate", zlib.compress)])
-def test_a_compressed_answer_is_understood(format_: Format, is_stream: bool, name: str, compress: type[bytes]) -> None:
-    said = ModelAnswer(("x" * 200_000,))
-    whole = json_response(200, whole_answer(format_, said)).partition(b"\r\n\r\n")[2]
-    body = compress(b"".join(streamed_answer(format_, said)) if is_stream else whole)
+def test_a_compressed_answer_is_decompressed(
+    format_: Format, is_stream: bool, name: str, compress: type[bytes]
+) -> None:
+    answer = ModelAnswer(("x" * 200_000,))
+    whole = json_response(200, whole_answer(format_, answer)).partition(b"\r\n\r\n")[2]
+    body = compress(b"".join(streamed_answer(format_, answer)) if is_stream else whole)
     content_type = "text/event-stream" if is_stream else "application/json"
     with FaultyServer() as server:
         server.will(does(response(200, body, {"content-encoding": name, "content-type": content_type})))
-        reply = ask_at(format_, server.base_url, asked(200_000))
+        reply = ask_at(format_, server.base_url, limited_to(200_000))
 
     assert (len(reply.content), reply.failure) == (200_000, None)
     assert server.received[0].headers["accept-encoding"] == "identity"
 
 
 @pytest.mark.parametrize(("encoding", "body"), [("br", b"x"), ("gzip", b"not gzip"), ("gzip, gzip", b"x")])
-def test_a_compression_that_is_not_understood_is_no_answer_of_the_model(encoding: str, body: bytes) -> None:
+def test_an_unknown_or_broken_compression_is_a_network_error(encoding: str, body: bytes) -> None:
     with FaultyServer() as server:
         server.will(does(response(200, body, {"content-encoding": encoding})))
         reply = ask_at(Format.OPENAI, server.base_url)
@@ -186,12 +188,12 @@ def test_a_compression_that_is_not_understood_is_no_answer_of_the_model(encoding
 
 
 @pytest.mark.parametrize("format_", Format)
-def test_a_long_answer_of_short_pieces_fits(format_: Format) -> None:
-    said = ModelAnswer(["a"] * 5_000, model="m" * 100)
-    asked = attempt(limits=limits(max_output_bytes=5_000, max_tokens=5_000))
+def test_a_long_answer_in_short_pieces_is_accepted(format_: Format) -> None:
+    answer = ModelAnswer(["a"] * 5_000, model="m" * 100)
+    request = attempt(limits=limits(max_output_bytes=5_000, max_tokens=5_000))
     with FaultyServer() as server:
-        server.will(does(*chunked(streamed_answer(format_, said))))
-        reply = ask_at(format_, server.base_url, asked)
+        server.will(does(*chunked(streamed_answer(format_, answer))))
+        reply = ask_at(format_, server.base_url, request)
 
     assert (reply.content, reply.failure) == (b"a" * 5_000, None)
 
@@ -213,11 +215,11 @@ def test_a_cancelled_call_closes_its_connection(format_: Format, acts: list[Act]
             assert failure is not None and failure.kind is ErrorKind.CANCELLED
             return await asyncio.to_thread(server.wait_until_idle, 20)
 
-        # Before the adapter is closed: the call itself must leave nothing behind.
+        # Checked before the adapter is closed: the call itself must close its connection.
         assert run_and_close(adapter, cancel())
 
 
-def test_calls_that_are_cancelled_at_any_moment_leave_no_connection() -> None:
+def test_calls_cancelled_at_any_moment_leave_no_connection_open() -> None:
     def slowly(received: Received) -> Iterator[Act]:
         for act in says(*"abcdefgh")(received):
             yield from (act, Pause(0.005))
@@ -240,10 +242,10 @@ def test_calls_that_are_cancelled_at_any_moment_leave_no_connection() -> None:
 
 
 @pytest.mark.parametrize("format_", Format)
-def test_hundreds_of_calls_run_at_a_time(format_: Format) -> None:
+def test_hundreds_of_calls_run_at_once(format_: Format) -> None:
     count = 300
-    all_are_here = asyncio.Barrier(count)
-    with FaultyServer(lambda received: [all_are_here, *says()(received)]) as server:
+    all_arrived = asyncio.Barrier(count)
+    with FaultyServer(lambda received: [all_arrived, *says()(received)]) as server:
         adapter = adapter_for(format_, server.base_url)
 
         async def all_at_once() -> list[Reply]:

@@ -1,4 +1,4 @@
-"""The way to a server: straight, or through the proxy that the roster names; and whether it is open."""
+"""Connecting to a server directly or through the roster's proxy, and probing it."""
 
 import pytest
 
@@ -26,7 +26,7 @@ def test_a_proxy_that_the_roster_does_not_name_is_not_used(monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("format_", Format)
-def test_a_proxy_is_named_by_a_variable(format_: Format, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_proxy_env_names_the_variable_with_the_proxy(format_: Format, monkeypatch: pytest.MonkeyPatch) -> None:
     with FaultyServer() as proxy:
         monkeypatch.setenv("MY_PROXY", f"http://127.0.0.1:{proxy.port}")
         reply = ask_at(format_, "http://model.invalid/v1", attempt(hosts=("model.invalid",)), proxy_env="MY_PROXY")
@@ -35,7 +35,7 @@ def test_a_proxy_is_named_by_a_variable(format_: Format, monkeypatch: pytest.Mon
     assert [received.path for received in proxy.received] == [f"http://model.invalid/v1/{format_.path}"]
 
 
-def test_a_proxy_that_is_not_set_is_not_gone_around() -> None:
+def test_an_unset_proxy_is_not_bypassed() -> None:
     with FaultyServer() as server:
         reply = ask_at(Format.OPENAI, server.base_url, proxy_env="NO_SUCH_PROXY")
 
@@ -45,7 +45,7 @@ def test_a_proxy_that_is_not_set_is_not_gone_around() -> None:
 
 
 @pytest.mark.parametrize("address", [SECRET_ADDRESS, "http://user:sesame@:x", "socks5://user:sesame@proxy.example"])
-def test_a_proxy_that_cannot_be_used_is_not_shown(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unusable_proxy_address_is_not_shown(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_PROXY", address)
 
     reply = ask_at(Format.OPENAI, "http://127.0.0.1:1/v1", proxy_env="MY_PROXY")
@@ -56,7 +56,7 @@ def test_a_proxy_that_cannot_be_used_is_not_shown(address: str, monkeypatch: pyt
 
 @pytest.mark.parametrize("format_", Format)
 @pytest.mark.parametrize("status", [200, 204, 404, 405])
-def test_a_server_that_answers_is_there(format_: Format, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_probe_succeeds_if_the_server_answers(format_: Format, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEST_KEY", "k-123")
     with FaultyServer() as server:
         server.will(does(response(status)))
@@ -80,18 +80,18 @@ def test_a_server_that_answers_is_there(format_: Format, status: int, monkeypatc
         (leaks_key(418), "HOST answered 418"),
     ],
 )
-def test_a_probe_says_why_calls_would_fail(
+def test_a_probe_reports_why_calls_would_fail(
     format_: Format, step: Step, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TEST_KEY", "k-123")
     with FaultyServer() as server:
         server.will(step)
-        told = probed(format_, server.base_url, api_key_env="TEST_KEY")
+        result = probed(format_, server.base_url, api_key_env="TEST_KEY")
 
-    assert told == reason.replace("HOST", f"127.0.0.1:{server.port}")
+    assert result == reason.replace("HOST", f"127.0.0.1:{server.port}")
 
 
-def test_a_probe_misses_what_the_roster_does_not_give() -> None:
+def test_a_probe_reports_missing_settings_and_an_unreachable_server() -> None:
     with FaultyServer() as server:
         server.will(refuses(401))
 
@@ -99,12 +99,12 @@ def test_a_probe_misses_what_the_roster_does_not_give() -> None:
 
     unset = probed(Format.OPENAI, server.base_url, api_key_env="NO_SUCH_KEY")
     assert unset == "the environment variable NO_SUCH_KEY, which holds the key, is not set"
-    gone = probed(Format.OPENAI, server.base_url)
-    assert gone is not None
-    assert gone.startswith(f"127.0.0.1:{server.port} could not be reached: ")
+    unreachable = probed(Format.OPENAI, server.base_url)
+    assert unreachable is not None
+    assert unreachable.startswith(f"127.0.0.1:{server.port} could not be reached: ")
 
 
-def test_a_probe_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_probe_has_a_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("forum_adapters.models.model_server._PROBE_S", 0.2)
     with FaultyServer() as server:
         server.will(does(Pause(60)))

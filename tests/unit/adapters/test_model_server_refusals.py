@@ -1,4 +1,4 @@
-"""What a server's refusal means, and what is said of it."""
+"""Error responses of servers: their kinds and their messages."""
 
 from datetime import UTC, datetime
 from email.utils import format_datetime
@@ -43,7 +43,7 @@ NOW = datetime(2026, 11, 14, 12, 0, 0, tzinfo=UTC)
         (599, {}, ErrorKind.MODEL_UNAVAILABLE),
     ],
 )
-def test_a_status_has_a_kind(format_: Format, status: int, labels: dict[str, str], kind: ErrorKind) -> None:
+def test_each_status_has_an_error_kind(format_: Format, status: int, labels: dict[str, str], kind: ErrorKind) -> None:
     with FaultyServer() as server:
         server.will(refuses(status, "for this reason", None, **labels))
         reply = ask_at(format_, server.base_url)
@@ -54,7 +54,7 @@ def test_a_status_has_a_kind(format_: Format, status: int, labels: dict[str, str
 
 @pytest.mark.parametrize("format_", Format)
 @pytest.mark.parametrize(
-    ("step", "said"),
+    ("step", "reason"),
     [
         (refuses(404, "The model `small` does not exist", code="model_not_found"), "The model `small` does not exist"),
         (refuses(404, "model: small", type="not_found_error"), "model: small"),
@@ -63,16 +63,16 @@ def test_a_status_has_a_kind(format_: Format, status: int, labels: dict[str, str
         (does(response(404)), ""),
     ],
 )
-def test_what_does_not_exist_is_not_asked_for_again_and_named(format_: Format, step: Step, said: str) -> None:
+def test_a_404_is_an_invalid_request_that_names_the_model(format_: Format, step: Step, reason: str) -> None:
     with FaultyServer() as server:
         server.will(step)
         reply = ask_at(format_, server.base_url, attempt(Prompt(text="x", output_schema={"type": "object"})))
 
-    message = f"127.0.0.1:{server.port} answered 404 for the model 'small' at /v1/{format_.path}: {said}"
+    message = f"127.0.0.1:{server.port} answered 404 for the model 'small' at /v1/{format_.path}: {reason}"
     assert reply.failure == Failure(ErrorKind.INVALID_REQUEST, message.rstrip())
 
 
-def test_a_model_that_is_being_loaded_may_be_asked_again() -> None:
+def test_a_model_that_is_loading_is_unavailable() -> None:
     assert kind_of_status(404, told_by({"message": "the model is loading"})) is ErrorKind.MODEL_UNAVAILABLE
 
 
@@ -88,7 +88,7 @@ def test_a_model_that_is_being_loaded_may_be_asked_again() -> None:
         ("max_tokens: 9000 > 4096", ErrorKind.INVALID_REQUEST),
     ],
 )
-def test_a_bad_request_is_judged_by_its_words(message: str, kind: ErrorKind) -> None:
+def test_the_kind_of_a_bad_request_depends_on_its_message(message: str, kind: ErrorKind) -> None:
     assert kind_of_status(400, told_by({"message": message, "type": "invalid_request_error"})) is kind
 
 
@@ -116,7 +116,7 @@ def test_a_bad_request_is_judged_by_its_words(message: str, kind: ErrorKind) -> 
         ({}, ErrorKind.MODEL_UNAVAILABLE),
     ],
 )
-def test_an_error_in_place_of_an_answer_has_a_kind(error: object, kind: ErrorKind) -> None:
+def test_each_error_document_has_an_error_kind(error: object, kind: ErrorKind) -> None:
     assert kind_of_error(told_by(error)) is kind
 
 
@@ -136,12 +136,12 @@ def test_an_error_in_place_of_an_answer_has_a_kind(error: object, kind: ErrorKin
         (b"[" * 100_000, "[" * 100_000),
     ],
 )
-def test_the_servers_words_are_found_in_any_shape(body: bytes, message: str) -> None:
+def test_the_message_is_found_in_any_shape_of_body(body: bytes, message: str) -> None:
     assert told_by_body(body).message == message
 
 
 @given(st.binary())
-def test_no_body_is_too_strange(body: bytes) -> None:
+def test_any_body_has_an_error_kind(body: bytes) -> None:
     assert kind_of_status(400, told_by_body(body)) in ErrorKind
 
 
@@ -164,12 +164,12 @@ def test_no_body_is_too_strange(body: bytes) -> None:
         ({"retry-after-ms": "soon", "retry-after": "9"}, 9_000),
     ],
 )
-def test_how_long_to_wait(headers: dict[str, str], wait_ms: int | None) -> None:
+def test_retry_after_headers_are_parsed(headers: dict[str, str], wait_ms: int | None) -> None:
     assert retry_after_ms(headers, NOW) == wait_ms
 
 
 @given(st.text())
-def test_no_wait_is_too_strange(value: str) -> None:
+def test_any_retry_after_value_is_handled(value: str) -> None:
     wait_ms = retry_after_ms({"retry-after": value}, NOW)
 
     assert wait_ms is None or 0 <= wait_ms <= 3_600_000
@@ -177,7 +177,7 @@ def test_no_wait_is_too_strange(value: str) -> None:
 
 @pytest.mark.parametrize("format_", Format)
 @pytest.mark.parametrize("status", [429, 500, 503, 529])
-def test_a_server_says_when_to_come_back(format_: Format, status: int) -> None:
+def test_retry_after_is_part_of_the_failure(format_: Format, status: int) -> None:
     with FaultyServer() as server:
         server.will(refuses(status, headers={"retry-after": "1.5"}), says())
         adapter = adapter_for(format_, server.base_url)
@@ -189,7 +189,7 @@ def test_a_server_says_when_to_come_back(format_: Format, status: int) -> None:
     assert answered.failure is None
 
 
-def test_the_date_to_come_back_at_counts_from_this_moment() -> None:
+def test_a_retry_after_date_counts_from_the_current_time() -> None:
     with FaultyServer() as server:
         server.will(
             refuses(429, headers={"retry-after": format_datetime(datetime(2099, 1, 1, tzinfo=UTC), usegmt=True)})
@@ -201,7 +201,7 @@ def test_the_date_to_come_back_at_counts_from_this_moment() -> None:
 
 
 @pytest.mark.parametrize("format_", Format)
-def test_a_refused_schema_is_not_left_out_behind_the_users_back(format_: Format) -> None:
+def test_a_refused_schema_is_not_silently_left_out(format_: Format) -> None:
     with FaultyServer() as server:
         server.will(refuses(400, "output_config: Extra inputs are not permitted"))
         reply = ask_at(format_, server.base_url, attempt(Prompt(text="x", output_schema={"type": "object"})))
@@ -217,7 +217,7 @@ def test_a_refused_schema_is_not_left_out_behind_the_users_back(format_: Format)
 
 @pytest.mark.parametrize("format_", Format)
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_a_redirection_to_another_host_is_refused(format_: Format, status: int) -> None:
+def test_a_redirect_to_another_host_is_refused(format_: Format, status: int) -> None:
     with FaultyServer() as other, FaultyServer() as server:
         server.will(does(response(status, headers={"location": f"http://localhost:{other.port}/v1/x"})))
         reply = ask_at(format_, server.base_url)
@@ -227,7 +227,7 @@ def test_a_redirection_to_another_host_is_refused(format_: Format, status: int) 
     assert other.received == []
 
 
-def test_a_redirection_on_the_same_host_is_not_followed_either() -> None:
+def test_a_redirect_on_the_same_host_is_not_followed_either() -> None:
     with FaultyServer() as server:
         server.will(does(response(308, headers={"location": "/v2/chat/completions"})))
         reply = ask_at(Format.OPENAI, server.base_url)
@@ -240,7 +240,7 @@ def test_a_redirection_on_the_same_host_is_not_followed_either() -> None:
 @pytest.mark.parametrize(
     ("headers", "kind"), [({}, ErrorKind.INVALID_REQUEST), ({"location": "http://[::zz"}, ErrorKind.NETWORK)]
 )
-def test_a_redirection_to_nowhere_fails(headers: dict[str, str], kind: ErrorKind) -> None:
+def test_a_redirect_without_a_valid_location_fails(headers: dict[str, str], kind: ErrorKind) -> None:
     with FaultyServer() as server:
         server.will(does(response(302, headers=headers)))
         reply = ask_at(Format.OPENAI, server.base_url)
@@ -249,7 +249,7 @@ def test_a_redirection_to_nowhere_fails(headers: dict[str, str], kind: ErrorKind
     assert reply.failure.kind is kind
 
 
-def test_an_error_whose_body_is_cut_off_is_still_that_error() -> None:
+def test_an_error_with_a_cut_body_keeps_its_kind() -> None:
     with FaultyServer() as server:
         server.will(does(head(503, {"content-length": "100"}) + b"the engine is", Cut()))
         reply = ask_at(Format.OPENAI, server.base_url)
@@ -258,7 +258,7 @@ def test_an_error_whose_body_is_cut_off_is_still_that_error() -> None:
     assert reply.failure == Failure(ErrorKind.MODEL_UNAVAILABLE, message)
 
 
-def test_an_error_whose_body_does_not_come_is_still_that_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_with_a_delayed_body_keeps_its_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("forum_adapters.models.exchange._MAX_ERROR_S", 0.2)
     with FaultyServer() as server:
         server.will(does(head(503, {"content-length": "100"}) + b"the engine is", Pause(60)))
@@ -268,7 +268,7 @@ def test_an_error_whose_body_does_not_come_is_still_that_error(monkeypatch: pyte
     assert reply.failure == Failure(ErrorKind.MODEL_UNAVAILABLE, message)
 
 
-def test_an_endless_error_is_read_no_further_than_it_is_quoted() -> None:
+def test_a_very_long_error_message_is_shortened() -> None:
     with FaultyServer() as server:
         server.will(does(json_response(503, {"error": "x\n\x00" * 1_000_000})))
         reply = ask_at(Format.OPENAI, server.base_url)
@@ -281,7 +281,7 @@ def test_an_endless_error_is_read_no_further_than_it_is_quoted() -> None:
 
 @pytest.mark.parametrize("format_", Format)
 @pytest.mark.parametrize("is_stream", [True, False])
-def test_an_error_under_a_good_status_is_an_error(format_: Format, is_stream: bool) -> None:
+def test_an_error_document_with_status_200_is_an_error(format_: Format, is_stream: bool) -> None:
     with FaultyServer() as server:
         server.will(refuses(200, "try later", type="overloaded_error"))
         reply = ask_at(format_, server.base_url, stream=is_stream)

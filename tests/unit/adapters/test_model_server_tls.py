@@ -1,4 +1,4 @@
-"""Servers behind TLS: those that are trusted, and those that are not."""
+"""Servers behind TLS, trusted and untrusted."""
 
 import asyncio
 import ssl
@@ -18,14 +18,14 @@ formats = pytest.mark.parametrize("format_", Format)
 
 @pytest.fixture
 def tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ssl.SSLContext:
-    """The server's side of a trusted connection."""
+    """The server's context. The adapter trusts its certificate."""
     server, client = contexts(tmp_path)
     monkeypatch.setattr("forum_adapters.models.model_server._trust", lambda: client)
     return server
 
 
 @formats
-def test_a_server_that_nobody_vouches_for_hears_nothing(format_: Format, tmp_path: Path) -> None:
+def test_an_untrusted_server_receives_nothing(format_: Format, tmp_path: Path) -> None:
     with FaultyServer(tls=contexts(tmp_path)[0]) as server:
         reply = ask_at(format_, server.base_url)
 
@@ -36,7 +36,7 @@ def test_a_server_that_nobody_vouches_for_hears_nothing(format_: Format, tmp_pat
 
 
 @formats
-def test_a_connection_is_used_again(format_: Format, tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_connection_is_reused(format_: Format, tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("forum_adapters.models.model_server._IDLE_S", 600)
     with FaultyServer(tls=tls) as server:
         adapter = adapter_for(format_, server.base_url, stream=False)
@@ -50,7 +50,7 @@ def test_a_connection_is_used_again(format_: Format, tls: ssl.SSLContext, monkey
 
 @formats
 @pytest.mark.parametrize("end", [Cut(), Cut(is_reset=True)])
-def test_a_stream_that_stops_was_cut_off(format_: Format, end: Cut, tls: ssl.SSLContext) -> None:
+def test_a_stream_that_stops_is_cut_off(format_: Format, end: Cut, tls: ssl.SSLContext) -> None:
     *events, _, _, _ = streamed_answer(format_, ModelAnswer())
     with FaultyServer(tls=tls) as server:
         server.will(does(stream_head(), *map(chunk, events), Pause(0.05), end))
@@ -60,7 +60,7 @@ def test_a_stream_that_stops_was_cut_off(format_: Format, end: Cut, tls: ssl.SSL
 
 
 @formats
-def test_a_slow_answer_does_not_outlive_its_time(format_: Format, tls: ssl.SSLContext) -> None:
+def test_a_slow_answer_ends_at_the_timeout(format_: Format, tls: ssl.SSLContext) -> None:
     with FaultyServer(tls=tls) as server:
         server.will(does(stream_head(), Pause(60)))
         reply = ask_at(format_, server.base_url, attempt(limits=limits(timeout_ms=500)))

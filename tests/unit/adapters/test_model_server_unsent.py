@@ -1,4 +1,4 @@
-"""A call of which the server cannot have heard costs nothing; of any other, nobody knows without a count."""
+"""A call that never reached the server costs nothing. The cost of any other call is unknown without usage."""
 
 import os
 import resource
@@ -19,43 +19,43 @@ from servers.faulty import Act, Cut, FaultyServer, Pause, Step, does, refuses
 from servers.formats import Format
 
 NOTHING = Usage()
-EVERYWHERE = ("*",)
+ANY_HOST = ("*",)
 formats = pytest.mark.parametrize("format_", Format)
 
 
-def failed(reply: Reply, kind: ErrorKind) -> Usage | None:
+def usage_after(reply: Reply, kind: ErrorKind) -> Usage | None:
     assert reply.failure is not None
     assert reply.failure.kind is kind, reply
     return reply.usage
 
 
 @formats
-def test_nothing_is_sent_to_a_port_where_nobody_listens(format_: Format) -> None:
+def test_a_call_to_a_closed_port_costs_nothing(format_: Format) -> None:
     with FaultyServer() as server:
         pass
 
-    assert failed(ask_at(format_, server.base_url), ErrorKind.NETWORK) == NOTHING
+    assert usage_after(ask_at(format_, server.base_url), ErrorKind.NETWORK) == NOTHING
 
 
 @formats
-def test_nothing_is_sent_to_a_name_that_leads_nowhere(format_: Format, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_to_an_unknown_host_costs_nothing(format_: Format, monkeypatch: pytest.MonkeyPatch) -> None:
     def unknown(*_: object, **__: object) -> NoReturn:
         raise socket.gaierror(socket.EAI_NONAME, "name or service not known")
 
-    # No resolver is asked: some take their time for it.
+    # Real resolvers can be slow.
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
 
-    reply = ask_at(format_, "http://nowhere.invalid/v1", attempt(hosts=EVERYWHERE))
+    reply = ask_at(format_, "http://nowhere.invalid/v1", attempt(hosts=ANY_HOST))
 
-    assert failed(reply, ErrorKind.NETWORK) == NOTHING
+    assert usage_after(reply, ErrorKind.NETWORK) == NOTHING
 
 
 @formats
-def test_nothing_is_sent_to_a_server_that_nobody_vouches_for(format_: Format, tmp_path: Path) -> None:
+def test_a_call_to_an_untrusted_server_costs_nothing(format_: Format, tmp_path: Path) -> None:
     with FaultyServer(tls=contexts(tmp_path)[0]) as server:
         reply = ask_at(format_, server.base_url)
 
-    assert failed(reply, ErrorKind.NETWORK) == NOTHING
+    assert usage_after(reply, ErrorKind.NETWORK) == NOTHING
     assert server.received == []
 
 
@@ -63,10 +63,10 @@ TOO_MANY_FILES = "this process has too many files open; raise the limit (`ulimit
 
 
 @contextmanager
-def no_file_left() -> Iterator[None]:
-    """Nothing can be opened in this process."""
+def no_free_file() -> Iterator[None]:
+    """Prevent this process from opening files."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    # A file that is opened gets the lowest number that is free.
+    # An opened file gets the lowest free number.
     lowest = os.open(os.devnull, os.O_RDONLY)
     resource.setrlimit(resource.RLIMIT_NOFILE, (lowest + 1, hard))
     try:
@@ -78,14 +78,14 @@ def no_file_left() -> Iterator[None]:
 
 @formats
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "nowhere.invalid"])
-def test_a_process_that_can_open_no_file_blames_itself_and_may_try_again(format_: Format, host: str) -> None:
+def test_too_many_open_files_are_reported_and_may_be_retried(format_: Format, host: str) -> None:
     with FaultyServer() as server:
         adapter = adapter_for(format_, f"http://{host}:{server.port}/v1")
-        asked = attempt(hosts=EVERYWHERE)
+        request = attempt(hosts=ANY_HOST)
 
         async def answer() -> Reply:
-            with no_file_left():
-                return await adapter.answer(asked)
+            with no_free_file():
+                return await adapter.answer(request)
 
         reply = run_and_close(adapter, answer())
 
@@ -94,8 +94,8 @@ def test_a_process_that_can_open_no_file_blames_itself_and_may_try_again(format_
     assert server.connections == 0
 
 
-def test_what_a_call_needs_to_write_down_an_answer_is_not_opened_in_the_call() -> None:
-    """In a process of its own: in this one, somebody may have opened it before."""
+def test_codecs_for_an_answer_are_imported_before_the_call() -> None:
+    """Runs in its own process, because this one may have imported them already."""
     program = (
         "import sys; import forum_adapters.openai; "
         "print([name for name in ('utf_16_le', 'idna') if f'encodings.{name}' not in sys.modules])"
@@ -107,72 +107,72 @@ def test_what_a_call_needs_to_write_down_an_answer_is_not_opened_in_the_call() -
 
 
 @formats
-def test_nothing_is_sent_where_the_policy_does_not_allow_it(format_: Format) -> None:
+def test_a_call_to_a_host_that_the_policy_forbids_costs_nothing(format_: Format) -> None:
     reply = ask_at(format_, "http://127.0.0.1:1/v1", attempt(hosts=()))
 
-    assert failed(reply, ErrorKind.INVALID_REQUEST) == NOTHING
+    assert usage_after(reply, ErrorKind.INVALID_REQUEST) == NOTHING
 
 
 @formats
-def test_nothing_is_sent_without_the_key_that_is_named(format_: Format) -> None:
-    assert failed(ask_at(format_, "http://127.0.0.1:1/v1", api_key_env="NO_SUCH_KEY"), ErrorKind.AUTH) == NOTHING
+def test_a_call_without_its_key_costs_nothing(format_: Format) -> None:
+    assert usage_after(ask_at(format_, "http://127.0.0.1:1/v1", api_key_env="NO_SUCH_KEY"), ErrorKind.AUTH) == NOTHING
 
 
 @formats
 @pytest.mark.parametrize("step", [refuses(407), refuses(502), does(Cut())], ids=["asks for a password", "502", "cut"])
-def test_nothing_is_sent_through_a_proxy_that_opens_no_tunnel(
+def test_a_call_through_a_proxy_that_opens_no_tunnel_costs_nothing(
     format_: Format, step: Step, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with FaultyServer(step) as proxy:
         monkeypatch.setenv("MY_PROXY", f"http://127.0.0.1:{proxy.port}")
-        reply = ask_at(format_, "https://model.invalid/v1", attempt(hosts=EVERYWHERE), proxy_env="MY_PROXY")
+        reply = ask_at(format_, "https://model.invalid/v1", attempt(hosts=ANY_HOST), proxy_env="MY_PROXY")
 
-    assert failed(reply, ErrorKind.NETWORK) == NOTHING
+    assert usage_after(reply, ErrorKind.NETWORK) == NOTHING
     assert [received.method for received in proxy.received] == ["CONNECT"]
 
 
 @formats
 @pytest.mark.parametrize("connect_timeout_ms", [50, 60_000])
-def test_nothing_is_sent_while_a_connection_is_waited_for(format_: Format, connect_timeout_ms: int) -> None:
-    """The proxy takes the connection, and never opens the tunnel; either limit may end it."""
+def test_a_call_that_never_connects_costs_nothing(format_: Format, connect_timeout_ms: int) -> None:
+    """The proxy accepts the connection and never opens the tunnel. Either limit may end the call."""
     with FaultyServer(does(Pause(60))) as proxy, pytest.MonkeyPatch.context() as patch:
         patch.setenv("MY_PROXY", f"http://127.0.0.1:{proxy.port}")
         reply = ask_at(
             format_,
             "https://model.invalid/v1",
-            _short(),
+            _brief_attempt(),
             proxy_env="MY_PROXY",
             connect_timeout_ms=connect_timeout_ms,
         )
 
-    assert failed(reply, ErrorKind.TIMEOUT) == NOTHING
+    assert usage_after(reply, ErrorKind.TIMEOUT) == NOTHING
 
 
-def _short() -> Attempt:
-    return attempt(limits=limits(timeout_ms=300), hosts=EVERYWHERE)
+def _brief_attempt() -> Attempt:
+    return attempt(limits=limits(timeout_ms=300), hosts=ANY_HOST)
 
 
 @formats
 @pytest.mark.parametrize("act", [Cut(), Cut(is_reset=True), b"garbage\r\n\r\n"], ids=["closed", "reset", "garbage"])
-def test_what_was_sent_may_have_cost_anything(format_: Format, act: Act) -> None:
+def test_the_cost_of_a_sent_call_is_unknown(format_: Format, act: Act) -> None:
     with FaultyServer(does(act, Cut())) as server:
         reply = ask_at(format_, server.base_url)
 
-    assert failed(reply, ErrorKind.NETWORK) is None
+    assert usage_after(reply, ErrorKind.NETWORK) is None
     assert len(server.received) == 1
 
 
 @formats
-def test_silence_may_have_cost_anything(format_: Format) -> None:
+def test_the_cost_of_a_call_that_timed_out_is_unknown(format_: Format) -> None:
     with FaultyServer(does(Pause(60))) as server:
         reply = ask_at(format_, server.base_url, attempt(limits=limits(timeout_ms=2_000)))
 
-    assert failed(reply, ErrorKind.TIMEOUT) is None
+    assert usage_after(reply, ErrorKind.TIMEOUT) is None
     assert len(server.received) == 1
 
 
 @formats
-def test_the_body_says_how_long_it_is(format_: Format) -> None:
+def test_a_request_has_a_content_length(format_: Format) -> None:
     with FaultyServer() as server:
         ask_at(format_, server.base_url)
 

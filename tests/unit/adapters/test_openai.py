@@ -1,4 +1,4 @@
-"""The format of chat completions: what is asked, and what only this format answers."""
+"""The Chat Completions format: its requests, and answers that only this format has."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def answered(message: dict[str, Any], finish: str | None = "stop", is_stream: bo
         return ask_at(Format.OPENAI, server.base_url, stream=is_stream)
 
 
-def test_everything_that_can_be_asked() -> None:
+def test_a_request_with_every_field() -> None:
     body = sent(Prompt(system="Be brief.", text="Hi \ud800", output_schema=SCHEMA), temperature=0)
 
     assert body == {
@@ -46,7 +46,7 @@ def test_everything_that_can_be_asked() -> None:
     }
 
 
-def test_nothing_is_asked_that_nobody_set() -> None:
+def test_a_request_contains_only_fields_that_are_set() -> None:
     body = sent(Prompt(text="Hi"), stream=False)
 
     assert body == {
@@ -57,32 +57,32 @@ def test_nothing_is_asked_that_nobody_set() -> None:
     }
 
 
-def test_a_schema_can_be_left_to_the_prompt() -> None:
+def test_the_schema_can_be_left_out_of_the_request() -> None:
     assert "response_format" not in sent(Prompt(text="Hi", output_schema=SCHEMA), structured_output="prompt")
 
 
 @modes
-def test_a_refusal_is_the_content_filters(is_stream: bool) -> None:
+def test_a_refusal_counts_as_filtered_content(is_stream: bool) -> None:
     reply = answered({"content": None, "refusal": "I will not."}, is_stream=is_stream)
 
     assert (reply.content, reply.failure) == (b"", Failure(ErrorKind.CONTENT_FILTER, "the model refused: I will not."))
 
 
 @modes
-def test_thoughts_are_no_part_of_the_answer(is_stream: bool) -> None:
+def test_reasoning_is_not_part_of_the_answer(is_stream: bool) -> None:
     reply = answered({"content": "yes", "reasoning_content": "hm, let me see"}, is_stream=is_stream)
 
     assert (reply.content, reply.failure) == (b"yes", None)
 
 
-def test_a_text_may_come_in_blocks() -> None:
+def test_text_may_come_in_blocks() -> None:
     reply = answered({"content": [{"type": "thinking", "thinking": []}, {"type": "text", "text": "yes"}]})
 
     assert (reply.content, reply.failure) == (b"yes", None)
 
 
 @modes
-def test_an_answer_without_an_end_is_malformed(is_stream: bool) -> None:
+def test_an_answer_without_a_finish_reason_is_malformed(is_stream: bool) -> None:
     reply = answered({"content": "yes"}, finish=None, is_stream=is_stream)
 
     assert reply.failure == Failure(ErrorKind.MALFORMED, "the answer does not say why it ended")
@@ -91,7 +91,7 @@ def test_an_answer_without_an_end_is_malformed(is_stream: bool) -> None:
 
 @modes
 @pytest.mark.parametrize(
-    ("message", "fields", "place"),
+    ("message", "fields", "field"),
     [
         ({"content": 7}, {}, "content"),
         ({"content": ["x"]}, {}, "content"),
@@ -102,13 +102,13 @@ def test_an_answer_without_an_end_is_malformed(is_stream: bool) -> None:
         ({}, {"choices": [{"finish_reason": 7}]}, "finish_reason"),
     ],
 )
-def test_a_field_of_the_wrong_type_is_no_answer_of_the_model(
-    message: dict[str, Any], fields: dict[str, Any], place: str, is_stream: bool
+def test_a_field_of_the_wrong_type_is_a_network_error(
+    message: dict[str, Any], fields: dict[str, Any], field: str, is_stream: bool
 ) -> None:
     reply = answered(message, is_stream=is_stream, **fields)
 
     assert reply.failure.kind is ErrorKind.NETWORK
-    assert reply.failure.message.startswith(f"the answer's '{place}' is no ")
+    assert reply.failure.message.startswith(f"the answer's '{field}' is no ")
 
 
 @pytest.mark.parametrize(
@@ -124,11 +124,11 @@ def test_a_field_of_the_wrong_type_is_no_answer_of_the_model(
         ({}, None),
     ],
 )
-def test_cached_tokens_stand_inside_of_the_others(counts: dict[str, Any], usage: Usage | None) -> None:
+def test_cached_tokens_are_included_in_the_input_tokens(counts: dict[str, Any], usage: Usage | None) -> None:
     assert ChatCompletions().usage(counts) == usage
 
 
-def test_the_last_count_of_a_stream_is_the_one() -> None:
+def test_the_last_usage_of_a_stream_counts() -> None:
     def chunk(content: str, tokens: int) -> bytes:
         choice = {"index": 0, "delta": {"content": content}, "finish_reason": "stop"}
         return event({"choices": [choice], "usage": {"prompt_tokens": 9, "completion_tokens": tokens}})

@@ -1,4 +1,4 @@
-"""Adapter types are found by name, and one that cannot be used says why."""
+"""Adapter types are found by name. Errors explain why a type cannot be used."""
 
 import os
 import subprocess
@@ -18,7 +18,7 @@ from forum_adapters.scripted import ScriptedAdapter
 from forum_runner.execute.engines.registry import ENGINES
 
 ROOT = Path(__file__).parents[3]
-OWN = ("anthropic", "command", "openai", "scripted")
+BUILT_IN = ("anthropic", "command", "openai", "scripted")
 ADAPTER = """
 class Echo:
     def __init__(self, name, settings):
@@ -49,19 +49,19 @@ Install = Callable[..., None]
 
 @pytest.fixture
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
-    """Puts a distribution on the path, with a module of its own and what it offers as adapters."""
+    """Return a function that puts a distribution with adapter types on the path."""
 
-    def installed(distribution: str, offers: dict[str, str], source: str = ADAPTER) -> None:
+    def install(distribution: str, entry_points: dict[str, str], source: str = ADAPTER) -> None:
         folder = tmp_path / distribution
         info = folder / f"{distribution}-2.0.dist-info"
         info.mkdir(parents=True)
         (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 2.0\n")
-        lines = [f"{name} = {distribution}_module:{value}" for name, value in offers.items()]
+        lines = [f"{name} = {distribution}_module:{value}" for name, value in entry_points.items()]
         (info / "entry_points.txt").write_text("\n".join(["[forum.adapters]", *lines, ""]))
         (folder / f"{distribution}_module.py").write_text(source)
         monkeypatch.syspath_prepend(folder)
 
-    return installed
+    return install
 
 
 def reason(type_name: str) -> str:
@@ -71,7 +71,7 @@ def reason(type_name: str) -> str:
     return caught.value.reason
 
 
-def test_an_own_type_is_found_and_makes_an_adapter() -> None:
+def test_a_built_in_type_makes_an_adapter() -> None:
     made = make_adapter("small", {"type": "scripted", "answers": []})
 
     assert ADAPTER_TYPES.load("scripted") is ScriptedAdapter
@@ -79,31 +79,31 @@ def test_an_own_type_is_found_and_makes_an_adapter() -> None:
     assert made.name == "small"
 
 
-@pytest.mark.parametrize("type_name", OWN)
-def test_every_own_type_is_there(type_name: str) -> None:
+@pytest.mark.parametrize("type_name", BUILT_IN)
+def test_every_built_in_type_can_be_loaded(type_name: str) -> None:
     assert isinstance(ADAPTER_TYPES.load(type_name), type)
 
 
-def test_the_runner_can_have_a_replay_though_no_roster_can_name_it() -> None:
+def test_the_replay_type_can_be_loaded_but_is_not_listed() -> None:
     assert ADAPTER_TYPES.load("replay") is ReplayAdapter
     assert "replay" not in ADAPTER_TYPES.known()
 
 
-def test_the_type_of_another_package_is_found(install: Install) -> None:
+def test_a_type_from_another_package_is_found(install: Install) -> None:
     install("echoes", {"x-class": "Echo", "x-function": "make"})
 
-    made = [make_adapter("one", {"type": name}) for name in ("x-class", "x-function")]
+    adapters = [make_adapter("one", {"type": name}) for name in ("x-class", "x-function")]
 
-    assert [type(adapter).__name__ for adapter in made] == ["Echo", "Echo"]
-    assert all(isinstance(adapter, Adapter) for adapter in made)
+    assert [type(adapter).__name__ for adapter in adapters] == ["Echo", "Echo"]
+    assert all(isinstance(adapter, Adapter) for adapter in adapters)
 
 
-def test_known_types_say_where_they_come_from(install: Install) -> None:
+def test_known_types_name_their_distributions(install: Install) -> None:
     install("echoes", {"x-echo": "Echo", "unprefixed": "Echo"})
     install("others", {"x-echo": "Echo", "x-other": "Echo"})
 
-    own = dict.fromkeys(OWN, f"forum-runner {version('forum-runner')}")
-    assert ADAPTER_TYPES.known() == own | {"x-echo": "others 2.0, echoes 2.0", "x-other": "others 2.0"}
+    built_in = dict.fromkeys(BUILT_IN, f"forum-runner {version('forum-runner')}")
+    assert ADAPTER_TYPES.known() == built_in | {"x-echo": "others 2.0, echoes 2.0", "x-other": "others 2.0"}
 
 
 def test_an_unknown_type_names_the_known_ones(install: Install) -> None:
@@ -112,21 +112,21 @@ def test_an_unknown_type_names_the_known_ones(install: Install) -> None:
     with pytest.raises(UnknownPluginError) as caught:
         ADAPTER_TYPES.load("x-ecko")
 
-    assert (caught.value.name, caught.value.known) == ("x-ecko", (*OWN, "x-echo"))
+    assert (caught.value.name, caught.value.known) == ("x-ecko", (*BUILT_IN, "x-echo"))
     assert str(caught.value) == (
         "no adapter type 'x-ecko' is installed (installed: anthropic, command, openai, scripted, x-echo); "
         "did you mean 'x-echo'?"
     )
 
 
-def test_a_type_of_another_package_begins_with_x(install: Install) -> None:
+def test_a_type_from_another_package_must_start_with_x(install: Install) -> None:
     install("echoes", {"unprefixed": "Echo"})
 
     with pytest.raises(UnknownPluginError):
         ADAPTER_TYPES.load("unprefixed")
 
 
-def test_a_type_that_two_distributions_offer_is_refused(install: Install) -> None:
+def test_a_type_that_two_distributions_provide_is_refused(install: Install) -> None:
     install("echoes", {"x-echo": "Echo"})
     install("others", {"x-echo": "Echo"})
 
@@ -138,7 +138,7 @@ def test_a_type_that_two_distributions_offer_is_refused(install: Install) -> Non
     )
 
 
-def test_a_distribution_that_offers_an_own_name_is_refused(install: Install) -> None:
+def test_a_distribution_that_provides_a_built_in_name_is_refused(install: Install) -> None:
     install("echoes", {"scripted": "Echo"})
 
     with pytest.raises(ClashingPluginError) as caught:
@@ -147,12 +147,18 @@ def test_a_distribution_that_offers_an_own_name_is_refused(install: Install) -> 
     assert caught.value.distributions == (f"forum-runner {version('forum-runner')}", "echoes 2.0")
 
 
-def test_a_type_that_does_not_do_what_an_adapter_does_is_broken(install: Install) -> None:
-    offers = {"x-number": "number", "x-mute": "Mute", "x-mutes": "make_mute", "x-refuse": "refuse", "x-absent": "no"}
-    offers["x-leave"] = "leave"
-    install("echoes", offers)
+def test_a_type_without_the_adapter_interface_is_broken(install: Install) -> None:
+    entry_points = {
+        "x-number": "number",
+        "x-mute": "Mute",
+        "x-mutes": "make_mute",
+        "x-refuse": "refuse",
+        "x-absent": "no",
+    }
+    entry_points["x-leave"] = "leave"
+    install("echoes", entry_points)
 
-    assert {name: reason(name) for name in offers} == {
+    assert {name: reason(name) for name in entry_points} == {
         "x-number": "echoes_module:number is not callable",
         "x-mute": "it has no method probe, close",
         "x-mutes": "it has no method probe, close",
@@ -162,26 +168,26 @@ def test_a_type_that_does_not_do_what_an_adapter_does_is_broken(install: Install
     }
 
 
-def test_a_type_whose_module_fails_is_broken_and_hurts_no_other(install: Install) -> None:
+def test_a_type_whose_module_fails_is_broken_and_does_not_affect_others(install: Install) -> None:
     install("failing", {"x-failing": "Echo"}, source="raise OSError('no device')\n")
 
     assert reason("x-failing") == "loading failing_module:Echo failed: OSError: no device"
     assert ADAPTER_TYPES.load("scripted") is ScriptedAdapter
 
 
-def test_a_type_whose_module_ends_the_process_is_broken(install: Install) -> None:
+def test_a_type_whose_module_exits_is_broken(install: Install) -> None:
     install("ending", {"x-ending": "Echo"}, source="import sys\nsys.exit(4)\n")
 
     assert reason("x-ending") == "loading ending_module:Echo failed: SystemExit: 4"
 
 
-def test_own_types_are_found_in_a_checkout_that_is_not_installed() -> None:
+def test_built_in_types_are_found_in_a_checkout_that_is_not_installed() -> None:
     program = (
         "import sys\nfrom forum_adapters.registry import ADAPTER_TYPES as types\n"
         "print(types.load('scripted').__name__, types.known()['openai'])\n"
         "print(sorted(name for name in sys.modules if name.startswith('forum_')))"
     )
-    # -S leaves out the folder in which packages are installed.
+    # -S leaves out the folder with installed packages.
     environment = os.environ | {"PYTHONPATH": str(ROOT / "adapters")}
     result = subprocess.run(
         [sys.executable, "-S", "-c", program], capture_output=True, text=True, check=True, env=environment
@@ -194,7 +200,7 @@ def test_own_types_are_found_in_a_checkout_that_is_not_installed() -> None:
     ]
 
 
-def test_what_is_installed_and_what_a_checkout_falls_back_to_are_the_same() -> None:
+def test_the_entry_points_equal_the_built_in_types() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
     assert project["entry-points"] == {group.group: group.own for group in (ADAPTER_TYPES, ENGINES)}

@@ -1,4 +1,4 @@
-"""A recorded call answers the same call, and a call that differs is told in what."""
+"""A recorded call answers the same call. For a different call, the failure shows the difference."""
 
 import asyncio
 import pickle
@@ -36,7 +36,7 @@ def message(attempt: Attempt, *calls: dict[str, Any]) -> str:
     return reply.failure.message
 
 
-def test_it_is_an_adapter_that_foresees() -> None:
+def test_the_replay_adapter_is_predictable() -> None:
     replay = adapter()
 
     assert isinstance(replay, Adapter)
@@ -45,7 +45,7 @@ def test_it_is_an_adapter_that_foresees() -> None:
     asyncio.run(replay.close())
 
 
-def test_a_recorded_call_is_answered_as_it_was() -> None:
+def test_a_recorded_call_gets_its_recorded_reply() -> None:
     failed = Reply(b"half", Failure(ErrorKind.NETWORK, "reset"))
     calls = [
         recorded(failed),
@@ -53,13 +53,13 @@ def test_a_recorded_call_is_answered_as_it_was() -> None:
         recorded(Reply(b"pass"), attempt=2, check=1, agent="critic", latency_ms=7),
         recorded(Reply(b"other"), task="other"),
     ]
-    asked = [call(), call(number=2), call(number=2, check=1, agent="critic"), call(task="other")]
+    attempts = [call(), call(number=2), call(number=2, check=1, agent="critic"), call(task="other")]
     replay = adapter(*calls)
 
-    assert [replay.predict(attempt) for attempt in asked] == [(c["reply"], c["latency_ms"]) for c in calls]
+    assert [replay.predict(attempt) for attempt in attempts] == [(c["reply"], c["latency_ms"]) for c in calls]
 
 
-def test_an_answer_comes_after_the_recorded_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reply_takes_the_recorded_latency(monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
 
     async def sleep(seconds: float) -> None:
@@ -71,20 +71,20 @@ def test_an_answer_comes_after_the_recorded_time(monkeypatch: pytest.MonkeyPatch
     assert (slow, quick, slept) == (recorded()["reply"], recorded()["reply"], [0.02])
 
 
-def test_what_was_not_recorded_of_a_prompt_is_not_compared() -> None:
+def test_unrecorded_fields_of_a_prompt_are_not_compared() -> None:
     replay = adapter(recorded(prompt={"text": "Write."}))
 
     assert replay.predict(call(Prompt(text="Write.", system="x", argv=("x",), stdin=b"x")))[0].content == b"done"
 
 
-def test_an_attempt_that_carries_recorded_calls_is_answered_from_those() -> None:
-    carrying = pickle.loads(pickle.dumps(call(settings={"recorded": [recorded(Reply(b"its own"))]})))  # noqa: S301
+def test_recorded_calls_in_an_attempt_take_precedence() -> None:
+    with_own_calls = pickle.loads(pickle.dumps(call(settings={"recorded": [recorded(Reply(b"its own"))]})))  # noqa: S301
     replay = adapter(recorded())
 
-    assert [replay.predict(attempt)[0].content for attempt in (call(), carrying)] == [b"done", b"its own"]
+    assert [replay.predict(attempt)[0].content for attempt in (call(), with_own_calls)] == [b"done", b"its own"]
 
 
-def test_a_check_that_was_asked_again_is_answered_as_the_last_time_that_agrees() -> None:
+def test_a_repeated_check_gets_the_last_matching_reply() -> None:
     unanswered = Reply(failure=Failure(ErrorKind.NETWORK))
     other = recorded(Reply(b"other"), prompt={"text": "Read."})
 
@@ -135,20 +135,20 @@ def test_a_check_that_was_asked_again_is_answered_as_the_last_time_that_agrees()
         ),
     ],
 )
-def test_another_prompt_is_a_miss_that_shows_the_first_field_that_differs(prompt: Prompt, expected: list[str]) -> None:
+def test_a_different_prompt_is_a_miss_that_shows_the_first_difference(prompt: Prompt, expected: list[str]) -> None:
     found, where, *diff = message(call(prompt), recorded()).split("\n")
 
     assert ([found, *diff], where) == (expected, "task 'draft', attempt 1, - recorded, + asked")
 
 
-def test_another_agent_is_a_miss() -> None:
+def test_a_different_agent_is_a_miss() -> None:
     assert message(call(agent="critic", check=0), recorded(check=0)) == (
         "task 'draft', attempt 1 check 0: the agent differs from the recorded one: "
         "'writer' was recorded, 'critic' is called"
     )
 
 
-def test_a_long_difference_is_cut_to_what_stands_around_its_beginning() -> None:
+def test_a_long_difference_is_cut_around_its_start() -> None:
     long = "\n".join(f"line {n}" for n in range(1, 1_000))
     found = message(call(Prompt(text=long.replace("line 500", "LINE 500"))), recorded(prompt={"text": long}))
     wide = 1_000 * "a"
@@ -165,19 +165,19 @@ def test_a_long_difference_is_cut_to_what_stands_around_its_beginning() -> None:
     assert rewritten.split("\n")[2:] == [*(f"-line {n}" for n in range(1, 21)), "..."]
 
 
-def test_the_first_line_shows_a_short_piece_of_both_sides() -> None:
+def test_the_first_line_shows_an_excerpt_of_both_texts() -> None:
     same, more = 100 * "a" + "\u2028", 100 * "b"
     found = message(call(Prompt(text=f"{same}\tx{more}")), recorded(prompt={"text": f"{same}y"}))
 
-    shown = 11 * "a" + "\\u2028"
+    context = 11 * "a" + "\\u2028"
     assert found.split("\n")[0] == (
-        f'the prompt\'s text differs from line 1, column 102 on: recorded ..."{shown}y", '
-        f'asked ..."{shown}\\tx{18 * "b"}"...'
+        f'the prompt\'s text differs from line 1, column 102 on: recorded ..."{context}y", '
+        f'asked ..."{context}\\tx{18 * "b"}"...'
     )
 
 
 @given(st.text(), st.text())
-def test_what_is_shown_of_both_sides_stays_on_one_line(before: str, after: str) -> None:
+def test_both_excerpts_stay_on_one_line(before: str, after: str) -> None:
     reply, _ = adapter(recorded(prompt={"text": before})).predict(call(Prompt(text=after)))
 
     first = reply.failure.message.split("\n")[0] if reply.failure else ""
@@ -186,14 +186,14 @@ def test_what_is_shown_of_both_sides_stays_on_one_line(before: str, after: str) 
 
 
 @given(st.text(alphabet="ab\n\r"), st.text(alphabet="ab\n\r"))
-def test_texts_that_differ_never_show_an_empty_difference(before: str, after: str) -> None:
+def test_different_texts_always_have_a_visible_difference(before: str, after: str) -> None:
     reply, _ = adapter(recorded(prompt={"text": before})).predict(call(Prompt(text=after)))
 
-    shown = reply.failure.message.split("\n")[2:] if reply.failure else []
-    assert any(line.startswith(("-", "+")) for line in shown) == (before != after)
+    diff = reply.failure.message.split("\n")[2:] if reply.failure else []
+    assert any(line.startswith(("-", "+")) for line in diff) == (before != after)
 
 
-def test_a_call_that_was_not_recorded_is_told_what_was() -> None:
+def test_a_miss_lists_the_recorded_calls_of_the_task() -> None:
     calls = [recorded(), recorded(check=0), recorded(attempt=2), recorded(task="other")]
 
     assert message(call(number=3), *calls) == (

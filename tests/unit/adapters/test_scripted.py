@@ -1,4 +1,4 @@
-"""A call takes the first answer that matches it, and is told what it saw when none does."""
+"""A call gets the first answer that matches it. Without a match, the failure explains why."""
 
 import asyncio
 import pickle
@@ -40,7 +40,7 @@ def message(attempt: Attempt, *answers: Mapping[str, Any]) -> str:
     return failure.message
 
 
-def test_it_is_an_adapter_that_foresees() -> None:
+def test_the_scripted_adapter_is_predictable() -> None:
     scripted = adapter()
 
     assert isinstance(scripted, Adapter)
@@ -60,15 +60,13 @@ def test_it_is_an_adapter_that_foresees() -> None:
         ({"check": "command"}, call(check=0)),
     ],
 )
-def test_an_answer_waits_for_a_call_for_which_all_its_conditions_hold(
-    condition: dict[str, Any], attempt: Attempt
-) -> None:
+def test_an_answer_matches_only_if_all_its_conditions_hold(condition: dict[str, Any], attempt: Attempt) -> None:
     answers = ({"output": "first", **condition}, {"output": "second"})
 
     assert reply(attempt, *answers).content == b"second"
 
 
-def test_of_several_answers_that_match_the_first_is_taken_whatever_they_name() -> None:
+def test_the_first_matching_answer_wins_whatever_it_names() -> None:
     answers = [{"output": "any"}, {"task": "draft", "output": "last name"}, {"task": "a/draft", "output": "id"}]
 
     assert [reply(call("a/draft"), *answers[skipped:]).content for skipped in range(3)] == [b"any", b"last name", b"id"]
@@ -84,11 +82,11 @@ def test_of_several_answers_that_match_the_first_is_taken_whatever_they_name() -
         Prompt(stdin=b"\xff 1.2.0"),
     ],
 )
-def test_contains_looks_at_all_that_the_adapter_is_given(prompt: Prompt) -> None:
+def test_contains_searches_every_part_of_the_prompt(prompt: Prompt) -> None:
     assert adapter({"contains": "1.2.0", "output": "x"}).predict(call(prompt=prompt))[0].failure is None
 
 
-def test_contains_does_not_look_across_two_arguments() -> None:
+def test_contains_does_not_match_across_two_arguments() -> None:
     attempt = call(prompt=Prompt(argv=("a", "b")))
 
     assert "what contains 'ab'" in message(attempt, {"contains": "ab", "output": "x"})
@@ -96,7 +94,7 @@ def test_contains_does_not_look_across_two_arguments() -> None:
 
 @pytest.mark.requirement("RUN-VIRTUAL-006")
 @pytest.mark.parametrize("schema", [None, {"type": "object"}])
-def test_a_reply_comes_back_as_it_is_written(schema: Any) -> None:
+def test_a_reply_is_returned_unchanged(schema: Any) -> None:
     prompt = Prompt(text="Write.", output_schema=schema)
 
     found = reply(call(prompt=prompt), {"reply": '```json\n{"a": 1.0}\n```\n'})
@@ -105,7 +103,7 @@ def test_a_reply_comes_back_as_it_is_written(schema: Any) -> None:
 
 
 @pytest.mark.requirement("MANIFEST-SCRIPT-002")
-def test_checks_by_a_command_have_answers_of_their_own() -> None:
+def test_command_checks_have_their_own_answers() -> None:
     answers = ({"output": "work"}, {"check": "command", "output": "checked"})
 
     assert reply(call(agent=None, check=0), *answers).content == b"checked"
@@ -115,7 +113,7 @@ def test_checks_by_a_command_have_answers_of_their_own() -> None:
 
 
 @pytest.mark.requirement("MANIFEST-SCRIPT-002")
-def test_the_compiler_knows_checks_by_a_command_and_no_others() -> None:
+def test_the_compiler_accepts_only_command_checks() -> None:
     plan = {"tasks": {"work": {"agent": "operator", "run": ["true"]}}}
 
     def found(check: str) -> list[str]:
@@ -126,7 +124,7 @@ def test_the_compiler_knows_checks_by_a_command_and_no_others() -> None:
 
 
 @pytest.mark.requirement("MANIFEST-SCRIPT-001")
-def test_an_answer_that_the_compiler_accepts_matches_a_task() -> None:
+def test_every_task_name_that_the_compiler_accepts_matches_a_task() -> None:
     work = {"agent": "operator", "run": ["true"]}
     listed = work | {"output": {"type": "array"}}
     each = work | {"foreach": {"task": "listed", "as": "x", "max": 2}}
@@ -153,7 +151,7 @@ def test_an_answer_that_the_compiler_accepts_matches_a_task() -> None:
     assert unmatched == []
 
 
-def test_the_names_of_an_instance_inside_an_instance() -> None:
+def test_names_of_a_nested_instance() -> None:
     names = {"a[x=1]/b[2]", "a[x=1]/b", "a/b[2]", "a/b", "b[2]", "b"}
 
     assert set(names_of("a[x=1]/b[2]")) == names
@@ -191,7 +189,7 @@ CALLS = st.builds(
 
 
 def is_called(task: str, name: str) -> bool:
-    """The specification's sentence, word by word; `task` may be an instance of a foreach."""
+    """Implement the sentence of the specification literally. `task` may be an instance of a foreach."""
     head, bracket, number = task.rpartition("[")
     numbers = ["", f"[{number}"] if bracket and number[:-1].isdigit() else [""]
     id_ = head if len(numbers) > 1 else task
@@ -202,15 +200,15 @@ def is_called(task: str, name: str) -> bool:
 
 
 def scanned(answers: Sequence[Mapping[str, Any]], attempt: Attempt) -> int | None:
-    """The number of the answer that a scan over all of them finds."""
+    """Return the number of the first matching answer, found by a scan over all answers."""
     prompt = attempt.prompt
-    given = [prompt.system, prompt.text, *prompt.argv, prompt.stdin.decode(errors="replace")]
+    texts = [prompt.system, prompt.text, *prompt.argv, prompt.stdin.decode(errors="replace")]
     for number, answer in enumerate(answers, 1):
         if (
             ("task" not in answer or is_called(attempt.task, answer["task"]))
             and answer.get("agent", attempt.agent) == attempt.agent
             and answer.get("attempt", attempt.number) == attempt.number
-            and any(answer.get("contains", "") in text for text in given)
+            and any(answer.get("contains", "") in text for text in texts)
             and ("check" in answer) == (attempt.check is not None and attempt.agent is None)
         ):
             return number
@@ -218,7 +216,7 @@ def scanned(answers: Sequence[Mapping[str, Any]], attempt: Attempt) -> int | Non
 
 
 @given(ANSWERS, CALLS)
-def test_the_index_finds_what_a_scan_over_all_answers_finds(answers: list[dict[str, Any]], attempt: Attempt) -> None:
+def test_the_index_finds_the_same_answer_as_a_scan(answers: list[dict[str, Any]], attempt: Attempt) -> None:
     found = Script(answers).first(attempt)
 
     assert (found and found.number) == scanned(answers, attempt)
@@ -234,7 +232,7 @@ def test_the_index_finds_what_a_scan_over_all_answers_finds(answers: list[dict[s
         (None, "null", "null"),
     ],
 )
-def test_text_is_written_as_it_is_and_everything_is_json_where_a_schema_is_given(
+def test_text_is_returned_unchanged_and_everything_else_or_with_a_schema_as_json(
     output: Any, as_text: str, as_json: str
 ) -> None:
     scripted = adapter({"output": output})
@@ -245,7 +243,7 @@ def test_text_is_written_as_it_is_and_everything_is_json_where_a_schema_is_given
     assert replies == [Reply(text.encode()) for text in (as_text, as_json, as_json, as_text)]
 
 
-def test_a_program_that_is_answered_for_ends_with_0() -> None:
+def test_an_answer_for_a_program_has_exit_status_0() -> None:
     assert reply(call(prompt=Prompt(argv=("git", "log"))), {"output": "x"}) == Reply(b"x", exit_status=0)
 
 
@@ -266,7 +264,7 @@ def test_an_error_is_a_failure_without_content(error: dict[str, Any], expected: 
     assert reply(call(prompt=Prompt(argv=("git",))), {"error": error}) == expected
 
 
-def test_usage_is_what_the_script_says_and_absent_where_it_says_nothing() -> None:
+def test_usage_comes_from_the_script_or_is_absent() -> None:
     usage = {"input_tokens": 5, "output_tokens": 2, "x-note": "cheap"}
 
     assert reply(call(), {"output": "x", "usage": usage}).usage == Usage(5, 0, 2)
@@ -276,7 +274,7 @@ def test_usage_is_what_the_script_says_and_absent_where_it_says_nothing() -> Non
 
 
 @pytest.mark.requirement("MANIFEST-UNIT-001")
-def test_latencies_are_counted_in_milliseconds() -> None:
+def test_latencies_are_converted_to_milliseconds() -> None:
     spans = {"0s": 0, "200ms": 200, "2s": 2_000, "1m": 60_000, "1h": 3_600_000, "1d": 86_400_000}
     attempt = call(limits=Limits(timeout_ms=100_000_000, max_output_bytes=1))
 
@@ -284,7 +282,7 @@ def test_latencies_are_counted_in_milliseconds() -> None:
     assert adapter({"output": ""}).predict(attempt)[1] == 0
 
 
-def test_an_answer_comes_after_its_latency_and_at_once_without_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_takes_its_latency(monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
 
     async def sleep(seconds: float) -> None:
@@ -298,7 +296,7 @@ def test_an_answer_comes_after_its_latency_and_at_once_without_one(monkeypatch: 
     assert (slow, quick, slept) == (Reply(b"x"), Reply(b"x"), [0.2])
 
 
-def test_an_answer_that_takes_longer_than_the_call_may_is_a_timeout_at_that_moment() -> None:
+def test_a_latency_over_the_timeout_is_a_timeout() -> None:
     attempt = call(limits=Limits(timeout_ms=1_000, max_output_bytes=10))
     failure = Failure(ErrorKind.TIMEOUT, "answer 1 takes 1001 ms, but the timeout is 1000 ms")
 
@@ -306,7 +304,7 @@ def test_an_answer_that_takes_longer_than_the_call_may_is_a_timeout_at_that_mome
     assert adapter({"output": "x", "latency": "1001ms"}).predict(attempt) == (Reply(failure=failure), 1_000)
 
 
-def test_an_output_that_is_longer_than_the_call_may_give_is_cut() -> None:
+def test_an_output_over_the_limit_is_cut() -> None:
     attempt = call(limits=Limits(timeout_ms=1_000, max_output_bytes=3))
     failure = Failure(ErrorKind.OUTPUT_LIMIT, "the output has 4 bytes, but the limit is 3")
 
@@ -314,16 +312,16 @@ def test_an_output_that_is_longer_than_the_call_may_give_is_cut() -> None:
     assert adapter({"output": "1234", "latency": "1s"}).predict(attempt) == (Reply(b"123", failure), 1_000)
 
 
-def test_an_attempt_that_carries_answers_is_answered_from_those() -> None:
+def test_answers_in_an_attempt_take_precedence() -> None:
     scripted = adapter({"output": "mine"})
-    carrying = pickle.loads(pickle.dumps(call(settings={"answers": [{"output": "its own"}]})))  # noqa: S301
+    with_own_answers = pickle.loads(pickle.dumps(call(settings={"answers": [{"output": "its own"}]})))  # noqa: S301
 
-    contents = [scripted.predict(attempt)[0].content for attempt in (call(), carrying, call())]
+    contents = [scripted.predict(attempt)[0].content for attempt in (call(), with_own_answers, call())]
 
     assert contents == [b"mine", b"its own", b"mine"]
 
 
-def test_a_miss_says_what_was_seen_and_why_the_nearest_answers_do_not_match() -> None:
+def test_a_miss_shows_the_call_and_why_the_nearest_answers_do_not_match() -> None:
     attempt = call(number=2, prompt=Prompt(text="Write\n" + 200 * "x"))
     answers: list[dict[str, Any]] = [
         {"agent": "critic", "output": "any task"},
@@ -341,7 +339,7 @@ def test_a_miss_says_what_was_seen_and_why_the_nearest_answers_do_not_match() ->
     assert len(message(attempt, *answers, *answers).splitlines()) == 4
 
 
-def test_a_miss_of_a_check_by_a_command_says_that_it_is_one() -> None:
+def test_a_missed_command_check_is_described_as_such() -> None:
     attempt = call(agent=None, check=0, prompt=Prompt(argv=("python", "check it.py")))
 
     assert message(attempt, {"task": "draft", "output": "x"}).splitlines() == [
@@ -354,14 +352,14 @@ def test_a_miss_of_a_check_by_a_command_says_that_it_is_one() -> None:
     ]
 
 
-def test_a_miss_says_that_no_answer_is_for_the_task() -> None:
+def test_a_miss_reports_that_no_answer_is_for_the_task() -> None:
     assert message(call(), {"task": "other", "output": "x"}).splitlines()[1:] == [
         "none of the script's 1 answers is for this task"
     ]
 
 
 @pytest.mark.parametrize("settings", [{"type": "scripted"}, {"type": "scripted", "answers": []}])
-def test_without_any_answer_a_call_is_told_where_answers_come_from(settings: dict[str, Any]) -> None:
+def test_a_miss_without_any_answer_explains_how_to_provide_a_script(settings: dict[str, Any]) -> None:
     found, latency_ms = ScriptedAdapter("model", settings).predict(call())
 
     text = (
