@@ -1,4 +1,4 @@
-"""Other programs use the API: runs share an event loop, off the main thread, and leave the process alone."""
+"""Runs started through the API share an event loop outside the main thread and do not affect the process."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from forum_runner.api import (
 )
 from forum_runner.ledger.verification.report import Verdict
 
-# Nobody else sleeps for so long.
+# A duration that identifies the processes of this test.
 _NAP = f"sleep 62.{os.getpid()}"
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD)
 # Attempts whose outcome is unknown are repeated.
@@ -38,7 +38,7 @@ _RUN = RunRequest("workflow.yaml", out=Path("run"))
 
 
 class Watch(Observer):
-    """Collects kinds, and sets `started` when a task starts."""
+    """Collect kinds of entries and set `started` when a task starts."""
 
     def __init__(self) -> None:
         self.kinds: list[str] = []
@@ -58,27 +58,27 @@ def workspace(folder: Folder) -> Workspace:
     return Workspace.at(folder.path)
 
 
-def napping(path: Path) -> Folder:
-    """A workflow whose task naps the first time."""
+def napping_workflow(path: Path) -> Folder:
+    """A workflow whose task sleeps on its first attempt."""
     folder = Folder(path)
     tasks = {"nap": sh(f"test -e napped && exit; touch napped; {_NAP}"), "after": sh("echo b", needs=["nap"])}
     folder.write(tasks, policy=_RETRY)
     return folder
 
 
-def quick(path: Path) -> Folder:
+def quick_workflow(path: Path) -> Folder:
     folder = Folder(path)
     folder.write({"a": sh("echo a"), "b": sh("cat", needs=["a"])}, policy=_RETRY)
     return folder
 
 
-async def napped(folder: Folder) -> None:
+async def wait_for_nap(folder: Folder) -> None:
     while not (folder.path / "napped").exists():
         await asyncio.sleep(0.01)
 
 
-def in_a_thread(main: Any) -> Any:
-    """Runs a coroutine in an event loop off the main thread."""
+def run_in_thread(main: Any) -> Any:
+    """Run a coroutine in an event loop outside the main thread."""
     results: list[Any] = []
     thread = threading.Thread(target=lambda: results.append(asyncio.run(main)))
     thread.start()
@@ -92,18 +92,18 @@ def findings(folder: Folder) -> tuple[Any, ...]:
 
 
 def test_two_runs_share_an_event_loop_and_one_is_cancelled(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    cancelled, whole = napping(tmp_path / "cancelled"), quick(tmp_path / "whole")
+    cancelled, whole = napping_workflow(tmp_path / "cancelled"), quick_workflow(tmp_path / "whole")
     watch = Watch()
     handlers = [signal.getsignal(number) for number in _SIGNALS]
 
     async def main() -> tuple[str, str]:
         handle = await api.start(workspace(cancelled), _RUN, watch)
         other = asyncio.create_task(api.run(workspace(whole), _RUN))
-        await napped(cancelled)
+        await wait_for_nap(cancelled)
         handle.cancel()
         return (await handle.wait()).status, (await other).status
 
-    assert in_a_thread(main()) == ("paused", "passed")
+    assert run_in_thread(main()) == ("paused", "passed")
     assert [signal.getsignal(number) for number in _SIGNALS] == handlers
     assert capfd.readouterr() == ("", "")
     assert (watch.kinds[-1], watch.is_closed) == ("run.paused", True)
@@ -111,7 +111,7 @@ def test_two_runs_share_an_event_loop_and_one_is_cancelled(tmp_path: Path, capfd
     assert (findings(cancelled), findings(whole)) == ((), ())
     check_valid(whole.path / "run")
 
-    assert in_a_thread(api.resume(workspace(cancelled), ResumeRequest("run"))).status == "passed"
+    assert run_in_thread(api.resume(workspace(cancelled), ResumeRequest("run"))).status == "passed"
     check_valid(cancelled.path / "run")
 
 
@@ -135,11 +135,11 @@ def test_twenty_scripted_runs_at_once_are_all_valid(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("times", [1, 2])
 def test_cancelling_the_task_that_waits_pauses_the_run(tmp_path: Path, times: int) -> None:
-    folder = napping(tmp_path)
+    folder = napping_workflow(tmp_path)
 
     async def main() -> None:
         task = asyncio.create_task(api.run(workspace(folder), _RUN))
-        await napped(folder)
+        await wait_for_nap(folder)
         for _ in range(times):
             task.cancel()
             await asyncio.sleep(0)
@@ -153,11 +153,11 @@ def test_cancelling_the_task_that_waits_pauses_the_run(tmp_path: Path, times: in
 
 
 def test_a_run_that_is_stopped_now_can_be_resumed(tmp_path: Path) -> None:
-    folder = napping(tmp_path)
+    folder = napping_workflow(tmp_path)
 
     async def main() -> str:
         handle = await api.start(workspace(folder), _RUN)
-        await napped(folder)
+        await wait_for_nap(folder)
         handle.cancel(now=True)
         with pytest.raises(UnfinishedRunError):
             await handle.wait()
@@ -167,8 +167,8 @@ def test_a_run_that_is_stopped_now_can_be_resumed(tmp_path: Path) -> None:
     check_valid(folder.path / "run")
 
 
-def test_a_run_that_is_stopped_as_soon_as_it_starts_can_be_resumed(tmp_path: Path) -> None:
-    folder = quick(tmp_path)
+def test_a_run_that_is_stopped_immediately_can_be_resumed(tmp_path: Path) -> None:
+    folder = quick_workflow(tmp_path)
 
     async def main() -> str:
         handle = await api.start(workspace(folder), _RUN)
@@ -182,11 +182,11 @@ def test_a_run_that_is_stopped_as_soon_as_it_starts_can_be_resumed(tmp_path: Pat
 
 
 def test_a_run_is_cancelled_by_its_id_from_another_thread(tmp_path: Path) -> None:
-    folder = napping(tmp_path)
+    folder = napping_workflow(tmp_path)
 
     async def main() -> str:
         handle = await api.start(workspace(folder), RunRequest("workflow.yaml"))
-        await napped(folder)
+        await wait_for_nap(folder)
         await asyncio.to_thread(api.cancel, workspace(folder), handle.run)
         finished = await handle.wait()
         with pytest.raises(ForumError, match="this process is not running"):
@@ -211,7 +211,7 @@ def test_a_gate_is_decided_while_its_run_waits(tmp_path: Path) -> None:
     assert asyncio.run(main()) == (True, "paused")
 
 
-def test_a_deterministic_run_lets_others_run_and_can_be_cancelled(tmp_path: Path) -> None:
+def test_a_deterministic_run_yields_to_the_event_loop_and_can_be_cancelled(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
     tasks = {f"t{n}": ask("Write.") for n in range(300)}
     folder.write(tasks, roster=MODEL, answers=[{"output": "text"}], policy=_RETRY)
@@ -243,7 +243,7 @@ def test_a_run_is_retried_and_reuses_what_passed(tmp_path: Path) -> None:
     assert folder.reused("again") == {"a"}
 
 
-def test_errors_are_of_one_class_tree(tmp_path: Path) -> None:
+def test_all_errors_are_forum_errors(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
     folder.write({"a": {"agent": "nobody", "run": ["true"]}})
     here = workspace(folder)
@@ -261,7 +261,7 @@ def test_errors_are_of_one_class_tree(tmp_path: Path) -> None:
             call()
 
 
-_FROM_NOWHERE = """
+_WITHOUT_CURRENT_DIRECTORY = """
 import asyncio, os, sys
 from pathlib import Path
 from forum_runner import api
@@ -288,10 +288,10 @@ print(report.verdict, api.replay(workspace, run).is_same)
 
 
 def test_no_call_needs_the_current_directory(tmp_path: Path) -> None:
-    folder = quick(tmp_path / "work")
+    folder = quick_workflow(tmp_path / "work")
 
     result = subprocess.run(
-        [sys.executable, "-c", _FROM_NOWHERE, folder.path, tmp_path / "nowhere"],
+        [sys.executable, "-c", _WITHOUT_CURRENT_DIRECTORY, folder.path, tmp_path / "nowhere"],
         capture_output=True,
         text=True,
         check=False,

@@ -1,4 +1,4 @@
-"""`forum conform`: forum as a program under test, one process for each request or one for all."""
+"""`forum conform`: forum as a program under test, with one process per request or one for all requests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PATIENCE_S = 120
 PATHS = ("input", "root", "inputs", "script", "base", "cache")
 RUN = VECTORS / "runs" / "two-tasks" / "expected"
 PAUSED = VECTORS / "runs" / "gate-without-a-deadline" / "expected"
-# What every request of the suite has; a test adds what it is about.
+# The members of every request; tests add others.
 TEXT = {"protocol": 1, "id": "canonical/text", "role": "canonicalize"}
 ANSWERED = [
     "runs/two-tasks",
@@ -37,8 +37,8 @@ ANSWERED = [
 ]
 
 
-def conform(role: str, asked: bytes, cwd: Path) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run([*FORUM, role], cwd=cwd, input=asked, capture_output=True, timeout=PATIENCE_S, check=False)
+def conform(role: str, stdin: bytes, cwd: Path) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run([*FORUM, role], cwd=cwd, input=stdin, capture_output=True, timeout=PATIENCE_S, check=False)
 
 
 def line(request: Mapping[str, Any]) -> bytes:
@@ -46,13 +46,13 @@ def line(request: Mapping[str, Any]) -> bytes:
 
 
 def request_of(name: str, output: Path) -> dict[str, Any]:
-    """The request of a vector of runs, as the suite makes it; what it starts from is copied to `output`."""
+    """The suite's request for a vector of runs. The run that it starts from is copied to `output`."""
     folder = VECTORS / name
     members = json.loads((folder / "case.json").read_text(encoding="utf-8"))["request"]
     if (before := members.pop("before", None)) is not None:
         shutil.copytree(folder / before, output)
-    placed = {key: str(folder / value) if key in PATHS else value for key, value in members.items()}
-    return {"protocol": 1, "id": name, "role": "run", **placed, "output": str(output)}
+    absolute = {key: str(folder / value) if key in PATHS else value for key, value in members.items()}
+    return {"protocol": 1, "id": name, "role": "run", **absolute, "output": str(output)}
 
 
 def check_answer(name: str, answer: Mapping[str, Any], output: Path) -> None:
@@ -66,14 +66,18 @@ def check_answer(name: str, answer: Mapping[str, Any], output: Path) -> None:
     }
     assert answer.get("codes", []) == expected.get("codes", [])
     if "output" in expected:
-        made = VECTORS / name / expected["output"]
-        wanted = {path.relative_to(made): path.read_bytes() for path in made.rglob("*") if path.is_file()}
-        assert {path: (output / path).read_bytes() for path in wanted} == wanted
+        expected_output = VECTORS / name / expected["output"]
+        expected_files = {
+            path.relative_to(expected_output): path.read_bytes()
+            for path in expected_output.rglob("*")
+            if path.is_file()
+        }
+        assert {path: (output / path).read_bytes() for path in expected_files} == expected_files
 
 
 @pytest.mark.requirement("RUN-VIRTUAL-001", "RUN-VIRTUAL-006", "RUN-VIRTUAL-007", "RUN-REUSE-003")
 @pytest.mark.parametrize("name", ANSWERED)
-def test_a_run_is_what_its_vector_expects(tmp_path: Path, name: str) -> None:
+def test_a_run_matches_its_vector(tmp_path: Path, name: str) -> None:
     output = tmp_path / "output"
 
     result = conform("run", line(request_of(name, output)), tmp_path)
@@ -82,10 +86,10 @@ def test_a_run_is_what_its_vector_expects(tmp_path: Path, name: str) -> None:
     check_answer(name, json.loads(result.stdout), output)
 
 
-def test_one_process_answers_line_by_line_in_order(tmp_path: Path) -> None:
-    asked = b"".join(line(request_of(name, tmp_path / name)) for name in ANSWERED)
+def test_one_process_answers_requests_in_order(tmp_path: Path) -> None:
+    stdin = b"".join(line(request_of(name, tmp_path / name)) for name in ANSWERED)
 
-    result = conform("serve", asked, tmp_path)
+    result = conform("serve", stdin, tmp_path)
 
     assert (result.returncode, result.stderr) == (0, b"")
     answers = result.stdout.splitlines()
@@ -94,7 +98,7 @@ def test_one_process_answers_line_by_line_in_order(tmp_path: Path) -> None:
         check_answer(name, json.loads(answer), tmp_path / name)
 
 
-def test_an_answer_comes_before_the_next_request_is_read(tmp_path: Path) -> None:
+def test_a_request_is_answered_before_the_next_one_is_read(tmp_path: Path) -> None:
     (tmp_path / "input.json").write_text('{"b": 1.0}', encoding="utf-8")
     request = {**TEXT, "input": tmp_path / "input.json", "output": tmp_path / "output.json"}
 
@@ -111,7 +115,7 @@ def test_an_answer_comes_before_the_next_request_is_read(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("text", "form"),
+    ("text", "canonical"),
     [
         ('{"b": 1.0, "a": "\\u00e9", "c": -0}', '{"a":"\u00e9","b":1,"c":0}'),
         ("[1e21, 9007199254740993.0]", "[1e+21,9007199254740992]"),
@@ -127,7 +131,7 @@ def test_an_answer_comes_before_the_next_request_is_read(tmp_path: Path) -> None
         ("[" * 100_000, None),
     ],
 )
-def test_a_text_is_canonicalized_or_refused(tmp_path: Path, text: str, form: str | None) -> None:
+def test_json_is_canonicalized_or_refused(tmp_path: Path, text: str, canonical: str | None) -> None:
     (tmp_path / "input.json").write_text(text, encoding="utf-8")
     output = tmp_path / "output.json"
     request = {**TEXT, "input": tmp_path / "input.json", "output": output}
@@ -135,11 +139,11 @@ def test_a_text_is_canonicalized_or_refused(tmp_path: Path, text: str, form: str
     result = conform("canonicalize", line(request), tmp_path)
 
     assert (result.returncode, result.stderr) == (0, b"")
-    assert json.loads(result.stdout)["verdict"] == ("invalid" if form is None else "valid")
-    assert (output.read_text(encoding="utf-8") if output.exists() else None) == form
+    assert json.loads(result.stdout)["verdict"] == ("invalid" if canonical is None else "valid")
+    assert (output.read_text(encoding="utf-8") if output.exists() else None) == canonical
 
 
-def test_a_bundle_is_compiled_or_its_findings_are_told(tmp_path: Path) -> None:
+def test_a_bundle_is_compiled_or_its_findings_are_reported(tmp_path: Path) -> None:
     bundle = VECTORS / "runs" / "two-tasks" / "bundle"
     members = {"protocol": 1, "id": "compile/bundle", "role": "compile", "root": bundle}
     sound = {**members, "input": bundle / "workflow.json", "output": tmp_path / "plan.json"}
@@ -154,22 +158,22 @@ def test_a_bundle_is_compiled_or_its_findings_are_told(tmp_path: Path) -> None:
     assert not (tmp_path / "no-plan.json").exists()
 
 
-def verified(path: Path, tmp_path: Path, **more: Any) -> dict[str, Any]:
-    request = {"protocol": 1, "id": "ledger/some", "role": "verify", "input": path, **more}
+def verify(path: Path, tmp_path: Path, **members: Any) -> dict[str, Any]:
+    request = {"protocol": 1, "id": "ledger/some", "role": "verify", "input": path, **members}
     result = conform("verify", line(request), tmp_path)
     assert (result.returncode, result.stderr) == (0, b"")
     answer: dict[str, Any] = json.loads(result.stdout)
     return answer
 
 
-def test_a_ledger_is_verified_at_the_levels_that_are_asked_for(tmp_path: Path) -> None:
+def test_a_ledger_is_verified_at_the_requested_levels(tmp_path: Path) -> None:
     torn = tmp_path / "torn"
     shutil.copytree(RUN, torn)
     (torn / "ledger.jsonl").write_bytes((RUN / "ledger.jsonl").read_bytes().replace(b'"attempt":1', b'"attempt":2', 1))
 
-    whole, paused, changed = verified(RUN, tmp_path), verified(PAUSED, tmp_path), verified(torn, tmp_path)
-    bare = verified(RUN / "ledger.jsonl", tmp_path, levels=[1, 2, 3, 4, 5])
-    chain = verified(PAUSED, tmp_path, levels=[1, 2], expect_head="0" * 64)
+    whole, paused, changed = verify(RUN, tmp_path), verify(PAUSED, tmp_path), verify(torn, tmp_path)
+    bare = verify(RUN / "ledger.jsonl", tmp_path, levels=[1, 2, 3, 4, 5])
+    chain = verify(PAUSED, tmp_path, levels=[1, 2], expect_head="0" * 64)
 
     assert (whole["verdict"], whole["codes"], whole["first_bad_seq"]) == ("valid", [], None)
     assert whole["levels"] == dict.fromkeys("12345", "ok")
@@ -179,17 +183,17 @@ def test_a_ledger_is_verified_at_the_levels_that_are_asked_for(tmp_path: Path) -
     assert (chain["verdict"], chain["levels"]["5"]) == ("valid", "not checked")
 
 
-def test_what_is_proved_can_be_checked(tmp_path: Path) -> None:
-    asked = {"protocol": 1, "id": "proofs/some", "role": "prove", "input": RUN / "ledger.jsonl"}
+def test_proofs_can_be_checked(tmp_path: Path) -> None:
+    request = {"protocol": 1, "id": "proofs/some", "role": "prove", "input": RUN / "ledger.jsonl"}
     proof, checkpoint = tmp_path / "proof.json", tmp_path / "checkpoint"
     requests = [
-        {**asked, "action": "inclusion", "seq": 3, "size": 8, "output": proof},
-        {**asked, "action": "checkpoint", "size": 8, "output": checkpoint},
-        {**asked, "action": "check", "input": proof, "checkpoint": checkpoint},
-        {**asked, "action": "consistency", "from_size": 5, "size": 9, "output": proof},
-        {**asked, "action": "check", "input": proof, "checkpoint": checkpoint},
-        {**asked, "action": "inclusion", "seq": 8, "size": 8, "output": tmp_path / "none.json"},
-        {**asked, "action": "checkpoint", "size": 99, "output": tmp_path / "none.json"},
+        {**request, "action": "inclusion", "seq": 3, "size": 8, "output": proof},
+        {**request, "action": "checkpoint", "size": 8, "output": checkpoint},
+        {**request, "action": "check", "input": proof, "checkpoint": checkpoint},
+        {**request, "action": "consistency", "from_size": 5, "size": 9, "output": proof},
+        {**request, "action": "check", "input": proof, "checkpoint": checkpoint},
+        {**request, "action": "inclusion", "seq": 8, "size": 8, "output": tmp_path / "none.json"},
+        {**request, "action": "checkpoint", "size": 99, "output": tmp_path / "none.json"},
     ]
 
     result = conform("serve", b"".join(map(line, requests)), tmp_path)
@@ -204,14 +208,14 @@ def malformed() -> list[Any]:
     whole = {**TEXT, "input": "/input.json", "output": "/output.json"}
     cases = {
         "nothing": b"",
-        "no JSON": b"{",
-        "no object": b"[]",
+        "not JSON": b"{",
+        "not an object": b"[]",
         "not UTF-8": b'{"protocol": 1, "id": "\xff"}',
-        "a key twice": b'{"protocol": 1, "protocol": 1}',
+        "a duplicate key": b'{"protocol": 1, "protocol": 1}',
         "another protocol": line({**whole, "protocol": 2}),
         "no protocol": line({name: value for name, value in whole.items() if name != "protocol"}),
         "no input": line({name: value for name, value in whole.items() if name != "input"}),
-        "a member too much": line({**whole, "levels": [1, 2]}),
+        "a member of another role": line({**whole, "levels": [1, 2]}),
         "an unknown member": line({**whole, "more": 1}),
         "a number for a path": line({**whole, "input": 1}),
         "a lone surrogate": line({**whole, "input": "/\ud800"}),
@@ -221,16 +225,16 @@ def malformed() -> list[Any]:
     return [pytest.param(data, id=name) for name, data in cases.items()]
 
 
-@pytest.mark.parametrize("asked", malformed())
-def test_what_is_no_request_is_not_answered(tmp_path: Path, asked: bytes) -> None:
-    result = conform("canonicalize", asked, tmp_path)
+@pytest.mark.parametrize("stdin", malformed())
+def test_an_invalid_request_is_not_answered(tmp_path: Path, stdin: bytes) -> None:
+    result = conform("canonicalize", stdin, tmp_path)
 
     assert (result.returncode, result.stdout) == (2, b"")
     assert result.stderr.startswith(b"forum: not a request: ")
     assert b"Traceback" not in result.stderr
 
 
-def test_an_action_that_there_is_not_is_no_request(tmp_path: Path) -> None:
+def test_an_unknown_action_is_not_a_request(tmp_path: Path) -> None:
     request = {"protocol": 1, "id": "runs/some", "role": "run", "action": "stop", "input": "/w", "output": "/o"}
 
     result = conform("run", line({**request, "root": "/"}), tmp_path)
@@ -238,7 +242,7 @@ def test_an_action_that_there_is_not_is_no_request(tmp_path: Path) -> None:
     assert (result.returncode, result.stdout) == (2, b"")
 
 
-def test_a_file_that_is_not_there_is_not_answered_for(tmp_path: Path) -> None:
+def test_a_request_for_a_missing_file_is_not_answered(tmp_path: Path) -> None:
     missing = tmp_path / "missing"
     requests: dict[str, dict[str, Any]] = {
         "canonicalize": {"input": missing, "output": tmp_path / "output"},
@@ -253,7 +257,7 @@ def test_a_file_that_is_not_there_is_not_answered_for(tmp_path: Path) -> None:
         assert b"missing" in result.stderr
 
 
-def test_an_error_of_usage_is_answered_and_the_next_request_too(tmp_path: Path) -> None:
+def test_a_usage_error_is_answered_and_so_is_the_next_request(tmp_path: Path) -> None:
     for name in ("ledger.jsonl", "key"):
         (tmp_path / name).write_text("no key\n")
     request = {"protocol": 1, "id": "some/id", "role": "verify", "input": tmp_path / "ledger.jsonl"}
@@ -264,7 +268,7 @@ def test_an_error_of_usage_is_answered_and_the_next_request_too(tmp_path: Path) 
     assert (served.returncode, verdicts) == (0, ["unsupported", "invalid"]), served.stderr
 
 
-def test_a_role_that_there_is_not_is_not_offered(tmp_path: Path) -> None:
+def test_an_unknown_role_is_not_offered(tmp_path: Path) -> None:
     result = conform("translate", b"", tmp_path)
     served = conform("serve", line({"protocol": 1, "id": "some/id", "role": "translate"}), tmp_path)
 
@@ -275,7 +279,7 @@ def test_a_role_that_there_is_not_is_not_offered(tmp_path: Path) -> None:
     )
 
 
-def test_a_bad_line_ends_the_process_after_what_was_answered(tmp_path: Path) -> None:
+def test_an_invalid_line_ends_the_process_after_earlier_answers(tmp_path: Path) -> None:
     (tmp_path / "input.json").write_text("[]", encoding="utf-8")
     good = line({**TEXT, "input": tmp_path / "input.json", "output": tmp_path / "output.json"})
 
@@ -287,7 +291,7 @@ def test_a_bad_line_ends_the_process_after_what_was_answered(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("mode", ["canonicalize", "serve"])
-def test_a_defect_looks_like_no_answer(tmp_path: Path, mode: str) -> None:
+def test_an_internal_error_gives_no_answer(tmp_path: Path, mode: str) -> None:
     broken = f"""
 import sys
 import forum_runner.conformance.canonicalize_role as role
@@ -307,7 +311,7 @@ main()
     assert b"Traceback" not in result.stderr
 
 
-def test_nobody_asks_and_it_ends(tmp_path: Path) -> None:
+def test_serve_ends_at_the_end_of_its_input(tmp_path: Path) -> None:
     result = conform("serve", b"", tmp_path)
 
     assert (result.returncode, result.stdout, result.stderr) == (0, b"", b"")

@@ -1,4 +1,4 @@
-"""The manifests that ship: examples, defaults and the first workflow are sound, and can be tried without an account."""
+"""The shipped manifests (examples, defaults and the first workflow) are valid and run without an account."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ _COMMANDS = [
     f"forum {verb}" for verb in ("check workflow.yaml", "graph workflow.yaml", "run workflow.yaml --deterministic")
 ]
 _MODELINE = "# yaml-language-server: $schema="
-# Inside a hook git names its own repository to every git that is started from there.
+# In a hook, git passes its own repository to every git process in the environment.
 _ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
 
 
 def _documents(path: Path) -> list[Any]:
-    """As forum reads them: another YAML reader would take `no` for false."""
+    """Read the documents as forum does: other YAML readers take `no` for false."""
     documents, findings = read_yaml(path.name, path.read_text(encoding="utf-8"))
     assert findings == []
     return [document.value for document in documents]
 
 
-# A file of inputs is no manifest: it has no kind, and no schema.
+# A file of inputs is not a manifest: it has no kind and no schema.
 _FILES = [path for path in sorted(_MANIFESTS.rglob("*.yaml")) if "kind" in _documents(path)[0]]
 
 each_example = pytest.mark.parametrize("example", _EXAMPLES, ids=lambda path: path.name)
@@ -48,7 +48,7 @@ each_manifest = pytest.mark.parametrize("path", _FILES, ids=lambda path: path.re
 
 @pytest.fixture
 def workspace(example: Path, tmp_path: Path) -> Path:
-    """A copy of an example's folder in a git repository of its own."""
+    """A copy of an example's folder as a git repository."""
     folder = tmp_path / example.name
     shutil.copytree(example, folder)
     settings = ["-c", "user.name=forum", "-c", "user.email=forum@example.com", "-c", "commit.gpgsign=false"]
@@ -57,14 +57,14 @@ def workspace(example: Path, tmp_path: Path) -> Path:
     return folder
 
 
-def test_the_examples_that_are_promised_are_there() -> None:
+def test_the_documented_examples_exist() -> None:
     names = {example.name for example in _EXAMPLES}
 
     assert names >= {"code-review", "data-check", "issue-triage", "release-notes", "research", "translation"}
 
 
 @each_example
-def test_an_example_has_no_finding(example: Path) -> None:
+def test_an_example_has_no_findings(example: Path) -> None:
     report = check([str(example / "workflow.yaml")], None, Inputs())
 
     assert report.findings == ()
@@ -76,7 +76,7 @@ def test_an_example_compiles_to_a_valid_wave_plan(example: Path) -> None:
 
     assert compiled.report.findings == ()
     assert compiled.data is not None
-    assert _misfits(json.loads(compiled.data)) == []
+    assert _schema_errors(json.loads(compiled.data)) == []
 
 
 @each_example
@@ -88,20 +88,20 @@ def test_a_script_answers_every_task(example: Path) -> None:
 
 @each_example
 def test_a_script_answers_every_judge(example: Path) -> None:
-    asked = [(id_, judge) for id_, task in _wave_plan(example)["tasks"].items() for judge in sorted(_judges(task))]
+    calls = [(id_, judge) for id_, task in _wave_plan(example)["tasks"].items() for judge in sorted(_judges(task))]
 
-    # The first answer that matches is taken: a worker's answer that names no agent would be taken for the judge's.
-    assert [pair for pair in asked if _first_for_judge(example, *pair) != pair[1]] == []
+    # The first matching answer is used: a worker's answer without an agent would also answer the judge.
+    assert [pair for pair in calls if _first_for_judge(example, *pair) != pair[1]] == []
 
 
 @each_example
-def test_an_answer_fits_the_output_type_of_its_task(example: Path) -> None:
+def test_an_answer_matches_the_output_type_of_its_task(example: Path) -> None:
     wave_plan = _wave_plan(example)
 
     for id_, task in wave_plan["tasks"].items():
         schema = wave_plan["schemas"][task["output"]] if "output" in task else {"type": "string"}
-        misfits = [error.message for output in _outputs(example, id_) for error in _errors(schema, output)]
-        assert misfits == [], id_
+        errors = [error.message for output in _outputs(example, id_) for error in _errors(schema, output)]
+        assert errors == [], id_
 
 
 @each_example
@@ -114,25 +114,27 @@ def test_the_last_answer_for_a_task_passes_its_checks(example: Path, workspace: 
             if "schema" in accept:
                 assert list(_errors(wave_plan["schemas"][accept["schema"]], output)) == [], id_
             if "command" in accept:
-                done = _run(workspace, accept["command"], output if isinstance(output, str) else json.dumps(output))
-                assert done.returncode == 0, done.stdout
+                completed = _run(
+                    workspace, accept["command"], output if isinstance(output, str) else json.dumps(output)
+                )
+                assert completed.returncode == 0, completed.stdout
 
 
 @each_example
-def test_a_command_gives_what_the_plan_says(example: Path, workspace: Path) -> None:
+def test_a_command_prints_the_output_type_of_its_task(example: Path, workspace: Path) -> None:
     wave_plan = _wave_plan(example)
 
     for id_, task in wave_plan["tasks"].items():
         if "run" not in task or not _is_known(task["run"]) or not _is_known([task.get("instruction", [])]):
             continue
-        done = _run(workspace, task["run"], "")
-        assert done.returncode == 0, f"{id_}: {done.stderr}"
+        completed = _run(workspace, task["run"], "")
+        assert completed.returncode == 0, f"{id_}: {completed.stderr}"
         if "output" in task:
-            assert list(_errors(wave_plan["schemas"][task["output"]], json.loads(done.stdout))) == [], id_
+            assert list(_errors(wave_plan["schemas"][task["output"]], json.loads(completed.stdout))) == [], id_
 
 
 @each_example
-def test_a_readme_names_the_commands(example: Path) -> None:
+def test_a_readme_lists_the_commands(example: Path) -> None:
     readme = (example / "README.md").read_text(encoding="utf-8")
     block = readme.split("```")[1]
 
@@ -142,7 +144,7 @@ def test_a_readme_names_the_commands(example: Path) -> None:
 
 @each_manifest
 def test_an_editor_finds_the_schema_of_a_manifest(path: Path) -> None:
-    """Each document names its own: an editor looks for the comment document by document."""
+    """Each document names its own schema, because editors read the comment per document."""
     texts = path.read_text(encoding="utf-8").split("---\n")
     folder = Path(".forum/schemas/v1") if path.parent.name == "init" else _relative_schemas(path)
 
@@ -152,13 +154,13 @@ def test_an_editor_finds_the_schema_of_a_manifest(path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["roster", "policy"])
-def test_a_default_manifest_has_no_finding(name: str) -> None:
+def test_a_default_manifest_has_no_findings(name: str) -> None:
     report = check([str(_MANIFESTS / "default" / f"{name}.yaml")], None, Inputs())
 
     assert report.findings == ()
 
 
-def test_a_workflow_that_names_neither_gets_the_default_roster_and_policy(tmp_path: Path) -> None:
+def test_a_workflow_without_roster_and_policy_gets_the_defaults(tmp_path: Path) -> None:
     agents = _documents(_MANIFESTS / "default" / "roster.yaml")[0]["agents"]
     tasks = {name: {"agent": name, "instruction": "Say what you can do."} for name in agents if name != "operator"}
     tasks["operator"] = {"agent": "operator", "run": ["git", "--version"]}
@@ -172,7 +174,7 @@ def test_a_workflow_that_names_neither_gets_the_default_roster_and_policy(tmp_pa
     assert set(compiled.wave_plan["agents"]) == set(agents)
 
 
-def test_the_default_manifests_reach_nothing_but_this_machine() -> None:
+def test_the_default_manifests_access_only_this_machine() -> None:
     roster = _documents(_MANIFESTS / "default" / "roster.yaml")[0]
     policy = _documents(_MANIFESTS / "default" / "policy.yaml")[0]
 
@@ -185,7 +187,7 @@ def test_the_default_manifests_reach_nothing_but_this_machine() -> None:
     assert roster["adapters"]["local"]["prices"] == {"input": "0", "output": "0"}
 
 
-def test_the_first_workflow_has_no_finding_in_an_empty_folder(tmp_path: Path) -> None:
+def test_the_first_workflow_has_no_findings_in_an_empty_folder(tmp_path: Path) -> None:
     shutil.copytree(_MANIFESTS / "init", tmp_path, dirs_exist_ok=True)
 
     report = check([str(tmp_path / "workflow.yaml")], None, Inputs())
@@ -193,7 +195,7 @@ def test_the_first_workflow_has_no_finding_in_an_empty_folder(tmp_path: Path) ->
 
     assert (report.findings, compiled.report.findings) == ((), ())
     assert compiled.data is not None
-    assert _misfits(json.loads(compiled.data)) == []
+    assert _schema_errors(json.loads(compiled.data)) == []
     assert _outputs(tmp_path, "list") == [sorted(path.name for path in tmp_path.iterdir())]
 
 
@@ -210,12 +212,12 @@ def _script(example: Path) -> list[Mapping[str, Any]]:
 
 
 def _task_name(id_: str) -> str:
-    """The name that the plan gives a task: without the plans around it, the matrix and the item's number."""
+    """The task's name in its plan, without enclosing plans, matrix values and item number."""
     return id_.partition("[")[0].rpartition("/")[2]
 
 
 def _answers(example: Path, id_: str) -> Iterator[Mapping[str, Any]]:
-    """The answers for the worker of one task: those that name it, in whole or by its name in the plan."""
+    """The answers for the worker of one task, which name it by its id or by its name in the plan."""
     judges = _judges(_wave_plan(example)["tasks"][id_])
     for answer in _script(example):
         if answer.get("task") in (id_, _task_name(id_)) and answer.get("agent") not in judges:
@@ -231,7 +233,7 @@ def _judges(task: Mapping[str, Any]) -> set[str]:
 
 
 def _first_for_judge(example: Path, id_: str, judge: str) -> str | None:
-    """The agent of the first answer that a judge's call could take."""
+    """The agent of the first answer that matches a judge's call."""
     for answer in _script(example):
         if answer.get("task", id_) in (id_, _task_name(id_)) and answer.get("agent", judge) == judge:
             return answer.get("agent")
@@ -239,7 +241,7 @@ def _first_for_judge(example: Path, id_: str, judge: str) -> str | None:
 
 
 def _is_known(texts: list[list[Any]]) -> bool:
-    """Whether nothing in the texts is left open until the run."""
+    """Whether the texts contain no value that is only known in a run."""
     return all(isinstance(part, str) for parts in texts for part in parts)
 
 
@@ -257,7 +259,7 @@ def _registry() -> Registry[Any]:
     return Registry().with_resources(resources)
 
 
-def _misfits(wave_plan: Any) -> list[str]:
+def _schema_errors(wave_plan: Any) -> list[str]:
     schema = {"$ref": "wave-plan.schema.json"}
     errors = Draft202012Validator(schema, registry=_registry()).iter_errors(wave_plan)
     return [f"{error.json_path}: {error.message}" for error in errors]

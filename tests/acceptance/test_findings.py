@@ -1,7 +1,7 @@
 """Every code has a case that breaks only its rule, and a section that explains it.
 
-A case is a folder of `findings/` with a bundle and an `expected.json`, or a builder, where the files are such as a
-repository cannot keep.
+A case is a folder in `findings/` with a bundle and an `expected.json`. Files that a repository cannot store are written
+by a builder.
 """
 
 import json
@@ -26,7 +26,7 @@ SOURCE = Path(forum_runner.__file__).parent
 FOLDERS = sorted(path for path in (HERE / "findings").iterdir() if path.is_dir())
 CODE = re.compile(r'"(F[0-9]{3})"')
 
-Told = dict[str, Any]
+Expected = dict[str, Any]
 
 WORKFLOW = """\
 apiVersion: forum/v1
@@ -50,8 +50,8 @@ tasks:
 """
 
 
-def told(findings: Iterable[ManifestFinding], folder: Path) -> list[Told]:
-    """Findings as `expected.json` has them."""
+def as_expected(findings: Iterable[ManifestFinding], folder: Path) -> list[Expected]:
+    """Findings in the form of `expected.json`."""
     result = []
     for finding in findings:
         place = finding.place
@@ -62,48 +62,50 @@ def told(findings: Iterable[ManifestFinding], folder: Path) -> list[Told]:
     return result
 
 
-def at(code: str, line: int, column: int, message: str, hint: str | None = None, file: str = "workflow.yaml") -> Told:
+def at(
+    code: str, line: int, column: int, message: str, hint: str | None = None, file: str = "workflow.yaml"
+) -> Expected:
     entry = {"code": code, "file": file, "line": line, "column": column, "message": message}
     return entry | ({"hint": hint} if hint is not None else {})
 
 
-def a_pipe(folder: Path) -> list[Told]:
+def a_pipe(folder: Path) -> list[Expected]:
     (folder / "workflow.yaml").write_text(WITH_PLAN)
     os.mkfifo(folder / "plan.yaml")
     return [at("F103", 8, 7, "'plan.yaml' is not a regular file")]
 
 
-def links_in_a_circle(folder: Path) -> list[Told]:
+def links_in_a_circle(folder: Path) -> list[Expected]:
     (folder / "workflow.yaml").write_text(WITH_PLAN)
     (folder / "plan.yaml").symlink_to("plan.yaml")
     return [at("F103", 8, 7, "'plan.yaml' cannot be read: Too many levels of symbolic links")]
 
 
-def a_huge_file(folder: Path) -> list[Told]:
+def a_huge_file(folder: Path) -> list[Expected]:
     (folder / "workflow.yaml").write_text(WITH_PLAN)
     with (folder / "plan.yaml").open("wb") as stream:
         stream.truncate(16 * 2**20 + 1)
     return [at("F104", 8, 7, "'plan.yaml' is larger than 16 MiB")]
 
 
-def latin_1(folder: Path) -> list[Told]:
+def latin_1(folder: Path) -> list[Expected]:
     (folder / "workflow.yaml").write_bytes(WORKFLOW.replace("Write.", "Erzähle.").encode("latin-1"))
     return [at("F105", 10, 44, "invalid UTF-8: byte 0xe4", "save the file as UTF-8")]
 
 
-def a_byte_order_mark(folder: Path) -> list[Told]:
+def a_byte_order_mark(folder: Path) -> list[Expected]:
     (folder / "workflow.yaml").write_text(WORKFLOW, encoding="utf-8-sig")
     return [at("F106", 1, 1, "the file starts with a byte order mark", "save it as UTF-8 without a BOM")]
 
 
-def a_bell(folder: Path) -> list[Told]:
+def a_bell(folder: Path) -> list[Expected]:
     (folder / "workflow.yaml").write_text(WORKFLOW.replace("Write.", '"Ring \a."'))
     return [
         at("F119", 10, 47, "character U+0007 is not allowed in a manifest", 'write it as an escape sequence in "..."')
     ]
 
 
-def a_link_out_of_the_bundle(folder: Path) -> list[Told]:
+def a_link_out_of_the_bundle(folder: Path) -> list[Expected]:
     outside = folder.with_name(folder.name + "-outside")
     outside.mkdir()
     (outside / "plan.yaml").write_text(PLAN)
@@ -112,7 +114,7 @@ def a_link_out_of_the_bundle(folder: Path) -> list[Told]:
     return [at("F121", 8, 7, "'plan.yaml' is a link that leaves the bundle", "copy the file into the bundle")]
 
 
-def seventeen_plans(folder: Path) -> list[Told]:
+def seventeen_plans(folder: Path) -> list[Expected]:
     (folder / "workflow.yaml").write_text(WITH_PLAN.replace("plan.yaml", "plan-1.yaml"))
     for number in range(1, 17):
         task = f"  next: {{uses: plan-{number + 1}.yaml}}\n"
@@ -121,7 +123,7 @@ def seventeen_plans(folder: Path) -> list[Told]:
     return [at("F709", 5, 16, "plans are nested more than 16 levels deep", file="plan-16.yaml")]
 
 
-BUILDERS: dict[str, Callable[[Path], list[Told]]] = {
+BUILDERS: dict[str, Callable[[Path], list[Expected]]] = {
     "F103-pipe": a_pipe,
     "F103-links-in-a-circle": links_in_a_circle,
     "F104-huge-file": a_huge_file,
@@ -150,25 +152,25 @@ def test_a_bundle_that_breaks_one_rule_yields_its_finding(folder: Path) -> None:
     else:
         findings = check([entry], None, inputs).findings
 
-    assert told(findings, folder) == expected["findings"]
+    assert as_expected(findings, folder) == expected["findings"]
     assert exit_code_of(findings) == expected["exit"]
 
 
 @pytest.mark.requirement("COMPILE-FIND-002")
 @pytest.mark.parametrize("name", BUILDERS)
-def test_a_bundle_that_is_built_yields_its_finding(name: str, tmp_path: Path) -> None:
+def test_a_generated_bundle_yields_its_finding(name: str, tmp_path: Path) -> None:
     folder = tmp_path / name
     folder.mkdir()
     expected = BUILDERS[name](folder)
 
     findings = check([str(folder / "workflow.yaml")], None, Inputs()).findings
 
-    assert told(findings, folder) == expected
+    assert as_expected(findings, folder) == expected
     assert [entry["code"] for entry in expected] == [name[:4]]
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
-def test_a_case_is_named_for_the_one_rule_that_it_breaks(folder: Path) -> None:
+def test_a_case_is_named_for_the_rule_that_it_breaks(folder: Path) -> None:
     expected = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
 
     assert [entry["code"] for entry in expected["findings"]] == [folder.name[:4]]
@@ -178,8 +180,8 @@ def test_a_case_gives_the_same_findings_from_any_folder(tmp_path: Path) -> None:
     folder = HERE / "findings" / "F012-unknown-agent"
     copy = Path(shutil.copytree(folder, tmp_path / "elsewhere"))
 
-    here = told(check([str(folder / "workflow.yaml")], None, Inputs()).findings, folder)
-    there = told(check([str(copy / "workflow.yaml")], None, Inputs()).findings, copy)
+    here = as_expected(check([str(folder / "workflow.yaml")], None, Inputs()).findings, folder)
+    there = as_expected(check([str(copy / "workflow.yaml")], None, Inputs()).findings, copy)
 
     assert here == there
 
@@ -200,7 +202,7 @@ def test_every_code_is_explained_once_and_in_order() -> None:
 
 @pytest.mark.parametrize("item", explanations().values(), ids=lambda item: item.code)
 def test_an_explanation_is_well_formed(item: Explanation) -> None:
-    """A short title, a few sentences, then fragments in pairs: one that is wrong, and one that is right."""
+    """A short title, a few sentences, then pairs of a wrong and a right fragment."""
     prose, *fragments = re.split(r"\n\n(Wrong|Right):\n\n```yaml\n(.*?)\n```", item.text, flags=re.DOTALL)
 
     assert re.fullmatch(r"[a-z][^.]{2,48}", item.title)
@@ -217,7 +219,7 @@ def test_explanations_fit_a_terminal() -> None:
 
 
 @pytest.mark.requirement("COMPILE-FIND-001")
-def test_many_mistakes_in_one_file_are_all_told_in_order() -> None:
+def test_many_mistakes_in_one_file_are_all_reported_in_order() -> None:
     path = HERE / "findings-forty" / "workflow.yaml"
     lines = path.read_text(encoding="utf-8").splitlines()
 

@@ -1,4 +1,4 @@
-"""`forum keygen`, `forum checkpoint` and `forum prove` as a user types them."""
+"""`forum keygen`, `forum checkpoint` and `forum prove`, called as commands."""
 
 import json
 import os
@@ -17,15 +17,15 @@ from forum_runner.ledger.proof_check import check_proof
 from ledgers.example_run import ExampleRun
 
 
-def told() -> ExampleRun:
-    story = ExampleRun()
+def notes_run() -> ExampleRun:
+    run = ExampleRun()
     for number in range(5):
-        story.add("x-note", {"text": f"é {number}"})
-    story.seal()
-    return story
+        run.add("x-note", {"text": f"é {number}"})
+    run.seal()
+    return run
 
 
-LINES = told().lines()
+LINES = notes_run().lines()
 TEXT = checkpoint_of(LINES)
 
 
@@ -38,7 +38,7 @@ def forum(*arguments: str, cwd: Path, stdin: bytes = b"") -> subprocess.Complete
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    told().write(tmp_path / "run")
+    notes_run().write(tmp_path / "run")
     return tmp_path
 
 
@@ -52,7 +52,7 @@ def refusal(result: subprocess.CompletedProcess[bytes]) -> tuple[int, str]:
 
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-002")
-def test_keygen_writes_a_private_key_for_its_owner_only_and_prints_the_public_one(tmp_path: Path) -> None:
+def test_keygen_writes_a_private_key_only_its_owner_can_read_and_prints_the_public_one(tmp_path: Path) -> None:
     result = forum("keygen", "example.org/me", "-o", "key", cwd=tmp_path)
 
     private, public = (tmp_path / "key").read_text(), (tmp_path / "key.pub").read_text()
@@ -62,7 +62,7 @@ def test_keygen_writes_a_private_key_for_its_owner_only_and_prints_the_public_on
     assert VerifierKey.read(public.strip()).name == "example.org/me"
 
 
-def test_keygen_as_json_names_the_files_and_not_the_secret(tmp_path: Path) -> None:
+def test_keygen_json_names_the_files_and_omits_the_secret(tmp_path: Path) -> None:
     result = forum("keygen", "me", "-o", "key", "--json", cwd=tmp_path)
 
     key = VerifierKey.read((tmp_path / "key.pub").read_text().strip())
@@ -85,21 +85,21 @@ def test_keygen_overwrites_nothing(tmp_path: Path, name: str) -> None:
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {name: "mine"}
 
 
-def test_keygen_follows_no_link(tmp_path: Path) -> None:
+def test_keygen_does_not_follow_links(tmp_path: Path) -> None:
     (tmp_path / "key").symlink_to(tmp_path / "elsewhere")
 
     assert refusal(forum("keygen", "me", "-o", "key", cwd=tmp_path)) == (2, "forum: not overwriting 'key'")
     assert not (tmp_path / "elsewhere").exists()
 
 
-def test_keygen_prints_no_private_key(tmp_path: Path) -> None:
+def test_keygen_refuses_to_print_a_private_key(tmp_path: Path) -> None:
     result = forum("keygen", "me", "-o", "-", cwd=tmp_path)
 
     assert refusal(result) == (2, "forum: a private key is never printed; use a file")
 
 
 @pytest.mark.parametrize("name", ["", "two words", "a+b"])
-def test_keygen_refuses_a_name_that_no_note_can_hold(tmp_path: Path, name: str) -> None:
+def test_keygen_refuses_a_name_that_is_invalid_in_a_note(tmp_path: Path, name: str) -> None:
     code, line = refusal(forum("keygen", name, "-o", "key", cwd=tmp_path))
 
     assert code == 2
@@ -109,14 +109,14 @@ def test_keygen_refuses_a_name_that_no_note_can_hold(tmp_path: Path, name: str) 
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-001")
 @pytest.mark.parametrize("run", ["run", "run/ledger.jsonl", "-"])
-def test_checkpoint_prints_the_text_for_a_directory_a_file_and_standard_input(folder: Path, run: str) -> None:
+def test_checkpoint_reads_a_directory_a_file_and_standard_input(folder: Path, run: str) -> None:
     result = forum("checkpoint", run, cwd=folder, stdin=(folder / "run/ledger.jsonl").read_bytes())
 
     assert (result.returncode, result.stdout, result.stderr) == (0, TEXT, b"")
 
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-001")
-def test_checkpoint_covers_as_many_entries_as_are_asked_for(folder: Path) -> None:
+def test_checkpoint_covers_the_requested_number_of_entries(folder: Path) -> None:
     for size in range(len(LINES) + 1):
         assert forum("checkpoint", "run", "--size", str(size), cwd=folder).stdout == checkpoint_of(LINES[:size])
 
@@ -147,7 +147,7 @@ def test_checkpoint_as_json(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("option", ["run/ledger.jsonl", "key"])
-def test_nothing_that_was_read_is_overwritten(folder: Path, option: str) -> None:
+def test_checkpoint_does_not_overwrite_its_input(folder: Path, option: str) -> None:
     key_in(folder)
     before = (folder / option).read_bytes()
 
@@ -157,7 +157,7 @@ def test_nothing_that_was_read_is_overwritten(folder: Path, option: str) -> None
     assert (folder / option).read_bytes() == before
 
 
-def test_a_ledger_that_is_not_sealed_has_a_checkpoint_and_a_word_of_warning(folder: Path) -> None:
+def test_an_unsealed_ledger_gets_a_checkpoint_with_a_warning(folder: Path) -> None:
     ledger = folder / "run/ledger.jsonl"
     ledger.write_bytes(b"".join(line + b"\n" for line in LINES[:4]) + LINES[4][:10])
 
@@ -167,7 +167,7 @@ def test_a_ledger_that_is_not_sealed_has_a_checkpoint_and_a_word_of_warning(fold
     assert result.stderr == b"forum: the ledger is not sealed: it may still grow, or its end may be missing\n"
 
 
-def test_a_ledger_with_a_torn_tail_after_its_seal_counts_as_not_sealed(folder: Path) -> None:
+def test_a_ledger_with_a_torn_tail_after_its_seal_is_not_sealed(folder: Path) -> None:
     with (folder / "run/ledger.jsonl").open("ab") as stream:
         stream.write(b"{")
 
@@ -175,7 +175,7 @@ def test_a_ledger_with_a_torn_tail_after_its_seal_counts_as_not_sealed(folder: P
 
 
 @pytest.mark.parametrize(
-    ("lines", "sentence"),
+    ("lines", "message"),
     [
         ([*LINES[:2], *LINES[3:]], "forum: the ledger in 'run' does not hold at entry 2: L201 "),
         (
@@ -191,18 +191,18 @@ def test_a_ledger_with_a_torn_tail_after_its_seal_counts_as_not_sealed(folder: P
     [["checkpoint", "run", "--size", "1"], ["prove", "inclusion", "run", "--seq", "0"]],
     ids=["checkpoint", "prove"],
 )
-def test_a_ledger_that_does_not_hold_gets_neither_checkpoint_nor_proof(
-    folder: Path, lines: list[bytes], sentence: str, command: list[str]
+def test_an_invalid_ledger_gets_neither_checkpoint_nor_proof(
+    folder: Path, lines: list[bytes], message: str, command: list[str]
 ) -> None:
     (folder / "run/ledger.jsonl").write_bytes(b"".join(line + b"\n" for line in lines))
 
     code, line = refusal(forum(*command, cwd=folder))
 
     assert code == 3
-    assert line.startswith(sentence)
+    assert line.startswith(message)
 
 
-def test_a_ledger_without_an_entry_is_incomplete(folder: Path) -> None:
+def test_a_ledger_without_entries_is_incomplete(folder: Path) -> None:
     (folder / "run/ledger.jsonl").write_bytes(b"")
 
     assert refusal(forum("checkpoint", "run", cwd=folder)) == (7, "forum: 'run' has no entry")
@@ -219,7 +219,7 @@ def test_every_entry_has_an_inclusion_proof(folder: Path) -> None:
 
 
 @pytest.mark.requirement("LEDGER-PROOF-001")
-def test_a_consistency_proof_leads_from_an_older_checkpoint_to_a_newer_one(folder: Path) -> None:
+def test_a_consistency_proof_connects_an_older_checkpoint_to_a_newer_one(folder: Path) -> None:
     for size in range(len(LINES) + 1):
         result = forum("prove", "consistency", "run", "--from", "3", "--size", str(size), cwd=folder)
 
@@ -243,15 +243,15 @@ def test_a_proof_is_signed_and_written_to_a_file(folder: Path) -> None:
 
 
 @pytest.mark.requirement("LEDGER-PROOF-001", "LEDGER-CHECKPOINT-003")
-def test_a_key_that_did_not_sign_vouches_for_nothing(folder: Path) -> None:
+def test_a_proof_is_invalid_with_a_key_that_did_not_sign_it(folder: Path) -> None:
     key_in(folder)
     forum("prove", "inclusion", "run", "--seq", "2", "-o", "proof.json", cwd=folder)
 
     result = forum("verify", "--proof", "proof.json", "--key", "key.pub", "--json", cwd=folder)
 
-    told = json.loads(result.stdout)
-    assert (result.returncode, told["verdict"], told["vouched"]) == (3, "invalid", False)
-    assert [finding["code"] for finding in told["findings"]] == ["L510"]
+    report = json.loads(result.stdout)
+    assert (result.returncode, report["verdict"], report["vouched"]) == (3, "invalid", False)
+    assert [finding["code"] for finding in report["findings"]] == ["L510"]
 
 
 @pytest.mark.parametrize(
@@ -281,7 +281,7 @@ def test_a_key_that_did_not_sign_vouches_for_nothing(folder: Path) -> None:
         (["prove", "consistency", "run", "--from", "9"], "9 entries are more than the 7 to prove consistency with"),
     ],
 )
-def test_what_cannot_be_done_is_an_error_of_usage(folder: Path, arguments: list[str], message: str) -> None:
+def test_an_impossible_request_is_a_usage_error(folder: Path, arguments: list[str], message: str) -> None:
     key_in(folder)
 
     assert refusal(forum(*arguments, cwd=folder)) == (2, f"forum: {message}")

@@ -1,4 +1,4 @@
-"""`forum resume`: what is finished is kept, what changed is done again, and nothing else; and each is told why."""
+"""`forum resume` keeps finished work and runs only changed tasks again, each with a reported reason."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def folder(tmp_path: Path) -> Folder:
 
 
 class Bundle:
-    """A diamond with a task beside it; the last task fails, unless it is told not to."""
+    """A diamond of tasks with an independent task, and a last task that depends on both."""
 
     def __init__(self) -> None:
         self.tasks: dict[str, Any] = {
@@ -73,7 +73,7 @@ def _upstream(bundle: Bundle) -> None:
 
 
 def _same_output(bundle: Bundle) -> None:
-    """What is put out is the same to the byte, so nobody after it is given anything else."""
+    """The output keeps its bytes, so the tasks after it get the same input."""
     bundle.tasks["source"]["instruction"] = "Gather more."
 
 
@@ -82,7 +82,7 @@ def _done_when(bundle: Bundle) -> None:
 
 
 def _comment(bundle: Bundle) -> None:
-    """None of this is part of the work."""
+    """None of these fields affects the result."""
     bundle.tasks["left"] |= {"x-note": "mine", "budget": {"calls": 9}, "retry": {"attempts": 3}, "idempotent": True}
     bundle.roster["adapters"]["model"] |= {"timeout": "3m"}
 
@@ -106,7 +106,7 @@ CHANGES: list[tuple[Change, list[str], set[str], str]] = [
 
 @pytest.fixture(scope="module")
 def first(tmp_path_factory: pytest.TempPathFactory) -> Folder:
-    """A run of which all passed but the last task."""
+    """A run in which only the last task failed."""
     folder = Folder(tmp_path_factory.mktemp("first"))
     bundle = Bundle()
     bundle.answers.insert(0, {"task": "last", "error": {"kind": "auth"}})
@@ -116,15 +116,15 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> Folder:
 
 
 @pytest.mark.parametrize(
-    ("change", "arguments", "again", "reason"),
+    ("change", "arguments", "rerun", "reason"),
     CHANGES,
     ids=[f"{change.__name__.strip('_')}{''.join(arguments[1:])}" for change, arguments, _, _ in CHANGES],
 )
-def test_exactly_what_a_change_concerns_is_run_again(
-    first: Folder, folder: Folder, change: Change, arguments: list[str], again: set[str], reason: str
+def test_exactly_the_tasks_affected_by_a_change_run_again(
+    first: Folder, folder: Folder, change: Change, arguments: list[str], rerun: set[str], reason: str
 ) -> None:
     shutil.copytree(first.path, folder.path)
-    _move(folder)
+    _set_root(folder)
     bundle = Bundle()
     change(bundle)
     bundle.write(folder)
@@ -132,26 +132,26 @@ def test_exactly_what_a_change_concerns_is_run_again(
     result = folder.forum("resume", "run", "--failed", "--out", "second", "--progress", "none", *arguments)
 
     assert result.code == 0, result
-    assert set(folder.attempt_counts("second")) == {*again, "last"}
-    assert folder.reused("second") == {"source", "left", "right", "join", "beside"} - again
+    assert set(folder.attempt_counts("second")) == {*rerun, "last"}
+    assert folder.reused("second") == {"source", "left", "right", "join", "beside"} - rerun
     assert reason in result.err
     assert "last: run again, it was failed in that run" in result.err
-    told = {
+    reported = {
         line.strip().partition(":")[0] for line in result.err.splitlines() if "run again" in line or "reused" in line
     }
-    assert told == set(folder.task_states("second"))
+    assert reported == set(folder.task_states("second"))
 
 
-def _move(folder: Folder) -> None:
-    """A run directory that was moved along with its files."""
+def _set_root(folder: Folder) -> None:
+    """Point the invocation at the folder to which the run was copied."""
     path = folder.path / "run/invocation.json"
-    form = json.loads(path.read_text(encoding="utf-8"))
-    path.write_text(json.dumps({**form, "root": str(folder.path)}), encoding="utf-8")
+    invocation = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**invocation, "root": str(folder.path)}), encoding="utf-8")
 
 
-def test_the_new_run_says_where_it_comes_from_and_the_old_one_is_left_alone(first: Folder, folder: Folder) -> None:
+def test_the_new_run_names_its_origin_and_the_old_one_is_unchanged(first: Folder, folder: Folder) -> None:
     shutil.copytree(first.path, folder.path)
-    _move(folder)
+    _set_root(folder)
     Bundle().write(folder)
     before = bytes_in(folder.path / "run")
 
@@ -178,7 +178,7 @@ def test_a_damaged_ledger_is_refused(first: Folder, folder: Folder) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "sentence"),
+    ("arguments", "message"),
     [
         (["nowhere"], "there is no file, folder or run 'nowhere'"),
         (["run/ledger.jsonl"], "is only a ledger: resuming needs the run directory"),
@@ -187,16 +187,18 @@ def test_a_damaged_ledger_is_refused(first: Folder, folder: Folder) -> None:
         (["run", "--failed", "--root", "nowhere"], "there is no"),
     ],
 )
-def test_what_cannot_be_done_is_refused_and_nothing_is_lost(first: Folder, arguments: list[str], sentence: str) -> None:
+def test_an_impossible_request_is_refused_and_changes_nothing(
+    first: Folder, arguments: list[str], message: str
+) -> None:
     before = bytes_in(first.path)
 
     result = first.forum("resume", *arguments)
 
-    assert (result.code, sentence in result.err) == (2, True), result
+    assert (result.code, message in result.err) == (2, True), result
     assert bytes_in(first.path) == before
 
 
-def test_an_input_that_is_not_secret_stays_as_it_was(folder: Folder) -> None:
+def test_an_input_that_is_not_secret_cannot_be_changed(folder: Folder) -> None:
     inputs = {"word": {"type": "string"}}
     folder.write({"a": sh("echo ${{ inputs.word }}", gate={"question": "?"})}, inputs=inputs)
     paused = folder.run("--input", "word=one")
@@ -211,7 +213,7 @@ def test_an_input_that_is_not_secret_stays_as_it_was(folder: Folder) -> None:
     assert bytes_in(folder.path / "run") == before
 
 
-def test_an_edit_of_the_files_does_not_change_a_run_that_goes_on(folder: Folder) -> None:
+def test_edited_files_do_not_affect_a_resumed_run(folder: Folder) -> None:
     folder.write({"a": sh("echo one", gate={"question": "?"})}, outputs={"a": "a"})
     folder.run()
     folder.forum("gate", "approve", "run", "a", "--by", "ann")
@@ -223,7 +225,7 @@ def test_an_edit_of_the_files_does_not_change_a_run_that_goes_on(folder: Folder)
     check_valid(folder.path / "run")
 
 
-def test_files_that_went_elsewhere_are_found_with_root(folder: Folder) -> None:
+def test_moved_files_are_found_with_root(folder: Folder) -> None:
     folder.write({"a": sh("cat here.txt", gate={"question": "?"})}, outputs={"a": "a"})
     (folder.path / "here.txt").write_text("found", encoding="utf-8")
     folder.run()
@@ -231,16 +233,16 @@ def test_files_that_went_elsewhere_are_found_with_root(folder: Folder) -> None:
     moved = Folder(folder.path.parent / "moved")
     folder.path.rename(moved.path)
 
-    lost = moved.forum("resume", "run")
+    without_root = moved.forum("resume", "run")
     result = moved.forum("resume", "run", "--root", ".")
 
-    assert (lost.code, result.code) == (2, 0), (lost, result)
-    assert "say with --root where they are" in lost.err
+    assert (without_root.code, result.code) == (2, 0), (without_root, result)
+    assert "say with --root where they are" in without_root.err
     assert moved.read("run/outputs/a.txt") == "found"
 
 
-def test_answers_of_an_earlier_run_go_on_to_answer(folder: Folder) -> None:
-    """A run that calls nothing still calls nothing when it is gone on with."""
+def test_resuming_a_run_with_answers_from_another_keeps_using_them(folder: Folder) -> None:
+    """A run that calls nothing must not start to when it is resumed."""
     folder.write({"a": sh("echo x >> effects; echo a"), "b": sh("cat", needs=["a"], gate={"question": "?"})})
     folder.run(out="first")
     folder.forum("gate", "approve", "first", "b", "--by", "ann")
@@ -255,8 +257,8 @@ def test_answers_of_an_earlier_run_go_on_to_answer(folder: Folder) -> None:
     check_valid(folder.path / "second")
 
 
-def test_a_run_that_reuses_goes_on_to_reuse(folder: Folder) -> None:
-    """What was not asked for is not run, though the process ended before it could be reused."""
+def test_resuming_a_run_that_reused_results_reuses_them_again(folder: Folder) -> None:
+    """The process ended before it recorded the reuse, and the task still does not run."""
     tasks = {"a": sh("echo x >> effects; echo a"), "b": sh("echo y >> effects; cat", needs=["a"])}
     folder.write(tasks)
     folder.run(out="first")
@@ -270,7 +272,7 @@ def test_a_run_that_reuses_goes_on_to_reuse(folder: Folder) -> None:
     check_valid(folder.path / "second")
 
 
-def test_a_new_run_has_the_inputs_and_the_part_of_the_one_before(folder: Folder) -> None:
+def test_resume_failed_keeps_the_inputs_and_the_part_of_the_first_run(folder: Folder) -> None:
     tasks = {
         "a": sh("echo ${{ inputs.version }}"),
         "b": sh("cat; test -e fine", needs=["a"]),

@@ -1,4 +1,4 @@
-"""`forum verify` and `forum redact`, as a person or a pipeline calls them."""
+"""`forum verify` and `forum redact`, called as commands."""
 
 import json
 import os
@@ -51,7 +51,7 @@ def other(tmp_path: Path) -> Path:
 
 
 @pytest.mark.requirement("LEDGER-VERIFY-001", "LEDGER-VERIFY-003")
-def test_a_valid_ledger_exits_0_and_says_so_level_by_level(run_dir: Path) -> None:
+def test_a_valid_ledger_exits_0_and_lists_the_levels(run_dir: Path) -> None:
     result = forum("verify", run_dir)
 
     assert result.returncode == 0
@@ -66,7 +66,7 @@ def test_a_valid_ledger_exits_0_and_says_so_level_by_level(run_dir: Path) -> Non
 
 
 @pytest.mark.requirement("LEDGER-VERIFY-002", "LEDGER-VERIFY-003")
-def test_a_damaged_ledger_exits_3_and_says_where(run_dir: Path) -> None:
+def test_a_damaged_ledger_exits_3_and_reports_the_entry(run_dir: Path) -> None:
     edit(run_dir / "ledger.jsonl", b'"attempt":1', b'"attempt":2')
 
     result = forum("verify", run_dir)
@@ -79,7 +79,7 @@ def test_a_damaged_ledger_exits_3_and_says_where(run_dir: Path) -> None:
 
 
 @pytest.mark.requirement("LEDGER-SEAL-001", "LEDGER-VERIFY-003")
-def test_a_cut_tail_exits_7(run_dir: Path) -> None:
+def test_a_truncated_ledger_exits_7(run_dir: Path) -> None:
     drop_last_line(run_dir / "ledger.jsonl")
     (run_dir / "checkpoint").unlink()
 
@@ -100,7 +100,7 @@ def test_an_absent_or_empty_ledger_is_an_error(run_dir: Path, tmp_path: Path) ->
     assert "L502" in report_on("-")["codes"]
 
 
-def test_a_bare_ledger_and_standard_input_are_checked_as_far_as_they_go(run_dir: Path) -> None:
+def test_a_ledger_file_and_standard_input_are_checked_without_bodies(run_dir: Path) -> None:
     ledger = run_dir / "ledger.jsonl"
 
     for report in (report_on(ledger), report_on("-", stdin=ledger.read_bytes())):
@@ -108,13 +108,13 @@ def test_a_bare_ledger_and_standard_input_are_checked_as_far_as_they_go(run_dir:
         assert (report["verdict"], statuses) == ("valid", ["ok", "ok", "not checked", "not checked", "ok"])
 
 
-def test_a_level_that_was_asked_for_and_cannot_be_checked_is_an_error(run_dir: Path) -> None:
+def test_a_requested_level_that_cannot_be_checked_is_an_error(run_dir: Path) -> None:
     result = forum("verify", "--level", "3", run_dir / "ledger.jsonl")
 
     assert (result.returncode, b"needs the run directory" in result.stderr) == (2, True)
 
 
-def test_only_the_levels_that_were_asked_for_count(run_dir: Path) -> None:
+def test_only_the_requested_levels_are_checked(run_dir: Path) -> None:
     edit(run_dir / "bodies.tar", b"ustar\x0000", b"ustar\x0001")
 
     assert forum("verify", run_dir).returncode == 3
@@ -122,7 +122,7 @@ def test_only_the_levels_that_were_asked_for_count(run_dir: Path) -> None:
     assert report_on("--level", "1-2", run_dir)["levels"][4]["reason"] == "not asked for"
 
 
-def test_a_run_directory_without_its_bodies_is_told_what_is_missing(run_dir: Path) -> None:
+def test_a_missing_or_unreadable_archive_of_bodies_is_reported(run_dir: Path) -> None:
     archive = run_dir / "bodies.tar"
     archive.unlink()
     missing = report_on(run_dir)
@@ -130,13 +130,13 @@ def test_a_run_directory_without_its_bodies_is_told_what_is_missing(run_dir: Pat
     not_a_file = report_on(run_dir)
 
     reasons = [report["levels"][3]["reason"] for report in (missing, not_a_file)]
-    told = "the wave plan stands in bodies.tar, which"
-    assert reasons == [f"{told} is missing", f"{told} cannot be read"]
+    reason = "the wave plan stands in bodies.tar, which"
+    assert reasons == [f"{reason} is missing", f"{reason} cannot be read"]
     assert missing["codes"] == not_a_file["codes"] == ["L301"]
 
 
 @pytest.mark.parametrize("levels", ["0", "6", "1,", "a", "1-9", "5-1", ""])
-def test_levels_that_do_not_exist_are_wrong_usage(run_dir: Path, levels: str) -> None:
+def test_unknown_levels_are_a_usage_error(run_dir: Path, levels: str) -> None:
     assert forum("verify", "--level", levels, run_dir).returncode == 2
 
 
@@ -150,17 +150,17 @@ def test_the_head_is_compared_with_the_expected_one(run_dir: Path) -> None:
 
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-003", "LEDGER-REACH-001")
-def test_a_signed_checkpoint_from_elsewhere_finds_a_rewrite(run_dir: Path, tmp_path: Path) -> None:
+def test_a_trusted_signed_checkpoint_detects_a_rewrite(run_dir: Path, tmp_path: Path) -> None:
     key, checkpoint = tmp_path / "key", tmp_path / "signed"
     forum("keygen", "ci", "-o", key)
     forum("checkpoint", run_dir, "--key", key, "-o", checkpoint)
-    held = ("--checkpoint", checkpoint, "--key", f"{key}.pub")
-    assert report_on(*held, run_dir)["checkpoints"][1] == {"source": "given", "size": 23, "signed_by": "ci"}
+    trusted = ("--checkpoint", checkpoint, "--key", f"{key}.pub")
+    assert report_on(*trusted, run_dir)["checkpoints"][1] == {"source": "given", "size": 23, "signed_by": "ci"}
 
     rewritten = LEDGERS["wide"](tmp_path / "rewritten")
 
     assert report_on(rewritten)["verdict"] == "valid"
-    assert report_on(*held, rewritten)["codes"] == ["L509"]
+    assert report_on(*trusted, rewritten)["codes"] == ["L509"]
 
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-003")
@@ -170,8 +170,8 @@ def test_a_checkpoint_that_the_key_did_not_sign_is_refused(run_dir: Path, tmp_pa
     forum("checkpoint", run_dir, "--key", tmp_path / "stranger", "-o", tmp_path / "signed")
 
     assert report_on("--key", tmp_path / "key.pub", run_dir)["codes"] == ["L510"]
-    given = report_on("--checkpoint", tmp_path / "signed", "--key", tmp_path / "key.pub", run_dir)
-    assert given["codes"] == ["L510"]
+    report = report_on("--checkpoint", tmp_path / "signed", "--key", tmp_path / "key.pub", run_dir)
+    assert report["codes"] == ["L510"]
     assert forum("verify", "--key", tmp_path / "key", run_dir).returncode == 2
 
 
@@ -222,14 +222,14 @@ def test_a_proof_is_checked_without_the_ledger(run_dir: Path, tmp_path: Path) ->
     assert forum("verify", "--proof", proof, run_dir).returncode == 2
 
 
-def test_nothing_in_a_ledger_reaches_the_terminal_raw(run_dir: Path) -> None:
+def test_control_characters_in_a_ledger_are_not_printed(run_dir: Path) -> None:
     edit(run_dir / "ledger.jsonl", b'"kind":"run.opened"', b'"kind":"\\u001b[31m"')
 
     assert b"\x1b" not in forum("verify", run_dir).stdout
 
 
 @pytest.mark.requirement("LEDGER-REDACT-001")
-def test_a_redaction_is_recorded_and_the_chain_still_holds(run_dir: Path) -> None:
+def test_a_redaction_is_recorded_and_the_ledger_stays_valid(run_dir: Path) -> None:
     result = forum("redact", run_dir, "--seq", "2", "--body", "prompt", "--reason", "asked for", "--by", "ann")
 
     assert (result.returncode, result.stdout.decode()) == (
@@ -242,7 +242,7 @@ def test_a_redaction_is_recorded_and_the_chain_still_holds(run_dir: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("changed", "words"),
+    ("changed", "message"),
     [
         ({"--seq": "99"}, "there is no entry 99; the last is 22"),
         ({"--body": "promt"}, "entry 2 has no body 'promt'; it has prompt"),
@@ -250,15 +250,15 @@ def test_a_redaction_is_recorded_and_the_chain_still_holds(run_dir: Path) -> Non
         ({"--by": "a b"}, "no spaces"),
     ],
 )
-def test_a_redaction_that_cannot_be_is_refused_and_changes_nothing(
-    run_dir: Path, changed: dict[str, str], words: str
+def test_an_impossible_redaction_is_refused_and_changes_nothing(
+    run_dir: Path, changed: dict[str, str], message: str
 ) -> None:
     before = {path: path.read_bytes() for path in run_dir.iterdir() if path.is_file()}
     options = {"--seq": "2", "--body": "prompt", "--reason": "why", "--by": "ann", **changed}
 
     result = forum("redact", run_dir, *(part for pair in options.items() for part in pair))
 
-    assert (result.returncode, words in result.stderr.decode()) == (2, True)
+    assert (result.returncode, message in result.stderr.decode()) == (2, True)
     assert {path: path.read_bytes() for path in run_dir.iterdir() if path.is_file()} == before
 
 
@@ -271,7 +271,7 @@ def test_a_damaged_ledger_is_not_redacted(run_dir: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "code"), [("bodies.tar", 3), ("checkpoint", 3), ("ledger.jsonl", 2)])
-def test_a_pipe_in_place_of_a_file_keeps_nobody_waiting(run_dir: Path, name: str, code: int) -> None:
+def test_a_pipe_in_place_of_a_file_does_not_block(run_dir: Path, name: str, code: int) -> None:
     (run_dir / name).unlink()
     os.mkfifo(run_dir / name)
 
@@ -281,7 +281,7 @@ def test_a_pipe_in_place_of_a_file_keeps_nobody_waiting(run_dir: Path, name: str
         assert result.returncode == code
 
 
-def test_a_proof_is_not_held_against_a_pin_that_is_not_there(run_dir: Path, tmp_path: Path) -> None:
+def test_a_missing_pin_is_an_error_for_a_proof(run_dir: Path, tmp_path: Path) -> None:
     proof = forum("prove", "inclusion", run_dir, "--seq", "3").stdout
 
     result = forum("verify", "--proof", "-", "--pin", tmp_path / "typo", stdin=proof)
@@ -290,13 +290,13 @@ def test_a_proof_is_not_held_against_a_pin_that_is_not_there(run_dir: Path, tmp_
     assert forum("verify", "--proof", "-", stdin=proof).returncode == 0
 
 
-def test_the_verdict_is_told_even_if_the_pin_cannot_be_kept(run_dir: Path, tmp_path: Path) -> None:
+def test_the_verdict_is_printed_even_if_the_pin_cannot_be_written(run_dir: Path, tmp_path: Path) -> None:
     result = forum("verify", run_dir, "--pin", tmp_path / "nowhere" / "pin")
 
     assert (result.returncode, result.stdout[:5]) == (2, b"valid")
 
 
-def test_a_reader_that_leaves_early_is_not_told_of_damage(run_dir: Path) -> None:
+def test_a_reader_that_closes_the_pipe_early_causes_no_error(run_dir: Path) -> None:
     line = f"{sys.executable} -m forum_runner trace {run_dir} 20 | head -0"
     result = subprocess.run(["sh", "-c", line], capture_output=True, check=False)
 
