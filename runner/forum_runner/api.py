@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forum_runner.app.invalid_workflow import InvalidWorkflowError
-from forum_runner.app.observer import Observer
 from forum_runner.app.requests import (
     DecisionRequest,
     Inputs,
@@ -26,7 +25,8 @@ from forum_runner.app.requests import (
     Trusted,
 )
 from forum_runner.errors import ExitCode, ForumError, UnfinishedRunError, UsageError, file_errors
-from forum_runner.ledger.source import find_ledger, ledger_at
+from forum_runner.ledger.source import find_ledger
+from forum_runner.observer import Observer
 from forum_runner.report import Report
 from forum_runner.workspace import Workspace
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from forum_runner.app.replay import ReplayReport
     from forum_runner.app.run_handle import FinishedRun, RunHandle
     from forum_runner.app.verification import Redacted, VerifiedProof
-    from forum_runner.app.workflows import Compiled
+    from forum_runner.app.workflows import Compiled, Drawing
     from forum_runner.explanations import Explanation
     from forum_runner.graph import GraphFormat
     from forum_runner.history.difference import RunDifference
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from forum_runner.ledger.trace import Trace
     from forum_runner.ledger.verification.report import VerifyReport
     from forum_runner.report.forecast_text import Forecast
-    from forum_runner.report.run_result import RunResult
 
 __all__ = [
     "DecisionRequest", "ExitCode", "ForumError", "Inputs", "InvalidWorkflowError", "Observer", "RedactionRequest",
@@ -69,7 +68,7 @@ def check(
     from forum_runner.app.workflows import check as check_files
 
     paths = [str(workspace.path(file)) for file in files]
-    return check_files(paths, _optional(workspace, root), inputs.in_workspace(workspace))
+    return check_files(paths, workspace.path(root), inputs.in_workspace(workspace))
 
 
 @file_errors()
@@ -84,12 +83,11 @@ def compile(
 ) -> Compiled:
     """Compiles a workflow, and writes the wave plan to the file `out`. `is_complete`: every input needs a value."""
     from forum_runner.app.workflows import compile_file
-    from forum_runner.write_file import write_file
 
-    path, root = str(workspace.path(workflow)), _optional(workspace, root)
+    path, root = str(workspace.path(workflow)), workspace.path(root)
     compiled = compile_file(path, root, inputs.in_workspace(workspace), complete=is_complete)
-    if out is not None and compiled.data is not None:
-        write_file(workspace.path(out), compiled.data, keep=compiled.sources)
+    if compiled.data is not None:
+        _write(workspace, out, compiled.data, compiled.sources)
     return compiled
 
 
@@ -102,18 +100,17 @@ def draw(
     root: Path | None = None,
     inputs: Inputs = _NO_INPUTS,
     out: Path | None = None,
-) -> tuple[Report, str | None]:
+) -> Drawing:
     """Draws a workflow, whose inputs may lack values, and writes the drawing to the file `out`."""
+    from forum_runner.app.workflows import Drawing
     from forum_runner.graph import render
-    from forum_runner.write_file import write_file
 
     compiled = compile(workspace, workflow, root=root, inputs=inputs, is_complete=False)
-    if compiled.wave_plan is None:
-        return compiled.report, None
-    drawing = render(compiled.wave_plan, graph_format)
-    if out is not None:
-        write_file(workspace.path(out), drawing.encode(), keep=compiled.sources)
-    return compiled.report, drawing
+    if compiled.data is None:
+        return Drawing(compiled.report, None)
+    text = render(compiled.plan, graph_format)
+    _write(workspace, out, text.encode(), compiled.sources)
+    return Drawing(compiled.report, text)
 
 
 @file_errors()
@@ -157,8 +154,9 @@ async def repeat(
     from forum_runner.app.run_start import repeat as repeat_request
     from forum_runner.app.runs import RunServices
 
-    async for handle in repeat_request(workspace, request, times, RunServices(observer or Observer())):
-        yield handle
+    with file_errors():
+        async for handle in repeat_request(workspace, request, times, RunServices(observer or Observer())):
+            yield handle
 
 
 @file_errors()
@@ -167,16 +165,6 @@ def cancel(workspace: Workspace, run: str, *, now: bool = False) -> None:
     from forum_runner.app.run_handle import active_run
 
     active_run(find_ledger(run, workspace)).cancel(now=now)
-
-
-@file_errors()
-def result(workspace: Workspace, finished: FinishedRun) -> RunResult:
-    """Tasks, outputs, failures, cost and open gates of a run that finished or paused."""
-    from forum_runner.history.read_history import read_history
-    from forum_runner.report.run_result import read_result
-
-    directory = workspace.path(finished.directory)
-    return read_result(directory, read_history(ledger_at(directory)), finished.exit_code)
 
 
 @file_errors()
@@ -211,23 +199,20 @@ def verify(
     levels: frozenset[int] | None = None,
     trusted: Trusted = _NOTHING_TRUSTED,
     is_ledger: bool = False,
+    updates_pin: bool = False,
 ) -> VerifyReport:
     """Verifies a ledger, at all levels that are possible.
 
-    Without `is_ledger`, a file that does not resemble a ledger is reported as such, not as an incomplete ledger.
+    Without `is_ledger`, a file that does not resemble a ledger is reported as such, not as an incomplete ledger. With
+    `updates_pin`, stores the head of a valid ledger in the trusted pin; if that fails, the error has the report.
     """
-    from forum_runner.app.verification import verify_given, verify_ledger
+    from forum_runner.app.verification import update_pin, verify_given, verify_ledger
 
-    verify_source = verify_ledger if is_ledger else verify_given
-    return verify_source(find_ledger(run, workspace), levels, trusted.in_workspace(workspace))
-
-
-@file_errors()
-def keep_pin(workspace: Workspace, pin: Path, report: VerifyReport) -> None:
-    """Stores the head of a valid ledger in the file `pin`; an invalid one leaves it unchanged."""
-    from forum_runner.app.verification import keep_pin as write_pin
-
-    write_pin(workspace.path(pin), report)
+    trusted = trusted.in_workspace(workspace)
+    report = (verify_ledger if is_ledger else verify_given)(find_ledger(run, workspace), levels, trusted)
+    if updates_pin and trusted.pin is not None:
+        update_pin(trusted.pin, report)
+    return report
 
 
 @file_errors()
@@ -254,6 +239,7 @@ def log(workspace: Workspace, run: str, selection: Selection) -> Log:
     return open_log(find_ledger(run, workspace), selection)
 
 
+@file_errors()
 def trace(workspace: Workspace, run: str, found: Trace) -> Iterator[tuple[bytes, ReadEntry]]:
     """An entry and its causes, the latest first, each with its line."""
     from forum_runner.app.reading import trace as trace_entry
@@ -276,7 +262,7 @@ def checkpoint(
     """The checkpoint of the first `size` entries, signed with the private key in the file `key`."""
     from forum_runner.app.proofs import make_checkpoint
 
-    source, key = find_ledger(run, workspace), _optional(workspace, key)
+    source, key = find_ledger(run, workspace), workspace.path(key)
     made = make_checkpoint(source, size, key)
     _write(workspace, out, made.data, (source.path, key))
     return made
@@ -296,7 +282,7 @@ def prove(
     """Proves that entry `seq` is in a ledger, or that the ledger has only grown since it had `from_size` entries."""
     from forum_runner.app.proofs import prove_consistency, prove_inclusion
 
-    source, key = find_ledger(run, workspace), _optional(workspace, key)
+    source, key = find_ledger(run, workspace), workspace.path(key)
     if seq is not None:
         made = prove_inclusion(source, seq, size, key)
     elif from_size is not None:
@@ -384,10 +370,6 @@ def write_schemas(workspace: Workspace, folder: Path) -> list[Path]:
     from forum_runner.scaffold import write_schemas as write
 
     return write(workspace.path(folder))
-
-
-def _optional(workspace: Workspace, path: Path | None) -> Path | None:
-    return None if path is None else workspace.path(path)
 
 
 def _write(workspace: Workspace, out: Path | None, data: bytes, sources: Sequence[Path | None]) -> None:

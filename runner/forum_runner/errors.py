@@ -4,6 +4,7 @@ ForumError
 ├── UsageError                the call or the command line is wrong, or a file of the user prevents it
 │   ├── LedgerBusyError       another process is writing the ledger (ledger/files.py)
 │   ├── NotALedgerError       a file is not a ledger (ledger/recognition.py)
+│   ├── UnwrittenPinError     a ledger was verified, but its pin cannot be written (ledger/verification/report.py)
 │   └── SourceError           a record of another program cannot be imported (importing/source_error.py)
 ├── FileAccessError           a file cannot be read or written
 ├── InvalidWorkflowError      the workflow has findings (app/invalid_workflow.py)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import overload
 
 RUNS = Path(".forum/runs")
 _CACHE = Path(".forum/cache")
@@ -31,9 +32,15 @@ class Workspace:
         """The workspace of a folder, wherever the process moves to."""
         return cls(Path(root).absolute())
 
-    def path(self, given: Path | str) -> Path:
-        return self.root / given
+    @overload
+    def path(self, given: Path | str) -> Path: ...
+
+    @overload
+    def path(self, given: Path | str | None) -> Path | None: ...
+
+    def path(self, given: Path | str | None) -> Path | None:
+        return None if given is None else self.root / given
 
     def file(self, given: Path) -> Path:
-        """As `path`, but `-` stays what it is: standard input or output."""
+        """As `path`, except that `-` remains `-`: standard input or output."""
         return given if str(given) == "-" else self.root / given

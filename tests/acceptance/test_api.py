@@ -280,9 +280,8 @@ asyncio.run(api.doctor(workspace, "workflow.yaml"))
 api.compile(workspace, "workflow.yaml", out=Path("wave-plan.json"))
 api.checkpoint(workspace, run, out=Path("checkpoint"))
 api.keygen(workspace, "ann", Path("key"))
-api.result(workspace, finished), api.show(workspace, run), api.gates(workspace, run), api.diff(workspace, run, run)
-report = api.verify(workspace, run, trusted=api.Trusted(pin=Path("pin")))
-api.keep_pin(workspace, Path("pin"), report)
+finished.result(), api.show(workspace, run), api.gates(workspace, run), api.diff(workspace, run, run)
+report = api.verify(workspace, run, trusted=api.Trusted(pin=Path("pin")), updates_pin=True)
 print(report.verdict, api.replay(workspace, run).is_same)
 """
 

@@ -294,8 +294,8 @@ def test_an_invalid_line_ends_the_process_after_earlier_answers(tmp_path: Path) 
 def test_an_internal_error_gives_no_answer(tmp_path: Path, mode: str) -> None:
     broken = f"""
 import sys
-import forum_runner.conformance.canonicalize_role as role
-role.canonicalize = lambda request: 1 // 0
+import forum_runner.conformance as conformance
+conformance._ANSWERS["canonicalize"] = lambda request: 1 // 0
 sys.argv = ["forum", "conform", {mode!r}]
 from forum_runner.cli import main
 main()

@@ -140,7 +140,7 @@ def test_a_decision_with_another_digest_is_refused(folder: Folder) -> None:
     right = folder.forum("gate", "approve", "run", "publish", "--by", "ann", "--displayed", gate["digest"][:12])
 
     assert (wrong.code, untouched, right.code) == (2, True, 0), (wrong, right)
-    assert f"its digest is {gate['digest']}" in wrong.err
+    assert f"has the digest {gate['digest']}" in wrong.err
 
 
 @pytest.mark.parametrize("characters", [0, 1, 7])
@@ -179,7 +179,7 @@ def test_a_gate_that_is_not_pending_cannot_be_decided(folder: Folder) -> None:
 
     assert [result.code for result in (unknown, twice, resumed, late)] == [2, 2, 6, 2]
     assert "did you mean 'publish'?" in unknown.err
-    assert "no gate of 'publish' is open; no gate is open" in twice.err
+    assert "'publish' has no pending gate; no gate is pending" in twice.err
     assert folder.task_states()["publish"] == "refused: rejected"
     assert [decision["decision"] for decision in decisions(folder)] == ["rejected"]
     check_valid(folder.path / "run")

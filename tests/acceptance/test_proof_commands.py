@@ -81,14 +81,17 @@ def test_keygen_overwrites_nothing(tmp_path: Path, name: str) -> None:
 
     result = forum("keygen", "me", "-o", "key", cwd=tmp_path)
 
-    assert refusal(result) == (2, f"forum: not overwriting '{name}'")
+    assert refusal(result) == (2, f"forum: '{name}' already exists; not overwriting it")
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {name: "mine"}
 
 
 def test_keygen_does_not_follow_links(tmp_path: Path) -> None:
     (tmp_path / "key").symlink_to(tmp_path / "elsewhere")
 
-    assert refusal(forum("keygen", "me", "-o", "key", cwd=tmp_path)) == (2, "forum: not overwriting 'key'")
+    assert refusal(forum("keygen", "me", "-o", "key", cwd=tmp_path)) == (
+        2,
+        "forum: 'key' already exists; not overwriting it",
+    )
     assert not (tmp_path / "elsewhere").exists()
 
 
@@ -271,12 +274,12 @@ def test_a_proof_is_invalid_with_a_key_that_did_not_sign_it(folder: Path) -> Non
         ),
         (
             ["checkpoint", "run", "--json", "-o", "mine"],
-            "--json prints the checkpoint and -o writes it to a file; use one of them",
+            "--json prints to standard output and -o writes to a file; use one of them",
         ),
-        (["prove", "inclusion", "run", "--seq", "7"], "no entry 7: the ledger has 7, and the first one is 0"),
+        (["prove", "inclusion", "run", "--seq", "7"], "there is no entry 7: the ledger has 7, numbered from 0"),
         (
             ["prove", "inclusion", "run", "--seq", "3", "--size", "3"],
-            "no entry 3: the ledger has 3, and the first one is 0",
+            "there is no entry 3: the ledger has 3, numbered from 0",
         ),
         (["prove", "consistency", "run", "--from", "9"], "9 entries are more than the 7 to prove consistency with"),
     ],

@@ -237,7 +237,7 @@ def test_moved_files_are_found_with_root(folder: Folder) -> None:
     result = moved.forum("resume", "run", "--root", ".")
 
     assert (without_root.code, result.code) == (2, 0), (without_root, result)
-    assert "say with --root where they are" in without_root.err
+    assert "give it with --root DIR" in without_root.err
     assert moved.read("run/outputs/a.txt") == "found"
 
 

@@ -100,20 +100,20 @@ def _with(name: str, value: Any) -> Callable[[Fields], Fields]:
 
 
 EDITS: dict[str, tuple[Callable[[Fields], Any], str]] = {
-    "a list": (lambda _: [], "it is not an object"),
-    "a number": (lambda _: 7, "it is not an object"),
-    "no root": (_without("root"), "it has no 'root'"),
+    "a list": (lambda _: [], "Expected `object`, got `array`"),
+    "a number": (lambda _: 7, "Expected `object`, got `int`"),
+    "no root": (_without("root"), "Object missing required field `root`"),
     "no script": (_without("script"), "it has no 'script'"),
     "no selection": (_without("selected"), "it has no 'selected'"),
-    "an empty root": (_with("root", ""), "'root' is not a path"),
-    "a workflow that is a list": (_with("workflow", ["x"]), "'workflow' is not a path"),
-    "a base that is a number": (_with("base", 1), "'base' is not a path or null"),
-    "answers that are strings": (_with("answers", ["x"]), "'answers' is not a list of objects or null"),
-    "tasks that are a string": (_with("among", "a"), "'among' is not a list of names or null"),
-    "inputs that are numbers": (_with("inputs", {"a": 1}), "'inputs' is not an object of strings"),
+    "an empty root": (_with("root", ""), "Expected a path - at `$.root`"),
+    "a workflow that is a list": (_with("workflow", ["x"]), "Expected `str`, got `array` - at `$.workflow`"),
+    "a base that is a number": (_with("base", 1), "Expected a path - at `$.base`"),
+    "answers that are strings": (_with("answers", ["x"]), "Expected `object`, got `str` - at `$.answers[0]`"),
+    "tasks that are a string": (_with("among", "a"), "Expected `array | null`, got `str` - at `$.among`"),
+    "inputs that are numbers": (_with("inputs", {"a": 1}), "Expected `str`, got `int` - at `$.inputs[...]`"),
     "an unknown selection": (
         _with("selected", {"after": ["a"]}),
-        "'selected' is not an object with lists of names: only, start, until",
+        "Object contains unknown field `after` - at `$.selected`",
     ),
 }
 
@@ -139,7 +139,7 @@ def test_an_invocation_that_is_malformed_or_missing_is_reported(decided: Folder)
     missing = decided.forum("resume", "run")
 
     assert (broken.code, missing.code) == (2, 2)
-    assert broken.err.startswith("forum: 'run/invocation.json' was altered: it is not JSON: ")
+    assert broken.err.startswith("forum: 'run/invocation.json' was altered: JSON is malformed: ")
     assert missing.err == (
         "forum: 'run' has no invocation.json, which says how the run was started; copy it from the original run, "
         "and use --root if its files have moved\n"

@@ -24,6 +24,7 @@ LAYERS = (
     {"history"},
     {"execute", "importing"},
     {"report", "graph", "defect"},
+    {"observer"},
     {"progress"},
     {"scaffold"},
     {"app"},

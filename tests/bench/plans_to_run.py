@@ -10,8 +10,10 @@ from typing import Any
 import orjson
 
 from forum_runner.api import Inputs
+from forum_runner.app.invocation import Invocation
 from forum_runner.app.run_preparation import PreparedRun
 from forum_runner.app.workflows import compile_file
+from forum_runner.wave_plan.wave_plan_reader import decode_wave_plan
 
 ROSTER = {
     "adapters": {"local": {"type": "scripted"}, "shell": {"type": "command", "env": ["PATH"]}},
@@ -47,7 +49,7 @@ def opposed_chains(folder: Path, dispatch: str) -> Path:
 
 def load(path: Path) -> PreparedRun:
     data = path.read_bytes()
-    return PreparedRun(orjson.loads(data), data, path.parent, "workflow.yaml")
+    return PreparedRun(decode_wave_plan(data), data, Invocation(root=path.parent, workflow="workflow.yaml"))
 
 
 def _layered(layers: int, width: int) -> Iterable[tuple[str, dict[str, Any]]]:

@@ -55,7 +55,7 @@ class DecisionBox:
         return [decided for name, decided in decisions if self._remove(name) and decided is not None]
 
     def clear(self) -> None:
-        """Removes decisions of processes that have given up or were killed."""
+        """Removes the decisions that processes left when they gave up or were killed."""
         for name in self._names():
             self._remove(name)
 
@@ -80,19 +80,19 @@ def _read(path: Path) -> Decided | None:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as stream:
             is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
-            form = orjson.loads(stream.read(_MOST_BYTES) if is_file else b"")
-        texts = {name: text.encode() for name, text in form.pop("texts").items()}
-        decided = Decided(**form, texts=texts)
-        is_sound = all(isinstance(part, str) for part in form.values()) and decided.decision in _DECISIONS
+            document = orjson.loads(stream.read(_MOST_BYTES) if is_file else b"")
+        texts = {name: text.encode() for name, text in document.pop("texts").items()}
+        decided = Decided(**document, texts=texts)
+        is_sound = all(isinstance(part, str) for part in document.values()) and decided.decision in _DECISIONS
         is_by_a_person = is_sound and decided.actor.startswith("person:") and fits("actor", decided.actor)
         return decided if is_by_a_person and texts.keys() <= _TEXTS else None
     return None
 
 
 async def hand_over(directory: Path, decided: Decided, opened: int) -> bool:
-    """Whether the process that is running the run recorded the decision about the gate that entry `opened` opened.
+    """Returns whether the process that runs the run recorded the decision; `opened` is the entry that opened the gate.
 
-    False if the process has ended without recording one. Raises UsageError if it recorded another decision, or none.
+    False if that process has ended without recording one. Raises UsageError if it recorded another decision, or none.
     """
     box = DecisionBox(directory)
     path = box.put(decided)
@@ -109,7 +109,7 @@ async def hand_over(directory: Path, decided: Decided, opened: int) -> bool:
             await asyncio.sleep(_LOOK_S)
     finally:
         path.unlink(missing_ok=True)
-    raise UsageError("the process that is running the run did not take the decision; decide again when it has paused")
+    raise UsageError("the process that runs the run did not record the decision; decide again when the run has paused")
 
 
 def _decision_about(directory: Path, task: str, opened: int) -> ReadEntry | None:

@@ -1,4 +1,4 @@
-"""What is installed, which adapters answer, which credentials are set: never their values."""
+"""Checks what is installed, which adapters answer, and which credentials are set. Never reports their values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import platform
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,11 @@ from forum_adapters.base import Adapter
 from forum_adapters.plugins import PluginError
 from forum_adapters.registry import ADAPTER_TYPES, make_adapter
 from forum_runner import __version__
-from forum_runner.app.invalid_workflow import InvalidWorkflowError
 from forum_runner.app.run_preparation import ENV_FIELDS, secret_variables
 from forum_runner.app.workflows import Compiled
+from forum_runner.execute.engines.registry import ENGINES
 from forum_runner.execute.secrets import Scrubber
+from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
 _LIBRARIES = ("click", "cryptography", "httpx", "jsonschema-rs", "orjson", "PyYAML", "rfc8785", "rich")
 _PROBE_S = 10.0
@@ -40,9 +41,12 @@ class AdapterState:
 
 @dataclass(frozen=True, slots=True)
 class Health:
+    """`types` and `engines` are the installed adapter types and engines, each with the package that provides it."""
+
     versions: Mapping[str, str | None]
     types: Mapping[str, str]
-    adapters: tuple[AdapterState, ...]
+    engines: Mapping[str, str]
+    adapters: tuple[AdapterState, ...] = ()
     programs: Mapping[str, str | None] = field(default_factory=dict)
 
     @property
@@ -53,24 +57,23 @@ class Health:
 
 
 async def examine(compiled: Compiled | None) -> Health:
-    """Looks at what is installed, and probes each adapter of a workflow."""
+    """Lists what is installed, and probes each adapter of a workflow."""
     versions: dict[str, str | None] = {"forum": __version__, "Python": platform.python_version()}
     versions |= {library: _version(library) for library in _LIBRARIES}
+    health = Health(versions, ADAPTER_TYPES.known(), ENGINES.known())
     if compiled is None:
-        return Health(versions, ADAPTER_TYPES.known(), ())
-    if compiled.wave_plan is None:
-        raise InvalidWorkflowError(compiled.report)
-    plan = compiled.wave_plan
+        return health
+    plan = compiled.plan
     programs = {name: shutil.which(name) for name in sorted(_programs(plan)) if "/" not in name}
-    return Health(versions, ADAPTER_TYPES.known(), await _probe_all(plan, compiled.root.resolve()), programs)
+    return replace(health, adapters=await _probe_all(plan, compiled.root.resolve()), programs=programs)
 
 
-def _programs(plan: Mapping[str, Any]) -> Iterator[str]:
+def _programs(plan: WavePlan) -> Iterator[str]:
     """The programs that tasks, checks and adapters name. The first word of a command is always literal."""
-    for task in plan["tasks"].values():
-        commands = [task.get("run"), *(check.get("command") for check in task.get("accept", ()))]
-        yield from (command[0][0] for command in commands if command)
-    yield from (settings["argv"][0] for settings in plan["adapters"].values() if settings.get("argv"))
+    for task in plan.tasks.values():
+        for command in (task.run, *(check.command for check in task.checks)):
+            yield from (part for part in (command or ((),))[0][:1] if isinstance(part, str))
+    yield from (adapter.argv[0] for adapter in plan.adapters.values() if adapter.argv)
 
 
 def _version(library: str) -> str | None:
@@ -80,11 +83,12 @@ def _version(library: str) -> str | None:
         return None
 
 
-async def _probe_all(plan: Mapping[str, Any], root: Path) -> tuple[AdapterState, ...]:
+async def _probe_all(plan: WavePlan, root: Path) -> tuple[AdapterState, ...]:
     scrubber = Scrubber(secret_variables(plan))
+    settings = {name: adapter.settings for name, adapter in sorted(plan.adapters.items())}
     # A probe has no attempt that says where programs are found.
-    adapters = {name: {**item, "cwd": str(root / item.get("cwd", "."))} for name, item in plan["adapters"].items()}
-    return tuple(await asyncio.gather(*(_state(name, item, scrubber) for name, item in sorted(adapters.items()))))
+    placed = {name: {**item, "cwd": str(root / item.get("cwd", "."))} for name, item in settings.items()}
+    return tuple(await asyncio.gather(*(_state(name, item, scrubber) for name, item in placed.items())))
 
 
 async def _state(name: str, settings: Mapping[str, Any], scrubber: Scrubber) -> AdapterState:
@@ -117,7 +121,7 @@ async def _probed(adapter: Adapter) -> str | None:
         return problem
     except asyncio.CancelledError:
         problem = "the check was cancelled"
-    except (Exception, SystemExit) as error:  # an adapter of somebody else may raise anything, and that is to be told
+    except (Exception, SystemExit) as error:  # a plugin's adapter may raise anything
         problem = f"it failed: {type(error).__name__}: {error}"
     with suppress(Exception, SystemExit):
         await adapter.close()

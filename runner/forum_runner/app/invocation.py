@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-import orjson
+import msgspec
+from msgspec import Meta, Struct, field
 
+from forum_runner.app.requests import TaskSelection
 from forum_runner.errors import UsageError
 
 INVOCATION = "invocation.json"
 
 
-@dataclass(frozen=True, slots=True)
-class Invocation:
+class Invocation(Struct, frozen=True, kw_only=True):
     """`workflow` is a path from `root`. `answers` come from the script; `script` is its file if the workflow does not
     name it.
 
@@ -26,90 +25,40 @@ class Invocation:
     """
 
     root: Path
-    workflow: str
-    answers: Sequence[Mapping[str, Any]] | None = None
+    workflow: Annotated[str, Meta(min_length=1)]
+    answers: Sequence[dict[str, Any]] | None = None
     script: Path | None = None
     answers_from: Path | None = None
     base: Path | None = None
     among: frozenset[str] | None = None
     inputs: Mapping[str, str] = field(default_factory=dict)
     inputs_file: Path | None = None
-    selected: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    selected: TaskSelection = field(default_factory=TaskSelection)
     engine: str | None = None
 
     def encoded(self) -> bytes:
-        paths = {"root": self.root, "script": self.script, "answers_from": self.answers_from, "base": self.base}
-        paths["inputs_file"] = self.inputs_file
-        written = {name: None if path is None else str(path) for name, path in paths.items()}
-        among = None if self.among is None else sorted(self.among)
-        form: dict[str, Any] = {**written, "among": among, "workflow": self.workflow, "answers": self.answers}
-        form["engine"] = self.engine
-        form |= {"inputs": dict(self.inputs), "selected": {name: list(tasks) for name, tasks in self.selected.items()}}
-        return json.dumps(form, indent=1, ensure_ascii=False).encode()
+        return msgspec.json.format(msgspec.json.encode(self, enc_hook=str, order="deterministic"), indent=1)
 
 
 def read_invocation(directory: Path) -> Invocation:
     path = directory / INVOCATION
     try:
-        form = orjson.loads(path.read_bytes())
+        data = path.read_bytes()
+        invocation = msgspec.json.decode(data, type=Invocation, dec_hook=_read_path)
+        # A member without a value is null: a missing one may have had a value.
+        members = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
     except FileNotFoundError:
         hint = "copy it from the original run, and use --root if its files have moved"
         raise UsageError(f"'{directory}' has no {INVOCATION}, which says how the run was started; {hint}") from None
-    except OSError as error:
-        raise UsageError(f"cannot read '{path}': {error.strerror}") from error
-    except ValueError as error:
-        raise UsageError(f"'{path}' was altered: it is not JSON: {error}") from error
-    if (fault := _fault_of(form)) is not None:
-        raise UsageError(f"'{path}' was altered: {fault}")
-    script, answers_from, base, inputs_file = (_path(form[name]) for name in _PATHS)
-    among = None if form["among"] is None else frozenset(form["among"])
-    return Invocation(
-        Path(form["root"]), form["workflow"], form["answers"], script, answers_from, base, among,
-        form["inputs"], inputs_file, form["selected"], form["engine"],
-    )  # fmt: skip
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"'{path}' was altered: {error}") from error
+    for name in Invocation.__struct_fields__:
+        if name not in members:
+            raise UsageError(f"'{path}' was altered: it has no '{name}'")
+    return invocation
 
 
-def _path(written: str | None) -> Path | None:
-    return None if written is None else Path(written)
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and value != ""
-
-
-def _is_list_of(kind: type, value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, kind) for item in value)
-
-
-def _are_inputs(value: Any) -> bool:
-    return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
-
-
-def _is_selection(value: Any) -> bool:
-    is_known = isinstance(value, dict) and value.keys() <= {"only", "start", "until"}
-    return is_known and all(_is_list_of(str, tasks) for tasks in value.values())
-
-
-_PATHS = ("script", "answers_from", "base", "inputs_file")
-_FORMS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "root": (_is_text, "a path"),
-    "workflow": (_is_text, "a path"),
-    **{name: (lambda value: value is None or _is_text(value), "a path or null") for name in _PATHS},
-    "answers": (lambda value: value is None or _is_list_of(dict, value), "a list of objects or null"),
-    "among": (lambda value: value is None or _is_list_of(str, value), "a list of names or null"),
-    "engine": (lambda value: value is None or _is_text(value), "a name or null"),
-    "inputs": (_are_inputs, "an object of strings"),
-    "selected": (_is_selection, "an object with lists of names: only, start, until"),
-}
-
-
-def _fault_of(form: Any) -> str | None:
-    """What is wrong with a document that someone may have edited."""
-    if not isinstance(form, dict):
-        return "it is not an object"
-    for name, (fits, described) in _FORMS.items():
-        if name not in form:
-            return f"it has no '{name}'"
-        if not fits(form[name]):
-            return f"'{name}' is not {described}"
-    return None
+def _read_path(_type: type, written: Any) -> Path:
+    if not isinstance(written, str) or not written:
+        raise ValueError("Expected a path")
+    return Path(written)

@@ -11,6 +11,7 @@ from forum_runner.ledger.begin import open_ledger
 from forum_runner.ledger.clock import Clock
 from forum_runner.ledger.files import Durability
 from forum_runner.ledger.layout import LEDGER
+from forum_runner.ledger.read_entry import ReadEntry
 from forum_runner.ledger.recovery import Observe
 from forum_runner.ledger.run_reader import mode_of, read_entries
 from forum_runner.ledger.writer import LedgerWriter
@@ -32,12 +33,13 @@ def check_is_begun(directory: Path) -> None:
         raise UsageError(f"the ledger in '{directory}' has no entry: no run has started there")
 
 
-def check_is_of_a_plan(directory: Path) -> None:
-    """Raises if a valid ledger was imported, or written by another program."""
+def opening_entry(directory: Path) -> ReadEntry:
+    """The first entry of a run of a plan. Raises if a ledger was imported, or written by another program."""
     check_is_begun(directory)
     opened = next(read_entries(directory), None)
     if opened is None or "wave_plan" not in opened.bodies:
         raise UsageError(f"'{directory}' is not a run of a plan")
+    return opened
 
 
 def open_virtually(

@@ -1,4 +1,4 @@
-"""The application's functions for checkpoints, proofs, pins and keys."""
+"""Creates checkpoints, proofs and keys, and reads pins and keys."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MAX_KEY_FILE_BYTES = 4_096
 
 
 class EmptyLedgerError(ForumError):
-    """A ledger without an entry, so that not even its run is known."""
+    """The ledger has no entry, so its run is unknown."""
 
     exit_code = ExitCode.INCOMPLETE
 
@@ -32,7 +32,7 @@ class EmptyLedgerError(ForumError):
 
 @dataclass(frozen=True, slots=True)
 class LedgerCheckpoint:
-    """A checkpoint of a ledger, and its bytes. The ledger, which may have more entries, `is_sealed` or not."""
+    """A checkpoint of a ledger, and its bytes. `is_sealed` is about the ledger, which may have more entries."""
 
     checkpoint: Checkpoint
     is_sealed: bool
@@ -48,21 +48,11 @@ class LedgerProof:
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class _Covered:
-    checkpoint: Checkpoint
-    is_sealed: bool
-
-    def note(self, key: SignerKey | None) -> Note:
-        note = self.checkpoint.note()
-        return note if key is None else note.signed_by(key)
-
-
 def make_checkpoint(source: LedgerSource, size: int | None, key_file: Path | None) -> LedgerCheckpoint:
     """The checkpoint of the first `size` entries, or of all of them."""
     key = _optional_key(key_file)
-    covered = _read(source, size, lambda _seq, _line, _leaf: None)
-    return LedgerCheckpoint(covered.checkpoint, covered.is_sealed, covered.note(key).write())
+    checkpoint, is_sealed = _read(source, size, lambda _seq, _line, _leaf: None)
+    return LedgerCheckpoint(checkpoint, is_sealed, _note(checkpoint, key).write())
 
 
 def prove_inclusion(source: LedgerSource, seq: int, size: int | None, key_file: Path | None) -> LedgerProof:
@@ -70,16 +60,16 @@ def prove_inclusion(source: LedgerSource, seq: int, size: int | None, key_file: 
     path = InclusionPath(seq)
     lines = []
 
-    def look(number: int, line: bytes, leaf: bytes) -> None:
+    def observe(number: int, line: bytes, leaf: bytes) -> None:
         path.add(leaf)
         if number == seq:
             lines.append(line)
 
-    covered = _read(source, size, look)
+    checkpoint, is_sealed = _read(source, size, observe)
     if not lines:
-        raise UsageError(f"no entry {seq}: the ledger has {covered.checkpoint.size}, and the first one is 0")
-    proof = InclusionProof(covered.checkpoint, seq, lines[0], path.path())
-    return LedgerProof(proof, covered.is_sealed, write_proof(proof, covered.note(key)))
+        raise UsageError(f"there is no entry {seq}: the ledger has {checkpoint.size}, numbered from 0")
+    proof = InclusionProof(checkpoint, seq, lines[0], path.path())
+    return LedgerProof(proof, is_sealed, write_proof(proof, _note(checkpoint, key)))
 
 
 def prove_consistency(source: LedgerSource, from_size: int, size: int | None, key_file: Path | None) -> LedgerProof:
@@ -87,67 +77,82 @@ def prove_consistency(source: LedgerSource, from_size: int, size: int | None, ke
     path = ConsistencyPath(from_size)
     older = MerkleTree()
 
-    def look(number: int, _line: bytes, leaf: bytes) -> None:
+    def observe(number: int, _line: bytes, leaf: bytes) -> None:
         path.add(leaf)
         if number < from_size:
             older.add(leaf)
 
-    covered = _read(source, size, look)
+    checkpoint, is_sealed = _read(source, size, observe)
     if older.size < from_size:
-        raise UsageError(f"{from_size} entries are more than the {covered.checkpoint.size} to prove consistency with")
-    proof = ConsistencyProof(covered.checkpoint, from_size, older.root(), path.path())
-    return LedgerProof(proof, covered.is_sealed, write_proof(proof, covered.note(key)))
+        raise UsageError(f"{from_size} entries are more than the {checkpoint.size} to prove consistency with")
+    proof = ConsistencyProof(checkpoint, from_size, older.root(), path.path())
+    return LedgerProof(proof, is_sealed, write_proof(proof, _note(checkpoint, key)))
 
 
 def _optional_key(path: Path | None) -> SignerKey | None:
-    """Read before the ledger: a long one is not read for a key that cannot sign."""
+    """Call this before reading the ledger: a key that cannot sign should fail at once."""
     return None if path is None else read_signer_key(path)
 
 
-def _read(source: LedgerSource, size: int | None, look: Callable[[int, bytes, bytes], None]) -> _Covered:
-    """Reads all of a ledger and checks its bytes and chain; `look` is shown the first `size` lines and their hashes."""
+def _note(checkpoint: Checkpoint, key: SignerKey | None) -> Note:
+    return checkpoint.note() if key is None else checkpoint.note().signed_by(key)
+
+
+def _read(
+    source: LedgerSource, size: int | None, observe: Callable[[int, bytes, bytes], None]
+) -> tuple[Checkpoint, bool]:
+    """Reads a whole ledger and checks its bytes and chain. Returns a checkpoint and whether the ledger is sealed.
+
+    `observe` gets the number, the bytes and the hash of each of the first `size` lines.
+    """
     chain, tree = Chain(LedgerFindings()), MerkleTree()
     kind, count = "", 0
     with source.lines() as lines:
         for seq, line, entry, leaf in checked_entries(lines, chain, source.name):
             if size is None or seq < size:
                 tree.add(leaf)
-                look(seq, line, leaf)
+                observe(seq, line, leaf)
             kind, count = entry.kind, seq + 1
     if chain.run is None:
         raise EmptyLedgerError(source.name)
     if size is not None and size > count:
         raise UsageError(f"'{source.name}' has {count} entries, fewer than {size}")
-    return _Covered(Checkpoint(chain.run, tree.size, tree.root()), kind == "run.sealed" and not lines.torn)
+    return Checkpoint(chain.run, tree.size, tree.root()), kind == "run.sealed" and not lines.torn
 
 
 def read_pin(path: Path) -> Checkpoint | None:
-    """The pin that a file holds; None if there is no such file yet."""
-    try:
-        with path.open("rb") as stream:
-            return read_checkpoint(stream.read(MAX_CHECKPOINT_BYTES + 1))[0]
-    except FileNotFoundError:
+    """The checkpoint in the file of a pin; None if the file does not exist."""
+    if not path.exists():
         return None
-    except OSError as error:
-        raise UsageError(f"cannot read '{path}': {error.strerror}") from error
+    try:
+        return read_checkpoint(read_bytes(path, MAX_CHECKPOINT_BYTES))[0]
     except MalformedCheckpointError as error:
         raise UsageError(f"'{path}' is not a pin: {error}") from error
 
 
 def write_pin(path: Path, pin: Checkpoint) -> None:
-    """Only after a verdict of valid: a pin that a bad ledger could replace would protect from nothing."""
+    """Call this only if the ledger is valid: a pin that an invalid ledger can replace protects nothing."""
     write_file(path, pin.note().write())
 
 
+def read_bytes(path: Path, most: int) -> bytes:
+    """The bytes of a file; one more than `most` if it is longer. `-` is standard input."""
+    try:
+        with path.open("rb") if str(path) != "-" else open(0, "rb", closefd=False) as stream:
+            return stream.read(most + 1)
+    except OSError as error:
+        raise UsageError(f"cannot read '{path}': {error.strerror}") from error
+
+
 def generate_key(name: str, path: Path, random: Callable[[int], bytes] = os.urandom) -> VerifierKey:
-    """Writes a new private key to `path`, and its public key to `path` with `.pub` after it."""
+    """Writes a private key to `path`, and its public key to the same path with `.pub`."""
     try:
         key = SignerKey.generate(name, random)
     except MalformedKeyError as error:
         raise UsageError(f"{name!r} cannot be the name of a key: {error}") from error
     public = Path(f"{path}.pub")
     if os.path.lexists(public):
-        raise UsageError(f"not overwriting '{public}'")
+        raise UsageError(f"'{public}' already exists; not overwriting it")
     _create(path, f"{key.write()}\n", 0o600)
     try:
         _create(public, f"{key.verifier().write()}\n", 0o644)
@@ -173,20 +178,17 @@ def read_verifier_key(path: Path) -> VerifierKey:
 
 def _key_text(path: Path) -> str:
     try:
-        with path.open("rb") as stream:
-            return stream.read(_MAX_KEY_FILE_BYTES).decode().strip(" \t\r\n")
-    except OSError as error:
-        raise UsageError(f"cannot read '{path}': {error.strerror}") from error
+        return read_bytes(path, _MAX_KEY_FILE_BYTES).decode().strip(" \t\r\n")
     except UnicodeDecodeError as error:
         raise UsageError(f"'{path}' is not a key: it is not UTF-8") from error
 
 
 def _create(path: Path, text: str, mode: int) -> None:
-    """A file that is not there yet, with its mode from the beginning: nobody else can open a private key in between."""
+    """Creates a file with its final mode: at no time can another user open a private key."""
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     except FileExistsError as error:
-        raise UsageError(f"not overwriting '{path}'") from error
+        raise UsageError(f"'{path}' already exists; not overwriting it") from error
     except OSError as error:
         raise UsageError(f"cannot write '{path}': {error.strerror}") from error
     try:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import BinaryIO
 
-from forum_runner.errors import UsageError
+from forum_runner.errors import UsageError, file_errors
 from forum_runner.history.difference import Entries, RunDifference, compare
 from forum_runner.history.read_history import read_history
 from forum_runner.history.run_history import RunHistory
@@ -19,8 +19,8 @@ from forum_runner.ledger.recognition import check_is_ledger, check_stream, ledge
 from forum_runner.ledger.selection import Selection, check_kinds, check_tasks, task_of
 from forum_runner.ledger.source import LedgerSource
 from forum_runner.ledger.trace import Trace
-from forum_runner.report.decision_reason import DecisionReason, read_reasons
-from forum_runner.report.run_result import read_result
+from forum_runner.report.failures import read_failures
+from forum_runner.report.recorded_text import RecordedText, read_reasons
 
 _POLL_S = 0.1
 
@@ -52,7 +52,7 @@ class Log:
     named: set[str] = field(default_factory=set)
 
     def items(self) -> Iterator[LogItem]:
-        with self.source.lines() as lines:
+        with file_errors(), self.source.lines() as lines:
             for number, line in enumerate(ledger_lines(lines, self.source, lambda: lines.torn)):
                 if (item := self._select(number, line)) is not None:
                     yield item
@@ -61,15 +61,16 @@ class Log:
 
     async def follow(self, has_reader: Callable[[], bool]) -> AsyncIterator[LogItem]:
         """Items as they are written, until a seal is the last entry or `has_reader` says no."""
-        check_is_ledger(self.source)
-        lines = self.source.follow(lambda: has_reader() and not self.is_sealed)
-        is_file = self.source.path is not None and self.source.path.is_file()
-        numbers = count()
-        for line in lines if is_file else ledger_lines(filter(None, lines), self.source):
-            if line is None:
-                await asyncio.sleep(_POLL_S)
-            elif (item := self._select(next(numbers), line)) is not None:
-                yield item
+        with file_errors():
+            check_is_ledger(self.source)
+            lines = self.source.follow(lambda: has_reader() and not self.is_sealed)
+            is_file = self.source.path is not None and self.source.path.is_file()
+            numbers = count()
+            for line in lines if is_file else ledger_lines(filter(None, lines), self.source):
+                if line is None:
+                    await asyncio.sleep(_POLL_S)
+                elif (item := self._select(next(numbers), line)) is not None:
+                    yield item
         self.is_read = self.is_sealed
 
     def check_tasks(self) -> None:
@@ -100,7 +101,7 @@ def open_log(source: LedgerSource, selection: Selection) -> Log:
 
 def trace(source: LedgerSource, found: Trace) -> Iterator[tuple[bytes, ReadEntry]]:
     """The entry and everything that it follows from, latest first."""
-    with source.open_seekable() as stream:
+    with file_errors(), source.open_seekable() as stream:
         check_stream(stream, source)
         is_there = False
         for line, entry in found.entries(stream):
@@ -117,7 +118,7 @@ class RunDescription:
 
     history: RunHistory
     failures: list[str]
-    decisions: dict[str, DecisionReason]
+    decisions: dict[str, RecordedText]
 
 
 def describe(source: LedgerSource) -> RunDescription:
@@ -126,8 +127,8 @@ def describe(source: LedgerSource) -> RunDescription:
     decisions = read_reasons(source.directory, history)
     if source.directory is None:
         return RunDescription(history, [], decisions)
-    result = read_result(source.directory, history, 0)
-    return RunDescription(history, [f"{task}: {failure}" for task, failure in result.failures.items()], decisions)
+    failures = read_failures(source.directory, history)
+    return RunDescription(history, [f"{task}: {failure}" for task, failure in failures.items()], decisions)
 
 
 def compare_runs(left: LedgerSource, right: LedgerSource) -> RunDifference:

@@ -36,7 +36,7 @@ class ImportResult:
 
 def import_record(workspace: Workspace, given: str, format_: ImportFormat | None, out: Path | None) -> ImportResult:
     """Reads the whole source before it creates the ledger."""
-    out = None if out is None else workspace.path(out)
+    out = workspace.path(out)
     if out is not None:
         check_is_free(out, has_invocation=False)
     path = None if given == STANDARD_INPUT else workspace.path(given)

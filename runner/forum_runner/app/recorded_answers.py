@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from forum_adapters.base import Adapter, Attempt, Predictable, Prompt, Reply
-from forum_runner.errors import UsageError
+from forum_runner.app.open_run import opening_entry
 from forum_runner.execute.replay import recorded_calls
 from forum_runner.execute.secrets import Scrubber
-from forum_runner.ledger.run_reader import read_entries
 from forum_runner.ledger.source import LedgerSource
 from forum_runner.ledger.verification.verified_run import WITHOUT_SEAL, verified_run
 
@@ -26,9 +25,7 @@ class RecordedRun:
 def recorded_run(source: LedgerSource) -> RecordedRun:
     """The calls of a run with a valid ledger, without their latency: nothing is called."""
     directory, _ = verified_run(source, "reading answers needs the run directory", WITHOUT_SEAL)
-    opened = next(read_entries(directory), None)
-    if opened is None or "wave_plan" not in opened.bodies:
-        raise UsageError(f"'{directory}' is not a run of a plan")
+    opened = opening_entry(directory)
     calls = [{**call, "latency_ms": 0} for call in recorded_calls(directory)]
     return RecordedRun(directory.absolute(), opened.run, calls)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from forum_runner.app.open_run import check_is_of_a_plan
+from forum_runner.app.open_run import opening_entry
 from forum_runner.errors import UsageError
 from forum_runner.execute.replay import Replayer, ReplayResult
 from forum_runner.ledger.source import LedgerSource
@@ -44,7 +44,7 @@ class ReplayReport:
 def replay(source: LedgerSource) -> ReplayReport:
     """Executes a run again with its recorded answers, clock and ids, and compares every entry."""
     directory, report = verified_run(source, "replaying needs the run directory")
-    check_is_of_a_plan(directory)
+    opening_entry(directory)
     if report.redacted:
         raise UsageError("bodies of the run were redacted, so it cannot be replayed")
     replayer = Replayer(directory)

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from msgspec import Struct
+
 from forum_runner.errors import UsageError
 from forum_runner.workspace import Workspace
 
@@ -24,8 +26,7 @@ class Inputs:
         return self if self.file is None else replace(self, file=workspace.path(self.file))
 
 
-@dataclass(frozen=True, slots=True)
-class TaskSelection:
+class TaskSelection(Struct, frozen=True, forbid_unknown_fields=True):
     """The part of a plan to run: `only` these tasks, or all from `start`, or all `until`."""
 
     only: tuple[str, ...] = ()
@@ -72,11 +73,11 @@ class RunRequest:
         return replace(
             self,
             workflow=str(workspace.path(self.workflow)),
-            root=None if self.root is None else workspace.path(self.root),
+            root=workspace.path(self.root),
             inputs=self.inputs.in_workspace(workspace),
             script=None if self.script is None else str(workspace.path(self.script)),
-            cached=None if self.cached is None else workspace.path(self.cached),
-            out=None if self.out is None else workspace.path(self.out),
+            cached=workspace.path(self.cached),
+            out=workspace.path(self.out),
         )
 
 
@@ -150,7 +151,7 @@ class Trusted:
 def person_name(given: str) -> str:
     """A name that entries can contain. Any other is refused, not changed: the ledger would name somebody else."""
     if not given:
-        raise UsageError("say who decides, with --by NAME")
+        raise UsageError("the name of the person is empty or unknown; give it with --by NAME")
     if not _NAME.fullmatch(given):
         raise UsageError(
             f"'{given}' cannot be recorded as a name: no spaces, only ASCII, at most 200 characters (--by)"

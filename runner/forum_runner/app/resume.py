@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import orjson
+from msgspec import structs
 
-from forum_runner.app.invocation import Invocation, read_invocation
+from forum_runner.app.invocation import Invocation
 from forum_runner.app.open_run import check_is_begun
 from forum_runner.app.recorded_answers import recorded_run
-from forum_runner.app.requests import TaskSelection
 from forum_runner.app.run_handle import FinishedRun
-from forum_runner.app.run_preparation import PreparedRun, RunArguments
+from forum_runner.app.run_preparation import PreparedRun
 from forum_runner.canonical import digest
 from forum_runner.errors import UsageError
 from forum_runner.execute.machine import Outcome
@@ -33,6 +32,10 @@ class FoundRun:
     status: str | None
 
     @property
+    def mode(self) -> str:
+        return self.beginning.entry.data.mode
+
+    @property
     def finished(self) -> FinishedRun | None:
         """How it finished, if it has: then only its ledger is needed."""
         if self.status is None:
@@ -40,23 +43,13 @@ class FoundRun:
         outcome = Outcome(self.status)
         return FinishedRun(self.directory, self.beginning.entry.run, outcome, was_finished=True)
 
-
-@dataclass(frozen=True, slots=True)
-class StoppedRun:
-    """A run to resume or to retry; `base` is the run that it reuses results from, for the tasks `among`, or for all."""
-
-    found: FoundRun
-    prepared: PreparedRun
-    base: Path | None
-    among: frozenset[str] | None
-
-    @property
-    def directory(self) -> Path:
-        return self.found.directory
-
-    @property
-    def mode(self) -> str:
-        return self.found.beginning.entry.data.mode
+    def prepare(self, invocation: Invocation, root: Path | None) -> PreparedRun:
+        """The run, to be resumed. `root` is where its files are, if they have moved."""
+        invocation = relocated(invocation, root)
+        answers_from = invocation.answers_from
+        recorded = None if answers_from is None else recorded_run(ledger_at(answers_from))
+        start = self.beginning
+        return PreparedRun(start.plan, start.wave_plan, invocation, recorded, resumes=self.directory)
 
 
 def find_run(source: LedgerSource) -> FoundRun:
@@ -65,26 +58,6 @@ def find_run(source: LedgerSource) -> FoundRun:
     directory, status = _verified_if_needed(source)
     check_is_begun(directory)
     return FoundRun(directory, read_run_start(directory), status)
-
-
-def find_stopped(found: FoundRun, root: Path | None, known: Invocation | None = None) -> StoppedRun:
-    """`known` says how the run was started if its directory does not."""
-    directory, beginning = found.directory, found.beginning
-    known = read_invocation(directory) if known is None else known
-    recorded = None if known.answers_from is None else recorded_run(ledger_at(known.answers_from))
-    selected = TaskSelection(**{name: tuple(tasks) for name, tasks in known.selected.items()})
-    prepared = PreparedRun(
-        orjson.loads(beginning.wave_plan),
-        beginning.wave_plan,
-        _root(known.root, root),
-        known.workflow,
-        known.answers,
-        known.script,
-        recorded,
-        given=RunArguments(known.inputs, known.inputs_file, selected, known.engine),
-        resumes=directory,
-    )
-    return StoppedRun(found, prepared, known.base, known.among)
 
 
 def _verified_if_needed(source: LedgerSource) -> tuple[Path, str | None]:
@@ -100,22 +73,19 @@ def _is_vouched_for(directory: Path) -> bool:
     return (directory / CHECKPOINT).exists() or ends_with_seal(directory)
 
 
-def _root(known: Path, given: Path | None) -> Path:
-    if given is None and not known.is_dir():
-        raise UsageError(f"the files of the run were in '{known}'; say with --root where they are")
-    if given is not None and not given.is_dir():
-        raise UsageError(f"there is no folder '{given}'")
-    return known if given is None else given.resolve()
+def relocated(invocation: Invocation, root: Path | None) -> Invocation:
+    """The invocation with the root of the run's files, which `root` gives if they have moved."""
+    if root is None and not invocation.root.is_dir():
+        raise UsageError(f"there is no folder '{invocation.root}' with the run's files; give it with --root DIR")
+    if root is not None and not root.is_dir():
+        raise UsageError(f"there is no folder '{root}'")
+    return invocation if root is None else structs.replace(invocation, root=root.resolve())
 
 
-def changed_files(stopped: StoppedRun) -> list[str]:
+def changed_files(prepared: PreparedRun) -> list[str]:
     """The files of the bundle that have changed since the run started. Resuming does not read them."""
-    prepared = stopped.prepared
-    return [
-        item["path"]
-        for item in prepared.wave_plan["bundle"]
-        if not item["path"].startswith(BUILT_IN) and _digest_at(prepared.root / item["path"]) != item["digest"]
-    ]
+    files = [file for file in prepared.plan.bundle if not file.path.startswith(BUILT_IN)]
+    return [file.path for file in files if _digest_at(prepared.root / file.path) != file.digest]
 
 
 def _digest_at(path: Path) -> str | None:

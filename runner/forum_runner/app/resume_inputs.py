@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from msgspec import UNSET
+
 from forum_runner.app.requests import Inputs
 from forum_runner.canonical import canonical
 from forum_runner.compile.inputs import schema_mismatch
@@ -18,32 +20,33 @@ from forum_runner.manifest.suggest import hint_for
 from forum_runner.manifest.workflow import read_inputs
 from forum_runner.manifest.yaml_reader import read_yaml
 from forum_runner.model import Schema
+from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
 
-def secrets_given_again(wave_plan: Mapping[str, Any], inputs: Inputs) -> dict[str, Any]:
+def secrets_given_again(plan: WavePlan, inputs: Inputs) -> dict[str, Any]:
     """The values of secret inputs. Other inputs must equal those of the wave plan. Texts override the file."""
     values = {} if inputs.file is None else _values_in(inputs.file)
-    values |= {name: _typed(wave_plan, name, text) for name, text in inputs.texts.items()}
+    values |= {name: _typed(plan, name, text) for name, text in inputs.texts.items()}
     secrets = {}
     for name, value in values.items():
-        known = wave_plan["inputs"].get(name)
+        known = plan.inputs.get(name)
         if known is None:
-            hint = hint_for(name, wave_plan["inputs"], "inputs")
+            hint = hint_for(name, plan.inputs, "inputs")
             raise UsageError(f"the run has no input '{name}'" + (f"; {hint}" if hint else ""))
-        if "secret" in known:
+        if known.is_secret:
             secrets[name] = value
-        elif not _is_same(value, known.get("value")):
+        elif not _is_same(value, None if known.value is UNSET else known.value):
             hint = "a resumed run keeps its inputs; start another one from it with --failed"
             raise UsageError(f"the input '{name}' differs from the one that the run started with; {hint}")
     return secrets
 
 
-def check_secrets(wave_plan: Mapping[str, Any], secrets: Mapping[str, Any]) -> None:
-    inputs = wave_plan["inputs"]
+def check_secrets(plan: WavePlan, secrets: Mapping[str, Any]) -> None:
+    names = plan.secret_names()
     for name, value in secrets.items():
-        if "secret" not in inputs.get(name, {}):
+        if name not in names:
             raise UsageError(f"'{name}' is not a secret input of the run")
-        if schema_mismatch(value, _schema_of(wave_plan, name)):
+        if schema_mismatch(value, _schema_of(plan, name)):
             raise UsageError(f"input '{name}' does not match its schema; its value is secret")
 
 
@@ -58,17 +61,17 @@ def _values_in(file: Path) -> dict[str, Any]:
     return {name: item.value for name, item in values.items()}
 
 
-def _typed(wave_plan: Mapping[str, Any], name: str, text: str) -> Any:
+def _typed(plan: WavePlan, name: str, text: str) -> Any:
     """As `forum run` reads a text: as it is if the input accepts strings, otherwise as YAML."""
-    if name not in wave_plan["inputs"] or "string" in Type.of(_schema_of(wave_plan, name).value).kinds():
+    if name not in plan.inputs or "string" in Type.of(_schema_of(plan, name).value).kinds():
         return text
     documents, findings = read_yaml(name, text)
     return documents[0].value if not findings and len(documents) == 1 else text
 
 
-def _schema_of(wave_plan: Mapping[str, Any], name: str) -> Schema:
-    digest = wave_plan["inputs"][name]["schema"]
-    return Schema(digest, wave_plan["schemas"][digest])
+def _schema_of(plan: WavePlan, name: str) -> Schema:
+    digest = plan.inputs[name].schema
+    return Schema(digest, plan.schemas[digest])
 
 
 def _is_same(value: Any, recorded: Any) -> bool:

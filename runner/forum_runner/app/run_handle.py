@@ -12,7 +12,9 @@ from typing import Any
 from forum_runner.app.reuse import ReuseDecision
 from forum_runner.errors import ExitCode, UnfinishedRunError, UsageError, file_errors
 from forum_runner.execute.machine import Outcome
-from forum_runner.ledger.source import LedgerSource
+from forum_runner.history.read_history import read_history
+from forum_runner.ledger.source import LedgerSource, ledger_at
+from forum_runner.report.run_result import RunResult, read_result
 
 _EXIT_CODES = {
     "passed": ExitCode.OK,
@@ -45,6 +47,11 @@ class FinishedRun:
         if self.outcome.status == "paused":
             return ExitCode.PAUSED if self.outcome.reason == "gate" else ExitCode.INTERRUPTED
         return _EXIT_CODES[self.outcome.status]
+
+    def result(self) -> RunResult:
+        """Tasks, outputs, failures, cost and pending gates, read from the run directory."""
+        with file_errors():
+            return read_result(self.directory, read_history(ledger_at(self.directory)), self.exit_code)
 
 
 class RunHandle:

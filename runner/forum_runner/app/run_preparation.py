@@ -6,13 +6,13 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from forum_adapters.base import fits_a_header
 from forum_adapters.plugins import PluginError
 from forum_adapters.registry import make_adapter
+from forum_runner.app.invocation import Invocation
 from forum_runner.app.recorded_answers import RecordedRun, recorded_run
 from forum_runner.app.requests import RunRequest, TaskSelection
 from forum_runner.app.workflows import Compiled
@@ -22,7 +22,7 @@ from forum_runner.errors import ExitCode, ForumError, UsageError
 from forum_runner.execute.machine import route
 from forum_runner.execute.secrets import LEAST_CHARACTERS, Scrubber
 from forum_runner.ledger.source import find_ledger
-from forum_runner.wave_plan.wave_plan_reader import WavePlan, read_wave_plan
+from forum_runner.wave_plan.wave_plan_reader import WavePlan, decode_wave_plan
 from forum_runner.workspace import Workspace
 
 # The fields of adapters that name variables.
@@ -55,95 +55,74 @@ def _listed(variables: Mapping[str, Sequence[str]]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class RunArguments:
-    """What a run was started with besides the workflow: plain inputs, an inputs file, the selected tasks."""
-
-    texts: Mapping[str, str] = field(default_factory=dict)
-    file: Path | None = None
-    selected: TaskSelection = field(default_factory=TaskSelection)
-    engine: str | None = None
-
-
-# Without slots, because `plan` is cached.
-@dataclass(frozen=True)
 class PreparedRun:
-    """A wave plan and everything that is needed to run it.
+    """A wave plan, whose bytes are `data`, and everything that is needed to run it.
 
-    `workflow` is its path from the root. `answers` come from a script, and `script` is its file if the workflow does
-    not name it; `recorded` is an earlier run whose answers are used. `to_reuse` are the tasks whose results must come
-    from an earlier run. `secrets` are keyed by input, `scrubbed` by the name that replaces them in the ledger.
-    `resumes` is the run directory, if the run is resumed.
+    `recorded` is an earlier run whose answers are used. `to_reuse` are the tasks whose results must come from an
+    earlier run. `secrets` are keyed by input, `scrubbed` by the name that replaces them in the ledger. `resumes` is the
+    run directory, if the run is resumed.
     """
 
-    wave_plan: Mapping[str, Any]
+    plan: WavePlan
     data: bytes = field(repr=False)
-    root: Path
-    workflow: str
-    answers: Sequence[Mapping[str, Any]] | None = None
-    script: Path | None = None
+    invocation: Invocation
     recorded: RecordedRun | None = field(default=None, repr=False)
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     scrubbed: Mapping[str, str] = field(default_factory=dict, repr=False)
     to_reuse: frozenset[str] = frozenset()
-    given: RunArguments = field(default_factory=lambda: RunArguments())
     resumes: Path | None = None
 
-    @cached_property
-    def plan(self) -> WavePlan:
-        return read_wave_plan(self.wave_plan)
+    @property
+    def root(self) -> Path:
+        return self.invocation.root
 
     @property
     def engine(self) -> str:
-        return self.given.engine or self.plan.policy.engine
+        return self.invocation.engine or self.plan.policy.engine
 
     @property
     def stand_in(self) -> Mapping[str, Any] | None:
         """The settings that replace those of every adapter, if a script or a recorded run answers."""
         if self.recorded is not None:
             return {"type": "replay", "recorded": self.recorded.calls}
-        return None if self.answers is None else {"type": "scripted", "answers": self.answers}
+        answers = self.invocation.answers
+        return None if answers is None else {"type": "scripted", "answers": answers}
 
 
 def prepare(compiled: Compiled, request: RunRequest, workspace: Workspace, *, is_complete: bool = True) -> PreparedRun:
     """Checks everything that a run needs, so that nothing is missing halfway through."""
-    if compiled.wave_plan is None or compiled.data is None:
-        raise ValueError("a workflow with findings cannot be prepared")
-    plan, data = compiled.wave_plan, compiled.data
+    plan, data = compiled.plan, compiled.data or b""
     to_reuse: frozenset[str] = frozenset()
     if request.tasks:
-        plan, data, to_reuse = _part(plan, request.tasks)
-    answers = None
-    if request.uses_script:
-        if compiled.answers is None:
-            raise UsageError("the workflow names no script; give one with --scripted FILE")
-        answers = [answer.form for answer in compiled.answers]
-    root = compiled.root.resolve()
+        data, to_reuse = _part(plan, data, request.tasks)
+        plan = decode_wave_plan(data)
+    if request.uses_script and compiled.answers is None:
+        raise UsageError("the workflow names no script; give one with --scripted FILE")
     answers_from = request.answers_from
-    prepared = PreparedRun(
-        plan,
-        data,
-        root,
-        os.path.relpath(Path(request.workflow).absolute(), root),
-        answers,
-        Path(request.script).absolute() if request.script else None,
-        None if answers_from is None else recorded_run(find_ledger(answers_from, workspace)),
-        to_reuse=to_reuse,
-        given=_given(plan, request),
-    )
+    recorded = None if answers_from is None else recorded_run(find_ledger(answers_from, workspace))
+    prepared = PreparedRun(plan, data, _invocation(compiled, request, recorded), recorded, to_reuse=to_reuse)
     return with_secrets(prepared, compiled.secrets, is_complete=is_complete)
 
 
-def _given(plan: Mapping[str, Any], request: RunRequest) -> RunArguments:
-    """The arguments without secrets, as they are stored in the run directory."""
-    texts, file = request.inputs.texts, request.inputs.file
-    plain = {name: text for name, text in texts.items() if "secret" not in plan["inputs"].get(name, {})}
-    return RunArguments(plain, None if file is None else file.absolute(), request.tasks, request.engine)
+def _invocation(compiled: Compiled, request: RunRequest, recorded: RecordedRun | None) -> Invocation:
+    root, file, inputs = compiled.root.resolve(), request.inputs.file, compiled.plan.inputs
+    answers = (compiled.answers or ()) if request.uses_script else None
+    return Invocation(
+        root=root,
+        workflow=os.path.relpath(Path(request.workflow).absolute(), root),
+        answers=None if answers is None else [dict(answer.form) for answer in answers],
+        script=Path(request.script).absolute() if request.script else None,
+        answers_from=None if recorded is None else recorded.directory,
+        inputs={k: v for k, v in request.inputs.texts.items() if k not in inputs or not inputs[k].is_secret},
+        inputs_file=None if file is None else file.absolute(),
+        selected=request.tasks,
+        engine=request.engine,
+    )
 
 
 def with_secrets(prepared: PreparedRun, given: Mapping[str, Any], *, is_complete: bool = True) -> PreparedRun:
     """Adds the values of secret inputs and of the variables that must not be recorded."""
-    plan = prepared.wave_plan
-    wanted = [name for name, item in plan["inputs"].items() if "secret" in item]
+    wanted = prepared.plan.secret_names()
     missing = sorted(name for name in wanted if name not in given)
     if missing and is_complete and prepared.stand_in is None:
         hint = f"give it in a file with --inputs FILE, or with --input {missing[0]}=VALUE"
@@ -158,7 +137,7 @@ def with_secrets(prepared: PreparedRun, given: Mapping[str, Any], *, is_complete
         _check_types(called)
         if is_complete:
             _check_credentials(called)
-    scrubbed = secret_variables(plan) | {name: value for name, value in secrets.items() if value}
+    scrubbed = secret_variables(prepared.plan) | {name: value for name, value in secrets.items() if value}
     for name in wanted:
         scrubbed |= {f"{name}, part {number}": text for number, text in enumerate(_texts_in(given.get(name)), 1)}
     _check_is_clean(prepared, scrubbed)
@@ -169,9 +148,10 @@ def with_secrets(prepared: PreparedRun, given: Mapping[str, Any], *, is_complete
     return replace(prepared, secrets=secrets, scrubbed=scrubbed)
 
 
-def secret_variables(plan: Mapping[str, Any]) -> dict[str, str]:
+def secret_variables(plan: WavePlan) -> dict[str, str]:
     """The values of the variables that must not be recorded: credentials, and those that the policy names."""
-    named = {*plan["policy"]["privacy"]["scrub_env"], *_credentials(plan["adapters"])}
+    settings = {name: adapter.settings for name, adapter in plan.adapters.items()}
+    named = {*plan.policy.privacy.scrub_env, *_credentials(settings)}
     return {name: os.environ[name] for name in sorted(named) if os.environ.get(name)}
 
 
@@ -241,7 +221,8 @@ def _check_credentials(adapters: Mapping[str, Mapping[str, Any]]) -> None:
 
 def _check_is_clean(prepared: PreparedRun, scrubbed: Mapping[str, str]) -> None:
     """The wave plan and the script are stored as they are, so they must not contain secrets."""
-    script = b"" if prepared.answers is None else json.dumps(prepared.answers, ensure_ascii=False).encode()
+    answers = prepared.invocation.answers
+    script = b"" if answers is None else json.dumps(answers, ensure_ascii=False).encode()
     for name, value in scrubbed.items():
         scrubber = Scrubber({name: value})
         for place, data in (("workflow", prepared.data), ("script", script)):
@@ -249,12 +230,12 @@ def _check_is_clean(prepared: PreparedRun, scrubbed: Mapping[str, str]) -> None:
                 raise UsageError(f"the {place} contains the value of {name}, which would be recorded; remove it")
 
 
-def _part(plan: Mapping[str, Any], selected: TaskSelection) -> tuple[Mapping[str, Any], bytes, frozenset[str]]:
-    known = Dependencies(read_wave_plan(plan))
+def _part(plan: WavePlan, data: bytes, selected: TaskSelection) -> tuple[bytes, frozenset[str]]:
+    """The wave plan with the selected tasks and those that they depend on, and the tasks among them to reuse."""
+    known = Dependencies(plan)
     fresh = _fresh(known, selected)
     wanted = fresh | known.ancestors(fresh)
-    document, data = narrow(plan, wanted)
-    return document, data, frozenset(wanted - fresh)
+    return narrow(data, wanted), frozenset(wanted - fresh)
 
 
 def _fresh(known: Dependencies, selected: TaskSelection) -> set[str]:

@@ -9,12 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from forum_runner.app.forecast import forecast
-from forum_runner.app.invalid_workflow import InvalidWorkflowError
-from forum_runner.app.invocation import Invocation
-from forum_runner.app.observer import Observer
+from forum_runner.app.invocation import Invocation, read_invocation
+from forum_runner.app.open_run import DETERMINISTIC
 from forum_runner.app.requests import Inputs, ResumeRequest, RetryRequest, RunRequest
-from forum_runner.app.resume import FoundRun, StoppedRun, changed_files, find_run, find_stopped
+from forum_runner.app.resume import FoundRun, changed_files, find_run, relocated
 from forum_runner.app.resume_inputs import check_secrets, secrets_given_again
 from forum_runner.app.reuse import Reuse
 from forum_runner.app.run_handle import RunHandle, finished_handle
@@ -25,6 +26,7 @@ from forum_runner.errors import UsageError
 from forum_runner.execute.reuse import DirectoryCache, ResultCache, RunCache
 from forum_runner.ledger.run_reader import mode_of, workflow_of
 from forum_runner.ledger.source import LedgerSource, find_ledger, ledger_at
+from forum_runner.observer import Observer
 from forum_runner.report.forecast_text import Forecast
 from forum_runner.workspace import Workspace
 
@@ -46,10 +48,9 @@ async def repeat(
 ) -> AsyncIterator[RunHandle]:
     """Starts the same run again when the one before has finished. Stops after a run that paused."""
     request = request.in_workspace(workspace)
-    with ExitStack() as held:
-        prepared = _prepare(workspace, request, services.observer)
-        # Repetitions measure how often a task passes: a cached result would pass every time.
-        reuse = held.enter_context(_reuse(workspace, request, prepared, uses_cache=False))
+    prepared = _prepare(workspace, request, services.observer)
+    # Repetitions measure how often a task passes: a cached result would pass every time.
+    with _reuse(workspace, request, prepared, uses_cache=False) as reuse:
         for _ in range(times):
             reuse.forget_what_was_run()
             handle = start_run(
@@ -68,31 +69,27 @@ def foresee(workspace: Workspace, request: RunRequest, observer: Observer) -> Fo
         return forecast(prepared, reuse)
 
 
-def _start_new(workspace: Workspace, request: RunRequest, services: RunServices) -> RunHandle:
+def _start_new(
+    workspace: Workspace, request: RunRequest, services: RunServices, retried: LedgerSource | None = None
+) -> RunHandle:
+    """`retried` is the run to reuse all results from that have not changed."""
     prepared = _prepare(workspace, request, services.observer)
+    reuse = _reuse(workspace, request, prepared) if retried is None else Reuse(prepared, retried, cache=None)
     with ExitStack() as held:
-        reuse = held.enter_context(_reuse(workspace, request, prepared))
-        handle = start_run(
-            prepared,
-            replace(services, reuse=reuse),
-            workspace,
-            is_deterministic=request.is_deterministic,
-            out=request.out,
-        )
+        services = replace(services, reuse=held.enter_context(reuse))
+        is_deterministic, out = request.is_deterministic, request.out
+        handle = start_run(prepared, services, workspace, is_deterministic=is_deterministic, out=out)
         handle.hold(held.pop_all())
         return handle
 
 
 def _compile(request: RunRequest) -> Compiled:
-    compiled = compile_file(request.workflow, request.root, request.inputs, script=request.script)
-    if compiled.wave_plan is None:
-        raise InvalidWorkflowError(compiled.report)
-    return compiled
+    return compile_file(request.workflow, request.root, request.inputs, script=request.script)
 
 
 def _prepare(workspace: Workspace, request: RunRequest, observer: Observer, *, is_complete: bool = True) -> PreparedRun:
     compiled = _compile(request)
-    if compiled.report.findings:
+    if compiled.data is not None and compiled.report.findings:
         observer.warned(compiled.report)
     return prepare(compiled, request, workspace, is_complete=is_complete)
 
@@ -106,7 +103,7 @@ def _reuse(workspace: Workspace, request: RunRequest, prepared: PreparedRun, *, 
 
 
 def _cache(workspace: Workspace, prepared: PreparedRun, cached: Path | None) -> ResultCache | None:
-    """Scripted runs have no part in the cache of the workspace."""
+    """Scripted runs neither read nor write the workspace's cache."""
     if cached is not None:
         return RunCache(cached)
     return DirectoryCache(workspace.cache) if prepared.stand_in is None else None
@@ -114,7 +111,7 @@ def _cache(workspace: Workspace, prepared: PreparedRun, cached: Path | None) -> 
 
 def _last_run(prepared: PreparedRun, runs: Path) -> LedgerSource:
     """The latest run of a workflow of this name, live or scripted as the new one is: ids sort by time."""
-    workflow, is_live = prepared.wave_plan["metadata"]["name"], prepared.stand_in is None
+    workflow, is_live = prepared.plan.metadata.name, prepared.stand_in is None
     for directory in sorted((path for path in runs.glob("*") if path.is_dir()), reverse=True):
         if workflow_of(directory) == workflow and (mode_of(directory) == "live") == is_live:
             return ledger_at(directory)
@@ -122,81 +119,77 @@ def _last_run(prepared: PreparedRun, runs: Path) -> LedgerSource:
 
 
 def _resume(workspace: Workspace, request: ResumeRequest, found: FoundRun, services: RunServices) -> RunHandle:
-    stopped, secrets, cached = _find_stopped(workspace, request, found)
-    check_secrets(stopped.prepared.wave_plan, secrets)
-    prepared = with_secrets(stopped.prepared, secrets)
+    root = workspace.path(request.root)
+    original = None if request.started_with is None else request.started_with.in_workspace(workspace)
+    if original is None:
+        prepared = found.prepare(read_invocation(found.directory), root)
+        secrets: Mapping[str, Any] = secrets_given_again(prepared.plan, request.inputs.in_workspace(workspace))
+    else:
+        prepared, secrets = _started_with(workspace, original, found, root)
+    check_secrets(prepared.plan, secrets)
+    prepared = with_secrets(prepared, secrets)
     if request.engine is not None:
-        prepared = replace(prepared, given=replace(prepared.given, engine=request.engine))
-    _notice_changes(stopped, services.observer)
-    base = None if stopped.base is None or not stopped.base.is_dir() else ledger_at(stopped.base)
+        prepared = replace(prepared, invocation=structs.replace(prepared.invocation, engine=request.engine))
+    _notice_changes(prepared, services.observer)
+    base, among = prepared.invocation.base, prepared.invocation.among
+    source = None if base is None or not base.is_dir() else ledger_at(base)
+    cache = _cache(workspace, prepared, None if original is None else original.cached)
     with ExitStack() as held:
-        reuse = held.enter_context(Reuse(prepared, base, _cache(workspace, prepared, cached), stopped.among))
-        handle = resume_run(stopped.directory, prepared, replace(services, reuse=reuse), found.beginning)
+        services = replace(services, reuse=held.enter_context(Reuse(prepared, source, cache, among)))
+        handle = resume_run(found.directory, prepared, services, found.beginning)
         handle.hold(held.pop_all())
         return handle
 
 
-def _find_stopped(
-    workspace: Workspace, request: ResumeRequest, found: FoundRun
-) -> tuple[StoppedRun, Mapping[str, Any], Path | None]:
-    """The run, its secret inputs, and the run that serves as its cache."""
-    root = None if request.root is None else workspace.path(request.root)
-    if request.started_with is None:
-        stopped = find_stopped(found, root)
-        inputs = request.inputs.in_workspace(workspace)
-        return stopped, secrets_given_again(stopped.prepared.wave_plan, inputs), None
-    original = request.started_with.in_workspace(workspace)
+def _started_with(
+    workspace: Workspace, original: RunRequest, found: FoundRun, root: Path | None
+) -> tuple[PreparedRun, Mapping[str, Any]]:
+    """The run and its secret inputs, if the request says how it was started and not its directory."""
+    if (found.mode == DETERMINISTIC) != original.is_deterministic:
+        raise UsageError(f"the run is {found.mode}")
     compiled = _compile(original)
     prepared = prepare(compiled, original, workspace)
-    base = None if original.base is None else find_ledger(original.base, workspace).directory
-    among = prepared.to_reuse if original.tasks.needs_base else None
-    known = Invocation(prepared.root, prepared.workflow, prepared.answers, base=base, among=among)
-    stopped = find_stopped(found, root, known)
-    if (stopped.mode == "deterministic") != original.is_deterministic:
-        raise UsageError(f"the run is {stopped.mode}")
-    return stopped, compiled.secrets, original.cached
+    invocation = structs.replace(
+        prepared.invocation,
+        base=None if original.base is None else find_ledger(original.base, workspace).directory,
+        among=prepared.to_reuse if original.tasks.needs_base else None,
+    )
+    return found.prepare(invocation, root), compiled.secrets
 
 
-def _notice_changes(stopped: StoppedRun, observer: Observer) -> None:
-    changed = changed_files(stopped)
+def _notice_changes(prepared: PreparedRun, observer: Observer) -> None:
+    changed, base = changed_files(prepared), prepared.invocation.base
     if changed:
         named = f"'{changed[0]}'" + (f" and {len(changed) - 1} more" if len(changed) > 1 else "")
         observer.notice(f"changed since the run started: {named}; the run keeps its plan, --failed uses the changes")
-    if stopped.base is not None and not stopped.base.is_dir():
-        observer.notice(f"the run '{stopped.base}' does not exist; no more results are reused from it")
+    if base is not None and not base.is_dir():
+        observer.notice(f"the run '{base}' does not exist; no more results are reused from it")
 
 
 def _retry(workspace: Workspace, request: RetryRequest, found: FoundRun, services: RunServices) -> RunHandle:
-    stopped = find_stopped(found, None if request.root is None else workspace.path(request.root))
-    again = _request_again(workspace, request, stopped)
-    prepared = _prepare(workspace, again, services.observer)
-    with ExitStack() as held:
-        reuse = held.enter_context(Reuse(prepared, ledger_at(stopped.directory), cache=None))
-        handle = start_run(
-            prepared,
-            replace(services, reuse=reuse),
-            workspace,
-            is_deterministic=again.is_deterministic,
-            out=None if request.out is None else workspace.path(request.out),
-        )
-        handle.hold(held.pop_all())
-        return handle
+    root = workspace.path(request.root)
+    before = relocated(read_invocation(found.directory), root)
+    again = _request_again(workspace, request, before, is_deterministic=found.mode == DETERMINISTIC)
+    return _start_new(workspace, again, services, ledger_at(found.directory))
 
 
-def _request_again(workspace: Workspace, request: RetryRequest, stopped: StoppedRun) -> RunRequest:
-    """The request that started the run. Inputs that are given take precedence over those it had."""
-    before, given = stopped.prepared, request.inputs.in_workspace(workspace)
-    known = before.given.file if before.given.file is not None and before.given.file.is_file() else None
+def _request_again(
+    workspace: Workspace, request: RetryRequest, before: Invocation, *, is_deterministic: bool
+) -> RunRequest:
+    """The request that started the run. Its inputs, unless they are given again."""
+    given, file = request.inputs.in_workspace(workspace), before.inputs_file
+    known = file if file is not None and file.is_file() else None
     return RunRequest(
         _displayed(before.root / before.workflow, workspace.root),
         before.root,
-        Inputs({**before.given.texts, **given.texts}, given.file or known),
-        before.given.selected,
+        Inputs({**before.inputs, **given.texts}, given.file or known),
+        before.selected,
         is_scripted=before.answers is not None,
-        is_deterministic=stopped.mode == "deterministic",
+        is_deterministic=is_deterministic,
         script=None if before.script is None else str(before.script),
-        answers_from=None if before.recorded is None else str(before.recorded.directory),
-        engine=request.engine or before.given.engine,
+        answers_from=None if before.answers_from is None else str(before.answers_from),
+        out=workspace.path(request.out),
+        engine=request.engine or before.engine,
     )
 
 

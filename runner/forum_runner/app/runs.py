@@ -11,12 +11,13 @@ from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from forum_adapters.base import Adapter, Predictable, Site
 from forum_adapters.plugins import PluginError
 from forum_adapters.registry import make_adapter
 from forum_runner.app.decision_box import DecisionBox
 from forum_runner.app.invocation import INVOCATION, Invocation
-from forum_runner.app.observer import ObservedEntry, Observer
 from forum_runner.app.open_run import DETERMINISTIC, open_virtually, virtual_salt
 from forum_runner.app.recorded_answers import AsRecorded
 from forum_runner.app.reuse import Reuse, ReuseSource
@@ -40,6 +41,7 @@ from forum_runner.ledger.run_id import new_run_id
 from forum_runner.ledger.run_reader import read_entries
 from forum_runner.ledger.writer import IMPLEMENTATION, LedgerBrokenError, LedgerWriter, random_salt
 from forum_runner.model import Allow
+from forum_runner.observer import ObservedEntry, Observer
 from forum_runner.workspace import Workspace
 
 _MAX_RESUMED = 50
@@ -104,7 +106,7 @@ def start_run(
             mode=mode.name,
             implementation=mode.implementation,
             origin=None if source is None else source.origin,
-            durability=Durability(prepared.wave_plan["policy"]["durability"]),
+            durability=Durability(prepared.plan.policy.durability),
             clock=mode.clock,
             salt=mode.salt,
             # Written before the first entry: any ledger that exists can be resumed.
@@ -113,7 +115,7 @@ def start_run(
         opened.enter_context(writer)
         machine = Machine(prepared.plan, _context(prepared, mode, services))
         machine.state.apply("run.opened", mode.clock.now_us, {}, {})
-        services.observer.opened(mode.run, directory, prepared.wave_plan)
+        services.observer.opened(mode.run, directory, prepared.plan)
         opened.callback(services.observer.closed)
         run = _OpenRun(machine, writer, prepared, mode, services, opened.pop_all())
         return _drive(run, is_new=True)
@@ -121,7 +123,7 @@ def start_run(
 
 def resume_run(directory: Path, prepared: PreparedRun, services: RunServices, beginning: RunStart) -> RunHandle:
     """Resumes a run that paused or was cut off. One pass verifies its ledger and restores its state."""
-    durability = Durability(prepared.wave_plan["policy"]["durability"])
+    durability = Durability(prepared.plan.policy.durability)
     clock = RunClock(0)
     run, mode_name = beginning.entry.run, beginning.entry.data.mode
     services = _with_engine(services, prepared, mode_name)
@@ -143,7 +145,7 @@ def resume_run(directory: Path, prepared: PreparedRun, services: RunServices, be
             clock.now_us = mode.now()
         if machine.state.is_sealed:
             raise UsageError(f"run {writer.run} has finished; start another one from it with --failed")
-        services.observer.opened(run, directory, prepared.wave_plan)
+        services.observer.opened(run, directory, prepared.plan)
         opened.callback(services.observer.closed)
         services.observer.recalled(_recorded(directory))
         if not is_deterministic and machine.is_waiting(clock.now_us):
@@ -166,7 +168,7 @@ def _mode(prepared: PreparedRun, is_deterministic: bool) -> _Mode:
         run = new_run_id(clock.now_us, random_salt()[:10])
         return _Mode(name, clock, now, IMPLEMENTATION, run, random_salt)
     clock = RunClock(EPOCH_US)
-    run = new_run_id(EPOCH_US, bytes.fromhex(prepared.wave_plan["digest"])[:10])
+    run = new_run_id(EPOCH_US, bytes.fromhex(prepared.plan.digest)[:10])
     salts = count()
     return _Mode(DETERMINISTIC, clock, clock, _DETERMINISTIC, run, lambda: virtual_salt(run, str(next(salts))))
 
@@ -183,11 +185,10 @@ def _free_directory(runs: Path, run: str) -> Path:
 
 
 def _context(prepared: PreparedRun, mode: _Mode, services: RunServices) -> Context:
-    plan = prepared.wave_plan
-    allow = plan["policy"]["allow"]
-    settings: dict[str, Mapping[str, Any]] = dict(plan["adapters"])
-    env = list(Allow().env) if "*" in allow["env"] else allow["env"]
-    check_settings: Mapping[str, Any] = {"type": "command", "env": env}
+    allow = prepared.plan.policy.allow
+    settings = {name: adapter.settings for name, adapter in prepared.plan.adapters.items()}
+    env = Allow().env if "*" in allow["env"] else allow["env"]
+    check_settings: Mapping[str, Any] = {"type": "command", "env": list(env)}
     if (stand_in := prepared.stand_in) is not None:
         settings = dict.fromkeys(settings, stand_in)
         check_settings = stand_in
@@ -196,7 +197,7 @@ def _context(prepared: PreparedRun, mode: _Mode, services: RunServices) -> Conte
         implementation=mode.implementation,
         settings=settings,
         check_settings=check_settings,
-        site=Site(str(prepared.root), tuple(allow["env"]), tuple(allow["hosts"])),
+        site=Site(str(prepared.root), allow["env"], allow["hosts"]),
         secrets=prepared.secrets,
         find_reusable=(lambda _unit, _fingerprint: None) if services.reuse is None else services.reuse.find,
     )
@@ -205,7 +206,7 @@ def _context(prepared: PreparedRun, mode: _Mode, services: RunServices) -> Conte
 def _drive(run: _OpenRun, *, is_new: bool) -> RunHandle:
     machine, mode, observer = run.machine, run.mode, run.services.observer
     scrubber = Scrubber(run.prepared.scrubbed)
-    watch = None if type(observer) is Observer else observer.entry
+    watch = None if type(observer).entry is Observer.entry else observer.entry
     recorder = Recorder(run.writer, machine.state, scrubber, watch)
     directory, name = run.writer.directory, run.writer.run
     if mode.name == DETERMINISTIC:
@@ -285,11 +286,6 @@ def _predictable(name: str, settings: Mapping[str, Any]) -> Predictable:
 
 
 def _invocation(prepared: PreparedRun, source: ReuseSource | None) -> Invocation:
-    answers_from = None if prepared.recorded is None else prepared.recorded.directory
-    base, among = (None, None) if source is None else (source.directory.absolute(), source.among)
-    given = prepared.given
-    selected = {"only": given.selected.only, "start": given.selected.start, "until": given.selected.until}
-    return Invocation(
-        prepared.root, prepared.workflow, prepared.answers, prepared.script, answers_from, base, among, given.texts,
-        given.file, selected, given.engine,
-    )  # fmt: skip
+    if source is None:
+        return prepared.invocation
+    return structs.replace(prepared.invocation, base=source.directory.absolute(), among=source.among)

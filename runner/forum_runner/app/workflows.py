@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from forum_runner.app.invalid_workflow import InvalidWorkflowError
 from forum_runner.app.requests import Inputs
 from forum_runner.compile.compiler import Compilation, check_file, compile_workflow, read_script
 from forum_runner.compile.inputs import COMMAND_LINE
@@ -18,6 +20,7 @@ from forum_runner.manifest.bundle_files import BUILT_IN, DiskFiles, is_reserved,
 from forum_runner.manifest.workflow import InputValue, read_inputs
 from forum_runner.model import ScriptAnswer
 from forum_runner.report import Report
+from forum_runner.wave_plan.wave_plan_reader import WavePlan, decode_wave_plan
 
 
 class _Beside(str):
@@ -26,17 +29,34 @@ class _Beside(str):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
+# Without slots, because `plan` is cached.
+@dataclass(frozen=True)
 class Compiled:
-    """`sources` are the files that were read: nothing that is written may take their place."""
+    """`data` and `digest` are those of the wave plan, if there are no errors. `sources` are the files that were read:
+    no output may overwrite them."""
 
     report: Report
     sources: tuple[Path, ...]
-    wave_plan: Mapping[str, Any] | None
-    data: bytes | None
+    data: bytes | None = field(default=None, repr=False)
+    digest: str = ""
     root: Path = Path()
     answers: tuple[ScriptAnswer, ...] | None = None
     secrets: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def plan(self) -> WavePlan:
+        """The wave plan. Raises InvalidWorkflowError if there is none."""
+        if self.data is None:
+            raise InvalidWorkflowError(self.report)
+        return decode_wave_plan(self.data)
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """`text` is None if the workflow has errors."""
+
+    report: Report
+    text: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +115,10 @@ def compile_file(
     result = compile_workflow(bundle, entry.path, entry.name, given.values, complete=complete, answers=answers)
     report = _report(entry.root, result, given)
     sources = tuple(entry.root / name for name in result.sources if not is_reserved(name))
-    if errors_in(given.findings):
-        return Compiled(report, sources, None, None)
-    return Compiled(report, sources, result.wave_plan, result.data, entry.root, result.answers, result.secrets)
+    if errors_in(given.findings) or result.wave_plan is None:
+        return Compiled(report, sources)
+    digest = result.wave_plan["digest"]
+    return Compiled(report, sources, result.data, digest, entry.root, result.answers, result.secrets)
 
 
 def _entry(given: str, root: Path | None) -> _Entry:

@@ -36,7 +36,7 @@ def command(
     from forum_runner import api
     from forum_runner.finding import exit_code_of
     from forum_runner.report import ReportFormat, counted
-    from forum_runner.report.render import render
+    from forum_runner.report.finding_formats import render, render_text
 
     report = api.check(WORKSPACE, files, root=root, inputs=read_inputs(input_texts, inputs_file))
     chosen = ReportFormat.JSON if as_json else ReportFormat(form)
@@ -44,7 +44,7 @@ def command(
         write_document(render(report, chosen))
     elif report.findings:
         color = wants_color(sys.stdout)
-        say(render(report, chosen, color=color), newline=False, color=color)
+        say(render_text(report, color=color), newline=False, color=color)
     else:
         say(f"ok: {counted(len(report.texts), 'file')} checked, no findings")
     return exit_code_of(report.findings)

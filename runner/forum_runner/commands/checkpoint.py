@@ -25,9 +25,7 @@ def command(run: str, size: int | None, key_file: Path | None, output: str | Non
     """
     from forum_runner import api
 
-    if as_json and output not in (None, "-"):
-        raise click.UsageError("--json prints the checkpoint and -o writes it to a file; use one of them")
-    out = output_path(output)
+    out = output_path(output, as_json)
     made = api.checkpoint(WORKSPACE, run, size=size, key=key_file, out=out)
     warn_if_unsealed(is_sealed=made.is_sealed)
     if as_json:

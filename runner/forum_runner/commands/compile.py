@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from forum_runner.commands.options import WORKSPACE, bundle_options, output_path, read_inputs
 from forum_runner.commands.output import say, show_findings, write_document
+
+if TYPE_CHECKING:
+    from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
 
 @click.command("compile", short_help="Compile a workflow into a wave plan.")
@@ -33,32 +36,30 @@ def command(
     from forum_runner import api
     from forum_runner.finding import exit_code_of
 
-    if as_json and output not in (None, "-"):
-        raise click.UsageError("--json prints the wave plan and -o writes it to a file; use one of them")
-    inputs, out = read_inputs(input_texts, inputs_file), output_path(output)
+    inputs, out = read_inputs(input_texts, inputs_file), output_path(output, as_json)
     compiled = api.compile(WORKSPACE, file, root=root, inputs=inputs, out=out)
     show_findings(compiled.report)
-    if compiled.wave_plan is None or compiled.data is None:
+    if compiled.data is None:
         return exit_code_of(compiled.report.findings)
     if as_json or output == "-":
         write_document(compiled.data)
     elif output is not None:
-        say(f"{output}: {len(compiled.data):,} bytes, digest {compiled.wave_plan['digest']}")
+        say(f"{output}: {len(compiled.data):,} bytes, digest {compiled.digest}")
     else:
-        say(_summary(compiled.wave_plan), newline=False)
+        say(_summary(compiled.plan), newline=False)
     return 0
 
 
-def _summary(wave_plan: Mapping[str, Any]) -> str:
+def _summary(plan: WavePlan) -> str:
     from forum_runner.report import counted, joined
 
-    tasks, waves = len(wave_plan["tasks"]), wave_plan["waves"]
-    head = f"{wave_plan['metadata']['name']}: {counted(tasks, 'task')} in {counted(len(waves), 'wave')}"
+    waves = plan.waves
+    head = f"{plan.metadata.name}: {counted(len(plan.tasks), 'task')} in {counted(len(waves), 'wave')}"
     shown = [f"  wave {number}  {_listed(wave)}" for number, wave in enumerate(waves[:20], 1)]
     if len(waves) > 20:
         shown.append(f"  ... and {len(waves) - 20:,} more")
-    return joined([head, *shown, f"digest {wave_plan['digest']}"])
+    return joined([head, *shown, f"digest {plan.digest}"])
 
 
-def _listed(wave: list[str]) -> str:
+def _listed(wave: Sequence[str]) -> str:
     return ", ".join(wave[:8]) + (f", ... ({len(wave):,} in all)" if len(wave) > 8 else "")

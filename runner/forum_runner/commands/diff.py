@@ -6,14 +6,14 @@ import sys
 
 import click
 
-from forum_runner.commands.options import WORKSPACE
-from forum_runner.commands.output import wants_color, write_document, write_parts
+from forum_runner.commands.options import JSON, WORKSPACE
+from forum_runner.commands.output import wants_color, write_json, write_parts
 
 
 @click.command("diff", short_help="Show where two runs diverge.")
 @click.argument("left", metavar="A")
 @click.argument("right", metavar="B")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON
 def command(left: str, right: str, as_json: bool) -> int:
     """Show where two runs diverge: the first entry of A that B lacks, then plan, tasks, outputs and cost.
 
@@ -29,9 +29,9 @@ def command(left: str, right: str, as_json: bool) -> int:
 
     difference = api.diff(WORKSPACE, left, right)
     if as_json:
-        from forum_runner.report.difference_json import render_difference_json
+        from forum_runner.report.difference_json import difference_document
 
-        write_document(render_difference_json(difference))
+        write_json(difference_document(difference))
     else:
         from forum_runner.report.difference_text import render_difference
 

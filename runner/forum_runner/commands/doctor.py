@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from forum_runner.commands.options import WORKSPACE
+from forum_runner.commands.options import JSON, ROOT, WORKSPACE
 from forum_runner.commands.output import say, show_findings, write_json
 from forum_runner.errors import ExitCode
 
@@ -17,18 +17,13 @@ if TYPE_CHECKING:
 
 @click.command("doctor", short_help="Check the installation, credentials and adapters.")
 @click.argument("file", required=False)
-@click.option(
-    "--root",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Set the bundle's root.  [default: the file's folder]",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@ROOT
+@JSON
 def command(file: str | None, root: Path | None, as_json: bool) -> int:
     """Check the installation and, for the workflow FILE, its programs, adapters and credentials.
 
-    Lists installed libraries and adapter types. Does not call an adapter whose credential is not set. Never prints the
-    value of a credential.
+    Lists installed libraries, adapter types and engines. Does not call an adapter whose credential is not set, and
+    never prints a credential.
 
     Exits 0 if nothing is missing, 1 if a program is not found or an adapter does not answer, and 8 if a credential is
     not set.
@@ -59,6 +54,7 @@ def _document(health: Health) -> dict[str, object]:
         "ok": health.is_well,
         "versions": dict(health.versions),
         "types": dict(health.types),
+        "engines": dict(health.engines),
         "programs": dict(health.programs),
         "adapters": adapters,
     }
@@ -69,8 +65,9 @@ def _text(health: Health) -> str:
 
     lines = ["installed"]
     lines += [f"  {name:<14} {found or 'missing'}" for name, found in health.versions.items()]
-    lines.append("adapter types")
-    lines += [f"  {name:<14} {origin}" for name, origin in sorted(health.types.items())]
+    for title, origins in (("adapter types", health.types), ("engines", health.engines)):
+        lines.append(title)
+        lines += [f"  {name:<14} {origin}" for name, origin in sorted(origins.items())]
     if health.programs:
         lines.append("programs of the workflow")
     lines += [f"  {visible(name):<14} {found or 'not found'}" for name, found in health.programs.items()]

@@ -6,12 +6,13 @@ from dataclasses import asdict
 
 import click
 
+from forum_runner.commands.options import JSON
 from forum_runner.commands.output import say, write_json
 
 
 @click.command("explain", short_help="Explain the code of a finding.")
 @click.argument("code", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON
 def command(code: str | None, as_json: bool) -> int:
     """Explain the code of a finding, such as F012. Without CODE, list all codes."""
     from forum_runner import api

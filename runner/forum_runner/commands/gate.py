@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import getpass
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from forum_runner.commands.options import WORKSPACE
+from forum_runner.commands.options import FILE, JSON, WORKSPACE, combined, login_name
 from forum_runner.commands.output import say, write_json
 
 if TYPE_CHECKING:
-    from forum_runner.app.gates import OpenGate
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
+    from forum_runner.report.pending_gate import PendingGate
 
 
 @click.group("gate", short_help="List pending gates and decide them.")
@@ -27,26 +23,21 @@ def command() -> None:
     """
 
 
-def _decision_options(command: _Command) -> _Command:
-    for option in (
-        click.option("--json", "as_json", is_flag=True, help="Print JSON."),
-        click.option(
-            "--displayed", metavar="DIGEST", help="The digest of what you saw; the decision is refused if it differs."
-        ),
-        click.option("--reason", metavar="TEXT", help="The reason, which is recorded."),
-        click.option(
-            "--by", metavar="NAME", default=None, help="Who decides: ASCII, no spaces.  [default: your login name]"
-        ),
-        click.argument("task"),
-        click.argument("run"),
-    ):
-        command = option(command)
-    return command
+_decision_options = combined(
+    click.argument("run"),
+    click.argument("task"),
+    click.option("--by", metavar="NAME", help="Who decides: ASCII, no spaces.  [default: your login name]"),
+    click.option("--reason", metavar="TEXT", help="The reason, which is recorded."),
+    click.option(
+        "--displayed", metavar="DIGEST", help="The digest of what you saw; the decision is refused if it differs."
+    ),
+    JSON,
+)
 
 
 @command.command("list")
 @click.argument("run")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON
 def list_gates(run: str, as_json: bool) -> int:
     """List pending gates with the prompt or command that each one shows."""
     from forum_runner import api
@@ -66,32 +57,23 @@ def list_gates(run: str, as_json: bool) -> int:
 
 @command.command("approve")
 @_decision_options
-def approve(run: str, task: str, by: str | None, reason: str | None, displayed: str | None, as_json: bool) -> int:
+def approve(**options: Any) -> int:
     """Approve a task, so that it starts."""
-    return _decide(run, task, "approved", by, reason, displayed, None, as_json=as_json)
+    return _decide("approved", **options)
 
 
 @command.command("reject")
 @_decision_options
-def reject(run: str, task: str, by: str | None, reason: str | None, displayed: str | None, as_json: bool) -> int:
+def reject(**options: Any) -> int:
     """Reject a task. It ends, and nothing that depends on it starts."""
-    return _decide(run, task, "rejected", by, reason, displayed, None, as_json=as_json)
+    return _decide("rejected", **options)
 
 
 @command.command("edit")
 @_decision_options
 @click.option("--instruction", metavar="TEXT", help="The instruction for the agent.")
-@click.option("--file", type=click.Path(path_type=Path), metavar="FILE", help="Read the instruction from FILE.")
-def edit(
-    run: str,
-    task: str,
-    by: str | None,
-    reason: str | None,
-    displayed: str | None,
-    as_json: bool,
-    instruction: str | None,
-    file: Path | None,
-) -> int:
+@click.option("--file", type=FILE, metavar="FILE", help="Read the instruction from FILE.")
+def edit(instruction: str | None, file: Path | None, **options: Any) -> int:
     """Approve a task with another instruction."""
     if (instruction is None) == (file is None):
         raise click.UsageError("give the instruction with either --instruction or --file")
@@ -100,25 +82,25 @@ def edit(
             instruction = file.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise click.BadParameter(f"cannot read '{file}': {error}", param_hint="--file") from error
-    return _decide(run, task, "approved", by, reason, displayed, instruction, as_json=as_json)
+    return _decide("approved", **options, instruction=instruction)
 
 
 def _decide(
+    decision: str,
+    *,
     run: str,
     task: str,
-    decision: str,
     by: str | None,
     reason: str | None,
     displayed: str | None,
-    instruction: str | None,
-    *,
     as_json: bool,
+    instruction: str | None = None,
 ) -> int:
     from forum_runner import api
     from forum_runner.commands.event_loop import run_main
     from forum_runner.report.run_commands import command_line
 
-    who = by if by is not None else _login_name()
+    who = by if by is not None else login_name()
     request = api.DecisionRequest(run, task, decision, who, reason, displayed, instruction)
     decided = run_main(api.decide(WORKSPACE, request))
     digest, left = decided.gate.digest, decided.left
@@ -135,19 +117,12 @@ def _decide(
     return 0
 
 
-def _login_name() -> str:
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        return ""
-
-
-def _document(gate: OpenGate) -> dict[str, Any]:
+def _document(gate: PendingGate) -> dict[str, Any]:
     time = {"deadline": gate.deadline, "on_deadline": gate.on_deadline, "deadline_passed": gate.is_over}
     return {"task": gate.task, "digest": gate.digest, **time, "displayed": gate.displayed}
 
 
-def _text(gate: OpenGate, run: str) -> str:
+def _text(gate: PendingGate, run: str) -> str:
     from forum_runner.finding import visible
     from forum_runner.report.amounts import clip, moment
 
@@ -166,7 +141,7 @@ def _text(gate: OpenGate, run: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _next_commands(gate: OpenGate, run: str) -> list[str]:
+def _next_commands(gate: PendingGate, run: str) -> list[str]:
     from forum_runner.report.run_commands import command_line, gate_lines
 
     if gate.is_over:

@@ -41,16 +41,14 @@ def command(
 
     chosen = GraphFormat(form or _by_ending(output))
     inputs, out = read_inputs(input_texts, inputs_file), output_path(output)
-    report, drawing = api.draw(WORKSPACE, file, chosen, root=root, inputs=inputs, out=out)
-    show_findings(report)
-    if drawing is None:
-        return exit_code_of(report.findings)
-    if out is not None:
-        return 0
-    if chosen is GraphFormat.TEXT:
-        say(drawing, newline=False)
-    else:
-        write_document(drawing)
+    drawn = api.draw(WORKSPACE, file, chosen, root=root, inputs=inputs, out=out)
+    show_findings(drawn.report)
+    if drawn.text is None:
+        return exit_code_of(drawn.report.findings)
+    if out is None and chosen is GraphFormat.TEXT:
+        say(drawn.text, newline=False)
+    elif out is None:
+        write_document(drawn.text)
     return 0
 
 

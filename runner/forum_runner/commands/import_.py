@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from forum_runner.commands.options import RUN_DIRECTORY, WORKSPACE
+from forum_runner.commands.options import JSON, OUT, WORKSPACE
 from forum_runner.commands.output import say, say_aside, write_json
 
 if TYPE_CHECKING:
@@ -19,10 +19,8 @@ _FORMATS = ("auto", "forum-engine", "symposium", "otel")
 @click.command("import", short_help="Import the record of another program as a ledger.")
 @click.argument("source", metavar="SOURCE")
 @click.option("--format", "format_name", type=click.Choice(_FORMATS), default="auto", help="Set the format of SOURCE.")
-@click.option(
-    "--out", type=RUN_DIRECTORY, metavar="DIR", help="Use DIR as the run directory.  [default: .forum/runs/ID]"
-)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@OUT
+@JSON
 def command(source: str, format_name: str, out: Path | None, as_json: bool) -> int:
     """Import the record of another program as a ledger.
 

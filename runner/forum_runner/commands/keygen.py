@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from forum_runner.commands.options import WORKSPACE
+from forum_runner.commands.options import FILE, JSON, WORKSPACE
 from forum_runner.commands.output import say, write_json
 
 
@@ -15,12 +15,12 @@ from forum_runner.commands.output import say, write_json
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=FILE,
     required=True,
     metavar="FILE",
     help="Write the private key to FILE, and the public key to FILE.pub.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON
 def command(name: str, output: Path, as_json: bool) -> int:
     """Generate a key that signs checkpoints, and print its public half.
 

@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any, TypeVar
-
 import click
 
+from forum_runner.commands.options import FILE, combined
 from forum_runner.commands.output import say_aside
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-
-
-def covering_options(command: _Command) -> _Command:
-    """--size, --key and -o."""
-    for option in (
-        click.option("-o", "--output", metavar="PATH", help="Write to PATH.  [default: standard output]"),
-        click.option(
-            "--key",
-            "key_file",
-            type=click.Path(path_type=Path),
-            metavar="FILE",
-            help="Sign the checkpoint with the private key in FILE.",
-        ),
-        click.option(
-            "--size", type=click.IntRange(min=0), metavar="N", help="Cover only the first N entries.  [default: all]"
-        ),
-    ):
-        command = option(command)
-    return command
+covering_options = combined(
+    click.option(
+        "--size", type=click.IntRange(min=0), metavar="N", help="Cover only the first N entries.  [default: all]"
+    ),
+    click.option(
+        "--key", "key_file", type=FILE, metavar="FILE", help="Sign the checkpoint with the private key in FILE."
+    ),
+    click.option("-o", "--output", metavar="PATH", help="Write to PATH.  [default: standard output]"),
+)
 
 
 def warn_if_unsealed(*, is_sealed: bool) -> None:

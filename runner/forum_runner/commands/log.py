@@ -15,7 +15,7 @@ from forum_runner.commands.output import as_found, has_reader, say_aside, wants_
 
 if TYPE_CHECKING:
     from forum_runner.app.reading import Log, LogItem
-    from forum_runner.report.decision_reason import ReasonReader
+    from forum_runner.report.recorded_text import TextReader
 
 
 @click.command("log", short_help="List the entries of a ledger.")
@@ -47,12 +47,12 @@ def command(
     """
     from forum_runner import api
     from forum_runner.ledger.selection import Selection, SeqSpan
-    from forum_runner.report.decision_reason import ReasonReader
+    from forum_runner.report.recorded_text import TextReader
 
     selection = Selection(kinds, tasks, actors, SeqSpan.read(span) if span is not None else None)
     log = api.log(WORKSPACE, run, selection)
-    with ReasonReader(log.source.directory) as reasons:
-        render = _raw if as_json else partial(_text, log, reasons, wants_color(sys.stdout))
+    with TextReader(log.source.directory) as texts:
+        render = _raw if as_json else partial(_text, log, texts, wants_color(sys.stdout))
         if follow:
             run_main(_follow(log, render))
         else:
@@ -68,13 +68,13 @@ async def _follow(log: Log, render: Callable[[LogItem], str | bytes]) -> None:
             return
 
 
-def _text(log: Log, reasons: ReasonReader, color: bool, item: LogItem) -> str:
+def _text(log: Log, texts: TextReader, color: bool, item: LogItem) -> str:
     from forum_runner.ledger.lines import length_of
     from forum_runner.report.log_line import damaged_line, log_line
 
     if item.entry is None:
         return damaged_line(item.number, length_of(item.line), color=color) + "\n"
-    return log_line(item.entry, color=color, is_import=log.is_import, reason=reasons.of(item.entry)) + "\n"
+    return log_line(item.entry, color=color, is_import=log.is_import, reason=texts.reason_of(item.entry)) + "\n"
 
 
 def _raw(item: LogItem) -> str | bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 # Relative to the current directory, so that messages show paths as they were typed.
 WORKSPACE = Workspace(Path())
+FILE = click.Path(path_type=Path)
+JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 class _RunDirectory(click.Path):
@@ -32,28 +35,28 @@ class _RunDirectory(click.Path):
 
 
 RUN_DIRECTORY = _RunDirectory(path_type=Path)
+OUT = click.option(
+    "--out", type=RUN_DIRECTORY, metavar="DIR", help="Use DIR as the run directory.  [default: .forum/runs/ID]"
+)
+ROOT = click.option("--root", type=FILE, metavar="DIR", help="Set the bundle's root.  [default: the file's folder]")
 
 
-def bundle_options(command: _Command) -> _Command:
-    """--root, --input and --inputs."""
-    for option in (
-        click.option(
-            "--inputs",
-            "inputs_file",
-            type=click.Path(path_type=Path),
-            metavar="FILE",
-            help="Read inputs from a YAML or JSON file.",
-        ),
-        click.option("--input", "input_texts", multiple=True, metavar="NAME=VALUE", help="Set an input. Repeatable."),
-        click.option(
-            "--root",
-            type=click.Path(path_type=Path),
-            metavar="DIR",
-            help="Set the bundle's root.  [default: the file's folder]",
-        ),
-    ):
-        command = option(command)
-    return command
+def combined(*options: Callable[[Any], Any]) -> Callable[[_Command], _Command]:
+    """One decorator for several options, which `--help` lists in this order."""
+
+    def decorate(command: _Command) -> _Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+bundle_options = combined(
+    ROOT,
+    click.option("--input", "input_texts", multiple=True, metavar="NAME=VALUE", help="Set an input. Repeatable."),
+    click.option("--inputs", "inputs_file", type=FILE, metavar="FILE", help="Read inputs from a YAML or JSON file."),
+)
 
 
 def read_inputs(texts: tuple[str, ...], file: Path | None) -> Inputs:
@@ -72,6 +75,16 @@ def read_inputs(texts: tuple[str, ...], file: Path | None) -> Inputs:
     return Inputs(given, file)
 
 
-def output_path(output: str | None) -> Path | None:
-    """The file to write; None for standard output."""
+def login_name() -> str:
+    """Empty if it is unknown: the API then refuses to record it."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return ""
+
+
+def output_path(output: str | None, as_json: bool = False) -> Path | None:
+    """The file to write; None for standard output, where --json prints."""
+    if as_json and output not in (None, "-"):
+        raise click.UsageError("--json prints to standard output and -o writes to a file; use one of them")
     return None if output in (None, "-") else Path(output)

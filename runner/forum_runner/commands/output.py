@@ -91,11 +91,10 @@ def has_reader(stream: TextIO) -> bool:
 
 def show_findings(report: Report) -> None:
     """Findings of a command whose output is something else go to standard error."""
-    from forum_runner.report import ReportFormat
-    from forum_runner.report.render import render
+    from forum_runner.report.finding_formats import render_text
 
     color = wants_color(sys.stderr)
-    say_aside(render(report, ReportFormat.TEXT, color=color), newline=False, color=color)
+    say_aside(render_text(report, color=color), newline=False, color=color)
 
 
 def wants_color(stream: TextIO) -> bool:

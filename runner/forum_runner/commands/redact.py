@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import getpass
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from forum_runner.commands.options import WORKSPACE
+from forum_runner.commands.options import JSON, WORKSPACE, login_name
 from forum_runner.commands.output import say, say_aside, write_json
 
 if TYPE_CHECKING:
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
 @click.option("--body", required=True, metavar="NAME", help="The body's name in that entry, such as prompt or output.")
 @click.option("--reason", required=True, metavar="TEXT", help="The reason, which is recorded.")
 @click.option("--by", metavar="NAME", help="Who redacts it.  [default: your login name]")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON
 def command(run: str, seq: int, body: str, reason: str, by: str | None, as_json: bool) -> int:
     """Remove a body from a run and record that.
 
@@ -34,7 +32,7 @@ def command(run: str, seq: int, body: str, reason: str, by: str | None, as_json:
     from forum_runner import api
 
     _check_reason(reason)
-    who = _person(by)
+    who = login_name() if by is None else by
     redacted = api.redact(WORKSPACE, api.RedactionRequest(run, seq, body, reason, who))
     if as_json:
         write_json(_document(redacted, seq, body, who))
@@ -65,22 +63,6 @@ def _check_reason(reason: str) -> None:
         raise click.BadParameter("it is empty", param_hint="--reason")
     if not reason.isascii() and any("\ud800" <= letter <= "\udfff" for letter in reason):
         raise click.BadParameter("it is not valid UTF-8", param_hint="--reason")
-
-
-def _person(by: str | None) -> str:
-    if by == "":
-        raise click.BadParameter("it is empty", param_hint="--by")
-    who = by or _user()
-    if not re.fullmatch(r"[!-~]{1,200}", who):
-        raise click.BadParameter("a name has no spaces, and only ASCII characters", param_hint="--by")
-    return who
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError) as error:
-        raise click.UsageError("your login name is unknown; use --by NAME") from error
 
 
 def _warn_of_torn_tails(directory: Path) -> None:

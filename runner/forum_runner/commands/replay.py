@@ -6,14 +6,14 @@ import json
 
 import click
 
-from forum_runner.commands.options import WORKSPACE
+from forum_runner.commands.options import JSON, WORKSPACE
 from forum_runner.commands.output import say, write_json
 from forum_runner.errors import ExitCode
 
 
 @click.command("replay", short_help="Replay a run from its ledger and compare.")
 @click.argument("run", metavar="RUN")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON
 def command(run: str, as_json: bool) -> int:
     """Replay a run with its recorded answers, clock and ids, and compare every entry to the byte.
 

@@ -6,11 +6,9 @@ from pathlib import Path
 
 import click
 
-from forum_runner.api import InvalidWorkflowError, ResumeRequest, RetryRequest
+from forum_runner.api import ResumeRequest, RetryRequest
 from forum_runner.commands.options import RUN_DIRECTORY, bundle_options, read_inputs
-from forum_runner.commands.output import show_findings
-from forum_runner.commands.run_console import make_run_console
-from forum_runner.commands.run_options import ENGINE, progress_options, run_request
+from forum_runner.commands.run_options import run_options, run_request, with_display
 
 
 @click.command("resume", short_help="Resume a run that stopped.")
@@ -18,8 +16,7 @@ from forum_runner.commands.run_options import ENGINE, progress_options, run_requ
 @bundle_options
 @click.option("--failed", is_flag=True, help="Start another run: reuse what passed and is unchanged, run the rest.")
 @click.option("--out", type=RUN_DIRECTORY, metavar="DIR", help="With --failed, use DIR as the run directory.")
-@ENGINE
-@progress_options
+@run_options
 def command(
     run: str,
     root: Path | None,
@@ -48,10 +45,4 @@ def command(
     request: RetryRequest | ResumeRequest = ResumeRequest(run, root, inputs, engine=engine)
     if failed:
         request = RetryRequest(run, root, inputs, out, engine)
-    console = make_run_console(progress)
-    with console.showing_errors():
-        try:
-            return run_request(request, console, as_json=as_json)
-        except InvalidWorkflowError as error:
-            show_findings(error.report)
-            return error.exit_code
+    return with_display(progress, lambda display: run_request(request, display, as_json=as_json))

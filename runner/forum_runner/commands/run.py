@@ -3,36 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from forum_runner import api
-from forum_runner.api import ExitCode, InvalidWorkflowError, RunRequest, TaskSelection
+from forum_runner.api import ExitCode, RunRequest, TaskSelection
 from forum_runner.commands.event_loop import run_main
-from forum_runner.commands.options import RUN_DIRECTORY, WORKSPACE, bundle_options, read_inputs
-from forum_runner.commands.output import say, show_findings, write_document
-from forum_runner.commands.run_console import RunConsole, make_run_console
+from forum_runner.commands.options import OUT, WORKSPACE, bundle_options, read_inputs
+from forum_runner.commands.output import say, write_json
 from forum_runner.commands.run_options import (
-    ENGINE,
     keep_memory_in_check,
-    progress_options,
+    run_options,
     run_request,
-    selection_options,
     show_pass_rates,
     wait_for,
+    with_display,
 )
 
 if TYPE_CHECKING:
+    from forum_runner.progress.run_display import RunDisplay
     from forum_runner.report.run_result import RunResult
 
 
 @click.command("run", short_help="Run a workflow and record what happens.")
 @click.argument("file")
 @bundle_options
-@selection_options
+@click.option("--only", multiple=True, metavar="TASK", help="Run only this task; not with --from or --until.")
+@click.option("--from", "start", multiple=True, metavar="TASK", help="Run this task and everything after it.")
+@click.option(
+    "--until",
+    multiple=True,
+    metavar="TASK",
+    help="Run this task and everything before it; with --from, what lies between.",
+)
+@click.option(
+    "--base", metavar="RUN", help="Reuse results of this run, with --only or --from.  [default: the last run]"
+)
 @click.option(
     "--scripted",
     is_flag=False,
@@ -44,11 +53,8 @@ if TYPE_CHECKING:
 @click.option("--answers-from", metavar="RUN", help="Answer every call with the recorded answers of an earlier run.")
 @click.option("--repeat", type=click.IntRange(1, 10_000), metavar="N", help="Run N times and report pass rates.")
 @click.option("--dry-run", is_flag=True, help="Report what would run and what it could cost, without running it.")
-@click.option(
-    "--out", type=RUN_DIRECTORY, metavar="DIR", help="Use DIR as the run directory.  [default: .forum/runs/ID]"
-)
-@ENGINE
-@progress_options
+@OUT
+@run_options
 def command(
     file: str,
     root: Path | None,
@@ -94,17 +100,15 @@ def command(
         out=out,
         engine=engine,
     )
-    console = make_run_console(progress)
-    with console.showing_errors():
-        try:
-            if dry_run:
-                return _show_forecast(request, console, as_json=as_json)
-            if repeat is not None:
-                return _repeat(request, repeat, console, as_json=as_json)
-            return run_request(request, console, as_json=as_json)
-        except InvalidWorkflowError as error:
-            show_findings(error.report)
-            return error.exit_code
+
+    def run(display: RunDisplay) -> int:
+        if dry_run:
+            return _show_forecast(request, display, as_json=as_json)
+        if repeat is not None:
+            return _repeat(request, repeat, display, as_json=as_json)
+        return run_request(request, display, as_json=as_json)
+
+    return with_display(progress, run)
 
 
 def _check_usage(
@@ -116,24 +120,26 @@ def _check_usage(
         raise click.UsageError("--answers-from and a script both answer every call; use one of them")
 
 
-def _repeat(request: RunRequest, times: int, console: RunConsole, *, as_json: bool) -> int:
+def _repeat(request: RunRequest, times: int, display: RunDisplay, *, as_json: bool) -> int:
     runs: list[RunResult] = []
     codes: list[ExitCode] = []
 
     async def main() -> None:
-        async for handle in api.repeat(WORKSPACE, request, times, console):
+        async for handle in api.repeat(WORKSPACE, request, times, display):
             finished = await wait_for(handle)
-            result = api.result(WORKSPACE, finished)
+            result = finished.result()
             # All runs have the same plan: one copy is enough.
             runs.append(replace(result, context=replace(result.context, plan=runs[0].context.plan)) if runs else result)
             codes.append(finished.exit_code)
-            console.show_repetition(len(runs), times, result)
+            ended = {"run": result.run, "directory": str(result.directory), "status": result.status}
+            sentence = f"run {len(runs)} of {times}: {result.status}, {result.directory}"
+            display.event("repeated", sentence, number=len(runs), of=times, **ended)
 
     keep_memory_in_check()
     run_main(main())
     if len(runs) < times:
-        console.notice(f"stopped after run {len(runs)} of {times}: it is paused")
-    return show_pass_rates(runs, _exit_code_of_all(codes), console, as_json=as_json)
+        display.notice(f"stopped after run {len(runs)} of {times}: it is paused")
+    return show_pass_rates(runs, _exit_code_of_all(codes), display, as_json=as_json)
 
 
 def _exit_code_of_all(codes: Sequence[ExitCode]) -> ExitCode:
@@ -144,12 +150,12 @@ def _exit_code_of_all(codes: Sequence[ExitCode]) -> ExitCode:
     return ExitCode.FAILED if len(others) > 1 else max(others, default=ExitCode.OK)
 
 
-def _show_forecast(request: RunRequest, console: RunConsole, *, as_json: bool) -> int:
-    from forum_runner.report.forecast_text import render_forecast, render_forecast_json
+def _show_forecast(request: RunRequest, display: RunDisplay, *, as_json: bool) -> int:
+    from forum_runner.report.forecast_text import render_forecast
 
-    found = api.forecast(WORKSPACE, request, console)
+    found = api.forecast(WORKSPACE, request, display)
     if as_json:
-        write_document(render_forecast_json(found))
+        write_json(asdict(found))
     else:
         say(render_forecast(found), newline=False)
     return 0

@@ -6,13 +6,13 @@ import sys
 
 import click
 
-from forum_runner.commands.options import WORKSPACE
-from forum_runner.commands.output import wants_color, write_document, write_parts
+from forum_runner.commands.options import JSON, WORKSPACE
+from forum_runner.commands.output import wants_color, write_json, write_parts
 
 
 @click.command("show", short_help="Show what happened in a run.")
 @click.argument("run", metavar="RUN")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON
 def command(run: str, as_json: bool) -> int:
     """Show what happened in a run: tasks, attempts, cost, verdicts, gates, outputs, and how it ended.
 
@@ -25,9 +25,10 @@ def command(run: str, as_json: bool) -> int:
 
     found = api.show(WORKSPACE, run)
     if as_json:
-        from forum_runner.report.summary_json import render_summary_json
+        from forum_runner.report.summary_json import summary_document
 
-        write_document(render_summary_json(found.history, found.decisions))
+        document = summary_document(found.history, found.decisions)
+        write_json({"apiVersion": "forum/v1", "kind": "RunSummary", **document})
     else:
         from forum_runner.report.summary_text import render_summary
 

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from forum_runner.commands.options import WORKSPACE
+from forum_runner.commands.options import FILE, JSON, WORKSPACE
 from forum_runner.commands.output import say, wants_color, write_json
 
 if TYPE_CHECKING:
     from forum_runner.api import Trusted
+    from forum_runner.ledger.verification.report import VerifyReport
 
 _LEVELS = re.compile(r"[1-5](-[1-5])?(,[1-5](-[1-5])?)*")
 _HASH = re.compile(r"[0-9a-f]{64}")
@@ -23,18 +24,16 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 @click.argument("run", metavar="[PATH]", required=False)
 @click.option("--level", "levels", metavar="N", help="Verify only these levels: `2`, `1,2,5` or `1-3`.")
 @click.option("--expect-head", metavar="HASH", help="Require this hash of the last line.")
-@click.option(
-    "--checkpoint", type=click.Path(path_type=Path), metavar="FILE", help="Compare with a checkpoint from elsewhere."
-)
-@click.option("--key", type=click.Path(path_type=Path), metavar="FILE", help="Require a signature by this public key.")
+@click.option("--checkpoint", type=FILE, metavar="FILE", help="Compare with a checkpoint from elsewhere.")
+@click.option("--key", type=FILE, metavar="FILE", help="Require a signature by this public key.")
 @click.option(
     "--pin",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="FILE",
     help="Store the last valid head in FILE, and refuse a ledger that was cut or rewritten since.",
 )
-@click.option("--proof", type=click.Path(path_type=Path), metavar="FILE", help="Verify a proof instead of a ledger.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--proof", type=FILE, metavar="FILE", help="Verify a proof instead of a ledger.")
+@JSON
 def command(
     run: str | None,
     levels: str | None,
@@ -69,8 +68,18 @@ def command(
 
 def _verify_ledger(run: str, levels: frozenset[int] | None, trusted: Trusted, *, as_json: bool) -> int:
     from forum_runner import api
+    from forum_runner.ledger.verification.report import UnwrittenPinError
 
-    report = api.verify(WORKSPACE, run, levels=levels, trusted=trusted)
+    try:
+        report = api.verify(WORKSPACE, run, levels=levels, trusted=trusted, updates_pin=True)
+    except UnwrittenPinError as error:
+        _show(error.report, run, as_json=as_json)
+        raise
+    _show(report, run, as_json=as_json)
+    return report.verdict.exit_code
+
+
+def _show(report: VerifyReport, run: str, *, as_json: bool) -> None:
     if as_json:
         write_json(report.document())
     else:
@@ -80,9 +89,6 @@ def _verify_ledger(run: str, levels: frozenset[int] | None, trusted: Trusted, *,
         say(render_verification(report, color=color), newline=False, color=color)
         if not report.is_ledger:
             _name_run_directory(run)
-    if trusted.pin is not None:
-        api.keep_pin(WORKSPACE, trusted.pin, report)
-    return report.verdict.exit_code
 
 
 def _name_run_directory(run: str) -> None:

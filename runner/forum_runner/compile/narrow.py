@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Sequence
+
+import orjson
 
 from forum_runner.canonical import canonical, digest, join_members
 from forum_runner.compile.digraph import reachable, reverse
@@ -55,8 +56,9 @@ def _leads_to(steps: Sequence[str], path: Sequence[str]) -> bool:
     return len(steps) <= len(path) and all(step in (own, without_instances(own)) for step, own in pairs)
 
 
-def narrow(wave_plan: Mapping[str, Any], keep: Collection[str]) -> tuple[dict[str, Any], bytes]:
-    """The plan with only these tasks, and its bytes. Outputs that depend on other tasks are left out."""
+def narrow(data: bytes, keep: Collection[str]) -> bytes:
+    """The wave plan with only these tasks. Outputs that depend on other tasks are left out."""
+    wave_plan = orjson.loads(data)
     document = {name: value for name, value in wave_plan.items() if name not in ("bundle", "digest")}
     document["tasks"] = {name: task for name, task in wave_plan["tasks"].items() if name in keep}
     waves = ([name for name in wave if name in keep] for wave in wave_plan["waves"])
@@ -66,4 +68,4 @@ def narrow(wave_plan: Mapping[str, Any], keep: Collection[str]) -> tuple[dict[st
     members = {name: canonical(value) for name, value in document.items()}
     document |= {"digest": digest(join_members(members)), "bundle": wave_plan["bundle"]}
     members |= {name: canonical(document[name]) for name in ("digest", "bundle")}
-    return document, join_members(members)
+    return join_members(members)

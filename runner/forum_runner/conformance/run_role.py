@@ -18,7 +18,7 @@ from forum_runner.api import (
     UsageError,
     Workspace,
 )
-from forum_runner.conformance.compile_role import describe_findings
+from forum_runner.conformance.roles import describe_findings
 from forum_runner.conformance.suite_request import WORKSPACE, SuiteRequest
 from forum_runner.ledger.verification.report import DamagedLedgerError
 

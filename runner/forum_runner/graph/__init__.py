@@ -1,11 +1,9 @@
 """Draw a wave plan as text, Mermaid, Graphviz DOT or SVG."""
 
-from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any
 
 from forum_runner.graph.plan_graph import read_graph
-from forum_runner.wave_plan.wave_plan_reader import read_wave_plan
+from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
 __all__ = ["GraphFormat", "render"]
 
@@ -17,9 +15,9 @@ class GraphFormat(StrEnum):
     SVG = "svg"
 
 
-def render(wave_plan: Mapping[str, Any], format: GraphFormat) -> str:
-    """Return the drawing, which ends with a newline and does not depend on the key order of the plan."""
-    graph = read_graph(read_wave_plan(wave_plan))
+def render(plan: WavePlan, format: GraphFormat) -> str:
+    """Return the drawing, which ends with a newline."""
+    graph = read_graph(plan)
     # Import only the requested format: text output does not need the SVG layout code.
     match format:
         case GraphFormat.TEXT:

@@ -7,29 +7,29 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
-from forum_runner.progress.entry_clock import EntryClock
-from forum_runner.progress.outlet import Outlet
+from forum_runner.observer import ObservedEntry
+from forum_runner.progress.entry_clock import EntryClock, wait_text
+from forum_runner.progress.run_display import RunDisplay
 from forum_runner.progress.run_view import STOPPING, RunView
-from forum_runner.progress.waits import Waits, wait_ms, wait_text
 from forum_runner.report.paint import STATE_COLORS, painted
+from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
 
-class PlainProgress:
+class PlainProgress(RunDisplay):
     def __init__(self, stream: TextIO, *, color: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
-        self._outlet = Outlet(stream)
-        self._color = color
+        super().__init__(stream, color=color)
         self._view = RunView()
         self._time = EntryClock(clock)
-        self._waits = Waits()
 
-    def opened(self, run: str, directory: Path, wave_plan: Mapping[str, Any]) -> None:
-        self._view = RunView(run, directory, wave_plan)
-        self._time.set(0)
+    def opened(self, run: str, directory: Path, plan: WavePlan | None) -> None:
+        self._view = RunView(run, directory, plan)
+        self._time.restart()
         self._write(self._view.opening())
 
-    def recall(self, seq: int, at_us: int, kind: str, data: Mapping[str, Any]) -> None:
-        self._view.apply(seq, at_us, kind, data)
-        self._time.set(at_us)
+    def recalled(self, entries: Iterable[ObservedEntry]) -> None:
+        for entry in entries:
+            self._view.apply(*entry)
+            self._time.set(entry[1])
 
     def entry(self, seq: int, at_us: int, kind: str, data: Mapping[str, Any]) -> None:
         lines = self._view.lines(*self._view.apply(seq, at_us, kind, data))
@@ -39,15 +39,12 @@ class PlainProgress:
             self._write(lines, STATE_COLORS.get(state) if self._color and isinstance(state, str) else None)
 
     def waiting(self, until_us: int, why: str) -> None:
-        now_us = self._time.now_us()
-        if self._waits.is_reported(until_us, why, now_us):
-            self._write([wait_text(wait_ms(until_us, now_us), why)], at_us=now_us)
+        wait_ms = self._time.long_wait_ms(until_us, why)
+        if wait_ms is not None:
+            self._write([wait_text(wait_ms, why)], at_us=self._time.now_us())
 
     def stopping(self) -> None:
         self._write([STOPPING], at_us=self._time.now_us())
-
-    def close(self) -> None:
-        """Every line is already written."""
 
     def _write(self, lines: Iterable[str], paint: str | None = None, at_us: int | None = None) -> None:
         """`at_us` is the time of an event that is not an entry."""

@@ -14,7 +14,8 @@ from forum_runner.report import counted
 from forum_runner.report.amounts import clip
 from forum_runner.report.entry_text import entry_text
 from forum_runner.report.run_commands import command_line, run_argument
-from forum_runner.report.run_context import run_context
+from forum_runner.report.run_context import RunContext
+from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
 STOPPING = "stopping: cancelling open calls; interrupt again to exit at once"
 _MAX_NAME = 80
@@ -24,9 +25,9 @@ _QUIET = ("edge.delivered", "verdict.asked", "body.redacted")
 
 
 class RunView:
-    def __init__(self, run: str = "", directory: Path = Path(), wave_plan: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, run: str = "", directory: Path = Path(), plan: WavePlan | None = None) -> None:
         self.directory = directory
-        self.context = run_context(run, wave_plan)
+        self.context = RunContext(run, plan)
         self.history = RunHistory()
 
     @property

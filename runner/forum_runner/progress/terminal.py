@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from threading import Lock
 from typing import IO, Any, TextIO, cast
@@ -13,11 +13,12 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from forum_runner.progress.entry_clock import EntryClock
+from forum_runner.observer import ObservedEntry
+from forum_runner.progress.entry_clock import EntryClock, wait_text
 from forum_runner.progress.frame import RecentEvent, Screen, closing_frame, frame
-from forum_runner.progress.outlet import Outlet
+from forum_runner.progress.run_display import RunDisplay
 from forum_runner.progress.run_view import STOPPING, RunView
-from forum_runner.progress.waits import wait_ms, wait_text
+from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
 _FRAMES_PER_SECOND = 8
 _MAX_EVENTS = 6
@@ -27,15 +28,16 @@ _NOTED |= {"budget.stopped", "budget.exceeded", "gate.opened", "gate.decided", "
 _UNREMARKABLE = ("passed", "skipped", "pass", "ok")
 
 
-class TerminalProgress:
+class TerminalProgress(RunDisplay):
     """Entries are applied as they come; another thread draws, and holds the lock only while it reads."""
 
     def __init__(
         self, stream: TextIO, *, color: bool, clock: Callable[[], float] = time.monotonic, is_drawn: bool = True
     ) -> None:
-        """Without `is_drawn`, only `draw` and `close` draw."""
+        """Without `is_drawn`, only `draw` and `closed` draw."""
+        super().__init__(stream, color=color)
         self._console = Console(
-            file=cast("IO[str]", Outlet(stream)),
+            file=cast("IO[str]", self._outlet),
             force_terminal=True,
             color_system="auto" if color else None,
             highlight=False,
@@ -47,11 +49,11 @@ class TerminalProgress:
         self._lock = Lock()
         self._live: Live | None = None
         self._wait: tuple[int, str] | None = None
-        self._begin("", Path(), {})
+        self._begin("", Path(), None)
 
-    def opened(self, run: str, directory: Path, wave_plan: Mapping[str, Any]) -> None:
-        self.close()
-        self._begin(run, directory, wave_plan)
+    def opened(self, run: str, directory: Path, plan: WavePlan | None) -> None:
+        self.closed()
+        self._begin(run, directory, plan)
         self._live = Live(
             console=self._console,
             get_renderable=self._frame,
@@ -63,10 +65,11 @@ class TerminalProgress:
         )
         self._live.start(refresh=True)
 
-    def recall(self, seq: int, at_us: int, kind: str, data: Mapping[str, Any]) -> None:
-        with self._lock:
-            self._view.apply(seq, at_us, kind, data)
-            self._time.set(at_us)
+    def recalled(self, entries: Iterable[ObservedEntry]) -> None:
+        for entry in entries:
+            with self._lock:
+                self._view.apply(*entry)
+                self._time.set(entry[1])
 
     def entry(self, seq: int, at_us: int, kind: str, data: Mapping[str, Any]) -> None:
         with self._lock:
@@ -86,7 +89,7 @@ class TerminalProgress:
         with self._lock:
             self._events.append(RecentEvent(STOPPING))
 
-    def close(self) -> None:
+    def closed(self) -> None:
         live, self._live = self._live, None
         if live is not None:
             self._is_closing = True
@@ -96,11 +99,11 @@ class TerminalProgress:
         if self._live is not None:
             self._live.refresh()
 
-    def _begin(self, run: str, directory: Path, wave_plan: Mapping[str, Any]) -> None:
-        self._view = RunView(run, directory, wave_plan)
+    def _begin(self, run: str, directory: Path, plan: WavePlan | None) -> None:
+        self._view = RunView(run, directory, plan)
         self._events: deque[RecentEvent] = deque(maxlen=_MAX_EVENTS)
         self._wait = None
-        self._time.set(0)
+        self._time.restart()
         self._is_closing = False
 
     def _frame(self) -> Group:
@@ -118,7 +121,7 @@ class TerminalProgress:
     def _wait_text(self, now_us: int) -> str | None:
         if self._wait is None or now_us >= self._wait[0]:
             return None
-        return wait_text(wait_ms(self._wait[0], now_us), self._wait[1])
+        return wait_text(self._time.wait_ms(self._wait[0]), self._wait[1])
 
 
 def _is_remarkable(data: Mapping[str, Any]) -> bool:

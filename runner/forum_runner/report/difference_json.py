@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import Any
 
@@ -13,8 +12,8 @@ from forum_runner.report.difference_text import changed_facts, rows_of
 from forum_runner.report.summary_json import summary_document
 
 
-def render_difference_json(difference: RunDifference) -> str:
-    document = {
+def difference_document(difference: RunDifference) -> dict[str, Any]:
+    return {
         "apiVersion": "forum/v1",
         "kind": "RunDifference",
         "same": difference.is_none,
@@ -24,7 +23,6 @@ def render_difference_json(difference: RunDifference) -> str:
         "a": _run(difference.left),
         "b": _run(difference.right),
     }
-    return json.dumps(document, indent=2) + "\n"
 
 
 def _divergence(divergence: RunDivergence | None) -> dict[str, Any] | None:

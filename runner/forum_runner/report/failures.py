@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,15 +12,13 @@ import orjson
 from forum_runner.history.run_history import RunHistory
 from forum_runner.history.task_history import TaskHistory
 from forum_runner.ledger.body import JSON
-from forum_runner.ledger.body_reader import BodyReader
-from forum_runner.ledger.layout import BODIES
-from forum_runner.ledger.read_entry import ReadEntry, amount, body_reference, part, text
+from forum_runner.ledger.read_entry import ReadEntry, part, text
 from forum_runner.report.amounts import clip
 from forum_runner.report.entry_text import failure_text
+from forum_runner.report.recorded_text import TextReader
 from forum_runner.report.task_table import by_severity
 
 _MAX_DETAILS = 200
-_MAX_DETAIL_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,29 +37,19 @@ def read_failures(directory: Path, history: RunHistory) -> dict[str, TaskFailure
         for task in by_severity(history.tasks.values())
         if task.failure is not None and _is_reported(task, task.failure)
     ]
-    if not failed:
-        return {}
-    entries = [entry for _, entry in failed[:_MAX_DETAILS]]
-    details = _details(directory / BODIES, entries, history.redacted_digests)
-    return {task: TaskFailure(failure_text(entry), next(details, None)) for task, entry in failed}
+    redacted = history.redacted_digests
+    with TextReader(directory) as reader:
+        details = [_detail(reader, entry, redacted) for _, entry in failed[:_MAX_DETAILS]]
+    details += [None] * (len(failed) - len(details))
+    pairs = zip(failed, details, strict=True)
+    return {task: TaskFailure(failure_text(entry), detail) for (task, entry), detail in pairs}
 
 
 def _is_reported(task: TaskHistory, failure: ReadEntry) -> bool:
     return task.state not in ("passed", "running") and failure.data.get("status") != "cancelled"
 
 
-def _details(path: Path, entries: Iterable[ReadEntry], redacted: Container[str | None]) -> Iterator[str | None]:
-    try:
-        stream = path.open("rb")
-    except OSError:
-        return
-    with stream:
-        reader = BodyReader(stream)
-        for entry in entries:
-            yield _detail(reader, entry, redacted)
-
-
-def _detail(reader: BodyReader, entry: ReadEntry, redacted: Container[str | None]) -> str | None:
+def _detail(reader: TextReader, entry: ReadEntry, redacted: Collection[str | None]) -> str | None:
     """For a program that exited by itself, its own last words; they do not explain why a program was killed."""
     last = _line(reader, part(entry.bodies, "stderr"), redacted, is_last=True)
     if last and text(entry.data, "error") == "exit_status":
@@ -70,20 +58,18 @@ def _detail(reader: BodyReader, entry: ReadEntry, redacted: Container[str | None
     return f"{first}; stderr: {last}" if first and last else first or last
 
 
-def _line(reader: BodyReader, body: Mapping[str, Any], redacted: Container[str | None], *, is_last: bool) -> str | None:
-    """The first or the last line of a text; None if the body is salted, because a log must not repeat it."""
-    digest = text(body, "digest")
-    if digest is None or digest in redacted or "salted" in body or amount(body, "bytes") > _MAX_DETAIL_BYTES:
-        return None
-    data = reader.read(body_reference(body)) or b""
-    content = data.decode(errors="replace") if text(body, "type") != JSON else _message(data)
-    lines = content.strip().splitlines()
+def _line(
+    reader: TextReader, body: Mapping[str, Any], redacted: Collection[str | None], *, is_last: bool
+) -> str | None:
+    """The first or the last line of a text, as far as a log may show it."""
+    content = reader.read(body, redacted).text or ""
+    lines = (_message(content) if text(body, "type") == JSON else content).strip().splitlines()
     return clip(lines[-1 if is_last else 0].strip()) if lines else None
 
 
-def _message(data: bytes) -> str:
+def _message(document: str) -> str:
     try:
-        value = orjson.loads(data)
+        value = orjson.loads(document)
     except ValueError:
         return ""
     return (text(value, "message") or "") if isinstance(value, dict) else ""

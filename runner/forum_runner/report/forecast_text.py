@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from forum_runner.finding import visible
 from forum_runner.report import counted
@@ -89,7 +88,3 @@ def _row(task: TaskForecast) -> tuple[str, ...]:
 
 def _amounts(amounts: Mapping[str, int]) -> str:
     return ", ".join(quantity(name, amounts[name]) for name in _AMOUNTS if name in amounts)
-
-
-def render_forecast_json(found: Forecast) -> str:
-    return json.dumps(asdict(found), indent=2, default=dict) + "\n"

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from forum_runner.ledger.read_entry import SEAL, ReadEntry
 from forum_runner.report.amounts import clip, moment
-from forum_runner.report.decision_reason import DecisionReason
 from forum_runner.report.entry_text import entry_text
 from forum_runner.report.paint import STATE_COLORS, painted
+from forum_runner.report.recorded_text import RecordedText
 
 _MAX_NAME = 80
 
 
-def log_line(entry: ReadEntry, *, color: bool, is_import: bool = False, reason: DecisionReason | None = None) -> str:
+def log_line(entry: ReadEntry, *, color: bool, is_import: bool = False, reason: RecordedText | None = None) -> str:
     """`is_import`: the ledger was imported, so its seal does not say how the work ended. `reason` is a decision's."""
     time = painted(moment(entry.at), color, dim=True)
     kind = painted(f"{clip(entry.kind, _MAX_NAME):<17}", color, bold=True)
     task, actor = clip(entry.task or "-", _MAX_NAME), clip(entry.actor, _MAX_NAME)
     state = entry.data.get("state", entry.data.get("status"))
     sentence = "imported" if is_import and entry.kind == SEAL else entry_text(entry)
-    sentence += f", {reason.sentence}" if reason is not None else ""
+    sentence += f", {reason.as_reason}" if reason is not None else ""
     sentence = painted(sentence, color, fg=STATE_COLORS.get(state) if isinstance(state, str) else None)
     return f"{entry.seq:>5}  {time}  {kind}  {task:<14}  {actor:<14}  {sentence}".rstrip()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -119,16 +118,14 @@ def render_pass_rates(rates: PassRates, *, color: bool = False) -> str:
     return joined(lines)
 
 
-def render_pass_rates_json(rates: PassRates) -> str:
-    """Everything beyond ASCII is escaped, because terminals may print it."""
-    document = {
+def pass_rates_document(rates: PassRates) -> dict[str, Any]:
+    return {
         "apiVersion": "forum/v1",
         "kind": "PassRates",
         "runs": [_run(run) for run in rates.runs],
         "whole": _rate(rates.whole),
         "tasks": [{"task": rate.name, **_rate(rate)} for rate in rates.tasks],
     }
-    return json.dumps(document, indent=2) + "\n"
 
 
 def _run(run: RunResult) -> dict[str, Any]:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from msgspec import ValidationError
 
 from forum_runner.wave_plan.planned_task import PlannedTask
 from forum_runner.wave_plan.unit_id import task_of_unit
-from forum_runner.wave_plan.wave_plan_reader import WavePlan, read_wave_plan
+from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +40,3 @@ class RunContext:
     def planned(self, unit: str | None) -> PlannedTask | None:
         """The plan's task of a task or of an instance."""
         return self.tasks.get(task_of_unit(unit, self.tasks)) if unit is not None else None
-
-
-def run_context(run: str, document: Any) -> RunContext:
-    """The context of a run whose wave plan is `document`; without a plan if that is not one."""
-    try:
-        return RunContext(run, read_wave_plan(document))
-    except (LookupError, TypeError, AttributeError, ValidationError):
-        return RunContext(run)

@@ -6,29 +6,16 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-import orjson
 
 from forum_runner.errors import ExitCode
 from forum_runner.history.run_history import RunHistory
-from forum_runner.history.task_history import TaskHistory
-from forum_runner.ledger.body_reader import BodyReader
-from forum_runner.ledger.layout import BODIES, WAVE_PLAN
-from forum_runner.ledger.read_entry import body_reference, part, text
-from forum_runner.report.amounts import clip
+from forum_runner.ledger.layout import WAVE_PLAN
 from forum_runner.report.failures import TaskFailure, read_failures
-from forum_runner.report.run_commands import question_of, run_argument
-from forum_runner.report.run_context import RunContext, run_context
+from forum_runner.report.pending_gate import PendingGate, read_pending_gates
+from forum_runner.report.run_commands import run_argument
+from forum_runner.report.run_context import RunContext
 from forum_runner.report.task_table import NOT_STARTED
-
-
-@dataclass(frozen=True, slots=True)
-class PendingGate:
-    task: str
-    question: str
-    deadline: str | None = None
-    on_deadline: str | None = None
+from forum_runner.wave_plan.wave_plan_reader import decode_wave_plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,35 +62,13 @@ class RunResult:
 
 def read_result(directory: Path, history: RunHistory, exit_code: int) -> RunResult:
     context = _read_context(history.run, directory / WAVE_PLAN)
-    gates = tuple(_open_gate(directory, task, context) for task in history.open_tasks.values() if task.is_waiting)
+    gates = tuple(read_pending_gates(directory, history, context))
     return RunResult(directory, history, exit_code, context, read_failures(directory, history), gates)
 
 
 def _read_context(run: str, path: Path) -> RunContext:
+    """Without a plan if the file is damaged."""
     try:
-        return run_context(run, orjson.loads(path.read_bytes()))
-    except (OSError, orjson.JSONDecodeError):
+        return RunContext(run, decode_wave_plan(path.read_bytes()))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return RunContext(run)
-
-
-def _open_gate(directory: Path, task: TaskHistory, context: RunContext) -> PendingGate:
-    planned = context.planned(task.id)
-    gate = planned.gate if planned is not None else None
-    opened = task.gate.opened if task.gate is not None else None
-    deadline = text(opened.data, "deadline") if opened is not None else None
-    displayed = part(opened.bodies, "displayed") if opened is not None else {}
-    question = _displayed_question(directory / BODIES, displayed) or (question_of(gate, context.run) if gate else "")
-    return PendingGate(task.id, question, deadline, gate.on_deadline if gate and deadline else None)
-
-
-def _displayed_question(path: Path, body: Mapping[str, Any]) -> str | None:
-    """The question with the values that the run filled in; None if it is sensitive."""
-    if text(body, "digest") is None or "salted" in body:
-        return None
-    try:
-        with path.open("rb") as stream:
-            displayed = orjson.loads(BodyReader(stream).read(body_reference(body)) or b"{}")
-    except (OSError, ValueError):
-        return None
-    question = text(displayed, "question") if isinstance(displayed, dict) else None
-    return None if question is None else clip(" ".join(question.split()))

@@ -1,19 +1,15 @@
-"""The result of a run as JSON. Everything beyond ASCII is escaped, because terminals may print it."""
+"""The result of a run as a JSON document."""
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-from forum_runner.report.decision_reason import read_reasons
+from forum_runner.report.pending_gate import PendingGate
+from forum_runner.report.recorded_text import read_reasons
 from forum_runner.report.run_commands import command_line, gate_lines, verify_line
-from forum_runner.report.run_result import PendingGate, RunResult
+from forum_runner.report.run_result import RunResult
 from forum_runner.report.run_result_text import is_redacted, output_names, output_path
 from forum_runner.report.summary_json import summary_document
-
-
-def render_result_json(result: RunResult) -> str:
-    return json.dumps(result_document(result), indent=2) + "\n"
 
 
 def result_document(result: RunResult) -> dict[str, Any]:

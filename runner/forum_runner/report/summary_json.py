@@ -1,8 +1,7 @@
-"""The history of a run as JSON. Everything beyond ASCII is escaped, because terminals may print it."""
+"""The history of a run as a JSON document."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
@@ -11,16 +10,11 @@ from forum_runner.history.run_history import RunHistory
 from forum_runner.history.task_history import RecordedDecision, TaskHistory
 from forum_runner.history.usage import UsageTotals
 from forum_runner.ledger.read_entry import ReadEntry, text
-from forum_runner.report.decision_reason import DecisionReason
+from forum_runner.report.recorded_text import RecordedText
 from forum_runner.report.summary_text import ending
 
 
-def render_summary_json(history: RunHistory, reasons: Mapping[str, DecisionReason] | None = None) -> str:
-    document = {"apiVersion": "forum/v1", "kind": "RunSummary", **summary_document(history, reasons)}
-    return json.dumps(document, indent=2) + "\n"
-
-
-def summary_document(history: RunHistory, reasons: Mapping[str, DecisionReason] | None = None) -> dict[str, Any]:
+def summary_document(history: RunHistory, reasons: Mapping[str, RecordedText] | None = None) -> dict[str, Any]:
     """`reasons` are those that people gave for their decisions, by task."""
     opened, first, last = history.opened, history.first, history.end
     return {
@@ -57,7 +51,7 @@ def _end_state(history: RunHistory) -> str:
     return "paused" if history.paused is not None else "open"
 
 
-def _task(task: TaskHistory, reasons: Mapping[str, DecisionReason]) -> dict[str, Any]:
+def _task(task: TaskHistory, reasons: Mapping[str, RecordedText]) -> dict[str, Any]:
     return {
         "task": task.id,
         "state": task.state,
@@ -69,14 +63,14 @@ def _task(task: TaskHistory, reasons: Mapping[str, DecisionReason]) -> dict[str,
         "usage": _usage(task.usage),
         "verdicts": dict(task.verdicts),
         "escalations": [{"from": lower, "to": upper} for lower, upper in task.escalations],
-        "gate": _gate(task.gate.decision, reasons.get(task.id, DecisionReason())) if task.gate else None,
+        "gate": _gate(task.gate.decision, reasons.get(task.id, RecordedText())) if task.gate else None,
         "instances": task.instances,
         "reused_from": task.reused_from,
         "output": task.output,
     }
 
 
-def _gate(decision: RecordedDecision | None, reason: DecisionReason) -> dict[str, Any]:
+def _gate(decision: RecordedDecision | None, reason: RecordedText) -> dict[str, Any]:
     """A gate that is still open has no decision."""
     return {
         "decision": decision.decision if decision else None,

@@ -9,9 +9,9 @@ from forum_runner.history.task_history import TaskHistory
 from forum_runner.ledger.read_entry import ReadEntry, amount, part, parts, text
 from forum_runner.report import counted
 from forum_runner.report.amounts import clip, duration, moment, money
-from forum_runner.report.decision_reason import DecisionReason
 from forum_runner.report.entry_text import EDITED, entry_text
 from forum_runner.report.paint import STATE_COLORS, painted
+from forum_runner.report.recorded_text import RecordedText
 from forum_runner.report.table import listed, table
 from forum_runner.report.task_table import (
     HEADING,
@@ -31,7 +31,7 @@ def render_summary(
     history: RunHistory,
     run: str,
     failures: Sequence[str] = (),
-    reasons: Mapping[str, DecisionReason] | None = None,
+    reasons: Mapping[str, RecordedText] | None = None,
     *,
     color: bool,
 ) -> Iterator[str]:
@@ -141,7 +141,7 @@ def _tasks(history: RunHistory, color: bool) -> list[str]:
     return table(rows, RIGHT_ALIGNED, color=color)
 
 
-def _gate(task: TaskHistory, reasons: Mapping[str, DecisionReason]) -> Iterator[str]:
+def _gate(task: TaskHistory, reasons: Mapping[str, RecordedText]) -> Iterator[str]:
     if task.gate is None:
         return
     decided = task.gate.decision
@@ -151,7 +151,7 @@ def _gate(task: TaskHistory, reasons: Mapping[str, DecisionReason]) -> Iterator[
     is_claim = decided.by == "person" and not decided.authenticated
     words = [clip(f"{decided.decision} by {decided.by} ({decided.actor}{', not authenticated' if is_claim else ''})")]
     words += [EDITED] if decided.is_edited else []
-    words += [reasons.get(task.id, DecisionReason()).sentence] if decided.reason is not None else []
+    words += [reasons.get(task.id, RecordedText()).as_reason] if decided.reason is not None else []
     yield f"{clip(task.id)}: {', '.join(words)}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
+import orjson
 from msgspec import UNSET, Struct, convert, field
 
 from forum_runner.wave_plan.plan_value import PlanValue, read_value
@@ -138,6 +139,10 @@ class WavePlan(Struct, frozen=True, kw_only=True):
 
     def secret_names(self) -> list[str]:
         return [name for name, item in self.inputs.items() if item.is_secret]
+
+
+def decode_wave_plan(data: bytes) -> WavePlan:
+    return read_wave_plan(orjson.loads(data))
 
 
 def read_wave_plan(document: Mapping[str, Any]) -> WavePlan:

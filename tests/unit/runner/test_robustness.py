@@ -12,7 +12,7 @@ from bundles import bundle_of, workflow
 from forum_runner.compile.compiler import Compilation, check_file
 from forum_runner.finding import in_order
 from forum_runner.report import Report, ReportFormat
-from forum_runner.report.render import render
+from forum_runner.report.finding_formats import render
 
 SOUND = workflow(
     {

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from forum_runner.errors import ExitCode, ForumError
+from forum_runner.errors import ExitCode, ForumError, UsageError
 from forum_runner.ledger.layout import FORMAT
 
 LEVELS = {1: "bytes", 2: "chain", 3: "bodies", 4: "semantics", 5: "seal"}
@@ -183,3 +183,11 @@ def verdict_of(codes: Iterable[str]) -> Verdict:
     if found - UNFINISHED:
         return Verdict.INVALID
     return Verdict.INCOMPLETE if found else Verdict.VALID
+
+
+class UnwrittenPinError(UsageError):
+    """The ledger was verified, but the pin cannot be written."""
+
+    def __init__(self, report: VerifyReport, reason: str) -> None:
+        self.report = report
+        super().__init__(reason)

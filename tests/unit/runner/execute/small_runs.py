@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from bundles import compiled, workflow
 from forum_adapters.base import Attempt, Reply
 from forum_adapters.scripted import ScriptedAdapter
+from forum_runner.app.invocation import Invocation
 from forum_runner.app.run_handle import FinishedRun
 from forum_runner.app.run_preparation import PreparedRun
 from forum_runner.app.runs import RunServices, resume_run, start_run
@@ -203,9 +204,13 @@ def outputs(**by_task: Any) -> list[dict[str, Any]]:
 
 def run_in(directory: Path, tasks: Mapping[str, Any], answers: Sequence[Any], **parts: Any) -> FinishedRun:
     """Execute a deterministic run that writes a run directory."""
-    plan = plan_of(tasks, **parts)
-    prepared = PreparedRun(plan, canonical(plan), directory.parent, "workflow.yaml", answers)
+    prepared = prepared_run(plan_of(tasks, **parts), directory.parent, answers)
     return run_prepared(prepared, out=directory, is_deterministic=True)
+
+
+def prepared_run(plan: Mapping[str, Any], root: Path, answers: Sequence[Any] | None = None) -> PreparedRun:
+    invocation = Invocation(root=root, workflow="workflow.yaml", answers=answers)
+    return PreparedRun(read_wave_plan(plan), canonical(plan), invocation)
 
 
 def run_prepared(prepared: PreparedRun, services: RunServices | None = None, **options: Any) -> FinishedRun:

@@ -8,11 +8,20 @@ import pytest
 
 from forum_adapters.base import ErrorKind, Failure
 from forum_runner.app.run_preparation import PreparedRun
-from forum_runner.canonical import canonical
 from forum_runner.errors import ForumError
 from forum_runner.execute.machine import Outcome
 from forum_runner.execute.resume import describe_resume
-from unit.runner.execute.small_runs import RUN, WORK, ManualRun, outputs, plan_of, resume_prepared, run, run_in
+from unit.runner.execute.small_runs import (
+    RUN,
+    WORK,
+    ManualRun,
+    outputs,
+    plan_of,
+    prepared_run,
+    resume_prepared,
+    run,
+    run_in,
+)
 
 CANCELLED = Failure(ErrorKind.CANCELLED, "the call was cancelled")
 TASKS = {"a": {**WORK, "idempotent": True}, "b": WORK, "c": {**WORK, "needs": ["a"]}}
@@ -149,7 +158,7 @@ def test_the_resume_summary_shows_decisions_by_passed_deadlines(on_deadline: str
 
 def prepared(directory: Path, tasks: dict[str, Any]) -> PreparedRun:
     plan = plan_of(tasks)
-    return PreparedRun(plan, canonical(plan), directory, "workflow.yaml", [{"output": "x"}])
+    return prepared_run(plan, directory, [{"output": "x"}])
 
 
 @pytest.mark.requirement("RUN-RESUME-001")

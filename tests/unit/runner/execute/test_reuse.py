@@ -1,5 +1,6 @@
 """Reusing results of earlier runs, running parts of a plan, and exit codes."""
 
+import json
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -184,7 +185,7 @@ def test_nothing_is_reused_from_a_run_whose_wave_plan_was_redacted(tmp_path: Pat
 
 def partial_plan(tasks: dict[str, Any], selected: TaskSelection, **parts: Any) -> PreparedRun:
     plan = plan_of(tasks, **parts)
-    compiled = Compiled(Report((), {}), (), plan, canonical(plan))
+    compiled = Compiled(Report((), {}), (), canonical(plan))
     return prepare(compiled, RunRequest("w", tasks=selected), Workspace(Path()))
 
 
@@ -201,7 +202,7 @@ def partial_plan(tasks: dict[str, Any], selected: TaskSelection, **parts: Any) -
 def test_a_partial_plan_contains_its_dependencies(selected: TaskSelection, tasks: str, to_reuse: str) -> None:
     prepared = partial_plan(TASKS, selected)
 
-    assert "".join(sorted(prepared.wave_plan["tasks"])) == tasks
+    assert "".join(sorted(prepared.plan.tasks)) == tasks
     assert prepared.to_reuse == frozenset(to_reuse)
 
 
@@ -209,7 +210,7 @@ def test_a_partial_plan_contains_its_dependencies(selected: TaskSelection, tasks
 def test_a_partial_plan_has_its_own_digest() -> None:
     prepared = partial_plan(TASKS, TaskSelection(until=("a",)), outputs={"x": "a", "y": "c"})
 
-    plan = prepared.wave_plan
+    plan = json.loads(prepared.data)
     assert (plan["waves"], list(plan["outputs"])) == ([["a"]], ["x"])
     rest = {name: value for name, value in plan.items() if name not in ("bundle", "digest")}
     assert plan["digest"] == digest(canonical(rest))

@@ -7,9 +7,7 @@ import pytest
 
 from forum_adapters.base import ErrorKind, Failure, Usage
 from forum_adapters.registry import make_adapter
-from forum_runner.app.run_preparation import PreparedRun
 from forum_runner.app.runs import RunServices
-from forum_runner.canonical import canonical
 from forum_runner.execute.engines.local import LocalEngine
 from unit.runner.execute.small_runs import (
     FAIL,
@@ -20,6 +18,7 @@ from unit.runner.execute.small_runs import (
     RecordedRun,
     outputs,
     plan_of,
+    prepared_run,
     run,
     run_prepared,
 )
@@ -114,7 +113,7 @@ def test_task_started_is_written_before_the_call_is_made(tmp_path: Path) -> None
             super().begin(attempt)
 
     plan = plan_of({"a": WORK, "b": {**WORK, "needs": ["a"]}})
-    prepared = PreparedRun(plan, canonical(plan), tmp_path, "workflow.yaml", outputs(a="one", b="x"))
+    prepared = prepared_run(plan, tmp_path, outputs(a="one", b="x"))
     run_prepared(prepared, RunServices(make_engine=lambda: WatchingEngine(make_adapter)), out=tmp_path / "run")
 
     assert seen == [True, True]

@@ -11,12 +11,11 @@ import pytest
 
 from forum_adapters.base import ErrorKind, Executable, Failure, Reply
 from forum_runner.app.run_preparation import NoCredentialError, PreparedRun, with_secrets
-from forum_runner.canonical import canonical
 from forum_runner.errors import UsageError
 from forum_runner.execute.secrets import Scrubber
 from forum_runner.execute.secrets.traces import Traces
 from forum_runner.ledger.archive import LARGE_BYTES
-from unit.runner.execute.small_runs import RUN, WORK, outputs, plan_of, run
+from unit.runner.execute.small_runs import RUN, WORK, outputs, plan_of, prepared_run, run
 
 KEY = 'k"y+1 é'
 SCRUBBER = Scrubber({"KEY": KEY})
@@ -98,7 +97,7 @@ def test_downstream_tasks_get_the_scrubbed_output() -> None:
 
 
 def prepared(plan: Any, answers: Any = None) -> PreparedRun:
-    return PreparedRun(plan, canonical(plan), Path(), "workflow.yaml", answers)
+    return prepared_run(plan, Path(), answers)
 
 
 def with_token(instruction: str = "Use ${{ inputs.token }}.") -> Any:

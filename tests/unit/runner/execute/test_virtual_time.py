@@ -10,12 +10,22 @@ import pytest
 
 from forum_adapters.base import Attempt, Limits, Prompt
 from forum_adapters.scripted import ScriptedAdapter
-from forum_runner.app.run_preparation import PreparedRun
 from forum_runner.canonical import canonical
 from forum_runner.execute.drive.virtual import EPOCH_US
 from forum_runner.ledger.begin import open_ledger
 from forum_runner.ledger.run_id import new_run_id
-from unit.runner.execute.small_runs import PASS, RUN, WORK, ManualRun, outputs, plan_of, resume_prepared, run, run_in
+from unit.runner.execute.small_runs import (
+    PASS,
+    RUN,
+    WORK,
+    ManualRun,
+    outputs,
+    plan_of,
+    prepared_run,
+    resume_prepared,
+    run,
+    run_in,
+)
 
 
 def lines(directory: Path) -> list[dict[str, Any]]:
@@ -63,7 +73,7 @@ def test_a_resumed_run_uses_different_salts(tmp_path: Path) -> None:
     opened = next(entry for entry in lines(tmp_path / "run") if entry["kind"] == "gate.opened")
     decide(tmp_path / "run", opened)
     plan = plan_of(tasks)
-    prepared = PreparedRun(plan, canonical(plan), tmp_path, "workflow.yaml", outputs(a="x"))
+    prepared = prepared_run(plan, tmp_path, outputs(a="x"))
 
     resume_prepared(tmp_path / "run", prepared)
 

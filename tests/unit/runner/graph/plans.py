@@ -33,4 +33,4 @@ def read_plan(plan: dict[str, Any]) -> WavePlan:
 
 
 def render_plan(plan: dict[str, Any], graph_format: GraphFormat) -> str:
-    return render(complete_plan(plan), graph_format)
+    return render(read_plan(plan), graph_format)

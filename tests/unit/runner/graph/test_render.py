@@ -88,7 +88,8 @@ def test_rendering_text_does_not_import_the_svg_modules() -> None:
     plan = complete_plan({"metadata": {"name": "n"}, "tasks": {"a": {}}, "waves": [["a"]]})
     program = (
         "import sys; from forum_runner.graph import GraphFormat, render\n"
-        f"render({plan!r}, GraphFormat.TEXT)\n"
+        "from forum_runner.wave_plan.wave_plan_reader import read_wave_plan\n"
+        f"render(read_wave_plan({plan!r}), GraphFormat.TEXT)\n"
         "print(sorted(name for name in sys.modules if name.startswith('forum_runner.graph.')))"
     )
 

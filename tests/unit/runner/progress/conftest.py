@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from forum_runner.ledger.clock import read_time
-from forum_runner.progress import Progress
 from ledgers.example_run import ExampleRun
+from unit.runner.progress.example_plan import plan_in
 
 Tell = Callable[..., None]
 RUNS = Path(".forum/runs")
@@ -17,10 +18,14 @@ RUNS = Path(".forum/runs")
 def tell() -> Tell:
     """`recalled` is how many entries an earlier process wrote, `until` the first that is not written yet."""
 
-    def told(progress: Progress, example: ExampleRun, until: int | None = None, recalled: int = 0) -> None:
-        progress.opened(example.run_id, RUNS / example.run_id, example.plan)
-        for seq, entry in enumerate(example.entries[:until]):
-            take = progress.recall if seq < recalled else progress.entry
-            take(seq, read_time(entry["at"]), entry["kind"], entry["data"])
+    def told(progress: Any, example: ExampleRun, until: int | None = None, recalled: int = 0) -> None:
+        entries = [
+            (seq, read_time(entry["at"]), entry["kind"], entry["data"])
+            for seq, entry in enumerate(example.entries[:until])
+        ]
+        progress.opened(example.run_id, RUNS / example.run_id, plan_in(example.plan))
+        progress.recalled(entries[:recalled])
+        for entry in entries[recalled:]:
+            progress.entry(*entry)
 
     return told

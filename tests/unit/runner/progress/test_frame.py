@@ -14,12 +14,13 @@ from forum_runner.report.paint import STATE_COLORS
 from ledgers import EXAMPLES
 from ledgers.example_run import ExampleRun
 from ledgers.plans import plan_of
+from unit.runner.progress.example_plan import plan_in
 
 EVENTS = [RecentEvent("draft: attempt 1: error network"), RecentEvent("wrong: failed (verdict)", "failed")]
 
 
 def view_of(example: ExampleRun, until: int | None = None) -> RunView:
-    view = RunView(RUN, wave_plan=example.plan)
+    view = RunView(RUN, plan=plan_in(example.plan))
     for seq, entry in enumerate(example.entries[:until]):
         view.apply(seq, read_time(entry["at"]), entry["kind"], entry["data"])
     return view
@@ -193,7 +194,7 @@ def test_where_the_terminal_is_low_the_head_and_the_budgets_stay() -> None:
 @pytest.mark.parametrize("width", [20, 40, 80, 300])
 def test_every_line_fits_whatever_happens(name: str, width: int) -> None:
     example = EXAMPLES[name]()
-    view = RunView(RUN, wave_plan=example.plan)
+    view = RunView(RUN, plan=plan_in(example.plan))
     screen = Screen(width, 12)
 
     for seq, entry in enumerate(example.entries):
@@ -208,7 +209,7 @@ def test_a_terminal_without_unicode_gets_ascii() -> None:
 
 def test_names_from_manifests_cannot_steer_the_terminal_and_are_no_markup() -> None:
     plan = {**ExampleRun(plan_of("climbing")).plan, "metadata": {"name": "a\x1b[2J[red]b[/red]"}}
-    view = RunView(RUN, wave_plan=plan)
+    view = RunView(RUN, plan=plan_in(plan))
 
     told = lines(view, Screen(80, 24), wait="\x9b31m")
 

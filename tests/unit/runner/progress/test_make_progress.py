@@ -20,10 +20,10 @@ from forum_runner.progress import make_progress
 
 sys.stdin.readline()
 progress = make_progress(sys.argv[1], sys.stdout, color=False)
-progress.opened("r", Path("d"), {})
+progress.opened("r", Path("d"), None)
 for seq in range(100):
     progress.entry(seq, seq, "wave.opened", {"wave": 0})
-progress.close()
+progress.closed()
 print("went on", file=sys.stderr)
 """
 
@@ -49,7 +49,7 @@ def test_auto_looks_at_who_watches(stream: io.StringIO, environ: dict[str, str],
 
 @pytest.mark.parametrize(
     ("mode", "kind"),
-    [("tty", "TerminalProgress"), ("plain", "PlainProgress"), ("json", "JsonProgress"), ("none", "Silence")],
+    [("tty", "TerminalProgress"), ("plain", "PlainProgress"), ("json", "JsonProgress"), ("none", "RunDisplay")],
 )
 def test_a_mode_that_is_asked_for_is_made_anywhere(mode: str, kind: str) -> None:
     assert type(make_progress(mode, io.StringIO(), color=False)).__name__ == kind
@@ -67,7 +67,7 @@ def test_none_is_silent(tell: Tell, name: str) -> None:
 
     tell(progress, EXAMPLES[name](), recalled=2)
     progress.waiting(0, "nothing")
-    progress.close()
+    progress.closed()
 
     assert stream.getvalue() == ""
 

@@ -16,6 +16,7 @@ from forum_runner.progress.plain import PlainProgress
 from ledgers import EXAMPLES
 from ledgers.example_run import ExampleRun
 from ledgers.plans import plan_of
+from unit.runner.progress.example_plan import plan_in
 
 Tell = Callable[..., None]
 LINE = re.compile(r"\[ *[0-9]+[.][0-9]s\] [^\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
@@ -75,7 +76,7 @@ def test_elsewhere_than_in_the_default_place_commands_name_the_directory() -> No
     stream = io.StringIO()
     progress = PlainProgress(stream)
 
-    progress.opened(RUN, Path("my runs/first"), example.plan)
+    progress.opened(RUN, Path("my runs/first"), plan_in(example.plan))
     for seq, entry in enumerate(example.entries):
         progress.entry(seq, read_time(entry["at"]), entry["kind"], entry["data"])
 
@@ -195,7 +196,7 @@ PLAN = {
 def test_no_entry_steers_a_terminal_or_upsets_the_tally(entries: list[tuple[str, dict[str, object]]]) -> None:
     stream = io.StringIO()
     progress = PlainProgress(stream)
-    progress.opened("\x1b[31m", Path("d\n"), PLAN)
+    progress.opened("\x1b[31m", Path("d\n"), plan_in(PLAN))
 
     for seq, (kind, data) in enumerate(entries):
         progress.entry(seq, seq, kind, {"task": "a", **data})

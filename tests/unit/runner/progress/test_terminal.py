@@ -26,13 +26,14 @@ from pathlib import Path
 from forum_runner.ledger.clock import read_time
 from forum_runner.progress import make_progress
 from ledgers import EXAMPLES
+from unit.runner.progress.example_plan import plan_in
 
 example = EXAMPLES["failed_and_tolerated"]()
 progress = make_progress("auto", sys.stderr, color="color" in sys.argv)
-progress.opened(example.run_id, Path("d"), example.plan)
+progress.opened(example.run_id, Path("d"), plan_in(example.plan))
 for seq, entry in enumerate(example.entries):
     progress.entry(seq, read_time(entry["at"]), entry["kind"], entry["data"])
-progress.close()
+progress.closed()
 print("the result")
 """
 
@@ -61,7 +62,7 @@ def test_the_last_frame_says_how_it_ended_and_stays(tell: Tell) -> None:
     progress = TerminalProgress(stream, color=False, clock=lambda: 0.0, is_drawn=False)
 
     tell(progress, EXAMPLES["cancelled"]())
-    progress.close()
+    progress.closed()
 
     last = stream.getvalue().rpartition("\x1b[2K")[2]
     assert last == (
@@ -75,7 +76,7 @@ def test_the_last_frame_says_how_it_ended_and_stays(tell: Tell) -> None:
 def test_frames_are_drawn_by_time_and_not_by_entry() -> None:
     stream = CountedStream()
     progress = TerminalProgress(stream, color=False, clock=lambda: 0.0, is_drawn=False)
-    progress.opened("r", Path("d"), {})
+    progress.opened("r", Path("d"), None)
     before = stream.writes
 
     for seq in range(50_000):
@@ -116,7 +117,7 @@ def test_whoever_asks_a_run_to_stop_sees_that_it_was_heard(tell: Tell) -> None:
 def test_a_wait_is_shown_until_it_is_over_or_something_happens() -> None:
     stream, now = io.StringIO(), [0.0]
     progress = TerminalProgress(stream, color=False, clock=lambda: now[0], is_drawn=False)
-    progress.opened("r", Path("d"), {})
+    progress.opened("r", Path("d"), None)
     progress.entry(0, 0, "run.opened", {})
 
     def shown_wait() -> str:
@@ -155,7 +156,7 @@ def test_a_terminal_that_cannot_be_steered_gets_the_last_frame_alone(
     progress = TerminalProgress(stream, color=False, clock=lambda: 0.0, is_drawn=False)
 
     tell(progress, EXAMPLES["wide"]())
-    progress.close()
+    progress.closed()
 
     assert stream.getvalue() == f"test  passed  1m23s  {RUN}\ntasks     ███████████████ 21 of 21  21 passed\n"
 
@@ -163,13 +164,13 @@ def test_a_terminal_that_cannot_be_steered_gets_the_last_frame_alone(
 def test_closing_twice_or_before_it_was_opened_does_no_harm() -> None:
     stream = io.StringIO()
     progress = TerminalProgress(stream, color=False, is_drawn=False)
-    progress.close()
+    progress.closed()
     assert stream.getvalue() == ""
 
-    progress.opened("r", Path("d"), {})
-    progress.close()
+    progress.opened("r", Path("d"), None)
+    progress.closed()
     told = stream.getvalue()
-    progress.close()
+    progress.closed()
 
     assert stream.getvalue() == told
 
@@ -180,7 +181,7 @@ def test_a_second_run_gets_a_display_of_its_own(tell: Tell) -> None:
 
     tell(progress, EXAMPLES["cancelled"]())
     tell(progress, EXAMPLES["wide"]())
-    progress.close()
+    progress.closed()
 
     assert stream.getvalue().count(SHOW) == stream.getvalue().count(HIDE) == 2
     assert "21 of 21  21 passed\n" in stream.getvalue()

@@ -1,5 +1,6 @@
 """Entries in words: amounts, facts, lines; nothing from a ledger steers a terminal."""
 
+import json
 import re
 
 import pytest
@@ -14,7 +15,7 @@ from forum_runner.report.amounts import clip, duration, moment, money
 from forum_runner.report.budget_text import excess_text
 from forum_runner.report.entry_text import entry_text
 from forum_runner.report.log_line import log_line
-from forum_runner.report.summary_json import render_summary_json
+from forum_runner.report.summary_json import summary_document
 from forum_runner.report.summary_text import render_summary
 from forum_runner.report.table import table
 from forum_runner.report.trace_text import CauseLanes
@@ -103,7 +104,7 @@ def test_no_entry_steers_a_terminal_or_upsets_the_reader(
     lines = [log_line(read, color=False), *render_summary(history, "run", color=False)]
 
     assert [line for line in lines if STEERING.search(line)] == []
-    assert render_summary_json(history).isascii()
+    assert json.dumps(summary_document(history)).isascii()
 
 
 def test_colour_is_added_where_it_is_wanted() -> None:

@@ -8,11 +8,12 @@ from typing import Any
 from fake_ledger.files import RUN, leaf
 from forum_runner.history.run_history import RunHistory
 from forum_runner.ledger.read_entry import read_entry
-from forum_runner.report.pass_rates import PassRates, pass_rates_of, render_pass_rates, render_pass_rates_json
-from forum_runner.report.run_context import run_context
+from forum_runner.report.pass_rates import PassRates, pass_rates_document, pass_rates_of, render_pass_rates
+from forum_runner.report.run_context import RunContext
 from forum_runner.report.run_result import RunResult
 from forum_runner.report.step_pass_rates import render_step_pass_rates
 from forum_runner.report.step_summary import MAX_BYTES
+from forum_runner.wave_plan.wave_plan_reader import read_wave_plan
 from ledgers import EXAMPLES
 from ledgers.example_run import ExampleRun
 from ledgers.plans import plan_of
@@ -27,7 +28,7 @@ def result_of(example: ExampleRun, until: int | None = None, directory: Path = R
         assert entry is not None
         history.apply(entry)
     history.head = leaf(lines[-1]).hex()
-    return RunResult(directory, history, 0, run_context(RUN, ExampleRun(plan_of("climbing")).plan))
+    return RunResult(directory, history, 0, RunContext(RUN, read_wave_plan(ExampleRun(plan_of("climbing")).plan)))
 
 
 def rates_of(examples: Sequence[ExampleRun]) -> PassRates:
@@ -35,7 +36,7 @@ def rates_of(examples: Sequence[ExampleRun]) -> PassRates:
 
 
 def document_of(rates: PassRates) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(render_pass_rates_json(rates))
+    found: dict[str, Any] = json.loads(json.dumps(pass_rates_document(rates)))
     return found
 
 

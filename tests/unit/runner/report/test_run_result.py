@@ -15,7 +15,7 @@ from forum_runner.history.read_history import read_history
 from forum_runner.ledger.source import ledger_at
 from forum_runner.report.run_commands import question_of, run_argument
 from forum_runner.report.run_result import RunResult, read_result
-from forum_runner.report.run_result_json import render_result_json
+from forum_runner.report.run_result_json import result_document
 from forum_runner.report.run_result_text import render_result
 from forum_runner.wave_plan.planned_task import GateRule
 from ledgers import EXAMPLES
@@ -257,7 +257,7 @@ def test_what_is_sensitive_is_not_told(written: Write) -> None:
     result = written(example)
 
     assert "Ada" not in render_result(result)
-    assert "Ada" not in render_result_json(result)
+    assert "Ada" not in json.dumps(result_document(result))
     assert str(result.failures["use"]) == "malformed"
 
 
@@ -265,7 +265,7 @@ def test_outputs_that_were_redacted_have_no_place(written: Write) -> None:
     result = written(EXAMPLES["redacted"]())
 
     assert "  asked: redacted\n  told: out/outputs/told.txt (4 bytes)\n    told\n" in render_result(result)
-    assert [form["path"] for form in json.loads(render_result_json(result))["outputs"]] == [
+    assert [form["path"] for form in json.loads(json.dumps(result_document(result)))["outputs"]] == [
         None,
         "out/outputs/told.txt",
         "out/outputs/used.txt",
@@ -340,7 +340,7 @@ def test_time_until_the_record_of_a_killed_process_was_redacted_does_not_count(w
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_every_example_is_told_and_nothing_in_it_steers_a_terminal(written: Write, name: str) -> None:
     result = written(EXAMPLES[name]())
-    document = render_result_json(result)
+    document = json.dumps(result_document(result))
     form = json.loads(document)
 
     assert STEERING.search(render_result(result)) is None
@@ -352,7 +352,7 @@ def test_every_example_is_told_and_nothing_in_it_steers_a_terminal(written: Writ
 
 
 def test_as_json_a_paused_run_has_its_gates_and_what_to_type(written: Write) -> None:
-    form = json.loads(render_result_json(written(paused(), 5)))
+    form = json.loads(json.dumps(result_document(written(paused(), 5))))
 
     assert (form["status"], form["exit_code"], form["workflow"]) == ("paused", 5, "test")
     assert form["resume"] == "forum resume out"
@@ -369,14 +369,14 @@ def test_as_json_a_paused_run_has_its_gates_and_what_to_type(written: Write) -> 
 
 
 def test_as_json_a_task_has_its_failure_and_the_run_its_limits(written: Write) -> None:
-    failed = json.loads(render_result_json(written(EXAMPLES["failed_and_tolerated"](), 1)))
+    failed = json.loads(json.dumps(result_document(written(EXAMPLES["failed_and_tolerated"](), 1))))
 
     assert failed["tasks"][1]["failure"] == {"kind": "check 1 failed", "detail": "because"}
     assert failed["tasks"][5]["failure"] is None
 
 
 def test_as_json_a_stopped_run_has_what_stopped_it(written: Write) -> None:
-    form = json.loads(render_result_json(written(EXAMPLES["budget_stop"](), 4)))
+    form = json.loads(json.dumps(result_document(written(EXAMPLES["budget_stop"](), 4))))
 
     assert form["limits"] == {"calls": 6, "micro_usd": 10_000, "output_bytes": 11_000, "tokens": 3_000}
     assert form["budget"][2] == {

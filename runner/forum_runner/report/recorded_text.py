@@ -1,4 +1,4 @@
-"""The reason that a person gave for a decision, read from the bodies of a run."""
+"""Texts from the bodies of a run that a report may show: reasons of decisions, details of failures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from forum_runner.report.amounts import clip
 _MAX_BYTES = 1_000_000
 
 
-class ReasonState(StrEnum):
+class TextState(StrEnum):
     """`unread`: the body is missing, as it is for a bare ledger, or too long."""
 
     GIVEN = "given"
@@ -29,23 +29,23 @@ class ReasonState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class DecisionReason:
-    """`text` is set only if the reason is `given`: logs must not repeat what the record treats as sensitive."""
+class RecordedText:
+    """`text` is set only if the text is `given`: logs must not repeat what the record treats as sensitive."""
 
-    state: ReasonState = ReasonState.UNREAD
+    state: TextState = TextState.UNREAD
     text: str | None = None
 
     @property
-    def sentence(self) -> str:
-        """One line. Only what the person wrote follows a colon."""
+    def as_reason(self) -> str:
+        """The reason of a decision in one line. Only what the person wrote follows a colon."""
         if self.text is None:
-            return f"its reason is {'not available' if self.state is ReasonState.UNREAD else self.state}"
+            return f"its reason is {'not available' if self.state is TextState.UNREAD else self.state}"
         written = " ".join(self.text.split())
         return f"reason: {clip(written)}" if written else "its reason is empty"
 
 
-class ReasonReader:
-    """Opens the archive on first use. Without a `directory` it reads nothing."""
+class TextReader:
+    """Opens the archive on first use. Without a `directory`, it reads nothing."""
 
     def __init__(self, directory: Path | None) -> None:
         self._directory = directory
@@ -58,25 +58,25 @@ class ReasonReader:
     def __exit__(self, *_: object) -> None:
         self._opened.close()
 
-    def of(self, entry: ReadEntry) -> DecisionReason | None:
+    def reason_of(self, entry: ReadEntry) -> RecordedText | None:
         """None for an entry that is not a decision or has no reason."""
         body = part(entry.bodies, "reason") if entry.kind == "gate.decided" else {}
         return self.read(body) if body else None
 
-    def read(self, body: Mapping[str, Any], redacted: Collection[str | None] = ()) -> DecisionReason:
+    def read(self, body: Mapping[str, Any], redacted: Collection[str | None] = ()) -> RecordedText:
         """`redacted` are digests that the ledger records as redacted: their bytes may still exist for a moment."""
         digest, reader = text(body, "digest"), self._archive()
         if digest in redacted:
-            return DecisionReason(ReasonState.REDACTED)
+            return RecordedText(TextState.REDACTED)
         if digest is None or reader is None:
-            return DecisionReason(ReasonState.SENSITIVE if "salted" in body else ReasonState.UNREAD)
+            return RecordedText(TextState.SENSITIVE if "salted" in body else TextState.UNREAD)
         if reader.place(f"{REDACTED}/{digest}") is not None:
-            return DecisionReason(ReasonState.REDACTED)
+            return RecordedText(TextState.REDACTED)
         if "salted" in body:
-            return DecisionReason(ReasonState.SENSITIVE)
+            return RecordedText(TextState.SENSITIVE)
         reference = body_reference(body)
         data = reader.read(reference) if reference.bytes <= _MAX_BYTES else None
-        return DecisionReason() if data is None else DecisionReason(ReasonState.GIVEN, data.decode(errors="replace"))
+        return RecordedText() if data is None else RecordedText(TextState.GIVEN, data.decode(errors="replace"))
 
     def _archive(self) -> BodyReader | None:
         if self._reader is None and self._directory is not None:
@@ -87,14 +87,14 @@ class ReasonReader:
         return self._reader
 
 
-def read_reasons(directory: Path | None, history: RunHistory) -> dict[str, DecisionReason]:
+def read_reasons(directory: Path | None, history: RunHistory) -> dict[str, RecordedText]:
     """By the task whose gate was decided."""
     decisions = {
         name: task.gate.decision
         for name, task in history.tasks.items()
         if task.gate is not None and task.gate.decision is not None
     }
-    with ReasonReader(directory) as reader:
+    with TextReader(directory) as reader:
         return {
             name: reader.read(decision.reason, history.redacted_digests)
             for name, decision in decisions.items()

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from fake_ledger.files import Body
 from fake_ledger.ledger_builder import LedgerBuilder
 from forum_runner.ledger.read_entry import ReadEntry
-from forum_runner.report.decision_reason import DecisionReason, ReasonReader, ReasonState
 from forum_runner.report.entry_text import entry_text
+from forum_runner.report.recorded_text import RecordedText, TextReader, TextState
 
 AT = "2026-11-15T09:00:00.000000Z"
 SALTED = Body(b"private", salt=b"s" * 32)
@@ -33,62 +33,62 @@ def decided(**bodies: Body) -> ReadEntry:
 @pytest.mark.parametrize(
     ("reason", "words"),
     [
-        (DecisionReason(ReasonState.GIVEN, "read it twice"), "reason: read it twice"),
-        (DecisionReason(ReasonState.GIVEN, " two\n\tlines "), "reason: two lines"),
+        (RecordedText(TextState.GIVEN, "read it twice"), "reason: read it twice"),
+        (RecordedText(TextState.GIVEN, " two\n\tlines "), "reason: two lines"),
         (
-            DecisionReason(ReasonState.GIVEN, "a\x1b[2Jb\u202e"),
+            RecordedText(TextState.GIVEN, "a\x1b[2Jb\u202e"),
             "reason: a\N{REPLACEMENT CHARACTER}[2Jb\N{REPLACEMENT CHARACTER}",
         ),
-        (DecisionReason(ReasonState.GIVEN, "x" * 500), f"reason: {'x' * 157}..."),
-        (DecisionReason(ReasonState.GIVEN, " \n"), "its reason is empty"),
-        (DecisionReason(ReasonState.SENSITIVE), "its reason is sensitive"),
-        (DecisionReason(ReasonState.REDACTED), "its reason is redacted"),
-        (DecisionReason(ReasonState.UNREAD), "its reason is not available"),
+        (RecordedText(TextState.GIVEN, "x" * 500), f"reason: {'x' * 157}..."),
+        (RecordedText(TextState.GIVEN, " \n"), "its reason is empty"),
+        (RecordedText(TextState.SENSITIVE), "its reason is sensitive"),
+        (RecordedText(TextState.REDACTED), "its reason is redacted"),
+        (RecordedText(TextState.UNREAD), "its reason is not available"),
     ],
 )
-def test_a_reason_is_told_in_one_short_line(reason: DecisionReason, words: str) -> None:
-    assert reason.sentence == words
+def test_a_reason_is_told_in_one_short_line(reason: RecordedText, words: str) -> None:
+    assert reason.as_reason == words
 
 
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        (Body(b"good"), DecisionReason(ReasonState.GIVEN, "good")),
-        (Body(b"\xff"), DecisionReason(ReasonState.GIVEN, "\N{REPLACEMENT CHARACTER}")),
-        (SALTED, DecisionReason(ReasonState.SENSITIVE)),
-        (LONG, DecisionReason(ReasonState.UNREAD)),
+        (Body(b"good"), RecordedText(TextState.GIVEN, "good")),
+        (Body(b"\xff"), RecordedText(TextState.GIVEN, "\N{REPLACEMENT CHARACTER}")),
+        (SALTED, RecordedText(TextState.SENSITIVE)),
+        (LONG, RecordedText(TextState.UNREAD)),
     ],
 )
-def test_what_is_sensitive_or_too_long_is_not_read(tmp_path: Path, body: Body, reason: DecisionReason) -> None:
+def test_what_is_sensitive_or_too_long_is_not_read(tmp_path: Path, body: Body, reason: RecordedText) -> None:
     directory = directory_with(tmp_path, Body(b"another"), body)
 
-    with ReasonReader(directory) as reader:
-        assert reader.of(decided(reason=body)) == reason
+    with TextReader(directory) as reader:
+        assert reader.reason_of(decided(reason=body)) == reason
 
 
 def test_one_that_is_recorded_as_redacted_is_not_told_even_if_its_bytes_are_still_there(tmp_path: Path) -> None:
     bodies = (Body(b"good"), SALTED)
 
-    with ReasonReader(directory_with(tmp_path, *bodies)) as reader:
+    with TextReader(directory_with(tmp_path, *bodies)) as reader:
         read = [reader.read(body.reference, {body.digest}) for body in bodies]
 
-    assert read == [DecisionReason(ReasonState.REDACTED)] * 2
+    assert read == [RecordedText(TextState.REDACTED)] * 2
 
 
 def test_without_the_bodies_it_is_said_that_there_is_a_reason(tmp_path: Path) -> None:
     for directory in (None, tmp_path):
-        with ReasonReader(directory) as reader:
-            assert reader.of(decided(reason=Body(b"good"))) == DecisionReason(ReasonState.UNREAD)
-            assert reader.of(decided(reason=SALTED)) == DecisionReason(ReasonState.SENSITIVE)
-            assert reader.of(decided()) is None
+        with TextReader(directory) as reader:
+            assert reader.reason_of(decided(reason=Body(b"good"))) == RecordedText(TextState.UNREAD)
+            assert reader.reason_of(decided(reason=SALTED)) == RecordedText(TextState.SENSITIVE)
+            assert reader.reason_of(decided()) is None
 
 
 def test_only_decisions_have_reasons(tmp_path: Path) -> None:
     body = Body(b"good")
     redaction = ReadEntry("r", 8, AT, "person:ann", "body.redacted", [], {}, {"reason": body.reference})
 
-    with ReasonReader(directory_with(tmp_path, body)) as reader:
-        assert reader.of(redaction) is None
+    with TextReader(directory_with(tmp_path, body)) as reader:
+        assert reader.reason_of(redaction) is None
 
 
 VALUES = st.none() | st.integers() | st.text(max_size=4) | st.lists(st.integers(), max_size=2)
@@ -96,7 +96,7 @@ VALUES = st.none() | st.integers() | st.text(max_size=4) | st.lists(st.integers(
 
 @given(st.dictionaries(st.sampled_from(["digest", "bytes", "type", "salted"]), VALUES))
 def test_a_body_of_any_form_is_looked_for(body: dict[str, object]) -> None:
-    with ReasonReader(None) as reader:
+    with TextReader(None) as reader:
         assert reader.read(body).text is None
 
 

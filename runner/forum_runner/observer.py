@@ -1,4 +1,4 @@
-"""What a program can watch of a run while it is under way."""
+"""How a program watches a run."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from forum_runner.report import Report
+from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
 ObservedEntry = tuple[int, int, str, Mapping[str, Any]]
 
@@ -21,7 +22,7 @@ class Observer:
     def warned(self, report: Report) -> None:
         """The workflow has findings that do not prevent the run."""
 
-    def opened(self, run: str, directory: Path, wave_plan: Mapping[str, Any]) -> None:
+    def opened(self, run: str, directory: Path, plan: WavePlan) -> None:
         """The ledger is open. Entries follow."""
 
     def recalled(self, entries: Iterable[ObservedEntry]) -> None:

@@ -1,0 +1,83 @@
+"""Gates that wait for a decision, and what they display."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from forum_runner.history.run_history import RunHistory
+from forum_runner.ledger.body_reader import BodyReader
+from forum_runner.ledger.layout import BODIES
+from forum_runner.ledger.read_entry import body_reference, part, text
+from forum_runner.report.amounts import clip
+from forum_runner.report.run_commands import question_of
+from forum_runner.report.run_context import RunContext
+
+
+@dataclass(frozen=True, slots=True)
+class PendingGate:
+    """`displayed` is what a person decides about, None if it cannot be read; a decision refers to its digest.
+
+    `question` is one line; if it is sensitive, it appears as in the plan. `on_deadline` is what the deadline decides,
+    and `is_over` says that it has passed.
+    """
+
+    task: str
+    seq: int
+    digest: str
+    question: str
+    deadline: str | None
+    on_deadline: str | None
+    is_sensitive: bool
+    displayed: dict[str, Any] | None
+    is_over: bool = False
+
+
+def read_pending_gates(directory: Path, history: RunHistory, context: RunContext) -> list[PendingGate]:
+    """In the order in which they opened."""
+    waiting = [task.gate.opened for task in history.open_tasks.values() if task.is_waiting and task.gate is not None]
+    gates = []
+    with ExitStack() as stack:
+        reader = _reader(directory, stack) if waiting else None
+        for opened in sorted((entry for entry in waiting if entry is not None), key=lambda entry: entry.seq):
+            body, deadline = part(opened.bodies, "displayed"), text(opened.data, "deadline")
+            planned = context.planned(opened.task)
+            rule = planned.gate if planned is not None else None
+            displayed, is_sensitive = _displayed(reader, body), "salted" in body
+            question = None if is_sensitive or displayed is None else text(displayed, "question")
+            in_plan = question_of(rule, context.run) if rule is not None else ""
+            gates.append(
+                PendingGate(
+                    str(opened.task),
+                    opened.seq,
+                    text(body, "digest") or "",
+                    in_plan if question is None else clip(" ".join(question.split())),
+                    deadline,
+                    rule.on_deadline if rule is not None and deadline is not None else None,
+                    is_sensitive,
+                    displayed,
+                )
+            )
+    return gates
+
+
+def _reader(directory: Path, stack: ExitStack) -> BodyReader | None:
+    try:
+        return BodyReader(stack.enter_context((directory / BODIES).open("rb")))
+    except OSError:
+        return None
+
+
+def _displayed(reader: BodyReader | None, body: Mapping[str, Any]) -> dict[str, Any] | None:
+    if reader is None or text(body, "digest") is None:
+        return None
+    try:
+        displayed = orjson.loads(reader.read(body_reference(body)) or b"null")
+    except ValueError:
+        return None
+    return displayed if isinstance(displayed, dict) else None

@@ -1,0 +1,11 @@
+"""The typed wave plan of an example ledger."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from forum_runner.wave_plan.wave_plan_reader import WavePlan, read_wave_plan
+
+
+def plan_in(document: Mapping[str, Any]) -> WavePlan | None:
+    """None for a ledger without a plan."""
+    return read_wave_plan(document) if "policy" in document else None
