@@ -1,4 +1,4 @@
-"""RFC 8785 bytes."""
+"""Canonical JSON as defined by RFC 8785."""
 
 import struct
 from typing import Any
@@ -23,24 +23,24 @@ JSON = st.recursive(
 
 
 @given(JSON)
-def test_it_writes_what_the_reference_writes(value: Any) -> None:
+def test_output_matches_the_reference_implementation(value: Any) -> None:
     assert canonical(value) == rfc8785.dumps(value)
 
 
 @given(st.dictionaries(st.text("abcXYZ_09", min_size=1), JSON, min_size=1))
-def test_members_can_be_written_apart_and_joined(value: dict[str, Any]) -> None:
+def test_members_can_be_encoded_separately_and_joined(value: dict[str, Any]) -> None:
     assert join_members({name: canonical(member) for name, member in value.items()}) == canonical(value)
 
 
 @pytest.mark.parametrize(
     "value", [2**53, -(2**53), float("nan"), float("inf"), "\ud800", {"\ud800": 1}, {1: 2}, object()]
 )
-def test_what_has_no_canonical_form_is_refused(value: Any) -> None:
+def test_a_value_without_a_canonical_form_is_rejected(value: Any) -> None:
     with pytest.raises(CanonicalError):
         canonical(value)
 
 
-def test_nesting_without_end_is_refused() -> None:
+def test_very_deep_nesting_is_rejected() -> None:
     value: Any = []
     for _ in range(100_000):
         value = [value]
@@ -53,7 +53,7 @@ def test_keys_beyond_the_bmp_are_sorted_by_utf_16() -> None:
     assert canonical({"\ue000": 1, "\U0001f600": 2}) == '{"\U0001f600":2,"\ue000":1}'.encode()
 
 
-def test_the_smallest_numbers_are_written_as_the_reference_writes_them() -> None:
+def test_the_smallest_normal_numbers_match_the_reference_implementation() -> None:
     numbers = [struct.unpack(">d", struct.pack(">Q", 0x0010000000000000 + i))[0] for i in range(2000)]
 
     assert canonical(numbers) == rfc8785.dumps(numbers)

@@ -1,4 +1,4 @@
-"""RFC 8785 bytes, held against the published cases, the published number table and the reference implementation."""
+"""Canonical JSON compared with the published cases, the published number table and the reference implementation."""
 
 import hashlib
 import json
@@ -52,7 +52,7 @@ class Colour(StrEnum):
 
 
 class NoName:
-    """What a sort by `encode` takes for a string."""
+    """Looks like a string to code that sorts keys by `encode`."""
 
     def encode(self, _encoding: str) -> bytes:
         return b""
@@ -60,7 +60,7 @@ class NoName:
 
 @pytest.mark.parametrize("write", [canonical, rfc8785.dumps], ids=["ours", "reference"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_an_input_has_the_output_that_stands_beside_it(case: Path, write: Write) -> None:
+def test_each_published_input_has_the_published_output(case: Path, write: Write) -> None:
     value = json.loads((case / "input.json").read_bytes())
 
     assert write(value) == (case / "output.json").read_bytes()
@@ -71,7 +71,7 @@ def test_no_published_case_is_missing() -> None:
 
 
 def number_bits() -> Iterator[int]:
-    """The published sequence of doubles, as the README beside the vectors describes it."""
+    """Yield the published sequence of doubles, as described in the README of the vectors."""
     yield from (int(line, 16) for line in (VECTORS / "numbers" / "static.txt").read_text(encoding="ascii").split())
     yield from range(FIRST_NORMAL, FIRST_NORMAL + 2000)
     block = bytes(32)
@@ -87,7 +87,7 @@ def double(bits: int) -> float:
 
 
 @pytest.mark.parametrize("count", [1_000, 10_000, 100_000, pytest.param(1_000_000, marks=pytest.mark.bench)])
-def test_numbers_are_written_as_in_the_published_table(count: int) -> None:
+def test_numbers_match_the_published_table(count: int) -> None:
     table = hashlib.sha256()
 
     for bits in islice(number_bits(), count):
@@ -105,15 +105,15 @@ EDGES: list[Any] = [
     "\x00\x1f\x7f\x80\u2028\ufeff\uffff\U0010ffff",
     '"\\/\b\f\n\r\t',
 ]
-WITHOUT_FORM: list[Any] = [
+NOT_CANONICAL: list[Any] = [
     *(MAX_INTEGER + 1, -MAX_INTEGER - 1, 10**400, Count(-(10**400)), Level.BEYOND),
     *(float("nan"), float("inf"), -float("inf"), Share("nan")),
     *("\ud800", "\udfff", "\udc00\ud800", Name("\ud800")),
     *(b"", {1}, object(), range(2), 1j),
 ]
-# Python refuses to print these, which hypothesis and a message about them would have to do.
+# Python refuses to print these, so hypothesis and error messages cannot show them.
 UNPRINTABLE: list[Any] = [10**5000, -(10**5000), Count(10**5000)]
-KEYS_WITHOUT_FORM: list[Any] = [1, 1.5, None, True, b"", (), Level.LOW, "\ud800", Name("\udc00"), NoName()]
+KEYS_NOT_CANONICAL: list[Any] = [1, 1.5, None, True, b"", (), Level.LOW, "\ud800", Name("\udc00"), NoName()]
 SCALARS = (
     st.none()
     | st.booleans()
@@ -138,21 +138,21 @@ def nested(leaves: st.SearchStrategy[Any], keys: st.SearchStrategy[Any]) -> st.S
     return st.recursive(leaves, around, max_leaves=20)
 
 
-def written(write: Write, value: Any, refusal: type[Exception]) -> bytes | None:
+def encoded_or_none(write: Write, value: Any, error: type[Exception]) -> bytes | None:
     try:
         return write(value)
-    except refusal:
+    except error:
         return None
 
 
 @given(nested(SCALARS, KEYS))
 @example(EDGES)
-def test_every_json_value_is_written_as_the_reference_writes_it(value: Any) -> None:
+def test_every_json_value_matches_the_reference_implementation(value: Any) -> None:
     assert canonical(value) == rfc8785.dumps(value)
 
 
 @given(nested(SCALARS, KEYS))
-def test_what_was_written_is_read_back_and_written_alike(value: Any) -> None:
+def test_decoding_and_encoding_again_gives_the_same_bytes(value: Any) -> None:
     data = canonical(value)
 
     assert canonical(json.loads(data, parse_int=float)) == data
@@ -160,21 +160,21 @@ def test_what_was_written_is_read_back_and_written_alike(value: Any) -> None:
 
 @given(
     nested(
-        SCALARS | st.integers() | st.floats() | st.text(st.characters()) | st.sampled_from(WITHOUT_FORM),
-        KEYS | st.text(st.characters()) | st.sampled_from(KEYS_WITHOUT_FORM),
+        SCALARS | st.integers() | st.floats() | st.text(st.characters()) | st.sampled_from(NOT_CANONICAL),
+        KEYS | st.text(st.characters()) | st.sampled_from(KEYS_NOT_CANONICAL),
     )
 )
-def test_what_the_reference_refuses_is_refused_and_nothing_else(value: Any) -> None:
-    ours = written(canonical, value, CanonicalError)
+def test_exactly_the_values_rejected_by_the_reference_are_rejected(value: Any) -> None:
+    ours = encoded_or_none(canonical, value, CanonicalError)
 
-    assert ours == written(rfc8785.dumps, value, Exception)
+    assert ours == encoded_or_none(rfc8785.dumps, value, Exception)
 
 
 @pytest.mark.parametrize("around", [lambda v: v, lambda v: [v], lambda v: (1.5, v), lambda v: {"a": {"b": v}}])
 @pytest.mark.parametrize(
-    "value", [*WITHOUT_FORM, *UNPRINTABLE, *({key: 1} for key in KEYS_WITHOUT_FORM)], ids=lambda v: type(v).__name__
+    "value", [*NOT_CANONICAL, *UNPRINTABLE, *({key: 1} for key in KEYS_NOT_CANONICAL)], ids=lambda v: type(v).__name__
 )
-def test_a_value_without_a_form_is_refused_wherever_it_stands(value: Any, around: Callable[[Any], Any]) -> None:
+def test_a_value_without_a_canonical_form_is_rejected_at_any_depth(value: Any, around: Callable[[Any], Any]) -> None:
     with pytest.raises(CanonicalError):
         canonical(around(value))
 
@@ -195,7 +195,7 @@ def wrapped(value: Any, around: Callable[[Any], Any], times: int) -> Any:
 
 @pytest.mark.parametrize("around", WRAPPERS.values(), ids=WRAPPERS)
 @pytest.mark.parametrize("leaf", [1, 1.5, "é"])
-def test_what_a_value_holds_does_not_change_how_deep_it_may_be(leaf: Any, around: Callable[[Any], Any]) -> None:
+def test_the_maximum_depth_does_not_depend_on_the_value(leaf: Any, around: Callable[[Any], Any]) -> None:
     deepest = wrapped(leaf, around, MAX_DEPTH)
 
     assert canonical(deepest) == rfc8785.dumps(deepest)
@@ -205,7 +205,7 @@ def test_what_a_value_holds_does_not_change_how_deep_it_may_be(leaf: Any, around
         canonical(wrapped(leaf, around, 100_000))
 
 
-def test_a_value_that_holds_itself_is_refused() -> None:
+def test_a_value_that_contains_itself_is_rejected() -> None:
     items: list[Any] = []
     items += [items, items]
     members: dict[str, Any] = {"share": 0.5}
@@ -216,7 +216,7 @@ def test_a_value_that_holds_itself_is_refused() -> None:
             canonical(value)
 
 
-def test_a_value_is_refused_where_the_stack_has_no_room_left() -> None:
+def test_a_value_is_rejected_if_the_stack_is_exhausted() -> None:
     def at_the_bottom() -> bytes:
         try:
             return at_the_bottom()

@@ -1,4 +1,4 @@
-"""Whatever is fed to a check, it answers with findings: never with an exception, never without a place."""
+"""A check answers any input with findings that have a location, and never raises an exception."""
 
 import copy
 import json
@@ -14,7 +14,7 @@ from forum_runner.finding import in_order
 from forum_runner.report import Report, ReportFormat
 from forum_runner.report.finding_formats import render
 
-SOUND = workflow(
+VALID = workflow(
     {
         "inputs": {"version": {"type": "string", "default": "1"}, "key": {"type": "string", "secret": True}},
         "tasks": {
@@ -77,7 +77,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [path, *(place for key, item in items for place in places(item, (*path, key)))]
 
 
-PLACES = [place for place in places(SOUND) if place]
+PLACES = [place for place in places(VALID) if place]
 
 
 def check(data: bytes, name: str = "workflow.yaml") -> Compilation:
@@ -86,13 +86,13 @@ def check(data: bytes, name: str = "workflow.yaml") -> Compilation:
     for finding in result.findings:
         assert finding.place.line >= 1 and finding.place.column >= 1
         assert "\n" not in finding.message
-    for form in ReportFormat:
-        assert isinstance(render(Report(result.findings, {name: data.decode("utf-8", "replace")}), form), str)
+    for report_format in ReportFormat:
+        assert isinstance(render(Report(result.findings, {name: data.decode("utf-8", "replace")}), report_format), str)
     return result
 
 
-def test_what_the_laws_start_from_is_sound() -> None:
-    assert check(json.dumps(SOUND).encode()).findings == ()
+def test_the_base_workflow_has_no_findings() -> None:
+    assert check(json.dumps(VALID).encode()).findings == ()
 
 
 @given(st.binary(max_size=300))
@@ -112,31 +112,31 @@ def test_random_values_never_crash(value: Any) -> None:
 
 @settings(max_examples=300)
 @given(st.lists(st.tuples(st.sampled_from(PLACES), JSON | WORDS), min_size=1, max_size=3), st.booleans())
-def test_a_sound_workflow_with_parts_replaced_never_crashes(changes: list[tuple[Any, Any]], as_json: bool) -> None:
-    mutant = copy.deepcopy(SOUND)
+def test_a_valid_workflow_with_parts_replaced_never_crashes(changes: list[tuple[Any, Any]], as_json: bool) -> None:
+    mutant = copy.deepcopy(VALID)
     for path, value in changes:
-        holder: Any = mutant
+        container: Any = mutant
         for step in path[:-1]:
-            holder = holder[step] if isinstance(holder, dict) and step in holder else {}
-            if not isinstance(holder, dict):
-                holder = {}
-        holder[path[-1]] = value
+            container = container[step] if isinstance(container, dict) and step in container else {}
+            if not isinstance(container, dict):
+                container = {}
+        container[path[-1]] = value
 
     text = json.dumps(mutant) if as_json else yaml.safe_dump(mutant, allow_unicode=True)
     check(text.encode("utf-8", "surrogatepass"), "workflow.json" if as_json else "workflow.yaml")
 
 
 @given(st.sampled_from(PLACES))
-def test_a_sound_workflow_with_a_part_missing_never_crashes(path: tuple[Any, ...]) -> None:
-    mutant = copy.deepcopy(SOUND)
-    holder: Any = mutant
+def test_a_valid_workflow_with_a_missing_part_never_crashes(path: tuple[Any, ...]) -> None:
+    mutant = copy.deepcopy(VALID)
+    container: Any = mutant
     for step in path[:-1]:
-        holder = holder[step]
-    del holder[path[-1]]
+        container = container[step]
+    del container[path[-1]]
 
     check(json.dumps(mutant).encode())
 
 
-@given(st.integers(0, len(json.dumps(SOUND))))
-def test_a_sound_workflow_cut_anywhere_never_crashes(length: int) -> None:
-    check(json.dumps(SOUND).encode()[:length])
+@given(st.integers(0, len(json.dumps(VALID))))
+def test_a_truncated_workflow_never_crashes(length: int) -> None:
+    check(json.dumps(VALID).encode()[:length])

@@ -1,4 +1,4 @@
-"""Finding manifests, and putting a workflow together from them."""
+"""Locating manifests and assembling a workflow from them."""
 
 from pathlib import Path
 from typing import Any
@@ -38,12 +38,12 @@ def waves(files: dict[str, Any]) -> Any:
         ({"metadata": {}}, ["F203"]),
     ],
 )
-def test_a_manifest_says_what_it_is(change: dict[str, Any], expected: list[str]) -> None:
+def test_a_manifest_declares_its_version_kind_and_name(change: dict[str, Any], expected: list[str]) -> None:
     assert codes({"workflow.yaml": workflow(PLAN) | change}) == expected
 
 
 @pytest.mark.requirement("MANIFEST-DOC-001")
-def test_an_unknown_version_is_told_which_are_known() -> None:
+def test_the_finding_for_an_unknown_version_names_the_known_ones() -> None:
     result = compiled({"workflow.yaml": workflow(PLAN) | {"apiVersion": "forum/v2"}})
 
     assert result.findings[0].hint == "this version of forum supports 'forum/v1'"
@@ -51,38 +51,38 @@ def test_an_unknown_version_is_told_which_are_known() -> None:
 
 @pytest.mark.requirement("MANIFEST-DOC-001")
 @pytest.mark.parametrize("content", ["[1]", "text", "12", "~"])
-def test_a_document_that_is_no_mapping_is_one_finding(content: str) -> None:
+def test_a_document_that_is_not_a_mapping_is_one_finding(content: str) -> None:
     assert codes({"workflow.yaml": content}) == ["F202"]
 
 
 @pytest.mark.requirement("MANIFEST-DOC-002", "MANIFEST-WORKFLOW-001")
 def test_documents_in_one_file_find_each_other() -> None:
-    whole = documents(POLICY_MANIFEST, plan_manifest(**PLAN), HEAD, ROSTER_MANIFEST)
+    content = documents(POLICY_MANIFEST, plan_manifest(**PLAN), HEAD, ROSTER_MANIFEST)
 
-    assert waves({"workflow.yaml": whole}) == [["work"]]
+    assert waves({"workflow.yaml": content}) == [["work"]]
 
 
 @pytest.mark.requirement("MANIFEST-DOC-002")
-def test_a_name_picks_one_document_of_several() -> None:
-    two = documents(plan_manifest("one", tasks={"a": WORK}), plan_manifest("two", tasks={"b": WORK}))
+def test_a_name_selects_one_document_of_several() -> None:
+    plans = documents(plan_manifest("one", tasks={"a": WORK}), plan_manifest("two", tasks={"b": WORK}))
     main = workflow("plans.yaml#two")  # type: ignore[arg-type]
 
-    assert waves({"workflow.yaml": main, "plans.yaml": two}) == [["b"]]
-    assert codes({"workflow.yaml": workflow("plans.yaml"), "plans.yaml": two}) == ["F004"]  # type: ignore[arg-type]
-    assert codes({"workflow.yaml": workflow("plans.yaml#no"), "plans.yaml": two}) == ["F005"]  # type: ignore[arg-type]
+    assert waves({"workflow.yaml": main, "plans.yaml": plans}) == [["b"]]
+    assert codes({"workflow.yaml": workflow("plans.yaml"), "plans.yaml": plans}) == ["F004"]  # type: ignore[arg-type]
+    assert codes({"workflow.yaml": workflow("plans.yaml#no"), "plans.yaml": plans}) == ["F005"]  # type: ignore[arg-type]
 
 
 @pytest.mark.requirement("MANIFEST-DOC-002")
-def test_two_plans_beside_a_workflow_that_names_none_are_a_finding() -> None:
-    whole = documents(
+def test_two_plans_next_to_a_workflow_that_names_neither_are_a_finding() -> None:
+    content = documents(
         HEAD, ROSTER_MANIFEST, POLICY_MANIFEST, plan_manifest("one", **PLAN), plan_manifest("two", **PLAN)
     )
 
-    assert codes({"workflow.yaml": whole}) == ["F004"]
+    assert codes({"workflow.yaml": content}) == ["F004"]
 
 
 @pytest.mark.requirement("MANIFEST-DOC-002")
-def test_a_file_of_inputs_holds_one_document() -> None:
+def test_an_input_file_must_contain_one_document() -> None:
     plan = PLAN | {"inputs": {"a": {"type": "integer"}}}
     files = {"workflow.yaml": workflow(plan, inputs="in.yaml"), "in.yaml": "a: 1\n---\na: 2\n"}
 
@@ -90,7 +90,7 @@ def test_a_file_of_inputs_holds_one_document() -> None:
 
 
 @pytest.mark.requirement("MANIFEST-DOC-003")
-def test_fields_of_the_users_own_have_no_effect() -> None:
+def test_x_fields_have_no_effect() -> None:
     own = {"x-note": {"anything": [1]}}
     policy = POLICY | own | {"allow": POLICY["allow"] | own}
     roster = {
@@ -98,17 +98,17 @@ def test_fields_of_the_users_own_have_no_effect() -> None:
         "agents": {name: agent | own for name, agent in ROSTER["agents"].items()},
     }
     plain = compiled({"workflow.yaml": workflow(PLAN)})
-    noted = compiled(
+    annotated = compiled(
         {"workflow.yaml": workflow({"tasks": {"work": WORK | own}, **own}, roster=roster, policy=policy) | own}
     )
 
-    assert plain.wave_plan is not None and noted.wave_plan is not None, noted.findings
-    assert noted.wave_plan["digest"] == plain.wave_plan["digest"]
+    assert plain.wave_plan is not None and annotated.wave_plan is not None, annotated.findings
+    assert annotated.wave_plan["digest"] == plain.wave_plan["digest"]
 
 
 @pytest.mark.requirement("MANIFEST-DOC-003")
-def test_a_misspelt_field_is_read_as_what_was_meant() -> None:
-    """One mistake is one finding: what the field says is still checked, at its place."""
+def test_a_misspelt_field_is_read_as_the_suggested_one() -> None:
+    """One mistake is one finding: the value of the field is still checked, with its location."""
     result = compiled({"workflow.yaml": workflow({"tasks": {"work": {"agnet": "opertor", "run": ["true"]}}})})
 
     assert [finding.code for finding in result.findings] == ["F201", "F012"]
@@ -116,7 +116,7 @@ def test_a_misspelt_field_is_read_as_what_was_meant() -> None:
 
 
 @pytest.mark.requirement("MANIFEST-DOC-003")
-def test_a_key_that_is_written_down_is_not_taken_for_the_name_of_a_variable() -> None:
+def test_a_literal_api_key_is_not_treated_as_a_variable_name() -> None:
     adapter = {"type": "openai", "base_url": "http://127.0.0.1/v1", "model": "m", "api_key": "hunter2"}
     roster = {"adapters": {"m": adapter}, "agents": {"critic": {"adapter": "m"}}}
     plan = {"tasks": {"work": {"agent": "critic", "instruction": "x"}}}
@@ -143,20 +143,20 @@ def test_a_key_that_is_written_down_is_not_taken_for_the_name_of_a_variable() ->
         (WORK | {"accept": [{}]}, ["F208"]),
     ],
 )
-def test_a_departure_from_the_schema_is_one_finding(task: dict[str, Any], expected: list[str]) -> None:
+def test_each_schema_violation_is_one_finding(task: dict[str, Any], expected: list[str]) -> None:
     found = codes({"workflow.yaml": workflow({"tasks": {"work": WORK, "other": task}})})
 
     assert [code for code in found if code != "F312"] == expected
 
 
 @pytest.mark.requirement("MANIFEST-DOC-004")
-def test_an_empty_name_is_one_finding_whatever_stands_below_it() -> None:
+def test_an_empty_name_is_one_finding_regardless_of_its_value() -> None:
     assert codes({"workflow.yaml": workflow({"tasks": {"work": WORK, "": {"nedds": 1, "agent": 3}}})}) == ["F209"]
     assert codes({"workflow.yaml": workflow(PLAN) | {"": 1}}) == ["F201"]
 
 
 @pytest.mark.requirement("MANIFEST-DOC-004")
-def test_a_list_with_something_twice_is_a_finding() -> None:
+def test_a_list_with_a_duplicate_is_a_finding() -> None:
     assert codes({"workflow.yaml": workflow(PLAN, policy={"allow": {"commands": ["true", "true"]}})}) == ["F210"]
 
 
@@ -177,7 +177,7 @@ def test_a_list_with_something_twice_is_a_finding() -> None:
         ("./forum:default/policy.yaml", ["F122"]),
     ],
 )
-def test_paths_stay_inside_the_bundle(path: str, expected: list[str]) -> None:
+def test_paths_must_stay_inside_the_bundle(path: str, expected: list[str]) -> None:
     files = {"workflow.yaml": workflow(path), "plan.yaml": plan_manifest(**PLAN)}  # type: ignore[arg-type]
 
     assert codes(files) == expected
@@ -192,7 +192,7 @@ def test_a_hash_in_a_path_is_part_of_it_unless_a_name_follows() -> None:
 
 
 @pytest.mark.requirement("MANIFEST-PATH-001")
-def test_paths_are_relative_to_the_file_that_holds_them() -> None:
+def test_paths_are_relative_to_the_file_that_contains_them() -> None:
     used = {"use": {"uses": "../other.yaml"}}
     files = {
         "workflow.yaml": workflow("sub/plan.yaml"),  # type: ignore[arg-type]
@@ -204,7 +204,7 @@ def test_paths_are_relative_to_the_file_that_holds_them() -> None:
 
 
 @pytest.mark.requirement("MANIFEST-PATH-001")
-def test_a_link_out_of_the_bundle_is_refused_and_one_inside_is_not(tmp_path: Path) -> None:
+def test_a_symlink_may_point_inside_the_bundle_and_not_outside(tmp_path: Path) -> None:
     root = tmp_path / "root"
     root.mkdir()
     (tmp_path / "plan.yaml").write_bytes(as_bytes(plan_manifest(**PLAN)))
@@ -223,18 +223,18 @@ def test_a_link_out_of_the_bundle_is_refused_and_one_inside_is_not(tmp_path: Pat
 
 
 @pytest.mark.requirement("MANIFEST-PATH-002", "MANIFEST-WORKFLOW-001")
-def test_left_out_parts_are_the_default_ones() -> None:
+def test_omitted_parts_are_the_defaults() -> None:
     plan = {"tasks": {"work": {"agent": "operator", "run": ["git", "version"]}}}
-    left_out = compiled({"workflow.yaml": HEAD | {"plan": plan}})
+    omitted = compiled({"workflow.yaml": HEAD | {"plan": plan}})
     named = compiled({"workflow.yaml": HEAD | {"plan": plan, "roster": "default", "policy": "default"}})
 
-    assert left_out.wave_plan is not None and named.wave_plan is not None, left_out.findings
-    assert [item["path"] for item in left_out.wave_plan["bundle"]] == [
+    assert omitted.wave_plan is not None and named.wave_plan is not None, omitted.findings
+    assert [item["path"] for item in omitted.wave_plan["bundle"]] == [
         "forum:default/policy.yaml",
         "forum:default/roster.yaml",
         "workflow.yaml",
     ]
-    assert left_out.wave_plan["digest"] == named.wave_plan["digest"]
+    assert omitted.wave_plan["digest"] == named.wave_plan["digest"]
 
 
 @pytest.mark.requirement("MANIFEST-WORKFLOW-001")
@@ -249,7 +249,7 @@ def test_a_workflow_without_a_plan_is_a_finding() -> None:
 
 
 @pytest.mark.requirement("MANIFEST-WORKFLOW-002", "MANIFEST-INPUT-001")
-def test_inputs_come_inline_or_from_a_file() -> None:
+def test_inputs_may_be_inline_or_in_a_file() -> None:
     plan = PLAN | {"inputs": {"a": {"type": "integer", "default": 1}}}
 
     def value(inputs: Any) -> Any:
@@ -264,7 +264,7 @@ def test_inputs_come_inline_or_from_a_file() -> None:
 @pytest.mark.parametrize(
     ("inputs", "expected"), [({"b": 1}, ["F015"]), ({"a": "x"}, ["F017"]), ("workflow.yaml", None)]
 )
-def test_inputs_are_known_and_fit(inputs: Any, expected: list[str] | None) -> None:
+def test_inputs_must_be_declared_and_match_their_schema(inputs: Any, expected: list[str] | None) -> None:
     plan = PLAN | {"inputs": {"a": {"type": "integer", "default": 1}}}
     found = codes({"workflow.yaml": workflow(plan, inputs=inputs)})
 
@@ -272,12 +272,12 @@ def test_inputs_are_known_and_fit(inputs: Any, expected: list[str] | None) -> No
 
 
 @pytest.mark.requirement("MANIFEST-INPUT-001")
-def test_a_default_fits_its_own_schema() -> None:
+def test_a_default_must_match_its_own_schema() -> None:
     assert codes({"workflow.yaml": workflow(PLAN | {"inputs": {"a": {"type": "integer", "default": "x"}}})}) == ["F017"]
 
 
 @pytest.mark.requirement("MANIFEST-SECRET-001")
-def test_a_secret_stands_in_no_manifest() -> None:
+def test_a_manifest_must_not_contain_a_secret() -> None:
     secret: dict[str, Any] = {"inputs": {"key": {"type": "string", "secret": True}}}
     inner = plan_manifest(tasks={"work": WORK}, **secret)
     default = {"inputs": {"key": {"type": "string", "secret": True, "default": "x"}}}
@@ -289,51 +289,57 @@ def test_a_secret_stands_in_no_manifest() -> None:
 
 
 @pytest.mark.requirement("MANIFEST-SCRIPT-001")
-def test_a_script_names_tasks_and_agents_that_are_there() -> None:
+def test_a_script_must_name_existing_tasks_and_agents() -> None:
     listed = WORK | {"output": {"type": "array"}}
     each = WORK | {"foreach": {"task": "listed", "as": "x", "max": 2}}
     plan = {"tasks": {"work": WORK, "many": WORK | {"matrix": {"n": [1, 2]}}, "listed": listed, "each": each}}
 
-    def found(**answer: str) -> list[str]:
+    def finding_codes(**answer: str) -> list[str]:
         return codes({"workflow.yaml": workflow(plan, script={"answers": [{"output": "x", **answer}]})})
 
-    assert found(task="work", agent="operator") == []
-    assert found(task="many[n=1]") == []
-    assert found(task="many[n=3]") == ["F013"]
-    assert found(task="work[n=1]") == ["F013"]
-    assert found(task="nowhere/work") == ["F013"]
-    assert found(task="work[") == ["F013"]
-    assert found(task="each[0]") == []
-    assert found(task="work[0]") == ["F013"]
-    assert found(task="wrok") == ["F013"]
-    assert found(agent="opertor") == ["F012"]
+    assert finding_codes(task="work", agent="operator") == []
+    assert finding_codes(task="many[n=1]") == []
+    assert finding_codes(task="many[n=3]") == ["F013"]
+    assert finding_codes(task="work[n=1]") == ["F013"]
+    assert finding_codes(task="nowhere/work") == ["F013"]
+    assert finding_codes(task="work[") == ["F013"]
+    assert finding_codes(task="each[0]") == []
+    assert finding_codes(task="work[0]") == ["F013"]
+    assert finding_codes(task="wrok") == ["F013"]
+    assert finding_codes(agent="opertor") == ["F012"]
 
 
 @pytest.mark.requirement("MANIFEST-UNIT-001")
-def test_spans_are_counted_in_milliseconds() -> None:
-    spans = {"0s": 0, "250ms": 250, "90s": 90_000, "2m": 120_000, "24h": 86_400_000, "1d": 86_400_000}
+def test_durations_are_converted_to_milliseconds() -> None:
+    durations = {"0s": 0, "250ms": 250, "90s": 90_000, "2m": 120_000, "24h": 86_400_000, "1d": 86_400_000}
 
-    assert {text: milliseconds(text) for text in spans} == spans
+    assert {text: milliseconds(text) for text in durations} == durations
     assert [format_duration(ms) for ms in (0, 1500, 90_000, 86_400_000)] == ["0ms", "1500ms", "90s", "1d"]
 
 
 @pytest.mark.requirement("MANIFEST-UNIT-001")
-@pytest.mark.parametrize("span", ["1", "1.5s", "-1s", "1 s", "01s", "1w", "1234567s"])
-def test_other_spans_are_refused(span: str) -> None:
-    assert codes({"workflow.yaml": workflow({"tasks": {"work": WORK | {"budget": {"wall": span}}}})}) == ["F205"]
+@pytest.mark.parametrize("duration", ["1", "1.5s", "-1s", "1 s", "01s", "1w", "1234567s"])
+def test_invalid_durations_are_rejected(duration: str) -> None:
+    assert codes({"workflow.yaml": workflow({"tasks": {"work": WORK | {"budget": {"wall": duration}}}})}) == ["F205"]
 
 
 @pytest.mark.requirement("MANIFEST-UNIT-002")
-def test_money_is_exact() -> None:
-    sums = {"0": 0, "0.1": 100_000, "0.10": 100_000, "12.000001": 12_000_001, "999999999.999999": 999_999_999_999_999}
+def test_amounts_of_money_are_exact() -> None:
+    amounts = {
+        "0": 0,
+        "0.1": 100_000,
+        "0.10": 100_000,
+        "12.000001": 12_000_001,
+        "999999999.999999": 999_999_999_999_999,
+    }
 
-    assert {text: micro_usd(text) for text in sums} == sums
-    assert [format_usd(sum_) for sum_ in (0, 100_000, 12_000_001)] == ["$0.00", "$0.10", "$12.000001"]
+    assert {text: micro_usd(text) for text in amounts} == amounts
+    assert [format_usd(amount) for amount in (0, 100_000, 12_000_001)] == ["$0.00", "$0.10", "$12.000001"]
 
 
 @pytest.mark.requirement("MANIFEST-UNIT-002")
 @pytest.mark.parametrize(
     ("money", "expected"), [(0.1, ["F202"]), (1, ["F202"]), ("1.1234567", ["F205"]), ("$1", ["F205"])]
 )
-def test_other_money_is_refused(money: Any, expected: list[str]) -> None:
+def test_invalid_amounts_of_money_are_rejected(money: Any, expected: list[str]) -> None:
     assert codes({"workflow.yaml": workflow({"tasks": {"work": WORK | {"budget": {"usd": money}}}})}) == expected

@@ -29,7 +29,7 @@ def value_of(text: str, name: str = "file.yaml") -> Any:
     return documents[0].value
 
 
-def found_in(content: bytes | str, name: str = "file.yaml") -> list[tuple[str, int, int]]:
+def findings_in(content: bytes | str, name: str = "file.yaml") -> list[tuple[str, int, int]]:
     bundle = bundle_of({name: content})
     bundle.open_entry(name)
     return [(finding.code, finding.place.line, finding.place.column) for finding in bundle.findings]
@@ -75,7 +75,7 @@ def found_in(content: bytes | str, name: str = "file.yaml") -> list[tuple[str, i
         ("=", "="),
     ],
 )
-def test_scalars_mean_what_the_core_schema_says(text: str, value: Any) -> None:
+def test_scalars_follow_the_core_schema(text: str, value: Any) -> None:
     assert value_of(f"key: {text}") == {"key": value}
     assert type(value_of(f"key: {text}")["key"]) is type(value)
 
@@ -97,12 +97,12 @@ def test_a_yaml_1_1_directive_changes_nothing() -> None:
         (b"a: \x00\n", [("F119", 1, 4)]),
     ],
 )
-def test_bytes_that_are_no_text_are_found(content: bytes, expected: list[tuple[str, int, int]]) -> None:
-    assert found_in(content) == expected
+def test_bytes_that_are_not_text_are_findings(content: bytes, expected: list[tuple[str, int, int]]) -> None:
+    assert findings_in(content) == expected
 
 
 @pytest.mark.requirement("MANIFEST-READ-001")
-def test_what_cannot_be_opened_has_its_own_finding(tmp_path: Path) -> None:
+def test_each_reason_a_file_cannot_be_opened_has_its_own_finding(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "huge.yaml").write_bytes(b"#" * (MAX_FILE_BYTES + 1))
@@ -136,8 +136,8 @@ def test_what_cannot_be_opened_has_its_own_finding(tmp_path: Path) -> None:
         ("a: 'x\n", [("F108", 2, 1)]),
     ],
 )
-def test_what_is_doubtful_is_refused_at_its_place(text: str, expected: list[tuple[str, int, int]]) -> None:
-    assert found_in(text) == expected
+def test_ambiguous_yaml_is_rejected_with_its_location(text: str, expected: list[tuple[str, int, int]]) -> None:
+    assert findings_in(text) == expected
 
 
 @pytest.mark.requirement("MANIFEST-READ-003")
@@ -158,14 +158,14 @@ def test_only_line_feeds_and_carriage_returns_break_lines(name: str) -> None:
 
 
 @pytest.mark.requirement("MANIFEST-READ-001")
-def test_documents_with_nothing_in_them_are_none() -> None:
+def test_empty_documents_are_ignored() -> None:
     documents, findings = read_yaml("file.yaml", "---\n---\na: 1\n---\n# nothing\n---\n")
 
     assert [document.value for document in documents] == [{"a": 1}]
     assert findings == []
 
 
-def test_a_key_that_is_no_string_brings_nothing_else() -> None:
+def test_a_key_that_is_not_a_string_is_one_finding_and_dropped() -> None:
     documents, findings = read_yaml("file.yaml", "a: 1\n? {b: c}\n: d\n2: e\n")
 
     assert documents[0].value == {"a": 1}
@@ -173,8 +173,8 @@ def test_a_key_that_is_no_string_brings_nothing_else() -> None:
     assert value_of('{"\\u0000": 1}') == {"\0": 1}
 
 
-def test_one_mistake_does_not_hide_the_next() -> None:
-    assert found_in("a: 1\na: 2\n1: x\nb: !own x\n") == [("F110", 2, 1), ("F116", 3, 1), ("F117", 4, 4)]
+def test_one_error_does_not_hide_the_next() -> None:
+    assert findings_in("a: 1\na: 2\n1: x\nb: !own x\n") == [("F110", 2, 1), ("F116", 3, 1), ("F117", 4, 4)]
 
 
 def test_documents_before_a_syntax_error_are_still_read() -> None:
@@ -186,40 +186,40 @@ def test_documents_before_a_syntax_error_are_still_read() -> None:
 
 @pytest.mark.requirement("MANIFEST-READ-004")
 @pytest.mark.parametrize("opening", ["[", "{a: ", "- ", "? "])
-def test_deep_nesting_is_refused_and_harms_nothing(opening: str) -> None:
+def test_deep_nesting_is_rejected_without_a_crash(opening: str) -> None:
     text = opening * 200_000
 
-    assert [code for code, _, _ in found_in(text)] == ["F115"]
+    assert [code for code, _, _ in findings_in(text)] == ["F115"]
 
 
 @pytest.mark.requirement("MANIFEST-READ-004")
 def test_nesting_of_64_levels_is_read() -> None:
-    assert found_in("[" * 64 + "]" * 64) == []
-    assert [code for code, _, _ in found_in("[" * 65 + "]" * 65)] == ["F115"]
+    assert findings_in("[" * 64 + "]" * 64) == []
+    assert [code for code, _, _ in findings_in("[" * 65 + "]" * 65)] == ["F115"]
 
 
 @pytest.mark.requirement("MANIFEST-READ-004")
 def test_nesting_through_aliases_counts() -> None:
     lines = ["a0: &a0 [1]"] + [f"a{i}: &a{i} [*a{i - 1}]" for i in range(1, 70)]
 
-    assert [code for code, _, _ in found_in("\n".join(lines))] == ["F115"]
+    assert [code for code, _, _ in findings_in("\n".join(lines))] == ["F115"]
 
 
 @pytest.mark.requirement("MANIFEST-READ-004")
-def test_an_alias_bomb_is_refused() -> None:
+def test_an_alias_bomb_is_rejected() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 10)]
 
-    assert [code for code, _, _ in found_in("\n".join(lines))] == ["F112"]
+    assert [code for code, _, _ in findings_in("\n".join(lines))] == ["F112"]
 
 
 @pytest.mark.requirement("MANIFEST-READ-004")
-def test_a_long_text_weighs_more_than_a_short_one() -> None:
+def test_the_alias_limit_depends_on_the_length_of_the_text() -> None:
     def text(length: int) -> str:
         return f"a: &a {'x' * length}\nb: [{', '.join(['*a'] * 2000)}]\n"
 
-    assert found_in(text(99)) == []
-    assert [code for code, _, _ in found_in(text(100_000))] == ["F112"]
+    assert findings_in(text(99)) == []
+    assert [code for code, _, _ in findings_in(text(100_000))] == ["F112"]
 
 
 @pytest.mark.requirement("MANIFEST-READ-005")
@@ -239,8 +239,8 @@ def test_a_long_text_weighs_more_than_a_short_one() -> None:
         "9" * 5000,
     ],
 )
-def test_numbers_that_json_cannot_carry_are_refused(number: str) -> None:
-    assert found_in(f"a: {number}\n") == [("F118", 1, 4)]
+def test_numbers_that_json_cannot_represent_are_rejected(number: str) -> None:
+    assert findings_in(f"a: {number}\n") == [("F118", 1, 4)]
 
 
 @pytest.mark.requirement("MANIFEST-READ-005")
@@ -250,7 +250,7 @@ def test_the_largest_integers_are_read() -> None:
 
 @pytest.mark.requirement("MANIFEST-READ-006")
 @given(JSON)
-def test_what_json_writes_is_read_back(value: Any) -> None:
+def test_written_json_is_read_back_unchanged(value: Any) -> None:
     text = json.dumps({"value": value})
     if len(max(text.split('"'), key=len)) > 900 or "\\u007f" in text:
         return
@@ -264,8 +264,8 @@ def test_json_indented_with_tabs_is_read() -> None:
 
 
 @pytest.mark.requirement("MANIFEST-READ-006")
-def test_a_lone_surrogate_is_refused() -> None:
-    assert [code for code, _, _ in found_in('{"a": "\\ud800"}', "file.json")] == ["F108"]
+def test_a_lone_surrogate_is_rejected() -> None:
+    assert [code for code, _, _ in findings_in('{"a": "\\ud800"}', "file.json")] == ["F108"]
 
 
 PLAIN = st.recursive(
@@ -276,7 +276,7 @@ PLAIN = st.recursive(
 
 
 @given(PLAIN)
-def test_every_value_has_its_place(value: Any) -> None:
+def test_every_value_has_a_location(value: Any) -> None:
     text = yaml.safe_dump({"root": value}, default_flow_style=None)
     document = read_yaml("file.yaml", text)[0][0]
     lines = text.splitlines()
@@ -293,7 +293,7 @@ def test_every_value_has_its_place(value: Any) -> None:
     visit(document.value, ())
 
 
-def test_messages_are_one_clean_line() -> None:
+def test_a_message_is_one_printable_line() -> None:
     finding = ManifestFinding("F201", read_yaml("f", "a")[0][0].origin().place(), "a\nb\x1b[31m\u2028" + "x" * 1000)
 
     assert finding.message.startswith("a\ufffdb\ufffd[31m\ufffdxxx")

@@ -1,4 +1,4 @@
-"""Tells the entries of an example ledger to a progress, as a runner would."""
+"""Feeds the entries of an example ledger to a progress display, as a runner does."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,15 +10,15 @@ from forum_runner.ledger.clock import read_time
 from ledgers.example_run import ExampleRun
 from unit.runner.progress.example_plan import plan_in
 
-Tell = Callable[..., None]
+Feed = Callable[..., None]
 RUNS = Path(".forum/runs")
 
 
 @pytest.fixture
-def tell() -> Tell:
-    """`recalled` is how many entries an earlier process wrote, `until` the first that is not written yet."""
+def feed() -> Feed:
+    """`recalled` is the number of entries an earlier process wrote; entries from `until` on are left out."""
 
-    def told(progress: Any, example: ExampleRun, until: int | None = None, recalled: int = 0) -> None:
+    def feed_entries(progress: Any, example: ExampleRun, until: int | None = None, recalled: int = 0) -> None:
         entries = [
             (seq, read_time(entry["at"]), entry["kind"], entry["data"])
             for seq, entry in enumerate(example.entries[:until])
@@ -28,4 +28,4 @@ def tell() -> Tell:
         for entry in entries[recalled:]:
             progress.entry(*entry)
 
-    return told
+    return feed_entries

@@ -1,4 +1,4 @@
-"""Bars: laws of their cells."""
+"""Progress bars and how they divide their cells."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +9,7 @@ NUMBERS = st.lists(st.integers(0, 100_000), max_size=7)
 
 
 @given(NUMBERS, st.integers(0, 500_000), st.integers(8, 40))
-def test_a_bar_has_its_width_and_shows_all_that_there_is(numbers: list[int], total: int, width: int) -> None:
+def test_a_bar_fits_its_width_and_shows_every_nonzero_number(numbers: list[int], total: int, width: int) -> None:
     cells = cells_of(numbers, total, width)
 
     assert sum(cells) <= width
@@ -18,7 +18,7 @@ def test_a_bar_has_its_width_and_shows_all_that_there_is(numbers: list[int], tot
         assert (sum(cells) == width) == (sum(numbers) >= total)
 
 
-def test_one_failure_among_thousands_has_a_cell() -> None:
+def test_one_failure_among_thousands_gets_a_cell() -> None:
     styles = {"failed": "red", "passed": "green"}
 
     bar = state_bar({"failed": 1, "passed": 9_998}, styles, 10_000, 20, is_ascii=True)
@@ -31,7 +31,7 @@ def test_one_failure_among_thousands_has_a_cell() -> None:
     ]
 
 
-def test_what_is_reserved_is_shaded() -> None:
+def test_reserved_amounts_are_shaded() -> None:
     assert budget_bar(3, 2, 10, 10, is_ascii=False).plain == "███▒▒░░░░░"
     assert budget_bar(0, 0, 0, 10, is_ascii=False).plain == "░░░░░░░░░░"
     assert budget_bar(12, 0, 10, 10, is_ascii=False).plain == "██████████"

@@ -1,4 +1,4 @@
-"""What a terminal shows at one moment."""
+"""A single frame of the terminal display."""
 
 from collections.abc import Iterable
 
@@ -35,7 +35,7 @@ def lines(
 
 
 def judged() -> RunView:
-    """A run with budgets, at its first check."""
+    """Return a run with budgets during its first check."""
     return view_of(EXAMPLES["budget_stop"](), 15)
 
 
@@ -55,7 +55,7 @@ def test_a_frame_of_80_columns() -> None:
     )
 
 
-def test_a_frame_of_40_columns_cuts_what_matters_least() -> None:
+def test_a_frame_of_40_columns_omits_the_least_important_parts() -> None:
     assert lines(judged(), Screen(40, 24), EVENTS) == (
         "test  19.5s  01936b2e-4d10-7a3c-9f00-2b…\n"
         "wave 2 of 3: 0 of 1 ended\n"
@@ -70,12 +70,12 @@ def test_a_frame_of_40_columns_cuts_what_matters_least() -> None:
     )
 
 
-def test_every_state_is_named_and_what_went_wrong_comes_first() -> None:
+def test_every_state_is_named_and_failures_come_first() -> None:
     view = view_of(EXAMPLES["failed_and_tolerated"](), 24)
 
-    told = lines(view, Screen(40, 24))
+    text = lines(view, Screen(40, 24))
 
-    assert told == (
+    assert text == (
         "test  30.7s  01936b2e-4d10-7a3c-9f00-2b…\n"
         "tasks     ███████░░░ 7 of 8  2 failed\n"
         "          1 tolerated  3 skipped\n"
@@ -85,7 +85,7 @@ def test_every_state_is_named_and_what_went_wrong_comes_first() -> None:
     )
 
 
-def test_waves_count_what_has_ended_in_them() -> None:
+def test_waves_count_their_ended_tasks() -> None:
     example = EXAMPLES["two_waves"]()
     first_end = next(seq for seq, entry in enumerate(example.entries) if entry["kind"] == "task.ended")
 
@@ -93,31 +93,31 @@ def test_waves_count_what_has_ended_in_them() -> None:
     assert lines(view_of(example), Screen(80, 24)).splitlines()[1].startswith("wave 3 of 3: ")
 
 
-def test_the_row_of_a_task_says_what_it_is_doing() -> None:
+def test_the_row_of_a_task_shows_its_current_activity() -> None:
     example = ExampleRun(plan_of("climbing"))
     example.wave()
     rows = []
 
-    def note() -> None:
+    def note_row() -> None:
         [row] = [line for line in lines(view_of(example), Screen(100, 24)).splitlines() if " draft " in line]
         rows.append(row.partition("s  ")[2])
 
     example.start("draft")
-    note()
+    note_row()
     example.fail("draft", "rate_limited")
-    note()
+    note_row()
     example.start("draft")
-    note()
+    note_row()
     example.finish("draft", {"title": "one"})
     example.check("draft")
     example.ask("draft")
-    note()
+    note_row()
     example.judge("draft")
     example.ask("draft")
     example.judge("draft", "fail")
-    note()
+    note_row()
     example.escalate("draft")
-    note()
+    note_row()
 
     assert rows == [
         "attempt 1 by writer via small (cheap)",
@@ -129,17 +129,17 @@ def test_the_row_of_a_task_says_what_it_is_doing() -> None:
     ]
 
 
-def test_no_state_has_the_colour_of_another() -> None:
+def test_every_state_has_its_own_colour() -> None:
     assert set(STATE_COLORS) == set(STATES)
     assert len(set(STATE_COLORS.values())) == len(STATES)
 
 
-def units_in(told: str) -> list[str]:
-    """The names in the rows of what is under way: these begin with one mark."""
-    return [line.split()[1] for line in told.splitlines() if line[0] != " " and line[1] == " "]
+def units_in(text: str) -> list[str]:
+    """Return the names in the rows of running tasks, which start with a one-character mark."""
+    return [line.split()[1] for line in text.splitlines() if line[0] != " " and line[1] == " "]
 
 
-def test_at_most_twelve_are_listed_those_tried_again_and_those_at_work_first() -> None:
+def test_at_most_twelve_tasks_are_listed_with_retried_and_running_ones_first() -> None:
     example = ExampleRun(plan_of("wide"))
     first, *names = [name for wave in example.plan["waves"][:-1] for name in wave]
     example.start(first)
@@ -148,13 +148,13 @@ def test_at_most_twelve_are_listed_those_tried_again_and_those_at_work_first() -
     example.fail(names[-1], "timeout")
     example.finish(first, "done")
 
-    told = lines(view_of(example), Screen(80, 24))
+    text = lines(view_of(example), Screen(80, 24))
 
-    assert units_in(told) == [names[-1], *names[:11]]
-    assert told.endswith("  and 8 more\n")
+    assert units_in(text) == [names[-1], *names[:11]]
+    assert text.endswith("  and 8 more\n")
 
 
-def test_those_tried_again_leave_half_of_the_rows_to_others_at_work() -> None:
+def test_retried_tasks_leave_half_of_the_rows_to_other_running_tasks() -> None:
     example = ExampleRun(plan_of("wide"))
     names = [name for wave in example.plan["waves"][:-1] for name in wave]
     for name in names:
@@ -166,59 +166,59 @@ def test_those_tried_again_leave_half_of_the_rows_to_others_at_work() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "shown"),
+    ("name", "displayed"),
     [
         ("build[os=ubuntu-latest,python={}]", "build[os=ubuntu-latest,python={}]"),
         ("build[compiler=clang,os=ubuntu-latest,python={}]", "build[clang,ubuntu-latest,{}]"),
         ("build_and_test_what_is_installed_for_{}_alone", "build_and_test_wh...d_for_{}_alone"),
     ],
 )
-def test_a_long_name_is_told_from_those_that_begin_alike(name: str, shown: str) -> None:
+def test_long_names_with_a_common_prefix_stay_distinguishable(name: str, displayed: str) -> None:
     view = RunView(RUN)
     for seq, version in enumerate(("3.11", "3.12")):
         view.apply(seq, 0, "task.started", {"task": name.format(version), "attempt": 1})
 
-    told = lines(view, Screen(90, 24))
+    text = lines(view, Screen(90, 24))
 
-    assert units_in(told) == [shown.format(version) for version in ("3.11", "3.12")]
-    assert len({line.index("attempt 1 by") for line in told.splitlines()[2:]}) == 1
+    assert units_in(text) == [displayed.format(version) for version in ("3.11", "3.12")]
+    assert len({line.index("attempt 1 by") for line in text.splitlines()[2:]}) == 1
 
 
-def test_where_the_terminal_is_low_the_head_and_the_budgets_stay() -> None:
-    told = lines(judged(), Screen(80, 9), EVENTS).splitlines()
+def test_a_low_terminal_keeps_the_heading_and_the_budgets() -> None:
+    text = lines(judged(), Screen(80, 9), EVENTS).splitlines()
 
-    assert [line.split()[0] for line in told] == ["test", "wave", "tasks", "⠴", *["budget"] * 4]
+    assert [line.split()[0] for line in text] == ["test", "wave", "tasks", "⠴", *["budget"] * 4]
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 @pytest.mark.parametrize("width", [20, 40, 80, 300])
-def test_every_line_fits_whatever_happens(name: str, width: int) -> None:
+def test_every_line_fits_the_width_at_every_entry(name: str, width: int) -> None:
     example = EXAMPLES[name]()
     view = RunView(RUN, plan=plan_in(example.plan))
     screen = Screen(width, 12)
 
     for seq, entry in enumerate(example.entries):
         view.apply(seq, read_time(entry["at"]), entry["kind"], entry["data"])
-        for shown in (frame(view, 0, screen, EVENTS, "wait " * 90), closing_frame(view, 0, screen)):
-            assert [line.plain for line in shown if cell_len(line.plain) > width] == []
+        for rendered in (frame(view, 0, screen, EVENTS, "wait " * 90), closing_frame(view, 0, screen)):
+            assert [line.plain for line in rendered if cell_len(line.plain) > width] == []
 
 
 def test_a_terminal_without_unicode_gets_ascii() -> None:
     assert lines(judged(), Screen(60, 24, is_ascii=True), EVENTS).isascii()
 
 
-def test_names_from_manifests_cannot_steer_the_terminal_and_are_no_markup() -> None:
+def test_names_from_manifests_are_neither_terminal_codes_nor_markup() -> None:
     plan = {**ExampleRun(plan_of("climbing")).plan, "metadata": {"name": "a\x1b[2J[red]b[/red]"}}
     view = RunView(RUN, plan=plan_in(plan))
 
-    told = lines(view, Screen(80, 24), wait="\x9b31m")
+    text = lines(view, Screen(80, 24), wait="\x9b31m")
 
-    assert told.startswith("a\N{REPLACEMENT CHARACTER}[2J[red]b[/red]  0ms")
-    assert "\x1b" not in told
-    assert "\x9b" not in told
+    assert text.startswith("a\N{REPLACEMENT CHARACTER}[2J[red]b[/red]  0ms")
+    assert "\x1b" not in text
+    assert "\x9b" not in text
 
 
-def test_time_stands_still_in_a_pause_and_after_the_end() -> None:
+def test_the_clock_stops_during_a_pause_and_after_the_end() -> None:
     paused = view_of(EXAMPLES["gate_approved"](), 8)
     ended = view_of(EXAMPLES["cancelled"]())
 
@@ -226,7 +226,7 @@ def test_time_stands_still_in_a_pause_and_after_the_end() -> None:
     assert lines(ended, Screen(80, 24), later_s=900).startswith("test  cancelled  11.2s  ")
 
 
-def test_a_limit_on_time_is_measured_by_the_clock_and_not_by_calls() -> None:
+def test_the_wall_budget_is_measured_by_the_clock_and_not_by_calls() -> None:
     example = EXAMPLES["budget_stop"]()
     example.plan["policy"]["budget"] = {"wall_ms": 60_000}
     view = view_of(example, 15)

@@ -1,4 +1,4 @@
-"""Progress for programs: the entries, a JSON object a line."""
+"""Progress for programs: one JSON object per entry and line."""
 
 import io
 import json
@@ -11,14 +11,14 @@ from forum_runner.ledger.clock import read_time
 from forum_runner.progress.json_lines import JsonProgress
 from ledgers import EXAMPLES
 
-Tell = Callable[..., None]
+Feed = Callable[..., None]
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_every_line_is_an_entry_as_the_ledger_has_it(tell: Tell, name: str) -> None:
+def test_every_line_is_an_entry_of_the_ledger(feed: Feed, name: str) -> None:
     example, stream = EXAMPLES[name](), io.StringIO()
 
-    tell(JsonProgress(stream), example)
+    feed(JsonProgress(stream), example)
 
     first, *rest = map(json.loads, stream.getvalue().splitlines())
     size = {"tasks": len(example.plan["tasks"]), "waves": len(example.plan["waves"])}
@@ -31,10 +31,10 @@ def test_every_line_is_an_entry_as_the_ledger_has_it(tell: Tell, name: str) -> N
     assert rest == [{name: entry[name] for name in ("seq", "at", "kind", "data")} for entry in example.entries]
 
 
-def test_lines_are_compact_sorted_and_ascii(tell: Tell) -> None:
+def test_lines_are_compact_sorted_and_ascii(feed: Feed) -> None:
     example, stream = EXAMPLES["bare"](), io.StringIO()
 
-    tell(JsonProgress(stream), example, until=1)
+    feed(JsonProgress(stream), example, until=1)
 
     assert stream.getvalue() == (
         f'{{"directory":".forum/runs/{RUN}","kind":"progress.opened","run":"{RUN}","tasks":0,"waves":0}}\n'
@@ -43,17 +43,17 @@ def test_lines_are_compact_sorted_and_ascii(tell: Tell) -> None:
     )
 
 
-def test_short_waits_and_what_was_written_before_are_no_lines(tell: Tell) -> None:
+def test_short_waits_and_earlier_entries_are_not_printed(feed: Feed) -> None:
     example, stream = EXAMPLES["two_waves"](), io.StringIO()
     progress = JsonProgress(stream)
 
-    tell(progress, example, recalled=len(example.entries))
+    feed(progress, example, recalled=len(example.entries))
     progress.waiting(read_time(example.entries[-1]["at"]) + 900_000, "rate limit before draft")
 
     assert len(stream.getvalue().splitlines()) == 1
 
 
-def test_a_wait_is_one_line_with_its_end() -> None:
+def test_a_wait_is_printed_once_with_its_end() -> None:
     stream, now = io.StringIO(), [0.0]
     progress = JsonProgress(stream, clock=lambda: now[0])
     progress.entry(0, read_time("2026-11-15T09:00:00.000000Z"), "run.opened", {})
@@ -67,7 +67,7 @@ def test_a_wait_is_one_line_with_its_end() -> None:
     ]
 
 
-def test_what_is_no_entry_has_a_kind_of_its_own() -> None:
+def test_events_that_are_not_entries_have_their_own_kinds() -> None:
     stream = io.StringIO()
     progress = JsonProgress(stream)
     assert not progress.has_begun

@@ -1,4 +1,4 @@
-"""Which progress is made, and a stream that goes away."""
+"""Choosing the progress display, and streams that are closed early."""
 
 import io
 import os
@@ -12,7 +12,7 @@ import pytest
 from forum_runner.progress import MODES, make_progress
 from ledgers import EXAMPLES
 
-Tell = Callable[..., None]
+Feed = Callable[..., None]
 PROGRAM = """
 import sys
 from pathlib import Path
@@ -24,7 +24,7 @@ progress.opened("r", Path("d"), None)
 for seq in range(100):
     progress.entry(seq, seq, "wave.opened", {"wave": 0})
 progress.closed()
-print("went on", file=sys.stderr)
+print("continued", file=sys.stderr)
 """
 
 
@@ -43,7 +43,9 @@ class Terminal(io.StringIO):
         (io.StringIO(), {"TERM": "xterm"}, "PlainProgress"),
     ],
 )
-def test_auto_looks_at_who_watches(stream: io.StringIO, environ: dict[str, str], kind: str) -> None:
+def test_auto_depends_on_the_stream_and_the_environment(
+    stream: io.StringIO, environ: dict[str, str], kind: str
+) -> None:
     assert type(make_progress("auto", stream, color=False, environ=environ)).__name__ == kind
 
 
@@ -51,21 +53,21 @@ def test_auto_looks_at_who_watches(stream: io.StringIO, environ: dict[str, str],
     ("mode", "kind"),
     [("tty", "TerminalProgress"), ("plain", "PlainProgress"), ("json", "JsonProgress"), ("none", "RunDisplay")],
 )
-def test_a_mode_that_is_asked_for_is_made_anywhere(mode: str, kind: str) -> None:
+def test_an_explicit_mode_is_used_on_any_stream(mode: str, kind: str) -> None:
     assert type(make_progress(mode, io.StringIO(), color=False)).__name__ == kind
 
 
-def test_another_mode_is_refused() -> None:
+def test_an_unknown_mode_is_rejected() -> None:
     with pytest.raises(ValueError, match="unknown progress mode 'loud'"):
         make_progress("loud", io.StringIO(), color=False)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_none_is_silent(tell: Tell, name: str) -> None:
+def test_mode_none_prints_nothing(feed: Feed, name: str) -> None:
     stream = io.StringIO()
     progress = make_progress("none", stream, color=True)
 
-    tell(progress, EXAMPLES[name](), recalled=2)
+    feed(progress, EXAMPLES[name](), recalled=2)
     progress.waiting(0, "nothing")
     progress.closed()
 
@@ -82,19 +84,19 @@ def test_a_closed_pipe_does_not_end_the_run(mode: str) -> None:
         process.stdout = None
         _, errors = process.communicate(b"\n")
 
-    assert (process.returncode, errors) == (0, b"went on\n")
+    assert (process.returncode, errors) == (0, b"continued\n")
 
 
 @pytest.mark.parametrize("mode", ["plain", "json", "tty"])
 def test_a_terminal_that_hangs_up_does_not_end_the_run(mode: str) -> None:
-    ours, theirs = pty.openpty()
+    controller, terminal = pty.openpty()
     command = [sys.executable, "-c", PROGRAM, mode]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=theirs, stderr=subprocess.PIPE) as process:
-        os.close(theirs)
-        os.close(ours)
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=terminal, stderr=subprocess.PIPE) as process:
+        os.close(terminal)
+        os.close(controller)
         _, errors = process.communicate(b"\n")
 
-    assert (process.returncode, errors) == (0, b"went on\n")
+    assert (process.returncode, errors) == (0, b"continued\n")
 
 
 def test_rich_is_loaded_only_for_a_terminal() -> None:

@@ -1,4 +1,4 @@
-"""Progress for a CI log, compared as text."""
+"""Plain progress for CI logs."""
 
 import io
 import re
@@ -18,18 +18,18 @@ from ledgers.example_run import ExampleRun
 from ledgers.plans import plan_of
 from unit.runner.progress.example_plan import plan_in
 
-Tell = Callable[..., None]
+Feed = Callable[..., None]
 LINE = re.compile(r"\[ *[0-9]+[.][0-9]s\] [^\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 
 
-def shown(tell: Tell, example: ExampleRun, until: int | None = None, recalled: int = 0) -> str:
+def printed(feed: Feed, example: ExampleRun, until: int | None = None, recalled: int = 0) -> str:
     stream = io.StringIO()
-    tell(PlainProgress(stream), example, until, recalled)
+    feed(PlainProgress(stream), example, until, recalled)
     return stream.getvalue()
 
 
-def test_a_run_that_a_budget_stops(tell: Tell) -> None:
-    assert shown(tell, EXAMPLES["budget_stop"]()) == (
+def test_a_run_stopped_by_a_budget(feed: Feed) -> None:
+    assert printed(feed, EXAMPLES["budget_stop"]()) == (
         f"[   0.0s] run {RUN} in .forum/runs/{RUN}\n"
         "[   0.0s] test: 3 tasks in 3 waves\n"
         "[   0.0s] opened by pretend-runner 1.0.0, mode scripted, plan 2834bb50dea0\n"
@@ -54,14 +54,14 @@ def test_a_run_that_a_budget_stops(tell: Tell) -> None:
     )
 
 
-def test_a_gate_is_told_with_how_to_look_at_it(tell: Tell) -> None:
+def test_a_gate_is_printed_with_the_command_that_lists_it(feed: Feed) -> None:
     example = ExampleRun(plan_of("gate_approved"))
     example.gate("archive")
     example.pause()
     example.decide("archive", "approved")
     example.resume()
 
-    assert shown(tell, example).splitlines()[3:] == [
+    assert printed(feed, example).splitlines()[3:] == [
         "[   1.2s] archive: waiting for a decision until 2026-11-15 10:00:01.250Z, then approve: Keep?",
         f"[   1.2s]   to decide: forum gate list {RUN}",
         "[   2.5s] paused (gate)",
@@ -70,7 +70,7 @@ def test_a_gate_is_told_with_how_to_look_at_it(tell: Tell) -> None:
     ]
 
 
-def test_elsewhere_than_in_the_default_place_commands_name_the_directory() -> None:
+def test_commands_name_the_directory_if_it_is_not_the_default() -> None:
     example = ExampleRun(plan_of("gate_approved"))
     example.gate("archive")
     stream = io.StringIO()
@@ -83,10 +83,10 @@ def test_elsewhere_than_in_the_default_place_commands_name_the_directory() -> No
     assert "forum gate list 'my runs/first'\n" in stream.getvalue()
 
 
-def test_reuse_skips_and_the_run_before(tell: Tell) -> None:
+def test_reused_and_skipped_tasks_and_the_earlier_run_are_printed(feed: Feed) -> None:
     earlier = "01936b2e-4d10-7a3c-9f00-000000000001"
 
-    lines = shown(tell, EXAMPLES["reused_and_skipped"]()).splitlines()
+    lines = printed(feed, EXAMPLES["reused_and_skipped"]()).splitlines()
 
     assert lines[2].endswith(f"from run {earlier}")
     assert f"[   2.5s] log: reused from run {earlier}, seq 4" in lines
@@ -94,8 +94,8 @@ def test_reuse_skips_and_the_run_before(tell: Tell) -> None:
     assert "[  12.5s] warn: skipped (condition)" in lines
 
 
-def test_losses_routes_expansions_and_what_ended_otherwise(tell: Tell) -> None:
-    told = "".join(shown(tell, EXAMPLES[name]()) for name in ("crash_and_resume", "routed", "failed_and_tolerated"))
+def test_losses_routes_expansions_and_unsuccessful_ends_are_printed(feed: Feed) -> None:
+    text = "".join(printed(feed, EXAMPLES[name]()) for name in ("crash_and_resume", "routed", "failed_and_tolerated"))
 
     for line in (
         "one: attempt 1: lost, its outcome is unknown",
@@ -110,35 +110,35 @@ def test_losses_routes_expansions_and_what_ended_otherwise(tell: Tell) -> None:
         "lost: skipped (upstream)",
         "some[1]: failed (error), 900ms, 160 tokens",
     ):
-        assert f"] {line}\n" in told
+        assert f"] {line}\n" in text
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_hand_overs_are_not_told_and_a_task_that_passes_takes_two_lines(tell: Tell, name: str) -> None:
+def test_deliveries_are_not_printed_and_a_passing_task_takes_two_lines(feed: Feed, name: str) -> None:
     example = EXAMPLES[name]()
 
-    lines = shown(tell, example).splitlines()
+    lines = printed(feed, example).splitlines()
 
     assert [line for line in lines if not LINE.fullmatch(line)] == []
     kinds = [entry["kind"] for entry in example.entries]
     silent = sum(kind in ("edge.delivered", "verdict.asked") or "x-" in kind for kind in kinds)
-    well = sum(entry["data"].get("status") == "ok" for entry in example.entries)
+    succeeded = sum(entry["data"].get("status") == "ok" for entry in example.entries)
     gates = kinds.count("gate.opened")
     redactions = kinds.count("body.redacted")
-    assert len(lines) == 2 + len(example.entries) - silent - well - redactions + gates
+    assert len(lines) == 2 + len(example.entries) - silent - succeeded - redactions + gates
 
 
-def test_what_an_earlier_process_wrote_counts_and_is_not_told(tell: Tell) -> None:
+def test_entries_of_an_earlier_process_count_and_are_not_printed(feed: Feed) -> None:
     example = EXAMPLES["climbing"]()
-    whole, half = shown(tell, example).splitlines(), len(example.entries) // 2
+    whole, half = printed(feed, example).splitlines(), len(example.entries) // 2
 
-    resumed = shown(tell, example, recalled=half).splitlines()
+    resumed = printed(feed, example, recalled=half).splitlines()
 
     assert resumed[2:] == whole[-len(resumed) + 2 :]
     assert resumed[-1] == whole[-1]
 
 
-def test_a_wait_is_told_once_with_its_length_and_a_short_one_is_not() -> None:
+def test_a_long_wait_is_printed_once_and_a_short_one_is_not() -> None:
     stream, now = io.StringIO(), [0.0]
     progress = PlainProgress(stream, clock=lambda: now[0])
     progress.entry(0, 5_000_000, "run.opened", {"mode": "live"})
@@ -156,7 +156,7 @@ def test_a_wait_is_told_once_with_its_length_and_a_short_one_is_not() -> None:
     ]
 
 
-def test_a_run_that_is_asked_to_stop_says_when() -> None:
+def test_a_stop_request_is_printed_with_its_time() -> None:
     stream, now = io.StringIO(), [100.0]
     progress = PlainProgress(stream, clock=lambda: now[0])
     progress.entry(0, 5_000_000, "run.opened", {"mode": "live"})
@@ -168,9 +168,9 @@ def test_a_run_that_is_asked_to_stop_says_when() -> None:
     assert stream.getvalue().splitlines()[-1].startswith("[   8.5s] stopping: ")
 
 
-def test_states_have_colours_of_their_own_where_colour_is_wanted(tell: Tell) -> None:
+def test_states_are_coloured_if_colour_is_enabled(feed: Feed) -> None:
     stream = io.StringIO()
-    tell(PlainProgress(stream, color=True), EXAMPLES["failed_and_tolerated"]())
+    feed(PlainProgress(stream, color=True), EXAMPLES["failed_and_tolerated"]())
 
     assert "\x1b[31mwrong: failed (verdict), 900ms, 160 tokens\x1b[0m\n" in stream.getvalue()
     assert "\x1b[33mrisky: tolerated" in stream.getvalue()
@@ -193,7 +193,7 @@ PLAN = {
 
 
 @given(st.lists(st.tuples(st.sampled_from(sorted(KINDS)), st.dictionaries(st.sampled_from(FACTS), VALUES))))
-def test_no_entry_steers_a_terminal_or_upsets_the_tally(entries: list[tuple[str, dict[str, object]]]) -> None:
+def test_no_entry_can_print_terminal_codes_or_crash_the_display(entries: list[tuple[str, dict[str, object]]]) -> None:
     stream = io.StringIO()
     progress = PlainProgress(stream)
     progress.opened("\x1b[31m", Path("d\n"), plan_in(PLAN))

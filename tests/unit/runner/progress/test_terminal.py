@@ -1,4 +1,4 @@
-"""Progress on a terminal: a pretend one, and a real one."""
+"""Progress on a fake terminal and on a real one."""
 
 import fcntl
 import io
@@ -17,7 +17,7 @@ from fake_ledger.files import RUN
 from forum_runner.progress.terminal import TerminalProgress
 from ledgers import EXAMPLES
 
-Tell = Callable[..., None]
+Feed = Callable[..., None]
 TESTS = Path(__file__).parents[3]
 SHOW, HIDE = "\x1b[?25h", "\x1b[?25l"
 PROGRAM = """
@@ -50,18 +50,18 @@ class CountedStream(io.StringIO):
 
 @pytest.fixture(autouse=True)
 def _terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 60 columns, whatever the tests themselves run in."""
+    """Simulate a terminal of 60 columns, regardless of where the tests run."""
     for name, value in {"COLUMNS": "60", "LINES": "20", "TERM": "xterm"}.items():
         monkeypatch.setenv(name, value)
     for name in ("TTY_COMPATIBLE", "TTY_INTERACTIVE"):
         monkeypatch.delenv(name, raising=False)
 
 
-def test_the_last_frame_says_how_it_ended_and_stays(tell: Tell) -> None:
+def test_the_last_frame_shows_how_the_run_ended_and_stays(feed: Feed) -> None:
     stream = io.StringIO()
     progress = TerminalProgress(stream, color=False, clock=lambda: 0.0, is_drawn=False)
 
-    tell(progress, EXAMPLES["cancelled"]())
+    feed(progress, EXAMPLES["cancelled"]())
     progress.closed()
 
     last = stream.getvalue().rpartition("\x1b[2K")[2]
@@ -87,11 +87,11 @@ def test_frames_are_drawn_by_time_and_not_by_entry() -> None:
     assert stream.writes == before + 1
 
 
-def test_the_last_things_that_went_wrong_are_shown_and_skips_do_not_bury_them(tell: Tell) -> None:
+def test_the_latest_failures_are_shown_and_not_displaced_by_skips(feed: Feed) -> None:
     stream = io.StringIO()
     progress = TerminalProgress(stream, color=False, clock=lambda: 0.0, is_drawn=False)
 
-    tell(progress, EXAMPLES["failed_and_tolerated"](), until=13)
+    feed(progress, EXAMPLES["failed_and_tolerated"](), until=13)
     progress.draw()
 
     last = stream.getvalue().rpartition("\x1b[2K")[2]
@@ -103,18 +103,18 @@ def test_the_last_things_that_went_wrong_are_shown_and_skips_do_not_bury_them(te
     ]
 
 
-def test_whoever_asks_a_run_to_stop_sees_that_it_was_heard(tell: Tell) -> None:
+def test_a_stop_request_is_acknowledged(feed: Feed) -> None:
     stream = io.StringIO()
     progress = TerminalProgress(stream, color=False, clock=lambda: 0.0, is_drawn=False)
 
-    tell(progress, EXAMPLES["failed_and_tolerated"](), until=5)
+    feed(progress, EXAMPLES["failed_and_tolerated"](), until=5)
     progress.stopping()
     progress.draw()
 
     assert stream.getvalue().splitlines()[-1].startswith("stopping: cancelling open calls")
 
 
-def test_a_wait_is_shown_until_it_is_over_or_something_happens() -> None:
+def test_a_wait_is_shown_until_it_ends_or_an_entry_arrives() -> None:
     stream, now = io.StringIO(), [0.0]
     progress = TerminalProgress(stream, color=False, clock=lambda: now[0], is_drawn=False)
     progress.opened("r", Path("d"), None)
@@ -137,31 +137,29 @@ def test_a_wait_is_shown_until_it_is_over_or_something_happens() -> None:
     assert shown_wait() == ""
 
 
-def test_keys_that_are_typed_have_a_row_of_their_own(tell: Tell) -> None:
+def test_the_cursor_stays_on_an_empty_row_for_typed_keys(feed: Feed) -> None:
     stream = io.StringIO()
     progress = TerminalProgress(stream, color=False, clock=lambda: 0.0, is_drawn=False)
 
-    tell(progress, EXAMPLES["failed_and_tolerated"](), until=5)
+    feed(progress, EXAMPLES["failed_and_tolerated"](), until=5)
     progress.stopping()
     progress.draw()
 
     assert stream.getvalue().endswith("\n")
 
 
-def test_a_terminal_that_cannot_be_steered_gets_the_last_frame_alone(
-    tell: Tell, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_dumb_terminal_gets_only_the_last_frame(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "dumb")
     stream = io.StringIO()
     progress = TerminalProgress(stream, color=False, clock=lambda: 0.0, is_drawn=False)
 
-    tell(progress, EXAMPLES["wide"]())
+    feed(progress, EXAMPLES["wide"]())
     progress.closed()
 
     assert stream.getvalue() == f"test  passed  1m23s  {RUN}\ntasks     ███████████████ 21 of 21  21 passed\n"
 
 
-def test_closing_twice_or_before_it_was_opened_does_no_harm() -> None:
+def test_closing_twice_or_before_opening_is_harmless() -> None:
     stream = io.StringIO()
     progress = TerminalProgress(stream, color=False, is_drawn=False)
     progress.closed()
@@ -169,49 +167,51 @@ def test_closing_twice_or_before_it_was_opened_does_no_harm() -> None:
 
     progress.opened("r", Path("d"), None)
     progress.closed()
-    told = stream.getvalue()
+    text = stream.getvalue()
     progress.closed()
 
-    assert stream.getvalue() == told
+    assert stream.getvalue() == text
 
 
-def test_a_second_run_gets_a_display_of_its_own(tell: Tell) -> None:
+def test_a_second_run_gets_its_own_display(feed: Feed) -> None:
     stream = io.StringIO()
     progress = TerminalProgress(stream, color=False, is_drawn=False)
 
-    tell(progress, EXAMPLES["cancelled"]())
-    tell(progress, EXAMPLES["wide"]())
+    feed(progress, EXAMPLES["cancelled"]())
+    feed(progress, EXAMPLES["wide"]())
     progress.closed()
 
     assert stream.getvalue().count(SHOW) == stream.getvalue().count(HIDE) == 2
     assert "21 of 21  21 passed\n" in stream.getvalue()
 
 
-def seen(columns: int, *arguments: str, **environ: str) -> tuple[str, str]:
-    """What a real terminal of so many columns gets, and what goes to standard output."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    kept = {name: value for name, value in os.environ.items() if name not in ("CI", "NO_COLOR", "COLUMNS", "LINES")}
-    env = {**kept, "TERM": "xterm-256color", "PYTHONPATH": str(TESTS), **environ}
+def run_on_terminal(columns: int, *arguments: str, **environ: str) -> tuple[str, str]:
+    """Return what a real terminal of this width receives, and the standard output."""
+    controller, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    inherited = {
+        name: value for name, value in os.environ.items() if name not in ("CI", "NO_COLOR", "COLUMNS", "LINES")
+    }
+    env = {**inherited, "TERM": "xterm-256color", "PYTHONPATH": str(TESTS), **environ}
     command = [sys.executable, "-c", PROGRAM, *arguments]
-    with subprocess.Popen(command, stdin=theirs, stdout=subprocess.PIPE, stderr=theirs, env=env) as process:
-        os.close(theirs)
+    with subprocess.Popen(command, stdin=terminal, stdout=subprocess.PIPE, stderr=terminal, env=env) as process:
+        os.close(terminal)
         parts = []
         try:
-            while part := os.read(ours, 65_536):
+            while part := os.read(controller, 65_536):
                 parts.append(part)
         except OSError:
-            pass  # how Linux says that the other side is closed
+            pass  # Linux reports a closed terminal this way
         assert process.stdout is not None
         printed = process.stdout.read().decode()
-    os.close(ours)
+    os.close(controller)
     assert process.returncode == 0
     return b"".join(parts).decode().replace("\r\n", "\n"), printed
 
 
 @pytest.mark.parametrize("columns", [40, 80, 250])
-def test_a_real_terminal_of_any_width(columns: int) -> None:
-    screen, printed = seen(columns)
+def test_lines_fit_a_real_terminal_of_any_width(columns: int) -> None:
+    screen, printed = run_on_terminal(columns)
 
     rows = screen.rpartition("\x1b[2K")[2].split("\n")
     assert printed == "the result\n"
@@ -221,14 +221,14 @@ def test_a_real_terminal_of_any_width(columns: int) -> None:
     assert (screen.count(HIDE), screen.count(SHOW)) == (1, 1)
 
 
-def test_a_real_terminal_gets_colour_where_it_is_wanted() -> None:
-    assert "\x1b[1;31m2 failed\x1b[0m" in seen(80, "color")[0]
-    assert "\x1b[1;31m" not in seen(80)[0]
-    assert "\x1b[1;31m" not in seen(80, "color", NO_COLOR="1")[0]
+def test_a_real_terminal_gets_colour_if_enabled() -> None:
+    assert "\x1b[1;31m2 failed\x1b[0m" in run_on_terminal(80, "color")[0]
+    assert "\x1b[1;31m" not in run_on_terminal(80)[0]
+    assert "\x1b[1;31m" not in run_on_terminal(80, "color", NO_COLOR="1")[0]
 
 
-def test_in_ci_a_terminal_gets_plain_lines() -> None:
-    screen, _ = seen(80, CI="true")
+def test_a_terminal_in_ci_gets_plain_lines() -> None:
+    screen, _ = run_on_terminal(80, CI="true")
 
     assert "\x1b" not in screen
     assert "] wrong: failed (verdict), 900ms, 160 tokens\n" in screen

@@ -1,4 +1,4 @@
-"""Entries in words: amounts, facts, lines; nothing from a ledger steers a terminal."""
+"""Entries as text: amounts, data and lines, without terminal codes from a ledger."""
 
 import json
 import re
@@ -21,15 +21,28 @@ from forum_runner.report.table import table
 from forum_runner.report.trace_text import CauseLanes
 from ledgers import EXAMPLES
 
-STEERING = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-FACTS = ["task", "state", "usage", "torn", "implementation", "counts", "totals", "as", "output", "name", "mode", "from"]
+TERMINAL_CODES = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+FIELDS = [
+    "task",
+    "state",
+    "usage",
+    "torn",
+    "implementation",
+    "counts",
+    "totals",
+    "as",
+    "output",
+    "name",
+    "mode",
+    "from",
+]
 NASTY = st.text(st.sampled_from("a\x1b[31m\x00\x07\x9b\x85\u2028\u202e\r\n\t"), max_size=8)
 VALUES = st.recursive(
     NASTY | st.integers(-(2**63), 2**64 - 1) | st.booleans() | st.none(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NASTY | st.sampled_from(FACTS), inner, max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NASTY | st.sampled_from(FIELDS), inner, max_size=3),
     max_leaves=5,
 )
-MAPPINGS = st.dictionaries(st.sampled_from(FACTS) | NASTY, VALUES, max_size=5)
+MAPPINGS = st.dictionaries(st.sampled_from(FIELDS) | NASTY, VALUES, max_size=5)
 
 
 def entry(kind: str, **data: object) -> ReadEntry:
@@ -40,7 +53,7 @@ def entry(kind: str, **data: object) -> ReadEntry:
     ("micro_usd", "text"),
     [(0, "$0.0000"), (2300, "$0.0023"), (2310, "$0.002310"), (1, "$0.000001"), (1_234_560_000, "$1,234.5600")],
 )
-def test_money_is_exact(micro_usd: int, text: str) -> None:
+def test_amounts_of_money_are_exact(micro_usd: int, text: str) -> None:
     assert money(micro_usd) == text
 
 
@@ -48,26 +61,26 @@ def test_money_is_exact(micro_usd: int, text: str) -> None:
     ("milliseconds", "text"),
     [(0, "0ms"), (999, "999ms"), (2_203, "2.2s"), (59_999, "59.9s"), (61_000, "1m01s"), (7_260_000, "2h01m")],
 )
-def test_spans_have_the_unit_that_suits_them(milliseconds: int, text: str) -> None:
+def test_durations_have_a_suitable_unit(milliseconds: int, text: str) -> None:
     assert duration(milliseconds) == text
 
 
-def test_moments_are_to_the_millisecond_and_what_is_none_stays() -> None:
+def test_times_have_milliseconds_and_invalid_times_are_kept() -> None:
     assert moment("2026-11-15T09:00:00.123456Z") == "2026-11-15 09:00:00.123Z"
     assert moment("\x1b[2J") == "\N{REPLACEMENT CHARACTER}[2J"
 
 
-def test_the_time_between_two_moments_is_in_milliseconds() -> None:
+def test_elapsed_time_is_in_milliseconds() -> None:
     assert elapsed_ms("2026-11-15T09:00:00.000000Z", "2026-11-15T09:00:01.500000Z") == 1_500
     assert elapsed_ms("2026-11-15T09:00:01.000000Z", "2026-11-15T09:00:00.000000Z") == 0
     assert elapsed_ms("now", "2026-11-15T09:00:00.000000Z") is None
 
 
-def test_long_text_has_an_end() -> None:
+def test_long_text_is_clipped() -> None:
     assert clip("x" * 500, 10) == "xxxxxxx..."
 
 
-def test_facts_are_a_few_words() -> None:
+def test_entries_are_described_in_a_few_words() -> None:
     usage = {"input_tokens": 400, "output_tokens": 12, "micro_usd": 2300, "wall_ms": 2203}
 
     assert (
@@ -90,11 +103,11 @@ def test_every_entry_of_every_example_is_one_line(name: str) -> None:
     for line in EXAMPLES[name]().lines():
         read = read_entry(line)
         assert read is not None
-        assert STEERING.search(log_line(read, color=False)) is None
+        assert TERMINAL_CODES.search(log_line(read, color=False)) is None
 
 
 @given(st.sampled_from([*sorted(KINDS), "x-own", "\x1b[2J"]), MAPPINGS, MAPPINGS, NASTY)
-def test_no_entry_steers_a_terminal_or_upsets_the_reader(
+def test_no_entry_can_print_terminal_codes_or_crash_the_report(
     kind: str, data: dict[str, object], bodies: dict[str, object], name: str
 ) -> None:
     read = ReadEntry(name, 0, name, name, kind, [], {**data, "task": name}, bodies)
@@ -103,18 +116,18 @@ def test_no_entry_steers_a_terminal_or_upsets_the_reader(
 
     lines = [log_line(read, color=False), *render_summary(history, "run", color=False)]
 
-    assert [line for line in lines if STEERING.search(line)] == []
+    assert [line for line in lines if TERMINAL_CODES.search(line)] == []
     assert json.dumps(summary_document(history)).isascii()
 
 
-def test_colour_is_added_where_it_is_wanted() -> None:
+def test_colour_is_added_if_enabled() -> None:
     ended = entry("task.ended", state="failed")
 
     assert "\x1b[31mfailed\x1b[0m" in log_line(ended, color=True)
     assert "\x1b" not in log_line(ended, color=False)
 
 
-def test_a_column_with_nothing_in_it_is_left_out() -> None:
+def test_an_empty_column_is_omitted() -> None:
     rows = [("task", "reason", "tokens"), ("a", "", "1"), ("long", "", "12")]
 
     assert table(rows, right=(2,)) == ["task  tokens", "a          1", "long      12"]
@@ -124,41 +137,39 @@ def test_lanes_lead_from_an_entry_to_its_causes() -> None:
     causes = {6: [4, 5], 5: [2], 4: [2, 3], 3: [], 2: []}
     lanes = CauseLanes(6)
     drawn = []
-    for seq, given_causes in causes.items():
-        line = lanes.line(ReadEntry("r", seq, "now", "runner", "x-step", given_causes, {}, {}), color=False)
+    for seq, seqs in causes.items():
+        line = lanes.line(ReadEntry("r", seq, "now", "runner", "x-step", seqs, {}, {}), color=False)
         drawn.append((line.partition("  ")[0], line.partition("  <- ")[2]))
 
     assert drawn == [("*", "4, 5"), ("* |", ""), ("| *", "2, 3"), ("| *", ""), ("*", "")]
 
 
 @pytest.mark.parametrize(
-    ("amount", "needed", "words"),
+    ("amount", "needed", "text"),
     [
         ("tokens", 20, "990 of 1,000 tokens used, 20 tokens more needed"),
         ("tokens", 0, "990 of 1,000 tokens used"),
         ("wall_ms", 600_000, "990ms of 1.0s used"),
     ],
 )
-def test_what_a_stopped_call_needed_is_told_where_it_is_more_than_a_timeout(
-    amount: str, needed: int, words: str
-) -> None:
+def test_the_needed_amount_of_a_stopped_call_is_shown_except_for_time(amount: str, needed: int, text: str) -> None:
     data = {"scope": "run", "amount": amount, "used": 990, "limit": 1000, "needed": needed}
 
-    assert entry_text(entry("budget.stopped", **data)) == f"stopped by the budget of the run: {words}"
+    assert entry_text(entry("budget.stopped", **data)) == f"stopped by the budget of the run: {text}"
 
 
-def test_an_excess_is_told_for_one_and_for_many() -> None:
+def test_an_exceeded_budget_is_described_in_singular_and_plural() -> None:
     data = {"attempt": 1, "amount": "input_tokens", "used": 300}
 
-    told = [excess_text({**data, "reserved": reserved}) for reserved in (1, 258)]
+    texts = [excess_text({**data, "reserved": reserved}) for reserved in (1, 258)]
 
-    assert told == [
+    assert texts == [
         "attempt 1 used 300 input tokens, but reserved 1 input token",
         "attempt 1 used 300 input tokens, but reserved 258 input tokens",
     ]
 
 
-def test_every_kind_has_a_sentence() -> None:
-    without_facts = {kind: entry_text(entry(kind)) for kind in KINDS}
+def test_every_kind_has_a_text() -> None:
+    without_data = {kind: entry_text(entry(kind)) for kind in KINDS}
 
-    assert [kind for kind, sentence in without_facts.items() if not sentence] == []
+    assert [kind for kind, sentence in without_data.items() if not sentence] == []

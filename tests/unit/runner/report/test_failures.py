@@ -1,4 +1,4 @@
-"""Why a program failed, in words: what it said itself, or what it was ended for."""
+"""Why a program failed: its own last message, or the reason it was ended."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from ledgers.plans import plan_of
 
 
 @pytest.mark.parametrize(
-    ("error", "stderr", "told"),
+    ("error", "stderr", "reason"),
     [
         ("exit_status", b"Traceback\nKeyError: x\n", "KeyError: x"),
         ("exit_status", b"\n", "the failure's own message"),
@@ -22,8 +22,8 @@ from ledgers.plans import plan_of
         ("timeout", None, "the failure's own message"),
     ],
 )
-def test_what_a_program_said_last_is_the_reason_only_if_it_ended_by_itself(
-    tmp_path: Path, error: str, stderr: bytes | None, told: str
+def test_the_last_line_of_stderr_is_the_reason_only_if_the_program_exited_itself(
+    tmp_path: Path, error: str, stderr: bytes | None, reason: str
 ) -> None:
     example = ExampleRun(plan_of("cancelled"))
     example.wave()
@@ -36,4 +36,4 @@ def test_what_a_program_said_last_is_the_reason_only_if_it_ended_by_itself(
 
     result = read_result(example.write(tmp_path / "out"), read_history(ledger_at(tmp_path / "out")), 1)
 
-    assert str(result.failures["one"]) == f"{error} (exit -15): {told}"
+    assert str(result.failures["one"]) == f"{error} (exit -15): {reason}"

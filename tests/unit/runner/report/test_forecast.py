@@ -1,15 +1,15 @@
-"""What a dry run tells a person."""
+"""The text report of a dry run."""
 
 from forum_runner.report.forecast_text import Forecast, TaskForecast, render_forecast
 
 
-def test_all_amounts_of_a_budget_are_shown_and_one_of_them_is_one() -> None:
+def test_all_amounts_of_a_budget_are_shown_in_the_right_number() -> None:
     task = TaskForecast("a", 0, "operator", "shell", "run", None, 1, 0, 0, 0)
     most = {"calls": 1, "input_tokens": 0, "output_tokens": 0, "micro_usd": 0, "tokens": 0}
     limits = {"calls": 1, "tokens": 1, "input_tokens": 1, "output_tokens": 1, "micro_usd": 0, "output_bytes": 1}
-    found = Forecast("one", "0" * 64, 1, (task,), most, {**limits, "wall_ms": 2_000})
+    forecast = Forecast("one", "0" * 64, 1, (task,), most, {**limits, "wall_ms": 2_000})
 
-    assert render_forecast(found) == (
+    assert render_forecast(forecast) == (
         "one: 1 task in 1 wave; dry run\n"
         "\n"
         "wave  task  agent     adapter        calls\n"
@@ -21,7 +21,7 @@ def test_all_amounts_of_a_budget_are_shown_and_one_of_them_is_one() -> None:
     )
 
 
-def test_variables_that_are_not_set_are_named() -> None:
-    found = Forecast("one", "0" * 64, 0, (), {"calls": 0}, {}, ("KEY", "PROXY"))
+def test_unset_variables_are_named() -> None:
+    forecast = Forecast("one", "0" * 64, 0, (), {"calls": 0}, {}, ("KEY", "PROXY"))
 
-    assert "\nnot set   KEY, PROXY (required to start a run)\n" in render_forecast(found)
+    assert "\nnot set   KEY, PROXY (required to start a run)\n" in render_forecast(forecast)

@@ -1,4 +1,4 @@
-"""How often what passed, over several runs."""
+"""Pass rates over several runs."""
 
 import json
 from collections.abc import Sequence
@@ -36,20 +36,20 @@ def rates_of(examples: Sequence[ExampleRun]) -> PassRates:
 
 
 def document_of(rates: PassRates) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(json.dumps(pass_rates_document(rates)))
-    return found
+    document: dict[str, Any] = json.loads(json.dumps(pass_rates_document(rates)))
+    return document
 
 
 def three_runs() -> PassRates:
-    """Two that passed, and between them one that was cut off in its first task."""
+    """Return two passed runs and, between them, one that was killed in its first task."""
     ends = ((None, RUN), (12, f"{RUN}.2"), (None, f"{RUN}.3"))
     return pass_rates_of([result_of(EXAMPLES["climbing"](), until, RUNS / name) for until, name in ends])
 
 
-WHOLE, CUT = (leaf(EXAMPLES["climbing"]().lines()[last]).hex() for last in (-1, 11))
+COMPLETE_HEAD, KILLED_HEAD = (leaf(EXAMPLES["climbing"]().lines()[last]).hex() for last in (-1, 11))
 
 
-def test_rates_for_a_person() -> None:
+def test_the_text_report() -> None:
     assert render_pass_rates(three_runs()) == (
         "3 runs: 2 of 3 (66.6%) passed; 1 unfinished\n"
         "\n"
@@ -60,26 +60,26 @@ def test_rates_for_a_person() -> None:
         "tokens    1,600 (640 to 2,080) a run\n"
         "spent     $0.0130 in all\n"
         "work      27.0s in all\n"
-        f"verify    forum verify {RUNS}/{RUN} --expect-head {WHOLE}\n"
-        f"verify    forum verify {RUNS}/{RUN}.2 --expect-head {CUT}\n"
-        f"verify    forum verify {RUNS}/{RUN}.3 --expect-head {WHOLE}\n"
+        f"verify    forum verify {RUNS}/{RUN} --expect-head {COMPLETE_HEAD}\n"
+        f"verify    forum verify {RUNS}/{RUN}.2 --expect-head {KILLED_HEAD}\n"
+        f"verify    forum verify {RUNS}/{RUN}.3 --expect-head {COMPLETE_HEAD}\n"
         f"resume    forum resume {RUNS}/{RUN}.2\n"
     )
 
 
-def test_rates_for_a_program() -> None:
-    form = document_of(three_runs())
+def test_the_json_report() -> None:
+    document = document_of(three_runs())
 
-    assert [run["head"] for run in form["runs"]] == [WHOLE, CUT, WHOLE]
-    assert form["runs"][1] == {
+    assert [run["head"] for run in document["runs"]] == [COMPLETE_HEAD, KILLED_HEAD, COMPLETE_HEAD]
+    assert document["runs"][1] == {
         "run": RUN,
         "status": "unfinished",
         "exit_code": 0,
         "directory": f"{RUNS}/{RUN}.2",
-        "head": CUT,
-        "verify": f"forum verify {RUNS}/{RUN}.2 --expect-head {CUT}",
+        "head": KILLED_HEAD,
+        "verify": f"forum verify {RUNS}/{RUN}.2 --expect-head {KILLED_HEAD}",
     }
-    assert form["whole"] == {
+    assert document["whole"] == {
         "passed": 2,
         "of": 3,
         "percent": 66.6,
@@ -87,11 +87,11 @@ def test_rates_for_a_program() -> None:
         "attempts": {"mean": 6.0, "min": 2, "max": 8},
         "tokens": {"mean": 1600.0, "min": 640, "max": 2080},
     }
-    assert form["tasks"][0]["task"] == "draft"
-    assert form["tasks"][1]["otherwise"] == {"not started": 1}
+    assert document["tasks"][0]["task"] == "draft"
+    assert document["tasks"][1]["otherwise"] == {"not started": 1}
 
 
-def test_a_run_that_was_interrupted_is_told_from_one_that_waits_for_a_person() -> None:
+def test_interrupted_runs_are_distinguished_from_paused_ones() -> None:
     examples = [ExampleRun(), ExampleRun()]
     for example, reason in zip(examples, ("interrupted", "gate"), strict=True):
         example.pause(reason)
@@ -99,31 +99,31 @@ def test_a_run_that_was_interrupted_is_told_from_one_that_waits_for_a_person() -
     assert document_of(rates_of(examples))["whole"]["otherwise"] == {"interrupted": 1, "paused": 1}
 
 
-def test_all_that_is_less_than_every_run_is_less_than_100_percent() -> None:
-    often = [result_of(EXAMPLES["bare"]())] * 1999 + [result_of(EXAMPLES["cancelled"]())]
+def test_the_percentage_is_below_100_unless_every_run_passed() -> None:
+    results = [result_of(EXAMPLES["bare"]())] * 1999 + [result_of(EXAMPLES["cancelled"]())]
 
-    assert render_pass_rates(pass_rates_of(often)).startswith(
+    assert render_pass_rates(pass_rates_of(results)).startswith(
         "2,000 runs: 1,999 of 2,000 (99.9%) passed; 1 cancelled\n"
     )
 
 
-def test_what_passed_least_often_is_listed_where_there_is_not_room_for_all() -> None:
+def test_the_least_reliable_tasks_are_listed_if_there_are_too_many() -> None:
     example = ExampleRun()
     for number in range(250):
         example.add("task.ended", {"task": f"passed{number}", "state": "passed"})
     example.add("task.ended", {"task": "failed", "state": "failed", "reason": "error"})
 
-    told = render_pass_rates(rates_of([example])).splitlines()
+    lines = render_pass_rates(rates_of([example])).splitlines()
 
-    assert "failed     0 of 1 (0%)    1 failed" in told
-    assert "and 51 more, which passed at least as often" in told
+    assert "failed     0 of 1 (0%)    1 failed" in lines
+    assert "and 51 more, which passed at least as often" in lines
 
 
-def test_no_runs_have_no_rate() -> None:
+def test_zero_runs_have_a_rate_of_zero() -> None:
     assert render_pass_rates(pass_rates_of([])).startswith("0 runs: 0 of 0 (0%) passed\n")
 
 
-def test_rates_on_the_page_of_a_ci_job() -> None:
+def test_the_step_summary() -> None:
     assert render_step_pass_rates(three_runs()) == (
         "### forum: test\n"
         "\n"
@@ -136,29 +136,29 @@ def test_rates_on_the_page_of_a_ci_job() -> None:
         "\n"
         "| run | status | head |\n"
         "| --- | --- | --- |\n"
-        f"| {RUNS}/{RUN} | passed | <code>{WHOLE}</code> |\n"
-        f"| {RUNS}/{RUN}.2 | unfinished | <code>{CUT}</code> |\n"
-        f"| {RUNS}/{RUN}.3 | passed | <code>{WHOLE}</code> |\n"
+        f"| {RUNS}/{RUN} | passed | <code>{COMPLETE_HEAD}</code> |\n"
+        f"| {RUNS}/{RUN}.2 | unfinished | <code>{KILLED_HEAD}</code> |\n"
+        f"| {RUNS}/{RUN}.3 | passed | <code>{COMPLETE_HEAD}</code> |\n"
         "\n"
         "- tokens: 1,600 (640 to 2,080) a run\n"
         "- spent: &#36;0.0130 in all\n"
         "- work: 27.0s in all\n"
         "\n"
         "```sh\n"
-        f"forum verify {RUNS}/{RUN} --expect-head {WHOLE}\n"
-        f"forum verify {RUNS}/{RUN}.2 --expect-head {CUT}\n"
-        f"forum verify {RUNS}/{RUN}.3 --expect-head {WHOLE}\n"
+        f"forum verify {RUNS}/{RUN} --expect-head {COMPLETE_HEAD}\n"
+        f"forum verify {RUNS}/{RUN}.2 --expect-head {KILLED_HEAD}\n"
+        f"forum verify {RUNS}/{RUN}.3 --expect-head {COMPLETE_HEAD}\n"
         f"forum resume {RUNS}/{RUN}.2\n"
         "```\n"
     )
 
 
-def test_on_a_page_that_has_not_room_for_all_runs_those_that_did_not_pass_are_kept() -> None:
+def test_a_full_step_summary_keeps_the_runs_that_did_not_pass() -> None:
     passed, cancelled = result_of(EXAMPLES["bare"]()), result_of(EXAMPLES["cancelled"]())
 
-    told = render_step_pass_rates(pass_rates_of([passed] * 9_999 + [cancelled]))
+    summary = render_step_pass_rates(pass_rates_of([passed] * 9_999 + [cancelled]))
 
-    rows = [line for line in told.splitlines() if line.startswith("| .forum")]
+    rows = [line for line in summary.splitlines() if line.startswith("| .forum")]
     assert rows[-1].endswith(f"| cancelled | <code>{cancelled.head}</code> |")
-    assert f"\n\nAnd {10_000 - len(rows):,} more, which have no room here.\n" in told
-    assert len(told.encode()) < MAX_BYTES
+    assert f"\n\nAnd {10_000 - len(rows):,} more, which have no room here.\n" in summary
+    assert len(summary.encode()) < MAX_BYTES

@@ -1,4 +1,4 @@
-"""Why a person decided: read from the bodies of a run, or said not to be there."""
+"""Reasons of gate decisions, read from the bodies of a run."""
 
 from pathlib import Path
 
@@ -31,7 +31,7 @@ def decided(**bodies: Body) -> ReadEntry:
 
 
 @pytest.mark.parametrize(
-    ("reason", "words"),
+    ("reason", "sentence"),
     [
         (RecordedText(TextState.GIVEN, "read it twice"), "reason: read it twice"),
         (RecordedText(TextState.GIVEN, " two\n\tlines "), "reason: two lines"),
@@ -46,8 +46,8 @@ def decided(**bodies: Body) -> ReadEntry:
         (RecordedText(TextState.UNREAD), "its reason is not available"),
     ],
 )
-def test_a_reason_is_told_in_one_short_line(reason: RecordedText, words: str) -> None:
-    assert reason.as_reason == words
+def test_a_reason_is_shown_as_one_short_line(reason: RecordedText, sentence: str) -> None:
+    assert reason.as_reason == sentence
 
 
 @pytest.mark.parametrize(
@@ -59,14 +59,14 @@ def test_a_reason_is_told_in_one_short_line(reason: RecordedText, words: str) ->
         (LONG, RecordedText(TextState.UNREAD)),
     ],
 )
-def test_what_is_sensitive_or_too_long_is_not_read(tmp_path: Path, body: Body, reason: RecordedText) -> None:
+def test_a_sensitive_or_too_long_reason_is_not_read(tmp_path: Path, body: Body, reason: RecordedText) -> None:
     directory = directory_with(tmp_path, Body(b"another"), body)
 
     with TextReader(directory) as reader:
         assert reader.reason_of(decided(reason=body)) == reason
 
 
-def test_one_that_is_recorded_as_redacted_is_not_told_even_if_its_bytes_are_still_there(tmp_path: Path) -> None:
+def test_a_redacted_reason_is_not_shown_even_if_its_bytes_still_exist(tmp_path: Path) -> None:
     bodies = (Body(b"good"), SALTED)
 
     with TextReader(directory_with(tmp_path, *bodies)) as reader:
@@ -75,7 +75,7 @@ def test_one_that_is_recorded_as_redacted_is_not_told_even_if_its_bytes_are_stil
     assert read == [RecordedText(TextState.REDACTED)] * 2
 
 
-def test_without_the_bodies_it_is_said_that_there_is_a_reason(tmp_path: Path) -> None:
+def test_without_bodies_a_reason_is_reported_as_unread(tmp_path: Path) -> None:
     for directory in (None, tmp_path):
         with TextReader(directory) as reader:
             assert reader.reason_of(decided(reason=Body(b"good"))) == RecordedText(TextState.UNREAD)
@@ -95,11 +95,11 @@ VALUES = st.none() | st.integers() | st.text(max_size=4) | st.lists(st.integers(
 
 
 @given(st.dictionaries(st.sampled_from(["digest", "bytes", "type", "salted"]), VALUES))
-def test_a_body_of_any_form_is_looked_for(body: dict[str, object]) -> None:
+def test_an_invalid_body_reference_yields_no_text(body: dict[str, object]) -> None:
     with TextReader(None) as reader:
         assert reader.read(body).text is None
 
 
-def test_an_edited_instruction_is_among_the_entry_text() -> None:
+def test_the_entry_text_mentions_an_edited_instruction() -> None:
     assert entry_text(decided()) == "approved by person (not authenticated)"
     assert entry_text(decided(edited=Body(b"x"))) == "approved by person (not authenticated), instruction edited"

@@ -1,4 +1,4 @@
-"""What a run came to: text and JSON, compared whole."""
+"""The result of a run as text and as JSON."""
 
 import json
 import re
@@ -22,13 +22,13 @@ from ledgers import EXAMPLES
 from ledgers.example_run import ExampleRun
 from ledgers.plans import plan_of
 
-STEERING = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-Write = Callable[..., RunResult]
+TERMINAL_CODES = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+ReadResult = Callable[..., RunResult]
 
 
 @pytest.fixture
-def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
-    """Writes a example to the folder `out`, and reads it as `forum run` would."""
+def result_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ReadResult:
+    """Write an example to the folder `out` and read its result as `forum run` does."""
     monkeypatch.chdir(tmp_path)
 
     def write(example: ExampleRun, exit_code: int = 0) -> RunResult:
@@ -42,20 +42,20 @@ def head_of(example: ExampleRun) -> str:
     return leaf(example.lines()[-1]).hex()
 
 
-AGAIN = "again     forum resume out --failed  (a new run that reuses what passed)"
+RETRY_LINE = "again     forum resume out --failed  (a new run that reuses what passed)"
 
 
-def ending(example: ExampleRun, spent: str, *more: str) -> str:
+def footer(example: ExampleRun, spent: str, *more: str) -> str:
     head = head_of(example)
     lines = [f"spent     {spent}", "run       out", f"head      {head}"]
     lines += [f"verify    forum verify out --expect-head {head}", *more]
     return "".join(f"{line}\n" for line in lines)
 
 
-def test_a_run_that_passed(written: Write) -> None:
+def test_a_run_that_passed(result_of: ReadResult) -> None:
     example = EXAMPLES["climbing"]()
 
-    assert render_result(written(example)) == (
+    assert render_result(result_of(example)) == (
         "passed: 2 passed, in 48.7s\n"
         "\n"
         "task    state   attempts  agent   time  tokens     cost\n"
@@ -68,14 +68,14 @@ def test_a_run_that_passed(written: Write) -> None:
         "outputs\n"
         "  report: out/outputs/report.txt (4 bytes)\n"
         "    done\n"
-        "\n" + ending(example, "11 calls, 2,080 tokens, $0.0065, 11.7s of work")
+        "\n" + footer(example, "11 calls, 2,080 tokens, $0.0065, 11.7s of work")
     )
 
 
-def test_a_run_that_a_budget_stopped(written: Write) -> None:
+def test_a_run_stopped_by_a_budget(result_of: ReadResult) -> None:
     example = EXAMPLES["budget_stop"]()
 
-    assert render_result(written(example, 4)) == (
+    assert render_result(result_of(example, 4)) == (
         "stopped (exit 4): 1 stopped, 2 passed, in 30.0s\n"
         "\n"
         "task    state    reason  attempts  agent   time  tokens     cost\n"
@@ -91,18 +91,18 @@ def test_a_run_that_a_budget_stopped(written: Write) -> None:
         "  draft: out/outputs/draft.txt (12 bytes)\n"
         "    a long draft\n"
         "\n"
-        + ending(
+        + footer(
             example,
             "4 of 6 calls, 990 of 3,000 tokens, $0.0042 of $0.0100, 300 of 11,000 output bytes, 4.5s of work",
-            AGAIN,
+            RETRY_LINE,
         )
     )
 
 
-def test_a_run_that_failed_says_why(written: Write) -> None:
+def test_a_failed_run_shows_the_reasons(result_of: ReadResult) -> None:
     example = EXAMPLES["failed_and_tolerated"]()
 
-    assert render_result(written(example, 1)) == (
+    assert render_result(result_of(example, 1)) == (
         "failed (exit 1): 2 failed, 1 tolerated, 3 skipped, 2 passed, in 35.0s\n"
         "\n"
         "task        state      reason    attempts  agent         time  tokens\n"
@@ -125,7 +125,7 @@ def test_a_run_that_failed_says_why(written: Write) -> None:
         "outputs\n"
         "  after: out/outputs/after.txt (10 bytes)\n"
         "    afterwards\n"
-        "\n" + ending(example, "6 calls, 960 tokens, 5.4s of work", AGAIN)
+        "\n" + footer(example, "6 calls, 960 tokens, 5.4s of work", RETRY_LINE)
     )
 
 
@@ -139,10 +139,10 @@ def paused() -> ExampleRun:
     return example
 
 
-def test_a_run_that_waits_at_gates_says_how_to_decide_and_go_on(written: Write) -> None:
+def test_a_run_paused_at_gates_shows_how_to_decide_and_resume(result_of: ReadResult) -> None:
     example = paused()
 
-    assert render_result(written(example, 5)) == (
+    assert render_result(result_of(example, 5)) == (
         "paused at a gate (exit 5): 2 waiting, 1 passed, 1 not started, in 8.7s\n"
         "\n"
         "task     state    attempts  agent    time  tokens\n"
@@ -160,12 +160,12 @@ def test_a_run_that_waits_at_gates_says_how_to_decide_and_go_on(written: Write) 
         "publish is waiting for a decision: Publish?\n"
         "  forum gate approve out publish\n"
         "  forum gate reject out publish\n"
-        "\n" + ending(example, "1 call, 160 tokens, 900ms of work", "resume    forum resume out")
+        "\n" + footer(example, "1 call, 160 tokens, 900ms of work", "resume    forum resume out")
     )
 
 
-def test_the_line_that_it_gives_verifies_the_run(written: Write) -> None:
-    result = written(EXAMPLES["two_waves"]())
+def test_the_printed_verify_command_verifies_the_run(result_of: ReadResult) -> None:
+    result = result_of(EXAMPLES["two_waves"]())
 
     report = verify_ledger(ledger_at(Path("out")), None, Trusted(result.head, None, None, None))
 
@@ -177,34 +177,36 @@ def test_the_line_that_it_gives_verifies_the_run(written: Write) -> None:
     ("reason", "exit_code", "status"),
     [("interrupted", 130, "interrupted"), ("gate", 5, "paused"), (None, 130, "interrupted"), (None, 70, "unfinished")],
 )
-def test_a_run_that_did_not_end_can_go_on(written: Write, reason: str | None, exit_code: int, status: str) -> None:
+def test_an_unfinished_run_shows_the_resume_command(
+    result_of: ReadResult, reason: str | None, exit_code: int, status: str
+) -> None:
     example = ExampleRun(plan_of("cancelled"))
     example.wave()
     if reason is not None:
         example.pause(reason)
 
-    result = written(example, exit_code)
+    result = result_of(example, exit_code)
 
     assert result.status == status
     assert render_result(result).endswith("\nresume    forum resume out\n")
 
 
-def test_a_run_in_the_default_place_is_named_by_its_id() -> None:
+def test_a_run_in_the_default_directory_is_named_by_its_id() -> None:
     assert run_argument(RUN, Path(".forum/runs") / RUN) == RUN
     assert run_argument(RUN, Path("/elsewhere/.forum/runs") / RUN) == f"/elsewhere/.forum/runs/{RUN}"
     assert run_argument(RUN, Path("elsewhere") / RUN) == f"elsewhere/{RUN}"
 
 
-def test_a_question_is_one_line_and_shows_what_it_refers_to() -> None:
-    asked = ["Publish\n", {"need": "draft"}, " of ", {"run": "id"}, " with ", {"secret": "key"}, "?\x1b"]
-    gate = convert({"question": asked, "on_deadline": "reject"}, GateRule)
+def test_a_question_is_one_line_and_shows_its_references() -> None:
+    parts = ["Publish\n", {"need": "draft"}, " of ", {"run": "id"}, " with ", {"secret": "key"}, "?\x1b"]
+    gate = convert({"question": parts, "on_deadline": "reject"}, GateRule)
 
     question = question_of(gate, RUN)
 
     assert question == f"Publish ${{{{ needs.draft }}}} of {RUN} with ${{{{ inputs.key }}}}?\ufffd"
 
 
-def test_what_failed_and_was_mended_is_no_reason(written: Write) -> None:
+def test_an_error_followed_by_a_successful_attempt_is_not_a_failure(result_of: ReadResult) -> None:
     example = ExampleRun(plan_of("cancelled"))
     example.wave()
     example.start("one")
@@ -215,12 +217,12 @@ def test_what_failed_and_was_mended_is_no_reason(written: Write) -> None:
     example.start("two")
     example.fail("two", "timeout")
 
-    assert {task: str(failure) for task, failure in written(example).failures.items()} == {
+    assert {task: str(failure) for task, failure in result_of(example).failures.items()} == {
         "two": "timeout: two: timeout"
     }
 
 
-def test_only_the_first_line_of_a_detail_is_told_and_it_cannot_steer_a_terminal(written: Write) -> None:
+def test_only_the_first_line_of_a_detail_is_shown_without_terminal_codes(result_of: ReadResult) -> None:
     example = ExampleRun(plan_of("cancelled"))
     example.wave()
     example.start("one")
@@ -229,21 +231,21 @@ def test_only_the_first_line_of_a_detail_is_told_and_it_cannot_steer_a_terminal(
     example.add("task.finished", {**data, **usage}, bodies={"detail": Body(b"\n  \x1b[31mred\nsecond")})
     example.end("one", "failed", "error")
 
-    assert str(written(example).failures["one"]) == "exit_status (exit 3): \ufffd[31mred"
+    assert str(result_of(example).failures["one"]) == "exit_status (exit 3): \ufffd[31mred"
 
 
-def test_long_ids_leave_the_columns_where_they_are(written: Write) -> None:
+def test_long_ids_do_not_shift_the_columns(result_of: ReadResult) -> None:
     example = ExampleRun()
     names = ["short", f"build[{'x' * 50}=1]"]
     for name in names:
         example.add("task.ended", {"task": name, "state": "passed"})
 
-    heading, *rows = render_result(written(example)).splitlines()[2:5]
+    heading, *rows = render_result(result_of(example)).splitlines()[2:5]
 
     assert [row.index("passed") for row in rows] == [heading.index("state")] * 2
 
 
-def test_what_is_sensitive_is_not_told(written: Write) -> None:
+def test_sensitive_values_are_not_shown(result_of: ReadResult) -> None:
     example = ExampleRun(plan_of("redacted"))
     example.wave()
     example.do("ask", {"name": "Ada"})
@@ -254,18 +256,18 @@ def test_what_is_sensitive_is_not_told(written: Write) -> None:
     example.add("task.finished", data, bodies={"detail": example.body("Ada said", salted=True)})
     example.end("use", "failed", "error")
     example.answer("asked")
-    result = written(example)
+    result = result_of(example)
 
     assert "Ada" not in render_result(result)
     assert "Ada" not in json.dumps(result_document(result))
     assert str(result.failures["use"]) == "malformed"
 
 
-def test_outputs_that_were_redacted_have_no_place(written: Write) -> None:
-    result = written(EXAMPLES["redacted"]())
+def test_redacted_outputs_have_no_path(result_of: ReadResult) -> None:
+    result = result_of(EXAMPLES["redacted"]())
 
     assert "  asked: redacted\n  told: out/outputs/told.txt (4 bytes)\n    told\n" in render_result(result)
-    assert [form["path"] for form in json.loads(json.dumps(result_document(result)))["outputs"]] == [
+    assert [output["path"] for output in json.loads(json.dumps(result_document(result)))["outputs"]] == [
         None,
         "out/outputs/told.txt",
         "out/outputs/used.txt",
@@ -273,7 +275,7 @@ def test_outputs_that_were_redacted_have_no_place(written: Write) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "shown"),
+    ("content", "displayed"),
     [
         (Body(b"one\ntwo\r\nthree\n"), ["one", "two", "three"]),
         (Body(b"1\n2\n3\n4\n"), []),
@@ -283,18 +285,18 @@ def test_outputs_that_were_redacted_have_no_place(written: Write) -> None:
         (Body("\u2028\x1b".encode(), "text/markdown"), ["\ufffd"]),
     ],
 )
-def test_only_small_texts_are_shown(written: Write, content: Body, shown: list[str]) -> None:
+def test_only_short_texts_are_shown(result_of: ReadResult, content: Body, displayed: list[str]) -> None:
     example = ExampleRun(plan_of("climbing"))
     example.unit("report").output = content
     example.unit("report").ended = 0
     example.answer("report")
 
-    told = render_result(written(example)).split("\n")
+    lines = render_result(result_of(example)).split("\n")
 
-    assert [line[4:] for line in told if line.startswith("    ")] == shown
+    assert [line[4:] for line in lines if line.startswith("    ")] == displayed
 
 
-def test_of_many_tasks_some_that_passed_and_all_others_are_listed(written: Write) -> None:
+def test_long_lists_keep_all_failures_and_limit_passed_and_skipped_tasks(result_of: ReadResult) -> None:
     example = ExampleRun()
     for number in range(300):
         example.add("task.ended", {"task": f"skipped{number}", "state": "skipped", "reason": "upstream"})
@@ -303,19 +305,19 @@ def test_of_many_tasks_some_that_passed_and_all_others_are_listed(written: Write
     for number in range(10):
         example.add("task.ended", {"task": f"failed{number}", "state": "failed", "reason": "error"})
 
-    told = render_result(written(example)).splitlines()
+    lines = render_result(result_of(example)).splitlines()
 
-    listed = [line.split()[1] for line in told if line.startswith(("skipped", "passed", "failed"))]
+    listed = [line.split()[1] for line in lines if line.startswith(("skipped", "passed", "failed"))]
     assert {state: listed.count(state) for state in ("skipped", "passed", "failed")} == {
         "skipped": 190,
         "passed": 40,
         "failed": 10,
     }
-    assert "and 110 more skipped" in told
-    assert "and 60 more passed" in told
+    assert "and 110 more skipped" in lines
+    assert "and 60 more passed" in lines
 
 
-def test_time_in_which_no_process_was_at_it_does_not_count(written: Write) -> None:
+def test_time_between_processes_does_not_count(result_of: ReadResult) -> None:
     example = ExampleRun(plan_of("gate_approved"))
     example.gate("archive")
     example.pause()
@@ -324,41 +326,41 @@ def test_time_in_which_no_process_was_at_it_does_not_count(written: Write) -> No
     example.gate("publish")
     example.resume()
 
-    assert written(example).active_ms == 3_750
+    assert result_of(example).active_ms == 3_750
 
 
-def test_time_until_the_record_of_a_killed_process_was_redacted_does_not_count(written: Write) -> None:
+def test_time_between_a_kill_and_a_redaction_does_not_count(result_of: ReadResult) -> None:
     example = ExampleRun(plan_of("gate_approved"))
     example.wait(3_600_000)
     example.redact_body(0, "wave_plan", "private")
     example.resume()
     example.gate("archive")
 
-    assert written(example).active_ms == 1_250
+    assert result_of(example).active_ms == 1_250
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_every_example_is_told_and_nothing_in_it_steers_a_terminal(written: Write, name: str) -> None:
-    result = written(EXAMPLES[name]())
-    document = json.dumps(result_document(result))
-    form = json.loads(document)
+def test_every_example_is_rendered_without_terminal_codes(result_of: ReadResult, name: str) -> None:
+    result = result_of(EXAMPLES[name]())
+    text = json.dumps(result_document(result))
+    document = json.loads(text)
 
-    assert STEERING.search(render_result(result)) is None
-    assert STEERING.search(document) is None
-    assert document.isascii()
-    assert form["head"] == head_of(EXAMPLES[name]())
-    assert (form["kind"], form["exit_code"], form["status"]) == ("RunResult", 0, form["seal"]["status"])
-    assert [task["task"] for task in form["tasks"]] == list(result.history.tasks)
+    assert TERMINAL_CODES.search(render_result(result)) is None
+    assert TERMINAL_CODES.search(text) is None
+    assert text.isascii()
+    assert document["head"] == head_of(EXAMPLES[name]())
+    assert (document["kind"], document["exit_code"], document["status"]) == ("RunResult", 0, document["seal"]["status"])
+    assert [task["task"] for task in document["tasks"]] == list(result.history.tasks)
 
 
-def test_as_json_a_paused_run_has_its_gates_and_what_to_type(written: Write) -> None:
-    form = json.loads(json.dumps(result_document(written(paused(), 5))))
+def test_the_json_of_a_paused_run_has_its_gates_and_commands(result_of: ReadResult) -> None:
+    document = json.loads(json.dumps(result_document(result_of(paused(), 5))))
 
-    assert (form["status"], form["exit_code"], form["workflow"]) == ("paused", 5, "test")
-    assert form["resume"] == "forum resume out"
-    assert form["counts"] == {"not started": 1, "passed": 1, "waiting": 2}
-    assert form["outputs"] == [{"output": "published", "path": None}]
-    assert form["gates"][1] == {
+    assert (document["status"], document["exit_code"], document["workflow"]) == ("paused", 5, "test")
+    assert document["resume"] == "forum resume out"
+    assert document["counts"] == {"not started": 1, "passed": 1, "waiting": 2}
+    assert document["outputs"] == [{"output": "published", "path": None}]
+    assert document["gates"][1] == {
         "task": "publish",
         "question": "Publish?",
         "deadline": None,
@@ -368,18 +370,18 @@ def test_as_json_a_paused_run_has_its_gates_and_what_to_type(written: Write) -> 
     }
 
 
-def test_as_json_a_task_has_its_failure_and_the_run_its_limits(written: Write) -> None:
-    failed = json.loads(json.dumps(result_document(written(EXAMPLES["failed_and_tolerated"](), 1))))
+def test_the_json_of_a_failed_task_has_its_failure(result_of: ReadResult) -> None:
+    failed = json.loads(json.dumps(result_document(result_of(EXAMPLES["failed_and_tolerated"](), 1))))
 
     assert failed["tasks"][1]["failure"] == {"kind": "check 1 failed", "detail": "because"}
     assert failed["tasks"][5]["failure"] is None
 
 
-def test_as_json_a_stopped_run_has_what_stopped_it(written: Write) -> None:
-    form = json.loads(json.dumps(result_document(written(EXAMPLES["budget_stop"](), 4))))
+def test_the_json_of_a_stopped_run_has_its_limits_and_budget_entries(result_of: ReadResult) -> None:
+    document = json.loads(json.dumps(result_document(result_of(EXAMPLES["budget_stop"](), 4))))
 
-    assert form["limits"] == {"calls": 6, "micro_usd": 10_000, "output_bytes": 11_000, "tokens": 3_000}
-    assert form["budget"][2] == {
+    assert document["limits"] == {"calls": 6, "micro_usd": 10_000, "output_bytes": 11_000, "tokens": 3_000}
+    assert document["budget"][2] == {
         "seq": 22,
         "kind": "budget.stopped",
         "scope": "run",

@@ -1,4 +1,4 @@
-"""What a run came to, on the page of a CI job."""
+"""The result of a run in the step summary of a CI job."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ def result_of(example: ExampleRun, directory: Path, exit_code: int = 0) -> RunRe
     return read_result(directory, read_history(ledger_at(directory)), exit_code)
 
 
-def test_a_run_that_a_budget_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_stopped_by_a_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     example = EXAMPLES["budget_stop"]()
     head = leaf(example.lines()[-1]).hex()
@@ -52,7 +52,7 @@ def test_a_run_that_a_budget_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize(
-    ("text", "written"),
+    ("text", "escaped"),
     [
         ("a|b", "a&#124;b"),
         ("`code`", "&#96;code&#96;"),
@@ -64,51 +64,51 @@ def test_a_run_that_a_budget_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ("some: 1.5s", "some: 1.5s"),
     ],
 )
-def test_text_means_nothing_to_markdown(text: str, written: str) -> None:
-    assert plain(text) == written
+def test_text_is_escaped_for_markdown(text: str, escaped: str) -> None:
+    assert plain(text) == escaped
 
 
 @given(st.text())
-def test_no_text_leaves_its_line_or_its_cell(text: str) -> None:
+def test_no_text_can_break_out_of_its_line_or_cell(text: str) -> None:
     assert set(plain(text)) & set("|`<>\n\r\x1b[]*\\") == set()
 
 
-def test_tasks_that_have_no_room_are_counted_and_what_failed_is_kept(tmp_path: Path) -> None:
+def test_tasks_that_do_not_fit_are_counted_and_failures_are_kept(tmp_path: Path) -> None:
     example = ExampleRun()
     for number in range(10_000):
         name = f"{number}{'_' * 70}"
         example.add("task.ended", {"task": name, "state": "passed"})
     example.add("task.ended", {"task": "the-last", "state": "failed", "reason": "error"})
 
-    told = render_step_summary(result_of(example, tmp_path, 1))
+    summary = render_step_summary(result_of(example, tmp_path, 1))
 
-    rows = [line for line in told.splitlines() if line.startswith("| ")][2:]
-    assert 0.95 * MAX_BYTES < len(told.encode()) <= MAX_BYTES
+    rows = [line for line in summary.splitlines() if line.startswith("| ")][2:]
+    assert 0.95 * MAX_BYTES < len(summary.encode()) <= MAX_BYTES
     assert rows[-1] == "| the-last | failed | error |"
-    assert f"\n\nAnd {10_001 - len(rows):,} more, which have no room here.\n" in told
+    assert f"\n\nAnd {10_001 - len(rows):,} more, which have no room here.\n" in summary
 
 
-def test_a_paused_run_tells_what_to_type(tmp_path: Path) -> None:
+def test_a_paused_run_shows_the_commands_to_resume_it(tmp_path: Path) -> None:
     example = EXAMPLES["gate_approved"]()
     del example.entries[8:]
 
-    told = render_step_summary(result_of(example, tmp_path, 5))
+    summary = render_step_summary(result_of(example, tmp_path, 5))
 
-    assert "\n\nAnd 1 not started.\n\n- archive is waiting for a decision: Keep?\n" in told
-    assert "- publish is waiting for a decision: Publish?\n" in told
-    assert f"\nforum gate approve {tmp_path} publish\n" in told
-    assert told.endswith(f"\nforum resume {tmp_path}\n```\n")
+    assert "\n\nAnd 1 not started.\n\n- archive is waiting for a decision: Keep?\n" in summary
+    assert "- publish is waiting for a decision: Publish?\n" in summary
+    assert f"\nforum gate approve {tmp_path} publish\n" in summary
+    assert summary.endswith(f"\nforum resume {tmp_path}\n```\n")
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_every_example_is_told(tmp_path: Path, name: str) -> None:
-    told = render_step_summary(result_of(EXAMPLES[name](), tmp_path))
+def test_every_example_is_rendered(tmp_path: Path, name: str) -> None:
+    summary = render_step_summary(result_of(EXAMPLES[name](), tmp_path))
 
-    assert told.startswith("### forum: ")
-    assert told.count("```") == 2
+    assert summary.startswith("### forum: ")
+    assert summary.count("```") == 2
 
 
-def test_it_is_appended(tmp_path: Path) -> None:
+def test_the_summary_is_appended_to_the_file(tmp_path: Path) -> None:
     path = tmp_path / "summary.md"
 
     assert append_step_summary(path, "one\n") is None
@@ -117,12 +117,12 @@ def test_it_is_appended(tmp_path: Path) -> None:
     assert path.read_bytes() == b"one\nzwei \xc3\xa4 \\udcff\n"
 
 
-def test_what_cannot_be_appended_is_said_and_fails_nothing(tmp_path: Path) -> None:
+def test_a_summary_that_cannot_be_written_is_reported_without_an_exception(tmp_path: Path) -> None:
     path = tmp_path / "summary.md"
     path.write_bytes(b"x" * 1_000_000)
 
     assert append_step_summary(tmp_path, "x") == f"cannot write '{tmp_path}': Is a directory"
     assert append_step_summary(tmp_path / "a" / "b", "x") == f"cannot write '{tmp_path}/a/b': No such file or directory"
-    refused = append_step_summary(path, "x" * 100_000)
-    assert refused == f"'{path}' would exceed 1,048,576 bytes, and GitHub would not show it"
+    message = append_step_summary(path, "x" * 100_000)
+    assert message == f"'{path}' would exceed 1,048,576 bytes, and GitHub would not show it"
     assert path.stat().st_size == 1_000_000
