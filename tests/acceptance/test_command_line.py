@@ -1,4 +1,4 @@
-"""The commands as a user types them: a real process each."""
+"""The manifest commands (`check`, `compile`, `init` and others), called as commands."""
 
 import json
 import os
@@ -33,9 +33,9 @@ plan:
 
 def forum(*arguments: str, cwd: Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     if env is None:
-        done = warm.call("forum", *arguments, cwd=cwd)
+        completed = warm.call("forum", *arguments, cwd=cwd)
         return subprocess.CompletedProcess(
-            arguments, done.returncode, warm.as_text(done.stdout), warm.as_text(done.stderr)
+            arguments, completed.returncode, warm.as_text(completed.stdout), warm.as_text(completed.stderr)
         )
     command = [sys.executable, "-m", "forum_runner", *arguments]
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, env={**os.environ, **env})
@@ -47,19 +47,19 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def broken(folder: Path) -> str:
+def write_broken(folder: Path) -> str:
     (folder / "broken.yaml").write_text(WORKFLOW.replace("agent: operator, run: [git, version]", "agent: opertor"))
     return "broken.yaml"
 
 
-def test_check_says_ok_and_exits_0(folder: Path) -> None:
+def test_check_reports_ok_and_exits_0(folder: Path) -> None:
     result = forum("check", "workflow.yaml", cwd=folder)
 
     assert (result.returncode, result.stdout, result.stderr) == (0, "ok: 1 file checked, no findings\n", "")
 
 
-def test_check_shows_the_place_the_line_and_a_caret(folder: Path) -> None:
-    result = forum("check", broken(folder), cwd=folder)
+def test_check_shows_the_location_the_line_and_a_caret(folder: Path) -> None:
+    result = forum("check", write_broken(folder), cwd=folder)
 
     assert result.returncode == 2
     assert result.stdout == (
@@ -71,9 +71,9 @@ def test_check_shows_the_place_the_line_and_a_caret(folder: Path) -> None:
 
 
 def test_check_is_coloured_on_a_terminal_and_plain_elsewhere(folder: Path) -> None:
-    def shown(env: dict[str, str]) -> bytes:
+    def output_on_terminal(env: dict[str, str]) -> bytes:
         ours, theirs = pty.openpty()
-        command = [sys.executable, "-m", "forum_runner", "check", broken(folder)]
+        command = [sys.executable, "-m", "forum_runner", "check", write_broken(folder)]
         plain = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TERM")}
         with subprocess.Popen(command, cwd=folder, stdout=theirs, env={**plain, "TERM": "xterm", **env}):
             os.close(theirs)
@@ -82,17 +82,17 @@ def test_check_is_coloured_on_a_terminal_and_plain_elsewhere(folder: Path) -> No
                 while part := os.read(ours, 4096):
                     parts.append(part)
             except OSError:
-                pass  # how Linux says that the other side is closed
+                pass  # On Linux, reading fails once the other side is closed.
         os.close(ours)
         return b"".join(parts)
 
-    assert b"\x1b[31mF012\x1b[0m" in shown({})
-    assert b"\x1b" not in shown({"NO_COLOR": "1"})
-    assert "\x1b" not in forum("check", broken(folder), cwd=folder).stdout
+    assert b"\x1b[31mF012\x1b[0m" in output_on_terminal({})
+    assert b"\x1b" not in output_on_terminal({"NO_COLOR": "1"})
+    assert "\x1b" not in forum("check", write_broken(folder), cwd=folder).stdout
 
 
-def test_a_check_report_fits_its_schema(folder: Path) -> None:
-    report = json.loads(forum("check", "--json", broken(folder), cwd=folder).stdout)
+def test_a_check_report_matches_its_schema(folder: Path) -> None:
+    report = json.loads(forum("check", "--json", write_broken(folder), cwd=folder).stdout)
 
     jsonschema.Draft202012Validator(json.loads((SCHEMAS / "check-report.schema.json").read_text())).validate(report)
     assert [finding["code"] for finding in report["findings"]] == ["F012"]
@@ -100,7 +100,7 @@ def test_a_check_report_fits_its_schema(folder: Path) -> None:
 
 
 def test_check_writes_github_annotations(folder: Path) -> None:
-    result = forum("check", "--format", "github", broken(folder), cwd=folder)
+    result = forum("check", "--format", "github", write_broken(folder), cwd=folder)
 
     assert result.stdout == (
         "::error file=broken.yaml,line=12,endLine=12,col=19,endColumn=26,title=forum F012"
@@ -109,7 +109,7 @@ def test_check_writes_github_annotations(folder: Path) -> None:
 
 
 def test_check_writes_sarif(folder: Path) -> None:
-    document = json.loads(forum("check", "--format", "sarif", broken(folder), cwd=folder).stdout)
+    document = json.loads(forum("check", "--format", "sarif", write_broken(folder), cwd=folder).stdout)
 
     run = document["runs"][0]
     assert document["version"] == "2.1.0"
@@ -133,28 +133,28 @@ def test_compile_needs_its_inputs_and_check_does_not(folder: Path) -> None:
     assert "F016 input 'since' has no value" in result.stderr
 
 
-def compiled(folder: Path, *arguments: str) -> Any:
+def compile_workflow(folder: Path, *arguments: str) -> Any:
     result = forum("compile", "--json", "workflow.yaml", *arguments, cwd=folder)
     assert result.returncode == 0, result.stderr
     return json.loads(result.stdout)
 
 
-def test_inputs_take_the_type_that_the_plan_asks_for(folder: Path) -> None:
-    plan = compiled(folder, "--input", "since=1.10", "--input", "count=5")
+def test_inputs_are_converted_to_the_type_in_the_plan(folder: Path) -> None:
+    plan = compile_workflow(folder, "--input", "since=1.10", "--input", "count=5")
 
     assert {name: item["value"] for name, item in plan["inputs"].items()} == {"since": "1.10", "count": 5}
     assert plan["tasks"]["log"]["run"] == [["git"], ["log"], ["1.10"], ["-5"]]
 
 
-def test_inputs_come_from_a_file_and_the_command_line_goes_first(folder: Path) -> None:
+def test_inputs_on_the_command_line_override_those_from_a_file(folder: Path) -> None:
     (folder / "inputs.json").write_text('{"since": "a", "count": 7}')
 
-    plan = compiled(folder, "--inputs", "inputs.json", "--input", "since=b")
+    plan = compile_workflow(folder, "--inputs", "inputs.json", "--input", "since=b")
 
     assert {name: item["value"] for name, item in plan["inputs"].items()} == {"since": "b", "count": 7}
 
 
-def test_compile_writes_a_file_whole_and_prints_its_digest(folder: Path) -> None:
+def test_compile_writes_a_file_atomically_and_prints_its_digest(folder: Path) -> None:
     result = forum("compile", "workflow.yaml", "--input", "since=x", "-o", "plan.json", cwd=folder)
 
     data = (folder / "plan.json").read_bytes()
@@ -163,7 +163,7 @@ def test_compile_writes_a_file_whole_and_prints_its_digest(folder: Path) -> None
 
 
 @pytest.mark.parametrize("target", ["missing/plan.json", "."])
-def test_compile_says_where_it_cannot_write(folder: Path, target: str) -> None:
+def test_compile_reports_a_path_that_cannot_be_written(folder: Path, target: str) -> None:
     result = forum("compile", "workflow.yaml", "--input", "since=x", "-o", target, cwd=folder)
 
     assert result.returncode == 2
@@ -171,7 +171,7 @@ def test_compile_says_where_it_cannot_write(folder: Path, target: str) -> None:
     assert sorted(path.name for path in folder.iterdir()) == ["workflow.yaml"]
 
 
-def test_a_full_disk_is_told_and_exits_2(folder: Path) -> None:
+def test_a_full_disk_is_reported_with_exit_2(folder: Path) -> None:
     command = f"{sys.executable} -m forum_runner compile --json workflow.yaml --input since=x > /dev/full"
     result = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
 
@@ -179,8 +179,8 @@ def test_a_full_disk_is_told_and_exits_2(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("redirection", [">&-", "2>&-", "| true", "2>/dev/full"])
-def test_output_that_goes_nowhere_does_not_change_how_a_command_ends(folder: Path, redirection: str) -> None:
-    broken(folder)
+def test_closed_or_full_streams_do_not_change_the_exit_code(folder: Path, redirection: str) -> None:
+    write_broken(folder)
     command = f"{sys.executable} -m forum_runner compile broken.yaml {redirection}; echo ${{PIPESTATUS[0]}} >&3"
     read, write = os.pipe()
     with subprocess.Popen(
@@ -192,7 +192,7 @@ def test_output_that_goes_nowhere_does_not_change_how_a_command_ends(folder: Pat
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "ascii", "utf-8"])
-def test_any_encoding_of_the_terminal_is_enough(folder: Path, encoding: str) -> None:
+def test_findings_are_printed_in_any_terminal_encoding(folder: Path, encoding: str) -> None:
     (folder / "unicode.yaml").write_text(WORKFLOW.replace("git, version", '"日本"'), encoding="utf-8")
 
     result = subprocess.run(
@@ -207,34 +207,34 @@ def test_any_encoding_of_the_terminal_is_enough(folder: Path, encoding: str) -> 
     assert b"F503 the policy does not allow the command" in result.stdout
 
 
-def test_a_file_that_is_not_there_hides_nothing(folder: Path) -> None:
-    result = forum("check", "nowhere/x.yaml", broken(folder), "workflow.yaml/x", cwd=folder)
+def test_a_missing_file_does_not_hide_other_findings(folder: Path) -> None:
+    result = forum("check", "nowhere/x.yaml", write_broken(folder), "workflow.yaml/x", cwd=folder)
 
     assert result.returncode == 2
     assert [line.split()[1] for line in result.stdout.splitlines() if ": F" in line] == ["F012", "F101", "F101"]
 
 
-def test_wrong_inputs_of_a_file_are_shown_in_that_file(folder: Path) -> None:
+def test_invalid_inputs_are_located_in_their_file(folder: Path) -> None:
     (folder / "more").mkdir()
     (folder / "more" / "in.yaml").write_text("since: x\ncount: many\n")
     (folder / "two.yaml").write_text("since: x\n---\ncount: 1\n")
 
-    one = forum("compile", "workflow.yaml", "--inputs", "more/in.yaml", cwd=folder)
-    two = forum("compile", "workflow.yaml", "--inputs", "two.yaml", cwd=folder)
+    wrong_type = forum("compile", "workflow.yaml", "--inputs", "more/in.yaml", cwd=folder)
+    two_documents = forum("compile", "workflow.yaml", "--inputs", "two.yaml", cwd=folder)
 
-    assert one.stderr.startswith("more/in.yaml:2:8: F017 input 'count' does not match its schema")
-    assert "    2 | count: many\n" in one.stderr
-    assert two.stderr.startswith("two.yaml:3:1: F124 ")
-    assert (one.returncode, two.returncode) == (2, 2)
+    assert wrong_type.stderr.startswith("more/in.yaml:2:8: F017 input 'count' does not match its schema")
+    assert "    2 | count: many\n" in wrong_type.stderr
+    assert two_documents.stderr.startswith("two.yaml:3:1: F124 ")
+    assert (wrong_type.returncode, two_documents.returncode) == (2, 2)
 
 
-def test_text_that_is_no_value_says_why(folder: Path) -> None:
+def test_an_input_that_is_not_yaml_is_reported_with_the_reason(folder: Path) -> None:
     result = forum("compile", "workflow.yaml", "--input", "since=x", "--input", "count=[1", cwd=folder)
 
     assert "F017 invalid value for input 'count': invalid YAML" in result.stderr
 
 
-def test_a_secret_is_shown_nowhere(folder: Path) -> None:
+def test_a_secret_is_never_printed(folder: Path) -> None:
     secret = WORKFLOW.replace("since: {type: string}", 'since: {type: string, secret: true, pattern: "^x"}')
     (folder / "secret.yaml").write_text(secret)
     (folder / "in.yaml").write_text("since: hunter2\n")
@@ -257,14 +257,14 @@ def test_a_warning_about_the_inputs_does_not_stop_a_compilation(folder: Path) ->
     assert (folder / "plan.json").exists()
 
 
-def test_a_plan_that_no_workflow_of_the_file_uses_is_checked_too(folder: Path) -> None:
+def test_an_unused_plan_in_a_file_is_checked(folder: Path) -> None:
     other = "---\napiVersion: forum/v1\nkind: Plan\nmetadata: {name: other}\ntasks: {a: {agent: x, needs: [b]}}\n"
     (folder / "two.yaml").write_text(WORKFLOW + other)
 
     assert "F013 no task named 'b'" in forum("check", "two.yaml", cwd=folder).stdout
 
 
-def test_init_that_fails_can_be_repeated(folder: Path) -> None:
+def test_init_can_be_repeated_after_a_failure(folder: Path) -> None:
     (folder / ".forum").write_text("in the way")
 
     failed = forum("init", ".", cwd=folder)
@@ -278,7 +278,7 @@ def test_init_that_fails_can_be_repeated(folder: Path) -> None:
     assert forum("check", "workflow.yaml", cwd=folder).returncode == 0
 
 
-def test_a_reader_that_has_seen_enough_is_no_error(folder: Path) -> None:
+def test_a_reader_that_closes_the_pipe_early_causes_no_error(folder: Path) -> None:
     command = f"{sys.executable} -m forum_runner schema wave-plan | head -1"
     result = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
 
@@ -302,7 +302,7 @@ def test_a_reader_that_has_seen_enough_is_no_error(folder: Path) -> None:
         (["check", "--root", "sub", "workflow.yaml"], "'workflow.yaml' is not below the root 'sub'"),
     ],
 )
-def test_wrong_usage_exits_2_and_says_what_is_wrong(folder: Path, arguments: list[str], message: str) -> None:
+def test_wrong_usage_exits_2_with_the_reason(folder: Path, arguments: list[str], message: str) -> None:
     (folder / "sub").mkdir()
 
     result = forum(*arguments, cwd=folder)
@@ -312,7 +312,7 @@ def test_wrong_usage_exits_2_and_says_what_is_wrong(folder: Path, arguments: lis
     assert "Traceback" not in result.stderr
 
 
-def test_a_defect_exits_70_and_says_how_to_report_it(folder: Path) -> None:
+def test_an_internal_error_exits_70_and_names_the_report_file(folder: Path) -> None:
     program = (
         "import sys; from forum_runner import cli; from forum_runner.app import workflows\n"
         "def fail(*_): raise RuntimeError('oops')\n"
@@ -333,7 +333,7 @@ def test_a_defect_exits_70_and_says_how_to_report_it(folder: Path) -> None:
 
 
 @pytest.mark.requirement("COMPILE-PURE-003")
-def test_processes_with_other_hash_seeds_locales_and_folders_write_the_same_bytes(folder: Path) -> None:
+def test_hash_seed_locale_and_folder_do_not_change_the_compiled_bytes(folder: Path) -> None:
     other = folder / "elsewhere"
     other.mkdir()
     arguments = ["compile", "--json", str(folder / "workflow.yaml"), "--input", "since=x"]
@@ -350,7 +350,7 @@ def test_processes_with_other_hash_seeds_locales_and_folders_write_the_same_byte
     assert len(outputs) == 1
 
 
-def test_the_short_help_is_the_commands_own() -> None:
+def test_the_listed_help_is_the_short_help_of_each_command() -> None:
     from forum_runner.cli import COMMANDS, cli
 
     listed = {name: text for section in COMMANDS.values() for name, text in section.items()}

@@ -1,4 +1,4 @@
-"""`forum-conformance test` against programs that answer, fail and refuse in every way that the protocol knows."""
+"""`forum-conformance test` with programs that answer, fail and refuse in every way that the protocol defines."""
 
 import json
 import sys
@@ -20,15 +20,15 @@ def suite(tmp_path: Path) -> Suite:
 
 
 def differences(result: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    return [(each["place"], each["expected"], each["came"]) for each in result["differences"]]
+    return [(item["place"], item["expected"], item["came"]) for item in result["differences"]]
 
 
 @pytest.mark.parametrize("options", [(), ("--serve",), ("--jobs", "1")])
-def test_a_right_program_passes(suite: Suite, options: tuple[str, ...]) -> None:
-    done = suite.test({"*": RIGHT, "canonicalize": CANONICAL}, *options)
+def test_a_correct_program_passes(suite: Suite, options: tuple[str, ...]) -> None:
+    completed = suite.test({"*": RIGHT, "canonicalize": CANONICAL}, *options)
 
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines() == [
+    assert (completed.returncode, completed.stderr) == (0, "")
+    assert completed.stdout.splitlines() == [
         "                      passed  failed  unsupported  expected failures",
         "canonicalize               1       0            0                  0",
         "verify                     2       0            0                  0",
@@ -38,7 +38,7 @@ def test_a_right_program_passes(suite: Suite, options: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("does", "place", "came"),
+    ("behaviour", "place", "came"),
     [
         ({"answer": {"verdict": "invalid"}}, "verdict", '"invalid"'),
         ({"answer": {"verdict": "valid", "codes": ["L201"]}}, "codes", '["L201"]'),
@@ -56,8 +56,8 @@ def test_a_right_program_passes(suite: Suite, options: tuple[str, ...]) -> None:
         ({**RIGHT, "spoil": "added"}, "the vector's files", "changed: run/added"),
     ],
 )
-def test_a_wrong_program_fails_where_it_is_wrong(suite: Suite, does: dict[str, Any], place: str, came: str) -> None:
-    results = suite.results({"*": RIGHT, "ledger/a": does}, "--role", "verify")
+def test_a_wrong_program_fails_at_its_fault(suite: Suite, behaviour: dict[str, Any], place: str, came: str) -> None:
+    results = suite.results({"*": RIGHT, "ledger/a": behaviour}, "--role", "verify")
 
     first = differences(results["ledger/a"])[0]
     assert (first[0], first[2][: len(came)]) == (place, came)
@@ -65,20 +65,20 @@ def test_a_wrong_program_fails_where_it_is_wrong(suite: Suite, does: dict[str, A
 
 
 def test_a_program_that_hangs_is_killed_and_fails(suite: Suite) -> None:
-    done = suite.test({"*": {"sleep": 3600}}, "--filter", "ledger/a", "--timeout", "0.5", "--json")
+    completed = suite.test({"*": {"sleep": 3600}}, "--filter", "ledger/a", "--timeout", "0.5", "--json")
 
-    (result,) = json.loads(done.stdout)["results"]
+    (result,) = json.loads(completed.stdout)["results"]
     assert differences(result) == [("time", "an answer within 0.5 s", "none; the program was killed")]
     assert result["exit_status"] is None
 
 
-def test_vectors_are_as_they_were_after_a_program_spoiled_its_copy(suite: Suite) -> None:
+def test_a_program_that_alters_its_files_does_not_change_the_vectors(suite: Suite) -> None:
     suite.test({"*": {**RIGHT, "spoil": "ledger.jsonl"}}, "--role", "verify")
 
     assert suite.results({"*": RIGHT}, "--role", "verify")["ledger/a"]["state"] == "passed"
 
 
-def test_output_is_compared_to_the_byte(suite: Suite) -> None:
+def test_output_is_compared_byte_by_byte(suite: Suite) -> None:
     results = suite.results({"*": {**RIGHT, "write": "[1]\n"}}, "--role", "canonicalize")
 
     assert differences(results["canonical/a"]) == [
@@ -86,46 +86,49 @@ def test_output_is_compared_to_the_byte(suite: Suite) -> None:
     ]
 
 
-def test_a_program_cannot_read_what_is_expected_of_it(suite: Suite) -> None:
+def test_a_program_cannot_read_the_expected_answer(suite: Suite) -> None:
     code = (
         "import json, os, sys; path = os.path.dirname(json.load(sys.stdin)['input'])\n"
         "print(json.dumps({'protocol': 1, 'verdict': 'valid', 'seen': sorted(os.listdir(path))}))"
     )
     (suite.folder / "spy.py").write_text(code)
 
-    done = suite.test({}, "--json", "--role", "canonicalize", entrypoint=f"'{sys.executable}' spy.py")
+    completed = suite.test({}, "--json", "--role", "canonicalize", entrypoint=f"'{sys.executable}' spy.py")
 
-    assert json.loads(done.stdout)["results"][0]["answer"]["seen"] == ["input.json"]
+    assert json.loads(completed.stdout)["results"][0]["answer"]["seen"] == ["input.json"]
 
 
-def test_a_role_that_is_not_offered_is_asked_for_once(suite: Suite) -> None:
-    asked = suite.folder / "asked"
-    code = f"import sys; open({str(asked)!r}, 'a').write(sys.argv[1] + ' '); sys.exit(33)"
+def test_a_role_that_is_not_offered_is_requested_once(suite: Suite) -> None:
+    log = suite.folder / "asked"
+    code = f"import sys; open({str(log)!r}, 'a').write(sys.argv[1] + ' '); sys.exit(33)"
     (suite.folder / "no.py").write_text(code)
 
-    done = suite.test({}, entrypoint=f"'{sys.executable}' no.py")
+    completed = suite.test({}, entrypoint=f"'{sys.executable}' no.py")
 
-    assert sorted(asked.read_text().split()) == ["canonicalize", "verify"]
-    assert done.returncode == 1
-    assert done.stdout.splitlines()[-1] == (
+    assert sorted(log.read_text().split()) == ["canonicalize", "verify"]
+    assert completed.returncode == 1
+    assert completed.stdout.splitlines()[-1] == (
         "not passed: the program offers none of the requested roles: canonicalize, verify"
     )
 
 
-def test_what_is_not_offered_does_not_fail_what_is(suite: Suite) -> None:
-    done = suite.test({"*": RIGHT, "canonicalize": {"exit": 33}})
+def test_a_role_that_is_not_offered_does_not_fail_the_others(suite: Suite) -> None:
+    completed = suite.test({"*": RIGHT, "canonicalize": {"exit": 33}})
 
-    assert done.returncode == 0
-    assert "canonicalize          not offered" in done.stdout.splitlines()
-    assert done.stdout.splitlines()[-1] == "passed: 2 of 3 vectors, 1 of roles that are not offered"
+    assert completed.returncode == 0
+    assert "canonicalize          not offered" in completed.stdout.splitlines()
+    assert completed.stdout.splitlines()[-1] == "passed: 2 of 3 vectors, 1 of roles that are not offered"
 
 
-def test_a_role_that_is_named_must_be_offered(suite: Suite) -> None:
+def test_a_requested_role_must_be_offered(suite: Suite) -> None:
     table = {"*": RIGHT, "canonicalize": {"exit": 33}}
 
-    done = suite.test(table, "--role", "canonicalize", "--role", "verify")
+    completed = suite.test(table, "--role", "canonicalize", "--role", "verify")
 
-    assert (done.returncode, done.stdout.splitlines()[-1]) == (1, "not passed: the role canonicalize is not offered")
+    assert (completed.returncode, completed.stdout.splitlines()[-1]) == (
+        1,
+        "not passed: the role canonicalize is not offered",
+    )
 
 
 def test_a_role_cannot_be_refused_after_it_was_answered(suite: Suite) -> None:
@@ -138,26 +141,26 @@ def test_a_role_cannot_be_refused_after_it_was_answered(suite: Suite) -> None:
     assert differences(results["ledger/b"])[0][0] == "exit status"
 
 
-def test_unsupported_is_no_pass_in_a_role_that_is_offered(suite: Suite) -> None:
+def test_unsupported_does_not_pass_in_an_offered_role(suite: Suite) -> None:
     table = {"*": RIGHT, "ledger/b": {"answer": {"verdict": "unsupported"}}}
 
     for options in ((), ("--serve",)):
-        done = suite.test(table, "--role", "verify", *options)
-        assert (done.returncode, done.stdout.splitlines()[-1]) == (
+        completed = suite.test(table, "--role", "verify", *options)
+        assert (completed.returncode, completed.stdout.splitlines()[-1]) == (
             1,
             "not passed: 1 vector unsupported",
         )
 
 
-def test_one_process_tells_by_its_answers_which_roles_it_offers(suite: Suite) -> None:
-    done = suite.test({"*": RIGHT, "canonicalize": {"answer": {"verdict": "unsupported"}}}, "--serve")
+def test_a_long_lived_process_offers_roles_by_its_answers(suite: Suite) -> None:
+    completed = suite.test({"*": RIGHT, "canonicalize": {"answer": {"verdict": "unsupported"}}}, "--serve")
 
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "canonicalize          not offered" in done.stdout.splitlines()
+    assert (completed.returncode, completed.stderr) == (0, "")
+    assert "canonicalize          not offered" in completed.stdout.splitlines()
 
 
 @pytest.mark.parametrize(
-    ("does", "place", "came"),
+    ("behaviour", "place", "came"),
     [
         ({"exit": 3}, "process", "ended without an answer, exit status 3"),
         ({"signal": 9}, "process", "ended without an answer, killed by SIGKILL"),
@@ -167,10 +170,10 @@ def test_one_process_tells_by_its_answers_which_roles_it_offers(suite: Suite) ->
         ({"answer": {"verdict": "valid", "id": "ledger/b"}}, "id", '"ledger/b"'),
     ],
 )
-def test_a_process_that_fails_one_vector_is_replaced_for_the_next(
-    suite: Suite, does: dict[str, Any], place: str, came: str
+def test_a_process_that_fails_a_vector_is_replaced_for_the_next(
+    suite: Suite, behaviour: dict[str, Any], place: str, came: str
 ) -> None:
-    table = {"*": RIGHT, "ledger/a": {**does, "stderr": "last words"}}
+    table = {"*": RIGHT, "ledger/a": {**behaviour, "stderr": "last words"}}
 
     results = suite.results(table, "--role", "verify", "--serve", "--jobs", "1")
 
@@ -181,7 +184,7 @@ def test_a_process_that_fails_one_vector_is_replaced_for_the_next(
 
 
 @pytest.mark.parametrize(
-    ("at_the_end", "told"),
+    ("last_statement", "fault"),
     [
         ("time.sleep(3600)", "it did not end when its standard input was closed, and was killed"),
         ("sys.exit(5)", "when its standard input was closed: exit status 5"),
@@ -189,44 +192,44 @@ def test_a_process_that_fails_one_vector_is_replaced_for_the_next(
         ("print('more')", "after its last answer it wrote more"),
     ],
 )
-def test_a_process_that_ends_badly_does_not_pass(suite: Suite, at_the_end: str, told: str) -> None:
+def test_a_process_that_does_not_end_cleanly_does_not_pass(suite: Suite, last_statement: str, fault: str) -> None:
     code = (
         "import json, os, sys, time\n"
         "for line in sys.stdin:\n"
         "    id_ = json.loads(line)['id']\n"
         "    print(json.dumps({'protocol': 1, 'verdict': 'valid', 'id': id_}), flush=True)\n"
-        f"{at_the_end}"
+        f"{last_statement}"
     )
     (suite.folder / "ends.py").write_text(code)
 
-    done = suite.test({}, "--role", "verify", "--serve", "--jobs", "1", entrypoint=f"'{sys.executable}' ends.py")
+    completed = suite.test({}, "--role", "verify", "--serve", "--jobs", "1", entrypoint=f"'{sys.executable}' ends.py")
 
-    assert done.returncode == 1
-    assert done.stdout.splitlines()[-1].startswith(f"not passed: {told}")
+    assert completed.returncode == 1
+    assert completed.stdout.splitlines()[-1].startswith(f"not passed: {fault}")
 
 
-def test_a_program_without_a_long_lived_mode_says_so_and_is_not_asked(suite: Suite) -> None:
+def test_a_program_without_a_long_lived_mode_is_reported(suite: Suite) -> None:
     code = "import sys; sys.exit(33 if sys.argv[1] == 'serve' else 0)"
     (suite.folder / "short.py").write_text(code)
 
     for arguments in (["test"], ["smoke"]):
-        done = suite.run(
+        completed = suite.run(
             *arguments, "--serve", "--entrypoint", f"'{sys.executable}' short.py", "--vectors", str(suite.vectors)
         )
-        assert (done.returncode, done.stderr) == (
+        assert (completed.returncode, completed.stderr) == (
             2,
             "forum-conformance: the program does not offer 'serve' (exit status 33); omit --serve\n",
         )
 
 
-def test_a_process_that_has_answered_fails_with_exit_status_33(suite: Suite) -> None:
+def test_exit_status_33_after_an_answer_is_a_failure(suite: Suite) -> None:
     results = suite.results({"*": RIGHT, "ledger/b": {"exit": 33}}, "--role", "verify", "--serve", "--jobs", "1")
 
     assert results["ledger/b"]["state"] == "failed"
     assert differences(results["ledger/b"])[0][2] == "ended without an answer, exit status 33"
 
 
-def test_one_vector_that_is_unsupported_alone_does_not_refuse_its_role(suite: Suite) -> None:
+def test_a_single_unsupported_vector_does_not_refuse_its_role(suite: Suite) -> None:
     table = {"*": RIGHT, "ledger/b": {"answer": {"verdict": "unsupported"}}}
 
     results = suite.results(table, "--serve", "--role", "verify", "--filter", "ledger/b")
@@ -234,7 +237,7 @@ def test_one_vector_that_is_unsupported_alone_does_not_refuse_its_role(suite: Su
     assert results["ledger/b"]["state"] == "unsupported"
 
 
-def test_a_long_lived_process_that_hangs_is_asked_whether_it_flushes(suite: Suite) -> None:
+def test_a_hanging_long_lived_process_gets_a_hint_to_flush(suite: Suite) -> None:
     (result,) = suite.results({"*": {"sleep": 3600}}, "--serve", "--filter", "ledger/a", "--timeout", "0.5").values()
 
     assert differences(result) == [
@@ -243,22 +246,22 @@ def test_a_long_lived_process_that_hangs_is_asked_whether_it_flushes(suite: Suit
 
 
 @pytest.mark.parametrize("mode", [[], ["--serve"]])
-def test_a_role_whose_first_vectors_all_fail_in_the_same_way_is_asked_no_further(suite: Suite, mode: list[str]) -> None:
+def test_a_role_is_abandoned_if_its_first_vectors_all_fail_in_the_same_way(suite: Suite, mode: list[str]) -> None:
     ids = [f"ledger/v-{number:02}" for number in range(30)]
     write_set(suite.vectors, *(verify_case(id_) for id_ in ids))
-    asked = suite.folder / "asked"
-    (suite.folder / "bad.py").write_text(f"import sys; open({str(asked)!r}, 'a').write('x'); sys.exit(2)")
+    log = suite.folder / "asked"
+    (suite.folder / "bad.py").write_text(f"import sys; open({str(log)!r}, 'a').write('x'); sys.exit(2)")
 
-    done = suite.test({}, "--json", *mode, entrypoint=f"'{sys.executable}' bad.py")
+    completed = suite.test({}, "--json", *mode, entrypoint=f"'{sys.executable}' bad.py")
 
-    document = json.loads(done.stdout)
-    assert (done.returncode, len(asked.read_text())) == (1, 20)
+    document = json.loads(completed.stdout)
+    assert (completed.returncode, len(log.read_text())) == (1, 20)
     assert [result["differences"][0]["place"] == "not asked" for result in document["results"]].count(True) == 10
     assert {result["state"] for result in document["results"]} == {"failed"}
     assert document["objections"][1].startswith("not asked are 10 of verify: the first 20 vectors of the role all")
 
 
-def test_a_role_of_which_some_are_expected_to_fail_is_asked_whole(suite: Suite) -> None:
+def test_a_role_with_expected_failures_is_not_abandoned(suite: Suite) -> None:
     ids = [f"ledger/v-{number:02}" for number in range(30)]
     write_set(suite.vectors, *(verify_case(id_) for id_ in ids))
     (suite.folder / "known.txt").write_text("ledger/v-03: it crashes\n")
@@ -269,21 +272,21 @@ def test_a_role_of_which_some_are_expected_to_fail_is_asked_whole(suite: Suite) 
     assert results["ledger/v-29"]["state"] == "passed"
 
 
-def test_levels_change_what_is_asked_and_what_is_expected(suite: Suite) -> None:
+def test_levels_change_the_request_and_the_expected_answer(suite: Suite) -> None:
     write_set(suite.vectors, verify_case("ledger/a", {"L405": 2}, level=4))
 
-    done = suite.test({"*": RIGHT}, "--level", "3,5", "--json")
+    completed = suite.test({"*": RIGHT}, "--level", "3,5", "--json")
 
-    document = json.loads(done.stdout)
-    assert done.returncode == 0
+    document = json.loads(completed.stdout)
+    assert completed.returncode == 0
     assert document["results"][0]["request"] == {"input": "run", "levels": [1, 2, 3, 5]}
     assert document["results"][0]["expected"]["verdict"] == "valid"
-    assert [(each["role"], each["level"]) for each in document["tallies"]] == [("verify", None)]
+    assert [(item["role"], item["level"]) for item in document["tallies"]] == [("verify", None)]
     assert document["tallies"][0]["other_levels"] is True
     assert suite.test({"*": RIGHT}, "--level", "4").returncode == 1
 
 
-def test_a_program_is_given_a_copy_of_the_run_that_it_starts_from(suite: Suite) -> None:
+def test_a_program_gets_a_copy_of_the_run_to_start_from(suite: Suite) -> None:
     request = {"action": "resume", "input": "w.yaml", "root": ".", "before": "before"}
     files = {"w.yaml": b"", "before/ledger.jsonl": b"a\n", "before/lock": b"", "after/ledger.jsonl": b"a\nb\n"}
     write_set(
@@ -307,7 +310,7 @@ def test_a_program_is_given_a_copy_of_the_run_that_it_starts_from(suite: Suite) 
     assert differences(results["runs/refused"]) == [("ledger.jsonl, line 2", "the end", "b")]
 
 
-def test_a_bundle_that_does_not_compile_leaves_nothing(suite: Suite) -> None:
+def test_a_bundle_that_does_not_compile_must_write_no_output(suite: Suite) -> None:
     expected = {"verdict": "invalid", "codes": ["F012"]}
     document = case("compile/bad", "compile", {"input": "w.yaml", "root": "."}, expected)
     write_set(suite.vectors, document, files={"compile/bad": {"w.yaml": b""}})

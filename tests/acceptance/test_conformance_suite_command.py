@@ -1,4 +1,4 @@
-"""The command line of the suite: its options, its reports, its endings."""
+"""The command line of the suite: options, reports and exit codes."""
 
 import hashlib
 import json
@@ -31,7 +31,7 @@ def suite(tmp_path: Path) -> Suite:
 
 
 @pytest.mark.parametrize(
-    ("options", "sentence"),
+    ("options", "message"),
     [
         ((), "--entrypoint CMD is required"),
         (("--entrypoint", "''"), "the entrypoint is empty"),
@@ -50,37 +50,37 @@ def suite(tmp_path: Path) -> Suite:
         ),
     ],
 )
-def test_wrong_usage_exits_2_and_says_why(suite: Suite, options: tuple[str, ...], sentence: str) -> None:
+def test_wrong_usage_exits_2_with_the_reason(suite: Suite, options: tuple[str, ...], message: str) -> None:
     (suite.folder / "known.txt").write_text("ledger/a: why\nledger/z: why\n")
 
-    done = suite.run("test", "--vectors", "vectors", *options)
+    completed = suite.run("test", "--vectors", "vectors", *options)
 
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"forum-conformance: {sentence}")
+    assert (completed.returncode, completed.stdout) == (2, "")
+    assert completed.stderr.startswith(f"forum-conformance: {message}")
 
 
 @pytest.mark.parametrize("option", [("--jobs", "0"), ("--timeout", "0"), ("--level", "6"), ("--role", "sing")])
-def test_a_value_that_is_none_exits_2(suite: Suite, option: tuple[str, str]) -> None:
-    done = suite.run("test", "--vectors", "vectors", "--entrypoint", "true", *option)
+def test_an_invalid_value_exits_2(suite: Suite, option: tuple[str, str]) -> None:
+    completed = suite.run("test", "--vectors", "vectors", "--entrypoint", "true", *option)
 
-    assert (done.returncode, done.stdout) == (2, "")
+    assert (completed.returncode, completed.stdout) == (2, "")
 
 
 def test_broken_vectors_exit_2_and_name_the_file(suite: Suite) -> None:
     (suite.vectors / "ledger/b/run/ledger.jsonl").write_bytes(b"spoiled")
 
-    done = suite.test({"*": RIGHT}, "--role", "verify")
+    completed = suite.test({"*": RIGHT}, "--role", "verify")
 
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.endswith("/ledger/b/run/ledger.jsonl' does not have the digest that MANIFEST.json says\n")
+    assert (completed.returncode, completed.stdout) == (2, "")
+    assert completed.stderr.endswith("/ledger/b/run/ledger.jsonl' does not have the digest that MANIFEST.json says\n")
 
 
-def test_a_failure_is_told_at_once_and_then_in_full(suite: Suite) -> None:
-    done = suite.test({"*": RIGHT, "ledger/b": WRONG}, "--role", "verify")
+def test_a_failure_is_reported_at_once_and_in_full_at_the_end(suite: Suite) -> None:
+    completed = suite.test({"*": RIGHT, "ledger/b": WRONG}, "--role", "verify")
 
-    assert done.stderr == 'failed ledger/b: verdict: expected "valid", came "invalid"\n'
-    again = next(line for line in done.stdout.splitlines() if "ask again" in line).split(None, 2)[2]
-    assert [line for line in done.stdout.splitlines() if "ask again" not in line] == [
+    assert completed.stderr == 'failed ledger/b: verdict: expected "valid", came "invalid"\n'
+    again = next(line for line in completed.stdout.splitlines() if "ask again" in line).split(None, 2)[2]
+    assert [line for line in completed.stdout.splitlines() if "ask again" not in line] == [
         "failed ledger/b: The title of ledger/b.",
         '  asked       verify {"input": "run"}',
         "  differs     verdict",
@@ -100,10 +100,10 @@ def test_a_failure_is_told_at_once_and_then_in_full(suite: Suite) -> None:
 
 
 def test_on_a_terminal_a_line_is_rewritten(suite: Suite) -> None:
-    done = suite.test({"*": RIGHT, "ledger/b": WRONG}, "--role", "verify", "--progress", "tty", "--jobs", "1")
+    completed = suite.test({"*": RIGHT, "ledger/b": WRONG}, "--role", "verify", "--progress", "tty", "--jobs", "1")
 
-    # Read as text, a carriage return is a line feed.
-    assert done.stderr.split("\n\x1b[K") == [
+    # In text mode, a carriage return is read as a line feed.
+    assert completed.stderr.split("\n\x1b[K") == [
         "",
         "1 of 2: ledger/a",
         'failed ledger/b: verdict: expected "valid", came "invalid"\n',
@@ -112,7 +112,7 @@ def test_on_a_terminal_a_line_is_rewritten(suite: Suite) -> None:
     ]
 
 
-def test_progress_can_be_left_out(suite: Suite) -> None:
+def test_progress_can_be_turned_off(suite: Suite) -> None:
     assert suite.test({"*": WRONG}, "--role", "verify", "--progress", "none").stderr == ""
 
 
@@ -133,11 +133,11 @@ def test_reports_are_written(suite: Suite) -> None:
     (suite.folder / "out").mkdir()
     outcomes = ("--jsonl", "out/r.jsonl", "--junit", "out/r.xml", "--html", "out/r.html", "--badges", "out/badges")
 
-    done = suite.test({"*": RIGHT, "ledger/b": WRONG, "canonicalize": {"exit": 33}}, *outcomes)
+    completed = suite.test({"*": RIGHT, "ledger/b": WRONG, "canonicalize": {"exit": 33}}, *outcomes)
 
     out = suite.folder / "out"
     lines = [json.loads(line) for line in (out / "r.jsonl").read_text().splitlines()]
-    assert done.returncode == 1
+    assert completed.returncode == 1
     assert [line["state"] for line in lines] == ["not offered", "passed", "failed"]
     for line in lines:
         jsonschema.Draft202012Validator(schema("conformance-result.schema.json")).validate(line)
@@ -150,54 +150,54 @@ def test_reports_are_written(suite: Suite) -> None:
 
 @pytest.mark.parametrize("option", ["--jsonl", "--junit", "--html", "--write-xfail"])
 @pytest.mark.parametrize(
-    ("path", "why"),
+    ("path", "reason"),
     [
         ("vectors/MANIFEST.json/page", "there is no directory 'vectors/MANIFEST.json'"),
         ("nowhere/page", "there is no directory 'nowhere'"),
         ("vectors", "it is a directory"),
     ],
 )
-def test_a_report_that_cannot_be_written_is_told_before_anything_is_asked(
-    suite: Suite, option: str, path: str, why: str
+def test_a_report_that_cannot_be_written_is_reported_before_any_request(
+    suite: Suite, option: str, path: str, reason: str
 ) -> None:
-    done = suite.test({"*": {**RIGHT, "child": "asked"}}, option, path)
+    completed = suite.test({"*": {**RIGHT, "child": "asked"}}, option, path)
 
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"forum-conformance: cannot write '{path}': {why}\n"
+    assert (completed.returncode, completed.stdout) == (2, "")
+    assert completed.stderr == f"forum-conformance: cannot write '{path}': {reason}\n"
     assert not (suite.folder / "nowhere").exists()
 
 
-def test_badges_need_a_place_for_their_folder(suite: Suite) -> None:
-    places = ("nowhere/badges", "vectors/MANIFEST.json")
+def test_badges_need_a_writable_folder(suite: Suite) -> None:
+    paths = ("nowhere/badges", "vectors/MANIFEST.json")
 
-    done = [suite.test({"*": RIGHT}, "--badges", place) for place in places]
+    results = [suite.test({"*": RIGHT}, "--badges", path) for path in paths]
 
-    assert [(each.returncode, each.stderr) for each in done] == [
+    assert [(result.returncode, result.stderr) for result in results] == [
         (2, "forum-conformance: cannot write 'nowhere/badges': there is no directory 'nowhere'\n"),
         (2, "forum-conformance: cannot write 'vectors/MANIFEST.json': it is not a directory\n"),
     ]
 
 
-def test_a_failure_is_told_once_where_progress_and_results_come_to_the_same_place(suite: Suite) -> None:
+def test_automatic_progress_does_not_repeat_failures_in_a_shared_stream(suite: Suite) -> None:
     command = command_with({"*": RIGHT, "ledger/b": WRONG}, suite.folder)
     words = [sys.executable, "-m", "forum_conformance", "test", "--entrypoint", command, "--vectors", "vectors"]
 
-    told = {
-        how: subprocess.run(
-            [*words, "--role", "verify", "--progress", how],
+    counts = {
+        progress: subprocess.run(
+            [*words, "--role", "verify", "--progress", progress],
             cwd=suite.folder,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
             check=False,
         ).stdout.count("failed ledger/b")
-        for how in ("auto", "plain")
+        for progress in ("auto", "plain")
     }
 
-    assert told == {"auto": 1, "plain": 2}
+    assert counts == {"auto": 1, "plain": 2}
 
 
-def test_a_list_of_what_failed_can_be_written_and_is_then_expected(suite: Suite) -> None:
+def test_failures_can_be_written_to_a_list_of_expected_failures(suite: Suite) -> None:
     table = {"*": RIGHT, "ledger/b": WRONG}
 
     first = suite.test(table, "--role", "verify", "--write-xfail", "known.txt")
@@ -207,7 +207,7 @@ def test_a_list_of_what_failed_can_be_written_and_is_then_expected(suite: Suite)
     assert (suite.folder / "known.txt").read_text() == 'ledger/b: verdict: expected "valid", came "invalid"\n'
 
 
-def test_the_document_says_with_what_and_when_it_was_asked(suite: Suite) -> None:
+def test_the_document_names_the_suite_the_vectors_and_the_time(suite: Suite) -> None:
     document = json.loads(suite.test({"*": RIGHT}, "--role", "verify", "--json").stdout)
 
     at = document["suite"].pop("at")
@@ -219,12 +219,12 @@ def test_the_document_says_with_what_and_when_it_was_asked(suite: Suite) -> None
 def test_the_version_is_that_of_the_distribution(suite: Suite) -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "conformance" / "pyproject.toml").read_text())
 
-    done = suite.run("--version")
+    completed = suite.run("--version")
 
-    assert (done.returncode, done.stdout) == (0, f"forum-conformance {project['project']['version']}\n")
+    assert (completed.returncode, completed.stdout) == (0, f"forum-conformance {project['project']['version']}\n")
 
 
-def test_results_are_in_the_order_of_their_ids_whoever_is_first(suite: Suite) -> None:
+def test_results_are_ordered_by_id_not_by_completion(suite: Suite) -> None:
     ids = [f"ledger/v-{number}" for number in range(6)]
     write_set(suite.vectors, *(verify_case(id_) for id_ in ids))
     slow = {id_: {**RIGHT, "sleep": 0.3 if number % 2 else 0} for number, id_ in enumerate(ids)}
@@ -232,10 +232,10 @@ def test_results_are_in_the_order_of_their_ids_whoever_is_first(suite: Suite) ->
     assert list(suite.results(slow, "--jobs", "6")) == ids
 
 
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("signal_", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("mode", [[], ["--serve"]])
-def test_an_interrupt_reports_what_there_is_and_leaves_nothing_running(
-    suite: Suite, sent: signal.Signals, mode: list[str]
+def test_an_interrupt_reports_finished_vectors_and_leaves_no_processes(
+    suite: Suite, signal_: signal.Signals, mode: list[str]
 ) -> None:
     child = suite.folder / "child"
     command = command_with({"*": RIGHT, "ledger/b": {"child": str(child), "sleep": 3600}}, suite.folder)
@@ -249,7 +249,7 @@ def test_an_interrupt_reports_what_there_is_and_leaves_nothing_running(
     )
     pid = wait_for_number(child)
 
-    started.send_signal(sent)
+    started.send_signal(signal_)
     out, _ = started.communicate()
 
     assert started.returncode == 130
@@ -258,12 +258,12 @@ def test_an_interrupt_reports_what_there_is_and_leaves_nothing_running(
     wait_until_gone(pid)
 
 
-def test_nothing_is_left_of_what_was_laid_out(suite: Suite) -> None:
+def test_no_temporary_files_are_left(suite: Suite) -> None:
     temporary = suite.folder / "tmp"
     temporary.mkdir()
     command = command_with({"*": RIGHT}, suite.folder)
 
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-m", "forum_conformance", "test", "--vectors", "vectors", "--entrypoint", command],
         cwd=suite.folder,
         env={**os.environ, "TMPDIR": str(temporary)},
@@ -271,18 +271,18 @@ def test_nothing_is_left_of_what_was_laid_out(suite: Suite) -> None:
         check=False,
     )
 
-    assert done.returncode == 1
+    assert completed.returncode == 1
     assert list(temporary.iterdir()) == []
 
 
-def test_smoke_says_role_by_role_whether_a_program_speaks_the_protocol(suite: Suite) -> None:
+def test_smoke_reports_for_each_role_whether_a_program_follows_the_protocol(suite: Suite) -> None:
     command = command_with({"verify": RIGHT, "canonicalize": {"exit": 33}}, suite.folder)
     bad = "silent, crashing, hanging, answering garbage, answering wrongly"
 
-    done = suite.run("smoke", "--entrypoint", command, "--vectors", "vectors")
+    completed = suite.run("smoke", "--entrypoint", command, "--vectors", "vectors")
 
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines() == [
+    assert (completed.returncode, completed.stderr) == (0, "")
+    assert completed.stdout.splitlines() == [
         "vectors: 3, and all 9 files have their digests",
         f"harness: fails programs that are {bad}; passes one that is right",
         "canonicalize  not offered",
@@ -291,7 +291,7 @@ def test_smoke_says_role_by_role_whether_a_program_speaks_the_protocol(suite: Su
 
 
 @pytest.mark.parametrize(
-    ("does", "said", "hint", "code"),
+    ("behaviour", "finding", "hint", "code"),
     [
         ({"stdout": "hello"}, "violates the protocol: standard output: ", "print one JSON object", 1),
         ({"exit": 1}, "violates the protocol: exit status: ", "exit with 0 after an answer", 1),
@@ -305,50 +305,52 @@ def test_smoke_says_role_by_role_whether_a_program_speaks_the_protocol(suite: Su
         ),
     ],
 )
-def test_smoke_says_what_to_do(suite: Suite, does: dict[str, object], said: str, hint: str, code: int) -> None:
-    command = command_with({"verify": does, "canonicalize": {"exit": 33}}, suite.folder)
+def test_smoke_gives_a_hint(suite: Suite, behaviour: dict[str, object], finding: str, hint: str, code: int) -> None:
+    command = command_with({"verify": behaviour, "canonicalize": {"exit": 33}}, suite.folder)
 
-    done = suite.run("smoke", "--entrypoint", command, "--vectors", "vectors")
+    completed = suite.run("smoke", "--entrypoint", command, "--vectors", "vectors")
 
-    *_, sentence, advice = done.stdout.splitlines()
-    assert done.returncode == code
-    assert sentence.startswith(f"verify        {said}")
+    *_, line, advice = completed.stdout.splitlines()
+    assert completed.returncode == code
+    assert line.startswith(f"verify        {finding}")
     assert advice.startswith(f"              hint: {hint}")
 
 
-def test_smoke_asks_for_some_levels_and_in_the_long_lived_mode(suite: Suite) -> None:
+def test_smoke_supports_levels_and_the_long_lived_mode(suite: Suite) -> None:
     code = (
         "import json, sys\n"
         "for line in sys.stdin:\n"
-        "    asked = json.loads(line)\n"
-        "    verdict = 'valid' if asked.get('levels') == [1, 2] else 'unsupported'\n"
-        "    print(json.dumps({'protocol': 1, 'verdict': verdict, 'id': asked['id']}), flush=True)"
+        "    request = json.loads(line)\n"
+        "    verdict = 'valid' if request.get('levels') == [1, 2] else 'unsupported'\n"
+        "    print(json.dumps({'protocol': 1, 'verdict': verdict, 'id': request['id']}), flush=True)"
     )
     (suite.folder / "partial.py").write_text(code)
     command = ["smoke", "--entrypoint", f"'{sys.executable}' partial.py", "--vectors", "vectors", "--serve"]
 
-    done, of_all = suite.run(*command, "--level", "1-2"), suite.run(*command)
+    completed, all_levels = suite.run(*command, "--level", "1-2"), suite.run(*command)
 
-    assert (done.returncode, done.stdout.splitlines()[-2:]) == (
+    assert (completed.returncode, completed.stdout.splitlines()[-2:]) == (
         0,
         [
             "canonicalize  not offered: answers canonical/a with 'unsupported'",
             "verify        offered, and right about ledger/a",
         ],
     )
-    assert (of_all.returncode, of_all.stdout.splitlines()[-1]) == (1, "the program offers no role")
+    assert (all_levels.returncode, all_levels.stdout.splitlines()[-1]) == (1, "the program offers no role")
     assert "              hint: if it checks only some levels, pass --level, such as --level 1-2" in (
-        of_all.stdout.splitlines()
+        all_levels.stdout.splitlines()
     )
 
 
-def test_smoke_fails_a_program_that_offers_nothing(suite: Suite) -> None:
-    done = suite.run("smoke", "--entrypoint", command_with({"*": {"exit": 33}}, suite.folder), "--vectors", "vectors")
+def test_smoke_fails_a_program_that_offers_no_role(suite: Suite) -> None:
+    completed = suite.run(
+        "smoke", "--entrypoint", command_with({"*": {"exit": 33}}, suite.folder), "--vectors", "vectors"
+    )
 
-    assert (done.returncode, done.stdout.splitlines()[-1]) == (1, "the program offers no role")
+    assert (completed.returncode, completed.stdout.splitlines()[-1]) == (1, "the program offers no role")
 
 
-def test_smoke_sees_broken_vectors_and_a_program_that_is_not_there(suite: Suite) -> None:
+def test_smoke_reports_broken_vectors_and_a_missing_program(suite: Suite) -> None:
     missing = suite.run("smoke", "--entrypoint", "/nowhere/it", "--vectors", "vectors")
     (suite.vectors / "canonical/a/output.json").write_bytes(b"")
     broken = suite.run("smoke", "--entrypoint", "true", "--vectors", "vectors")

@@ -1,7 +1,7 @@
-"""No property of a schema is decoration: each one changes the wave plan, or what a script answers.
+"""Every property of a schema has an effect on the wave plan or on the answers of a script.
 
-One bundle uses every property of every manifest. Taking one out, or changing it where it must be there, has to change
-what the compiler says or, for a script, how some call is answered. What the wave plan says is read by what executes it.
+One bundle uses every property of every manifest. Removing or changing a property must change the result of the
+compiler or, for a script, an answer. Every property of the wave plan must be read by the code that executes it.
 """
 
 import copy
@@ -23,8 +23,8 @@ from forum_runner.wave_plan import plan_value, planned_task, wave_plan_reader
 
 ROOT = Path(__file__).parents[2]
 SCHEMAS = {path.name: json.loads(path.read_text()) for path in (ROOT / "schemas" / "v1").glob("*.schema.json")}
-# Properties of the wave plan that are not for the execution: its own header, what the compiler has checked for good
-# (the first word of a command is always literal), and what a task was made from: a task without an agent has a lane.
+# Properties of the wave plan that execution does not read: the header, what the compiler has already checked (the first
+# word of a command is always literal), and the origin of a task (a task without an agent has a lane).
 NOT_EXECUTED = ["apiVersion", "commands", "lane", "matrix"]
 
 BUDGET = {
@@ -183,10 +183,10 @@ FILES: dict[str, list[dict[str, Any]]] = {
 BASE: Any = None
 
 
-def compiled(files: dict[str, list[dict[str, Any]]]) -> Any:
-    """What the compiler says of the bundle: the plan without the digests of files, or its findings.
+def compile_files(files: dict[str, list[dict[str, Any]]]) -> Any:
+    """The compiler's result for the bundle: the plan without the digests of files, or the findings.
 
-    A value that the schema alone refuses says nothing about whether anybody reads it.
+    A value that the schema rejects does not show whether the property is read.
     """
     contents = {name: "\n---\n".join(map(json.dumps, documents)) for name, documents in files.items()}
     result = compile_workflow(bundle_of(contents), "workflow.yaml", None, {}, complete=True)
@@ -198,7 +198,7 @@ def compiled(files: dict[str, list[dict[str, Any]]]) -> Any:
 
 
 def occurrences(schema: Any, value: Any, name: str, path: tuple[Any, ...]) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    """Every property of a schema that a value uses: where the schema describes it, and where the value has it."""
+    """Every property of a schema that a value uses, as its location in the schema and its path in the value."""
     if not isinstance(schema, dict):
         return
     if "$ref" in schema:
@@ -210,7 +210,7 @@ def occurrences(schema: Any, value: Any, name: str, path: tuple[Any, ...]) -> It
     for branch in schema.get("allOf", ()):
         yield from occurrences(branch, value, name, path)
     if "if" in schema:
-        chosen = "then" if _fits(schema["if"], value) else "else"
+        chosen = "then" if _matches(schema["if"], value) else "else"
         yield from occurrences(schema.get(chosen), value, name, path)
     if isinstance(value, dict):
         for key, item in value.items():
@@ -223,16 +223,16 @@ def occurrences(schema: Any, value: Any, name: str, path: tuple[Any, ...]) -> It
             yield from occurrences(schema.get("items"), item, name, (*path, index))
 
 
-def _fits(condition: dict[str, Any], value: Any) -> bool:
+def _matches(condition: dict[str, Any], value: Any) -> bool:
     if "type" in condition:
         return bool(isinstance(value, str) == (condition["type"] == "string"))
     kind = value.get("type") if isinstance(value, dict) else value
-    wanted = condition.get("properties", {}).get("type", condition)
-    return bool(kind == wanted.get("const") or ("pattern" in wanted and str(kind).startswith("x-")))
+    expected = condition.get("properties", {}).get("type", condition)
+    return bool(kind == expected.get("const") or ("pattern" in expected and str(kind).startswith("x-")))
 
 
-def _location(name: str, wanted: dict[str, Any]) -> str:
-    return next(location for location, schema in described(name) if schema is wanted)
+def _location(name: str, expected: dict[str, Any]) -> str:
+    return next(location for location, schema in described(name) if schema is expected)
 
 
 def described(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -251,7 +251,7 @@ def described(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
     return walk(SCHEMAS[name], ())
 
 
-def used() -> dict[str, list[tuple[str, tuple[Any, ...]]]]:
+def used_properties() -> dict[str, list[tuple[str, tuple[Any, ...]]]]:
     found: dict[str, list[tuple[str, tuple[Any, ...]]]] = {}
     for file, documents in FILES.items():
         for index, document in enumerate(documents):
@@ -261,8 +261,8 @@ def used() -> dict[str, list[tuple[str, tuple[Any, ...]]]]:
     return found
 
 
-USED = used()
-LANE = "plan.schema.json: task/lane"  # has one value; what it does is that it stands where an agent would
+USED = used_properties()
+LANE = "plan.schema.json: task/lane"  # has one value, and replaces the agent
 MANIFESTS = ("workflow", "roster", "policy", "plan", "script", "types")
 DESCRIBED = sorted({f"{n}.schema.json: {where}" for n in MANIFESTS for where, _ in described(f"{n}.schema.json")})
 
@@ -274,7 +274,7 @@ OTHER_TEXTS = (
 
 
 def changes(value: Any) -> Iterator[Any]:
-    """Other values that may stand in its place; of something that holds others, with one of them changed."""
+    """Other values for a property. A container is returned once for each change of one of its items."""
     if isinstance(value, bool):
         yield not value
     elif isinstance(value, int):
@@ -291,24 +291,24 @@ def changes(value: Any) -> Iterator[Any]:
 
 def variants(file: str, path: tuple[Any, ...]) -> Iterator[dict[str, list[dict[str, Any]]]]:
     """The bundle without the property, and with other values for it."""
-    *holder_path, key = path
+    *parent_path, key = path
 
-    def holder_of(files: Any) -> Any:
+    def parent_in(files: Any) -> Any:
         node = files[file]
-        for step in holder_path:
+        for step in parent_path:
             node = node[step]
         return node
 
     without = copy.deepcopy(FILES)
-    value = holder_of(without).pop(key)
+    value = parent_in(without).pop(key)
     yield without
     for other in changes(value):
         changed = copy.deepcopy(FILES)
-        holder_of(changed)[key] = other
+        parent_in(changed)[key] = other
         yield changed
 
 
-BASE = compiled(FILES)
+BASE = compile_files(FILES)
 
 
 def test_the_bundle_that_uses_everything_compiles() -> None:
@@ -317,7 +317,7 @@ def test_the_bundle_that_uses_everything_compiles() -> None:
     assert check_file(bundle_of(contents), "workflow.yaml", None, {}).findings == ()
 
 
-def test_it_uses_every_property_of_every_manifest() -> None:
+def test_the_bundle_uses_every_property_of_every_manifest() -> None:
     assert sorted(set(DESCRIBED) - set(USED)) == []
 
 
@@ -326,13 +326,13 @@ ANSWERS = [name for name in DESCRIBED if name.startswith("script.schema.json: an
 
 @pytest.mark.parametrize("property_", [name for name in DESCRIBED if name not in {LANE, *ANSWERS}])
 def test_a_property_has_an_effect(property_: str) -> None:
-    results = (compiled(variant) for file, path in USED[property_] for variant in variants(file, path))
+    results = (compile_files(variant) for file, path in USED[property_] for variant in variants(file, path))
 
     assert any(result != BASE for result in results)
 
 
-def answered(files: dict[str, list[dict[str, Any]]]) -> list[Any] | None:
-    """How a script answers calls of every sort; None if it is no script."""
+def answers_of(files: dict[str, list[dict[str, Any]]]) -> list[Any] | None:
+    """The answers of a script to all calls, or None if the script is invalid."""
     answers = next(item for item in files["workflow.yaml"] if item["kind"] == "Script")["answers"]
     try:
         adapter = ScriptedAdapter("script", {"answers": answers})
@@ -342,7 +342,7 @@ def answered(files: dict[str, list[dict[str, Any]]]) -> list[Any] | None:
 
 
 def calls() -> Iterator[Attempt]:
-    """A call of each task by each agent, and by a command that checks, with and without the texts that matter."""
+    """A call for each task, agent and check, with and without the texts that answers match."""
     script = next(item for item in FILES["workflow.yaml"] if item["kind"] == "Script")
     texts = ["", " ".join(answer.get("contains", "") for answer in script["answers"])]
     tasks = [*BASE["tasks"], "nobody"]
@@ -357,27 +357,27 @@ CALLS = list(calls())
 
 @pytest.mark.parametrize("property_", ANSWERS)
 def test_a_property_of_an_answer_has_an_effect(property_: str) -> None:
-    base = answered(FILES)
+    base = answers_of(FILES)
 
-    results = [answered(variant) for file, path in USED[property_] for variant in variants(file, path)]
+    results = [answers_of(variant) for file, path in USED[property_] for variant in variants(file, path)]
 
     assert base is not None
     assert any(result not in (base, None) for result in results)
 
 
-def test_a_lane_stands_where_an_agent_would() -> None:
+def test_a_lane_replaces_the_agent() -> None:
     assert BASE["tasks"]["routed"]["lane"] == "auto"
     assert "agent" not in BASE["tasks"]["routed"]
 
 
-def test_every_property_of_the_wave_plan_is_read_by_what_executes_it() -> None:
-    # The ledger's verifier reads the wave plan too, but to check is not to execute.
+def test_every_property_of_the_wave_plan_is_read_by_the_executor() -> None:
+    # The ledger's verifier also reads the wave plan, but does not execute it.
     reader, attributes = _source("runner/forum_runner/wave_plan"), reader_attributes()
     source = _source("runner/forum_runner/execute", "runner/forum_runner/app", "adapters/forum_adapters")
     names = sorted({where.rpartition("/")[2] for where, _ in described("wave-plan.schema.json")})
 
     def is_read(name: str) -> bool:
-        # A member of a typed value counts where its attribute is used, any other where the reader looks it up.
+        # A member of a typed value is read where its attribute is used, any other where the reader looks it up.
         if f'"{name}"' in source or name not in attributes:
             return f'"{name}"' in source + reader
         return any(re.search(rf"\.{attribute}\b", source + reader) for attribute in attributes[name])
@@ -390,7 +390,7 @@ def _source(*folders: str) -> str:
 
 
 def reader_attributes() -> dict[str, set[str]]:
-    """The attributes of the typed wave plan, by the names that the document has for them."""
+    """The attributes of the typed wave plan, by their names in the document."""
     found: dict[str, set[str]] = {}
     for module in (plan_value, planned_task, wave_plan_reader):
         for value in vars(module).values():

@@ -1,5 +1,4 @@
-"""Whole runs against servers that do everything wrong, in both formats: what is tried again, what is charged, what is
-recorded."""
+"""Complete runs against faulty servers, in both formats: retries, charges and ledger entries."""
 
 from __future__ import annotations
 
@@ -39,9 +38,7 @@ def folder(tmp_path: Path) -> Folder:
 
 @formats
 @modes
-def test_a_server_that_asks_for_time_is_given_it(
-    folder: Folder, server: FaultyServer, format_: Format, is_stream: bool
-) -> None:
+def test_retry_after_is_respected(folder: Folder, server: FaultyServer, format_: Format, is_stream: bool) -> None:
     server.will(refuses(429, "slow down", {"retry-after": "1"}))
 
     result = run_hello(folder, server.base_url, format_, stream=is_stream)
@@ -57,7 +54,7 @@ def test_a_server_that_asks_for_time_is_given_it(
 @formats
 @modes
 @pytest.mark.parametrize("status", [500, 529])
-def test_a_server_that_fails_once_is_asked_again(
+def test_a_server_error_is_retried(
     folder: Folder, server: FaultyServer, format_: Format, is_stream: bool, status: int
 ) -> None:
     server.will(refuses(status, "oh no"))
@@ -72,7 +69,7 @@ def test_a_server_that_fails_once_is_asked_again(
 
 
 @formats
-def test_a_server_that_goes_on_failing_is_asked_as_often_as_the_policy_says(
+def test_a_server_that_keeps_failing_is_retried_as_often_as_the_policy_allows(
     folder: Folder, server: FaultyServer, format_: Format
 ) -> None:
     server.otherwise = refuses(503)
@@ -86,9 +83,7 @@ def test_a_server_that_goes_on_failing_is_asked_as_often_as_the_policy_says(
 
 @formats
 @pytest.mark.parametrize("status", [400, 402, 403, 404])
-def test_what_asking_again_would_not_change_is_not_asked_again(
-    folder: Folder, server: FaultyServer, format_: Format, status: int
-) -> None:
+def test_a_permanent_error_is_not_retried(folder: Folder, server: FaultyServer, format_: Format, status: int) -> None:
     server.otherwise = refuses(status)
 
     result = run_hello(folder, server.base_url, format_, attempts=3)
@@ -99,20 +94,20 @@ def test_what_asking_again_would_not_change_is_not_asked_again(
 
 
 UNREADABLE: dict[str, Step] = {
-    "no JSON": does(response(200, b'{"choices": [')),
-    "no object": does(json_response(200, [1, 2])),
-    "nothing in it": does(json_response(200, {"choices": [], "content": None})),
-    "no JSON in a stream": does(*chunked([b"data: {not json}\n\n"])),
-    "nothing at all": does(response(200)),
+    "not JSON": does(response(200, b'{"choices": [')),
+    "not an object": does(json_response(200, [1, 2])),
+    "no content": does(json_response(200, {"choices": [], "content": None})),
+    "not JSON in a stream": does(*chunked([b"data: {not json}\n\n"])),
+    "an empty body": does(response(200)),
 }
 
 
 @formats
 @pytest.mark.parametrize("name", UNREADABLE)
-def test_an_answer_that_nobody_can_read_is_paid_and_asked_for_again_as_before(
+def test_an_unreadable_answer_is_charged_and_retried_with_the_same_prompt(
     folder: Folder, server: FaultyServer, format_: Format, name: str
 ) -> None:
-    """It is not the model's, and the model is not told of it."""
+    """The fault is the server's, so the prompt does not mention it."""
     server.will(UNREADABLE[name])
 
     result = run_hello(folder, server.base_url, format_)
@@ -125,39 +120,39 @@ def test_an_answer_that_nobody_can_read_is_paid_and_asked_for_again_as_before(
     assert second.tokens == ANSWER_USAGE
 
 
-def _spoilt(data: bytes) -> Step:
-    """Text, and then what is none."""
+def _broken_stream(data: bytes) -> Step:
+    """A stream with some text, followed by invalid data."""
     return lambda received: [*cut_stream(Format.of_path(received.path)), chunk(data), END_OF_CHUNKS]
 
 
-SPOILT: dict[str, Step] = {
-    "an odd end": says("so far", finish="tool_use"),
-    "an end that nobody knows": says("so far", finish="tired"),
+BROKEN_TEXT: dict[str, Step] = {
+    "an unexpected finish reason": says("so far", finish="tool_use"),
+    "an unknown finish reason": says("so far", finish="tired"),
     "half a character": says("so far \ud83d"),
-    "no JSON": _spoilt(b"data: {not json}\n\n"),
-    "no object": _spoilt(b"data: [1]\n\n"),
+    "not JSON": _broken_stream(b"data: {not json}\n\n"),
+    "not an object": _broken_stream(b"data: [1]\n\n"),
 }
-BY_THE_SERVER = ("no JSON", "no object")
+SERVER_FAULTS = ("not JSON", "not an object")
 
 
 @formats
-@pytest.mark.parametrize("name", SPOILT)
-def test_text_that_is_no_answer_is_kept_and_told_again(
+@pytest.mark.parametrize("name", BROKEN_TEXT)
+def test_text_that_is_not_an_answer_is_recorded_and_can_be_replayed(
     folder: Folder, server: FaultyServer, format_: Format, name: str
 ) -> None:
-    """It could be read as an answer; that it is none, the adapter said, and only the record knows."""
-    server.otherwise = SPOILT[name]
+    """The text alone looks like an answer. Replay knows from the ledger that the adapter rejected it."""
+    server.otherwise = BROKEN_TEXT[name]
 
     result = run_hello(folder, server.base_url, format_, attempts=1)
     (call,) = calls(folder)
 
-    assert (result.code, call.outcome) == (1, "network" if name in BY_THE_SERVER else "malformed"), result
+    assert (result.code, call.outcome) == (1, "network" if name in SERVER_FAULTS else "malformed"), result
     assert call.reply
 
 
 @formats
 @modes
-def test_an_answer_of_the_wrong_type_is_asked_for_again_with_the_reason(
+def test_an_answer_of_the_wrong_type_is_retried_with_the_reason(
     folder: Folder, server: FaultyServer, format_: Format, is_stream: bool
 ) -> None:
     tasks = {"count": ask("How many?", output={"type": "integer", "minimum": 1})}
@@ -191,7 +186,7 @@ def test_an_answer_of_the_wrong_type_is_asked_for_again_with_the_reason(
 @formats
 @modes
 @pytest.mark.parametrize("is_reset", [False, True], ids=["closed", "reset"])
-def test_a_connection_that_is_cut_before_the_answer_may_have_cost_anything(
+def test_a_connection_lost_before_the_answer_is_charged_with_its_reservation(
     folder: Folder, server: FaultyServer, format_: Format, is_stream: bool, is_reset: bool
 ) -> None:
     server.will(does(Cut(is_reset)))
@@ -206,7 +201,7 @@ def test_a_connection_that_is_cut_before_the_answer_may_have_cost_anything(
 
 @formats
 @modes
-def test_without_a_count_all_that_was_reserved_is_charged(
+def test_an_answer_without_usage_is_charged_with_its_reservation(
     folder: Folder, server: FaultyServer, format_: Format, is_stream: bool
 ) -> None:
     server.otherwise = says(tokens=None)
@@ -222,7 +217,7 @@ def test_without_a_count_all_that_was_reserved_is_charged(
 
 @formats
 @modes
-def test_cached_tokens_are_counted_and_priced_in_one_way(
+def test_cached_tokens_are_counted_and_priced_the_same_in_both_formats(
     folder: Folder, server: FaultyServer, format_: Format, is_stream: bool
 ) -> None:
     server.otherwise = says(tokens=(100, 60, 7))
@@ -238,21 +233,21 @@ def test_cached_tokens_are_counted_and_priced_in_one_way(
 
 
 @formats
-def test_more_than_was_reserved_is_charged_in_full_and_told(
+def test_usage_above_the_reservation_is_charged_and_recorded(
     folder: Folder, server: FaultyServer, format_: Format
 ) -> None:
     server.otherwise = says(tokens=(50_000, 0, 9_000))
 
     result = run_hello(folder, server.base_url, format_)
-    told = {entry["data"]["amount"]: entry["data"]["used"] for entry in folder.entries("run", "budget.exceeded")}
+    exceeded = {entry["data"]["amount"]: entry["data"]["used"] for entry in folder.entries("run", "budget.exceeded")}
 
     assert result.code == 0, result
-    assert told == {"input_tokens": 50_000, "output_tokens": 9_000}
+    assert exceeded == {"input_tokens": 50_000, "output_tokens": 9_000}
     assert (totals(folder)["input_tokens"], totals(folder)["output_tokens"]) == (50_000, 9_000)
 
 
 def drip(format_: Format) -> Iterator[Act]:
-    """Text that never ends, and never pauses for long."""
+    """An endless stream without long pauses."""
     *events, _ = cut_stream(format_)
     yield from events
     while True:
@@ -261,7 +256,7 @@ def drip(format_: Format) -> Iterator[Act]:
 
 
 @formats
-def test_a_slow_answer_is_ended_when_its_time_is_over(folder: Folder, server: FaultyServer, format_: Format) -> None:
+def test_a_slow_answer_is_ended_at_its_timeout(folder: Folder, server: FaultyServer, format_: Format) -> None:
     server.otherwise = lambda _: drip(format_)
 
     result = run_hello(folder, server.base_url, format_, attempts=1, timeout="2s")
@@ -274,10 +269,10 @@ def test_a_slow_answer_is_ended_when_its_time_is_over(folder: Folder, server: Fa
 
 
 @formats
-def test_the_adapters_own_limit_is_sent_or_what_a_budget_leaves(
+def test_max_tokens_is_the_limit_of_the_adapter_or_the_rest_of_the_budget(
     folder: Folder, server: FaultyServer, format_: Format
 ) -> None:
-    """Of 700 tokens the first call uses 400. The prompt of the second may take 262 of the others."""
+    """The first call uses 400 of 700 tokens. The prompt of the second reserves 262 of the rest."""
     tasks = {"first": ask("Say hello."), "second": ask("Again.", needs=[_after("first")])}
     policy = {"budget": {"tokens": 700}}
     write(folder, tasks, {"model": model(format_, server.base_url)}, policy=policy)
@@ -295,9 +290,7 @@ def test_the_adapters_own_limit_is_sent_or_what_a_budget_leaves(
 
 
 @formats
-def test_an_answer_that_a_budget_cut_short_stops_its_task(
-    folder: Folder, server: FaultyServer, format_: Format
-) -> None:
+def test_an_answer_truncated_by_a_budget_stops_its_task(folder: Folder, server: FaultyServer, format_: Format) -> None:
     write(folder, HELLO, {"model": model(format_, server.base_url)}, policy={"budget": {"tokens": 300}})
     server.otherwise = says("Hello, I am", finish=format_.cut, tokens=(30, 0, 34))
 
@@ -316,27 +309,27 @@ def _after(task: str) -> dict[str, str]:
 
 @formats
 @modes
-def test_a_server_that_cannot_be_reached_costs_nothing(
+def test_an_unreachable_server_costs_nothing(
     folder: Folder, server: FaultyServer, format_: Format, is_stream: bool
 ) -> None:
-    """The budget has room for one call: were an attempt charged, there would be no second one."""
-    with FaultyServer() as gone:
+    """The budget allows one call: if a failed attempt were charged, the second task could not run."""
+    with FaultyServer() as stopped_server:
         pass
     policy = {**retry_policy(3), "budget": {"tokens": 330, "usd": "0.01"}, "on_failure": "continue"}
     tasks = {"first": ask("Say hello.", agent="lost"), "second": ask("Say hello.", needs=[_after("first")])}
     adapters = {
         "here": model(format_, server.base_url, prices={"input": "1", "output": "1"}),
-        "gone": model(format_, gone.base_url, stream=is_stream, prices={"input": "9", "output": "9"}),
+        "gone": model(format_, stopped_server.base_url, stream=is_stream, prices={"input": "9", "output": "9"}),
     }
     agents = {"writer": {"adapter": "here"}, "lost": {"adapter": "gone"}}
     write(folder, tasks, adapters, agents=agents, policy=policy, outputs={"said": "second"})
 
     result = folder.run()
-    lost = calls(folder, task="first")
+    failed_calls = calls(folder, task="first")
 
     assert (result.code, folder.task_states()) == (1, {"first": "failed: error", "second": "passed"}), result
-    assert [call.outcome for call in lost] == ["network"] * 3
-    assert [(call.tokens, call.ended["data"]["usage"]["micro_usd"]) for call in lost] == [(NO_TOKENS, 0)] * 3
+    assert [call.outcome for call in failed_calls] == ["network"] * 3
+    assert [(call.tokens, call.ended["data"]["usage"]["micro_usd"]) for call in failed_calls] == [(NO_TOKENS, 0)] * 3
     assert {name: totals(folder)[name] for name in ANSWER_USAGE} == ANSWER_USAGE
     check_valid_by_command(folder)
     check_not_leaked(KEY, folder.path / "run", result)

@@ -1,4 +1,4 @@
-"""Everything that `forum` prints as JSON fits its schema, in every state that a reader may meet."""
+"""All JSON output of `forum` matches its schema, in every state of a run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RUN = "--out new --progress none --json"
 EVENTS = "--out new --progress json"
 WHY = "--by ann --reason private"
 
-# Which schema is whose: a command that prints a document of it, and the exit code that it ends with.
+# For each schema, the commands that print such a document, and their exit codes.
 PRINTED: dict[str, dict[str, int]] = {
     "run-report": {
         f"run rich.yaml --deterministic {RUN}": 0,
@@ -64,7 +64,7 @@ PRINTED: dict[str, dict[str, int]] = {
     "run-summary": {
         **{f"show {name} --json": 0 for name in ("passed", "failed", "stopped", "paused", "rejected", "imported")},
         **{f"show {name} --json": 0 for name in ("cut", "torn", "unreadable", "empty", "redacted")},
-        **{f"show stories/{name} --json": 0 for name in EXAMPLES},
+        **{f"show examples/{name} --json": 0 for name in EXAMPLES},
     },
     "diff-report": {
         "diff passed passed --json": 0,
@@ -73,15 +73,15 @@ PRINTED: dict[str, dict[str, int]] = {
         "diff cut passed --json": 1,
         "diff passed empty --json": 1,
         "diff unreadable passed --json": 1,
-        "diff stories/climbing stories/budget_stop --json": 1,
+        "diff examples/climbing examples/budget_stop --json": 1,
     },
     "replay-report": {
         "replay passed --json": 0,
         "replay cut --json": 7,
-        "replay stories/two_waves --json": 3,
-        "replay stories/budget_stop --json": 3,
+        "replay examples/two_waves --json": 3,
+        "replay examples/budget_stop --json": 3,
     },
-    "entry": {"log passed --json": 0, "log stories/own_entries --json": 0, "trace passed 5 --json": 0},
+    "entry": {"log passed --json": 0, "log examples/own_entries --json": 0, "trace passed 5 --json": 0},
     "gates": {f"gate list {name} --json": 0 for name in ("paused", "hidden", "passed")},
     "gate-decision": {
         "gate approve paused publish --by ann --json": 0,
@@ -132,11 +132,11 @@ PRINTED: dict[str, dict[str, int]] = {
     "explanation": {"explain F012 --json": 0, "explain l201 --json": 0},
     "explanations": {"explain --json": 0},
 }
-# Of what is read, or is written by others: `forum check` and the suite hold it to these.
+# Schemas of documents that `forum check` or the suite reads.
 MANIFESTS = {"manifest", "workflow", "roster", "policy", "plan", "script", "types"}
 SUITE = {"conformance-request", "conformance-case", "conformance-result"}
-# Of what is printed, and needs a test of its own: standard input, or the other program.
-APART = {"conformance-answer", "verify-reports"}
+# Schemas with a separate test: they need standard input or the other program.
+TESTED_SEPARATELY = {"conformance-answer", "verify-reports"}
 LINES = {"entry": "out", "progress-event": "err"}
 CALLS = [(name, command, code) for name, commands in PRINTED.items() for command, code in commands.items()]
 
@@ -171,7 +171,7 @@ FAILING = {
     "tolerated": sh("exit 4", allow_failure=True),
     "after": sh("cat", needs=["fails"]),
 }
-ASKING = {
+GATED = {
     "draft": ask("Write."),
     "publish": ask("Publish.", needs=["draft"], gate={"question": "Publish ${{ needs.draft }}?", "deadline": "1h"}),
     "deploy": sh("echo", needs=["draft"], gate={"question": "Deploy?"}),
@@ -180,7 +180,7 @@ ASKING = {
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Workflows, and runs in every state."""
+    """A folder with workflows and with runs in every state."""
     folder = Folder(tmp_path_factory.mktemp("prepared") / "work")
     write_workflows(folder)
     calls = {
@@ -202,7 +202,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert result.code == code, (command, result)
     damage(folder)
     for name, write in LEDGERS.items():
-        write(folder.path / "stories" / name)
+        write(folder.path / "examples" / name)
     return folder.path
 
 
@@ -215,16 +215,16 @@ def write_workflows(folder: Folder) -> None:
     folder.write(RICH, roster=roster, answers=ANSWERS, outputs=outputs, policy=budget, name="stopping")
     both = {name: {**SHELL[name], **MODEL[name]} for name in ("adapters", "agents")}
     folder.write(FAILING, name="failing", outputs={"after": "after"}, policy={"on_failure": "skip-dependents"})
-    folder.write(ASKING, roster=both, answers=ANSWERS[-1:], name="asking")
-    there = {"allow": {"commands": ["not-there"], "env": ["PATH"]}}
-    folder.write({"a": {"agent": "operator", "run": ["not-there"]}}, policy=there, name="missing")
+    folder.write(GATED, roster=both, answers=ANSWERS[-1:], name="asking")
+    policy = {"allow": {"commands": ["not-there"], "env": ["PATH"]}}
+    folder.write({"a": {"agent": "operator", "run": ["not-there"]}}, policy=policy, name="missing")
     keyed = {"adapters": {"model": {**MODEL["adapters"]["model"], "api_key_env": "KEY"}}, "agents": MODEL["agents"]}
     folder.write({"a": ask("Write.")}, roster=keyed, name="keyed")
     folder.write({"a": {"agent": "nobody", "instruction": "Write."}}, name="broken")
 
 
 def damage(folder: Folder) -> None:
-    """Runs that are not whole, and one of which bodies were redacted."""
+    """Add runs that are incomplete or damaged, and one with a redacted body."""
     path = folder.path
     for name in ("cut", "torn", "unreadable", "redacted"):
         shutil.copytree(path / "passed", path / name)
@@ -244,12 +244,12 @@ def damage(folder: Folder) -> None:
 
 @pytest.fixture
 def folder(prepared: Path, tmp_path: Path) -> Folder:
-    """A copy: what a command changes in it is nobody else's."""
+    """A copy of the prepared folder, so that commands may change it."""
     return Folder(Path(shutil.copytree(prepared, tmp_path / "work")))
 
 
 @pytest.mark.parametrize(("name", "command", "code"), CALLS, ids=[command for _, command, _ in CALLS])
-def test_what_a_command_prints_fits_its_schema(folder: Folder, name: str, command: str, code: int) -> None:
+def test_the_output_of_a_command_matches_its_schema(folder: Folder, name: str, command: str, code: int) -> None:
     result = folder.forum(*shlex.split(command))
 
     assert result.code == code, result
@@ -259,13 +259,13 @@ def test_what_a_command_prints_fits_its_schema(folder: Folder, name: str, comman
         check_matches_schema(name, document)
 
 
-def test_every_schema_is_of_something_that_is_printed_or_read(folder: Folder) -> None:
+def test_every_schema_describes_a_tested_document(folder: Folder) -> None:
     names = folder.forum("schema").out.split()
 
-    assert sorted(names) == sorted([*PRINTED, *APART, *MANIFESTS, *SUITE])
+    assert sorted(names) == sorted([*PRINTED, *TESTED_SEPARATELY, *MANIFESTS, *SUITE])
 
 
-def test_the_guide_says_which_schema_is_whose() -> None:
+def test_the_guide_lists_every_schema_of_a_command() -> None:
     guide = (SCHEMAS.parents[1] / "docs" / "guide" / "ci.md").read_text(encoding="utf-8")
     table = guide.partition("| command | schema |")[2].partition("\n\n")[0]
 
@@ -283,15 +283,15 @@ def commands_with_json(command: click.Command, words: tuple[str, ...] = ()) -> I
         yield " ".join(words)
 
 
-def test_every_command_with_a_json_option_is_held_to_a_schema() -> None:
-    called = [command for _, command, _ in CALLS if "--json" in command]
+def test_every_command_with_a_json_option_is_tested_with_a_schema() -> None:
+    commands = [command for _, command, _ in CALLS if "--json" in command]
 
-    missing = [words for words in commands_with_json(cli) if not any(call.startswith(f"{words} ") for call in called)]
+    missing = [words for words in commands_with_json(cli) if not any(call.startswith(f"{words} ") for call in commands)]
 
     assert missing == []
 
 
-def test_an_interrupted_run_is_reported_as_one_that_can_go_on(folder: Folder) -> None:
+def test_an_interrupted_run_is_reported_with_the_command_to_resume_it(folder: Folder) -> None:
     folder.write({"naps": sh("touch at-work; sleep 100"), "after": sh("cat", needs=["naps"])})
     process = folder.start(*f"run workflow.yaml {RUN}".split())
     wait_for(folder.path / "at-work", process)
@@ -304,7 +304,7 @@ def test_an_interrupted_run_is_reported_as_one_that_can_go_on(folder: Folder) ->
     assert (report["status"], report["exit_code"], report["resume"]) == ("interrupted", 130, "forum resume new")
 
 
-def test_an_answer_to_the_suite_fits_its_schema(folder: Folder) -> None:
+def test_an_answer_to_the_suite_matches_its_schema(folder: Folder) -> None:
     request = {"protocol": 1, "id": "ledger/passed", "role": "verify", "input": str(folder.path / "passed")}
     command = [*FORUM, "conform", "verify"]
 
@@ -314,7 +314,7 @@ def test_an_answer_to_the_suite_fits_its_schema(folder: Folder) -> None:
     assert json.loads(result.stdout)["verdict"] == "valid"
 
 
-def test_what_the_judge_says_of_several_ledgers_fits_its_schema(folder: Folder) -> None:
+def test_the_reports_of_the_judge_on_several_ledgers_match_their_schema(folder: Folder) -> None:
     runs = ("passed", "cut", "imported", "not-there")
 
     result = subprocess.run([*JUDGE, *runs, "--jsonl"], cwd=folder.path, capture_output=True, check=False)
@@ -325,7 +325,7 @@ def test_what_the_judge_says_of_several_ledgers_fits_its_schema(folder: Folder) 
         check_matches_schema("verify-reports", line)
 
 
-def test_a_redaction_is_reported_with_where_it_is_recorded_and_the_new_head(folder: Folder) -> None:
+def test_a_redaction_is_reported_with_its_entry_and_the_new_head(folder: Folder) -> None:
     report = folder.forum(*f"redact passed --seq 2 --body prompt {WHY} --json".split()).document()
     entry = folder.entries("passed")[report["recorded_seq"]]
 
@@ -343,26 +343,26 @@ def test_a_redaction_is_reported_with_where_it_is_recorded_and_the_new_head(fold
     }
 
 
-def test_a_redaction_that_is_refused_prints_no_report(folder: Folder) -> None:
+def test_a_refused_redaction_prints_no_report(folder: Folder) -> None:
     result = folder.forum(*f"redact passed --seq 2 --body promt {WHY} --json".split())
 
     assert (result.code, result.out) == (2, "")
 
 
-def test_a_program_that_is_not_found_is_named_to_programs_too(folder: Folder) -> None:
+def test_a_missing_program_is_named_in_the_json_of_doctor(folder: Folder) -> None:
     health = folder.forum("doctor", "missing.yaml", "--json").document()
 
     assert (health["ok"], health["programs"]) == (False, {"not-there": None})
 
 
-def test_a_finding_of_a_proof_has_the_members_of_any_other(folder: Folder) -> None:
+def test_a_finding_of_a_proof_has_the_same_members_as_other_findings(folder: Folder) -> None:
     command = "verify --proof consistency.json --checkpoint failed/checkpoint --json"
     (finding,) = folder.forum(*command.split()).document()["findings"]
 
     assert (finding["code"], finding["level"], finding["seq"]) == ("L507", 5, None)
 
 
-def test_the_facts_in_which_two_entries_differ_are_spelled_as_in_json(folder: Folder) -> None:
+def test_differing_values_of_two_entries_are_formatted_as_json(folder: Folder) -> None:
     for name, facts in (
         ("a", {"flag": True, "list": ["x"], "text": "x"}),
         ("b", {"flag": False, "list": [], "text": "y"}),

@@ -1,4 +1,4 @@
-"""`forum show`, `log`, `trace` and `diff` as a user types them: a real process each."""
+"""`forum show`, `log`, `trace` and `diff`, called as commands."""
 
 import json
 import os
@@ -28,11 +28,11 @@ GARBAGE = [b"", b"{", b"null", b"[1]", b"\xff\xfe\x00", b'{"seq":1}', b"[" * 3_0
 def forum(
     *arguments: str | Path, cwd: Path, stdin: bytes = b"", env: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[bytes]:
-    known = {**os.environ, **(env or {})}
+    environment = {**os.environ, **(env or {})}
     if not stdin:
-        return warm.call("forum", *arguments, cwd=cwd, env=known)
+        return warm.call("forum", *arguments, cwd=cwd, env=environment)
     command = [*FORUM, *map(str, arguments)]
-    return subprocess.run(command, cwd=cwd, input=stdin, capture_output=True, check=False, env=known)
+    return subprocess.run(command, cwd=cwd, input=stdin, capture_output=True, check=False, env=environment)
 
 
 def text(*arguments: str | Path, cwd: Path, stdin: bytes = b"") -> str:
@@ -58,7 +58,7 @@ def own_ledger(path: Path, kind: str, facts: dict[str, str], **members: Any) -> 
 
 
 @pytest.mark.parametrize("name", LEDGERS)
-def test_every_example_is_shown_listed_traced_and_the_same_as_itself(name: str, examples: Path) -> None:
+def test_every_example_can_be_shown_listed_traced_and_compared_with_itself(name: str, examples: Path) -> None:
     ledger = (examples / name / "ledger.jsonl").read_bytes()
     count = ledger.count(b"\n")
 
@@ -68,7 +68,7 @@ def test_every_example_is_shown_listed_traced_and_the_same_as_itself(name: str, 
     assert text("diff", name, name, cwd=examples).startswith("no difference: same plan, ")
 
 
-def test_show_tells_the_run_from_its_ledger(examples: Path) -> None:
+def test_show_summarizes_the_run_from_its_ledger(examples: Path) -> None:
     assert text("show", "budget_stop", cwd=examples).splitlines()[2:] == [
         "mode      scripted, by pretend-runner 1.0.0",
         "when      2026-11-15 09:00:00.000Z to 2026-11-15 09:00:30.000Z, 30.0s",
@@ -97,7 +97,7 @@ def test_show_tells_the_run_from_its_ledger(examples: Path) -> None:
     ]
 
 
-def test_show_as_json_has_the_sums_and_the_seal(examples: Path) -> None:
+def test_show_json_has_the_totals_and_the_seal(examples: Path) -> None:
     document = json.loads(text("show", "--json", "climbing", cwd=examples))
 
     assert (document["kind"], document["end"]["state"]) == ("RunSummary", "sealed")
@@ -105,12 +105,12 @@ def test_show_as_json_has_the_sums_and_the_seal(examples: Path) -> None:
     assert [task["task"] for task in document["tasks"]] == ["draft", "report"]
 
 
-def test_show_says_that_a_run_is_paused_or_has_no_seal(tmp_path: Path) -> None:
-    story = ExampleRun(plan_of("gate_approved"))
-    story.gate("archive")
-    story.write(tmp_path / "open")
-    story.pause()
-    story.write(tmp_path / "paused")
+def test_show_reports_that_a_run_is_paused_or_has_no_seal(tmp_path: Path) -> None:
+    run = ExampleRun(plan_of("gate_approved"))
+    run.gate("archive")
+    run.write(tmp_path / "open")
+    run.pause()
+    run.write(tmp_path / "paused")
 
     assert "ended     no seal: still running, or killed\n" in text("show", "open", cwd=tmp_path)
     assert "ended     paused (gate)\n" in text("show", "paused", cwd=tmp_path)
@@ -129,19 +129,19 @@ def test_an_empty_ledger_is_shown_and_listed(tmp_path: Path) -> None:
     assert text("diff", "empty", "empty", cwd=tmp_path).startswith("no difference")
 
 
-def test_a_damaged_ledger_is_told_as_far_as_it_goes_without_a_traceback(examples: Path, tmp_path: Path) -> None:
+def test_a_damaged_ledger_is_read_without_a_traceback(examples: Path, tmp_path: Path) -> None:
     lines = (examples / "climbing" / "ledger.jsonl").read_bytes().splitlines(keepends=True)
     data = b"".join([*lines[:9], *(line + b"\n" for line in GARBAGE), *lines[9:], b'{"torn'])
     (tmp_path / "damaged").write_bytes(data)
 
-    shown = text("show", "damaged", cwd=tmp_path)
+    summary = text("show", "damaged", cwd=tmp_path)
     listed = forum("log", "damaged", cwd=tmp_path)
     raw = forum("log", "--json", "damaged", cwd=tmp_path)
     different = forum("diff", "damaged", examples / "climbing", cwd=tmp_path)
 
-    assert f"damaged   {len(GARBAGE)} lines are not entries, the first at seq 9\n" in shown
-    assert "torn      6 bytes after the last line\n" in shown
-    assert shown.endswith("forum verify damaged\n")
+    assert f"damaged   {len(GARBAGE)} lines are not entries, the first at seq 9\n" in summary
+    assert "torn      6 bytes after the last line\n" in summary
+    assert summary.endswith("forum verify damaged\n")
     assert b"    9  not an entry: 0 bytes\n   10  not an entry: 1 bytes\n" in listed.stdout
     assert b"forum: 8 lines are damaged, the first at seq 9; run forum verify damaged\n" in listed.stderr
     assert raw.stdout == data.removesuffix(b'{"torn')
@@ -150,7 +150,7 @@ def test_a_damaged_ledger_is_told_as_far_as_it_goes_without_a_traceback(examples
     assert forum("trace", "damaged", "39", cwd=tmp_path).returncode == 0
 
 
-def test_log_is_one_line_an_entry(examples: Path) -> None:
+def test_log_prints_one_line_per_entry(examples: Path) -> None:
     listed = text("log", "climbing", "--seq", "13..15", cwd=examples)
 
     assert listed == (
@@ -163,7 +163,7 @@ def test_log_is_one_line_an_entry(examples: Path) -> None:
     )
 
 
-def test_log_narrows_down_and_json_is_byte_for_byte(examples: Path) -> None:
+def test_log_filters_entries_and_json_repeats_their_bytes(examples: Path) -> None:
     lines = (examples / "two_waves" / "ledger.jsonl").read_bytes().splitlines(keepends=True)
 
     result = forum("log", "two_waves", "--json", "--kind", "task.*", "--task", "draft", cwd=examples)
@@ -173,7 +173,7 @@ def test_log_narrows_down_and_json_is_byte_for_byte(examples: Path) -> None:
 
 
 @pytest.mark.parametrize("options", [[], ["--json"], ["--follow"]])
-def test_a_task_that_no_entry_names_is_an_error_with_a_hint(options: list[str], examples: Path) -> None:
+def test_an_unknown_task_is_an_error_with_a_hint(options: list[str], examples: Path) -> None:
     misspelt = forum("log", "two_waves", "--task", "darft", *options, cwd=examples)
     no_task = forum("log", "own_entries", "--task", "draft", *options, cwd=examples)
 
@@ -188,15 +188,15 @@ def test_a_task_that_no_entry_names_is_an_error_with_a_hint(options: list[str], 
     )
 
 
-def test_a_task_that_other_options_leave_nothing_of_is_no_error(examples: Path) -> None:
-    one = text("log", "two_waves", "--task", "draft", cwd=examples)
+def test_a_known_task_without_matching_entries_is_not_an_error(examples: Path) -> None:
+    only_known = text("log", "two_waves", "--task", "draft", cwd=examples)
     both = forum("log", "two_waves", "--task", "draft", "--task", "none", cwd=examples)
 
     assert text("log", "two_waves", "--task", "draft", "--kind", "gate.*", cwd=examples) == ""
-    assert (both.returncode, both.stdout.decode()) == (2, one)
+    assert (both.returncode, both.stdout.decode()) == (2, only_known)
 
 
-def test_standard_input_is_a_ledger(examples: Path) -> None:
+def test_a_ledger_can_be_read_from_standard_input(examples: Path) -> None:
     data = (examples / "two_waves" / "ledger.jsonl").read_bytes()
 
     assert text("log", "-", cwd=examples, stdin=data) == text("log", "two_waves", cwd=examples)
@@ -206,11 +206,11 @@ def test_standard_input_is_a_ledger(examples: Path) -> None:
     assert forum("diff", "-", "-", cwd=examples).returncode == 2
 
 
-def test_a_run_is_found_by_the_beginning_of_its_id(tmp_path: Path) -> None:
-    story = EXAMPLES["two_waves"]()
-    story.write(tmp_path / ".forum" / "runs" / story.run_id)
+def test_a_run_is_found_by_a_prefix_of_its_id(tmp_path: Path) -> None:
+    run = EXAMPLES["two_waves"]()
+    run.write(tmp_path / ".forum" / "runs" / run.run_id)
 
-    assert text("log", story.run_id[:8], cwd=tmp_path) == text("log", f".forum/runs/{story.run_id}", cwd=tmp_path)
+    assert text("log", run.run_id[:8], cwd=tmp_path) == text("log", f".forum/runs/{run.run_id}", cwd=tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -227,21 +227,21 @@ def test_a_run_is_found_by_the_beginning_of_its_id(tmp_path: Path) -> None:
         ["log", "two_waves", "--kind", "taks.*"],
     ],
 )
-def test_wrong_usage_exits_2_with_one_sentence(arguments: list[str], examples: Path) -> None:
+def test_wrong_usage_exits_2_with_one_message(arguments: list[str], examples: Path) -> None:
     result = forum(*arguments, cwd=examples)
 
     assert (result.returncode, result.stdout) == (2, b"")
     assert result.stderr.splitlines()[-1].startswith(b"forum: ")
 
 
-def test_nothing_in_a_ledger_steers_the_terminal(tmp_path: Path) -> None:
+def test_control_characters_in_a_ledger_do_not_reach_the_terminal(tmp_path: Path) -> None:
     data = {"text": f"{ESCAPE}\u2028\u0085\x00\x9b31m", "task": f"t{ESCAPE}"}
     own = own_ledger(tmp_path / "ledger", "x-note", data, at=AT, actor=f"person:{ESCAPE}")
 
     for arguments in (["log", "ledger"], ["show", "ledger"], ["trace", "ledger", "1"], ["diff", "ledger", "ledger"]):
-        shown = on_a_terminal(*arguments, cwd=tmp_path, env={"NO_COLOR": "1"})
-        assert not {b"\x1b", b"\x07", b"\x00", b"\xc2\x9b", b"\xc2\x85", b"\xe2\x80\xa8"} & tokens(shown)
-    on_terminal = on_a_terminal("log", "--json", "ledger", cwd=tmp_path, env={})
+        output = run_on_terminal(*arguments, cwd=tmp_path, env={"NO_COLOR": "1"})
+        assert not {b"\x1b", b"\x07", b"\x00", b"\xc2\x9b", b"\xc2\x85", b"\xe2\x80\xa8"} & tokens(output)
+    on_terminal = run_on_terminal("log", "--json", "ledger", cwd=tmp_path, env={})
     assert b"\xc2\x9b" not in on_terminal
     assert forum("log", "--json", "ledger", cwd=tmp_path).stdout == own
 
@@ -250,7 +250,7 @@ def tokens(data: bytes) -> set[bytes]:
     return {char.encode() for char in data.decode()}
 
 
-def on_a_terminal(*arguments: str, cwd: Path, env: dict[str, str]) -> bytes:
+def run_on_terminal(*arguments: str, cwd: Path, env: dict[str, str]) -> bytes:
     ours, theirs = pty.openpty()
     plain = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TERM")}
     with subprocess.Popen([*FORUM, *arguments], cwd=cwd, stdout=theirs, env={**plain, "TERM": "xterm", **env}):
@@ -260,17 +260,17 @@ def on_a_terminal(*arguments: str, cwd: Path, env: dict[str, str]) -> bytes:
             while part := os.read(ours, 4096):
                 parts.append(part)
         except OSError:
-            pass  # how Linux says that the other side is closed
+            pass  # On Linux, reading fails once the other side is closed.
     os.close(ours)
     return b"".join(parts)
 
 
-def test_colour_is_for_terminals(examples: Path) -> None:
-    assert b"\x1b[" in on_a_terminal("show", "climbing", cwd=examples, env={})
-    assert b"\x1b[" not in on_a_terminal("show", "climbing", cwd=examples, env={"NO_COLOR": "1"})
+def test_only_terminals_get_colour(examples: Path) -> None:
+    assert b"\x1b[" in run_on_terminal("show", "climbing", cwd=examples, env={})
+    assert b"\x1b[" not in run_on_terminal("show", "climbing", cwd=examples, env={"NO_COLOR": "1"})
 
 
-def test_a_megabyte_in_a_line_is_listed_and_a_longer_line_left_out(tmp_path: Path) -> None:
+def test_a_line_of_a_megabyte_is_listed_and_a_longer_line_is_skipped(tmp_path: Path) -> None:
     own = own_ledger(tmp_path / "ledger", "x-long", {"text": "x" * 1_000_000}, at=AT)
     (tmp_path / "ledger").write_bytes(own + b"y" * 3_000_000 + b"\n" + own.splitlines(keepends=True)[0])
 
@@ -283,13 +283,13 @@ def test_a_megabyte_in_a_line_is_listed_and_a_longer_line_left_out(tmp_path: Pat
     assert b"forum: skipped seq 2: a line of 3,000,000 bytes\n" in raw.stderr
 
 
-def test_diff_shows_where_two_runs_part(tmp_path: Path) -> None:
+def test_diff_shows_where_two_runs_diverge(tmp_path: Path) -> None:
     for name, outcome in (("a", "ok"), ("b", "timeout")):
-        story = ExampleRun(plan_of("cancelled"))
-        story.wave()
-        story.start("one")
-        _ = story.finish("one", "done") if outcome == "ok" else story.fail("one", outcome)
-        story.write(tmp_path / name)
+        run = ExampleRun(plan_of("cancelled"))
+        run.wave()
+        run.start("one")
+        _ = run.finish("one", "done") if outcome == "ok" else run.fail("one", outcome)
+        run.write(tmp_path / name)
 
     result = forum("diff", "a", "b", cwd=tmp_path)
     document = json.loads(forum("diff", "--json", "a", "b", cwd=tmp_path).stdout)
@@ -301,14 +301,14 @@ def test_diff_shows_where_two_runs_part(tmp_path: Path) -> None:
 
 
 def wait_for(condition: Callable[[], Any]) -> None:
-    """Far longer than it can take: time decides nothing but when to give up."""
+    """Poll with a generous timeout, so that time only decides when to give up."""
     end = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < end, "gave up waiting"
         time.sleep(0.01)
 
 
-def test_follow_tells_entries_as_they_are_written_and_ends_with_the_seal(examples: Path, tmp_path: Path) -> None:
+def test_follow_prints_entries_as_they_are_written_and_ends_with_the_seal(examples: Path, tmp_path: Path) -> None:
     lines = (examples / "two_waves" / "ledger.jsonl").read_bytes().splitlines(keepends=True)
     path, output = tmp_path / "ledger.jsonl", tmp_path / "output"
     path.write_bytes(lines[0] + lines[1][:20])
@@ -327,28 +327,28 @@ def test_follow_tells_entries_as_they_are_written_and_ends_with_the_seal(example
     assert output.read_bytes() == b"".join(lines)
 
 
-def test_follow_is_interrupted_with_130(examples: Path, tmp_path: Path) -> None:
+def test_an_interrupt_ends_follow_with_130(examples: Path, tmp_path: Path) -> None:
     first = (examples / "two_waves" / "ledger.jsonl").read_bytes().splitlines(keepends=True)[0]
     (tmp_path / "ledger.jsonl").write_bytes(first)
     output = tmp_path / "output"
 
     with output.open("wb") as stream:
         command = [*FORUM, "log", "-f", str(tmp_path)]
-        process = subprocess.Popen(command, stdout=stream, stderr=subprocess.PIPE, preexec_fn=heed_interrupts)
+        process = subprocess.Popen(command, stdout=stream, stderr=subprocess.PIPE, preexec_fn=restore_interrupts)
     wait_for(output.read_bytes)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, stderr = process.communicate(timeout=60)
 
-    assert (process.returncode, said.strip()) == (130, b"forum: interrupted")
+    assert (process.returncode, stderr.strip()) == (130, b"forum: interrupted")
 
 
-def heed_interrupts() -> None:
-    """A shell lets what it starts in the background, tests too, ignore them."""
+def restore_interrupts() -> None:
+    """Undo the ignored SIGINT that a shell sets for background processes, such as these tests."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @pytest.mark.parametrize("options", [[], ["--json"], ["--follow"]])
-def test_a_reader_may_leave_early(options: list[str], examples: Path, tmp_path: Path) -> None:
+def test_a_reader_may_close_the_pipe_early(options: list[str], examples: Path, tmp_path: Path) -> None:
     data = (examples / "two_waves" / "ledger.jsonl").read_bytes().splitlines(keepends=True)[1] * 20_000
     (tmp_path / "ledger.jsonl").write_bytes(data)
 

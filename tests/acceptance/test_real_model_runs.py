@@ -1,4 +1,4 @@
-"""Whole runs with a real model. What it says is never looked at: only how it ended, what it cost, what is recorded."""
+"""Complete runs with a real model. The tests check outcomes, costs and ledgers, never the text of an answer."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ COLOURS = {
     "required": ["colour", "count"],
     "additionalProperties": False,
 }
-# The answer is there, and does not fit: another one may.
-MISFITS = ("malformed", "schema_mismatch")
+# Outcomes of an answer that does not match its type.
+TYPE_ERRORS = ("malformed", "schema_mismatch")
 ROOMY = {"temperature": 0, "max_tokens": 300}
 BRIEF = {"temperature": 0, "max_tokens": 20}
-# The server takes its port from the system. This one is given it: a file in place of the server's own program.
+# The server takes a port from the system. This replacement program uses a given one.
 AT_A_PORT = """
 import runpy
 import xllamacpp
@@ -70,7 +70,7 @@ def folder(tmp_path: Path) -> Folder:
 
 
 def check(folder: Folder, *results: Result, out: str = "run") -> None:
-    """What holds of every run: its record, to whoever looks at it; and it does not hold the key."""
+    """Assert that all verifiers accept the run and that it does not leak the key."""
     check_valid_by_command(folder, out)
     judge = [sys.executable, "-m", "forum_conformance", "judge", str(folder.path / out)]
     judged = subprocess.run(judge, capture_output=True, check=False)
@@ -87,9 +87,7 @@ def check_answered(call: Call, format_: Format, max_tokens: int) -> None:
 
 @formats
 @modes
-def test_a_plan_with_data_edges_runs_to_its_end(
-    folder: Folder, server: SmallModel, format_: Format, is_stream: bool
-) -> None:
+def test_a_plan_with_data_edges_passes(folder: Folder, server: SmallModel, format_: Format, is_stream: bool) -> None:
     tasks = {
         "name": ask("Name one colour."),
         "repeat": ask("Which word is this?", needs=["name"]),
@@ -99,23 +97,23 @@ def test_a_plan_with_data_edges_runs_to_its_end(
     write(folder, tasks, {"model": model(format_, server.base_url, stream=is_stream, **ROOMY)}, outputs=outputs)
 
     result = folder.run()
-    made = calls(folder)
+    all_calls = calls(folder)
 
     assert (result.code, folder.task_states()) == (0, dict.fromkeys(tasks, "passed")), result
     assert folder.attempt_counts() == dict.fromkeys(tasks, 1)
-    for call in made:
+    for call in all_calls:
         check_answered(call, format_, ROOMY["max_tokens"])
-    (handed,) = folder.entries("run", "edge.delivered")
-    assert folder.body("run", handed, "value").decode() == folder.read("run/outputs/name.txt")
-    assert folder.read("run/outputs/name.txt") in made[1].prompt
+    (delivered,) = folder.entries("run", "edge.delivered")
+    assert folder.body("run", delivered, "value").decode() == folder.read("run/outputs/name.txt")
+    assert folder.read("run/outputs/name.txt") in all_calls[1].prompt
     assert {name: totals(folder)[name] for name in NO_TOKENS} == {
-        name: sum(call.tokens[name] for call in made) for name in NO_TOKENS
+        name: sum(call.tokens[name] for call in all_calls) for name in NO_TOKENS
     }
     check(folder, result)
 
 
 @modes
-def test_an_answer_fits_the_type_that_the_server_was_told(folder: Folder, server: SmallModel, is_stream: bool) -> None:
+def test_an_answer_matches_the_type_sent_to_the_server(folder: Folder, server: SmallModel, is_stream: bool) -> None:
     tasks = {
         "choose": ask("Which colour, and how many?", output=COLOURS),
         "judge": ask("Is it a colour?", output={"type": "boolean"}, needs=[{"task": "choose", "select": "/colour"}]),
@@ -132,8 +130,8 @@ def test_an_answer_fits_the_type_that_the_server_was_told(folder: Folder, server
     jsonschema.validate(chosen, COLOURS)
     assert json.loads(folder.read("run/outputs/colour.json")) == chosen["colour"]
     assert isinstance(json.loads(folder.read("run/outputs/is_so.json")), bool)
-    (handed,) = folder.entries("run", "edge.delivered")
-    assert json.loads(folder.body("run", handed, "value")) == chosen["colour"]
+    (delivered,) = folder.entries("run", "edge.delivered")
+    assert json.loads(folder.body("run", delivered, "value")) == chosen["colour"]
     assert chosen["colour"] in second.prompt
     for call in (first, second):
         check_answered(call, Format.OPENAI, ROOMY["max_tokens"])
@@ -141,20 +139,20 @@ def test_an_answer_fits_the_type_that_the_server_was_told(folder: Folder, server
 
 
 @modes
-def test_an_answer_of_a_server_that_knows_no_types_is_asked_for_again_and_not_for_ever(
+def test_an_answer_that_does_not_match_its_type_is_retried_only_as_often_as_allowed(
     folder: Folder, server: SmallModel, is_stream: bool
 ) -> None:
-    """Nothing fits the type. Whatever the model says is an answer that does not, or is too long."""
-    nothing = {"type": "integer", "minimum": 2, "maximum": 1}
-    tasks = {"typed": ask("What is 2 + 2?", output=nothing, allow_failure=True)}
+    """No value matches the type, so every answer is a mismatch or too long."""
+    no_value = {"type": "integer", "minimum": 2, "maximum": 1}
+    tasks = {"typed": ask("What is 2 + 2?", output=no_value, allow_failure=True)}
     write(folder, tasks, {"model": model(Format.ANTHROPIC, server.base_url, stream=is_stream)}, policy=retry_policy(2))
 
     result = folder.run()
     typed = calls(folder, task="typed")
 
     assert (result.code, folder.task_states()) == (0, {"typed": "tolerated: error"}), result
-    assert all(call.outcome in (*MISFITS, "output_limit") and call.reply and call.is_measured for call in typed)
-    assert len(typed) == (2 if typed[0].outcome in MISFITS else 1)
+    assert all(call.outcome in (*TYPE_ERRORS, "output_limit") and call.reply and call.is_measured for call in typed)
+    assert len(typed) == (2 if typed[0].outcome in TYPE_ERRORS else 1)
     for earlier, later in pairwise(typed):
         assert earlier.detail["message"] in later.prompt
         assert earlier.reply is not None
@@ -163,8 +161,8 @@ def test_an_answer_of_a_server_that_knows_no_types_is_asked_for_again_and_not_fo
 
 
 @formats
-def test_a_budget_stops_the_run_and_keeps_what_is_done(folder: Folder, server: SmallModel, format_: Format) -> None:
-    """The first call fits. What it leaves is too little for the prompt of the second."""
+def test_a_budget_stops_the_run_and_keeps_finished_work(folder: Folder, server: SmallModel, format_: Format) -> None:
+    """The first call fits. The rest of the budget is too small for the prompt of the second."""
     long_prompt = "Say hello. " * 40
     tasks = {"first": ask("Name one colour."), "second": ask(long_prompt, needs=["first"]), "third": ask(long_prompt)}
     adapters = {"model": model(format_, server.base_url, **ROOMY)}
@@ -188,7 +186,7 @@ def test_a_budget_stops_the_run_and_keeps_what_is_done(folder: Folder, server: S
 
 @formats
 @modes
-def test_a_wrong_key_fails_at_once_and_is_nowhere(
+def test_a_wrong_key_fails_at_once_and_is_not_leaked(
     folder: Folder, server: SmallModel, format_: Format, is_stream: bool
 ) -> None:
     folder = Folder(folder.path, {"KEY": "sk-wrong-73/Q+9=x&Zw"})
@@ -204,7 +202,7 @@ def test_a_wrong_key_fails_at_once_and_is_nowhere(
 
 
 @formats
-def test_a_question_that_is_too_long_goes_to_who_has_more_room(
+def test_a_prompt_that_is_too_long_escalates_to_a_larger_context(
     folder: Folder, server: SmallModel, format_: Format
 ) -> None:
     long_question = "Say hello. Do not mind the rest." + " word" * 300
@@ -231,7 +229,7 @@ def test_a_question_that_is_too_long_goes_to_who_has_more_room(
     assert (refused.outcome, refused.tokens) == ("context_length", NO_TOKENS)
     (raised,) = folder.entries("run", "escalation.raised")
     assert raised["data"] == {"task": "handed-on", "from": "cheap", "to": "frontier"}
-    # It is not said that so small a model has an answer to it, or makes an end.
+    # So small a model may give no usable answer.
     assert last.outcome in ("ok", "malformed", "output_limit")
     assert last.is_measured
     assert last.tokens["input_tokens"] > narrow.n_ctx
@@ -241,7 +239,7 @@ def test_a_question_that_is_too_long_goes_to_who_has_more_room(
 
 @contextmanager
 def server_at(port: int, tmp_path: Path) -> Iterator[SmallModel]:
-    """A server at the port of one that is gone."""
+    """A server at the port of a server that was killed."""
     program = tmp_path / "at_a_port.py"
     program.write_text(AT_A_PORT.format(port=port, program=str(small_model._PROGRAM)), encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
@@ -253,7 +251,7 @@ def server_at(port: int, tmp_path: Path) -> Iterator[SmallModel]:
 
 
 def write_chain(folder: Folder, format_: Format, steady: SmallModel, fragile: SmallModel, **policy: Any) -> None:
-    """Three tasks, of which the second is done by a server that will not be there for long."""
+    """Write three tasks. The second one uses a server that the test will kill."""
     tasks = {
         "first": ask("Name one colour."),
         "second": ask("Name one colour.", agent="fragile", needs=[{"task": "first", "edge": "order"}]),
@@ -268,7 +266,7 @@ def write_chain(folder: Folder, format_: Format, steady: SmallModel, fragile: Sm
 
 
 def wait_for_tokens(server: SmallModel, process: subprocess.Popen[bytes]) -> None:
-    """Until the server is in the middle of an answer."""
+    """Wait until the server is generating an answer."""
     deadline_s = time.monotonic() + PATIENCE_S
     while min(server.decoded_tokens(), default=0) < 8:
         assert process.poll() is None, process.communicate()
@@ -280,7 +278,7 @@ ENDLESS = Setting(n_ctx=1_024, is_endless=True)
 
 
 @formats
-def test_a_run_whose_server_was_killed_is_finished_when_it_is_back(
+def test_a_run_whose_server_was_killed_can_be_retried_when_it_is_back(
     folder: Folder, server: SmallModel, format_: Format, tmp_path: Path
 ) -> None:
     with SmallModel(require_python(), ENDLESS) as killed:
@@ -291,7 +289,7 @@ def test_a_run_whose_server_was_killed_is_finished_when_it_is_back(
         printed = process.communicate(timeout=PATIENCE_S)
     first = Result(process.returncode, *(text.decode() for text in printed))
     with server_at(int(killed.address.rpartition(":")[2]), tmp_path):
-        retry_policy = folder.forum("resume", "run", "--failed", "--out", "second")
+        retried = folder.forum("resume", "run", "--failed", "--out", "second")
     (call,) = calls(folder, task="second")
 
     assert (first.code, folder.task_states()) == (
@@ -300,18 +298,18 @@ def test_a_run_whose_server_was_killed_is_finished_when_it_is_back(
     assert (call.outcome, call.detail["message"]) == ("network", "the answer was cut off")
     assert call.reply
     assert (call.tokens, call.is_measured) == (call.reserved_tokens, False)
-    assert (retry_policy.code, folder.task_states("second")) == (
+    assert (retried.code, folder.task_states("second")) == (
         0,
         dict.fromkeys(("first", "second", "third"), "passed"),
-    ), retry_policy
+    ), retried
     assert (folder.reused("second"), folder.attempt_counts("second")) == ({"first"}, {"second": 1, "third": 1})
     assert folder.read("second/outputs/third.txt")
     for out in ("run", "second"):
-        check(folder, first, retry_policy, out=out)
+        check(folder, first, retried, out=out)
 
 
 @formats
-def test_a_run_that_was_killed_with_its_server_goes_on_when_it_is_back(
+def test_a_run_that_was_killed_with_its_server_can_be_resumed(
     folder: Folder, server: SmallModel, format_: Format, tmp_path: Path
 ) -> None:
     with SmallModel(require_python(), ENDLESS) as killed:

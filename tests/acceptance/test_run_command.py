@@ -1,4 +1,4 @@
-"""`forum run`, as a person or a pipeline calls it."""
+"""`forum run`, called as a command."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def folder(tmp_path: Path) -> Folder:
 
 
 def effects(folder: Folder) -> list[str]:
-    """The tasks whose programs ran since this was last asked."""
+    """The tasks whose programs ran since the last call."""
     found = sorted(folder.lines("effects"))
     (folder.path / "effects").unlink(missing_ok=True)
     return found
@@ -34,8 +34,8 @@ def effects(folder: Folder) -> list[str]:
 
 def test_inputs_come_from_the_command_line_and_from_a_file(folder: Folder) -> None:
     inputs = {"word": {"type": "string"}, "count": {"type": "integer"}, "rest": {"type": "string", "default": "end"}}
-    said = sh("echo ${{ inputs.word }} ${{ inputs.count }} ${{ inputs.rest }}")
-    folder.write({"said": said}, inputs=inputs, outputs={"said": "said"})
+    echo = sh("echo ${{ inputs.word }} ${{ inputs.count }} ${{ inputs.rest }}")
+    folder.write({"said": echo}, inputs=inputs, outputs={"said": "said"})
     (folder.path / "inputs.yaml").write_text("word: file\ncount: 3\n", encoding="utf-8")
 
     result = folder.run("--inputs", "inputs.yaml", "--input", "word=1.10")
@@ -43,7 +43,7 @@ def test_inputs_come_from_the_command_line_and_from_a_file(folder: Folder) -> No
     assert (result.code, folder.read("run/outputs/said.txt")) == (0, "1.10 3 end"), result
 
 
-def test_a_part_of_the_plan_is_run_on_results_of_an_earlier_run(folder: Folder) -> None:
+def test_a_part_of_the_plan_runs_with_results_of_an_earlier_run(folder: Folder) -> None:
     folder.write(CHAIN, outputs=OUTPUTS)
     assert folder.forum("run", "workflow.yaml").code == 0
     first = next((folder.path / ".forum/runs").iterdir()).name
@@ -72,7 +72,7 @@ def test_a_part_of_the_plan_is_run_on_results_of_an_earlier_run(folder: Folder) 
     }
 
 
-def test_without_a_base_the_last_run_of_the_workflow_is_taken(folder: Folder) -> None:
+def test_the_default_base_is_the_last_run_of_the_workflow(folder: Folder) -> None:
     folder.write({"a": sh("echo other")}, name="another")
     folder.write(CHAIN, outputs=OUTPUTS)
     missing = folder.forum("run", "workflow.yaml", "--only", "b")
@@ -91,7 +91,7 @@ def test_without_a_base_the_last_run_of_the_workflow_is_taken(folder: Folder) ->
 
 
 @pytest.mark.parametrize("option", ["--only", "--from", "--until"])
-def test_a_task_that_is_not_there_is_refused_with_a_hint(folder: Folder, option: str) -> None:
+def test_an_unknown_task_is_refused_with_a_hint(folder: Folder, option: str) -> None:
     folder.write({"draft": sh("echo")})
 
     result = folder.run(option, "drfat")
@@ -101,7 +101,7 @@ def test_a_task_that_is_not_there_is_refused_with_a_hint(folder: Folder, option:
     assert "did you mean 'draft'?" in result.err
 
 
-def test_repeat_tells_how_often_each_task_passes(folder: Folder) -> None:
+def test_repeat_reports_how_often_each_task_passes(folder: Folder) -> None:
     flaky = sh('n=$(cat n 2>/dev/null || echo 0); echo $((n + 1)) > n; test "$n" != 1')
     folder.write({"steady": sh("echo"), "flaky": flaky}, policy={"on_failure": "continue"})
 
@@ -117,7 +117,7 @@ def test_repeat_tells_how_often_each_task_passes(folder: Folder) -> None:
     assert len(as_json.document()["runs"]) == 2
 
 
-def test_each_repeated_run_is_told_with_a_line_that_verifies_it(folder: Folder) -> None:
+def test_each_repeated_run_is_reported_with_a_command_that_verifies_it(folder: Folder) -> None:
     folder.write({"a": sh("test ! -e was-here || exit 3; touch was-here")})
     summary = {"GITHUB_STEP_SUMMARY": str(folder.path / "summary.md")}
 
@@ -125,15 +125,15 @@ def test_each_repeated_run_is_told_with_a_line_that_verifies_it(folder: Folder) 
     as_json = folder.forum("run", "workflow.yaml", "--repeat", "2", "--progress", "none", "--json")
 
     lines = [line.removeprefix("verify    ") for line in result.out.splitlines() if line.startswith("verify ")]
-    told = [line for line in folder.lines("summary.md") if line.startswith("forum verify ")]
+    summarized = [line for line in folder.lines("summary.md") if line.startswith("forum verify ")]
     assert (result.code, len(lines)) == (1, 2)
-    assert told == lines
+    assert summarized == lines
     assert "| a | 1 of 2 (50%) | 1 failed | 1 |" in folder.lines("summary.md")
     for line in [*lines, *(run["verify"] for run in as_json.document()["runs"])]:
         assert folder.forum(*line.split()[1:]).code == 0, line
 
 
-def test_a_dry_run_tells_what_would_be_done_and_leaves_nothing(folder: Folder) -> None:
+def test_a_dry_run_lists_the_tasks_and_leaves_no_files(folder: Folder) -> None:
     roster = {
         "adapters": {**SHELL["adapters"], **MODEL["adapters"]},
         "agents": {**SHELL["agents"], **MODEL["agents"]},
@@ -158,7 +158,7 @@ def test_a_dry_run_tells_what_would_be_done_and_leaves_nothing(folder: Folder) -
     assert as_json.document()["limits"] == {"calls": 10, "output_bytes": 20_000_000, "wall_ms": 300_000}
 
 
-def test_a_script_answers_in_place_of_everybody(folder: Folder) -> None:
+def test_a_script_replaces_all_adapters(folder: Folder) -> None:
     folder.write({"a": sh("touch ran", output={"type": "integer"}), "b": sh("cat", needs=["a"])}, outputs={"b": "b"})
     script = {"apiVersion": "forum/v1", "kind": "Script", "metadata": {"name": "s"}}
     answers = [{"task": "a", "output": 7}, {"task": "b", "contains": "7", "output": "seven"}]
@@ -175,7 +175,7 @@ def test_a_script_answers_in_place_of_everybody(folder: Folder) -> None:
     assert not (folder.path / "ran").exists()
 
 
-def test_a_directory_that_holds_a_ledger_is_left_alone(folder: Folder) -> None:
+def test_a_directory_with_a_ledger_is_not_changed(folder: Folder) -> None:
     folder.write({"a": sh("echo x >> effects")})
     folder.run()
     before = bytes_in(folder.path)
@@ -187,7 +187,7 @@ def test_a_directory_that_holds_a_ledger_is_left_alone(folder: Folder) -> None:
     assert bytes_in(folder.path) == before
 
 
-def test_a_directory_in_which_no_run_can_begin_is_left_alone(folder: Folder) -> None:
+def test_an_unusable_directory_is_refused_and_not_changed(folder: Folder) -> None:
     folder.write({"a": sh("touch ran")})
     (folder.path / "taken/outputs").mkdir(parents=True)
     (folder.path / "taken/outputs/mine.txt").write_text("mine", encoding="utf-8")
@@ -202,46 +202,46 @@ def test_a_directory_in_which_no_run_can_begin_is_left_alone(folder: Folder) -> 
     assert not (folder.path / "ran").exists()
 
 
-def test_what_is_shown_while_it_runs_is_a_matter_of_taste(folder: Folder) -> None:
+def test_the_progress_option_selects_the_progress_output(folder: Folder) -> None:
     folder.write({"a": sh("echo one"), "b": sh("cat", needs=["a"])}, outputs={"b": "b"})
 
-    shown = {mode: folder.forum("run", "workflow.yaml", "--progress", mode) for mode in ("plain", "json", "none")}
+    results = {mode: folder.forum("run", "workflow.yaml", "--progress", mode) for mode in ("plain", "json", "none")}
 
-    assert [one.code for one in shown.values()] == [0, 0, 0]
-    assert "a: passed" in shown["plain"].err
-    assert shown["none"].err == ""
-    told = [json.loads(line) for line in shown["json"].err.splitlines()]
-    assert [one.get("kind") for one in told][-1] == "run.sealed"
-    assert all(one.out.startswith("passed: 2 passed") for one in shown.values())
+    assert [result.code for result in results.values()] == [0, 0, 0]
+    assert "a: passed" in results["plain"].err
+    assert results["none"].err == ""
+    events = [json.loads(line) for line in results["json"].err.splitlines()]
+    assert [event.get("kind") for event in events][-1] == "run.sealed"
+    assert all(result.out.startswith("passed: 2 passed") for result in results.values())
 
 
-def test_the_result_as_json_has_all_that_a_pipeline_needs(folder: Folder) -> None:
+def test_the_json_result_has_the_status_the_exit_code_and_the_head(folder: Folder) -> None:
     folder.write({"a": sh("echo one"), "b": sh("echo broken >&2; exit 9", needs=["a"])}, outputs={"a": "a"})
 
-    ended = folder.run("--json")
-    result = ended.document()
+    result = folder.run("--json")
+    document = result.document()
 
-    assert (ended.code, result["status"], result["exit_code"]) == (1, "failed", 1)
-    assert result["head"] == folder.forum("verify", "run", "--json").document()["head"]
+    assert (result.code, document["status"], document["exit_code"]) == (1, "failed", 1)
+    assert document["head"] == folder.forum("verify", "run", "--json").document()["head"]
 
 
 def test_a_github_step_gets_a_summary_that_names_the_head(folder: Folder) -> None:
     folder.write({"a": sh("echo one")})
     summary = folder.path / "summary.md"
     folder.path.mkdir(exist_ok=True)
-    summary.write_text("what stood before\n", encoding="utf-8")
+    summary.write_text("earlier text\n", encoding="utf-8")
 
     result = folder.run("--json", env={"GITHUB_STEP_SUMMARY": str(summary)})
     not_there = folder.run("--json", out="second", env={"GITHUB_STEP_SUMMARY": str(folder.path / "no/where.md")})
 
     text = summary.read_text(encoding="utf-8")
-    assert text.startswith("what stood before\n")
+    assert text.startswith("earlier text\n")
     assert result.document()["head"] in text
     assert not_there.code == 0
     assert "cannot write the step summary" in not_there.err
 
 
-def test_a_missing_credential_is_missed_before_anything_runs(folder: Folder) -> None:
+def test_a_missing_credential_is_reported_before_anything_runs(folder: Folder) -> None:
     model = {**MODEL["adapters"]["model"], "api_key_env": "KEY"}
     roster = {"adapters": {**SHELL["adapters"], "model": model}, "agents": {**SHELL["agents"], **MODEL["agents"]}}
     folder.write({"a": sh("touch ran"), "b": ask("Write.", needs=["a"])}, roster=roster)
@@ -253,7 +253,7 @@ def test_a_missing_credential_is_missed_before_anything_runs(folder: Folder) -> 
     assert folder.files() == {"workflow.yaml"}
 
 
-def test_what_is_wrong_with_the_files_is_told_before_anything_runs(folder: Folder) -> None:
+def test_findings_are_reported_before_anything_runs(folder: Folder) -> None:
     folder.write({"a": sh("touch ran"), "b": {"agent": "nobody", "run": ["sh"]}})
     wrong = folder.run()
     folder.write({"a": {"agent": "operator", "run": ["rm", "-rf", "x"]}})
@@ -265,7 +265,7 @@ def test_what_is_wrong_with_the_files_is_told_before_anything_runs(folder: Folde
     assert folder.files() == {"workflow.yaml"}
 
 
-def test_a_type_of_adapter_that_nobody_offers_is_missed_before_anything_runs(folder: Folder) -> None:
+def test_an_unknown_adapter_type_is_reported_before_anything_runs(folder: Folder) -> None:
     roster = {
         "adapters": {**SHELL["adapters"], "mine": {"type": "x-nowhere"}},
         "agents": {**SHELL["agents"], "writer": {"adapter": "mine"}},
@@ -279,7 +279,7 @@ def test_a_type_of_adapter_that_nobody_offers_is_missed_before_anything_runs(fol
     assert folder.files() == {"workflow.yaml"}
 
 
-def test_a_reader_that_leaves_early_changes_nothing(folder: Folder) -> None:
+def test_a_reader_that_closes_the_pipe_early_does_not_affect_the_run(folder: Folder) -> None:
     folder.write({"a": sh("echo one"), "b": sh("exit 1", needs=["a"])}, outputs={"a": "a"})
     shell = 'set -o pipefail; "$0" -m forum_runner run workflow.yaml --out run 2>&1 | head -1; echo ${PIPESTATUS[0]}'
 
@@ -292,7 +292,7 @@ def test_a_reader_that_leaves_early_changes_nothing(folder: Folder) -> None:
     check_valid(folder.path / "run")
 
 
-def test_neither_stream_needs_to_be_open(folder: Folder) -> None:
+def test_a_run_passes_with_closed_streams(folder: Folder) -> None:
     folder.write({"a": sh("echo one")})
     shell = '"$0" -m forum_runner run workflow.yaml --out run >&- 2>&-'
 
@@ -302,7 +302,7 @@ def test_neither_stream_needs_to_be_open(folder: Folder) -> None:
     check_valid(folder.path / "run")
 
 
-def test_programs_run_where_the_workflow_stands(folder: Folder) -> None:
+def test_programs_run_in_the_folder_of_the_workflow(folder: Folder) -> None:
     inner = Folder(folder.path / "inner")
     inner.write({"a": sh("cat beside.txt")}, outputs={"a": "a"})
     (inner.path / "beside.txt").write_text("found", encoding="utf-8")
@@ -317,7 +317,7 @@ def test_programs_run_where_the_workflow_stands(folder: Folder) -> None:
     assert folder.read("third/outputs/a.txt") == "found"
 
 
-def test_a_failed_run_is_begun_anew_from_any_folder(folder: Folder) -> None:
+def test_a_failed_run_can_be_retried_from_any_folder(folder: Folder) -> None:
     inner = Folder(folder.path / "inner")
     inner.write({"a": sh("echo x >> effects; echo a"), "b": sh("test -e now", needs=["a"])})
     folder.forum("run", "inner/workflow.yaml", "--out", "first")
@@ -330,7 +330,7 @@ def test_a_failed_run_is_begun_anew_from_any_folder(folder: Folder) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "sentence"),
+    ("options", "message"),
     [
         (["--repeat", "2", "--out", "x"], "--repeat needs a run directory for each run"),
         (["--base", "x"], "--base needs --only or --from"),
@@ -343,16 +343,16 @@ def test_a_failed_run_is_begun_anew_from_any_folder(folder: Folder) -> None:
         (["--input", "x=1"], "F015"),
     ],
 )
-def test_wrong_usage_runs_nothing(folder: Folder, options: list[str], sentence: str) -> None:
+def test_wrong_usage_runs_nothing(folder: Folder, options: list[str], message: str) -> None:
     folder.write({"a": sh("touch ran")}, answers=[{"output": ""}])
 
     result = folder.forum("run", "workflow.yaml", *options)
 
-    assert (result.code, sentence in result.err) == (2, True), result
+    assert (result.code, message in result.err) == (2, True), result
     assert folder.files() == {"workflow.yaml"}
 
 
-def test_two_runs_of_one_workflow_do_not_come_into_each_others_way(folder: Folder) -> None:
+def test_concurrent_runs_of_one_workflow_do_not_interfere(folder: Folder) -> None:
     folder.write({"a": sh("sleep 0.3; echo $$")}, outputs={"a": "a"})
     processes = [folder.start("run", "workflow.yaml", "--progress", "none") for _ in range(3)]
 
@@ -367,7 +367,7 @@ def test_two_runs_of_one_workflow_do_not_come_into_each_others_way(folder: Folde
         check_valid(run)
 
 
-def test_a_run_directory_that_cannot_be_written_is_said_so(folder: Folder) -> None:
+def test_a_run_directory_that_cannot_be_written_is_reported(folder: Folder) -> None:
     folder.write({"a": sh("touch ran")})
     closed = folder.path / "closed"
     closed.mkdir(mode=0o500)
