@@ -1,4 +1,4 @@
-"""Small ledgers for the tests of the judge, and the judge's findings in short."""
+"""Small ledgers for the tests of the judge, and short forms of the judge's findings."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -43,13 +43,13 @@ def draft_and_review(*, is_sealed: bool = True, salt: bytes = b"") -> RunBuilder
 
 
 def members(ledger: LedgerBuilder) -> list[bytes]:
-    """The members of the archive."""
+    """Return the members of the archive."""
     return [member_bytes(*member) for member in members_of(ledger.record())]
 
 
-def edited(place: int, **members: Any) -> Mapping[int, Form]:
-    """One entry with other members, of which later lines take the hash."""
-    return {place: lambda entry: canonical({**entry, **members})}
+def edited(index: int, **members: Any) -> Mapping[int, Form]:
+    """Replace members of one entry. Later lines are chained to the result."""
+    return {index: lambda entry: canonical({**entry, **members})}
 
 
 def write_lines(directory: Path, lines: Sequence[bytes]) -> None:
@@ -61,7 +61,7 @@ def read_lines(directory: Path) -> list[bytes]:
 
 
 def rechain(lines: Sequence[bytes]) -> list[bytes]:
-    """The lines with every `prev` corrected."""
+    """Return the lines with every `prev` corrected."""
     chained: list[bytes] = []
     for line in lines:
         entry = json.loads(line)
@@ -75,7 +75,7 @@ def judged(directory: Path, levels: Sequence[int] = (1, 2, 3, 4, 5), **given: An
 
 
 def findings(report: Report) -> list[tuple[str, int | None]]:
-    """Code and seq of every finding."""
+    """Return code and seq of every finding."""
     return [(finding.code, finding.seq) for finding in report.findings.kept]
 
 

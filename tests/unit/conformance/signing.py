@@ -1,4 +1,4 @@
-"""Keys, and what they sign; by another implementation than the judge's own."""
+"""Keys and signatures, made by another implementation than the judge's."""
 
 import base64
 

@@ -1,4 +1,4 @@
-"""Level 3: the archive. Each case changes one thing in a run directory that holds."""
+"""Level 3: the archive. Each case changes one thing in a valid run directory."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ ONE, TWO, THREE = Body(b"one"), Body(b"two" * 400), Body(b"", "application/octet
 
 
 @pytest.mark.requirement("LEDGER-DIR-001", "LEDGER-BODY-001", "LEDGER-BODY-002")
-def test_a_run_directory_that_holds_is_valid(tmp_path: Path) -> None:
+def test_a_correct_run_directory_is_valid(tmp_path: Path) -> None:
     report = judged(draft_and_review(salt=SALT).write(tmp_path))
 
     assert findings(report) == []
@@ -52,14 +52,14 @@ def test_without_an_archive_level_3_fails(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("LEDGER-TAR-001")
 @pytest.mark.parametrize(
-    "place", [0, 70, 100, 108, 116, 124, 136, 148, 154, 155, 156, 157, 257, 263, 265, 297, 329, 337, 345, 500, 515]
+    "offset", [0, 70, 100, 108, 116, 124, 136, 148, 154, 155, 156, 157, 257, 263, 265, 297, 329, 337, 345, 500, 515]
 )
-def test_a_header_or_padding_of_another_form_breaks_the_archive(tmp_path: Path, place: int) -> None:
+def test_a_changed_header_or_padding_breaks_the_archive(tmp_path: Path, offset: int) -> None:
     ledger = ledger_with(ONE, TWO)
     directory = ledger.write(tmp_path)
     first, second = members(ledger)
     changed = bytearray(first)
-    changed[place] ^= 1
+    changed[offset] ^= 1
 
     write_archive(directory, [bytes(changed), second])
 
@@ -67,7 +67,7 @@ def test_a_header_or_padding_of_another_form_breaks_the_archive(tmp_path: Path, 
 
 
 @pytest.mark.requirement("LEDGER-TAR-001")
-def test_a_checksum_is_that_of_the_header(tmp_path: Path) -> None:
+def test_a_header_with_another_mode_breaks_the_archive(tmp_path: Path) -> None:
     directory = ledger_with(ONE).write(tmp_path)
     member = bytearray(member_bytes(*ONE.member))
     member[100:108] = b"0000600\0"
@@ -81,7 +81,7 @@ def test_a_checksum_is_that_of_the_header(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("LEDGER-TAR-001")
 @pytest.mark.parametrize("name", ["a\0b", "\0" * 99 + "x"])
-def test_a_name_has_no_nul_before_its_end(tmp_path: Path, name: str) -> None:
+def test_a_name_with_an_inner_nul_breaks_the_archive(tmp_path: Path, name: str) -> None:
     ledger = ledger_with(ONE)
     directory = ledger.write(tmp_path)
 
@@ -123,7 +123,7 @@ def test_a_digest_without_a_member_is_missing(tmp_path: Path) -> None:
         member_bytes(f"salted/{ONE.digest}", b"one"),
     ],
 )
-def test_a_member_holds_the_body_of_its_name(tmp_path: Path, member: bytes) -> None:
+def test_a_member_contains_the_body_that_its_name_commits_to(tmp_path: Path, member: bytes) -> None:
     directory = ledger_with(ONE).write(tmp_path)
 
     write_archive(directory, [member])
@@ -132,7 +132,7 @@ def test_a_member_holds_the_body_of_its_name(tmp_path: Path, member: bytes) -> N
 
 
 @pytest.mark.requirement("LEDGER-BODY-002")
-def test_the_salt_is_part_of_what_a_digest_commits_to(tmp_path: Path) -> None:
+def test_the_digest_commits_to_the_salt(tmp_path: Path) -> None:
     salted = Body(b"one", salt=SALT)
     directory = ledger_with(salted).write(tmp_path)
 
@@ -141,7 +141,7 @@ def test_the_salt_is_part_of_what_a_digest_commits_to(tmp_path: Path) -> None:
     assert findings(judged(directory)) == [("L303", 1)]
 
 
-def test_the_size_is_the_one_that_the_entry_gives(tmp_path: Path) -> None:
+def test_a_body_has_the_size_that_its_entry_states(tmp_path: Path) -> None:
     ledger = ledger_with(ONE)
     ledger.entries[1]["bodies"]["kept"]["bytes"] = 4
 
@@ -150,14 +150,14 @@ def test_the_size_is_the_one_that_the_entry_gives(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("LEDGER-BODY-003")
 @pytest.mark.parametrize("change", [{"bytes": 4}, {"salted": True}])
-def test_all_entries_give_a_digest_the_same_size_and_salt(tmp_path: Path, change: dict[str, object]) -> None:
+def test_all_entries_state_the_same_size_and_salt_for_a_digest(tmp_path: Path, change: dict[str, object]) -> None:
     ledger = ledger_with(ONE, ONE)
     ledger.entries[2]["bodies"]["kept"].update(change)
 
     assert findings(judged(ledger.write(tmp_path))) == [("L303", 2)]
 
 
-def test_entries_may_give_a_digest_other_types(tmp_path: Path) -> None:
+def test_entries_may_state_different_types_for_a_digest(tmp_path: Path) -> None:
     assert findings(judged(ledger_with(ONE, Body(b"one", "application/json")).write(tmp_path))) == []
 
 
@@ -165,7 +165,7 @@ def test_entries_may_give_a_digest_other_types(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name", [f"sha256/{Body(b'unknown').digest}", f"other/{ONE.digest}", f"sha256/{ONE.digest.upper()}", "", "x" * 100]
 )
-def test_a_member_before_a_named_one_is_named_too(tmp_path: Path, name: str) -> None:
+def test_an_unnamed_member_before_a_named_one_is_a_finding(tmp_path: Path, name: str) -> None:
     ledger = ledger_with(ONE)
     directory = ledger.write(tmp_path)
 
@@ -175,7 +175,7 @@ def test_a_member_before_a_named_one_is_named_too(tmp_path: Path, name: str) -> 
 
 
 @pytest.mark.requirement("LEDGER-TAR-002")
-def test_members_stand_in_the_order_of_their_first_naming(tmp_path: Path) -> None:
+def test_members_are_in_the_order_in_which_entries_first_name_them(tmp_path: Path) -> None:
     ledger = ledger_with(ONE, TWO, ONE, THREE)
     directory = ledger.write(tmp_path)
     one, two, three = members(ledger)
@@ -188,7 +188,7 @@ def test_members_stand_in_the_order_of_their_first_naming(tmp_path: Path) -> Non
 
 
 @pytest.mark.requirement("LEDGER-TAR-002")
-def test_the_bodies_of_one_entry_stand_in_the_order_of_their_names(tmp_path: Path) -> None:
+def test_the_bodies_of_one_entry_are_in_the_order_of_their_names(tmp_path: Path) -> None:
     ledger = LedgerBuilder()
     ledger.add("run.opened", OPENED)
     ledger.add("x-kept", bodies={"b": ONE, "a": TWO})
@@ -230,7 +230,7 @@ def test_a_torn_tail_of_the_archive_is_incomplete(tmp_path: Path, tail: bytes, i
 
 
 @pytest.mark.requirement("LEDGER-TORN-001")
-def test_the_archive_of_a_sealed_ledger_has_its_end(tmp_path: Path) -> None:
+def test_the_archive_of_a_sealed_ledger_needs_its_end(tmp_path: Path) -> None:
     ledger = ledger_with(ONE)
     directory = ledger.write(tmp_path)
 
@@ -260,7 +260,7 @@ def test_a_torn_tail_does_not_hide_members_out_of_order(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("LEDGER-REDACT-001")
 @pytest.mark.parametrize("body", [ONE, Body(b"one", salt=SALT)])
-def test_a_redacted_body_is_no_finding(tmp_path: Path, body: Body) -> None:
+def test_a_redacted_body_is_not_a_finding(tmp_path: Path, body: Body) -> None:
     ledger = ledger_with(body, body)
     ledger.redact(body, "kept", 1)
     ledger.add("run.sealed", SEALED)
@@ -272,7 +272,7 @@ def test_a_redacted_body_is_no_finding(tmp_path: Path, body: Body) -> None:
 
 
 @pytest.mark.requirement("LEDGER-REDACT-002")
-def test_redacted_missing_and_wrong_are_told_apart(tmp_path: Path) -> None:
+def test_redacted_missing_and_wrong_bodies_have_different_codes(tmp_path: Path) -> None:
     ledger = ledger_with(ONE)
     ledger.redact(ONE, "kept", 1)
     ledger.add("run.sealed", SEALED)
@@ -293,7 +293,7 @@ def test_redacted_missing_and_wrong_are_told_apart(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("LEDGER-REDACT-002")
-def test_a_redacted_member_has_an_entry_that_says_so(tmp_path: Path) -> None:
+def test_a_redacted_member_needs_a_redaction_entry(tmp_path: Path) -> None:
     directory = ledger_with(ONE).write(tmp_path)
 
     write_archive(directory, [member_bytes(f"redacted/{ONE.digest}", bytes(3))])
@@ -302,7 +302,7 @@ def test_a_redacted_member_has_an_entry_that_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("LEDGER-REDACT-002")
-def test_a_redaction_is_of_what_an_earlier_entry_names_and_once(tmp_path: Path) -> None:
+def test_a_redaction_names_a_body_of_an_earlier_entry_once(tmp_path: Path) -> None:
     ledger = ledger_with(ONE, is_sealed=False)
     never = ledger.redact(TWO, "kept", 1)
     ledger.redact(ONE, "kept", 1)
@@ -314,7 +314,7 @@ def test_a_redaction_is_of_what_an_earlier_entry_names_and_once(tmp_path: Path) 
 
 
 @pytest.mark.requirement("LEDGER-REDACT-002")
-def test_a_body_is_not_earlier_than_the_entry_that_names_it(tmp_path: Path) -> None:
+def test_a_redaction_cannot_name_its_own_body(tmp_path: Path) -> None:
     ledger = ledger_with(is_sealed=False)
     seq = ledger.redact(ONE, "reason", 0, reason=b"one")
     ledger.add("run.sealed", SEALED)
@@ -322,7 +322,7 @@ def test_a_body_is_not_earlier_than_the_entry_that_names_it(tmp_path: Path) -> N
     assert findings(judged(ledger.write(tmp_path))) == [("L309", seq)]
 
 
-def test_a_ledger_of_another_run_has_nothing_to_do_with_its_folder(tmp_path: Path) -> None:
+def test_the_run_id_does_not_depend_on_the_folder(tmp_path: Path) -> None:
     ledger = ledger_with(ONE)
     for entry in ledger.entries:
         entry["run"] = OTHER_RUN

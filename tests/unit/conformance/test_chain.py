@@ -1,4 +1,4 @@
-"""Level 2: each case breaks one rule of the chain, and everything else is made right again."""
+"""Level 2: each case breaks one rule of the chain and repairs everything else."""
 
 import json
 from io import BytesIO
@@ -16,7 +16,7 @@ def report_of(lines: list[bytes], tail: bytes = b"") -> Report:
     return judge_stream(BytesIO(b"".join(line + b"\n" for line in lines) + tail))
 
 
-def test_a_bare_ledger_that_holds_is_valid() -> None:
+def test_a_correct_bare_ledger_is_valid() -> None:
     report = report_of(draft_and_review().lines())
 
     assert report.verdict is Verdict.VALID
@@ -24,11 +24,11 @@ def test_a_bare_ledger_that_holds_is_valid() -> None:
 
 
 @pytest.mark.requirement("LEDGER-CHAIN-001")
-def test_prev_is_the_hash_of_the_line_before() -> None:
-    story = draft_and_review()
+def test_prev_is_the_hash_of_the_previous_line() -> None:
+    builder = draft_and_review()
 
-    assert findings(report_of(story.lines(edited(4, prev="f" * 64)))) == [("L201", 4)]
-    assert findings(report_of(story.lines(edited(0, prev="f" * 64)))) == [("L201", 0)]
+    assert findings(report_of(builder.lines(edited(4, prev="f" * 64)))) == [("L201", 4)]
+    assert findings(report_of(builder.lines(edited(0, prev="f" * 64)))) == [("L201", 0)]
 
 
 @pytest.mark.requirement("LEDGER-CHAIN-001")
@@ -44,7 +44,7 @@ def test_seq_is_the_number_of_the_line() -> None:
 
 
 @pytest.mark.requirement("LEDGER-ENTRY-003")
-def test_a_line_that_is_left_out_is_told_by_chain_and_number() -> None:
+def test_a_missing_line_breaks_the_chain_and_the_numbers() -> None:
     lines = draft_and_review().lines()
     del lines[5]
 
@@ -55,7 +55,7 @@ def test_a_line_that_is_left_out_is_told_by_chain_and_number() -> None:
 
 
 @pytest.mark.requirement("LEDGER-ENTRY-003")
-def test_every_entry_is_of_the_first_ones_run() -> None:
+def test_every_entry_has_the_run_of_the_first() -> None:
     assert findings(report_of(draft_and_review().lines(edited(3, run=OTHER_RUN)))) == [("L203", 3)]
 
 
@@ -66,40 +66,40 @@ def test_causes_are_earlier_entries_in_order(causes: list[int]) -> None:
 
 
 @pytest.mark.requirement("LEDGER-ENTRY-003")
-def test_time_does_not_go_back_but_may_stand_still() -> None:
-    story = draft_and_review()
-    before = story.entries[3]["at"]
+def test_time_never_decreases() -> None:
+    builder = draft_and_review()
+    before = builder.entries[3]["at"]
 
-    assert findings(report_of(story.lines(edited(4, at=before)))) == []
-    assert findings(report_of(story.lines(edited(4, at="2026-11-15T08:59:59.999999Z")))) == [("L205", 4)]
+    assert findings(report_of(builder.lines(edited(4, at=before)))) == []
+    assert findings(report_of(builder.lines(edited(4, at="2026-11-15T08:59:59.999999Z")))) == [("L205", 4)]
 
 
 @pytest.mark.requirement("LEDGER-CHAIN-002")
-def test_run_opened_is_the_first_entry_and_no_other() -> None:
-    story = draft_and_review()
-    lines = [json.loads(line) for line in story.lines()]
+def test_only_the_first_entry_is_run_opened() -> None:
+    builder = draft_and_review()
+    lines = [json.loads(line) for line in builder.lines()]
     first = canonical({**lines[1], "seq": 0, "causes": [], "kind": "x-note"})
     again = canonical({**lines[0], "seq": 1})
 
     assert findings(report_of(rechain([first])))[0] == ("L206", 0)
-    assert findings(report_of(rechain([story.lines()[0], again])))[0] == ("L206", 1)
+    assert findings(report_of(rechain([builder.lines()[0], again])))[0] == ("L206", 1)
 
 
 @pytest.mark.requirement("LEDGER-CHAIN-003")
-def test_after_a_seal_only_a_few_kinds_follow() -> None:
-    story = draft_and_review()
-    story.add("run.repaired", {"torn": [{"file": "bodies.tar", "bytes": 1, "digest": "0" * 64}]})
-    story.add("x-note")
-    story.seal()
-    assert findings(report_of(story.lines())) == []
+def test_only_some_kinds_may_follow_a_seal() -> None:
+    builder = draft_and_review()
+    builder.add("run.repaired", {"torn": [{"file": "bodies.tar", "bytes": 1, "digest": "0" * 64}]})
+    builder.add("x-note")
+    builder.seal()
+    assert findings(report_of(builder.lines())) == []
 
-    number = story.resume()
-    story.seal()
+    number = builder.resume()
+    builder.seal()
 
-    assert findings(report_of(story.lines())) == [("L207", number)]
+    assert findings(report_of(builder.lines())) == [("L207", number)]
 
 
-def test_the_hash_before_is_that_of_the_line_directly_before_whatever_it_holds() -> None:
+def test_prev_is_the_hash_of_the_previous_line_even_if_that_is_malformed() -> None:
     lines = draft_and_review().lines()[:3]
     bad = b"not json"
     following = json.loads(draft_and_review().lines()[3])
@@ -108,7 +108,7 @@ def test_the_hash_before_is_that_of_the_line_directly_before_whatever_it_holds()
     assert findings(report_of(lines)) == [("L102", 3)]
 
 
-def test_a_ledger_of_no_plan_is_judged_too() -> None:
+def test_a_ledger_without_a_plan_is_judged() -> None:
     ledger = LedgerBuilder()
     implementation = {"name": "other", "version": "2"}
     ledger.add("run.opened", {"format": 1, "implementation": implementation, "mode": "live"})

@@ -1,4 +1,4 @@
-"""The command: what it prints, and its exit codes."""
+"""The `judge` command: its output and its exit codes."""
 
 import io
 import json
@@ -52,7 +52,7 @@ def document(command: Command, *arguments: object) -> dict[str, Any]:
 
 
 @pytest.mark.requirement("LEDGER-VERIFY-003")
-def test_a_valid_run_directory(command: Command, directory: Path) -> None:
+def test_a_valid_run_directory_exits_0(command: Command, directory: Path) -> None:
     code, out, err = command(directory)
 
     assert (code, err) == (0, "")
@@ -67,7 +67,7 @@ def test_a_valid_run_directory(command: Command, directory: Path) -> None:
 
 
 @pytest.mark.requirement("LEDGER-VERIFY-003")
-def test_an_invalid_one_names_the_first_bad_seq(command: Command, directory: Path) -> None:
+def test_an_invalid_run_directory_exits_3_and_names_the_first_bad_seq(command: Command, directory: Path) -> None:
     lines = read_lines(directory)
     write_lines(directory, [*lines[:4], lines[4] + b" ", *lines[5:]])
 
@@ -87,7 +87,7 @@ def test_an_invalid_one_names_the_first_bad_seq(command: Command, directory: Pat
 
 
 @pytest.mark.requirement("LEDGER-VERIFY-003")
-def test_an_incomplete_one(command: Command, tmp_path: Path) -> None:
+def test_an_incomplete_run_directory_exits_7(command: Command, tmp_path: Path) -> None:
     code, out, _ = command(draft_and_review(is_sealed=False).write(tmp_path))
 
     assert code == 7
@@ -96,7 +96,7 @@ def test_an_incomplete_one(command: Command, tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("LEDGER-VERIFY-005")
-def test_a_report_as_json_fits_its_schema(command: Command, directory: Path) -> None:
+def test_a_json_report_matches_its_schema(command: Command, directory: Path) -> None:
     lines = read_lines(directory)
     report = document(command, directory, "--checkpoint", _file(directory.parent / "given", checkpoint_of(lines[:3])))
 
@@ -108,18 +108,18 @@ def test_a_report_as_json_fits_its_schema(command: Command, directory: Path) -> 
 
 
 @pytest.mark.requirement("LEDGER-VERIFY-005")
-def test_a_report_tells_the_status_of_the_last_line_and_how_many_digests_are_redacted(
+def test_a_report_has_the_status_of_the_last_line_and_the_number_of_redacted_digests(
     command: Command, tmp_path: Path
 ) -> None:
-    story = draft_and_review()
+    builder = draft_and_review()
     for _ in range(2):
-        story.redact(Body(b"a draft"), "output", 2)
-    story.redact(Body(b"the notes"), "output", 6)
-    report = document(command, story.write(tmp_path))
+        builder.redact(Body(b"a draft"), "output", 2)
+    builder.redact(Body(b"the notes"), "output", 6)
+    report = document(command, builder.write(tmp_path))
     assert (report["status"], report["redacted"], report["codes"]) == (None, 2, ["L309", "L501"])
 
-    story.seal()
-    lines = read_lines(story.write(tmp_path))
+    builder.seal()
+    lines = read_lines(builder.write(tmp_path))
     write_lines(tmp_path, [lines[0], *lines[2:]])
     report = document(command, tmp_path)
     assert (report["status"], report["redacted"], report["verdict"]) == ("passed", 2, "invalid")
@@ -135,10 +135,10 @@ def test_a_report_keeps_a_hundred_findings_and_counts_the_rest(command: Command,
     assert "and 150 more findings" in command(tmp_path / "ledger.jsonl")[1]
 
 
-def test_what_a_ledger_holds_gives_no_orders_to_a_terminal(command: Command, tmp_path: Path) -> None:
-    story = RunBuilder(wave_plan({"a": task(agent="\x1b[31mred")}))
+def test_control_characters_from_a_ledger_are_escaped(command: Command, tmp_path: Path) -> None:
+    builder = RunBuilder(wave_plan({"a": task(agent="\x1b[31mred")}))
 
-    _, out, _ = command(story.write(tmp_path))
+    _, out, _ = command(builder.write(tmp_path))
 
     assert "L401 at seq 0: the wave plan names an agent '\\x1b[31mred' and has none" in out
 
@@ -166,7 +166,7 @@ def test_standard_input_is_a_bare_ledger(command: Command, directory: Path, monk
         ("3-4,5", [1, 2, 3, 4, 5]),
     ],
 )
-def test_levels_bring_those_that_they_stand_on(
+def test_a_level_includes_the_levels_it_depends_on(
     command: Command, directory: Path, levels: str, checked: list[int]
 ) -> None:
     report = document(command, directory, "--level", levels)
@@ -175,7 +175,7 @@ def test_levels_bring_those_that_they_stand_on(
     assert {level["reason"] for level in report["levels"] if level["status"] != "ok"} <= {"not asked for"}
 
 
-def test_a_level_that_was_not_asked_for_tells_nothing(command: Command, directory: Path) -> None:
+def test_a_level_that_was_not_requested_has_no_findings(command: Command, directory: Path) -> None:
     (directory / "bodies.tar").write_bytes(b"x")
     (directory / "checkpoint").write_bytes(b"x")
 
@@ -189,7 +189,7 @@ def test_a_level_that_was_not_asked_for_tells_nothing(command: Command, director
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["nothing-here"],
+        ["missing"],
         ["{}", "--level", "0"],
         ["{}", "--level", "3-1"],
         ["{}", "--level", "all"],
@@ -197,9 +197,9 @@ def test_a_level_that_was_not_asked_for_tells_nothing(command: Command, director
         ["{}/ledger.jsonl", "--level", "1-5"],
         ["-", "--level", "4"],
         ["{}", "--expect-head", "abc"],
-        ["{}", "--checkpoint", "nothing-here"],
+        ["{}", "--checkpoint", "missing"],
         ["{}", "--checkpoint", "{}"],
-        ["{}", "--key", "nothing-here"],
+        ["{}", "--key", "missing"],
         ["{}", "--key", "{}/ledger.jsonl"],
         ["{}", "--key", "{}/bodies.tar"],
         ["{}", "--pin", "{}"],
@@ -212,14 +212,14 @@ def test_a_level_that_was_not_asked_for_tells_nothing(command: Command, director
         [],
     ],
 )
-def test_wrong_usage_is_told_and_ends_with_2(command: Command, directory: Path, arguments: list[str]) -> None:
+def test_wrong_usage_is_reported_with_exit_2(command: Command, directory: Path, arguments: list[str]) -> None:
     code, out, err = command(*(argument.format(directory) for argument in arguments))
 
     assert (code, out) == (2, "")
     assert err.splitlines()[-1].startswith("forum-conformance")
 
 
-def test_a_key_needs_a_checkpoint_that_it_could_have_signed(command: Command, directory: Path) -> None:
+def test_a_key_without_a_checkpoint_is_wrong_usage(command: Command, directory: Path) -> None:
     code, _, err = command(directory, "--key", _file(directory.parent / "key", NEUMANN.encode()))
 
     assert code == 2
@@ -236,20 +236,20 @@ def test_a_key_is_read_from_a_file(command: Command, directory: Path) -> None:
 
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-004")
-def test_a_pin_is_made_and_replaced_only_after_a_verdict_of_valid(command: Command, tmp_path: Path) -> None:
-    story = draft_and_review()
-    directory, pin = story.write(tmp_path / "run"), tmp_path / "pin"
+def test_a_pin_is_written_only_if_the_ledger_is_valid(command: Command, tmp_path: Path) -> None:
+    builder = draft_and_review()
+    directory, pin = builder.write(tmp_path / "run"), tmp_path / "pin"
     assert command(directory, "--pin", pin)[0] == 0
     assert pin.read_bytes() == checkpoint_of(read_lines(directory))
 
-    story.add("x-note")
-    story.write(directory)
+    builder.add("x-note")
+    builder.write(directory)
     before = pin.read_bytes()
     assert command(directory, "--pin", pin)[0] == 7
     assert pin.read_bytes() == before
 
-    story.seal()
-    story.write(directory)
+    builder.seal()
+    builder.write(directory)
     assert command(directory, "--pin", pin)[0] == 0
     assert pin.read_bytes() == checkpoint_of(read_lines(directory))
 
@@ -260,7 +260,7 @@ def test_a_pin_is_made_and_replaced_only_after_a_verdict_of_valid(command: Comma
     assert sorted(path.name for path in tmp_path.iterdir()) == ["pin", "run"]
 
 
-def test_a_defect_of_ours_is_told_without_a_traceback(
+def test_a_defect_is_reported_without_a_traceback(
     command: Command, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object, **__: object) -> None:
@@ -276,7 +276,7 @@ def test_a_defect_of_ours_is_told_without_a_traceback(
     assert "Traceback" not in err
 
 
-def test_an_interrupt_ends_with_130(command: Command, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_exits_with_130(command: Command, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
@@ -285,7 +285,7 @@ def test_an_interrupt_ends_with_130(command: Command, directory: Path, monkeypat
     assert command(directory) == (130, "", "forum-conformance: interrupted\n")
 
 
-def test_the_judge_needs_nothing_of_ours_but_its_own_folder_and_the_schemas(directory: Path) -> None:
+def test_the_judge_imports_neither_runner_nor_adapters(directory: Path) -> None:
     program = (
         "import sys\nfrom forum_conformance.cli import main\n"
         f"assert main(['judge', {str(directory)!r}]) == 0\n"
@@ -315,14 +315,14 @@ def _file(path: Path, content: bytes) -> Path:
     return path
 
 
-def test_help_loads_nothing_heavy() -> None:
+def test_help_loads_no_heavy_module() -> None:
     program = (
         "import sys\nfrom forum_conformance.cli import main\n"
         "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
         "assert not {'jsonschema', 'rfc8785', 'concurrent.futures', 'subprocess'} & set(sys.modules)"
     )
 
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    completed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
 
-    assert (done.returncode, done.stderr) == (0, "")
-    assert all(f"    {name} " in done.stdout for name in ("judge", "test", "smoke"))
+    assert (completed.returncode, completed.stderr) == (0, "")
+    assert all(f"    {name} " in completed.stdout for name in ("judge", "test", "smoke"))

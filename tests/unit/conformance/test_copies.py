@@ -17,7 +17,7 @@ def directory(tmp_path: Path) -> Path:
     return draft_and_review().write(tmp_path / "run")
 
 
-ANSWERED = 8
+ANSWER_SEQ = 8
 
 
 @pytest.mark.requirement("LEDGER-DIR-002")
@@ -31,10 +31,10 @@ ANSWERED = 8
     ],
 )
 def test_a_copy_is_named_by_its_output_and_type(tmp_path: Path, value: Body, name: str) -> None:
-    story = RunBuilder(wave_plan({"a": task()}, outputs={"notes": {"task": "a"}}))
-    answered = story.answer("notes", value, story.complete("a", value))
-    story.seal()
-    directory = story.write(tmp_path)
+    builder = RunBuilder(wave_plan({"a": task()}, outputs={"notes": {"task": "a"}}))
+    answered = builder.answer("notes", value, builder.complete("a", value))
+    builder.seal()
+    directory = builder.write(tmp_path)
     assert [path.name for path in (directory / "outputs").iterdir()] == [name]
     assert findings(judged(directory)) == []
 
@@ -46,25 +46,25 @@ def test_a_copy_is_named_by_its_output_and_type(tmp_path: Path, value: Body, nam
 @pytest.mark.requirement("LEDGER-DIR-002")
 def test_a_sealed_directory_has_every_copy(directory: Path) -> None:
     (directory / "outputs" / "notes.txt").unlink()
-    assert findings(judged(directory)) == [("L308", ANSWERED)]
+    assert findings(judged(directory)) == [("L308", ANSWER_SEQ)]
 
     (directory / "outputs").rmdir()
-    assert findings(judged(directory)) == [("L308", ANSWERED)]
+    assert findings(judged(directory)) == [("L308", ANSWER_SEQ)]
 
 
 @pytest.mark.requirement("LEDGER-DIR-002")
-def test_before_the_seal_a_copy_may_be_absent_but_not_wrong(tmp_path: Path) -> None:
+def test_before_the_seal_a_copy_may_be_missing_but_not_wrong(tmp_path: Path) -> None:
     directory = draft_and_review(is_sealed=False).write(tmp_path)
     (directory / "wave-plan.json").unlink()
     (directory / "outputs" / "notes.txt").unlink()
     assert findings(judged(directory)) == [("L501", None)]
 
     (directory / "outputs" / "notes.txt").write_bytes(b"the note")
-    assert findings(judged(directory)) == [("L308", ANSWERED), ("L501", None)]
+    assert findings(judged(directory)) == [("L308", ANSWER_SEQ), ("L501", None)]
 
 
 @pytest.mark.requirement("LEDGER-DIR-002")
-def test_the_outputs_hold_nothing_else_but_names_with_a_dot(directory: Path) -> None:
+def test_the_outputs_contain_nothing_else_except_dotfiles(directory: Path) -> None:
     (directory / "outputs" / ".notes.txt.part").write_bytes(b"half")
     assert findings(judged(directory)) == []
 
@@ -73,7 +73,7 @@ def test_the_outputs_hold_nothing_else_but_names_with_a_dot(directory: Path) -> 
 
 
 @pytest.mark.requirement("LEDGER-DIR-002")
-def test_the_copy_of_the_wave_plan_is_held_to_the_same(directory: Path) -> None:
+def test_a_wrong_or_missing_copy_of_the_wave_plan_is_a_finding(directory: Path) -> None:
     (directory / "wave-plan.json").write_bytes(b"{}")
     assert findings(judged(directory)) == [("L308", 0)]
 
@@ -82,22 +82,22 @@ def test_the_copy_of_the_wave_plan_is_held_to_the_same(directory: Path) -> None:
 
 
 @pytest.mark.requirement("LEDGER-DIR-002")
-@pytest.mark.parametrize(("name", "seq"), [("outputs/notes.txt", ANSWERED), ("wave-plan.json", 0)])
-def test_a_link_is_no_copy(directory: Path, tmp_path: Path, name: str, seq: int) -> None:
+@pytest.mark.parametrize(("name", "seq"), [("outputs/notes.txt", ANSWER_SEQ), ("wave-plan.json", 0)])
+def test_a_symlink_is_not_a_copy(directory: Path, tmp_path: Path, name: str, seq: int) -> None:
     copy = directory / name
-    copy.rename(tmp_path / "elsewhere")
-    copy.symlink_to(tmp_path / "elsewhere")
+    copy.rename(tmp_path / "target")
+    copy.symlink_to(tmp_path / "target")
 
     assert findings(judged(directory)) == [("L308", seq)]
 
 
 @pytest.mark.requirement("LEDGER-REDACT-001", "LEDGER-REDACT-002")
 def test_a_redacted_answer_has_no_copy(tmp_path: Path) -> None:
-    story = draft_and_review()
+    builder = draft_and_review()
     notes = Body(b"the notes")
-    story.redact(notes, "value", ANSWERED)
-    story.seal()
-    directory = story.write(tmp_path)
+    builder.redact(notes, "value", ANSWER_SEQ)
+    builder.seal()
+    directory = builder.write(tmp_path)
     assert findings(judged(directory)) == []
 
     (directory / "outputs").mkdir()
@@ -108,26 +108,26 @@ def test_a_redacted_answer_has_no_copy(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("LEDGER-VERIFY-001")
 def test_a_redacted_wave_plan_leaves_level_4_unchecked(tmp_path: Path) -> None:
-    story = draft_and_review()
-    story.redact(story.plan_body, "wave_plan", 0)
-    story.seal()
-    directory = story.write(tmp_path)
+    builder = draft_and_review()
+    builder.redact(builder.plan_body, "wave_plan", 0)
+    builder.seal()
+    directory = builder.write(tmp_path)
 
     report = judged(directory)
     assert findings(report) == []
     assert statuses(report) == ["ok", "ok", "ok", "not checked", "ok"]
 
-    (directory / "wave-plan.json").write_bytes(story.plan_body.content)
+    (directory / "wave-plan.json").write_bytes(builder.plan_body.content)
     assert findings(judged(directory)) == [("L306", 0)]
 
 
 @pytest.mark.requirement("LEDGER-VERIFY-001")
-def test_a_wave_plan_that_is_called_redacted_and_is_there_is_checked(tmp_path: Path) -> None:
-    story = RunBuilder(wave_plan({"a": task()}))
-    story.redact(story.plan_body, "wave_plan", 0)
-    story.redacted.clear()
-    story.start("a", attempt=2)
-    directory = story.write(tmp_path)
+def test_a_wave_plan_that_is_redacted_but_present_is_checked(tmp_path: Path) -> None:
+    builder = RunBuilder(wave_plan({"a": task()}))
+    builder.redact(builder.plan_body, "wave_plan", 0)
+    builder.redacted.clear()
+    builder.start("a", attempt=2)
+    directory = builder.write(tmp_path)
     (directory / "wave-plan.json").unlink()
 
     report = judged(directory)

@@ -1,4 +1,4 @@
-"""Known answers of RFC 8032, section 7.1, and what a verifier must refuse."""
+"""Ed25519 signatures: the test vectors of RFC 8032, section 7.1, and input that a verifier must refuse."""
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -53,12 +53,12 @@ def bytes_of(name: str) -> tuple[bytes, bytes, bytes]:
 
 
 @pytest.mark.parametrize("name", VECTORS)
-def test_the_signatures_of_the_rfc_hold(name: str) -> None:
+def test_the_signatures_of_the_rfc_are_valid(name: str) -> None:
     assert ed25519.verify(*bytes_of(name))
 
 
 @pytest.mark.parametrize("name", VECTORS)
-def test_a_changed_key_message_or_signature_does_not_hold(name: str) -> None:
+def test_a_changed_key_message_or_signature_is_invalid(name: str) -> None:
     key, message, signature = bytes_of(name)
     changed_key = bytes([key[0] ^ 1]) + key[1:]
     changed_point = bytes([signature[0] ^ 1]) + signature[1:]
@@ -70,7 +70,7 @@ def test_a_changed_key_message_or_signature_does_not_hold(name: str) -> None:
     assert not ed25519.verify(key, message, changed_scalar)
 
 
-def test_a_scalar_beyond_the_order_is_refused() -> None:
+def test_a_scalar_above_the_order_is_refused() -> None:
     key, message, signature = bytes_of("TEST 1")
     scalar = int.from_bytes(signature[32:], "little") + ORDER
 
@@ -87,7 +87,7 @@ def test_a_scalar_beyond_the_order_is_refused() -> None:
         (2).to_bytes(32, "little"),
     ],
 )
-def test_what_is_no_point_is_no_key(key: bytes) -> None:
+def test_a_key_that_is_not_a_point_is_refused(key: bytes) -> None:
     _, message, signature = bytes_of("TEST 1")
 
     assert not ed25519.verify(key, message, signature)
@@ -102,7 +102,7 @@ def test_a_signature_has_64_bytes() -> None:
 
 @given(st.binary(min_size=32, max_size=32), st.binary(max_size=100))
 @settings(max_examples=20)
-def test_what_another_implementation_signs_holds(seed: bytes, message: bytes) -> None:
+def test_signatures_of_another_implementation_are_valid(seed: bytes, message: bytes) -> None:
     private = Ed25519PrivateKey.from_private_bytes(seed)
 
     assert ed25519.verify(private.public_key().public_bytes_raw(), message, private.sign(message))

@@ -1,4 +1,4 @@
-"""What a record that is not ours is recognised by."""
+"""Records of other programs are recognised and checked."""
 
 import hashlib
 import json
@@ -25,7 +25,7 @@ from unit.conformance.judged_run import SEALED
 
 MEBIBYTE = 1 << 20
 BIG = json.dumps({"canonical_transcript": ["x" * 100] * 40_000, "schema_version": "1.0.0"}).encode()
-NOTICE = Body(b"made from elsewhere")
+NOTICE = Body(b"imported")
 FILE = {"name": "entries.jsonl", "bytes": 1, "digest": "0" * 64}
 IMPORTED = {"format": "otel", "files": [FILE], "records": 1, "check": "not checked"}
 
@@ -42,11 +42,11 @@ IMPORTED = {"format": "otel", "files": [FILE], "records": 1, "check": "not check
         ("", set()),
     ],
 )
-def test_the_members_of_an_object_are_found_in_a_text_that_is_cut(text: str, members: set[str]) -> None:
+def test_the_members_of_a_truncated_object_are_found(text: str, members: set[str]) -> None:
     assert first_members(text) == members
 
 
-def test_a_document_that_is_longer_than_what_is_looked_at_is_recognised() -> None:
+def test_a_document_longer_than_the_inspected_head_is_recognised() -> None:
     recognised = recognise(BIG[:HEAD_BYTES], is_ours_by_name=False)
 
     assert recognised is not None
@@ -63,7 +63,7 @@ def test_a_head_may_end_inside_a_character(before: str) -> None:
     assert recognised.format == "json"
 
 
-def test_our_members_inside_a_text_of_another_are_no_sign_of_ours() -> None:
+def test_our_members_inside_a_foreign_text_do_not_count() -> None:
     line = json.dumps({"run": 1, "prev": 2, "causes": [], "bodies": {}})
     head = json.dumps({"resourceSpans": [{"log": line}]}).encode()
 
@@ -74,7 +74,7 @@ def test_our_members_inside_a_text_of_another_are_no_sign_of_ours() -> None:
 
 
 def engine_lines(number: int) -> Iterator[bytes]:
-    """A chain as forum-engine writes it, of entries whose actors have long names."""
+    """Yield a chain in the format of forum-engine, with long actor names."""
     actor, payload, prev = "x" * 60_000, "1" * 64, "0" * 64
     for seq in range(number):
         hashed = "\x1f".join((str(seq), "1.500000", actor, "note", "", payload, prev)).encode()
@@ -85,7 +85,7 @@ def engine_lines(number: int) -> Iterator[bytes]:
 
 
 @pytest.mark.requirement("LEDGER-VERIFY-004")
-def test_a_long_ledger_of_another_is_not_held_in_memory(tmp_path: Path) -> None:
+def test_a_long_foreign_ledger_is_not_kept_in_memory(tmp_path: Path) -> None:
     path = tmp_path / "entries.jsonl"
     with path.open("wb") as stream:
         stream.writelines(engine_lines(300))
@@ -102,7 +102,7 @@ def test_a_long_ledger_of_another_is_not_held_in_memory(tmp_path: Path) -> None:
     assert peak < 4 * MEBIBYTE
 
 
-def test_what_is_not_a_file_is_read_once(tmp_path: Path) -> None:
+def test_a_stream_is_read_once(tmp_path: Path) -> None:
     ledger = LedgerBuilder()
     ledger.add("run.opened", OPENED)
     ledger.add("run.sealed", SEALED)
@@ -129,7 +129,7 @@ def test_what_is_not_a_file_is_read_once(tmp_path: Path) -> None:
         ({"mode": "imported", "imported": {**IMPORTED, "format": "mine"}}, {"notice": NOTICE}, ["L105"]),
     ],
 )
-def test_both_verifiers_hold_an_import_to_its_schema(
+def test_both_verifiers_check_an_import_against_its_schema(
     data: dict[str, object], bodies: dict[str, Body], codes: list[str], tmp_path: Path
 ) -> None:
     ledger = LedgerBuilder()
@@ -142,15 +142,15 @@ def test_both_verifiers_hold_an_import_to_its_schema(
 
 
 @pytest.mark.parametrize("transcript", [5, None, True])
-def test_a_transcript_that_is_none_is_told_and_not_tripped_over(transcript: object) -> None:
+def test_an_invalid_transcript_is_reported(transcript: object) -> None:
     artifact = json.dumps({"canonical_transcript": transcript, "transcript_digest": "x"}).encode()
 
-    told = check_transcript(BytesIO(artifact))
+    result = check_transcript(BytesIO(artifact))
 
-    assert told == "its own digest was not checked: it is not an artifact that can be read"
+    assert result == "its own digest was not checked: it is not an artifact that can be read"
 
 
-def test_a_time_beyond_all_numbers_is_told_and_not_tripped_over() -> None:
+def test_a_huge_timestamp_is_reported() -> None:
     entry = {"seq": 0, "actor": "a", "kind": "k", "payload_hash": "p", "prev_hash": "0" * 64, "entry_hash": "e"}
     line = json.dumps(entry)[:-1].encode() + b', "ts": 1' + b"0" * 400 + b"}\n"
 

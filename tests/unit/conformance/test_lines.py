@@ -1,4 +1,4 @@
-"""Level 1: what a line may hold. Each case changes one line and leaves the others as they were."""
+"""Level 1: the contents of a line. Each case changes one line and leaves the others unchanged."""
 
 import json
 from io import BytesIO
@@ -34,7 +34,7 @@ def code_of(content: bytes) -> str | None:
 
 
 def with_data(data: str) -> bytes:
-    """The entry with the text of `data` put in as it is."""
+    """Return the entry with `data` inserted unchanged."""
     return canonical(ENTRY).replace(b'"data":{}', b'"data":' + data.encode("utf-8", "surrogatepass"))
 
 
@@ -53,7 +53,7 @@ def test_only_a_line_feed_ends_a_line() -> None:
 
 
 @pytest.mark.requirement("LEDGER-LINE-001")
-def test_bytes_after_the_last_line_feed_are_no_line() -> None:
+def test_bytes_after_the_last_line_feed_are_not_a_line() -> None:
     lines = Lines(BytesIO(b"{}\n" + b"x" * 200_000))
 
     assert [line.content for line in lines] == [b"{}"]
@@ -110,7 +110,7 @@ def test_a_line_is_one_json_object_in_utf8(content: bytes) -> None:
 
 @pytest.mark.requirement("LEDGER-LINE-003")
 @pytest.mark.parametrize(("depth", "code"), [(64, None), (65, "L102")])
-def test_a_line_is_nested_at_most_64_deep(depth: int, code: str | None) -> None:
+def test_a_line_has_at_most_64_nesting_levels(depth: int, code: str | None) -> None:
     inner = depth - 2
     content = with_data('{"deep":' + "[" * inner + '"[[["' + "]" * inner + "}")
 
@@ -118,7 +118,7 @@ def test_a_line_is_nested_at_most_64_deep(depth: int, code: str | None) -> None:
 
 
 @pytest.mark.requirement("LEDGER-LINE-003")
-def test_a_pair_of_surrogates_is_a_character() -> None:
+def test_a_surrogate_pair_is_a_character() -> None:
     assert code_of(with_data('{"text":"\\ud83d\\ude00"}')) == "L104"
     assert code_of(with_data('{"text":"\U0001f600"}')) is None
     assert code_of(with_data('{"text":"\\\\ud800"}')) is None
@@ -163,7 +163,7 @@ def test_keys_are_in_the_order_of_their_utf16_form() -> None:
 
 
 @pytest.mark.requirement("LEDGER-LINE-006", "LEDGER-CHAIN-001")
-def test_a_line_is_hashed_as_it_was_found() -> None:
+def test_a_line_is_hashed_unchanged() -> None:
     lines = draft_and_review().lines()
     lines[3] = b" " + lines[3]
     lines[4:] = rechain_after(lines[3], lines[4:])
@@ -210,7 +210,7 @@ def rechain_after(line: bytes, following: list[bytes]) -> list[bytes]:
         with_fields(kind="edge.delivered", data={"task": "a", "as": "b"}),
     ],
 )
-def test_an_entry_fits_its_schema(content: bytes) -> None:
+def test_an_entry_must_match_its_schema(content: bytes) -> None:
     assert code_of(content) == "L105"
 
 
@@ -220,7 +220,7 @@ PLAN_BODY = {"wave_plan": {"digest": ZEROS, "bytes": 2, "type": "application/jso
 
 @pytest.mark.requirement("LEDGER-KIND-001")
 @pytest.mark.parametrize(
-    ("named", "bodies", "code"),
+    ("members", "bodies", "code"),
     [
         ((), {}, None),
         (("bundle", "wave_plan"), PLAN_BODY, None),
@@ -232,10 +232,10 @@ PLAN_BODY = {"wave_plan": {"digest": ZEROS, "bytes": 2, "type": "application/jso
         ((), PLAN_BODY, "L105"),
     ],
 )
-def test_a_ledger_has_all_that_tells_of_a_plan_or_none(
-    named: tuple[str, ...], bodies: dict[str, Any], code: str | None
+def test_a_ledger_has_all_members_about_a_plan_or_none(
+    members: tuple[str, ...], bodies: dict[str, Any], code: str | None
 ) -> None:
-    data = {**OPENED, **{name: PLANNED[name] for name in named}}
+    data = {**OPENED, **{name: PLANNED[name] for name in members}}
 
     assert code_of(with_fields(kind="run.opened", data=data, bodies=bodies)) == code
 
@@ -246,14 +246,14 @@ def test_a_ledger_has_all_that_tells_of_a_plan_or_none(
     [("notes", None), ("N-1_", None), ("a" * 64, None), ("a" * 65, "L105"), ("1", "L105"), ("", "L105")]
     + [(name, "L105") for name in ("a/b", "../up", "a.b", ".a", "a b", "a\n", "é")],
 )
-def test_the_name_of_an_answer_is_that_of_a_plans_output(name: str, code: str | None) -> None:
+def test_the_name_of_an_answer_must_be_a_valid_output_name(name: str, code: str | None) -> None:
     body = {"digest": ZEROS, "bytes": 1, "type": "text/plain"}
 
     assert code_of(with_fields(kind="answer.given", data={"output": name}, bodies={"value": body})) == code
 
 
 @pytest.mark.requirement("LEDGER-ENTRY-002")
-def test_kinds_are_closed_but_for_the_users_own() -> None:
+def test_kinds_are_closed_except_for_x_kinds() -> None:
     assert code_of(with_fields(kind="run.started")) == "L106"
     assert code_of(with_fields(kind="x-started", data={"anything": [None, True, "text"]})) is None
     body = {"digest": ZEROS, "bytes": 1, "type": "text/plain"}
@@ -261,7 +261,7 @@ def test_kinds_are_closed_but_for_the_users_own() -> None:
 
 
 @pytest.mark.requirement("LEDGER-ENTRY-004", "LEDGER-ENTRY-005")
-def test_prose_in_the_data_of_a_kind_is_refused_and_a_body_is_named_by_digest_size_and_type() -> None:
+def test_data_has_no_further_members_and_a_body_has_digest_size_and_type() -> None:
     body = {"digest": ZEROS, "bytes": 1, "type": "text/plain", "salted": True}
 
     assert code_of(with_fields(kind="run.paused", data={"reason": "gate", "text": "because"})) == "L105"
@@ -270,7 +270,7 @@ def test_prose_in_the_data_of_a_kind_is_refused_and_a_body_is_named_by_digest_si
 
 
 @pytest.mark.requirement("LEDGER-VERIFY-001", "LEDGER-VERIFY-002")
-def test_bad_lines_are_all_told_and_keep_the_later_levels_from_being_checked() -> None:
+def test_all_bad_lines_are_reported_and_later_levels_are_not_checked() -> None:
     lines = rechain(draft_and_review().lines())
     lines[2] = b"{"
     lines[5] = b"[]"

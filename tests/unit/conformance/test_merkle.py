@@ -1,4 +1,4 @@
-"""The Merkle tree of RFC 6962, against the definition as it is written there and roots that are known."""
+"""The Merkle tree of RFC 6962, compared with the RFC's definition and with known roots."""
 
 import hashlib
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from fake_ledger.files import leaf, merkle_root
 from forum_conformance.merkle import EMPTY_ROOT, Tree
 
-# Leaves and roots of the reference implementation's own tests (certificate-transparency, merkle_tree_test).
+# Leaves and roots from the reference implementation's tests (certificate-transparency, merkle_tree_test).
 LEAVES = ["", "00", "10", "2021", "3031", "40414243", "5051525354555657", "606162636465666768696a6b6c6d6e6f"]
 ROOTS = [
     "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d",
@@ -24,12 +24,12 @@ ROOTS = [
 
 
 @pytest.mark.requirement("LEDGER-TREE-001")
-def test_the_root_of_nothing_is_the_hash_of_nothing() -> None:
+def test_the_root_of_an_empty_tree_is_the_hash_of_nothing() -> None:
     assert Tree().root() == EMPTY_ROOT == hashlib.sha256(b"").digest()
 
 
 @pytest.mark.requirement("LEDGER-TREE-001")
-def test_known_roots() -> None:
+def test_roots_equal_known_roots() -> None:
     tree = Tree()
     roots = []
     for data in LEAVES:
@@ -41,7 +41,7 @@ def test_known_roots() -> None:
 
 @pytest.mark.requirement("LEDGER-TREE-001")
 @given(st.lists(st.binary(max_size=8), max_size=70))
-def test_a_tree_that_grows_has_the_root_of_the_definition(contents: list[bytes]) -> None:
+def test_a_growing_tree_has_the_root_of_the_definition(contents: list[bytes]) -> None:
     tree = Tree()
     for content in contents:
         tree.add(leaf(content))

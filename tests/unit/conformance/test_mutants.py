@@ -1,4 +1,4 @@
-"""The mutation engine: what it makes is different, repeatable, and of many kinds."""
+"""The mutation engine: its mutants differ from the original, are reproducible, and have many kinds."""
 
 import json
 import tarfile
@@ -26,11 +26,11 @@ def files(directory: Path) -> dict[str, bytes]:
 
 
 def consistent(made: Iterator[Mutant]) -> Iterator[Mutant]:
-    """Those that tell another story in the right form."""
+    """Keep the mutants that are well-formed but describe another run."""
     return (mutant for mutant in made if mutant.kind.startswith(("told-", "rewrite-")))
 
 
-def test_no_mutant_is_its_original(run_dir: Path) -> None:
+def test_every_mutant_differs_from_its_original(run_dir: Path) -> None:
     original = files(run_dir)
 
     assert [mutant for mutant in mutants(run_dir, seed=1, limit=200) if mutant.files == original] == []
@@ -40,31 +40,31 @@ def test_the_same_seed_makes_the_same_mutants(run_dir: Path) -> None:
     assert list(mutants(run_dir, seed=7, limit=100)) == list(mutants(run_dir, seed=7, limit=100))
 
 
-def test_another_seed_makes_others(tmp_path: Path) -> None:
+def test_another_seed_makes_other_mutants(tmp_path: Path) -> None:
     run_dir = LEDGERS["climbing"](tmp_path)
 
     assert list(mutants(run_dir, seed=1, limit=200)) != list(mutants(run_dir, seed=2, limit=200))
 
 
-def test_there_are_no_more_than_asked_for(run_dir: Path) -> None:
+def test_the_limit_is_respected(run_dir: Path) -> None:
     assert len(list(mutants(run_dir, seed=1, limit=100))) == 100
 
 
-def test_every_kind_has_a_mutant_of_some_example(tmp_path: Path) -> None:
+def test_every_kind_has_a_mutant_in_some_example(tmp_path: Path) -> None:
     made = {mutant.kind for name, write in LEDGERS.items() for mutant in mutants(write(tmp_path / name), 1, 250)}
 
     assert made == set(KINDS)
     assert len(KINDS) > 150
 
 
-def test_a_mutant_is_written_as_it_was_made(tmp_path: Path) -> None:
+def test_a_mutant_is_written_unchanged(tmp_path: Path) -> None:
     run_dir = LEDGERS["redacted"](tmp_path / "original")
 
     for number, mutant in enumerate(mutants(run_dir, seed=3, limit=200)):
         assert files(mutant.apply(tmp_path / str(number))) == mutant.files
 
 
-def test_only_what_is_out_of_reach_may_be_called_valid(tmp_path: Path) -> None:
+def test_only_an_undetectable_mutant_may_be_called_valid(tmp_path: Path) -> None:
     made = list(mutants(LEDGERS["two_waves"](tmp_path), seed=1, limit=400))
 
     assert {mutant.verdicts for mutant in made if mutant.in_reach} == {CAUGHT}
@@ -72,17 +72,17 @@ def test_only_what_is_out_of_reach_may_be_called_valid(tmp_path: Path) -> None:
     assert all(mutant.in_reach for mutant in made if not mutant.kind.startswith(("rewrite-", "told-cut-and-sealed")))
 
 
-def test_a_story_told_anew_has_a_right_chain_and_fits_the_schema(run_dir: Path, tmp_path: Path) -> None:
+def test_a_consistent_mutant_has_a_correct_chain_and_matches_the_schema(run_dir: Path, tmp_path: Path) -> None:
     validator = jsonschema_rs.validator_for(SCHEMA)
 
     for number, mutant in enumerate(consistent(mutants(run_dir, seed=1, limit=200))):
-        told = read(mutant.apply(tmp_path / str(number)))
+        rewritten = read(mutant.apply(tmp_path / str(number)))
 
-        assert [problem.message for entry in told.entries for problem in validator.iter_errors(entry)] == []
-        assert told.rewritten(Draft(told.entries)) == told.files
+        assert [problem.message for entry in rewritten.entries for problem in validator.iter_errors(entry)] == []
+        assert rewritten.rewritten(Draft(rewritten.entries)) == rewritten.files
 
 
-def test_bodies_told_anew_stand_in_an_archive_that_python_reads(tmp_path: Path) -> None:
+def test_python_can_read_the_archive_of_a_consistent_mutant(tmp_path: Path) -> None:
     run_dir = LEDGERS["eager_foreach"](tmp_path / "original")
 
     for number, mutant in enumerate(consistent(mutants(run_dir, seed=1, limit=500))):

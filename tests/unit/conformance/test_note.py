@@ -19,7 +19,7 @@ from unit.conformance.signing import NEUMANN, key_of, sign
 
 ROOT = bytes(range(32))
 TEXT = checkpoint_text(RUN, 7, ROOT)
-SAYING = b"If you think cryptography is the answer to your problem,\nthen you don't know what your problem is.\n"
+NOTE_TEXT = b"If you think cryptography is the answer to your problem,\nthen you don't know what your problem is.\n"
 SIGNED = "— PeterNeumann x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM=\n"
 
 
@@ -29,15 +29,15 @@ def test_a_known_note_is_signed_by_its_known_key() -> None:
     signatures = read_signatures(SIGNED)
 
     assert key.key_id.hex() == "c74f20a3"
-    assert is_signed(SAYING, signatures, key)
-    assert not is_signed(SAYING + b"\n", signatures, key)
+    assert is_signed(NOTE_TEXT, signatures, key)
+    assert not is_signed(NOTE_TEXT + b"\n", signatures, key)
 
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-001")
 def test_a_checkpoint_is_an_origin_a_size_and_a_root() -> None:
-    found = read_checkpoint(TEXT)
+    checkpoint = read_checkpoint(TEXT)
 
-    assert (found.run, found.size, found.root, found.signatures) == (RUN, 7, ROOT, ())
+    assert (checkpoint.run, checkpoint.size, checkpoint.root, checkpoint.signatures) == (RUN, 7, ROOT, ())
 
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-001")
@@ -74,12 +74,12 @@ def test_a_checkpoint_is_an_origin_a_size_and_a_root() -> None:
         TEXT + b"\n" + SIGNED.encode() * 10_000,
     ],
 )
-def test_anything_else_is_malformed(data: bytes) -> None:
+def test_a_malformed_checkpoint_is_refused(data: bytes) -> None:
     with pytest.raises(MalformedCheckpoint):
         read_checkpoint(data)
 
 
-def test_the_number_of_entries_is_in_the_range_of_integers() -> None:
+def test_the_number_of_entries_is_a_safe_integer() -> None:
     assert read_checkpoint(TEXT.replace(b"\n7\n", b"\n%d\n" % (2**53 - 1))).size == 2**53 - 1
     for size in (b"%d" % 2**53, b"7" * 5_000):
         with pytest.raises(MalformedCheckpoint):
@@ -87,7 +87,7 @@ def test_the_number_of_entries_is_in_the_range_of_integers() -> None:
 
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-002")
-def test_a_signature_is_looked_for_among_those_of_others() -> None:
+def test_a_signature_is_found_among_signatures_of_other_keys() -> None:
     private, key = key_of(bytes(32))
     _, other = key_of(bytes(31) + b"\1")
     note = read_checkpoint(TEXT + b"\n" + SIGNED.encode() + sign(TEXT, private, key))
@@ -99,7 +99,7 @@ def test_a_signature_is_looked_for_among_those_of_others() -> None:
 
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-002")
-def test_of_several_lines_of_one_key_all_must_hold() -> None:
+def test_all_signatures_of_one_key_must_be_valid() -> None:
     private, key = key_of(bytes(32))
     right, wrong = sign(TEXT, private, key), sign(TEXT + b"x", private, key)
 
@@ -108,7 +108,7 @@ def test_of_several_lines_of_one_key_all_must_hold() -> None:
 
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-002")
-def test_a_signature_is_of_this_text() -> None:
+def test_a_signature_of_another_text_is_invalid() -> None:
     private, key = key_of(bytes(32))
     other = checkpoint_text(RUN, 8, ROOT)
 
@@ -131,12 +131,12 @@ def test_a_signature_is_of_this_text() -> None:
         NEUMANN + "\n" + NEUMANN,
     ],
 )
-def test_what_is_no_public_key_is_refused(text: str) -> None:
+def test_an_invalid_public_key_is_refused(text: str) -> None:
     with pytest.raises(MalformedKey):
         read_public_key(text)
 
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-002")
 @pytest.mark.parametrize("text", [f"{NEUMANN}\n", f" \t{NEUMANN} \r\n\n"])
-def test_white_space_around_a_public_key_is_not_looked_at(text: str) -> None:
+def test_whitespace_around_a_public_key_is_ignored(text: str) -> None:
     assert read_public_key(text) == read_public_key(NEUMANN)

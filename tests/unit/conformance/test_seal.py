@@ -65,7 +65,7 @@ def test_bytes_after_the_last_line_feed_are_a_torn_tail(directory: Path, tail: b
 
 
 @pytest.mark.requirement("LEDGER-TORN-001")
-def test_a_torn_tail_may_stand_beside_a_missing_seal_or_be_all_there_is(tmp_path: Path) -> None:
+def test_a_torn_tail_may_follow_unsealed_entries_or_be_the_whole_file(tmp_path: Path) -> None:
     directory = draft_and_review(is_sealed=False).write(tmp_path)
     whole = (directory / "ledger.jsonl").read_bytes()
     (directory / "ledger.jsonl").write_bytes(whole + b"{")
@@ -79,29 +79,29 @@ def test_a_torn_tail_may_stand_beside_a_missing_seal_or_be_all_there_is(tmp_path
 
 
 @pytest.mark.requirement("LEDGER-SEAL-001")
-def test_the_root_of_a_seal_is_that_of_the_entries_before_it(tmp_path: Path) -> None:
-    story = draft_and_review()
-    story.entries[-1]["data"]["root"] = ZEROS
+def test_the_root_of_a_seal_covers_the_entries_before_it(tmp_path: Path) -> None:
+    builder = draft_and_review()
+    builder.entries[-1]["data"]["root"] = ZEROS
 
-    assert findings(judged(story.write(tmp_path))) == [("L505", 9)]
+    assert findings(judged(builder.write(tmp_path))) == [("L505", 9)]
 
 
 @pytest.mark.requirement("LEDGER-SEAL-002", "LEDGER-CHAIN-003")
-def test_every_seal_has_its_root(tmp_path: Path) -> None:
-    story = draft_and_review()
-    story.redact(Body(b"a draft"), "output", 2)
-    story.seal()
-    directory = story.write(tmp_path)
+def test_every_seal_has_its_own_root(tmp_path: Path) -> None:
+    builder = draft_and_review()
+    builder.redact(Body(b"a draft"), "output", 2)
+    builder.seal()
+    directory = builder.write(tmp_path)
     assert findings(judged(directory)) == []
 
     lines = read_lines(directory)
-    story.entries[-1]["data"]["root"] = merkle_root([leaf(line) for line in lines[:9]]).hex()
-    story.write(directory)
+    builder.entries[-1]["data"]["root"] = merkle_root([leaf(line) for line in lines[:9]]).hex()
+    builder.write(directory)
 
     assert findings(judged(directory)) == [("L505", 11)]
 
 
-OTHERWISE: dict[str, Any] = {
+CHANGED: dict[str, Any] = {
     "status": "failed",
     "counts": {**SEALED["counts"], "passed": 1},
     "totals": {**SEALED["totals"], "wall_ms": 1},
@@ -109,42 +109,42 @@ OTHERWISE: dict[str, Any] = {
 
 
 @pytest.mark.requirement("LEDGER-SEAL-002")
-@pytest.mark.parametrize("part", sorted(OTHERWISE))
-def test_a_further_seal_has_the_status_counts_and_totals_of_the_one_before(tmp_path: Path, part: str) -> None:
+@pytest.mark.parametrize("part", sorted(CHANGED))
+def test_a_further_seal_repeats_the_status_counts_and_totals(tmp_path: Path, part: str) -> None:
     ledger = ledger_with()
     ledger.add("run.sealed", SEALED)
     assert findings(judged(ledger.write(tmp_path))) == []
 
     ledger.add("x-note")
-    ledger.add("run.sealed", {**SEALED, part: OTHERWISE[part]})
+    ledger.add("run.sealed", {**SEALED, part: CHANGED[part]})
     report = judged(ledger.write(tmp_path))
     assert findings(report) == [("L504", 4)]
     assert statuses(report)[4] == "fail"
     assert report.verdict is Verdict.INVALID
 
-    ledger.add("run.sealed", {**SEALED, part: OTHERWISE[part]})
+    ledger.add("run.sealed", {**SEALED, part: CHANGED[part]})
     ledger.add("run.sealed", SEALED)
     assert findings(judged(ledger.write(tmp_path))) == [("L504", 4), ("L504", 6)]
 
 
 @pytest.mark.requirement("LEDGER-SEAL-002")
 def test_seals_are_compared_with_or_without_a_plan_and_beside_their_roots(tmp_path: Path) -> None:
-    story = draft_and_review()
-    story.totals["calls"] += 1
-    story.seal()
-    assert findings(judged(story.write(tmp_path / "of a plan"))) == [("L421", 10), ("L504", 10)]
+    builder = draft_and_review()
+    builder.totals["calls"] += 1
+    builder.seal()
+    assert findings(judged(builder.write(tmp_path / "with a plan"))) == [("L421", 10), ("L504", 10)]
 
     ledger = ledger_with()
     ledger.add("run.sealed", {**SEALED, "status": "failed", "root": ZEROS})
-    assert findings(judged(ledger.write(tmp_path / "of none"))) == [("L504", 2), ("L505", 2)]
+    assert findings(judged(ledger.write(tmp_path / "without a plan"))) == [("L504", 2), ("L505", 2)]
 
 
 @pytest.mark.requirement("LEDGER-SEAL-002")
-def test_what_follows_a_seal_ends_with_a_new_one(tmp_path: Path) -> None:
-    story = draft_and_review()
-    story.add("x-note")
+def test_entries_after_a_seal_need_another_seal(tmp_path: Path) -> None:
+    builder = draft_and_review()
+    builder.add("x-note")
 
-    assert findings(judged(story.write(tmp_path))) == [("L501", None)]
+    assert findings(judged(builder.write(tmp_path))) == [("L501", None)]
 
 
 def with_checkpoint(directory: Path, data: bytes) -> Path:
@@ -153,7 +153,7 @@ def with_checkpoint(directory: Path, data: bytes) -> Path:
 
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-003")
-def test_a_checkpoint_holds_for_the_ledger_and_for_what_was_added_since(directory: Path) -> None:
+def test_a_checkpoint_stays_valid_when_entries_are_added(directory: Path) -> None:
     lines = read_lines(directory)
     report = judged(with_checkpoint(directory, checkpoint_of(lines)), checkpoint=checkpoint_of(lines[:3]))
 
@@ -163,7 +163,7 @@ def test_a_checkpoint_holds_for_the_ledger_and_for_what_was_added_since(director
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-001", "LEDGER-CHECKPOINT-003")
 @pytest.mark.parametrize("is_given", [False, True])
-def test_a_checkpoint_that_does_not_hold_is_told(directory: Path, is_given: bool) -> None:
+def test_a_checkpoint_that_does_not_match_is_a_finding(directory: Path, is_given: bool) -> None:
     lines = read_lines(directory)
     cases = {
         "L506": b"forum/\n",
@@ -180,7 +180,7 @@ def test_a_checkpoint_that_does_not_hold_is_told(directory: Path, is_given: bool
 
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-002", "LEDGER-CHECKPOINT-003")
-def test_with_a_key_the_checkpoint_is_signed_by_it(directory: Path) -> None:
+def test_with_a_key_the_checkpoint_must_be_signed_by_it(directory: Path) -> None:
     private, key = key_of(bytes(32))
     text = checkpoint_of(read_lines(directory))
     signed = text + b"\n" + sign(text, private, key)
@@ -196,7 +196,7 @@ def test_with_a_key_the_checkpoint_is_signed_by_it(directory: Path) -> None:
 
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-003")
-def test_a_key_is_for_the_checkpoint_that_is_given_or_else_for_that_of_the_directory(directory: Path) -> None:
+def test_a_key_applies_to_the_given_checkpoint_or_else_to_the_directorys(directory: Path) -> None:
     private, key = key_of(bytes(32))
     text = checkpoint_of(read_lines(directory))
     signed = text + b"\n" + sign(text, private, key)
@@ -217,7 +217,7 @@ def test_the_head_is_compared_with_the_expected_one(directory: Path) -> None:
 
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-004")
-def test_a_pin_refuses_another_run_fewer_entries_and_another_root(directory: Path) -> None:
+def test_a_pin_detects_another_run_fewer_entries_and_another_root(directory: Path) -> None:
     lines = read_lines(directory)
     assert judged(directory, pin=read_checkpoint(checkpoint_of(lines[:4]))).checkpoints == (Held("pin", 4, None),)
 
@@ -227,11 +227,11 @@ def test_a_pin_refuses_another_run_fewer_entries_and_another_root(directory: Pat
 
 
 @pytest.mark.requirement("LEDGER-REACH-001")
-def test_a_ledger_written_anew_is_found_by_whoever_knows_the_old_one(directory: Path) -> None:
+def test_a_rewritten_ledger_is_detected_with_a_pin_a_checkpoint_or_a_head(directory: Path) -> None:
     lines = read_lines(directory)
-    story = draft_and_review()
-    story.entries[3]["actor"] = "agent:somebody"
-    story.write(directory)
+    builder = draft_and_review()
+    builder.entries[3]["actor"] = "agent:another"
+    builder.write(directory)
     assert findings(judged(directory)) == []
 
     assert findings(judged(directory, pin=read_checkpoint(checkpoint_of(lines)))) == [("L513", None)]
@@ -240,7 +240,7 @@ def test_a_ledger_written_anew_is_found_by_whoever_knows_the_old_one(directory: 
 
 
 @pytest.mark.requirement("LEDGER-VERIFY-001")
-def test_level_5_is_not_checked_where_the_chain_does_not_hold(directory: Path) -> None:
+def test_level_5_is_not_checked_if_the_chain_is_broken(directory: Path) -> None:
     lines = read_lines(directory)
     write_lines(directory, rechain([*lines[:2], *lines[3:]])[:-1])
 

@@ -1,4 +1,4 @@
-"""Level 4: attempts, budgets, routes and ladders. The last entry of each case is the bad one."""
+"""Level 4: attempts, budgets, routes and ladders. Only the last entry of a case may have a finding."""
 
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from fake_ledger.files import Body
 from fake_ledger.run_builder import NOTHING_RESERVED, RunBuilder
 from fake_ledger.wave_plans import CAPABLE, CHEAP, data_edge, task, wave_plan
 from unit.conformance.steps import (
-    ONE,
+    ONE_TASK,
     Step,
     ask,
     code_of,
@@ -26,7 +26,7 @@ from unit.conformance.steps import (
 )
 
 PAIR = wave_plan({"a": task(), "b": task(needs=[{"edge": "order", "task": "a"}])})
-FED = wave_plan({"a": task(), "b": task(needs=[data_edge({"task": "a"}, "x")])})
+WITH_DATA = wave_plan({"a": task(), "b": task(needs=[data_edge({"task": "a"}, "x")])})
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-010", "LEDGER-KIND-002")
@@ -51,12 +51,12 @@ FED = wave_plan({"a": task(), "b": task(needs=[data_edge({"task": "a"}, "x")])})
         ("L426", [start(), finish(status="error"), start(attempt=2, causes=[1])]),
     ],
 )
-def test_an_attempt_begins_when_it_is_due(tmp_path: Path, code: str | None, steps: list[Step]) -> None:
-    assert code_of(tmp_path, ONE, *steps) == code
+def test_an_attempt_starts_only_when_it_may(tmp_path: Path, code: str | None, steps: list[Step]) -> None:
+    assert code_of(tmp_path, ONE_TASK, *steps) == code
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-010")
-def test_a_task_has_its_own_number_of_attempts_or_the_policys(tmp_path: Path) -> None:
+def test_a_task_may_set_its_own_number_of_attempts(tmp_path: Path) -> None:
     own = wave_plan({"a": task(retry={"attempts": 1, "backoff_ms": 0, "max_backoff_ms": 0})})
 
     failed = finish(status="error")
@@ -65,7 +65,7 @@ def test_a_task_has_its_own_number_of_attempts_or_the_policys(tmp_path: Path) ->
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-010")
-def test_an_attempt_that_was_cancelled_does_not_count(tmp_path: Path) -> None:
+def test_a_cancelled_attempt_does_not_count(tmp_path: Path) -> None:
     own = wave_plan({"a": task(retry={"attempts": 1, "backoff_ms": 0, "max_backoff_ms": 0})})
 
     assert code_of(tmp_path, own, start(), finish(status="cancelled"), start(attempt=2)) is None
@@ -78,22 +78,22 @@ def test_an_attempt_that_was_cancelled_does_not_count(tmp_path: Path) -> None:
         ("L403", PAIR, [start("b")]),
         ("L403", PAIR, [start(), finish(), start("b")]),
         (None, PAIR, [end(state="failed"), start("b")]),
-        ("L404", FED, [end(state="skipped"), start("b")]),
-        ("L406", FED, [start(), finish(), end(), start("b")]),
-        ("L406", FED, [start(), finish(), end(), reuse("b")]),
+        ("L404", WITH_DATA, [end(state="skipped"), start("b")]),
+        ("L406", WITH_DATA, [start(), finish(), end(), start("b")]),
+        ("L406", WITH_DATA, [start(), finish(), end(), reuse("b")]),
         ("L405", wave_plan({"a": task()}, dispatch="waves"), [start()]),
         ("L405", wave_plan({"a": task()}, dispatch="waves"), [reuse()]),
-        (None, wave_plan({"a": task()}, dispatch="waves"), [lambda story: story.open_wave(0), start()]),
+        (None, wave_plan({"a": task()}, dispatch="waves"), [lambda builder: builder.open_wave(0), start()]),
     ],
 )
-def test_a_task_begins_after_what_it_depends_on(
+def test_a_task_starts_after_its_dependencies(
     tmp_path: Path, code: str | None, plan: dict[str, Any], steps: list[Step]
 ) -> None:
     assert code_of(tmp_path, plan, *steps) == code
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-005")
-def test_a_task_begins_after_what_its_conditions_look_at(tmp_path: Path) -> None:
+def test_a_task_starts_after_the_tasks_in_its_conditions(tmp_path: Path) -> None:
     plan = wave_plan({"a": task(), "b": task(when=[{"from": {"task": "a"}, "matches": "0" * 64}])})
 
     assert code_of(tmp_path / "early", plan, start("b")) == "L403"
@@ -101,13 +101,13 @@ def test_a_task_begins_after_what_its_conditions_look_at(tmp_path: Path) -> None
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-010")
-def test_an_attempt_names_what_it_follows_from(tmp_path: Path) -> None:
-    def deliver(story: RunBuilder) -> None:
-        story.deliver("b", "x", Body(b"done"), 3)
+def test_an_attempt_names_its_causes(tmp_path: Path) -> None:
+    def deliver(builder: RunBuilder) -> None:
+        builder.deliver("b", "x", Body(b"done"), 3)
 
     before = [start(), finish(), end(), deliver]
-    assert code_of(tmp_path / "right", FED, *before, start("b")) is None
-    assert code_of(tmp_path / "wrong", FED, *before, start("b", causes=[3])) == "L426"
+    assert code_of(tmp_path / "right", WITH_DATA, *before, start("b")) is None
+    assert code_of(tmp_path / "wrong", WITH_DATA, *before, start("b", causes=[3])) == "L426"
 
     gated = wave_plan({"a": task(gate={"question": [], "on_deadline": "reject"})})
     assert code_of(tmp_path / "gate", gated, open_gate(), decide(), start(causes=[1])) == "L426"
@@ -129,10 +129,10 @@ def test_an_attempt_names_what_it_follows_from(tmp_path: Path) -> None:
         ("L409", [end(state="stopped"), reuse()]),
     ],
 )
-def test_an_attempt_is_closed_once_and_a_reuse_stands_in_for_the_first(
+def test_an_attempt_is_closed_once_and_a_reuse_replaces_the_first(
     tmp_path: Path, code: str | None, steps: list[Step]
 ) -> None:
-    assert code_of(tmp_path, ONE, *steps) == code
+    assert code_of(tmp_path, ONE_TASK, *steps) == code
 
 
 RESERVED = {"input_tokens": 6, "output_tokens": 4, "micro_usd": 5, "output_bytes": 9}
@@ -147,27 +147,27 @@ def limited(**budget: int) -> dict[str, Any]:
     ("amount", "reserved"),
     [("input_tokens", 6), ("output_tokens", 4), ("tokens", 10), ("micro_usd", 5), ("output_bytes", 9), ("calls", 1)],
 )
-def test_what_a_call_reserves_fits_the_budget(tmp_path: Path, amount: str, reserved: int) -> None:
-    enough, scarce = limited(**{amount: 2 * reserved}), limited(**{amount: 2 * reserved - 1})
+def test_the_reservation_of_a_call_fits_the_budget(tmp_path: Path, amount: str, reserved: int) -> None:
+    enough, too_little = limited(**{amount: 2 * reserved}), limited(**{amount: 2 * reserved - 1})
     both = [start(reserved=RESERVED), start("b", reserved=RESERVED)]
 
     assert code_of(tmp_path / "enough", enough, *both) is None
-    assert code_of(tmp_path / "scarce", scarce, *both) == "L412"
+    assert code_of(tmp_path / "too-little", too_little, *both) == "L412"
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-015")
-def test_usage_takes_the_place_of_what_was_reserved_and_a_lost_call_keeps_it(tmp_path: Path) -> None:
+def test_usage_replaces_the_reservation_and_a_lost_call_keeps_it(tmp_path: Path) -> None:
     plan = limited(tokens=10)
-    four = {**NOTHING_RESERVED, "input_tokens": 9}
+    nine_tokens = {**NOTHING_RESERVED, "input_tokens": 9}
 
-    again = start("b", reserved=four)
+    again = start("b", reserved=nine_tokens)
     assert code_of(tmp_path / "used", plan, start(reserved=RESERVED), finish(input_tokens=1), again) is None
     assert code_of(tmp_path / "lost", plan, start(reserved=RESERVED), lose(), again) == "L412"
     assert code_of(tmp_path / "over", plan, start(reserved=RESERVED), finish(input_tokens=11), start("b")) == "L412"
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-015")
-def test_agents_and_tasks_have_budgets_of_their_own(tmp_path: Path) -> None:
+def test_agents_and_tasks_have_their_own_budgets(tmp_path: Path) -> None:
     by_agent = wave_plan({"a": task(accept=[{"command": [["x"]]}]), "b": task()}, limits={"calls": 1})
     by_task = wave_plan({"a": task(budget={"tokens": 10}), "b": task()})
 
@@ -178,7 +178,7 @@ def test_agents_and_tasks_have_budgets_of_their_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-015")
-def test_a_check_by_a_command_reserves_tokens_of_its_task_and_no_call(tmp_path: Path) -> None:
+def test_a_command_check_reserves_amounts_of_its_task_but_no_call(tmp_path: Path) -> None:
     plan = wave_plan({"a": task(accept=[{"command": [["x"]]}], budget={"calls": 1, "output_bytes": 8})})
 
     assert code_of(tmp_path / "none", plan, start(), finish(), ask()) is None
@@ -186,7 +186,7 @@ def test_a_check_by_a_command_reserves_tokens_of_its_task_and_no_call(tmp_path: 
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-010", "LEDGER-SEMANTICS-012")
-def test_no_more_calls_are_open_than_may_run_side_by_side(tmp_path: Path) -> None:
+def test_open_calls_do_not_exceed_max_parallel(tmp_path: Path) -> None:
     checks = [{"command": [["x"]]}]
     plan = wave_plan({"a": task(accept=checks), "b": task()}, max_parallel=1)
 
@@ -210,10 +210,10 @@ LANE = wave_plan({"a": {"lane": "auto", "escalate": ["capable", "frontier"]}})
         ("L411", LANE, [route(), route()]),
         ("L411", LANE, [end(state="stopped"), route()]),
         ("L411", LANE, [reuse(), route()]),
-        ("L411", ONE, [route()]),
+        ("L411", ONE_TASK, [route()]),
     ],
 )
-def test_a_task_with_a_lane_is_routed_once_and_before_it_begins(
+def test_a_task_with_a_lane_is_routed_once_before_it_starts(
     tmp_path: Path, code: str | None, plan: dict[str, Any], steps: list[Step]
 ) -> None:
     assert code_of(tmp_path, plan, *steps) == code
@@ -238,12 +238,12 @@ LADDER = wave_plan({"a": task(ladder=[CHEAP, CAPABLE], accept=[{"schema": "0" * 
         ("L426", [start(), finish(status="error"), escalate(causes=[1])]),
     ],
 )
-def test_an_escalation_takes_one_step(tmp_path: Path, code: str | None, steps: list[Step]) -> None:
+def test_an_escalation_goes_up_one_step(tmp_path: Path, code: str | None, steps: list[Step]) -> None:
     assert code_of(tmp_path, LADDER, *steps) == code
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-010", "LEDGER-SEMANTICS-013")
-def test_attempts_are_counted_at_each_step(tmp_path: Path) -> None:
+def test_attempts_are_counted_per_step(tmp_path: Path) -> None:
     retry = {"attempts": 1, "backoff_ms": 0, "max_backoff_ms": 0}
     plan = wave_plan({"a": task(ladder=[CHEAP, CAPABLE], retry=retry)})
     climbed = [start(), finish(status="error"), escalate(), start(attempt=2, **CAPABLE), finish("a", 2, "error")]

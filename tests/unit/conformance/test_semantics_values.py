@@ -1,4 +1,4 @@
-"""Level 4: deliveries and answers, and the values that they carry."""
+"""Level 4: deliveries and answers, and their values."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,15 +16,15 @@ SALT, OTHER_SALT = bytes(range(32)), bytes(range(1, 33))
 TEXT = Body(b"some text")
 
 
-def level_4(story: RunBuilder, directory: Path) -> list[tuple[str, int | None]]:
-    return [finding for finding in findings(judged(story.write(directory))) if finding[0][1] == "4"]
+def level_4(builder: RunBuilder, directory: Path) -> list[tuple[str, int | None]]:
+    return [finding for finding in findings(judged(builder.write(directory))) if finding[0][1] == "4"]
 
 
 def delivered(source: dict[str, Any], output: Body, value: Body) -> RunBuilder:
-    """Task `a` has an output, and `b` is handed a value that is made of it."""
-    story = RunBuilder(wave_plan({"a": task(), "b": task(needs=[data_edge(source, "x")])}))
-    story.deliver("b", "x", value, story.complete("a", output))
-    return story
+    """Build a run in which `b` receives a value from the output of `a`."""
+    builder = RunBuilder(wave_plan({"a": task(), "b": task(needs=[data_edge(source, "x")])}))
+    builder.deliver("b", "x", value, builder.complete("a", output))
+    return builder
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-018", "LEDGER-KIND-004")
@@ -48,7 +48,9 @@ def delivered(source: dict[str, Any], output: Body, value: Body) -> RunBuilder:
         ({"task": "a", "select": "/x"}, json_body({"x": 1}, SALT), json_body(1, OTHER_SALT)),
     ],
 )
-def test_a_delivery_is_the_value(tmp_path: Path, source: dict[str, Any], output: Body, value: Body) -> None:
+def test_a_delivery_has_the_value_of_its_source(
+    tmp_path: Path, source: dict[str, Any], output: Body, value: Body
+) -> None:
     assert last_code(delivered(source, output, value), tmp_path) is None
 
 
@@ -70,7 +72,7 @@ def test_a_delivery_is_the_value(tmp_path: Path, source: dict[str, Any], output:
         ({"list": [{"task": "a"}]}, Body(b"\xff"), json_body(["\ufffd"])),
     ],
 )
-def test_a_delivery_that_is_not_the_value_is_told(
+def test_a_delivery_with_another_value_is_a_finding(
     tmp_path: Path, source: dict[str, Any], output: Body, value: Body
 ) -> None:
     assert last_code(delivered(source, output, value), tmp_path) == "L407"
@@ -78,7 +80,7 @@ def test_a_delivery_that_is_not_the_value_is_told(
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-018")
 @pytest.mark.parametrize(
-    ("source", "output", "value", "gone"),
+    ("source", "output", "value", "redacted"),
     [
         ({"task": "a", "select": "/x"}, json_body({"x": 1}), json_body(2), 0),
         ({"task": "a", "select": "/x"}, json_body({"x": 1}), json_body(2, SALT), 1),
@@ -86,15 +88,15 @@ def test_a_delivery_that_is_not_the_value_is_told(
         ({"task": "a"}, Body(b"text"), Body(b"other", salt=SALT), 1),
     ],
 )
-def test_a_body_that_is_needed_and_redacted_settles_nothing(
-    tmp_path: Path, source: dict[str, Any], output: Body, value: Body, gone: int
+def test_a_value_from_a_redacted_body_is_not_checked(
+    tmp_path: Path, source: dict[str, Any], output: Body, value: Body, redacted: int
 ) -> None:
-    story = delivered(source, output, value)
-    assert last_code(story, tmp_path / "there") == "L407"
+    builder = delivered(source, output, value)
+    assert last_code(builder, tmp_path / "there") == "L407"
 
-    story.redact((output, value)[gone], "body", 2)
+    builder.redact((output, value)[redacted], "body", 2)
 
-    assert level_4(story, tmp_path / "gone") == []
+    assert level_4(builder, tmp_path / "redacted") == []
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-018")
@@ -102,12 +104,12 @@ def test_a_body_that_is_needed_and_redacted_settles_nothing(
     ("source", "output", "value"),
     [({"task": "a"}, TEXT, Body(b"other")), ({"task": "a", "select": "/x"}, json_body({"x": 1}), json_body(2))],
 )
-def test_the_digest_of_a_plain_body_tells_its_bytes_even_if_it_is_redacted(
+def test_a_redacted_plain_body_is_compared_by_its_digest(
     tmp_path: Path, source: dict[str, Any], output: Body, value: Body
 ) -> None:
-    story = delivered(source, output, value)
-    story.redact(value, "value", 4)
-    assert level_4(story, tmp_path / "other") == [("L407", 4)]
+    builder = delivered(source, output, value)
+    builder.redact(value, "value", 4)
+    assert level_4(builder, tmp_path / "other") == [("L407", 4)]
 
     same = delivered({"task": "a"}, TEXT, TEXT)
     same.redact(TEXT, "output", 2)
@@ -115,22 +117,22 @@ def test_the_digest_of_a_plain_body_tells_its_bytes_even_if_it_is_redacted(
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-018")
-@pytest.mark.parametrize("gone", [0, 1])
+@pytest.mark.parametrize("redacted", [0, 1])
 @pytest.mark.parametrize(("content", "code"), [(TEXT.content, None), (b"other", "L407")])
-def test_a_plain_body_that_is_redacted_is_compared_with_a_salted_one_that_is_there(
-    tmp_path: Path, gone: int, content: bytes, code: str | None
+def test_a_redacted_plain_body_is_compared_with_a_salted_one(
+    tmp_path: Path, redacted: int, content: bytes, code: str | None
 ) -> None:
     bodies = [TEXT, Body(content, salt=SALT)]
-    story = delivered({"task": "a"}, bodies[gone], bodies[1 - gone])
+    builder = delivered({"task": "a"}, bodies[redacted], bodies[1 - redacted])
 
-    story.redact(TEXT, "body", 2)
+    builder.redact(TEXT, "body", 2)
 
-    assert level_4(story, tmp_path) == ([(code, 4)] if code else [])
+    assert level_4(builder, tmp_path) == ([(code, 4)] if code else [])
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-018", "LEDGER-KIND-004")
 @pytest.mark.parametrize("digits", [b"9007199254740992", b"-9007199254740992", b"1" + b"0" * 20, b"9" * 5_000])
-def test_an_integer_beyond_the_safe_ones_has_no_canonical_form(tmp_path: Path, digits: bytes) -> None:
+def test_an_unsafe_integer_has_no_canonical_form(tmp_path: Path, digits: bytes) -> None:
     output = Body(b'{"x":1,"y":' + digits + b"}", "application/json")
     assert last_code(delivered({"task": "a", "select": "/x"}, output, json_body(1)), tmp_path / "in") == "L407"
 
@@ -144,7 +146,7 @@ def nested(depth: int) -> Body:
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-018")
 @pytest.mark.parametrize(("depth", "code"), [(254, None), (255, "L407"), (100_000, "L407")])
-def test_a_body_that_is_needed_is_nested_at_most_254_deep(tmp_path: Path, depth: int, code: str | None) -> None:
+def test_a_selected_body_has_at_most_254_nesting_levels(tmp_path: Path, depth: int, code: str | None) -> None:
     source = {"task": "a", "select": "/0"}
 
     assert last_code(delivered(source, nested(depth), nested(depth - 1)), tmp_path) == code
@@ -153,38 +155,38 @@ def test_a_body_that_is_needed_is_nested_at_most_254_deep(tmp_path: Path, depth:
 @pytest.mark.requirement("LEDGER-SEMANTICS-018")
 @pytest.mark.parametrize(("depth", "code"), [(253, None), (254, "L407")])
 @pytest.mark.parametrize("part", [{"list": [{"task": "a"}]}, {"list": [{"list": [{"task": "a"}]}], "select": "/0"}])
-def test_a_value_that_is_made_is_nested_at_most_254_deep(
+def test_a_built_value_has_at_most_254_nesting_levels(
     tmp_path: Path, depth: int, code: str | None, part: dict[str, Any]
 ) -> None:
     assert last_code(delivered(part, nested(depth), nested(depth + 1)), tmp_path) == code
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-018")
-def test_a_part_that_cannot_be_made_settles_nothing_beside_one_that_is_gone(tmp_path: Path) -> None:
-    unmade = {"task": "a", "select": "/nowhere"}
-    for number, parts in enumerate([[unmade, {"task": "b"}], [{"task": "b"}, unmade]]):
+def test_a_missing_part_beside_a_redacted_one_is_not_checked(tmp_path: Path) -> None:
+    missing = {"task": "a", "select": "/missing"}
+    for number, parts in enumerate([[missing, {"task": "b"}], [{"task": "b"}, missing]]):
         plan = wave_plan({"a": task(), "b": task(), "c": task(needs=[data_edge({"list": parts}, "x")])})
-        story = RunBuilder(plan)
-        story.complete("a", json_body({}))
-        ended = story.complete("b", TEXT)
-        delivery = story.deliver("c", "x", json_body(["other"]), ended)
-        assert level_4(story, tmp_path / f"{number}, there") == [("L407", delivery)]
+        builder = RunBuilder(plan)
+        builder.complete("a", json_body({}))
+        ended = builder.complete("b", TEXT)
+        delivery = builder.deliver("c", "x", json_body(["other"]), ended)
+        assert level_4(builder, tmp_path / f"{number}, there") == [("L407", delivery)]
 
-        story.redact(TEXT, "output", ended - 1)
-        assert level_4(story, tmp_path / f"{number}, gone") == []
+        builder.redact(TEXT, "output", ended - 1)
+        assert level_4(builder, tmp_path / f"{number}, redacted") == []
 
 
 @pytest.mark.requirement("LEDGER-VERIFY-001", "LEDGER-SEMANTICS-018")
-def test_a_body_that_is_called_redacted_and_is_there_settles_what_it_holds(tmp_path: Path) -> None:
-    story = delivered({"task": "a", "select": "/x"}, json_body({"x": 1}), json_body(2))
-    story.redact(json_body({"x": 1}), "output", 2)
-    story.redacted.clear()
+def test_a_body_that_is_redacted_but_present_is_checked(tmp_path: Path) -> None:
+    builder = delivered({"task": "a", "select": "/x"}, json_body({"x": 1}), json_body(2))
+    builder.redact(json_body({"x": 1}), "output", 2)
+    builder.redacted.clear()
 
-    assert findings(judged(story.write(tmp_path))) == [("L306", 2), ("L407", 4), ("L501", None)]
+    assert findings(judged(builder.write(tmp_path))) == [("L306", 2), ("L407", 4), ("L501", None)]
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-018")
-def test_values_may_be_made_of_others_many_times_over(tmp_path: Path) -> None:
+def test_values_may_be_deeply_nested(tmp_path: Path) -> None:
     source: dict[str, Any] = {"task": "a"}
     value: Any = 1
     for _ in range(120):
@@ -195,45 +197,45 @@ def test_values_may_be_made_of_others_many_times_over(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-007")
 @pytest.mark.parametrize(
-    ("code", "tell"),
+    ("code", "add"),
     [
-        (None, lambda story: story.complete("a", TEXT)),
-        ("L403", lambda story: (story.start("a"), story.finish("a", TEXT))[1]),
-        ("L404", lambda story: story.end("a", "skipped")),
-        ("L426", lambda story: story.complete("a", TEXT) - 1),
+        (None, lambda builder: builder.complete("a", TEXT)),
+        ("L403", lambda builder: (builder.start("a"), builder.finish("a", TEXT))[1]),
+        ("L404", lambda builder: builder.end("a", "skipped")),
+        ("L426", lambda builder: builder.complete("a", TEXT) - 1),
     ],
 )
 def test_a_delivery_follows_from_the_end_of_its_source(
-    tmp_path: Path, code: str | None, tell: Callable[[RunBuilder], int]
+    tmp_path: Path, code: str | None, add: Callable[[RunBuilder], int]
 ) -> None:
-    story = RunBuilder(wave_plan({"a": task(), "b": task(needs=[data_edge({"task": "a"}, "x")])}))
+    builder = RunBuilder(wave_plan({"a": task(), "b": task(needs=[data_edge({"task": "a"}, "x")])}))
 
-    story.deliver("b", "x", TEXT, tell(story))
+    builder.deliver("b", "x", TEXT, add(builder))
 
-    assert last_code(story, tmp_path) == code
+    assert last_code(builder, tmp_path) == code
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-007")
-def test_the_cause_is_the_end_of_the_source_that_ended_last(tmp_path: Path) -> None:
+def test_the_cause_of_a_delivery_is_the_source_that_ended_last(tmp_path: Path) -> None:
     both = {"list": [{"task": "a"}, {"task": "b"}]}
-    for last_first in (True, False):
-        story = RunBuilder(wave_plan({"a": task(), "b": task(), "c": task(needs=[data_edge(both, "x")])}))
-        ends = [story.complete("b", json_body(2)), story.complete("a", json_body(1))]
-        story.deliver("c", "x", json_body([1, 2]), ends[last_first])
+    for is_last in (True, False):
+        builder = RunBuilder(wave_plan({"a": task(), "b": task(), "c": task(needs=[data_edge(both, "x")])}))
+        ends = [builder.complete("b", json_body(2)), builder.complete("a", json_body(1))]
+        builder.deliver("c", "x", json_body([1, 2]), ends[is_last])
 
-        assert last_code(story, tmp_path / str(last_first)) == (None if last_first else "L426")
+        assert last_code(builder, tmp_path / str(is_last)) == (None if is_last else "L426")
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-007")
-def test_an_edge_is_delivered_once_and_before_the_unit_begins(tmp_path: Path) -> None:
+def test_an_edge_is_delivered_once_before_the_unit_starts(tmp_path: Path) -> None:
     twice = delivered({"task": "a"}, TEXT, TEXT)
     twice.deliver("b", "x", TEXT, 3)
     assert last_code(twice, tmp_path / "twice") == "L409"
 
-    begun = delivered({"task": "a"}, TEXT, TEXT)
-    begun.start("b")
-    begun.deliver("b", "x", TEXT, 3)
-    assert last_code(begun, tmp_path / "begun") == "L409"
+    started = delivered({"task": "a"}, TEXT, TEXT)
+    started.start("b")
+    started.deliver("b", "x", TEXT, 3)
+    assert last_code(started, tmp_path / "started") == "L409"
 
     ended = RunBuilder(wave_plan({"a": task(), "b": task(needs=[data_edge({"task": "a"}, "x")])}))
     cause = ended.complete("a", TEXT)
@@ -244,30 +246,30 @@ def test_an_edge_is_delivered_once_and_before_the_unit_begins(tmp_path: Path) ->
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-016")
 @pytest.mark.parametrize(
-    ("code", "tell"),
+    ("code", "add"),
     [
-        (None, lambda story: story.answer("o", TEXT, story.complete("a", TEXT))),
-        ("L425", lambda story: story.answer("o", TEXT, 0)),
-        ("L425", lambda story: story.answer("o", TEXT, story.end("a", "failed"))),
-        ("L425", lambda story: story.answer("o", Body(b"other"), story.complete("a", TEXT))),
-        ("L426", lambda story: story.answer("o", TEXT, story.complete("a", TEXT) - 1)),
+        (None, lambda builder: builder.answer("o", TEXT, builder.complete("a", TEXT))),
+        ("L425", lambda builder: builder.answer("o", TEXT, 0)),
+        ("L425", lambda builder: builder.answer("o", TEXT, builder.end("a", "failed"))),
+        ("L425", lambda builder: builder.answer("o", Body(b"other"), builder.complete("a", TEXT))),
+        ("L426", lambda builder: builder.answer("o", TEXT, builder.complete("a", TEXT) - 1)),
     ],
 )
-def test_an_answer_is_the_value_of_its_output(
-    tmp_path: Path, code: str | None, tell: Callable[[RunBuilder], int]
+def test_an_answer_has_the_value_of_its_output(
+    tmp_path: Path, code: str | None, add: Callable[[RunBuilder], int]
 ) -> None:
-    story = RunBuilder(wave_plan({"a": task()}, outputs={"o": {"task": "a"}}))
+    builder = RunBuilder(wave_plan({"a": task()}, outputs={"o": {"task": "a"}}))
 
-    tell(story)
+    add(builder)
 
-    assert last_code(story, tmp_path) == code
+    assert last_code(builder, tmp_path) == code
 
 
 @pytest.mark.requirement("LEDGER-SEMANTICS-016")
 def test_an_answer_is_given_once(tmp_path: Path) -> None:
-    story = RunBuilder(wave_plan({"a": task()}, outputs={"o": {"task": "a"}}))
-    ended = story.complete("a", TEXT)
-    story.answer("o", TEXT, ended)
-    story.answer("o", TEXT, ended)
+    builder = RunBuilder(wave_plan({"a": task()}, outputs={"o": {"task": "a"}}))
+    ended = builder.complete("a", TEXT)
+    builder.answer("o", TEXT, ended)
+    builder.answer("o", TEXT, ended)
 
-    assert last_code(story, tmp_path) == "L425"
+    assert last_code(builder, tmp_path) == "L425"

@@ -1,4 +1,4 @@
-"""Level 4: gates, verdicts and the ends of tasks. The last entry of each case is the bad one."""
+"""Level 4: gates, verdicts and the ends of tasks. Only the last entry of a case may have a finding."""
 
 from pathlib import Path
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from fake_ledger.wave_plans import CAPABLE, task, wave_plan
-from unit.conformance.steps import ONE, Step, ask, code_of, decide, end, finish, give, open_gate, reuse, start
+from unit.conformance.steps import ONE_TASK, Step, ask, code_of, decide, end, finish, give, open_gate, reuse, start
 
 EARLY, DEADLINE, LATE = (f"2026-11-15T09:0{minute}:00.000000Z" for minute in (1, 2, 3))
 GATED = wave_plan({"a": task(gate={"question": [], "on_deadline": "reject"})})
@@ -20,7 +20,7 @@ TIMED = wave_plan({"a": task(gate={"question": [], "deadline_ms": 120_000, "on_d
         (None, GATED, [open_gate(), decide(), start()]),
         (None, TIMED, [open_gate(DEADLINE), decide(at=EARLY)]),
         (None, TIMED, [open_gate(DEADLINE), decide(by="deadline", at=DEADLINE)]),
-        ("L414", ONE, [open_gate()]),
+        ("L414", ONE_TASK, [open_gate()]),
         ("L414", GATED, [open_gate(), open_gate()]),
         ("L414", GATED, [end(state="stopped"), open_gate()]),
         ("L414", GATED, [open_gate(DEADLINE)]),
@@ -39,7 +39,7 @@ TIMED = wave_plan({"a": task(gate={"question": [], "deadline_ms": 120_000, "on_d
         ("L414", GATED, [open_gate(), decide("rejected"), start()]),
     ],
 )
-def test_a_gate_is_decided_once_about_what_was_shown(
+def test_a_gate_is_decided_once_on_what_was_displayed(
     tmp_path: Path, code: str | None, plan: dict[str, Any], steps: list[Step]
 ) -> None:
     assert code_of(tmp_path, plan, *steps) == code
@@ -56,7 +56,7 @@ TO_AGENT = [*TO_COMMAND, ask(1), give(1)]
     [
         (None, [*TO_AGENT, ask(2, "agent"), give(2, "agent"), end()]),
         (None, [*TO_COMMAND, ask(1), give(1, verdict="none"), ask(1)]),
-        (None, [*TO_COMMAND, ask(1), lambda story: story.lose_verdict(1), ask(1)]),
+        (None, [*TO_COMMAND, ask(1), lambda builder: builder.lose_verdict(1), ask(1)]),
         ("L415", [give(0, "schema")]),
         ("L415", [start(), give(0, "schema")]),
         ("L415", [start(), finish(status="error"), give(0, "schema")]),
@@ -77,10 +77,10 @@ TO_AGENT = [*TO_COMMAND, ask(1), give(1)]
         ("L408", [*TO_COMMAND, ask(1), give(1, attempt=2)]),
         ("L408", [*TO_COMMAND, ask(1), give(2, "agent")]),
         ("L408", [*TO_COMMAND, ask(1), give(1, "agent")]),
-        ("L408", [*TO_COMMAND, ask(1), lambda story: story.lose_verdict(2)]),
-        ("L408", [*TO_COMMAND, ask(1), lambda story: story.resume(), give(1)]),
+        ("L408", [*TO_COMMAND, ask(1), lambda builder: builder.lose_verdict(2)]),
+        ("L408", [*TO_COMMAND, ask(1), lambda builder: builder.resume(), give(1)]),
         ("L426", [*TO_COMMAND, ask(1), give(1, causes=[2])]),
-        ("L426", [*TO_COMMAND, ask(1), lambda story: story.lose_verdict(1, causes=[2])]),
+        ("L426", [*TO_COMMAND, ask(1), lambda builder: builder.lose_verdict(1, causes=[2])]),
         ("L408", [*TO_COMMAND, ask(1), finish()]),
     ],
 )
@@ -97,26 +97,26 @@ FAILED = [start(), finish(status="error")]
 @pytest.mark.parametrize(
     ("code", "plan", "steps"),
     [
-        ("L417", ONE, [end(state="stopped"), end(state="stopped")]),
-        ("L417", ONE, [start(), end(state="stopped")]),
-        ("L417", ONE, [end()]),
-        ("L417", ONE, [*FAILED, end()]),
+        ("L417", ONE_TASK, [end(state="stopped"), end(state="stopped")]),
+        ("L417", ONE_TASK, [start(), end(state="stopped")]),
+        ("L417", ONE_TASK, [end()]),
+        ("L417", ONE_TASK, [*FAILED, end()]),
         ("L417", CHECKED, [start(), finish(), end()]),
-        (None, ONE, [*FAILED, end(state="failed")]),
-        ("L417", ONE, [start(), finish(), end(state="failed")]),
+        (None, ONE_TASK, [*FAILED, end(state="failed")]),
+        ("L417", ONE_TASK, [start(), finish(), end(state="failed")]),
         ("L417", TOLERANT, [*FAILED, end(state="failed")]),
         (None, TOLERANT, [*FAILED, end(state="tolerated")]),
-        ("L417", ONE, [*FAILED, end(state="tolerated")]),
-        (None, ONE, [end(state="skipped", reason="upstream")]),
-        ("L417", ONE, [*FAILED, end(state="skipped", reason="upstream")]),
-        ("L417", ONE, [reuse(), end(state="skipped", reason="upstream")]),
-        ("L417", ONE, [end(state="skipped", reason="condition")]),
+        ("L417", ONE_TASK, [*FAILED, end(state="tolerated")]),
+        (None, ONE_TASK, [end(state="skipped", reason="upstream")]),
+        ("L417", ONE_TASK, [*FAILED, end(state="skipped", reason="upstream")]),
+        ("L417", ONE_TASK, [reuse(), end(state="skipped", reason="upstream")]),
+        ("L417", ONE_TASK, [end(state="skipped", reason="condition")]),
         (None, CONDITIONAL, [end(state="skipped", reason="condition")]),
-        (None, ONE, [*FAILED, end(state="refused")]),
-        ("L417", ONE, [start(), finish(), end(state="refused")]),
-        ("L417", ONE, [start(), finish(), end(state="cancelled")]),
-        ("L417", ONE, [reuse(), end(state="stopped")]),
-        ("L426", ONE, [start(), finish(), end(causes=[1])]),
+        (None, ONE_TASK, [*FAILED, end(state="refused")]),
+        ("L417", ONE_TASK, [start(), finish(), end(state="refused")]),
+        ("L417", ONE_TASK, [start(), finish(), end(state="cancelled")]),
+        ("L417", ONE_TASK, [reuse(), end(state="stopped")]),
+        ("L426", ONE_TASK, [start(), finish(), end(causes=[1])]),
     ],
 )
 def test_a_task_ends_in_a_state_that_its_attempts_allow(

@@ -27,7 +27,7 @@ def peak_of(work: Callable[[], Report]) -> int:
 
 
 @pytest.mark.requirement("LEDGER-VERIFY-004")
-def test_a_longer_ledger_needs_no_more_memory() -> None:
+def test_a_long_ledger_needs_little_memory() -> None:
     ledger = LedgerBuilder()
     ledger.add("run.opened", OPENED)
     for _ in range(300):
@@ -39,7 +39,7 @@ def test_a_longer_ledger_needs_no_more_memory() -> None:
 
 
 @pytest.mark.requirement("LEDGER-VERIFY-004")
-def test_a_longer_body_needs_no_more_memory(tmp_path: Path) -> None:
+def test_a_large_body_needs_little_memory(tmp_path: Path) -> None:
     bodies = [Body(b"x" * (16 * MEBIBYTE)), Body(b"y" * (16 * MEBIBYTE), salt=bytes(range(32)))]
     directory = ledger_with(*bodies).write(tmp_path)
 
@@ -47,7 +47,7 @@ def test_a_longer_body_needs_no_more_memory(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("LEDGER-VERIFY-004")
-def test_a_line_without_an_end_is_not_held_as_a_whole() -> None:
+def test_a_very_long_line_is_not_kept_in_memory() -> None:
     stream = BytesIO(b"x" * (16 * MEBIBYTE) + b"\n")
 
     tracemalloc.start()
