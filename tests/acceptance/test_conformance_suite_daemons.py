@@ -14,7 +14,7 @@ from suites.command import Suite
 from suites.processes import wait_for_number
 from suites.tiny_set import verify_case, write_set
 from unit.conformance.judged_run import draft_and_review
-from unit.conformance.suite.leaving import LEAVE, kill, runs
+from unit.conformance.suite.daemons import LEAVE, kill, runs
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="orphans are adopted on Linux only")
 

@@ -1,4 +1,4 @@
-"""The form that wrong implementations change one part of is, with all parts right, that of RFC 8785."""
+"""Without a wrong part, the form that wrong implementations change is RFC 8785."""
 
 from typing import Any
 
@@ -20,5 +20,5 @@ VALUES = st.recursive(
 
 
 @given(VALUES)
-def test_the_form_is_that_of_rfc_8785(value: Any) -> None:
+def test_the_unchanged_form_is_rfc_8785(value: Any) -> None:
     assert Form()(value) == rfc8785.dumps(value)

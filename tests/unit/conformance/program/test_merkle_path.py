@@ -1,4 +1,4 @@
-"""Paths through a Merkle tree: known ones, and the laws of RFC 6962, sections 2.1.1 and 2.1.2."""
+"""Paths through a Merkle tree: known paths, and the laws of RFC 6962, sections 2.1.1 and 2.1.2."""
 
 import pytest
 from hypothesis import given
@@ -23,7 +23,7 @@ def leaves(size: int) -> list[bytes]:
     return [leaf(bytes([number])) for number in range(size)]
 
 
-# Paths of the reference implementation's own tests (certificate-transparency, merkle_tree_test).
+# Paths from the reference implementation's tests (certificate-transparency, merkle_tree_test).
 @pytest.mark.requirement("LEDGER-PROOF-001")
 @pytest.mark.parametrize(
     ("seq", "size", "path"),
@@ -35,7 +35,7 @@ def leaves(size: int) -> list[bytes]:
         (1, 5, ["6e340b9c", "5f083f0a", "bc1a0643"]),
     ],
 )
-def test_known_inclusion_paths(seq: int, size: int, path: list[str]) -> None:
+def test_inclusion_paths_equal_known_paths(seq: int, size: int, path: list[str]) -> None:
     assert [hash_.hex()[:8] for hash_ in inclusion_path(seq, KNOWN[:size])] == path
 
 
@@ -49,7 +49,7 @@ def test_known_inclusion_paths(seq: int, size: int, path: list[str]) -> None:
         (2, 5, ["5f083f0a", "bc1a0643"]),
     ],
 )
-def test_known_consistency_paths(from_size: int, size: int, path: list[str]) -> None:
+def test_consistency_paths_equal_known_paths(from_size: int, size: int, path: list[str]) -> None:
     assert [hash_.hex()[:8] for hash_ in consistency_path(from_size, KNOWN[:size])] == path
 
 
@@ -73,7 +73,7 @@ def test_a_consistency_path_leads_to_both_roots(sizes: tuple[int, int]) -> None:
 
 @pytest.mark.requirement("LEDGER-PROOF-001")
 @given(SIZES, st.booleans())
-def test_a_path_with_a_node_more_or_fewer_is_refused(sizes: tuple[int, int], is_longer: bool) -> None:
+def test_a_path_that_is_too_long_or_too_short_is_refused(sizes: tuple[int, int], is_longer: bool) -> None:
     from_size, size = sizes
     inclusion = inclusion_path(from_size - 1, leaves(size))
     consistency = consistency_path(from_size, leaves(size))

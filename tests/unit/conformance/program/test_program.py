@@ -54,7 +54,7 @@ def test_one_process_answers_one_request(run_dir: Path) -> None:
     }
 
 
-def test_one_process_answers_all_requests_and_refuses_what_it_does_not_offer(run_dir: Path) -> None:
+def test_one_process_answers_all_requests_and_refuses_unsupported_roles(run_dir: Path) -> None:
     requests = [
         {"protocol": 1, "id": "tests/one", "role": "run", "input": "x"},
         {"protocol": 1, "id": "tests/two", "role": "verify", "input": str(run_dir)},
@@ -72,7 +72,7 @@ def test_one_process_answers_all_requests_and_refuses_what_it_does_not_offer(run
     ]
 
 
-def test_a_key_without_a_checkpoint_is_no_request_that_can_be_met(run_dir: Path, tmp_path: Path) -> None:
+def test_a_key_without_a_checkpoint_is_unsupported(run_dir: Path, tmp_path: Path) -> None:
     (run_dir / "checkpoint").unlink()
     key = tmp_path / "key.pub"
     key.write_text("PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW\n")
@@ -84,7 +84,7 @@ def test_a_key_without_a_checkpoint_is_no_request_that_can_be_met(run_dir: Path,
 
 
 @pytest.mark.requirement("LEDGER-CHECKPOINT-001")
-def test_the_checkpoint_of_all_entries_is_that_of_the_run_directory(run_dir: Path, tmp_path: Path) -> None:
+def test_the_checkpoint_of_all_entries_equals_the_run_directorys(run_dir: Path, tmp_path: Path) -> None:
     size = (run_dir / "ledger.jsonl").read_bytes().count(b"\n")
 
     assert proved(run_dir, tmp_path, "checkpoint", size=size).read_bytes() == (run_dir / "checkpoint").read_bytes()
@@ -94,7 +94,7 @@ def test_the_checkpoint_of_all_entries_is_that_of_the_run_directory(run_dir: Pat
 @pytest.mark.parametrize(
     ("action", "members"), [("inclusion", {"seq": 3, "size": 9}), ("consistency", {"from_size": 3, "size": 9})]
 )
-def test_a_proof_holds_beside_the_checkpoint_of_its_size_and_of_no_other(
+def test_a_proof_matches_only_the_checkpoint_of_its_size(
     action: str, members: dict[str, int], run_dir: Path, tmp_path: Path
 ) -> None:
     proof = str(proved(run_dir, tmp_path, action, **members))
@@ -121,7 +121,7 @@ def test_a_proof_holds_beside_the_checkpoint_of_its_size_and_of_no_other(
         ({"note": 1}, "L601"),
     ],
 )
-def test_a_proof_that_was_changed_is_malformed_or_leads_nowhere(
+def test_a_changed_proof_is_malformed_or_has_a_wrong_path(
     members: dict[str, Any], code: str, run_dir: Path, tmp_path: Path
 ) -> None:
     proof = proved(run_dir, tmp_path, "inclusion", seq=3, size=9)
@@ -131,7 +131,7 @@ def test_a_proof_that_was_changed_is_malformed_or_leads_nowhere(
 
 @pytest.mark.requirement("LEDGER-PROOF-001")
 @pytest.mark.parametrize(
-    ("old", "put"),
+    ("old", "new"),
     [
         ("{", '{"format":1,'),
         ('"seq\\":0', '"seq\\":false'),
@@ -140,17 +140,17 @@ def test_a_proof_that_was_changed_is_malformed_or_leads_nowhere(
         ('"v\\":1', '"v\\":\\"\\\\udc00\\"'),
     ],
 )
-def test_a_proof_is_read_strictly(old: str, put: str, run_dir: Path, tmp_path: Path) -> None:
+def test_a_proof_is_read_strictly(old: str, new: str, run_dir: Path, tmp_path: Path) -> None:
     proof = proved(run_dir, tmp_path, "inclusion", seq=0, size=1)
     text = proof.read_text()
     assert text.count(old) >= 1
 
-    proof.write_text(text.replace(old, put, 1))
+    proof.write_text(text.replace(old, new, 1))
 
     assert ask("prove", action="check", input=str(proof))["codes"] == ["L601"]
 
 
-def test_what_is_not_in_the_ledger_cannot_be_proved(run_dir: Path, tmp_path: Path) -> None:
+def test_an_entry_outside_the_ledger_cannot_be_proved(run_dir: Path, tmp_path: Path) -> None:
     output = tmp_path / "out"
 
     for members in ({"seq": 9, "size": 9}, {"seq": 0, "size": 10**6}):
@@ -159,6 +159,6 @@ def test_what_is_not_in_the_ledger_cannot_be_proved(run_dir: Path, tmp_path: Pat
         assert (answer["verdict"], output.exists()) == ("invalid", False)
 
 
-def test_a_part_that_is_not_there_is_not_replaced() -> None:
+def test_replacing_an_unknown_part_is_an_error() -> None:
     with pytest.raises(AttributeError, match="has no part 'read_membres'"):
         replace(canonicalizing, "read_membres", dict)

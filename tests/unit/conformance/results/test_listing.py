@@ -1,4 +1,4 @@
-"""Vectors as a list."""
+"""The list of vectors, as text and as JSON."""
 
 import json
 
@@ -12,7 +12,7 @@ CASES = [
 ]
 
 
-def test_columns_are_aligned_and_no_line_ends_in_blanks() -> None:
+def test_columns_are_aligned_without_trailing_blanks() -> None:
     assert listed_text(CASES, None, has_heading=False) == (
         "canonical/a  canonicalize  -  valid       LEDGER-LINE-005\n"
         "ledger/torn  verify        5  incomplete  LEDGER-A-001 LEDGER-B-001\n"
@@ -26,7 +26,7 @@ def test_a_heading_is_as_wide_as_its_column() -> None:
     assert first == "canonical/a  canonicalize  -      valid       LEDGER-LINE-005"
 
 
-def test_the_verdict_is_that_of_the_levels_that_are_asked_for() -> None:
+def test_the_verdict_is_for_the_requested_levels() -> None:
     documents = [json.loads(line) for line in listed_json(CASES, frozenset({1})).splitlines()]
 
     assert listed_text(CASES[1:], frozenset({1}), has_heading=False).split()[:4] == [
@@ -35,7 +35,7 @@ def test_the_verdict_is_that_of_the_levels_that_are_asked_for() -> None:
         "5",
         "valid",
     ]
-    assert [each["expected"]["verdict"] for each in documents] == ["valid", "valid"]
+    assert [document["expected"]["verdict"] for document in documents] == ["valid", "valid"]
 
 
 def test_each_line_of_json_is_a_vector() -> None:
@@ -53,5 +53,5 @@ def test_each_line_of_json_is_a_vector() -> None:
     assert (second["level"], second["requirements"]) == (5, ["LEDGER-A-001", "LEDGER-B-001"])
 
 
-def test_no_vectors_are_no_lines() -> None:
+def test_an_empty_list_has_no_lines() -> None:
     assert (listed_text([], None, has_heading=False), listed_json([], None)) == ("", "")

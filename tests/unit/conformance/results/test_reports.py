@@ -1,4 +1,4 @@
-"""What is written of results, for each reader."""
+"""Reports of results in every format."""
 
 import json
 import re
@@ -23,10 +23,10 @@ from forum_conformance.suite.case import case_of
 from forum_conformance.suite.difference import Difference
 from forum_conformance.suite.result import Result, State, Tried, given_up, settle
 from suites.tiny_set import verify_case
-from unit.conformance.suite.making import DIFFERENCE, reply, tried
+from unit.conformance.suite.cases import DIFFERENCE, reply, tried
 
-NASTY = "\x1b[31m\x00\ud800<script>alert(1)</script>&]]>\ufffe"
-IN_JSON = "\\u001b[31m\\u0000<U+D800><script>alert(1)</script>&]]><U+FFFE>"
+HOSTILE = "\x1b[31m\x00\ud800<script>alert(1)</script>&]]>\ufffe"
+HOSTILE_IN_JSON = "\\u001b[31m\\u0000<U+D800><script>alert(1)</script>&]]><U+FFFE>"
 AGAIN = "forum-conformance test --entrypoint './verifier --quiet' --serve --role verify --filter ledger/bad"
 EDITION = Edition("1.2.3", "ab" * 32, "2026-01-02T03:04:05Z")
 OCCASION = Occasion("./verifier --quiet", ("--serve",), EDITION)
@@ -34,23 +34,23 @@ OCCASION = Occasion("./verifier --quiet", ("--serve",), EDITION)
 
 def ledger(name: str, level: int, *differences: Difference) -> Tried:
     case = case_of(verify_case(f"ledger/{name}", level=level), {})
-    answer = {"protocol": 1, "verdict": "valid", "message": NASTY}
-    return Tried(case, {"input": "run"}, {"verdict": "valid"}, Reply(answer, None, 0, 7, NASTY), differences)
+    answer = {"protocol": 1, "verdict": "valid", "message": HOSTILE}
+    return Tried(case, {"input": "run"}, {"verdict": "valid"}, Reply(answer, None, 0, 7, HOSTILE), differences)
 
 
 def results() -> list[Result]:
-    """One of each state."""
+    """Return one result of each state."""
     refused = reply(None, status=33, problem=DIFFERENCE)
-    each = [
+    attempts = [
         ledger("good", 1),
-        ledger("bad", 2, Difference("codes", '["L201"]', NASTY)),
+        ledger("bad", 2, Difference("codes", '["L201"]', HOSTILE)),
         ledger("known", 3, DIFFERENCE),
         ledger("better", 4),
         tried("canonical/no", "canonicalize", reply("unsupported"), DIFFERENCE),
         tried("proofs/a", "prove", refused, DIFFERENCE),
         tried("proofs/b", "prove", None),
     ]
-    return settle(each, {"ledger/known": "bodies are not read", "ledger/better": "seals are not read"})
+    return settle(attempts, {"ledger/known": "bodies are not read", "ledger/better": "seals are not read"})
 
 
 STATES = Counter(
@@ -62,7 +62,7 @@ def test_the_results_are_one_of_each_state() -> None:
     assert Counter(result.state.value for result in results()) == STATES
 
 
-def test_each_line_of_jsonl_fits_its_schema() -> None:
+def test_each_line_of_jsonl_matches_its_schema() -> None:
     validator = jsonschema.Draft202012Validator(schema("conformance-result.schema.json"))
 
     lines = json_lines(results(), OCCASION).splitlines()
@@ -80,13 +80,13 @@ def test_each_line_of_jsonl_fits_its_schema() -> None:
         "requirements": ["LEDGER-LINE-005"],
         "state": "failed",
         "reason": None,
-        "differences": [{"place": "codes", "expected": '["L201"]', "came": NASTY}],
+        "differences": [{"place": "codes", "expected": '["L201"]', "came": HOSTILE}],
         "request": {"input": "run"},
         "expected": {"verdict": "valid"},
-        "answer": {"protocol": 1, "verdict": "valid", "message": NASTY},
+        "answer": {"protocol": 1, "verdict": "valid", "message": HOSTILE},
         "exit_status": 0,
         "duration_ms": 7,
-        "stderr": NASTY,
+        "stderr": HOSTILE,
         "again": AGAIN,
     }
 
@@ -98,7 +98,7 @@ def test_the_whole_document_counts_by_role_and_level() -> None:
 
     assert (document["passed"], document["objections"]) == (False, found)
     assert document["suite"] == {"version": "1.2.3", "manifest_sha256": "ab" * 32, "at": "2026-01-02T03:04:05Z"}
-    tallies = {(each["role"], each["level"]): each["counts"]["passed"] for each in document["tallies"]}
+    tallies = {(tally["role"], tally["level"]): tally["counts"]["passed"] for tally in document["tallies"]}
     assert tallies == {
         ("canonicalize", None): 0,
         ("verify", None): 1,
@@ -110,7 +110,7 @@ def test_the_whole_document_counts_by_role_and_level() -> None:
     }
 
 
-def test_text_says_what_was_asked_what_came_what_is_required_and_how_to_ask_again() -> None:
+def test_text_shows_the_request_the_difference_the_requirement_and_the_command_to_repeat_it() -> None:
     bad = [result for result in results() if result.case.id == "ledger/bad"]
 
     assert text_of(bad, OCCASION, objections(bad, ()), total=1).splitlines() == [
@@ -119,7 +119,7 @@ def test_text_says_what_was_asked_what_came_what_is_required_and_how_to_ask_agai
         "  differs     codes",
         '              expected ["L201"]',
         "              came     <U+001B>[31m<U+0000><U+D800><script>alert(1)</script>&]]><U+FFFE>",
-        f'  answer      {{"protocol": 1, "verdict": "valid", "message": "{IN_JSON}"}}',
+        f'  answer      {{"protocol": 1, "verdict": "valid", "message": "{HOSTILE_IN_JSON}"}}',
         "  required by LEDGER-LINE-005, docs/spec/ledger.md",
         "  stderr      <U+001B>[31m<U+0000><U+D800><script>alert(1)</script>&]]><U+FFFE>",
         f"  ask again   {AGAIN}",
@@ -161,13 +161,13 @@ def test_text_counts_every_role() -> None:
         (["ledger/good"], 9, "interrupted: 1 of 9 vectors were asked"),
     ],
 )
-def test_the_last_line_of_text(ids: list[str], total: int, conclusion: str) -> None:
+def test_the_last_line_of_text_is_the_conclusion(ids: list[str], total: int, conclusion: str) -> None:
     chosen = [result for result in results() if result.case.id in ids]
 
     assert text_of(chosen, OCCASION, objections(chosen, ()), total=total).splitlines()[-1] == conclusion
 
 
-def test_junit_has_a_suite_for_each_area_and_skips_what_was_not_to_pass() -> None:
+def test_junit_has_a_suite_per_area_and_skips_expected_failures() -> None:
     top = ElementTree.fromstring(junit_of(results(), OCCASION))  # noqa: S314 - our own
 
     suites = {suite.get("name"): suite.attrib for suite in top}
@@ -190,7 +190,7 @@ def test_junit_has_a_suite_for_each_area_and_skips_what_was_not_to_pass() -> Non
     assert failure is not None and failure.get("message") == "failed: codes is not as expected"
     assert failure.text and "required by LEDGER-LINE-005, docs/spec/ledger.md" in failure.text
     skipped = [case.find("skipped") for case in (cases["forum.ledger.known"], cases["forum.proofs.b"])]
-    assert [each.get("message") for each in skipped if each is not None] == [
+    assert [element.get("message") for element in skipped if element is not None] == [
         "expected failure: bodies are not read",
         "the role prove is not offered",
     ]
@@ -224,36 +224,36 @@ def page(chosen: list[Result], total: int = 7) -> Page:
     return Page(html_of(chosen, OCCASION, objections(chosen, ()), total=total))
 
 
-def test_the_page_is_well_formed_and_has_every_vector_and_a_filter_for_each_state() -> None:
-    read = page(results())
+def test_the_page_is_well_formed_with_every_vector_and_a_filter_per_state() -> None:
+    parsed = page(results())
 
-    assert read.open == []
-    assert Counter(read.states("details")) == STATES
-    assert read.states("button") == ["", *State]
+    assert parsed.open == []
+    assert Counter(parsed.states("details")) == STATES
+    assert parsed.states("button") == ["", *State]
 
 
-def test_the_page_opens_what_failed() -> None:
+def test_the_page_expands_failures() -> None:
     opened = [attributes["data-state"] for tag, attributes in page(results()).elements if "open" in attributes]
 
     assert sorted(filter(None, opened)) == ["failed", "unexpected pass", "unsupported"]
 
 
-def test_the_page_needs_nothing_else_and_runs_nothing_of_a_program() -> None:
+def test_the_page_is_self_contained_and_escapes_output_of_the_program() -> None:
     text = html_of(results(), OCCASION, [], total=7)
-    read = Page(text)
+    parsed = Page(text)
 
-    assert [tag for tag, _ in read.elements if tag in ("script", "link", "img", "iframe")] == ["script"]
-    assert not {"src", "href"} & {name for _, attributes in read.elements for name in attributes}
+    assert [tag for tag, _ in parsed.elements if tag in ("script", "link", "img", "iframe")] == ["script"]
+    assert not {"src", "href"} & {name for _, attributes in parsed.elements for name in attributes}
     assert "http://" not in text and "https://" not in text
     assert "\x1b" not in text and "\x00" not in text
     text.encode()
 
 
-def test_the_page_says_that_it_is_not_whole() -> None:
+def test_the_page_reports_an_interruption() -> None:
     assert any("Interrupted: 1 of 7 vectors were asked." in text for text in page(results()[1:2]).texts)
 
 
-def test_the_page_says_with_what_and_when_it_was_asked() -> None:
+def test_the_page_shows_the_time_and_the_version_of_the_suite() -> None:
     text = "".join(page(results()).texts)
 
     assert "Asked at 2026-01-02T03:04:05Z by forum-conformance 1.2.3" in text
@@ -267,7 +267,7 @@ def test_the_page_can_be_searched() -> None:
     assert 'search.addEventListener("input", show)' in html_of(results(), OCCASION, [], total=7)
 
 
-def test_of_many_failures_some_are_told_in_full_and_more_with_a_line_each() -> None:
+def test_many_failures_are_shortened_to_a_line_each() -> None:
     many = settle([ledger(f"v{number:03}", 2, DIFFERENCE) for number in range(300)], {})
 
     lines = text_of(many, OCCASION, objections(many, ()), total=300).splitlines()
@@ -279,9 +279,9 @@ def test_of_many_failures_some_are_told_in_full_and_more_with_a_line_each() -> N
     assert lines[-1] == "not passed: 300 vectors failed"
 
 
-def test_what_was_not_asked_is_told_once_and_not_vector_by_vector() -> None:
-    told = given_up(DIFFERENCE, 20)
-    many = settle([tried(f"ledger/v{number}", "verify", None, told) for number in range(9)], {})
+def test_vectors_that_were_not_tried_are_reported_once() -> None:
+    difference = given_up(DIFFERENCE, 20)
+    many = settle([tried(f"ledger/v{number}", "verify", None, difference) for number in range(9)], {})
 
     text = text_of(many, OCCASION, objections(many, ()), total=9)
 
@@ -292,7 +292,7 @@ def test_what_was_not_asked_is_told_once_and_not_vector_by_vector() -> None:
     )
 
 
-def test_a_list_of_expected_failures_has_what_differs_as_the_reason_and_keeps_reasons_that_were_given() -> None:
+def test_expected_failures_have_the_difference_as_reason_and_keep_given_reasons() -> None:
     reasons = {"ledger/known": "bodies are not read", "ledger/better": "seals are not read", "runs/later": "not asked"}
 
     assert expected_failures_of(results(), reasons).splitlines() == [
@@ -303,11 +303,11 @@ def test_a_list_of_expected_failures_has_what_differs_as_the_reason_and_keeps_re
     ]
 
 
-def only_level_1(*others: Difference) -> list[Result]:
-    return settle([ledger("one", 1), ledger("four", 4, *others)], {})
+def only_level_1(*differences: Difference) -> list[Result]:
+    return settle([ledger("one", 1), ledger("four", 4, *differences)], {})
 
 
-def test_vectors_of_levels_that_were_not_asked_for_are_counted_apart() -> None:
+def test_vectors_of_other_levels_are_counted_separately() -> None:
     occasion = Occasion("./verifier", (), EDITION, frozenset({1, 2}))
 
     lines = text_of(only_level_1(), occasion, [], total=2).splitlines()
@@ -320,7 +320,7 @@ def test_vectors_of_levels_that_were_not_asked_for_are_counted_apart() -> None:
     assert lines[-1] == "passed: 1 of 1 vectors, and 1 of other levels"
 
 
-def test_a_badge_counts_the_levels_that_were_asked_for_and_is_not_green_if_another_vector_failed() -> None:
+def test_a_badge_counts_the_requested_levels_and_is_red_if_another_vector_failed() -> None:
     good, bad = (badges_of(chosen, frozenset({1, 2})) for chosen in (only_level_1(), only_level_1(DIFFERENCE)))
 
     assert [badge(files, "verify")["message"] for files in (good, bad)] == ["1 of 1", "1 of 1"]
@@ -354,7 +354,7 @@ def test_there_is_a_badge_for_each_role_and_level() -> None:
     assert badge(files, "prove")["message"] == "not offered"
 
 
-def test_a_badge_is_a_picture_with_its_text() -> None:
+def test_a_badge_is_an_svg_with_its_text() -> None:
     picture = ElementTree.fromstring(badges_of(results(), None)["verify-level-3.svg"])  # noqa: S314 - our own
 
     space = "{http://www.w3.org/2000/svg}"
@@ -362,7 +362,7 @@ def test_a_badge_is_a_picture_with_its_text() -> None:
     assert [text.text for text in picture.iter(f"{space}text")] == ["forum verify level 3 bodies", "0 of 1"]
 
 
-def test_a_level_that_was_not_asked_for_has_no_badge() -> None:
+def test_a_level_that_was_not_requested_has_no_badge() -> None:
     files = badges_of(results(), frozenset({3}))
 
     assert [name for name in files if name.endswith(".json")] == [

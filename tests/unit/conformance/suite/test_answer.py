@@ -1,4 +1,4 @@
-"""What counts as an answer."""
+"""Parsing and checking answers."""
 
 import pytest
 
@@ -10,7 +10,7 @@ def read(data: bytes, *, repeats_id: bool = False) -> object:
     return read_answer(data, id_="area/name", repeats_id=repeats_id)
 
 
-def test_an_answer_may_have_white_space_around_it_and_say_more() -> None:
+def test_an_answer_may_have_surrounding_whitespace_and_further_members() -> None:
     data = b'\n {"protocol": 1, "verdict": "valid", "x": [1]}\n\n'
 
     assert read(data) == {"protocol": 1, "verdict": "valid", "x": [1]}
@@ -34,7 +34,7 @@ def test_an_answer_may_have_white_space_around_it_and_say_more() -> None:
         b'{"protocol":1,"verdict":"\xff"}',
     ],
 )
-def test_anything_but_one_object_is_refused(data: bytes) -> None:
+def test_an_answer_that_is_not_one_object_is_refused(data: bytes) -> None:
     with pytest.raises(BadAnswer) as caught:
         read(data)
 
@@ -60,7 +60,7 @@ def test_anything_but_one_object_is_refused(data: bytes) -> None:
         b'{"protocol":1,"verdict":"valid","id":7}',
     ],
 )
-def test_an_answer_must_fit_its_schema(data: bytes) -> None:
+def test_an_answer_must_match_its_schema(data: bytes) -> None:
     with pytest.raises(BadAnswer) as caught:
         read(data)
 
@@ -99,9 +99,7 @@ def test_an_answer_must_fit_its_schema(data: bytes) -> None:
         ),
     ],
 )
-def test_a_departure_from_the_schema_names_the_member_and_shows_what_came(
-    data: bytes, expected: str, came: str
-) -> None:
+def test_a_schema_error_names_the_member_and_shows_its_value(data: bytes, expected: str, came: str) -> None:
     with pytest.raises(BadAnswer) as caught:
         read(data)
 
@@ -118,21 +116,21 @@ def test_a_departure_from_the_schema_names_the_member_and_shows_what_came(
         (b'{"a":NaN}', '{"a":NaN} (NaN is not JSON)'),
     ],
 )
-def test_what_is_no_json_is_told_in_plain_words(data: bytes, came: str) -> None:
+def test_invalid_json_is_explained(data: bytes, came: str) -> None:
     with pytest.raises(BadAnswer) as caught:
         read(data)
 
     assert caught.value.difference.came == came
 
 
-def test_an_id_that_is_told_must_be_that_of_the_request() -> None:
+def test_an_id_in_an_answer_must_equal_the_requests() -> None:
     with pytest.raises(BadAnswer) as caught:
         read(b'{"protocol":1,"verdict":"valid","id":"area/other"}')
 
     assert caught.value.difference.came == '"area/other"'
 
 
-def test_an_id_must_be_told_where_one_process_answers_all() -> None:
+def test_an_id_is_required_if_one_process_answers_all_requests() -> None:
     assert read(b'{"protocol":1,"verdict":"valid","id":"area/name"}', repeats_id=True)
     with pytest.raises(BadAnswer):
         read(b'{"protocol":1,"verdict":"valid"}', repeats_id=True)

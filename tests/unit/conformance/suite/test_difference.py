@@ -1,4 +1,4 @@
-"""What differs is told with its place."""
+"""Differences name their location."""
 
 import json
 from typing import Any
@@ -16,7 +16,7 @@ from forum_conformance.suite.difference import (
 )
 
 
-def test_an_answer_that_is_as_expected_has_no_difference() -> None:
+def test_an_expected_answer_has_no_difference() -> None:
     expected: dict[str, Any] = {
         "verdict": "valid",
         "codes": [],
@@ -40,14 +40,14 @@ def test_each_member_is_compared() -> None:
 
 
 def test_codes_must_be_sorted() -> None:
-    told = {"verdict": "invalid", "codes": ["L301", "L201"]}
+    answer = {"verdict": "invalid", "codes": ["L301", "L201"]}
 
-    assert [each.place for each in answer_differences({"verdict": "invalid", "codes": ["L201", "L301"]}, told)] == [
-        "codes"
-    ]
+    assert [
+        difference.place for difference in answer_differences({"verdict": "invalid", "codes": ["L201", "L301"]}, answer)
+    ] == ["codes"]
 
 
-def test_levels_are_compared_if_they_are_told() -> None:
+def test_levels_are_compared_if_the_answer_has_them() -> None:
     expected = {"verdict": "valid", "levels": dict.fromkeys("1234", "ok") | {"5": "not checked"}}
 
     assert answer_differences(expected, {"verdict": "valid"}) == []
@@ -87,7 +87,7 @@ def test_levels_are_compared_if_they_are_told() -> None:
         ),
     ],
 )
-def test_the_first_byte_that_differs(expected: bytes, came: bytes, difference: Difference) -> None:
+def test_the_first_different_byte_is_shown(expected: bytes, came: bytes, difference: Difference) -> None:
     assert byte_difference("output", expected, came) == difference
     assert byte_difference("output", expected, expected) is None
 
@@ -102,11 +102,11 @@ def test_the_first_byte_that_differs(expected: bytes, came: bytes, difference: D
         (b"one\ntwo\nthree", Difference("ledger.jsonl, line 3", "ends with LF", "has no LF")),
     ],
 )
-def test_the_first_line_that_differs(came: bytes, difference: Difference) -> None:
+def test_the_first_different_line_is_shown(came: bytes, difference: Difference) -> None:
     assert line_difference("ledger.jsonl", b"one\ntwo\nthree\n", came) == difference
 
 
-def test_of_a_long_line_what_stands_around_the_difference_is_shown() -> None:
+def test_a_long_line_is_shortened_around_the_difference() -> None:
     difference = line_difference("ledger.jsonl", b"a" * 3000 + b"\n", b"a" * 2999 + b"b\n")
 
     assert difference == Difference("ledger.jsonl, line 1, byte 2999", "..." + "a" * 101, "..." + "a" * 100 + "b")
@@ -124,7 +124,7 @@ def test_of_a_long_line_what_stands_around_the_difference_is_shown() -> None:
         ({"a": [{}], "b": "c"}, {"b": "c", "a": [{}]}, None),
     ],
 )
-def test_the_first_member_that_differs(expected: Any, came: Any, difference: Difference | None) -> None:
+def test_the_first_different_member_is_shown(expected: Any, came: Any, difference: Difference | None) -> None:
     assert value_difference("output ", expected, came) == difference
 
 
@@ -137,13 +137,13 @@ VALUES = st.recursive(
 
 
 @given(BYTES, BYTES)
-def test_files_have_a_difference_if_they_are_not_the_same(expected: bytes, came: bytes) -> None:
+def test_files_differ_exactly_if_their_bytes_do(expected: bytes, came: bytes) -> None:
     assert (byte_difference("output", expected, came) is None) is (expected == came)
     assert (line_difference("output", expected, came) is None) is (expected == came)
 
 
 @given(VALUES, VALUES)
-def test_values_have_a_difference_if_they_are_written_otherwise(expected: Any, came: Any) -> None:
+def test_values_differ_exactly_if_their_json_does(expected: Any, came: Any) -> None:
     is_same = json.dumps(expected, sort_keys=True) == json.dumps(came, sort_keys=True)
 
     assert (value_difference("output ", expected, came) is None) is is_same

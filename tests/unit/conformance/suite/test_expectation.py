@@ -1,16 +1,16 @@
-"""What is expected follows from the levels that are asked for."""
+"""The expected answer depends on the requested levels."""
 
 from typing import Any
 
 import pytest
 
 from forum_conformance.suite.expectation import expected_answer
-from unit.conformance.suite.making import ledger, made
+from unit.conformance.suite.cases import ledger, make_case
 
 ALL_OK = dict.fromkeys("12345", "ok")
 
 
-def test_of_all_levels() -> None:
+def test_the_expected_answer_for_all_levels() -> None:
     assert expected_answer(ledger({"L301": 4, "L405": 2, "L501": None}), None) == {
         "verdict": "invalid",
         "codes": ["L301", "L405", "L501"],
@@ -30,17 +30,19 @@ def test_of_all_levels() -> None:
         ({3, 4, 5}, "invalid", ["L301", "L405", "L501"], 2),
     ],
 )
-def test_of_some_levels(levels: set[int], verdict: str, codes: list[str], first: int | None) -> None:
+def test_the_expected_answer_for_some_levels(
+    levels: set[int], verdict: str, codes: list[str], first: int | None
+) -> None:
     answer = expected_answer(ledger({"L301": 4, "L405": 2, "L501": None}), frozenset(levels))
 
     assert (answer["verdict"], answer["codes"], answer["first_bad_seq"]) == (verdict, codes, first)
 
 
-def test_a_level_that_is_not_asked_for_is_not_checked() -> None:
+def test_a_level_that_is_not_requested_is_not_checked() -> None:
     assert expected_answer(ledger(), frozenset({4}))["levels"] == ALL_OK | {"3": "not checked", "5": "not checked"}
 
 
-def test_levels_that_are_the_vectors_own_need_not_be_asked_for() -> None:
+def test_the_levels_of_a_vector_apply_without_a_request() -> None:
     assert expected_answer(ledger({"L301": 4}, levels=[1, 2]), None)["verdict"] == "valid"
 
 
@@ -57,5 +59,5 @@ def test_levels_that_are_the_vectors_own_need_not_be_asked_for() -> None:
         ("run", {"verdict": "valid", "status": "paused"}, {"verdict": "valid", "codes": [], "status": "paused"}),
     ],
 )
-def test_of_other_roles(role: str, expected: dict[str, Any], answer: dict[str, Any]) -> None:
-    assert expected_answer(made(role, {"input": "input"}, expected), frozenset({1})) == answer
+def test_the_expected_answer_for_other_roles(role: str, expected: dict[str, Any], answer: dict[str, Any]) -> None:
+    assert expected_answer(make_case(role, {"input": "input"}, expected), frozenset({1})) == answer

@@ -1,4 +1,4 @@
-"""What was written is compared with what must stand there."""
+"""Comparing a program's output with the expected output."""
 
 import os
 from pathlib import Path
@@ -7,11 +7,11 @@ import pytest
 
 from forum_conformance.suite.difference import Difference
 from forum_conformance.suite.output import NotAFile, Written, output_differences, read_written
-from unit.conformance.suite.making import made
+from unit.conformance.suite.cases import make_case
 
-RUN = made("run", {"action": "run", "input": "w.yaml"})
-COMPILE = made("compile", {"input": "w.yaml"})
-PROOF = made("prove", {"action": "inclusion", "input": "ledger.jsonl"})
+RUN = make_case("run", {"action": "run", "input": "w.yaml"})
+COMPILE = make_case("compile", {"input": "w.yaml"})
+PROOF = make_case("prove", {"action": "inclusion", "input": "ledger.jsonl"})
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ PROOF = made("prove", {"action": "inclusion", "input": "ledger.jsonl"})
         ),
     ],
 )
-def test_a_file(expected: Written, came: Written, differences: list[Difference]) -> None:
+def test_a_file_is_compared_by_its_bytes(expected: Written, came: Written, differences: list[Difference]) -> None:
     assert output_differences(COMPILE, expected, came) == differences
 
 
@@ -40,7 +40,7 @@ def test_a_proof_is_compared_as_a_value() -> None:
     assert (difference.place, difference.expected) == ("output", "a JSON document")
 
 
-def test_of_a_run_directory_the_first_file_that_differs_is_shown() -> None:
+def test_the_first_different_file_of_a_run_directory_is_shown() -> None:
     expected = {"ledger.jsonl": b"a\nb\n", "wave-plan.json": b"{}", "outputs/x": b"1"}
     came = {"ledger.jsonl": b"a\nc\n", "wave-plan.json": b"{}", "bodies.tar": b""}
 
@@ -50,7 +50,7 @@ def test_of_a_run_directory_the_first_file_that_differs_is_shown() -> None:
     ]
 
 
-def test_a_file_of_a_run_directory_may_be_missing() -> None:
+def test_a_missing_file_of_a_run_directory_is_a_difference() -> None:
     expected = {"ledger.jsonl": b"a\n", "bodies.tar": b"tar"}
 
     assert output_differences(RUN, expected, {"ledger.jsonl": b"a\n"}) == [
@@ -58,7 +58,7 @@ def test_a_file_of_a_run_directory_may_be_missing() -> None:
     ]
 
 
-def test_of_a_run_directory_only_what_must_be_the_same_is_read(tmp_path: Path) -> None:
+def test_only_files_of_a_run_directory_that_must_be_equal_are_read(tmp_path: Path) -> None:
     for name in ("ledger.jsonl", "checkpoint", "lock", "outputs/deep/a.txt"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(name.encode())
@@ -66,7 +66,7 @@ def test_of_a_run_directory_only_what_must_be_the_same_is_read(tmp_path: Path) -
     assert read_written(tmp_path) == {"ledger.jsonl": b"ledger.jsonl", "outputs/deep/a.txt": b"outputs/deep/a.txt"}
 
 
-def test_what_is_not_there_is_nothing(tmp_path: Path) -> None:
+def test_a_missing_output_is_none(tmp_path: Path) -> None:
     assert read_written(tmp_path / "result") is None
 
 
@@ -77,10 +77,10 @@ def test_a_pipe_is_not_opened(tmp_path: Path) -> None:
         read_written(tmp_path / "result")
 
 
-def test_a_link_in_a_run_directory_is_no_file(tmp_path: Path) -> None:
-    (tmp_path / "elsewhere").write_bytes(b"")
+def test_a_symlink_in_a_run_directory_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "target").write_bytes(b"")
     (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "ledger.jsonl").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "run" / "ledger.jsonl").symlink_to(tmp_path / "target")
 
     with pytest.raises(NotAFile, match=r"ledger\.jsonl"):
         read_written(tmp_path / "run")

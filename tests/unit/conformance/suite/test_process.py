@@ -1,4 +1,4 @@
-"""A program as a process: what is read of it, and what is left of it."""
+"""A program as a process: its output and its end."""
 
 import os
 import selectors
@@ -22,15 +22,15 @@ def start(code: str, folder: Path, stop: threading.Event | None = None) -> Proce
     return Process((sys.executable, "-c", code), folder=folder, stop=stop or threading.Event())
 
 
-def test_it_reads_its_input_to_the_end_and_answers(tmp_path: Path) -> None:
-    process = start("import sys; print(len(sys.stdin.read())); sys.stderr.write('said')", tmp_path)
+def test_a_program_reads_its_whole_input_and_answers(tmp_path: Path) -> None:
+    process = start("import sys; print(len(sys.stdin.read())); sys.stderr.write('note')", tmp_path)
 
     ending = process.exchange(b"x" * 1_000_000, timeout_s=PATIENCE_S, one_line=False)
 
-    assert (ending, process.end(), process.stdout, process.stderr) == (Ending.ENDED, 0, b"1000000\n", "said")
+    assert (ending, process.end(), process.stdout, process.stderr) == (Ending.ENDED, 0, b"1000000\n", "note")
 
 
-def test_it_may_answer_without_reading(tmp_path: Path) -> None:
+def test_a_program_may_answer_without_reading(tmp_path: Path) -> None:
     process = start("import os; os.close(0); print('answer')", tmp_path)
 
     ending = process.exchange(b"x" * 1_000_000, timeout_s=PATIENCE_S, one_line=False)
@@ -38,7 +38,7 @@ def test_it_may_answer_without_reading(tmp_path: Path) -> None:
     assert (ending, process.end(), process.stdout) == (Ending.ENDED, 0, b"answer\n")
 
 
-def test_it_is_asked_a_line_and_then_another(tmp_path: Path) -> None:
+def test_a_program_can_answer_several_lines(tmp_path: Path) -> None:
     process = start("import sys\nfor line in sys.stdin: print(line.upper(), end='', flush=True)", tmp_path)
 
     for text in (b"one\n", b"two\n"):
@@ -49,21 +49,21 @@ def test_it_is_asked_a_line_and_then_another(tmp_path: Path) -> None:
     assert process.end() == 0
 
 
-def test_one_that_hangs_is_killed(tmp_path: Path) -> None:
+def test_a_program_that_hangs_is_killed(tmp_path: Path) -> None:
     process = start("import time; time.sleep(3600)", tmp_path)
 
     assert process.exchange(b"", timeout_s=0.1, one_line=False) is Ending.TIMEOUT
     assert process.end() is None
 
 
-def test_one_that_closes_its_output_and_hangs_is_killed(tmp_path: Path) -> None:
+def test_a_program_that_closes_its_output_and_hangs_is_killed(tmp_path: Path) -> None:
     process = start("import os, time; os.close(1); os.close(2); time.sleep(3600)", tmp_path)
 
     assert process.exchange(b"", timeout_s=0.5, one_line=False) is Ending.TIMEOUT
     assert process.end() is None
 
 
-def test_one_that_writes_without_end_is_killed(tmp_path: Path) -> None:
+def test_a_program_that_writes_too_much_is_killed(tmp_path: Path) -> None:
     process = start("import sys\nwhile True: sys.stdout.write('x' * 65536)", tmp_path)
 
     assert process.exchange(b"", timeout_s=PATIENCE_S, one_line=False) is Ending.TOO_MUCH
@@ -71,7 +71,7 @@ def test_one_that_writes_without_end_is_killed(tmp_path: Path) -> None:
     process.end()
 
 
-def test_of_its_standard_error_the_end_is_kept(tmp_path: Path) -> None:
+def test_the_end_of_standard_error_is_kept(tmp_path: Path) -> None:
     process = start("import sys\nfor n in range(200_000): sys.stderr.write(f'{n}\\n')", tmp_path)
 
     process.exchange(b"", timeout_s=PATIENCE_S, one_line=False)
@@ -81,7 +81,7 @@ def test_of_its_standard_error_the_end_is_kept(tmp_path: Path) -> None:
     assert process.stderr.endswith("\n199999\n")
 
 
-def test_the_processes_that_it_started_are_killed_with_it(tmp_path: Path) -> None:
+def test_child_processes_are_killed_with_the_program(tmp_path: Path) -> None:
     code = "import subprocess, time; print(subprocess.Popen(['sleep', '3600']).pid, flush=True); time.sleep(3600)"
     process = start(code, tmp_path)
     process.exchange(b"", timeout_s=PATIENCE_S, one_line=True)
@@ -92,7 +92,7 @@ def test_the_processes_that_it_started_are_killed_with_it(tmp_path: Path) -> Non
     wait_until_gone(child)
 
 
-def test_what_it_left_behind_does_not_keep_it_from_having_ended(tmp_path: Path) -> None:
+def test_a_leftover_process_does_not_delay_the_end(tmp_path: Path) -> None:
     process = start("import subprocess; print(subprocess.Popen(['sleep', '3600']).pid)", tmp_path)
 
     ending = process.exchange(b"", timeout_s=PATIENCE_S, one_line=False)
@@ -101,8 +101,8 @@ def test_what_it_left_behind_does_not_keep_it_from_having_ended(tmp_path: Path) 
     wait_until_gone(int(process.stdout))
 
 
-class LookJustBeforeTheAnswer:
-    """A selector that sees nothing, and by whose return the program has answered and ended."""
+class SelectBeforeAnswer:
+    """A selector that returns nothing, after the program has answered and ended."""
 
     def __init__(self, selector: selectors.BaseSelector, pid: int, go: Path) -> None:
         self._selector = selector
@@ -114,7 +114,7 @@ class LookJustBeforeTheAnswer:
         if events or self._go.exists():
             return events
         self._go.touch()
-        # Left as it is, to be reaped by whom it belongs to.
+        # WNOWAIT leaves the process to be reaped by its owner.
         os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOWAIT)
         return []
 
@@ -122,30 +122,30 @@ class LookJustBeforeTheAnswer:
         return getattr(self._selector, name)
 
 
-def test_what_it_wrote_between_a_look_and_its_end_is_not_lost(tmp_path: Path) -> None:
+def test_output_between_the_last_select_and_the_end_is_not_lost(tmp_path: Path) -> None:
     code = "import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)\nprint('answer')"
     process = start(code, tmp_path)
-    look: Any = LookJustBeforeTheAnswer(process._selector, process._popen.pid, tmp_path / "go")
-    process._selector = look
+    selector: Any = SelectBeforeAnswer(process._selector, process._popen.pid, tmp_path / "go")
+    process._selector = selector
 
     ending = process.exchange(b"", timeout_s=PATIENCE_S, one_line=False)
 
     assert (ending, process.end(), process.stdout) == (Ending.ENDED, 0, b"answer\n")
 
 
-def test_of_many_that_are_asked_side_by_side_no_answer_is_lost(tmp_path: Path) -> None:
+def test_no_answer_of_many_concurrent_programs_is_lost(tmp_path: Path) -> None:
     def ask(_: int) -> tuple[int | None, bytes]:
         process = Process(("sh", "-c", "cat >&2; echo answer"), folder=tmp_path, stop=threading.Event())
         process.exchange(b"{}\n", timeout_s=PATIENCE_S, one_line=False)
         return process.end(), process.stdout
 
     with ThreadPoolExecutor(64) as pool:
-        came = Counter(pool.map(ask, range(400)))
+        results = Counter(pool.map(ask, range(400)))
 
-    assert came == {(0, b"answer\n"): 400}
+    assert results == {(0, b"answer\n"): 400}
 
 
-def test_nobody_waits_for_it_when_the_suite_is_stopped(tmp_path: Path) -> None:
+def test_a_stopped_suite_does_not_wait_for_the_program(tmp_path: Path) -> None:
     stop = threading.Event()
     process = start("import time; time.sleep(3600)", tmp_path, stop)
     stop.set()
@@ -154,20 +154,20 @@ def test_nobody_waits_for_it_when_the_suite_is_stopped(tmp_path: Path) -> None:
     process.end()
 
 
-def test_one_that_is_not_there_cannot_be_started(tmp_path: Path) -> None:
-    with pytest.raises(CannotStart, match="cannot start '/nowhere/program': No such file or directory"):
-        Process(("/nowhere/program",), folder=tmp_path, stop=threading.Event())
+def test_a_missing_program_cannot_be_started(tmp_path: Path) -> None:
+    with pytest.raises(CannotStart, match="cannot start '/missing/program': No such file or directory"):
+        Process(("/missing/program",), folder=tmp_path, stop=threading.Event())
 
 
 @pytest.mark.parametrize(
-    ("status", "told"),
+    ("status", "text"),
     [(1, "exit status 1"), (-11, "killed by SIGSEGV"), (-99, "killed by signal 99"), (None, "killed by the suite")],
 )
-def test_how_it_ended_is_told(status: int | None, told: str) -> None:
-    assert told_status(status) == told
+def test_an_exit_status_is_described(status: int | None, text: str) -> None:
+    assert told_status(status) == text
 
 
-def test_words_that_are_paths_are_made_absolute_and_names_are_left_alone(tmp_path: Path) -> None:
+def test_existing_paths_in_a_command_become_absolute(tmp_path: Path) -> None:
     (tmp_path / "main.js").touch()
     (tmp_path / "conform").touch()
     (tmp_path / "bin").mkdir()

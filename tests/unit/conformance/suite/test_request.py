@@ -1,4 +1,4 @@
-"""What a program is asked."""
+"""The requests that a program receives."""
 
 from pathlib import PurePosixPath
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 
 from forum_conformance.suite.case import Case
 from forum_conformance.suite.request import own_members, request_for
-from unit.conformance.suite.making import ledger, made
+from unit.conformance.suite.cases import ledger, make_case
 
 FOLDER = PurePosixPath("/vector")
 OUTPUT = PurePosixPath("/result")
@@ -17,8 +17,8 @@ def request(case: Case, levels: frozenset[int] | None = None) -> dict[str, Any]:
     return request_for(case, own_members(case, levels), folder=FOLDER, output=OUTPUT)
 
 
-def test_paths_are_absolute_and_the_rest_is_as_the_vector_says() -> None:
-    case = made(
+def test_paths_are_absolute_and_other_members_are_unchanged() -> None:
+    case = make_case(
         "run", {"action": "run", "input": "flow/workflow.yaml", "root": "flow", "base": "base", "only": ["review"]}
     )
 
@@ -35,8 +35,8 @@ def test_paths_are_absolute_and_the_rest_is_as_the_vector_says() -> None:
     }
 
 
-def test_what_stood_there_before_is_laid_out_and_not_told() -> None:
-    case = made("run", {"action": "resume", "input": "w.yaml", "root": ".", "before": "before"})
+def test_before_is_copied_and_not_part_of_the_request() -> None:
+    case = make_case("run", {"action": "resume", "input": "w.yaml", "root": ".", "before": "before"})
 
     assert "before" not in request(case)
 
@@ -50,27 +50,27 @@ def test_what_stood_there_before_is_laid_out_and_not_told() -> None:
         ("canonicalize", {"input": "input.json"}, True),
     ],
 )
-def test_what_writes_nothing_is_given_no_output(role: str, members: dict[str, Any], has_output: bool) -> None:
-    assert ("output" in request(made(role, members))) is has_output
+def test_a_request_that_writes_nothing_has_no_output(role: str, members: dict[str, Any], has_output: bool) -> None:
+    assert ("output" in request(make_case(role, members))) is has_output
 
 
-def test_without_levels_none_are_asked_for() -> None:
+def test_without_levels_the_request_has_none() -> None:
     assert "levels" not in request(ledger())
 
 
-def test_levels_are_told_ascending_and_always_with_the_first_two() -> None:
+def test_levels_are_ascending_and_include_the_first_two() -> None:
     assert request(ledger(), frozenset({5, 3}))["levels"] == [1, 2, 3, 5]
 
 
-def test_a_bare_ledger_is_not_asked_for_what_needs_a_run_directory() -> None:
+def test_a_bare_ledger_has_no_levels_that_need_a_run_directory() -> None:
     assert request(ledger(is_bare=True), frozenset({3, 4, 5}))["levels"] == [1, 2, 5]
 
 
-def test_levels_that_are_the_vectors_own_are_not_gone_beyond() -> None:
+def test_the_levels_of_a_vector_are_not_exceeded() -> None:
     assert request(ledger(levels=[1, 2, 4]), frozenset({3, 4}))["levels"] == [1, 2, 4]
 
 
-def test_what_the_seal_is_compared_with_goes_with_its_level() -> None:
+def test_members_for_level_5_are_sent_only_with_that_level() -> None:
     case = ledger(checkpoint="checkpoint", key="key", pin="pin", expect_head="0" * 64)
 
     assert request(case, frozenset({3})).keys() == {"protocol", "id", "role", "input", "levels"}

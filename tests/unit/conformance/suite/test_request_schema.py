@@ -1,4 +1,4 @@
-"""The schema of requests says, for each role and action, which members there are."""
+"""The schema of requests defines the members of each role and action."""
 
 from typing import Any
 
@@ -36,12 +36,12 @@ SHAPES = [
 
 
 def request(role: str, action: str | None, members: set[str]) -> dict[str, Any]:
-    told = {"protocol": 1, "id": "area/name", "role": role, **({"action": action} if action else {})}
-    return {**told, **{name: VALUES[name] for name in members}}
+    common = {"protocol": 1, "id": "area/name", "role": role, **({"action": action} if action else {})}
+    return {**common, **{name: VALUES[name] for name in members}}
 
 
 @pytest.mark.parametrize(("role", "action", "required", "allowed"), SHAPES)
-def test_a_role_has_its_members_and_no_others(role: str, action: str | None, required: str, allowed: str) -> None:
+def test_a_role_has_only_its_members(role: str, action: str | None, required: str, allowed: str) -> None:
     needed, possible = set(required.split()), set(allowed.split())
 
     assert VALIDATOR.is_valid(request(role, action, needed))
@@ -60,5 +60,5 @@ def test_an_action_belongs_to_its_role(role: str, action: str | None) -> None:
 
 
 @pytest.mark.parametrize("levels", [[1], [2, 3], [1, 2, 2], [1, 2, 6]])
-def test_the_first_two_levels_are_always_among_those_that_are_asked_for(levels: list[int]) -> None:
+def test_requested_levels_must_include_the_first_two(levels: list[int]) -> None:
     assert not VALIDATOR.is_valid(request("verify", None, {"input"}) | {"levels": levels})

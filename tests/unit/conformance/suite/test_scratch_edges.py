@@ -1,4 +1,4 @@
-"""What a program may do to the folder that it is shown is seen, and harms nobody but its own vector."""
+"""Changes that a program makes to its input folder are detected, and affect only its own vector."""
 
 import os
 import shutil
@@ -17,9 +17,9 @@ ALL = ["run/bodies.tar", "run/ledger.jsonl"]
 
 @pytest.fixture
 def scratch(tmp_path: Path) -> Path:
-    made = tmp_path / "scratch"
-    made.mkdir()
-    return made
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    return folder
 
 
 @pytest.fixture
@@ -29,12 +29,12 @@ def vectors(tmp_path: Path) -> Vectors:
 
 @pytest.fixture
 def place(vectors: Vectors, scratch: Path) -> Iterator[Place]:
-    with place_for(vectors.cases["a/a"], vectors, scratch) as made:
-        yield made
+    with place_for(vectors.cases["a/a"], vectors, scratch) as found:
+        yield found
 
 
 def enlarge(place: Place) -> None:
-    # Larger than any memory, and on the disk as small as before.
+    # A sparse file: larger than any memory, and as small on disk as before.
     os.truncate(place.folder / "run/ledger.jsonl", 1 << 43)
 
 
@@ -49,15 +49,15 @@ def replace_file_by_pipe(place: Place) -> None:
 
 
 def replace_folder_by_link(place: Place) -> None:
-    """The same files stand where the link leads."""
-    place.folder.rename(place.folder.parent / "elsewhere")
-    place.folder.symlink_to(place.folder.parent / "elsewhere")
+    """The link's target has the same files."""
+    place.folder.rename(place.folder.parent / "target")
+    place.folder.symlink_to(place.folder.parent / "target")
 
 
 def replace_all_by_link(place: Place) -> None:
     top = place.folder.parent
-    top.rename(top.parent / "elsewhere")
-    top.symlink_to(top.parent / "elsewhere")
+    top.rename(top.parent / "target")
+    top.symlink_to(top.parent / "target")
 
 
 def replace_folder_by_file(place: Place) -> None:
@@ -82,13 +82,13 @@ def replace_folder_by_file(place: Place) -> None:
         (lambda place: shutil.rmtree(place.folder.parent.parent), ALL),
     ],
 )
-def test_what_was_changed_is_told(place: Place, spoil: Callable[[Place], None], changed: list[str]) -> None:
+def test_changed_files_are_reported(place: Place, spoil: Callable[[Place], None], changed: list[str]) -> None:
     spoil(place)
 
     assert place.changed() == changed
 
 
-def test_the_next_vector_has_a_place_after_all_was_removed(vectors: Vectors, scratch: Path) -> None:
+def test_the_next_vector_gets_a_folder_after_everything_was_removed(vectors: Vectors, scratch: Path) -> None:
     with place_for(vectors.cases["a/a"], vectors, scratch):
         shutil.rmtree(scratch)
 
@@ -96,28 +96,28 @@ def test_the_next_vector_has_a_place_after_all_was_removed(vectors: Vectors, scr
         assert (place.folder / "input.json").read_bytes() == b"[1.0]"
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is closed to root")
-@pytest.mark.parametrize("closed", ["outputs/a", "ledger.jsonl"])
-def test_what_was_closed_to_the_suite_is_told(tmp_path: Path, closed: str) -> None:
+@pytest.mark.skipif(os.geteuid() == 0, reason="root can read every file")
+@pytest.mark.parametrize("unreadable", ["outputs/a", "ledger.jsonl"])
+def test_an_unreadable_file_is_reported(tmp_path: Path, unreadable: str) -> None:
     (tmp_path / "run/outputs").mkdir(parents=True)
     for name in ("ledger.jsonl", "outputs/a"):
         (tmp_path / "run" / name).write_bytes(b"")
-    (tmp_path / "run" / closed).chmod(0)
+    (tmp_path / "run" / unreadable).chmod(0)
 
-    with pytest.raises(NotAFile, match=f"'{closed}' cannot be read: Permission denied") as raised:
+    with pytest.raises(NotAFile, match=f"'{unreadable}' cannot be read: Permission denied") as raised:
         read_written(tmp_path / "run")
 
-    assert (raised.value.place, raised.value.came) == (closed, "cannot be read: Permission denied")
+    assert (raised.value.place, raised.value.came) == (unreadable, "cannot be read: Permission denied")
 
 
-def test_an_output_below_what_is_no_folder_cannot_be_read(tmp_path: Path) -> None:
+def test_an_output_below_a_file_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "top").write_bytes(b"")
 
     with pytest.raises(NotAFile, match="'result' cannot be read: Not a directory"):
         read_written(tmp_path / "top" / "result")
 
 
-def test_of_many_large_files_only_so_much_is_read_as_fits_together(tmp_path: Path) -> None:
+def test_the_total_size_of_read_files_is_limited(tmp_path: Path) -> None:
     (tmp_path / "outputs").mkdir()
     for name in ("a", "b", "c"):
         (tmp_path / "outputs" / name).write_bytes(b"")

@@ -1,4 +1,4 @@
-"""Which vectors are asked, and which are expected to fail."""
+"""Selecting vectors, and listing expected failures."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from forum_conformance.suite.case import case_of
 from forum_conformance.suite.expected_failures import BadExpectation, read_expected_failures
 from forum_conformance.suite.selection import NothingSelected, select
 from suites.tiny_set import case
-from unit.conformance.suite.making import tried
+from unit.conformance.suite.cases import tried
 
 CASES = [
     tried(id_, role, None).case
@@ -23,28 +23,28 @@ def chosen(*filters: str, roles: tuple[str, ...] = ()) -> list[str]:
     return [case.id for case in select(CASES, roles, filters)]
 
 
-def test_without_a_filter_all_are_taken_in_the_order_of_their_ids() -> None:
+def test_without_a_filter_all_vectors_are_selected_in_the_order_of_their_ids() -> None:
     assert chosen() == ["canonical/numbers", "ledger/cut", "ledger/cut-tail", "proofs/cut"]
 
 
-def test_a_part_of_an_id() -> None:
+def test_a_filter_matches_part_of_an_id() -> None:
     assert chosen("cut") == ["ledger/cut", "ledger/cut-tail", "proofs/cut"]
 
 
-def test_a_whole_id_takes_that_vector_alone() -> None:
+def test_a_whole_id_selects_only_that_vector() -> None:
     assert chosen("ledger/cut") == ["ledger/cut"]
 
 
-def test_a_pattern_is_matched_with_the_whole_id() -> None:
+def test_a_pattern_matches_the_whole_id() -> None:
     assert chosen("ledger/*") == ["ledger/cut", "ledger/cut-tail"]
     assert chosen("*/cut") == ["ledger/cut", "proofs/cut"]
 
 
-def test_several_filters_add_up() -> None:
+def test_several_filters_are_combined_with_or() -> None:
     assert chosen("numbers", "proofs") == ["canonical/numbers", "proofs/cut"]
 
 
-def test_roles_and_filters_go_together() -> None:
+def test_roles_and_filters_are_combined_with_and() -> None:
     assert chosen("cut", roles=("prove",)) == ["proofs/cut"]
 
 
@@ -60,12 +60,14 @@ def test_roles_and_filters_go_together() -> None:
         ((), ("run", "prove"), "there is no vector of the role run"),
     ],
 )
-def test_what_takes_nothing_is_an_error(filters: tuple[str, ...], roles: tuple[str, ...], sentence: str) -> None:
+def test_a_filter_or_role_that_selects_nothing_is_an_error(
+    filters: tuple[str, ...], roles: tuple[str, ...], sentence: str
+) -> None:
     with pytest.raises(NothingSelected, match=sentence):
         chosen(*filters, roles=roles)
 
 
-NAMING = [
+CASES_WITH_REQUIREMENTS = [
     case_of(case(id_, role, {"input": "a"}, {"verdict": "valid"}, requirements=requirements.split()), {})
     for id_, role, requirements in (
         ("ledger/one", "verify", "LEDGER-CHAIN-001"),
@@ -75,8 +77,8 @@ NAMING = [
 ]
 
 
-def naming(*requirements: str, roles: tuple[str, ...] = (), filters: tuple[str, ...] = ()) -> list[str]:
-    return [case.id for case in select(NAMING, roles, filters, requirements)]
+def select_by_requirement(*requirements: str, roles: tuple[str, ...] = (), filters: tuple[str, ...] = ()) -> list[str]:
+    return [case.id for case in select(CASES_WITH_REQUIREMENTS, roles, filters, requirements)]
 
 
 @pytest.mark.parametrize(
@@ -88,17 +90,20 @@ def naming(*requirements: str, roles: tuple[str, ...] = (), filters: tuple[str, 
         (("*-00[2-9]",), ["ledger/two"]),
     ],
 )
-def test_a_requirement_takes_the_vectors_that_name_it(requirements: tuple[str, ...], ids: list[str]) -> None:
-    assert naming(*requirements) == ids
+def test_a_requirement_selects_the_vectors_that_name_it(requirements: tuple[str, ...], ids: list[str]) -> None:
+    assert select_by_requirement(*requirements) == ids
 
 
-def test_requirements_go_together_with_roles_and_filters() -> None:
-    assert naming("LEDGER-*-001", roles=("verify",), filters=("two", "one")) == ["ledger/one", "ledger/two"]
-    assert naming("LEDGER-*-001", filters=("one",)) == ["ledger/one", "proofs/one"]
+def test_requirements_are_combined_with_roles_and_filters() -> None:
+    assert select_by_requirement("LEDGER-*-001", roles=("verify",), filters=("two", "one")) == [
+        "ledger/one",
+        "ledger/two",
+    ]
+    assert select_by_requirement("LEDGER-*-001", filters=("one",)) == ["ledger/one", "proofs/one"]
 
 
 @pytest.mark.parametrize(
-    ("requirement", "told"),
+    ("requirement", "hint"),
     [
         ("LEDGER-CHAIN-01", "; did you mean 'LEDGER-CHAIN-001'?"),
         ("ledger-chain-002", "; did you mean 'LEDGER-CHAIN-002'?"),
@@ -112,11 +117,11 @@ def test_requirements_go_together_with_roles_and_filters() -> None:
         ),
     ],
 )
-def test_a_requirement_that_no_vector_names_is_an_error_with_a_hint(requirement: str, told: str) -> None:
+def test_a_requirement_that_no_vector_names_is_an_error_with_a_hint(requirement: str, hint: str) -> None:
     with pytest.raises(NothingSelected) as caught:
-        naming("LEDGER-CHAIN-001", requirement)
+        select_by_requirement("LEDGER-CHAIN-001", requirement)
 
-    assert str(caught.value) == f"no vector names the requirement '{requirement}'{told}"
+    assert str(caught.value) == f"no vector names the requirement '{requirement}'{hint}"
 
 
 @pytest.mark.parametrize(
@@ -127,11 +132,11 @@ def test_a_requirement_that_no_vector_names_is_an_error_with_a_hint(requirement:
         (("verify",), ("two",), "--role and --filter"),
     ],
 )
-def test_a_requirement_of_vectors_that_are_left_out_is_an_error(
+def test_a_requirement_of_vectors_that_other_options_exclude_is_an_error(
     roles: tuple[str, ...], filters: tuple[str, ...], options: str
 ) -> None:
     with pytest.raises(NothingSelected) as caught:
-        naming("LEDGER-PROOF-001", "LEDGER-SEAL-001", roles=roles, filters=filters)
+        select_by_requirement("LEDGER-PROOF-001", "LEDGER-SEAL-001", roles=roles, filters=filters)
 
     assert str(caught.value) == (
         f"the requirement 'LEDGER-PROOF-001' takes none of the vectors that {options} left: it takes 1 of prove"
@@ -140,14 +145,14 @@ def test_a_requirement_of_vectors_that_are_left_out_is_an_error(
 
 def test_an_empty_requirement_is_an_error() -> None:
     with pytest.raises(NothingSelected, match="a requirement is empty; omit --requirement to select all"):
-        naming("")
+        select_by_requirement("")
 
 
 def reasons(text: str) -> dict[str, str]:
     return read_expected_failures(text, name="xfail.txt", known={"ledger/cut", "proofs/cut"})
 
 
-def test_expected_failures_have_a_reason_each() -> None:
+def test_each_expected_failure_has_a_reason() -> None:
     text = "# what is known\n\n  ledger/cut: tails: not looked at\nproofs/cut:no proofs\n  # the end"
 
     assert reasons(text) == {"ledger/cut": "tails: not looked at", "proofs/cut": "no proofs"}
@@ -162,7 +167,7 @@ def test_expected_failures_have_a_reason_each() -> None:
         ("ledger/cut: a\nledger/cut: b", "xfail.txt:2: 'ledger/cut' is listed twice"),
     ],
 )
-def test_a_line_that_cannot_be_taken_at_its_word_is_named(text: str, sentence: str) -> None:
+def test_an_invalid_line_is_reported_with_its_number(text: str, sentence: str) -> None:
     with pytest.raises(BadExpectation) as caught:
         reasons(text)
 

@@ -1,4 +1,4 @@
-"""The suite's look at itself would see that it does not work."""
+"""The suite's self-check detects a suite that does not work."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from forum_conformance.suite import self_check
 from forum_conformance.suite.self_check import KNOWN, Known, is_seen_through
 
 
-def test_what_is_known_to_be_bad_is_bad_in_one_place_each() -> None:
+def test_each_known_bad_program_fails_in_one_place() -> None:
     assert [known.place for known in KNOWN] == [
         "standard output",
         "exit status",
@@ -19,17 +19,17 @@ def test_what_is_known_to_be_bad_is_bad_in_one_place_each() -> None:
 
 
 @pytest.mark.parametrize("place", ["standard output", "verdict", "exit status"])
-def test_a_right_program_in_the_place_of_a_bad_one_would_be_noticed(place: str) -> None:
-    answers_rightly = 'print(\'{"protocol": 1, "verdict": "valid"}\')'
+def test_a_correct_program_instead_of_a_bad_one_is_detected(place: str) -> None:
+    correct_program = 'print(\'{"protocol": 1, "verdict": "valid"}\')'
 
-    assert not is_seen_through(Known("bad", answers_rightly, place))
+    assert not is_seen_through(Known("bad", correct_program, place))
 
 
-def test_a_bad_program_in_the_place_of_the_right_one_would_be_noticed() -> None:
+def test_a_bad_program_instead_of_the_correct_one_is_detected() -> None:
     assert not is_seen_through(Known("right", "", None))
 
 
-def test_a_suite_that_does_not_see_is_a_defect_of_its_own(
+def test_a_failed_self_check_is_reported_as_a_defect(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(self_check, "KNOWN", (Known("silent", "", "verdict"),))

@@ -1,4 +1,4 @@
-"""Proofs are compared strictly, expected failures are read leniently, and what is negative is said once."""
+"""Strict comparison of proofs, lenient reading of expected failures, and the definition of a negative vector."""
 
 from typing import Any
 
@@ -7,19 +7,21 @@ import pytest
 from forum_conformance.suite.difference import Difference
 from forum_conformance.suite.expected_failures import BadExpectation, read_expected_failures
 from forum_conformance.suite.output import output_differences
-from unit.conformance.suite.making import made
+from unit.conformance.suite.cases import make_case
 from vector_generator.writing import is_negative
 
-PROOF = made("prove", {"action": "inclusion", "input": "ledger.jsonl"})
+PROOF = make_case("prove", {"action": "inclusion", "input": "ledger.jsonl"})
 
 
 @pytest.mark.parametrize(
-    ("came", "told"), [(b'{"size":7.0}', "7.0"), (b'{"size":7e0}', "7.0"), (b'{"size":true}', "true")]
+    ("came", "shown_value"), [(b'{"size":7.0}', "7.0"), (b'{"size":7e0}', "7.0"), (b'{"size":true}', "true")]
 )
-def test_an_integer_of_a_proof_is_written_as_one(came: bytes, told: str) -> None:
-    expected = b'{"size":7}' if told != "true" else b'{"size":1}'
+def test_an_integer_in_a_proof_must_be_written_as_one(came: bytes, shown_value: str) -> None:
+    expected = b'{"size":7}' if shown_value != "true" else b'{"size":1}'
 
-    assert output_differences(PROOF, expected, came) == [Difference("output, at /size", expected[8:9].decode(), told)]
+    assert output_differences(PROOF, expected, came) == [
+        Difference("output, at /size", expected[8:9].decode(), shown_value)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -37,13 +39,13 @@ def test_a_proof_is_one_document(came: bytes, problem: str) -> None:
     assert problem in difference.came
 
 
-def test_a_byte_order_mark_is_no_part_of_an_id() -> None:
+def test_a_leading_byte_order_mark_is_ignored() -> None:
     read = read_expected_failures("\ufeffa/a: why\r\na/b: why not\r\n", name="known.txt", known={"a/a", "a/b"})
 
     assert read == {"a/a": "why", "a/b": "why not"}
 
 
-def test_a_byte_order_mark_elsewhere_is() -> None:
+def test_a_byte_order_mark_elsewhere_is_part_of_the_id() -> None:
     with pytest.raises(BadExpectation, match=r"known\.txt:2: there is no vector '\ufeffa/b'"):
         read_expected_failures("a/a: why\n\ufeffa/b: why\n", name="known.txt", known={"a/a", "a/b"})
 
@@ -63,8 +65,10 @@ def test_a_byte_order_mark_elsewhere_is() -> None:
         ("run", "redact", {"verdict": "invalid"}, True),
     ],
 )
-def test_what_is_negative(role: str, action: str | None, expected: dict[str, Any], negative: bool) -> None:
+def test_a_negative_vector_expects_a_failure(
+    role: str, action: str | None, expected: dict[str, Any], negative: bool
+) -> None:
     request = {"input": "w", **({"action": action} if action else {})}
 
-    assert made(role, request, expected).is_negative is negative
+    assert make_case(role, request, expected).is_negative is negative
     assert is_negative({"role": role, "request": request, "expected": expected}) is negative

@@ -1,4 +1,4 @@
-"""Vectors that are not what was published are refused, with the place."""
+"""Vectors that differ from the published ones are refused with their location."""
 
 import json
 from collections.abc import Callable
@@ -22,7 +22,7 @@ def test_cases_are_read_with_the_digests_of_their_files(tmp_path: Path) -> None:
     assert vectors.check_all() == 6
 
 
-def test_files_that_belong_to_no_vector_are_left_alone(tmp_path: Path) -> None:
+def test_files_outside_vectors_are_ignored(tmp_path: Path) -> None:
     write_set(tmp_path, canonicalize_case("a/a"))
     manifest = json.loads((tmp_path / "MANIFEST.json").read_bytes())["files"]
     (tmp_path / "a" / "README.md").write_bytes(b"")
@@ -32,7 +32,7 @@ def test_files_that_belong_to_no_vector_are_left_alone(tmp_path: Path) -> None:
     assert list(Vectors(tmp_path).cases) == ["a/a"]
 
 
-def test_the_published_vectors_are_whole() -> None:
+def test_the_published_vectors_are_complete() -> None:
     vectors = Vectors(default_folder())
 
     assert vectors.check_all() > len(vectors.cases) > 500
@@ -46,7 +46,7 @@ def test_a_file_is_checked_when_it_is_read(tmp_path: Path) -> None:
         vectors.read(vectors.cases["a/a"], "input.json")
 
 
-def test_a_file_may_not_be_missing(tmp_path: Path) -> None:
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     vectors = Vectors(write_set(tmp_path, canonicalize_case("a/a")))
     (tmp_path / "a/a/input.json").unlink()
 
@@ -65,7 +65,7 @@ def test_a_file_may_not_be_missing(tmp_path: Path) -> None:
         (b'{"files":{},"format":1}', "MANIFEST.json' names no case.json"),
     ],
 )
-def test_a_manifest_must_be_one(tmp_path: Path, manifest: bytes | None, sentence: str) -> None:
+def test_an_invalid_manifest_is_refused(tmp_path: Path, manifest: bytes | None, sentence: str) -> None:
     if manifest is not None:
         (tmp_path / "MANIFEST.json").write_bytes(manifest)
 
@@ -93,13 +93,15 @@ def _expect(**members: Any) -> Callable[[dict[str, Any]], None]:
         (_change(request={"input": "run", "pin": "pin"}), "its pin is not among its files"),
         (_change(level=None), r"at \$.level"),
         (_expect(verdict="unsupported"), r"at \$.expected.verdict"),
-        (_expect(output="nowhere"), "'nowhere', which must come out, is not among its files"),
+        (_expect(output="missing"), "'missing', which must come out, is not among its files"),
         (_expect(codes=["L201"]), "its expected codes does not follow from its levels"),
         (_expect(verdict="invalid"), "its expected verdict does not follow from its levels"),
         (_expect(first_bad_seq=3), "its expected first_bad_seq does not follow from its levels"),
     ],
 )
-def test_a_broken_case_is_named(tmp_path: Path, change: Callable[[dict[str, Any]], None], sentence: str) -> None:
+def test_a_broken_case_is_refused_with_its_path(
+    tmp_path: Path, change: Callable[[dict[str, Any]], None], sentence: str
+) -> None:
     broken = verify_case("a/a")
     change(broken)
     files = {broken["id"]: {"run/ledger.jsonl": b""}}
@@ -122,7 +124,7 @@ def test_a_case_must_be_json(tmp_path: Path) -> None:
         Vectors(tmp_path)
 
 
-def test_a_workflow_that_is_not_there_is_a_case_of_its_own(tmp_path: Path) -> None:
+def test_a_case_may_request_a_missing_workflow(tmp_path: Path) -> None:
     missing = case(
         "c/missing", "compile", {"input": "b/w.yaml", "root": "b"}, {"verdict": "invalid", "codes": ["F001"]}
     )
@@ -132,7 +134,7 @@ def test_a_workflow_that_is_not_there_is_a_case_of_its_own(tmp_path: Path) -> No
     assert list(vectors.cases) == ["c/missing"]
 
 
-def test_what_a_request_starts_from_must_be_there(tmp_path: Path) -> None:
+def test_the_directory_before_a_request_must_exist(tmp_path: Path) -> None:
     resume = {"action": "resume", "input": "w.yaml", "root": ".", "before": "before"}
     expected = {"verdict": "valid", "status": "passed", "output": "after"}
     write_set(tmp_path, case("r/resume", "run", resume, expected), files=RUN_FILES)

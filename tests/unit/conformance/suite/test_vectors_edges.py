@@ -1,4 +1,4 @@
-"""A folder of vectors that was made to do harm is refused, with the place."""
+"""Malicious vectors are refused with their location."""
 
 import hashlib
 import os
@@ -14,7 +14,7 @@ DIGEST = hashlib.sha256(b"").hexdigest()
 
 
 @pytest.mark.parametrize("name", ["a\0b/case.json", "../x/case.json", "/etc/passwd"])
-def test_a_name_that_is_no_path_below_the_folder(tmp_path: Path, name: str) -> None:
+def test_a_name_outside_the_folder_is_refused(tmp_path: Path, name: str) -> None:
     write_manifest(tmp_path, {name: DIGEST})
 
     with pytest.raises(BrokenVectors) as raised:
@@ -34,7 +34,7 @@ def test_a_name_that_is_no_path_below_the_folder(tmp_path: Path, name: str) -> N
         (b"NaN", "NaN is not JSON"),
     ],
 )
-def test_a_case_that_cannot_be_read(tmp_path: Path, text: bytes, sentence: str) -> None:
+def test_an_unreadable_case_is_refused(tmp_path: Path, text: bytes, sentence: str) -> None:
     (tmp_path / "a/a").mkdir(parents=True)
     (tmp_path / "a/a/case.json").write_bytes(text)
     write_manifest(tmp_path, {"a/a/case.json": hashlib.sha256(text).hexdigest()})
@@ -44,7 +44,7 @@ def test_a_case_that_cannot_be_read(tmp_path: Path, text: bytes, sentence: str) 
 
 
 @pytest.mark.parametrize("name", ["a/a/case.json", "MANIFEST.json"])
-def test_a_pipe_is_not_waited_for(tmp_path: Path, name: str) -> None:
+def test_a_named_pipe_is_refused(tmp_path: Path, name: str) -> None:
     write_set(tmp_path, canonicalize_case("a/a"))
     (tmp_path / name).unlink()
     os.mkfifo(tmp_path / name)
@@ -58,9 +58,9 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path, name: str) -> None:
     "document",
     [verify_case("a/a"), case("a/a", "compile", {"input": "w", "root": "run"}, {"verdict": "invalid", "codes": []})],
 )
-def test_an_input_outside_the_folder(tmp_path: Path, document: dict[str, Any], path: str) -> None:
-    leaving = {**document, "request": {**document["request"], "input": path}}
-    write_set(tmp_path, leaving, files={"a/a": {"run/ledger.jsonl": b""}})
+def test_an_input_outside_the_folder_is_refused(tmp_path: Path, document: dict[str, Any], path: str) -> None:
+    outside = {**document, "request": {**document["request"], "input": path}}
+    write_set(tmp_path, outside, files={"a/a": {"run/ledger.jsonl": b""}})
 
     with pytest.raises(BrokenVectors, match=r"a/a/case\.json' is broken: its input is no path below its folder"):
         Vectors(tmp_path)

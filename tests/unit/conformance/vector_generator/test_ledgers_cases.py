@@ -1,4 +1,4 @@
-"""The cases of the area `ledger`: what follows from findings that are stated, and that no code is left out."""
+"""The cases of the area `ledger`: expected results that follow from findings, and complete coverage of codes."""
 
 import io
 import re
@@ -21,18 +21,18 @@ def statuses(case: Case) -> list[str]:
     return [level["status"] for level in case.expected()["levels"].values()]
 
 
-def test_levels_3_to_5_are_not_checked_where_1_or_2_does_not_hold() -> None:
+def test_levels_3_to_5_are_not_checked_if_1_or_2_fails() -> None:
     assert statuses(a_case(("L201", 2))) == ["ok", "fail", "not checked", "not checked", "not checked"]
 
 
 def test_only_some_findings_leave_a_ledger_incomplete() -> None:
     unfinished = a_case(("L310", None), ("L501", None), not_checked=frozenset({4}))
-    untrue = a_case(("L407", 4), ("L501", None))
+    wrong = a_case(("L407", 4), ("L501", None))
 
     assert statuses(unfinished) == ["ok", "ok", "incomplete", "not checked", "incomplete"]
     assert unfinished.expected()["verdict"] == "incomplete"
-    assert statuses(untrue) == ["ok", "ok", "ok", "fail", "incomplete"]
-    assert untrue.expected()["verdict"] == "invalid"
+    assert statuses(wrong) == ["ok", "ok", "ok", "fail", "incomplete"]
+    assert wrong.expected()["verdict"] == "invalid"
 
 
 def test_the_first_bad_seq_is_the_smallest_of_all_findings() -> None:
@@ -42,14 +42,14 @@ def test_the_first_bad_seq_is_the_smallest_of_all_findings() -> None:
     assert a_case(("L501", None)).expected()["first_bad_seq"] is None
 
 
-def test_every_code_of_the_page_is_the_only_one_of_some_case() -> None:
+def test_every_code_of_the_specification_is_alone_in_some_case() -> None:
     codes = set(re.findall(r"\bL[1-5][0-9]{2}\b", LEDGER_PAGE.read_text(encoding="utf-8")))
-    alone = [{code for code, _ in case.found} for case in cases()]
+    codes_by_case = [{code for code, _ in case.found} for case in cases()]
 
-    assert {code for code in codes if {code} not in alone} == set()
+    assert {code for code in codes if {code} not in codes_by_case} == set()
 
 
-def test_names_are_given_once_and_negative_cases_come_from_positive_ones() -> None:
+def test_names_are_unique_and_negative_cases_derive_from_positive_ones() -> None:
     found = list(cases())
     positive = {f"ledger/{case.name}" for case in found if not case.found}
 
@@ -57,11 +57,11 @@ def test_names_are_given_once_and_negative_cases_come_from_positive_ones() -> No
     assert {case.derived_from for case in found if case.found} <= positive
 
 
-def test_the_worked_example_is_what_the_page_shows() -> None:
+def test_the_worked_example_has_the_entries_of_the_specification() -> None:
     assert [entry["kind"] for entry in worked_example().entries] == ["run.opened", "x-note", "run.sealed"]
 
 
-def test_another_reader_finds_the_members_of_an_archive() -> None:
+def test_tarfile_reads_the_members_of_an_archive() -> None:
     members = members_of(notes())
 
     with tarfile.open(fileobj=io.BytesIO(archive_of(members))) as archive:

@@ -1,4 +1,4 @@
-"""Every keyword of the ledger's schemas has a case that it alone refuses: a validator that ignores it is found out."""
+"""Every keyword of the ledger's schemas has a case that only it refuses, which detects validators that ignore it."""
 
 import json
 import re
@@ -23,9 +23,9 @@ BASE = "https://forum.invalid/v1/"
 ANNOTATIONS = {"$schema", "$defs", "title", "description", "examples", "default"}
 MAPS_OF_SCHEMAS = {"properties", "$defs", "patternProperties"}
 NO_SCHEMAS = {"const", "enum", "examples", "required", "dependentRequired", "type", "default"}
-# What decides between branches is left as it is: without it no branch, or every one, would be asked for.
+# Keywords that choose between branches are kept: without them, no branch or every branch would apply.
 DECIDES = {"if", "oneOf"}
-# Refuses nothing: it says which further members a plan's metadata may have. `plan-with-own-metadata` has one.
+# Refuses nothing: it allows further members in a plan's metadata, such as the one in `plan-with-own-metadata`.
 ONLY_ALLOWS = {"patternProperties"}
 
 
@@ -34,7 +34,7 @@ def read_schema(name: str) -> Any:
 
 
 def parts(schema: Any) -> Iterator[dict[str, Any]]:
-    """The schema, and all schemas in it."""
+    """Yield the schema and all schemas in it."""
     if isinstance(schema, list):
         for member in schema:
             yield from parts(member)
@@ -51,15 +51,15 @@ def keywords(schema: Any) -> set[str]:
     return {keyword for part in parts(schema) for keyword in part} - ANNOTATIONS
 
 
-def of_the_wave_plan() -> set[str]:
-    """Those of the definitions in types.schema.json that it refers to count too."""
+def wave_plan_keywords() -> set[str]:
+    """Include the keywords of the definitions in types.schema.json that the wave plan refers to."""
     used = read_schema("types")["$defs"]
     referred = re.findall(r'"types\.schema\.json#/\$defs/(\w+)"', json.dumps(read_schema("wave-plan")))
     return keywords([read_schema("wave-plan"), *(used[name] for name in referred)])
 
 
 def without(schema: Any, keyword: str) -> Any:
-    """The schema as it is to those who ignore the keyword; what `additionalProperties` leaves out is kept in mind."""
+    """Return the schema as a validator that ignores the keyword sees it. `additionalProperties` keeps its meaning."""
     if isinstance(schema, list):
         return [without(member, keyword) for member in schema]
     if not isinstance(schema, dict):
@@ -88,7 +88,7 @@ Validator: Any = validators.extend(Draft202012Validator, {"pattern": match})  # 
 def fits(name: str, value: Any, ignored: str | None) -> bool:
     found = {of: without(read_schema(of), ignored or "$schema") for of in ("entry", "wave-plan", "types")}
     for schema in found.values():
-        # What declares it would be read with the validator of that name, and not with this one.
+        # With `$schema`, jsonschema would use the validator of that name instead of this one.
         schema.pop("$schema", None)
     registry: Registry[Any] = Registry().with_resources(
         (f"{BASE}{of}.schema.json", DRAFT202012.create_resource(schema)) for of, schema in found.items()
@@ -115,11 +115,11 @@ def test_every_keyword_of_an_entry_has_a_case() -> None:
 
 
 def test_every_keyword_of_a_wave_plan_has_a_case() -> None:
-    assert set(level4_schema.BY_KEYWORD) == of_the_wave_plan() - ONLY_ALLOWS
+    assert set(level4_schema.BY_KEYWORD) == wave_plan_keywords() - ONLY_ALLOWS
 
 
 @pytest.mark.parametrize("keyword", level1_schema.BY_KEYWORD)
-def test_an_entry_is_refused_and_fits_for_those_who_ignore_the_keyword(keyword: str) -> None:
+def test_a_bad_entry_is_refused_only_by_its_keyword(keyword: str) -> None:
     entries = [bad_entry(row) for row in level1_schema.BY_KEYWORD[keyword]]
 
     assert [fits("entry", entry, None) for entry in entries] == [False] * len(entries)
@@ -127,16 +127,16 @@ def test_an_entry_is_refused_and_fits_for_those_who_ignore_the_keyword(keyword: 
 
 
 @pytest.mark.parametrize("keyword", level4_schema.BY_KEYWORD)
-def test_a_wave_plan_is_refused_and_fits_for_those_who_ignore_the_keyword(keyword: str) -> None:
+def test_a_bad_wave_plan_is_refused_only_by_its_keyword(keyword: str) -> None:
     plans = [bad_plan(row) for row in level4_schema.BY_KEYWORD[keyword]]
 
     assert [fits("wave-plan", plan, None) for plan in plans] == [False] * len(plans)
     assert any(fits("wave-plan", plan, keyword) for plan in plans)
 
 
-def test_the_page_lists_the_keywords() -> None:
+def test_the_specification_lists_the_keywords() -> None:
     text = LEDGER_PAGE.read_text(encoding="utf-8")
     found = re.search(r"The schemas use the keywords (.*?)\.\s", text, re.DOTALL)
 
     assert found is not None
-    assert set(re.findall(r"`([^`]+)`", found[1])) == keywords(read_schema("entry")) | of_the_wave_plan()
+    assert set(re.findall(r"`([^`]+)`", found[1])) == keywords(read_schema("entry")) | wave_plan_keywords()

@@ -1,4 +1,4 @@
-"""No pattern, list of values, bound or condition of entry.schema.json can be left out without a case that tells."""
+"""Every pattern, enum, bound and condition of entry.schema.json has a case that detects its absence."""
 
 import copy
 import json
@@ -12,18 +12,18 @@ from vector_generator.ledgers.area import cases
 from vector_generator.ledgers.level1_kinds import PLACES
 
 SCHEMA = json.loads((Path(__file__).parents[4] / "schemas" / "v1" / "entry.schema.json").read_text(encoding="utf-8"))
-HELD = frozenset(
+TESTED_KEYWORDS = frozenset(
     "pattern enum minimum maximum minLength maxLength minItems maxItems maxProperties propertyNames dependentRequired"
     " then else".split()
 )
 EXACT = {"digest", "run_id", "time"}
-"""A text that fits one of these patterns is as long as it may be."""
+"""These patterns fix the length of a text."""
 
 Place = tuple[str | int, ...]
 
 
 def places(schema: Any, at: Place = ()) -> Iterator[Place]:
-    """Where a keyword stands that is held; what an `if` asks decides, and refuses nothing."""
+    """Yield the location of each tested keyword. An `if` only decides and refuses nothing."""
     if isinstance(schema, list):
         for number, member in enumerate(schema):
             yield from places(member, (*at, number))
@@ -31,7 +31,7 @@ def places(schema: Any, at: Place = ()) -> Iterator[Place]:
         return
     is_map = bool(at) and at[-1] in ("properties", "$defs")
     for key, value in schema.items():
-        if not is_map and key in HELD:
+        if not is_map and key in TESTED_KEYWORDS:
             yield (*at, key)
         if is_map or key not in ("if", "enum", "const", "examples", "required", "dependentRequired"):
             yield from places(value, (*at, key))
@@ -43,17 +43,17 @@ def at_place(schema: Any, place: Place) -> Any:
     return schema
 
 
-def left_out(place: Place) -> jsonschema_rs.Draft202012Validator:
+def validator_without(place: Place) -> jsonschema_rs.Draft202012Validator:
     changed = copy.deepcopy(SCHEMA)
     del at_place(changed, place[:-1])[place[-1]]
     return jsonschema_rs.Draft202012Validator(changed)
 
 
-def is_idle(place: Place) -> bool:
-    """A number beyond 2^53 - 1 is L103 before it is L105; a mode that neither of two lists has is refused by both."""
+def is_redundant(place: Place) -> bool:
+    """Numbers above 2^53 - 1 are L103 before L105. Both enums of `mode` refuse a mode that neither lists."""
     *_, owner, keyword = place
-    is_beyond_lines = keyword == "maximum" and at_place(SCHEMA, place) == 2**53 - 1
-    return is_beyond_lines or (keyword == "maxLength" and owner in EXACT) or (keyword == "enum" and owner == "mode")
+    is_line_limit = keyword == "maximum" and at_place(SCHEMA, place) == 2**53 - 1
+    return is_line_limit or (keyword == "maxLength" and owner in EXACT) or (keyword == "enum" and owner == "mode")
 
 
 def refused_entries() -> list[Any]:
@@ -65,18 +65,18 @@ def refused_entries() -> list[Any]:
     ]
 
 
-def test_every_place_of_a_keyword_has_an_entry_that_it_alone_refuses() -> None:
+def test_every_keyword_location_has_an_entry_that_only_it_refuses() -> None:
     entries = refused_entries()
 
-    unseen = [place for place in places(SCHEMA) if not any(map(left_out(place).is_valid, entries))]
+    undetected = [place for place in places(SCHEMA) if not any(map(validator_without(place).is_valid, entries))]
 
-    assert [place for place in unseen if not is_idle(place)] == []
+    assert [place for place in undetected if not is_redundant(place)] == []
 
 
-def test_every_kind_is_tried_without_a_fact_and_with_one_and_a_body_too_many() -> None:
+def test_every_kind_has_cases_with_a_missing_fact_an_extra_fact_and_an_extra_body() -> None:
     kinds = {branch["if"]["properties"]["kind"]["const"] for branch in SCHEMA["allOf"]}
     names = {case.name for case in cases()}
-    tried = ("without-a-fact", "with-a-further-fact", "with-a-further-body")
+    variants = ("without-a-fact", "with-a-further-fact", "with-a-further-body")
 
     assert set(PLACES) == kinds
-    assert {f"{kind.replace('.', '-')}-{what}" for kind in kinds for what in tried} <= names
+    assert {f"{kind.replace('.', '-')}-{variant}" for kind in kinds for variant in variants} <= names

@@ -1,4 +1,4 @@
-"""Ed25519 signatures of the generator, against those of RFC 8032 and the judge's own reading."""
+"""Ed25519 signatures of the generator, compared with RFC 8032 and verified by the judge."""
 
 import pytest
 
@@ -31,13 +31,13 @@ from vector_generator.proofs.signing import KEY, SigningKey
         ),
     ],
 )
-def test_a_signature_is_that_of_the_rfc(seed: str, public: str, message: str, signature: str) -> None:
+def test_a_signature_equals_the_rfcs(seed: str, public: str, message: str, signature: str) -> None:
     key = SigningKey("rfc", bytes.fromhex(seed))
 
     assert (key.public.hex(), key.signature(bytes.fromhex(message)).hex()) == (public, signature)
 
 
-def test_the_judge_reads_the_key_and_its_signature() -> None:
+def test_the_judge_accepts_the_key_and_its_signature() -> None:
     text = b"forum/01936b2e-4d10-7a3c-9f00-2b8e6c1d4e5f\n0\n47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=\n"
     key = read_public_key(KEY.public_text.decode())
 

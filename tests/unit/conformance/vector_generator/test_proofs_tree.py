@@ -1,4 +1,4 @@
-"""Paths in Merkle trees: against known ones, and against each other for every size that the vectors have."""
+"""Paths in Merkle trees, compared with known paths and with the roots for every size up to 70."""
 
 import hashlib
 
@@ -7,7 +7,7 @@ import pytest
 from fake_ledger.files import merkle_root
 from vector_generator.proofs.tree import BrokenPath, consistency, inclusion, root_along, roots_along
 
-# Leaves and paths of the reference implementation's own tests (certificate-transparency, merkle_tree_test).
+# Leaves and paths from the reference implementation's tests (certificate-transparency, merkle_tree_test).
 LEAVES = [
     hashlib.sha256(b"\0" + bytes.fromhex(data)).digest()
     for data in ["", "00", "10", "2021", "3031", "40414243", "5051525354555657", "606162636465666768696a6b6c6d6e6f"]
@@ -31,11 +31,11 @@ MANY = [hashlib.sha256(bytes([number])).digest() for number in range(70)]
         (2, 3, ["fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125"]),
     ],
 )
-def test_an_inclusion_path_is_the_known_one(seq: int, size: int, path: list[str]) -> None:
+def test_an_inclusion_path_equals_the_known_path(seq: int, size: int, path: list[str]) -> None:
     assert [node.hex() for node in inclusion(seq, LEAVES[:size])] == path
 
 
-def test_a_consistency_path_is_the_known_one() -> None:
+def test_a_consistency_path_equals_the_known_path() -> None:
     path = [node.hex() for node in consistency(6, LEAVES)]
 
     assert path == [
@@ -47,17 +47,17 @@ def test_a_consistency_path_is_the_known_one() -> None:
 
 def test_every_inclusion_path_leads_to_the_root() -> None:
     for size in range(1, 71):
-        wanted = merkle_root(MANY[:size])
-        found = {root_along(MANY[seq], seq, size, inclusion(seq, MANY[:size])) for seq in range(size)}
-        assert found == {wanted}
+        expected = merkle_root(MANY[:size])
+        roots = {root_along(MANY[seq], seq, size, inclusion(seq, MANY[:size])) for seq in range(size)}
+        assert roots == {expected}
 
 
 def test_every_consistency_path_leads_from_the_older_root_to_the_root() -> None:
     for size in range(1, 71):
-        wanted = merkle_root(MANY[:size])
+        expected = merkle_root(MANY[:size])
         for older in range(1, size + 1):
             first = merkle_root(MANY[:older])
-            assert roots_along(older, first, size, consistency(older, MANY[:size])) == (first, wanted)
+            assert roots_along(older, first, size, consistency(older, MANY[:size])) == (first, expected)
 
 
 @pytest.mark.parametrize("path", [inclusion(5, MANY[:7])[:-1], [*inclusion(5, MANY[:7]), MANY[0]]])

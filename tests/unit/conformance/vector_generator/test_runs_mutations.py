@@ -1,4 +1,4 @@
-"""A vector of runs that was made from another differs from it in one thing."""
+"""A vector of `runs` that was derived from another differs from it in one thing."""
 
 import json
 from collections.abc import Iterator
@@ -14,17 +14,17 @@ WORKFLOW = "bundle/workflow.json"
 PLACED = ("before", "base", "cache")
 
 
-def things(id_: str) -> list[str]:
-    """What differs: members of the request, parts of the bundle, and run directories that the request starts from."""
+def changes(id_: str) -> list[str]:
+    """Return the changed members of the request, parts of the bundle, and run directories before the request."""
     case, origin = CASES[id_], CASES[CASES[id_]["derived_from"]]
     members = {name for name in case["request"].keys() | origin["request"].keys() if differ(case, origin, name)}
-    own, others = files(case), files(origin)
-    changed = {name for name in own.keys() | others.keys() if own.get(name) != others.get(name)}
+    own, original = files(case), files(origin)
+    changed = {name for name in own.keys() | original.keys() if own.get(name) != original.get(name)}
     folders = {Path(name).parts[0] for name in changed}
     if WORKFLOW in changed:
-        # A run of another workflow is another run.
+        # Another workflow also changes the run directories.
         folders -= {"bundle", *PLACED}
-        members.add(changed_part(json.loads(own[WORKFLOW]), json.loads(others[WORKFLOW])))
+        members.add(changed_part(json.loads(own[WORKFLOW]), json.loads(original[WORKFLOW])))
     return sorted(members | folders)
 
 
@@ -33,7 +33,7 @@ def differ(case: dict[str, Any], origin: dict[str, Any], member: str) -> bool:
 
 
 def files(case: dict[str, Any]) -> dict[str, bytes]:
-    """Those that the program is shown, and those that the request starts from."""
+    """Return the files that the program sees, and the run directories before the request."""
     own = {
         path.removeprefix(f"{case['id']}/"): data for path, data in FILES.items() if path.startswith(f"{case['id']}/")
     }
@@ -41,9 +41,9 @@ def files(case: dict[str, Any]) -> dict[str, bytes]:
 
 
 def changed_part(workflow: Any, origin: Any) -> str:
-    """The part of the workflow that holds all that differs."""
-    ours, others = dict(leaves(workflow)), dict(leaves(origin))
-    paths = [path for path in ours.keys() | others.keys() if ours.get(path) != others.get(path)]
+    """Return the smallest part of the workflow that contains all differences."""
+    changed, original = dict(leaves(workflow)), dict(leaves(origin))
+    paths = [path for path in changed.keys() | original.keys() if changed.get(path) != original.get(path)]
     return commonpath(paths)
 
 
@@ -56,14 +56,14 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         yield path, value
 
 
-def test_one_thing_is_changed() -> None:
+def test_a_derived_vector_has_one_change() -> None:
     derived = [id_ for id_, case in CASES.items() if "derived_from" in case]
 
     assert len(derived) > 100
-    assert {id_: found for id_ in derived if len(found := things(id_)) != 1} == {}
+    assert {id_: found for id_ in derived if len(found := changes(id_)) != 1} == {}
 
 
-def test_what_is_changed_in_a_workflow_is_one_part_of_it() -> None:
-    parts = {id_: things(id_)[0] for id_, case in CASES.items() if "derived_from" in case}
+def test_a_changed_workflow_differs_in_one_small_part() -> None:
+    parts = {id_: changes(id_)[0] for id_, case in CASES.items() if "derived_from" in case}
 
     assert {id_: part for id_, part in parts.items() if part in ("/", "/plan", "/plan/tasks", "/script/answers")} == {}

@@ -1,4 +1,4 @@
-"""Every law of wave plans, broken once: a check that never fails would make sure of nothing."""
+"""Each law of wave plans is broken once, because a check that never fails proves nothing."""
 
 import hashlib
 import json
@@ -20,61 +20,61 @@ Break = Callable[[Plan], Any]
 
 
 def changed(change: Break) -> bytes:
-    """The wave plan with a change, and a digest that fits."""
+    """Return the wave plan with a change and the matching digest."""
     plan: Plan = json.loads(WAVE_PLAN)
     change(plan)
     rest = {name: value for name, value in plan.items() if name not in ("bundle", "digest")}
     return rfc8785.dumps({**plan, "digest": hashlib.sha256(rfc8785.dumps(rest)).hexdigest()})
 
 
-def first(data: bytes) -> str:
+def first_breach(data: bytes) -> str:
     return next(breaches(data, BUNDLE), "").partition(": ")[0]
 
 
-def test_a_wave_plan_that_was_compiled_breaks_nothing() -> None:
+def test_a_compiled_wave_plan_breaks_no_law() -> None:
     assert list(breaches(WAVE_PLAN, BUNDLE)) == []
 
 
 def test_a_line_feed_at_the_end_is_a_breach() -> None:
-    assert first(WAVE_PLAN + b"\n") == "COMPILE-WRITE-001"
+    assert first_breach(WAVE_PLAN + b"\n") == "COMPILE-WRITE-001"
 
 
-def test_a_digest_of_something_else_is_a_breach() -> None:
+def test_a_wrong_digest_is_a_breach() -> None:
     digest = json.loads(WAVE_PLAN)["digest"].encode()
 
-    assert first(WAVE_PLAN.replace(digest, b"0" * 64)) == "COMPILE-WRITE-002"
+    assert first_breach(WAVE_PLAN.replace(digest, b"0" * 64)) == "COMPILE-WRITE-002"
 
 
 BREACHES: dict[str, tuple[str, Break]] = {
-    "a member too many": ("wave-plan.schema.json", lambda plan: plan.update(colour="red")),
-    "a file of another size": ("COMPILE-WRITE-002", lambda plan: plan["bundle"][0].update(bytes=1)),
-    "a file that is not there": ("COMPILE-WRITE-002", lambda plan: plan["bundle"][0].update(path="plan.yaml")),
-    "a schema under another digest": ("COMPILE-WRITE-003", lambda plan: plan["schemas"].update({"0" * 64: {}})),
-    "a task that is not there": ("COMPILE-LAYER-003", lambda plan: plan["outputs"].update(notes={"task": "none"})),
-    "an agent that is not there": ("COMPILE-WRITE-004", lambda plan: plan["agents"].pop("critic")),
-    "an adapter that is not there": ("COMPILE-WRITE-004", lambda plan: plan["adapters"].pop("unused")),
-    "a wave too late": ("COMPILE-LAYER-001", lambda plan: plan["waves"].append(plan["waves"].pop(0))),
-    "a wave too large": (
+    "an extra member": ("wave-plan.schema.json", lambda plan: plan.update(colour="red")),
+    "a wrong file size": ("COMPILE-WRITE-002", lambda plan: plan["bundle"][0].update(bytes=1)),
+    "a missing file": ("COMPILE-WRITE-002", lambda plan: plan["bundle"][0].update(path="plan.yaml")),
+    "a schema with a wrong digest": ("COMPILE-WRITE-003", lambda plan: plan["schemas"].update({"0" * 64: {}})),
+    "an unknown task": ("COMPILE-LAYER-003", lambda plan: plan["outputs"].update(notes={"task": "none"})),
+    "an unknown agent": ("COMPILE-WRITE-004", lambda plan: plan["agents"].pop("critic")),
+    "an unknown adapter": ("COMPILE-WRITE-004", lambda plan: plan["adapters"].pop("unused")),
+    "a task in a later wave": ("COMPILE-LAYER-001", lambda plan: plan["waves"].append(plan["waves"].pop(0))),
+    "a wave that is too large": (
         "COMPILE-LAYER-001",
         lambda plan: plan["waves"].__setitem__(slice(0, 2), [["list", "other", "route"]]),
     ),
-    "edges in another order": ("COMPILE-WRITE-006", lambda plan: plan["tasks"]["draft"]["needs"].reverse()),
-    "checks in another order": ("COMPILE-WRITE-006", lambda plan: plan["tasks"]["draft"]["accept"].reverse()),
+    "edges in the wrong order": ("COMPILE-WRITE-006", lambda plan: plan["tasks"]["draft"]["needs"].reverse()),
+    "checks in the wrong order": ("COMPILE-WRITE-006", lambda plan: plan["tasks"]["draft"]["accept"].reverse()),
     "an empty part of a text": ("COMPILE-WRITE-005", lambda plan: plan["tasks"]["route"].update(instruction=[""])),
-    "two strings side by side": (
+    "two adjacent strings": (
         "COMPILE-WRITE-005",
         lambda plan: plan["tasks"]["route"].update(instruction=["Ro", "ute."]),
     ),
-    "an allow-list in another order": ("COMPILE-WRITE-006", lambda plan: plan["policy"]["allow"]["env"].reverse()),
-    "keywords in another order": ("COMPILE-WRITE-006", lambda plan: plan["agents"]["writer"]["keywords"].reverse()),
+    "an allow-list in the wrong order": ("COMPILE-WRITE-006", lambda plan: plan["policy"]["allow"]["env"].reverse()),
+    "keywords in the wrong order": ("COMPILE-WRITE-006", lambda plan: plan["agents"]["writer"]["keywords"].reverse()),
 }
 
 
 @pytest.mark.parametrize("name", BREACHES)
-def test_a_wave_plan_that_breaks_a_law_is_found(name: str) -> None:
+def test_a_wave_plan_that_breaks_a_law_is_detected(name: str) -> None:
     law, change = BREACHES[name]
 
-    assert first(changed(change)) == law
+    assert first_breach(changed(change)) == law
 
 
 def test_tasks_that_need_each_other_have_no_waves() -> None:

@@ -1,4 +1,4 @@
-"""What may not stand in the set of vectors is refused, and what is written is the same every time."""
+"""Bad vectors are refused, and the set of vectors is written reproducibly."""
 
 import json
 from dataclasses import replace
@@ -30,11 +30,11 @@ NEGATIVE = replace(
 STOPPED = {"verdict": "valid", "status": "stopped", "output": "output.json"}
 
 
-def test_a_positive_vector_and_a_mutation_of_it_may_stand_in_the_set() -> None:
+def test_a_positive_vector_and_its_mutation_are_accepted() -> None:
     refuse_bad("canonical", [POSITIVE, NEGATIVE], {})
 
 
-def test_a_mutation_of_a_vector_of_another_area_may_stand_in_the_set() -> None:
+def test_a_mutation_of_a_vector_in_another_area_is_accepted() -> None:
     other = replace(NEGATIVE, id="proofs/two")
 
     refuse_bad("proofs", [other], {POSITIVE.id: case_of(POSITIVE)})
@@ -69,20 +69,20 @@ def test_a_mutation_of_a_vector_of_another_area_may_stand_in_the_set() -> None:
         ([replace(POSITIVE, files={**POSITIVE.files, "INPUT.json": b""})], "two of its files differ only in case"),
     ],
 )
-def test_a_vector_that_may_not_stand_in_the_set_is_refused(vectors: list[Vector], problem: str) -> None:
+def test_a_bad_vector_is_refused(vectors: list[Vector], problem: str) -> None:
     with pytest.raises(BadVector) as refused:
         refuse_bad("canonical", vectors, {})
 
     assert str(refused.value).partition(": ")[2] == problem
 
 
-def test_a_case_leaves_out_what_the_vector_does_not_have() -> None:
+def test_a_case_leaves_out_absent_members() -> None:
     case = json.loads(files_of([POSITIVE])["canonical/one/case.json"])
 
     assert list(case) == ["id", "title", "role", "requirements", "request", "expected", "made_sure"]
 
 
-def test_a_vector_that_is_not_made_is_removed_and_other_areas_are_left_alone(tmp_path: Path) -> None:
+def test_a_vector_that_is_not_generated_is_removed_and_other_areas_are_kept(tmp_path: Path) -> None:
     write_set(tmp_path, {"canonical/one/case.json": b"1", "proofs/one/case.json": b"1"}, ["canonical", "proofs"])
 
     write_set(tmp_path, {"canonical/two/case.json": b"2"}, ["canonical"])

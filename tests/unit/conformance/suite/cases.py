@@ -1,4 +1,4 @@
-"""Cases without files on a disk."""
+"""Cases and results in memory, without files."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -12,7 +12,7 @@ from suites.tiny_set import case, verify_case
 DIFFERENCE = Difference("verdict", '"valid"', '"invalid"')
 
 
-def made(
+def make_case(
     role: str, request: Mapping[str, Any], expected: Mapping[str, Any] | None = None, files: Iterable[str] = ()
 ) -> Case:
     document = case("area/name", role, request, expected or {"verdict": "valid"})
@@ -20,7 +20,7 @@ def made(
 
 
 def ledger(codes: Mapping[str, int | None] | None = None, *, is_bare: bool = False, **request: Any) -> Case:
-    """A vector of `verify`."""
+    """Return a case for `verify`."""
     document = verify_case("area/name", codes)
     document["request"] |= request
     return case_of(document, {"run" if is_bare else "run/ledger.jsonl": "0" * 64})
@@ -31,6 +31,6 @@ def reply(verdict: str | None = "valid", *, status: int | None = 0, problem: Dif
     return Reply(answer, problem, status, duration_ms=7, stderr="")
 
 
-def tried(id_: str, role: str, came: Reply | None, *differences: Difference) -> Tried:
+def tried(id_: str, role: str, answer: Reply | None, *differences: Difference) -> Tried:
     document = case(id_, role, {"input": "input.json"}, {"verdict": "valid"})
-    return Tried(case_of(document, {}), {"input": "input.json"}, {"verdict": "valid"}, came, differences)
+    return Tried(case_of(document, {}), {"input": "input.json"}, {"verdict": "valid"}, answer, differences)

@@ -1,4 +1,4 @@
-"""A program that leaves a process behind which did all that it can to get away."""
+"""A program that leaves a daemon behind: forked twice, in its own session, without open files."""
 
 import os
 import signal
@@ -11,7 +11,7 @@ LEAVE = """\
 import json, os, sys, time
 
 def leave(path, cleans=False):
-    # Returns when the process that is left has written its number.
+    # Returns once the daemon has written its process id.
     path = os.path.abspath(path)
     if os.fork() == 0:
         os.setsid()
@@ -39,12 +39,12 @@ time.sleep(3600)
 
 
 def runs(path: Path) -> bool:
-    """Whether the process whose number stands there does."""
+    """Return whether the process whose id is in the file is running."""
     return is_running(int(path.read_text()))
 
 
 def kill(path: Path) -> None:
-    """For a test that failed: what it leaves must not outlive it."""
+    """End the daemon of a failed test."""
     if path.exists() and runs(path):
         with suppress(ProcessLookupError):
             os.kill(int(path.read_text()), signal.SIGKILL)
