@@ -152,7 +152,7 @@ def test_cancelling_the_task_that_waits_pauses_the_run(tmp_path: Path, times: in
     assert findings(folder) == ()
 
 
-def test_a_run_that_is_stopped_now_can_be_resumed(tmp_path: Path) -> None:
+def test_a_run_cancelled_without_delay_can_be_resumed(tmp_path: Path) -> None:
     folder = napping_workflow(tmp_path)
 
     async def main() -> str:
@@ -167,7 +167,7 @@ def test_a_run_that_is_stopped_now_can_be_resumed(tmp_path: Path) -> None:
     check_valid(folder.path / "run")
 
 
-def test_a_run_that_is_stopped_immediately_can_be_resumed(tmp_path: Path) -> None:
+def test_a_run_cancelled_right_after_its_start_can_be_resumed(tmp_path: Path) -> None:
     folder = quick_workflow(tmp_path)
 
     async def main() -> str:

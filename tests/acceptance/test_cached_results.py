@@ -48,7 +48,7 @@ def test_a_result_is_reused_from_the_run_named_in_the_entry(folder: Folder) -> N
     assert folder.forum("replay", "second").code == 0
 
 
-def test_a_reused_result_survives_the_removal_of_the_first_run_or_runs_again(folder: Folder) -> None:
+def test_deleting_the_original_run_of_a_reused_result_is_harmless(folder: Folder) -> None:
     run_tasks(folder)
     shutil.rmtree(folder.path / "first")
 

@@ -154,7 +154,7 @@ def test_inputs_on_the_command_line_override_those_from_a_file(folder: Path) -> 
     assert {name: item["value"] for name, item in plan["inputs"].items()} == {"since": "b", "count": 7}
 
 
-def test_compile_writes_a_file_atomically_and_prints_its_digest(folder: Path) -> None:
+def test_compile_writes_only_the_file_and_prints_its_digest(folder: Path) -> None:
     result = forum("compile", "workflow.yaml", "--input", "since=x", "-o", "plan.json", cwd=folder)
 
     data = (folder / "plan.json").read_bytes()

@@ -27,7 +27,7 @@ print(json.dumps({{"protocol": 1, "verdict": "valid"}}))
 """
 HARMS = {
     "enlarges a file": "os.truncate(folder / 'run/ledger.jsonl', 1 << 43)",
-    "removes its folder": "shutil.rmtree(folder)",
+    "deletes its folder": "shutil.rmtree(folder)",
     "removes all folders": "shutil.rmtree(folder.parent.parent)",
     "replaces its folder with a link": "shutil.rmtree(folder); folder.symlink_to('/usr/lib')",
 }

@@ -99,7 +99,7 @@ def test_a_failure_is_reported_at_once_and_in_full_at_the_end(suite: Suite) -> N
     assert (alone.returncode, alone.stdout.count("failed ledger/b"), "ledger/a" in alone.stdout) == (1, 1, False)
 
 
-def test_on_a_terminal_a_line_is_rewritten(suite: Suite) -> None:
+def test_progress_on_a_terminal_rewrites_its_line(suite: Suite) -> None:
     completed = suite.test({"*": RIGHT, "ledger/b": WRONG}, "--role", "verify", "--progress", "tty", "--jobs", "1")
 
     # In text mode, a carriage return is read as a line feed.
@@ -216,7 +216,7 @@ def test_the_document_names_the_suite_the_vectors_and_the_time(suite: Suite) -> 
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", at)
 
 
-def test_the_version_is_that_of_the_distribution(suite: Suite) -> None:
+def test_version_prints_the_version_of_the_distribution(suite: Suite) -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "conformance" / "pyproject.toml").read_text())
 
     completed = suite.run("--version")

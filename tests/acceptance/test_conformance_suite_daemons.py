@@ -70,9 +70,9 @@ def test_killing_a_program_also_kills_its_daemons(suite: Suite, pid_file: Path, 
         "ledger/b": {"looks": str(pid_file)},
     }
 
-    done = suite.test({}, "--jobs", "1", "--json", *mode, entrypoint=entrypoint(table, suite))
+    completed = suite.test({}, "--jobs", "1", "--json", *mode, entrypoint=entrypoint(table, suite))
 
-    first, second, third = json.loads(done.stdout)["results"]
+    first, second, third = json.loads(completed.stdout)["results"]
     assert [(each["place"], each["came"]) for each in first["differences"]] == [
         ("standard output", "more; the program was killed")
     ]
@@ -85,9 +85,9 @@ def test_a_program_may_leave_a_server_for_the_next_vector_but_it_ends_with_the_c
 ) -> None:
     table = {"*": {}, "ledger/a": {"leaves": str(pid_file)}, "ledger/b": {"looks": str(pid_file)}}
 
-    done = suite.test({}, "--jobs", "1", "--json", entrypoint=entrypoint(table, suite))
+    completed = suite.test({}, "--jobs", "1", "--json", entrypoint=entrypoint(table, suite))
 
-    assert (done.returncode, json.loads(done.stdout)["results"][1]["answer"]["seen"]) == (0, True)
+    assert (completed.returncode, json.loads(completed.stdout)["results"][1]["answer"]["seen"]) == (0, True)
     assert not runs(pid_file)
 
 
@@ -101,9 +101,9 @@ def test_no_daemon_outlives_the_command(suite: Suite, pid_file: Path, command: s
         "mutate": [str(draft_and_review().write(suite.folder / "run")), "--limit", "1"],
     }
 
-    done = suite.run(command, "--entrypoint", program, *options[command])
+    completed = suite.run(command, "--entrypoint", program, *options[command])
 
-    assert done.returncode in (0, 1), done.stderr
+    assert completed.returncode in (0, 1), completed.stderr
     assert not runs(pid_file)
 
 

@@ -23,9 +23,9 @@ def folder(tmp_path: Path) -> Folder:
 @pytest.fixture
 def unreachable_url() -> Iterator[str]:
     """A URL whose port is bound but not listening."""
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        yield f"http://127.0.0.1:{held.getsockname()[1]}/v1"
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{bound.getsockname()[1]}/v1"
 
 
 def test_installed_versions_and_adapter_types_are_listed(tmp_path: Path) -> None:

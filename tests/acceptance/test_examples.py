@@ -121,7 +121,7 @@ def test_the_last_answer_for_a_task_passes_its_checks(example: Path, workspace: 
 
 
 @each_example
-def test_a_command_prints_the_output_type_of_its_task(example: Path, workspace: Path) -> None:
+def test_the_output_of_a_command_matches_the_type_of_its_task(example: Path, workspace: Path) -> None:
     wave_plan = _wave_plan(example)
 
     for id_, task in wave_plan["tasks"].items():

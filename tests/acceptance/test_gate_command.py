@@ -63,7 +63,7 @@ def test_an_approved_task_runs_and_the_decision_is_marked_as_claimed(folder: Fol
 
     approved = folder.forum("gate", "approve", "run", "publish", "--by", "ann", "--reason", "it is good")
     resumed = folder.forum("resume", "run")
-    shown = folder.forum("show", "run")
+    summary = folder.forum("show", "run")
 
     assert (approved.code, resumed.code) == (0, 0), (approved, resumed)
     assert "by ann (claimed)" in approved.out
@@ -72,7 +72,7 @@ def test_an_approved_task_runs_and_the_decision_is_marked_as_claimed(folder: Fol
     assert (decision["decision"], decision["by"], decision["authenticated"]) == ("approved", "person", False)
     entry = folder.entries("run", "gate.decided")[0]
     assert (entry["actor"], folder.body("run", entry, "reason")) == ("person:ann", b"it is good")
-    assert "not authenticated" in shown.out
+    assert "not authenticated" in summary.out
     assert folder.read("run/outputs/publish.txt") == "published"
     check_valid(folder.path / "run")
 

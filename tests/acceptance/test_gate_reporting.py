@@ -30,9 +30,9 @@ def decide(folder: Folder, verb: str, *options: str) -> None:
 
 def reported_decision(folder: Folder, run: str = "run") -> tuple[str, str]:
     """The decision as `forum show` and `forum log` print it."""
-    shown, logged = folder.forum("show", run), folder.forum("log", run, "--kind", "gate.decided")
-    assert (shown.code, logged.code) == (0, 0), (shown, logged)
-    (line,) = (line for line in shown.out.splitlines() if line.startswith("  publish: "))
+    summary, logged = folder.forum("show", run), folder.forum("log", run, "--kind", "gate.decided")
+    assert (summary.code, logged.code) == (0, 0), (summary, logged)
+    (line,) = (line for line in summary.out.splitlines() if line.startswith("  publish: "))
     return line.removeprefix("  publish: "), logged.out.rstrip("\n").partition("person:ann      ")[2]
 
 
@@ -177,7 +177,7 @@ def test_gates_are_listed_even_if_the_plan_is_redacted(tmp_path: Path) -> None:
     assert "Z, then ?\n" in list_gates(folder)
 
 
-def test_a_running_process_is_reported_to_accept_decisions(tmp_path: Path) -> None:
+def test_the_list_reports_that_a_running_process_accepts_decisions(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
     folder.write({"asked": sh("echo", gate={"question": "?"}), "busy": sh("touch at-work; exec sleep 60")})
     process = folder.start("run", "workflow.yaml", "--out", "run", "--progress", "plain")

@@ -72,7 +72,7 @@ def test_several_ledgers_are_reported_as_json_lines(runs: Path) -> None:
         (["gone", "deep/c", "deep/b"], 3),
     ],
 )
-def test_the_exit_code_is_that_of_the_worst_verdict(names: list[str], code: int, runs: Path) -> None:
+def test_the_worst_verdict_decides_the_exit_code(names: list[str], code: int, runs: Path) -> None:
     assert judge(*(runs / name for name in names))[0] == code
 
 
@@ -147,7 +147,7 @@ def test_links_in_a_folder_are_not_followed(runs: Path) -> None:
     assert (lines[-1]["report"], lines[-1]["error"]) == (None, f"'{link}' is a link, and is not followed")
 
 
-def test_a_folder_reports_ledgers_without_a_directory_and_directories_without_a_ledger(runs: Path) -> None:
+def test_a_folder_reports_bare_foreign_and_missing_ledgers(runs: Path) -> None:
     notes = runs / "notes"
     shutil.copytree(SAMPLES["forum-engine"], notes / "engine")
     (runs / "a" / "ledger.jsonl").rename(notes / "bare.jsonl")

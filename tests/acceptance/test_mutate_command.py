@@ -183,7 +183,7 @@ def test_the_kinds_can_be_listed_without_a_ledger() -> None:
     assert (result.returncode, result.stdout) == (0, "archive-gone\n")
 
 
-def test_a_ledger_that_is_not_valid_is_refused_with_its_findings(run_dir: Path) -> None:
+def test_an_invalid_ledger_is_refused_with_its_findings(run_dir: Path) -> None:
     (run_dir / "bodies.tar").unlink()
 
     result = mutate(run_dir)

@@ -74,7 +74,7 @@ def test_a_proxy_is_used_only_if_configured(
         everywhere = dict.fromkeys(("PROXY", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "HTTPS_PROXY"), address)
         result = folder.run(env=everywhere)
 
-        paths = [received.path for one in (proxy, server) for received in one.received]
+        paths = [received.path for contacted in (proxy, server) for received in contacted.received]
         assert result.code == 0, result
         assert (len(proxy.received), len(server.received)) == ((1, 0) if is_configured else (0, 1))
         assert paths == [f"{server.base_url}/{format_.path}" if is_configured else f"/v1/{format_.path}"]

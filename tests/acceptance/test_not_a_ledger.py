@@ -170,11 +170,11 @@ def test_a_damaged_ledger_is_not_reported_as_another_file(case: str, folder: Pat
     (tmp_path / "given").write_bytes(content)
 
     verified = forum("verify", "given", cwd=tmp_path)
-    shown, listed = forum("show", "given", cwd=tmp_path), forum_with_input("log", "-", cwd=tmp_path, data=content)
+    summary, listed = forum("show", "given", cwd=tmp_path), forum_with_input("log", "-", cwd=tmp_path, data=content)
 
     assert verified.code == (7 if case == "only an unterminated line is left" else 3)
     assert "not a ledger" not in verified.out
-    assert (shown.code, listed.code) == (0, 0)
+    assert (summary.code, listed.code) == (0, 0)
 
 
 @pytest.mark.parametrize("content", [b"noise\n" * 3, b"\xff" * 100])

@@ -42,8 +42,8 @@ COLOURS = {
 TYPE_ERRORS = ("malformed", "schema_mismatch")
 ROOMY = {"temperature": 0, "max_tokens": 300}
 BRIEF = {"temperature": 0, "max_tokens": 20}
-# The server takes a port from the system. This replacement program uses a given one.
-AT_A_PORT = """
+# The server normally gets its port from the system. This replacement program uses a fixed port.
+FIXED_PORT_PROGRAM = """
 import runpy
 import xllamacpp
 
@@ -241,7 +241,7 @@ def test_a_prompt_that_is_too_long_escalates_to_a_larger_context(
 def server_at(port: int, tmp_path: Path) -> Iterator[SmallModel]:
     """A server at the port of a server that was killed."""
     program = tmp_path / "at_a_port.py"
-    program.write_text(AT_A_PORT.format(port=port, program=str(small_model._PROGRAM)), encoding="utf-8")
+    program.write_text(FIXED_PORT_PROGRAM.format(port=port, program=str(small_model._PROGRAM)), encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(small_model, "_PROGRAM", program)
         started = SmallModel(require_python(), Setting(n_ctx=1_024))

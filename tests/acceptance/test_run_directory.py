@@ -86,14 +86,14 @@ def test_an_empty_directory_is_accepted_and_so_is_the_current_one(tmp_path: Path
     folder = Folder(tmp_path / "work")
     folder.write({"a": sh("echo x")})
     here = Folder(tmp_path / "here")
-    (here.path / "made").mkdir(parents=True)
+    (here.path / "created").mkdir(parents=True)
 
-    made = here.forum("run", "../work/workflow.yaml", "--out", "made")
-    (here.path / "made").rename(tmp_path / "made")
+    created = here.forum("run", "../work/workflow.yaml", "--out", "created")
+    (here.path / "created").rename(tmp_path / "created")
     current = here.forum("run", "../work/workflow.yaml", "--out", ".")
 
-    assert (made.code, current.code) == (0, 0), (made, current)
-    check_valid(tmp_path / "made")
+    assert (created.code, current.code) == (0, 0), (created, current)
+    check_valid(tmp_path / "created")
     check_valid(here.path)
 
 

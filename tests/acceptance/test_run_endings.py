@@ -77,7 +77,7 @@ def test_the_first_interrupt_is_acknowledged_at_once(folder: Folder) -> None:
 
 @pytest.mark.requirement("RUN-EXIT-001")
 @pytest.mark.parametrize(("script", "code", "end"), [("echo a", 1, "passed"), (TOO_LONG, 4, "stopped: budget")])
-def test_a_result_that_cannot_be_printed_exits_1_and_names_the_run(
+def test_a_result_that_cannot_be_printed_is_a_failure_and_names_the_run(
     folder: Folder, script: str, code: int, end: str
 ) -> None:
     folder.write({"a": sh(script)}, policy=SHORT)

@@ -76,7 +76,7 @@ def _decoded(data: bytes) -> Iterator[bytes]:
             yield base64.b64decode(part[: len(part) // 4 * 4] + b"")
 
 
-def check_not_leaked(folder: Folder, secret: str, *results: Result, out: str = "run") -> None:
+def check_no_leak(folder: Folder, secret: str, *results: Result, out: str = "run") -> None:
     printed = "\n".join(result.out + result.err for result in results).encode()
 
     assert found_in(all_bytes_in(folder.path / out), secret) == []
@@ -101,7 +101,7 @@ def test_a_scrubbed_variable_that_a_program_prints_is_not_leaked(folder: Folder,
     assert result.code == 1, result
     assert folder.task_states() == {"told": "passed", "handed": "passed", "failed": "failed: error"}
     assert "[scrubbed: KEY]" in folder.read("run/outputs/told.txt")
-    check_not_leaked(folder, secret, result, *outputs)
+    check_no_leak(folder, secret, result, *outputs)
     (folder.path / "run/summary.md").unlink()
     check_valid(folder.path / "run")
 
@@ -114,7 +114,7 @@ def test_no_progress_format_leaks_a_scrubbed_variable(folder: Folder, options: l
     result = folder.forum("run", "workflow.yaml", "--out", "run", *options, env={"KEY": KEY})
 
     assert result.code == 1, result
-    check_not_leaked(folder, KEY, result)
+    check_no_leak(folder, KEY, result)
 
 
 def test_a_secret_input_reaches_its_task_and_is_not_leaked(folder: Folder) -> None:
@@ -143,7 +143,7 @@ def test_a_secret_input_reaches_its_task_and_is_not_leaked(folder: Folder) -> No
     assert "the secret input 'token' has no value; give it in a file with --inputs FILE, or with" in without.err
     ends = {"leaks": "passed", "written": "passed", "gated": "passed", "fails": "failed: error"}
     assert folder.task_states() == ends
-    check_not_leaked(folder, KEY, paused, listed, without, resumed)
+    check_no_leak(folder, KEY, paused, listed, without, resumed)
     check_valid(folder.path / "run")
 
 
@@ -164,9 +164,9 @@ def test_a_secret_in_the_workflow_or_its_script_is_refused_before_anything_is_wr
 
 def test_text_entered_at_a_gate_is_scrubbed(folder: Folder) -> None:
     policy = {**PYTHON, "privacy": {"scrub_env": ["KEY"]}}
-    asked = {"agent": "writer", "instruction": "Write.", "gate": {"question": "Now?"}}
+    gated_task = {"agent": "writer", "instruction": "Write.", "gate": {"question": "Now?"}}
     roster = {"adapters": {**SHELL["adapters"], **MODEL["adapters"]}, "agents": {**MODEL["agents"]}}
-    folder.write({"asked": asked}, roster=roster, policy=policy, answers=[{"output": "done"}])
+    folder.write({"asked": gated_task}, roster=roster, policy=policy, answers=[{"output": "done"}])
     folder.run("--scripted")
 
     arguments = ("gate", "edit", "run", "asked", "--by", "ann")
@@ -175,7 +175,7 @@ def test_text_entered_at_a_gate_is_scrubbed(folder: Folder) -> None:
     resumed = folder.forum("resume", "run", env={"KEY": KEY})
 
     assert (edited.code, resumed.code) == (0, 0), (edited, resumed)
-    check_not_leaked(folder, KEY, edited, resumed)
+    check_no_leak(folder, KEY, edited, resumed)
     decided = folder.entries("run", "gate.decided")[0]
     assert folder.body("run", decided, "edited") == b"Use [scrubbed: KEY]."
     check_valid(folder.path / "run")
@@ -193,4 +193,4 @@ def test_a_credential_is_not_leaked(folder: Folder) -> None:
 
     assert (result.code, health.code) == (1, 1), (result, health)
     assert folder.task_states() == {"asked": "failed: error"}
-    check_not_leaked(folder, secret, result, health)
+    check_no_leak(folder, secret, result, health)

@@ -41,7 +41,7 @@ def is_negative(case: dict[str, Any]) -> bool:
 
 
 @pytest.mark.parametrize("area", AREAS)
-def test_the_checked_in_vectors_are_those_of_the_generator(area: str) -> None:
+def test_the_generator_reproduces_the_checked_in_vectors(area: str) -> None:
     completed = subprocess.run(
         [sys.executable, "-m", "vector_generator", "--check", area],
         env={**os.environ, "PYTHONPATH": str(CONFORMANCE)},
