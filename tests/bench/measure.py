@@ -25,6 +25,6 @@ def best_of(contestants: Mapping[str, Contestant], rounds: int = 5) -> dict[str,
     return {name: min(times) for name, times in measured.items()}
 
 
-def told(title: str, times: Mapping[str, float], ratio: float, limit: float) -> None:
+def print_ratio(title: str, times: Mapping[str, float], ratio: float, limit: float) -> None:
     listed = ", ".join(f"{name} {seconds * 1000:.0f} ms" for name, seconds in times.items())
     print(f"\n{title}: {listed}; ratio {ratio:.2f}, limit {limit}")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bench.ledgers_to_measure import write_ledger
-from bench.measure import best_of, cpu_seconds, told
+from bench.measure import best_of, cpu_seconds, print_ratio
 
 pytestmark = pytest.mark.bench
 ENTRIES = 100_000
@@ -55,7 +55,7 @@ def test_verifying_takes_no_more_cpu_time_and_less_memory_than_forum_engine(engi
     )
     memory = {"forum": peak_kib(ours), "forum-engine": peak_kib(theirs)}
 
-    told("verify", times, times["forum"] / times["forum-engine"], 1)
+    print_ratio("verify", times, times["forum"] / times["forum-engine"], 1)
     print(f"peak memory: {memory['forum']:,} KiB, forum-engine {memory['forum-engine']:,} KiB")
     assert times["forum"] <= times["forum-engine"]
     assert memory["forum"] < memory["forum-engine"]

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from bench.ledgers_to_measure import write_ledger
-from bench.measure import best_of, told
+from bench.measure import best_of, print_ratio
 from forum_conformance.judge import judge
 from forum_runner.ledger import Body, GroupCommit, VerifyRequest, create_ledger, verify
 from forum_runner.ledger.source import ledger_at
@@ -72,7 +72,7 @@ def test_levels_1_2_and_5_take_at_most_7_times_one_pass_of_hashing(run_dir: Path
             "hash": lambda: cpu(lambda: hash_lines(run_dir / "ledger.jsonl")),
         }
     )
-    told("levels 1, 2, 5", times, times["verify"] / times["hash"], 7)
+    print_ratio("levels 1, 2, 5", times, times["verify"] / times["hash"], 7)
     assert times["verify"] <= 7 * times["hash"]
 
 
@@ -86,14 +86,14 @@ def test_level_3_takes_at_most_5_times_one_pass_over_the_archive(run_dir: Path) 
         }
     )
     added_s = times["with"] - times["without"]
-    told("level 3", times, added_s / times["hash"], 5)
+    print_ratio("level 3", times, added_s / times["hash"], 5)
     assert added_s <= 5 * times["hash"]
 
 
 def test_all_levels_are_at_least_15_times_as_fast_as_the_judge(run_dir: Path) -> None:
     times = best_of({"verify": lambda: cpu(lambda: check(run_dir, 1, 2, 3, 4, 5))}, rounds=3)
     times["judge"] = cpu(lambda: judge(run_dir))
-    told("judge/verify, at least", times, times["judge"] / times["verify"], 15)
+    print_ratio("judge/verify, at least", times, times["judge"] / times["verify"], 15)
     assert times["judge"] >= 15 * times["verify"]
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from bench import plans_to_run, run_peers
-from bench.measure import best_of, told
+from bench.measure import best_of
+from bench.measure import print_ratio as told
 from bench.run_processes import environment, is_valid, run_ours, run_theirs
 
 pytestmark = pytest.mark.bench

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bench import plans_to_run
-from bench.measure import best_of, told
+from bench.measure import best_of, print_ratio
 from bench.run_processes import is_valid, resume_ours, run_ours
 
 pytestmark = pytest.mark.bench
@@ -64,7 +64,7 @@ def test_running_twice_the_tasks_takes_at_most_2_3_times_as_long(tmp_path: Path,
     )
 
     ratio = times["50,000"] / times["25,000"]
-    told(f"twice the tasks, {shape}", times, ratio, 2.3)
+    print_ratio(f"twice the tasks, {shape}", times, ratio, 2.3)
     assert is_valid(tmp_path / "run-50,000")
     assert ratio <= 2.3
 
@@ -94,7 +94,7 @@ def test_1_000_commands_take_at_most_1_5_times_a_bare_loop(tmp_path: Path) -> No
     )
 
     ratio = times["forum"] / times["bare loop"]
-    told(f"{COMMANDS:,} commands, {PARALLEL} at a time", times, ratio, 1.5)
+    print_ratio(f"{COMMANDS:,} commands, {PARALLEL} at a time", times, ratio, 1.5)
     assert is_valid(tmp_path / "run")
     assert ratio <= 1.5
 
@@ -110,7 +110,7 @@ def test_eager_dispatch_takes_at_most_1_1_times_the_critical_path(tmp_path: Path
     times["critical path"] = plans_to_run.CRITICAL_PATH_S
 
     ratio = times["eager"] / times["critical path"]
-    told("opposed chains", times, ratio, 1.1)
+    print_ratio("opposed chains", times, ratio, 1.1)
     assert is_valid(tmp_path / "run-eager")
     assert ratio <= 1.1
 
@@ -133,6 +133,6 @@ def test_resuming_10_000_finished_tasks_takes_at_most_a_tenth_of_the_run(tmp_pat
     )
 
     ratio = times["resume"] / times["run"]
-    told("resume with 10,000 finished tasks", times, ratio, 0.1)
+    print_ratio("resume with 10,000 finished tasks", times, ratio, 0.1)
     assert is_valid(cut)
     assert ratio <= 0.1

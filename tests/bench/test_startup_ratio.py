@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.measure import best_of, cpu_seconds, told
+from bench.measure import best_of, cpu_seconds, print_ratio
 
 pytestmark = pytest.mark.bench
 
@@ -20,5 +20,5 @@ def test_help_takes_at_most_1_7_times_importing_click(tmp_path: Path) -> None:
     times = best_of(contestants, rounds=30)
 
     ratio = times["forum --help"] / times["import click"]
-    told("startup", times, ratio, 1.7)
+    print_ratio("startup", times, ratio, 1.7)
     assert ratio <= 1.7

@@ -1,4 +1,4 @@
-"""The example ledgers that other tests build on: what the specification says of their bytes, by the shortest means."""
+"""The example ledgers that other tests use follow the specification, checked with the simplest means."""
 
 import hashlib
 import json
@@ -30,7 +30,7 @@ def entries(run_dir: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines(run_dir)]
 
 
-def test_every_entry_fits_its_schema(run_dir: Path) -> None:
+def test_every_entry_matches_its_schema(run_dir: Path) -> None:
     validator = jsonschema.Draft202012Validator(SCHEMA)
 
     problems = [
@@ -40,13 +40,13 @@ def test_every_entry_fits_its_schema(run_dir: Path) -> None:
     assert problems == []
 
 
-def test_every_line_names_the_hash_of_the_one_before(run_dir: Path) -> None:
+def test_every_line_has_the_hash_of_the_previous_line(run_dir: Path) -> None:
     hashes = [hashlib.sha256(b"\0" + line).hexdigest() for line in lines(run_dir)]
 
     assert [entry["prev"] for entry in entries(run_dir)] == ["0" * 64, *hashes[:-1]]
 
 
-def test_python_and_tar_list_the_members_that_entries_name(run_dir: Path) -> None:
+def test_tarfile_and_tar_list_the_members_that_entries_name(run_dir: Path) -> None:
     digests = [body["digest"] for entry in entries(run_dir) for _, body in sorted(entry["bodies"].items())]
 
     with tarfile.open(run_dir / "bodies.tar") as archive:
@@ -78,10 +78,10 @@ def test_an_example_always_has_the_same_bytes(run_dir: Path, tmp_path: Path, req
 
 
 def test_the_examples_have_entries_of_every_kind(tmp_path: Path) -> None:
-    told = {entry["kind"] for name, write in LEDGERS.items() for entry in entries(write(tmp_path / name))}
+    kinds = {entry["kind"] for name, write in LEDGERS.items() for entry in entries(write(tmp_path / name))}
 
-    assert told >= KINDS
+    assert kinds >= KINDS
 
 
-def test_one_example_has_a_line_of_the_greatest_length(tmp_path: Path) -> None:
+def test_one_example_has_a_line_of_the_maximum_length(tmp_path: Path) -> None:
     assert max(map(len, lines(LEDGERS["own_entries"](tmp_path)))) == 65_535

@@ -72,11 +72,11 @@ def reason(type_name: str) -> str:
 
 
 def test_a_built_in_type_makes_an_adapter() -> None:
-    made = make_adapter("small", {"type": "scripted", "answers": []})
+    adapter = make_adapter("small", {"type": "scripted", "answers": []})
 
     assert ADAPTER_TYPES.load("scripted") is ScriptedAdapter
-    assert isinstance(made, ScriptedAdapter)
-    assert made.name == "small"
+    assert isinstance(adapter, ScriptedAdapter)
+    assert adapter.name == "small"
 
 
 @pytest.mark.parametrize("type_name", BUILT_IN)

@@ -51,9 +51,9 @@ def test_the_limit_is_respected(run_dir: Path) -> None:
 
 
 def test_every_kind_has_a_mutant_in_some_example(tmp_path: Path) -> None:
-    made = {mutant.kind for name, write in LEDGERS.items() for mutant in mutants(write(tmp_path / name), 1, 250)}
+    kinds = {mutant.kind for name, write in LEDGERS.items() for mutant in mutants(write(tmp_path / name), 1, 250)}
 
-    assert made == set(KINDS)
+    assert kinds == set(KINDS)
     assert len(KINDS) > 150
 
 
@@ -65,11 +65,13 @@ def test_a_mutant_is_written_unchanged(tmp_path: Path) -> None:
 
 
 def test_only_an_undetectable_mutant_may_be_called_valid(tmp_path: Path) -> None:
-    made = list(mutants(LEDGERS["two_waves"](tmp_path), seed=1, limit=400))
+    all_mutants = list(mutants(LEDGERS["two_waves"](tmp_path), seed=1, limit=400))
 
-    assert {mutant.verdicts for mutant in made if mutant.in_reach} == {CAUGHT}
-    assert {mutant.verdicts for mutant in made if not mutant.in_reach} == {ANY}
-    assert all(mutant.in_reach for mutant in made if not mutant.kind.startswith(("rewrite-", "told-cut-and-sealed")))
+    assert {mutant.verdicts for mutant in all_mutants if mutant.in_reach} == {CAUGHT}
+    assert {mutant.verdicts for mutant in all_mutants if not mutant.in_reach} == {ANY}
+    assert all(
+        mutant.in_reach for mutant in all_mutants if not mutant.kind.startswith(("rewrite-", "told-cut-and-sealed"))
+    )
 
 
 def test_a_consistent_mutant_has_a_correct_chain_and_matches_the_schema(run_dir: Path, tmp_path: Path) -> None:
