@@ -62,7 +62,7 @@ def test_a_task_budget_may_not_exceed_the_run_budget(task_budget: Any, run_budge
 
 
 @pytest.mark.requirement("COMPILE-BUDGET-003")
-def test_budgets_that_no_run_could_meet_are_refused() -> None:
+def test_budgets_that_no_run_could_meet_are_rejected() -> None:
     judged = {"accept": [{"agent": "judge"}]}
     two_more = {f"t{n}": ASK for n in range(2)}
 

@@ -101,11 +101,11 @@ def test_without_a_parallelism_limit_each_task_is_in_the_earliest_possible_wave(
 @pytest.mark.requirement("COMPILE-LAYER-002")
 @given(plans(), st.integers(1, 6))
 def test_splitting_wide_waves_keeps_their_order(plan: dict[str, Any], max_parallel: int) -> None:
-    whole = layer({name: [u for u, t in edges_of(plan) if t == name] for name in plan["tasks"]})
+    unsplit = layer({name: [u for u, t in edges_of(plan) if t == name] for name in plan["tasks"]})
 
-    flat = [task for wave in split(whole, max_parallel) for task in wave]
+    flat = [task for wave in split(unsplit, max_parallel) for task in wave]
 
-    assert flat == [task for wave in whole for task in wave]
+    assert flat == [task for wave in unsplit for task in wave]
 
 
 @pytest.mark.requirement("COMPILE-PURE-001", "COMPILE-PURE-002")

@@ -1,4 +1,4 @@
-"""Gates: what a person is shown, and how a decision or a deadline affects the run."""
+"""Gates: what they display, and how a decision or a deadline affects the run."""
 
 import json
 from typing import Any

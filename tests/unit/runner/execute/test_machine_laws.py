@@ -96,7 +96,7 @@ def test_an_interrupted_run_is_not_woken_for_its_wall_time(tmp_path: Path) -> No
 
 
 def test_a_run_waits_for_a_rate_limit_even_though_a_gate_is_open(tmp_path: Path) -> None:
-    """The gate of `b` is approved; the gate of `c` is no reason to pause yet."""
+    """The gate of `b` is approved, and the open gate of `c` does not pause the run yet."""
     soon = {"question": ["go on?"], "on_deadline": "approve", "deadline_ms": 1_000}
     tasks: dict[str, JsonObject] = {
         "a": {},

@@ -117,11 +117,11 @@ def test_a_condition_on_a_redacted_output_is_false() -> None:
 def test_redacted_items_and_instance_outputs_are_unavailable() -> None:
     each = {**WORK, "foreach": {"task": "a", "as": "item", "max": 3}}
     tasks = {"a": TYPED, "b": each, "c": {**WORK, "needs": ["b"]}}
-    whole = run(tasks, [*outputs(a=["x"], c="three"), {"output": "two"}])
+    complete = run(tasks, [*outputs(a=["x"], c="three"), {"output": "two"}])
 
-    unexpanded = ManualRun(tasks, resumed_from=without(truncated_before(whole, "task.expanded", "b"), '["x"]'))
-    expanded = ManualRun(tasks, resumed_from=without(truncated_before(whole, "edge.delivered", "b[0]"), '["x"]'))
-    listed = ManualRun(tasks, resumed_from=without(truncated_before(whole, "edge.delivered", "c"), "two"))
+    unexpanded = ManualRun(tasks, resumed_from=without(truncated_before(complete, "task.expanded", "b"), '["x"]'))
+    expanded = ManualRun(tasks, resumed_from=without(truncated_before(complete, "edge.delivered", "b[0]"), '["x"]'))
+    listed = ManualRun(tasks, resumed_from=without(truncated_before(complete, "edge.delivered", "c"), "two"))
 
     assert message_of(unexpanded.recorded.one("task.ended", "b")) == unavailable("the items", '["x"]', "are")
     assert message_of(expanded.recorded.one("task.ended", "b[0]")) == unavailable("the value for 'item'", '["x"]')

@@ -44,9 +44,9 @@ def projection(state: RunState) -> dict[str, Any]:
         "is_stopping", "is_out_of_budget", "is_out_of_time", "is_paused", "pause_reason", "last_ended", "is_sealed",
         "open_gates", "active_us", "active_since_us", "latest_us",
     )  # fmt: skip
-    found = {name: _copied(getattr(state, name)) for name in names}
+    fields = {name: _copied(getattr(state, name)) for name in names}
     return {
-        **found,
+        **fields,
         "units": {name: _unit(unit) for name, unit in state.units.items()},
         "expansions": {
             name: (of.seq, of.open, of.items.body.data, [unit.name for unit in of.units])
@@ -69,20 +69,20 @@ def _unit(unit: Unit) -> dict[str, Any]:
         "ending", "fingerprint", "has_failed_check", "index", "ladder", "name", "prompt", "reused", "seen", "state",
         "step", "feedback",
     )  # fmt: skip
-    found = {name: getattr(unit, name) for name in names}
+    fields = {name: getattr(unit, name) for name in names}
     gate, call = unit.gate, unit.call
     if gate is not None:
         edited = None if gate.edited is None else gate.edited.data
-        found["gate"] = (gate.seq, gate.displayed, gate.deadline_us, gate.decision, gate.by, gate.decided_seq, edited)
+        fields["gate"] = (gate.seq, gate.displayed, gate.deadline_us, gate.decision, gate.by, gate.decided_seq, edited)
     if call is not None:
-        found["call"] = (call.id, call.seq, call.attempt, call.agent, call.adapter, call.reserved, call.timeout_ms,
+        fields["call"] = (call.id, call.seq, call.attempt, call.agent, call.adapter, call.reserved, call.timeout_ms,
                          call.started_us, call.check)  # fmt: skip
-    found["output"] = None if unit.output is None else (unit.output.body.data, unit.output.body.type)
-    found["given"] = {
+    fields["output"] = None if unit.output is None else (unit.output.body.data, unit.output.body.type)
+    fields["given"] = {
         name: (item.body.data, item.body.type, item.body.is_sensitive, item.origin, item.digest, item.kept_bytes)
         for name, item in unit.given.items()
     }
-    return found
+    return fields
 
 
 def _accounts(state: RunState) -> dict[str, Any]:
@@ -92,8 +92,8 @@ def _accounts(state: RunState) -> dict[str, Any]:
 
 
 def _windows(rates: Rates, now_us: int) -> dict[str, Any]:
-    found = {}
+    windows = {}
     for name, window in rates._windows.items():
         window.forget(now_us)
-        found[name] = ([list(call) for call in window.calls], window.tokens_in_window)
-    return found
+        windows[name] = ([list(call) for call in window.calls], window.tokens_in_window)
+    return windows

@@ -1,3 +1,5 @@
+"""Plans as text, Mermaid and DOT."""
+
 from typing import Any
 
 from forum_runner.graph import GraphFormat

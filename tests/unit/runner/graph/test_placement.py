@@ -1,3 +1,5 @@
+"""Placement of boxes and lines in a drawing."""
+
 from collections.abc import Iterator
 from itertools import pairwise
 

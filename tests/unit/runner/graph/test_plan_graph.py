@@ -1,3 +1,5 @@
+"""The graph of nodes and edges read from a wave plan."""
+
 from typing import Any
 
 from forum_runner.graph.plan_graph import Graph, GraphEdge, Node, TaskMark, read_graph

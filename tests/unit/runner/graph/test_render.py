@@ -1,3 +1,5 @@
+"""Properties of every graph format for random plans."""
+
 import random
 import subprocess
 import sys

@@ -1,3 +1,5 @@
+"""Plans as SVG."""
+
 import xml.etree.ElementTree as ET
 from typing import Any
 

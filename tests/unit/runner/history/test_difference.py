@@ -78,10 +78,10 @@ def test_runs_diverge_at_the_first_entry_of_a_task_that_differs() -> None:
 
 
 def test_runs_diverge_where_the_shorter_one_ends() -> None:
-    whole = EXAMPLES["two_waves"]().entries
+    complete = EXAMPLES["two_waves"]().entries
 
-    assert divergence_of(compared(whole, whole[:-3])) == ("output log", 0, 20, None)
-    assert divergence_of(compared(whole[:-3], whole)) == ("output log", 0, None, 20)
+    assert divergence_of(compared(complete, complete[:-3])) == ("output log", 0, 20, None)
+    assert divergence_of(compared(complete[:-3], complete)) == ("output log", 0, None, 20)
 
 
 def test_different_plans_are_reported_separately() -> None:

@@ -104,7 +104,7 @@ def is_skipped_by_the_decoder(line: bytes) -> bool:
 
 @given(mutants())
 @settings(max_examples=800, deadline=None)
-def test_the_decoder_accepts_what_the_rules_accept(entry: dict[str, Any]) -> None:
+def test_the_decoder_and_the_rules_accept_the_same_lines(entry: dict[str, Any]) -> None:
     line = json.dumps(entry, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
     decoded = DECODE(line)

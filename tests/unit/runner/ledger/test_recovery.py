@@ -135,12 +135,12 @@ def test_redacted_missing_and_corrupt_bodies_have_different_findings(sealed: Pat
 
 
 def test_an_unfinished_redaction_is_found_and_then_completed(sealed: Path) -> None:
-    whole = (sealed / "bodies.tar").read_bytes()
+    unredacted = (sealed / "bodies.tar").read_bytes()
     with open_ledger(sealed) as ledger:
         ledger.redact(1, "text", "gone")
     redacted = (sealed / "bodies.tar").read_bytes()
-    end = whole.index(b"note 0") + 512
-    (sealed / "bodies.tar").write_bytes(whole[:end] + redacted[end:])
+    end = unredacted.index(b"note 0") + 512
+    (sealed / "bodies.tar").write_bytes(unredacted[:end] + redacted[end:])
     assert verify(sealed).codes == ("L306",)
 
     open_ledger(sealed).close()

@@ -7,5 +7,5 @@ from forum_runner.wave_plan.wave_plan_reader import WavePlan, read_wave_plan
 
 
 def plan_in(document: Mapping[str, Any]) -> WavePlan | None:
-    """None for a ledger without a plan."""
+    """Return the typed plan, or None for a ledger without a plan."""
     return read_wave_plan(document) if "policy" in document else None

@@ -130,12 +130,12 @@ def test_deliveries_are_not_printed_and_a_passing_task_takes_two_lines(feed: Fee
 
 def test_entries_of_an_earlier_process_count_and_are_not_printed(feed: Feed) -> None:
     example = EXAMPLES["climbing"]()
-    whole, half = printed(feed, example).splitlines(), len(example.entries) // 2
+    complete, half = printed(feed, example).splitlines(), len(example.entries) // 2
 
     resumed = printed(feed, example, recalled=half).splitlines()
 
-    assert resumed[2:] == whole[-len(resumed) + 2 :]
-    assert resumed[-1] == whole[-1]
+    assert resumed[2:] == complete[-len(resumed) + 2 :]
+    assert resumed[-1] == complete[-1]
 
 
 def test_a_long_wait_is_printed_once_and_a_short_one_is_not() -> None:

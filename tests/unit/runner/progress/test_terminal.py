@@ -120,21 +120,21 @@ def test_a_wait_is_shown_until_it_ends_or_an_entry_arrives() -> None:
     progress.opened("r", Path("d"), None)
     progress.entry(0, 0, "run.opened", {})
 
-    def shown_wait() -> str:
+    def displayed_wait() -> str:
         progress.draw()
         rows = stream.getvalue().rpartition("\x1b[2K")[2].splitlines()
         return "".join(row for row in rows if row.startswith("waiting"))
 
     progress.waiting(2_000_000, "retry of draft")
-    assert shown_wait() == "waiting 2.0s: retry of draft"
+    assert displayed_wait() == "waiting 2.0s: retry of draft"
     now[0] = 0.5
-    assert shown_wait() == "waiting 1.5s: retry of draft"
+    assert displayed_wait() == "waiting 1.5s: retry of draft"
     now[0] = 2.5
-    assert shown_wait() == ""
+    assert displayed_wait() == ""
     progress.waiting(9_000_000, "retry of draft")
-    assert shown_wait() == "waiting 6.5s: retry of draft"
+    assert displayed_wait() == "waiting 6.5s: retry of draft"
     progress.entry(1, 2_500_000, "wave.opened", {"wave": 0})
-    assert shown_wait() == ""
+    assert displayed_wait() == ""
 
 
 def test_the_cursor_stays_on_an_empty_row_for_typed_keys(feed: Feed) -> None:
