@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,10 +10,10 @@ from forum_runner.errors import UsageError
 from forum_runner.importing.forum_engine import ENTRIES
 from forum_runner.importing.otel import SIGNALS
 from forum_runner.importing.parsed_source import ImportFormat
+from forum_runner.importing.strict_json import JSON_TOKEN
 from forum_runner.importing.symposium import ARTIFACT, TRANSCRIPT
 from forum_runner.ledger.layout import LEDGER
 
-_PART = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]:,]|[^\s"{}\[\]:,]+', re.DOTALL)
 _ENGINE_MEMBERS = frozenset({"entry_hash", "payload_hash", "prev_hash"})
 _FORUM_MEMBERS = frozenset({"run", "prev", "causes", "bodies"})
 _KNOWN = "entries.jsonl of forum-engine, an artifact of symposium, OTLP JSON"
@@ -80,7 +79,7 @@ def _first_members(text: str) -> set[str]:
     found: set[str] = set()
     depth = 0
     before = ""
-    for match in _PART.finditer(text):
+    for match in JSON_TOKEN.finditer(text):
         part = match[0]
         depth += (part in "{[") - (part in "}]")
         if depth <= 0:

@@ -12,11 +12,12 @@ import json
 from typing import Any
 
 from forum_runner.importing.import_file import ImportFile
-from forum_runner.importing.imported_record import ImportedRecord, facts, raw_json, texts, time_of
+from forum_runner.importing.imported_record import ImportedRecord, facts, texts, time_of
 from forum_runner.importing.parsed_source import ImportFormat, ParsedSource, SourceCheck
 from forum_runner.importing.source_error import SourceError
 from forum_runner.importing.spool import RecordSpool
 from forum_runner.importing.strict_json import JsonText, read_json
+from forum_runner.ledger.body import JSON, Body
 
 ENTRIES = "entries.jsonl"
 PAYLOADS = "payloads.jsonl"
@@ -70,9 +71,9 @@ def _record(number: int, line: JsonText, entry: dict[str, Any], store: _Payloads
         task=members.get("id"),
         payload="there" if found else "missing",
     )
-    bodies = {"record": raw_json(line.data), **texts({name: members.get(name) for name in _TEXTS})}
+    bodies = {"record": Body(line.data, JSON), **texts({name: members.get(name) for name in _TEXTS})}
     if found:
-        bodies["payload"] = raw_json(found[0])
+        bodies["payload"] = Body(found[0], JSON)
     return ImportedRecord("x-import-entry", data, bodies, _causes(number, entry["seq"], parent))
 
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from forum_runner.canonical import MAX_INTEGER
-from forum_runner.ledger.body import JSON, TEXT, Body
+from forum_runner.ledger.body import TEXT, Body
 from forum_runner.ledger.clock import written_time
 
 _MAX_FACT = 256
@@ -41,11 +41,6 @@ def _is_fact(value: Any) -> bool:
 def texts(values: Mapping[str, Any]) -> dict[str, Body]:
     """A body for each non-empty text."""
     return {name: Body(value.encode(), TEXT) for name, value in values.items() if isinstance(value, str) and value}
-
-
-def raw_json(line: bytes) -> Body:
-    """The JSON bytes of the source, unchanged."""
-    return Body(line, JSON)
 
 
 def time_of(seconds: float) -> str | None:

@@ -15,14 +15,7 @@ from forum_runner.importing.import_file import ImportFile
 from forum_runner.importing.imported_record import ImportedRecord
 from forum_runner.importing.otel_span import event_facts, span_facts, text_bodies
 from forum_runner.importing.otel_tree import Tree, is_malformed, key_above, own_key
-from forum_runner.importing.otel_values import (
-    OtlpError,
-    attributes_of,
-    first_too_wide,
-    nanoseconds,
-    objects,
-    with_wide_as_text,
-)
+from forum_runner.importing.otel_values import OtlpError, as_json, attributes_of, nanoseconds, objects
 from forum_runner.importing.parsed_source import ImportFormat, ParsedSource, SourceCheck
 from forum_runner.importing.source_error import SourceError
 from forum_runner.importing.spool import RecordSpool
@@ -102,7 +95,4 @@ class _TraceReader:
 
 
 def _json(value: Any) -> Body:
-    plain = with_wide_as_text(value)
-    if (number := first_too_wide(plain)) is not None:
-        raise OtlpError(f"{number} is outside ±(2^53 - 1), so JSON readers disagree on its value")
-    return Body(canonical(plain), JSON)
+    return Body(canonical(as_json(value)), JSON)

@@ -80,22 +80,16 @@ def time_of_ns(moment_ns: int) -> str | None:
     return time_of_us(moment_ns // _NANOSECONDS) if moment_ns else None
 
 
-def with_wide_as_text(value: Any) -> Any:
-    """The value with 64-bit integers as strings, as OTLP specifies; other values are unchanged."""
+def as_json(value: Any, key: str = "") -> Any:
+    """The value with OTLP's 64-bit integers as strings. Other integers must be in the range of JSON."""
     if isinstance(value, dict):
-        return {key: _as_text(key, inner) for key, inner in value.items()}
-    return [with_wide_as_text(item) for item in value] if isinstance(value, list) else value
-
-
-def _as_text(key: str, value: Any) -> Any:
-    if type(value) is int and (key == "intValue" or key.endswith("UnixNano")):
+        return {name: as_json(item, name) for name, item in value.items()}
+    if isinstance(value, list):
+        return [as_json(item) for item in value]
+    if type(value) is not int:
+        return value
+    if key == "intValue" or key.endswith("UnixNano"):
         return str(value)
-    return with_wide_as_text(value)
-
-
-def first_too_wide(value: Any) -> int | None:
-    """The first integer in a value that is too large for some JSON readers."""
-    if type(value) is int:
-        return value if abs(value) > MAX_INTEGER else None
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return next((found for item in inner if (found := first_too_wide(item)) is not None), None)
+    if abs(value) > MAX_INTEGER:
+        raise OtlpError(f"{value} is outside ±(2^53 - 1), so JSON readers disagree on its value")
+    return value

@@ -1,7 +1,7 @@
-"""Reads JSON as strictly as a ledger is written, and says where a text departs from that.
+"""Reads JSON strictly and locates what a ledger cannot store.
 
-A key given twice, NaN, a lone surrogate, a number that is not finite: another reader would see another value. The text
-is read by the quick parser; only one that is refused is walked through once more, for the place.
+Duplicate keys, NaN, lone surrogates and numbers out of range are refused, because readers disagree on their value. The
+fast parser reads the text. Only refused text is scanned a second time, to find the location.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from forum_runner.json_text import refuse_constant, without_duplicate_keys
 # The length of a 64-bit integer; Python has no limit of its own.
 _MAX_DIGITS = 20
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-_PART = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]:,]|[^\s"{}\[\]:,]+', re.DOTALL)
+JSON_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]:,]|[^\s"{}\[\]:,]+', re.DOTALL)
 _INTEGER = re.compile(r"-?[0-9]+")
 
 
@@ -55,9 +55,10 @@ def read_json(text: JsonText, *, is_wide: bool = False) -> Any:
     except RecursionError as error:
         raise SourceError(text.file, f"line {text.line}", "nested too deep") from error
     except (_RefusedError, ValueError) as error:
-        raise _located(text, characters, is_wide=is_wide) from error
+        offset, sentence = _first_fault(characters, is_wide=is_wide) or (0, "invalid JSON")
+        raise SourceError(text.file, _place(text, characters, offset), sentence) from error
     if _SURROGATE.search(characters) and (fault := _first_fault(characters, is_wide=is_wide)):
-        raise SourceError(text.file, _place(text, characters, fault.offset), fault.sentence)
+        raise SourceError(text.file, _place(text, characters, fault[0]), fault[1])
     return value
 
 
@@ -88,12 +89,6 @@ def _finite(digits: str) -> float:
     return number
 
 
-@dataclass(frozen=True, slots=True)
-class _Fault:
-    offset: int
-    sentence: str
-
-
 @dataclass(slots=True)
 class _Level:
     """An open object or array, and the keys of the object so far."""
@@ -103,20 +98,14 @@ class _Level:
     wants_key: bool = True
 
 
-def _located(text: JsonText, characters: str, *, is_wide: bool) -> SourceError:
-    fault = _first_fault(characters, is_wide=is_wide)
-    if fault is None:
-        return SourceError(text.file, f"line {text.line}", "invalid JSON")
-    return SourceError(text.file, _place(text, characters, fault.offset), fault.sentence)
-
-
-def _first_fault(characters: str, *, is_wide: bool) -> _Fault | None:
+def _first_fault(characters: str, *, is_wide: bool) -> tuple[int, str] | None:
+    """The offset and the description of the first unsupported value."""
     levels: list[_Level] = []
-    for found in _PART.finditer(characters):
+    for found in JSON_TOKEN.finditer(characters):
         part = found[0]
         sentence = _string_fault(part, levels) if part[0] == '"' else _plain_fault(part, is_wide=is_wide)
         if sentence:
-            return _Fault(found.start(), sentence)
+            return found.start(), sentence
         _step(part, levels)
     return None
 
