@@ -12,7 +12,7 @@ from forum_runner.document import Origin
 from forum_runner.finding import ManifestFinding
 from forum_runner.manifest.raw_value import has_unknown_worker, has_wrong_type, is_present, raw_value
 from forum_runner.manifest.suggest import hint_for
-from forum_runner.model import EdgeKind, Foreach, Need, OutputSelection, Plan, Schema, Task
+from forum_runner.model import EdgeKind, Foreach, Need, OutputSelection, Plan, Schema, Task, When
 
 _ANYTHING = Type.of(True)
 
@@ -58,42 +58,39 @@ class OutputTypes:
 
 def check_edge_types(plan: Plan, project: Project, types: OutputTypes) -> Iterator[ManifestFinding]:
     for task in plan.tasks.values():
-        for need in task.needs:
-            # Most edges deliver the whole output and expect no type.
-            if (need.select or need.expects) and need.kind is EdgeKind.DATA and need.task in plan.tasks:
-                yield from _check_need(need, plan.tasks[need.task], types)
-        if task.foreach and task.foreach.task in plan.tasks:
-            upstream = plan.tasks[task.foreach.task]
-            found = types.of_value(upstream, task.foreach)
-            yield from _check_list(found, upstream, task.foreach)
-        if task.when and task.when.task in plan.tasks:
-            upstream = plan.tasks[task.when.task]
-            found = types.of_value(upstream, task.when)
-            yield from _check_type(found, upstream, task.when.output, task.when.origin, task.when.origin.at("output"))
+        for selection in task.selections:
+            if not isinstance(selection, Need) or _is_typed(selection):
+                yield from _check_selection(selection, plan, types)
         for check in task.accept:
             yield from _check_agreement(types.of_instance(task), task.id, check.schema, check.origin.at("schema"))
         if task.uses is not None:
             yield from _check_arguments(task, plan, project, types)
     for output in plan.outputs.values():
-        if output.task in plan.tasks and output.select:
-            upstream = plan.tasks[output.task]
-            found = types.of_value(upstream, output)
-            if isinstance(found, UnknownPointer):
-                yield _unknown_pointer(found, upstream, output.origin)
+        yield from _check_selection(output, plan, types)
 
 
-def _check_need(need: Need, upstream: Task, types: OutputTypes) -> Iterator[ManifestFinding]:
-    found = types.of_value(upstream, need)
-    yield from _check_type(found, upstream, need.expects, need.origin, need.origin.at("expects"))
+def _is_typed(need: Need) -> bool:
+    """Most edges deliver the whole output and expect no type."""
+    return need.kind is EdgeKind.DATA and bool(need.select or need.expects)
 
 
-def _check_type(
-    found: Type | UnknownPointer, upstream: Task, expected: Schema | None, selecting: Origin, expecting: Origin
-) -> Iterator[ManifestFinding]:
+def _check_selection(selection: OutputSelection, plan: Plan, types: OutputTypes) -> Iterator[ManifestFinding]:
+    upstream = plan.tasks.get(selection.task)
+    if upstream is None:
+        return
+    found, at = types.of_value(upstream, selection), selection.origin
     if isinstance(found, UnknownPointer):
-        yield _unknown_pointer(found, upstream, selecting)
-    elif not _has_invalid_pointer(selecting):
-        yield from _check_agreement(found, upstream.id, expected, expecting)
+        yield _unknown_pointer(found, upstream, at)
+    elif _has_invalid_pointer(at):
+        return
+    elif isinstance(selection, Need):
+        yield from _check_agreement(found, upstream.id, selection.expects, at.at("expects"))
+    elif isinstance(selection, When):
+        yield from _check_agreement(found, upstream.id, selection.output, at.at("output"))
+    elif isinstance(selection, Foreach) and "array" not in found.kinds():
+        message = f"the output of '{upstream.id}' is not a list"
+        hint = "declare the type of its 'output', and 'select' a list in it"
+        yield at.at("select" if selection.select else "task").finding("F408", message, hint)
 
 
 def _has_invalid_pointer(origin: Origin) -> bool:
@@ -105,15 +102,6 @@ def _check_agreement(found: Type, source: str, expected: Schema | None, expectin
     reason = incompatibility(found, Type.of(expected.value)) if expected is not None else None
     if reason is not None:
         yield expecting.key_finding("F407", f"incompatible types: from '{source}', {reason}")
-
-
-def _check_list(found: Type | UnknownPointer, upstream: Task, foreach: Foreach) -> Iterator[ManifestFinding]:
-    if isinstance(found, UnknownPointer):
-        yield _unknown_pointer(found, upstream, foreach.origin)
-    elif "array" not in found.kinds() and not _has_invalid_pointer(foreach.origin):
-        at = foreach.origin.at("select" if foreach.select else "task")
-        message = f"the output of '{upstream.id}' is not a list"
-        yield at.finding("F408", message, "declare the type of its 'output', and 'select' a list in it")
 
 
 def _check_arguments(task: Task, plan: Plan, project: Project, types: OutputTypes) -> Iterator[ManifestFinding]:

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from math import prod
 from typing import Any
-from urllib.parse import quote
 
 from forum_runner.document import Origin
 from forum_runner.finding import ManifestFinding
 from forum_runner.manifest.raw_value import has_unknown_worker, is_present, raw_value
 from forum_runner.manifest.suggest import hint_for
 from forum_runner.model import Reference, Task
+from forum_runner.wave_plan.unit_id import matrix_suffix
 
 MAX_INSTANCES = 1_000
 
@@ -27,12 +27,10 @@ def instances(task: Task) -> list[tuple[str, Mapping[str, Any]]]:
         return [("", {})]
     axes = sorted(task.matrix)
     combinations = [dict(zip(axes, chosen, strict=True)) for chosen in product(*(task.matrix[axis] for axis in axes))]
-    return sorted(((suffix(values), values) for values in combinations), key=lambda pair: pair[0])
-
-
-def suffix(values: Mapping[str, Any]) -> str:
-    """`[lang=de,os=linux]`: axes sorted, every other character percent-encoded."""
-    return "[" + ",".join(f"{axis}={quote(as_text(values[axis]), safe='+')}" for axis in sorted(values)) + "]"
+    suffixed = (
+        (matrix_suffix({axis: as_text(value) for axis, value in values.items()}), values) for values in combinations
+    )
+    return sorted(suffixed, key=lambda pair: pair[0])
 
 
 def as_text(value: Any) -> str:

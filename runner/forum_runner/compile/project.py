@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -130,36 +130,28 @@ def collect_plans(root: Plan, find: FindPlan) -> tuple[dict[Origin, Plan], list[
     return used, findings
 
 
-def task_counts(project: Project) -> dict[int, int]:
-    """The number of tasks of each plan after expansion, by the plan's identity."""
-    counts: dict[int, int] = {}
-    for plan in project.inner_first():
-        counts[id(plan)] = sum(
-            instance_count(task) * (counts[id(inner)] if (inner := project.plan_of(task)) else 1)
-            for task in plan.tasks.values()
-        )
-    return counts
-
-
 def check_size(project: Project) -> Iterator[ManifestFinding]:
-    total = task_counts(project)[id(project.root)]
+    at = project.root.origin.at("tasks")
+    total = _expanded_sizes(project, lambda plan: plan.tasks.values())[id(project.root)]
     if total > MAX_TASKS:
-        message = f"the plan expands to {total:,} tasks; the limit is {MAX_TASKS:,}"
-        yield project.root.origin.at("tasks").key_finding("F708", message)
-    if max(_value_sizes(project).values()) > MAX_EDGES:
-        message = f"the outputs of used plans expand to more than {MAX_EDGES:,} values"
-        yield project.root.origin.at("tasks").key_finding("F708", message)
+        yield at.key_finding("F708", f"the plan expands to {total:,} tasks; the limit is {MAX_TASKS:,}")
+    if max(_expanded_sizes(project, _tasks_of_outputs).values()) > MAX_EDGES:
+        yield at.key_finding("F708", f"the outputs of used plans expand to more than {MAX_EDGES:,} values")
 
 
-def _value_sizes(project: Project) -> dict[int, int]:
-    """The maximum number of task outputs in the outputs of each plan, by the plan's identity."""
+def _expanded_sizes(project: Project, counted: Callable[[Plan], Iterable[Task]]) -> dict[int, int]:
+    """The number of the counted tasks of each plan after expansion, by the plan's identity."""
     sizes: dict[int, int] = {}
     for plan in project.inner_first():
-        named = [plan.tasks[output.task] for output in plan.outputs.values() if output.task in plan.tasks]
         sizes[id(plan)] = sum(
-            instance_count(task) * (sizes[id(inner)] if (inner := project.plan_of(task)) else 1) for task in named
+            instance_count(task) * (sizes[id(inner)] if (inner := project.plan_of(task)) else 1)
+            for task in counted(plan)
         )
     return sizes
+
+
+def _tasks_of_outputs(plan: Plan) -> list[Task]:
+    return [plan.tasks[output.task] for output in plan.outputs.values() if output.task in plan.tasks]
 
 
 def _reference_to(plan: Plan) -> str:

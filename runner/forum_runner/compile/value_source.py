@@ -12,6 +12,7 @@ from forum_runner.compile import matrix
 from forum_runner.compile.project import Project
 from forum_runner.manifest import pointer
 from forum_runner.model import OutputSelection, Plan, Task
+from forum_runner.wave_plan.unit_id import matrix_suffix
 
 ValueSource = dict[str, Any]
 
@@ -44,7 +45,7 @@ def last_tasks(project: Project, plan: Plan, prefix: str, name: str, chosen: dic
 def _selected_suffixes(project: Project, task: Task, chosen: dict[str, str]) -> list[str]:
     """The id suffixes of the selected instances: all, or those with the chosen values."""
     if chosen and set(chosen) == set(task.matrix or ()):
-        return [matrix.suffix(chosen)]
+        return [matrix_suffix(chosen)]
     found = project.instances(task)
     return [s for s, v in found if all(matrix.as_text(v[axis]) == text for axis, text in chosen.items())]
 

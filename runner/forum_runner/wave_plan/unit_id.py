@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Container, Mapping
+from urllib.parse import quote
 
 _INSTANCE = re.compile(r"(.*)\[(0|[1-9][0-9]{0,15})\]", re.DOTALL)
 _SUFFIX = re.compile(r"\[[^\]]*\]?")
+
+
+def matrix_suffix(values: Mapping[str, str]) -> str:
+    """`[lang=de,os=linux]`: the end of an id that selects one value per axis, with the values percent-encoded."""
+    return "[" + ",".join(f"{axis}={quote(values[axis], safe='+')}" for axis in sorted(values)) + "]"
 
 
 def instance_id(task: str, index: int) -> str:
