@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 
 from forum_runner.compile.matrix import instance_count
@@ -98,24 +99,18 @@ def _count_calls(project: Project) -> dict[str, int]:
     """The minimum number of calls that the root plan makes, by agent and in total. Each plan is counted once."""
     counts: dict[int, dict[str, int]] = {}
     for plan in project.inner_first():
-        mine: dict[str, int] = {}
+        mine: dict[str, int] = defaultdict(int)
         for task in plan.tasks.values():
             if task.when or task.foreach or task.cache:
                 continue
-            inner = project.plan_of(task)
-            calls = counts[id(inner)] if inner else _calls_of(task)
-            for name, number in calls.items():
-                mine[name] = mine.get(name, 0) + number * instance_count(task)
+            inner, instances = project.plan_of(task), instance_count(task)
+            if inner is not None:
+                for name, number in counts[id(inner)].items():
+                    mine[name] += number * instances
+            elif task.uses is None:
+                agents = [task.agent, *(check.agent for check in task.accept if check.agent)]
+                mine[_ALL] += len(agents) * instances
+                for name in filter(None, agents):
+                    mine[name] += instances
         counts[id(plan)] = mine
     return counts[id(project.root)]
-
-
-def _calls_of(task: Task) -> dict[str, int]:
-    if task.uses is not None:
-        return {}
-    judges = [check.agent for check in task.accept if check.agent]
-    calls = {_ALL: 1 + len(judges)}
-    for name in (task.agent, *judges):
-        if name:
-            calls[name] = calls.get(name, 0) + 1
-    return calls

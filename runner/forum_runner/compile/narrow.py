@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Sequence
 
 import orjson
 
-from forum_runner.canonical import canonical, digest, join_members
 from forum_runner.compile.digraph import reachable, reverse
+from forum_runner.compile.wave_plan_writer import with_digest
 from forum_runner.errors import UsageError
 from forum_runner.manifest.suggest import hint_for
 from forum_runner.wave_plan.plan_value import read_value
@@ -65,7 +65,4 @@ def narrow(data: bytes, keep: Collection[str]) -> bytes:
     document["waves"] = [wave for wave in waves if wave]
     outputs = wave_plan["outputs"].items()
     document["outputs"] = {name: value for name, value in outputs if set(read_value(value).tasks()) <= set(keep)}
-    members = {name: canonical(value) for name, value in document.items()}
-    document |= {"digest": digest(join_members(members)), "bundle": wave_plan["bundle"]}
-    members |= {name: canonical(document[name]) for name in ("digest", "bundle")}
-    return join_members(members)
+    return with_digest(document, wave_plan["bundle"])[1]

@@ -44,13 +44,20 @@ def write_wave_plan(
         "waves": split(waves, policy.max_parallel),
         "outputs": expansion.outputs,
     }
-    # Each member is encoded once. The digest excludes the bundle: the same plan from other files has the same digest.
-    members = {name: canonical(value) for name, value in document.items()}
-    document["digest"] = digest(join_members(members))
-    document["bundle"] = [
+    bundle = [
         {"path": source.name, "digest": source.digest, "bytes": len(source.data)}
         for source in sorted(sources, key=lambda source: source.name)
     ]
+    return with_digest(document, bundle)
+
+
+def with_digest(document: dict[str, Any], bundle: list[dict[str, Any]]) -> tuple[dict[str, Any], bytes]:
+    """Adds the digest and the bundle to a wave plan, and returns it with its bytes.
+
+    Each member is encoded once. The digest excludes the bundle: the same plan from other files has the same digest.
+    """
+    members = {name: canonical(value) for name, value in document.items()}
+    document |= {"digest": digest(join_members(members)), "bundle": bundle}
     members |= {name: canonical(document[name]) for name in ("digest", "bundle")}
     return document, join_members(members)
 

@@ -1,7 +1,7 @@
 """Draw a graph for terminals and logs: waves from top to bottom, one line per task, ASCII only."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 
 from forum_runner.graph.plan_graph import Graph, GraphEdge, Node
 from forum_runner.model import EdgeKind
@@ -13,14 +13,15 @@ _MARGIN = "  "
 
 
 def draw(graph: Graph) -> str:
-    edges = _edges_by_downstream(graph)
+    # The edges are sorted by their downstream task.
+    edges = {task_id: list(group) for task_id, group in groupby(graph.edges, lambda edge: edge.downstream)}
     id_column = _column(_MAX_ID_COLUMN, (node.id for node in graph.nodes))
     performer_column = _column(_MAX_PERFORMER_COLUMN, (node.performer for node in graph.nodes))
     lines = [f"{_ascii(graph.name)}: {graph.summary}"]
     for index, wave in enumerate(graph.waves):
         lines += ["", f"wave {index + 1}"]
         for node in wave:
-            lines += _task_lines(node, edges[node.id], id_column, performer_column)
+            lines += _task_lines(node, edges.get(node.id, []), id_column, performer_column)
     return "\n".join(lines) + "\n"
 
 
@@ -62,13 +63,6 @@ def _wrap(start: str, remarks: list[str]) -> Iterator[str]:
 
 def _column(limit: int, texts: Iterable[str]) -> int:
     return min(limit, max(len(_ascii(text)) for text in texts))
-
-
-def _edges_by_downstream(graph: Graph) -> defaultdict[str, list[GraphEdge]]:
-    edges: defaultdict[str, list[GraphEdge]] = defaultdict(list)
-    for edge in graph.edges:
-        edges[edge.downstream].append(edge)
-    return edges
 
 
 def _ascii(text: str) -> str:

@@ -22,51 +22,33 @@ _BASE = {
     ".order": "stroke-dasharray:5 4",
 }
 
-_LIGHT = {
-    ".page,.plate": "fill:#ffffff",
-    ".band": "fill:#f5f7fa",
-    ".box": "fill:#ffffff;stroke:#c3ccd8",
-    ".name,.id": "fill:#17202e",
-    ".summary,.performer,.wave": "fill:#5d6b7f",
-    ".label": "fill:#2457a8",
-    ".edge.data": "stroke:#4a7fd0",
-    ".tip.data": "fill:#4a7fd0",
-    ".edge.order": "stroke:#8a97a8",
-    ".tip.order": "fill:#8a97a8",
-    ".gate rect": "fill:#fdf0cf",
-    ".gate text": "fill:#7a5200",
-    ".when rect": "fill:#d8f3ee",
-    ".when text": "fill:#0b5f54",
-    ".foreach rect": "fill:#eae4fc",
-    ".foreach text": "fill:#5335a8",
-    ".allow_failure rect": "fill:#fde4e6",
-    ".allow_failure text": "fill:#9b2335",
-}
-
-_DARK = {
-    ".page,.plate": "fill:#0f141b",
-    ".band": "fill:#161d27",
-    ".box": "fill:#1e2733;stroke:#3d4a5c",
-    ".name,.id": "fill:#e8edf4",
-    ".summary,.performer,.wave": "fill:#98a6b8",
-    ".label": "fill:#9cc2ff",
-    ".edge.data": "stroke:#5b93e6",
-    ".tip.data": "fill:#5b93e6",
-    ".edge.order": "stroke:#75849a",
-    ".tip.order": "fill:#75849a",
-    ".gate rect": "fill:#46360e",
-    ".gate text": "fill:#f6d27a",
-    ".when rect": "fill:#0f3d38",
-    ".when text": "fill:#7fe0d0",
-    ".foreach rect": "fill:#352a5c",
-    ".foreach text": "fill:#c9b8ff",
-    ".allow_failure rect": "fill:#4d1f28",
-    ".allow_failure text": "fill:#ffb0ba",
-}
+# Selector, declarations, and the colours of the light and the dark scheme.
+_COLOURS = (
+    (".page,.plate", "fill:{}", "#ffffff", "#0f141b"),
+    (".band", "fill:{}", "#f5f7fa", "#161d27"),
+    (".box", "fill:{};stroke:{}", "#ffffff #c3ccd8", "#1e2733 #3d4a5c"),
+    (".name,.id", "fill:{}", "#17202e", "#e8edf4"),
+    (".summary,.performer,.wave", "fill:{}", "#5d6b7f", "#98a6b8"),
+    (".label", "fill:{}", "#2457a8", "#9cc2ff"),
+    (".edge.data", "stroke:{}", "#4a7fd0", "#5b93e6"),
+    (".tip.data", "fill:{}", "#4a7fd0", "#5b93e6"),
+    (".edge.order", "stroke:{}", "#8a97a8", "#75849a"),
+    (".tip.order", "fill:{}", "#8a97a8", "#75849a"),
+    (".gate rect", "fill:{}", "#fdf0cf", "#46360e"),
+    (".gate text", "fill:{}", "#7a5200", "#f6d27a"),
+    (".when rect", "fill:{}", "#d8f3ee", "#0f3d38"),
+    (".when text", "fill:{}", "#0b5f54", "#7fe0d0"),
+    (".foreach rect", "fill:{}", "#eae4fc", "#352a5c"),
+    (".foreach text", "fill:{}", "#5335a8", "#c9b8ff"),
+    (".allow_failure rect", "fill:{}", "#fde4e6", "#4d1f28"),
+    (".allow_failure text", "fill:{}", "#9b2335", "#ffb0ba"),
+)
 
 
 def stylesheet() -> str:
-    return f"{_rules(_BASE)}{_rules(_LIGHT)}@media (prefers-color-scheme:dark){{{_rules(_DARK)}}}"
+    light = {selector: declarations.format(*colours.split()) for selector, declarations, colours, _ in _COLOURS}
+    dark = {selector: declarations.format(*colours.split()) for selector, declarations, _, colours in _COLOURS}
+    return f"{_rules(_BASE)}{_rules(light)}@media (prefers-color-scheme:dark){{{_rules(dark)}}}"
 
 
 def _rules(rules: dict[str, str]) -> str:

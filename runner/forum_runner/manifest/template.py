@@ -11,8 +11,7 @@ NAMESPACES = ("inputs", "matrix", "needs", "run")
 
 REFERENCE_HINT = "write inputs.x, matrix.x, needs.x or run.id; '$${{' is a literal '${{'"
 
-_OPENING = "${{"
-_CLOSING = "}}"
+_TOKEN = re.compile(r"(?P<escape>\$\$\{\{)|\$\{\{(?P<inside>.*?)\}\}|(?P<unclosed>\$\{\{)", re.DOTALL)
 _REFERENCE = re.compile(r"[ \t\r\n]*([A-Za-z_]+)\.([A-Za-z][A-Za-z0-9_-]*)[ \t\r\n]*")
 
 
@@ -29,48 +28,29 @@ def parse_text(text: str) -> tuple[Text, list[TemplateProblem]]:
     """Splits text into literals and references; an invalid reference is left out and returned as a problem."""
     parts: list[str | Reference] = []
     problems: list[TemplateProblem] = []
-    position = 0
-    while (start := text.find(_OPENING, position)) >= 0:
-        _append(parts, text[position:start].removesuffix("$") if _is_literal(text, start) else text[position:start])
-        end = text.find(_CLOSING, start)
-        if _is_literal(text, start):
-            _append(parts, _OPENING)
-            position = start + len(_OPENING)
-        elif end < 0:
-            problems.append(TemplateProblem(_OPENING, "'${{' has no closing '}}'", is_last=True))
-            return tuple(parts), problems
+    literal, position = "", 0
+    for token in _TOKEN.finditer(text):
+        literal += text[position : token.start()]
+        position = token.end()
+        inside = token["inside"]
+        reference = _REFERENCE.fullmatch(inside) if inside is not None else None
+        if token["escape"]:
+            literal += "${{"
+        elif token["unclosed"]:
+            problems.append(TemplateProblem("${{", "'${{' has no closing '}}'", is_last=True))
+            position = len(text)
+            break
+        elif reference and reference[1] in NAMESPACES:
+            parts += [literal, Reference(reference[1], reference[2], token[0])]
+            literal = ""
         else:
-            position = end + len(_CLOSING)
-            _append_reference(text[start:position], parts, problems)
-    _append(parts, text[position:])
-    return tuple(parts), problems
+            problems.append(TemplateProblem(token[0], f"'{inside.strip()}' is not a reference"))
+    return tuple(part for part in (*parts, literal + text[position:]) if part), problems
 
 
 def holds_reference(value: Any) -> bool:
     """Whether a value contains a reference, valid or not."""
     if isinstance(value, str):
-        return _OPENING in value
+        return "${{" in value
     items = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
     return any(map(holds_reference, items))
-
-
-def _is_literal(text: str, start: int) -> bool:
-    return text[start - 1 : start] == "$"
-
-
-def _append_reference(source: str, parts: list[str | Reference], problems: list[TemplateProblem]) -> None:
-    inside = source[len(_OPENING) : -len(_CLOSING)]
-    reference = _REFERENCE.fullmatch(inside)
-    if reference and reference[1] in NAMESPACES:
-        parts.append(Reference(reference[1], reference[2], source))
-    else:
-        problems.append(TemplateProblem(source, f"'{inside.strip()}' is not a reference"))
-
-
-def _append(parts: list[str | Reference], text: str) -> None:
-    if not text:
-        return
-    if parts and isinstance(parts[-1], str):
-        parts[-1] += text
-    else:
-        parts.append(text)
