@@ -23,7 +23,10 @@ class Tier(StrEnum):
 
     @property
     def rank(self) -> int:
-        return list(Tier).index(self)
+        return _RANKS[self]
+
+
+_RANKS = {tier: rank for rank, tier in enumerate(Tier)}
 
 
 class EdgeKind(StrEnum):

@@ -1,7 +1,7 @@
 """Checks that names are defined (agents, adapters, tiers, tasks), and that each task gives its agent work it can do."""
 
 import posixpath
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from forum_runner.compile.expand import ExpandedTask
 from forum_runner.compile.project import Project
@@ -10,7 +10,7 @@ from forum_runner.finding import ManifestFinding
 from forum_runner.manifest.raw_value import has_unknown_worker, is_present, raw_value
 from forum_runner.manifest.roster_reader import is_url
 from forum_runner.manifest.suggest import hint_for
-from forum_runner.model import Agent, OutputSelection, Plan, Policy, Reference, Roster, ScriptAnswer, Task, Text
+from forum_runner.model import Agent, Plan, Policy, Reference, Roster, ScriptAnswer, Task, Text
 from forum_runner.wave_plan.unit_id import split_instance_id, without_instances
 
 # These fields belong to the tasks of a used plan, not to the task that uses it.
@@ -73,23 +73,18 @@ def check_answer_ids(answers: tuple[ScriptAnswer, ...], tasks: Mapping[str, Expa
 
 def check_names(plan: Plan, project: Project) -> Iterator[ManifestFinding]:
     for task in plan.tasks.values():
-        yield from _check_upstreams(task.selections, plan, task.id)
+        for selection in task.selections:
+            if selection.task not in plan.tasks:
+                yield _unknown_task(selection.task, plan.tasks, selection.origin, excluded=task.id)
         if task.uses is not None:
             yield from _check_uses(task)
         else:
             if task.arguments and not has_unknown_worker(task):
                 yield task.origin.at("with").key_finding("F312", "'with' is only allowed with 'uses'")
             yield from _check_worker(task, project)
-    if plan.tasks:
-        yield from _check_upstreams(plan.outputs.values(), plan)
-
-
-def _check_upstreams(
-    selections: Iterable[OutputSelection], plan: Plan, selecting: str | None = None
-) -> Iterator[ManifestFinding]:
-    for selection in selections:
-        if selection.task not in plan.tasks:
-            yield _unknown_task(selection.task, plan.tasks, selection.origin, excluded=selecting)
+    for output in plan.outputs.values():
+        if output.task not in plan.tasks and plan.tasks:
+            yield _unknown_task(output.task, plan.tasks, output.origin)
 
 
 def _check_uses(task: Task) -> Iterator[ManifestFinding]:

@@ -70,14 +70,8 @@ def usable_adapters(task: Task, project: Project) -> list[RosterAdapter]:
 
 def reachable_adapters(project: Project) -> dict[str, RosterAdapter]:
     """The adapters that the tasks can use."""
-    found: dict[str, RosterAdapter] = {}
-    seen = set()
-    for task in project.tasks():
-        key = (task.agent, task.escalate, task.lane, tuple(check.agent for check in task.accept))
-        if key not in seen:
-            seen.add(key)
-            found |= {adapter.name: adapter for adapter in usable_adapters(task, project)}
-    return found
+    distinct = {(task.agent, task.escalate, task.lane, task.accept): task for task in project.tasks()}
+    return {adapter.name: adapter for task in distinct.values() for adapter in usable_adapters(task, project)}
 
 
 def check_allow_lists(policy: Policy, roster: Roster) -> Iterator[ManifestFinding]:
@@ -118,8 +112,8 @@ def check_permissions(project: Project) -> Iterator[ManifestFinding]:
 
 
 def _check_task(task: Task, project: Project, allow: Allow) -> Iterator[ManifestFinding]:
-    if project.agent(task.agent):
-        yield from _check("agents", task.agent or "", task.origin.at("agent"), allow)
+    if (agent := project.agent(task.agent)) and not is_allowed(agent.name, allow.agents):
+        yield _refusal("agents", agent.name, task.origin.at("agent"))
     if task.run is not None:
         yield from _check_program(task.run, task.origin.at("run"), allow)
     for check in task.accept:

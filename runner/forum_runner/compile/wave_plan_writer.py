@@ -30,14 +30,15 @@ def write_wave_plan(
     if policy is None:
         raise ValueError("the project has no policy")
     schemas = dict(expansion.schemas)
+    adapters = reachable_adapters(project)
     waves = layer({id_: task.upstreams for id_, task in expansion.tasks.items()})
     document: dict[str, Any] = {
         "apiVersion": "forum/v1",
         "kind": "WavePlan",
         "metadata": present_fields(workflow, "name", "description"),
         "policy": _policy(policy),
-        "adapters": {name: dict(adapter.settings) for name, adapter in reachable_adapters(project).items()},
-        "agents": _agents(project),
+        "adapters": {name: dict(adapter.settings) for name, adapter in adapters.items()},
+        "agents": _agents(project, adapters),
         "inputs": _inputs(project, bindings, schemas),
         "schemas": schemas,
         "tasks": {id_: task.document for id_, task in expansion.tasks.items()},
@@ -80,13 +81,12 @@ def _policy(policy: Policy) -> dict[str, Any]:
     return document | {name: value for name, value in optional.items() if value != getattr(default, name)}
 
 
-def _agents(project: Project) -> dict[str, Any]:
+def _agents(project: Project, reachable: Mapping[str, Any]) -> dict[str, Any]:
     """The agents that tasks can use: workers, judges and, if a task is routed, all candidates."""
     tasks = list(project.tasks())
     names = {task.agent for task in tasks} | {check.agent for task in tasks for check in task.accept}
     if any(task.lane for task in tasks):
         names |= {agent.name for agent in candidates(project)}
-    reachable = reachable_adapters(project)
     found = (project.agent(name) for name in names)
     return {agent.name: _agent(agent, reachable) for agent in found if agent is not None}
 
