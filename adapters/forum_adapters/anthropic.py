@@ -1,4 +1,4 @@
-"""The adapter for servers of messages: `POST {base_url}/messages`."""
+"""The adapter for servers with the messages API: `POST {base_url}/messages`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Messages:
             body["temperature"] = settings["temperature"]
         schema = schema_of(attempt, settings)
         if schema is not None:
-            # A server that does not know the field leaves it unread, as llama.cpp does, or refuses the request.
+            # A server that does not know the field ignores it, as llama.cpp does, or rejects the request.
             body["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
         return body
 
@@ -49,7 +49,7 @@ class Messages:
         draft.add(text_of_blocks(a_list(document.get("content"), "content"), "content"))
 
     def take_event(self, event: Event, draft: Draft) -> None:
-        """Events of other types may come at any time, and mean nothing here."""
+        """Events of other types may arrive at any time; they are ignored."""
         document = read_event(event)
         match document.get("type"):
             case "message_start":
@@ -67,7 +67,7 @@ class Messages:
                 draft.is_ended = True
 
     def usage(self, counts: Mapping[str, Any]) -> Usage | None:
-        """This format counts the tokens that came from a cache, and those that went into one, beside the others."""
+        """This API counts tokens that were read from a cache or written to it separately from the other tokens."""
         read = counts.get("cache_read_input_tokens", 0)
         parts = (counts.get("input_tokens"), read, counts.get("cache_creation_input_tokens", 0))
         if not all(is_count(part) for part in parts):

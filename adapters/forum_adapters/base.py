@@ -1,9 +1,7 @@
-"""What an adapter is given, and what it gives back.
+"""The interface of adapters: what they receive, and what they return.
 
-An attempt is a value: it holds all that one call needs, can be pickled, and be carried out in another process or on
-another machine. Credentials are not in it, only the names of the variables that hold them.
-
-What is made for every call is a tuple with names: these are made several times as fast as frozen dataclasses.
+An attempt holds everything that one call needs. It can be pickled and carried out in another process or on another
+machine. It contains no credentials, only the names of the variables that hold them.
 """
 
 from __future__ import annotations
@@ -11,12 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
+
+from msgspec import Struct
 
 
 class ErrorKind(StrEnum):
-    """Why a call failed: a closed set. `is_transient` ones may go away by themselves; after `is_answer` ones another
-    answer to the same question may do."""
+    """Why a call failed. The set is closed.
+
+    Transient errors (`is_transient`) may pass on their own. After an unusable answer (`is_answer`), asking again may
+    help.
+    """
 
     TIMEOUT = "timeout"
     NETWORK = "network"
@@ -61,10 +64,10 @@ _TRANSIENT = frozenset(
 _ANSWERS = frozenset({ErrorKind.MALFORMED, ErrorKind.SCHEMA_MISMATCH})
 
 
-class Prompt(NamedTuple):
-    """What is asked. A model gets `system` and `text`; a program is `argv`, and reads `stdin`.
+class Prompt(Struct, frozen=True):
+    """A model gets `system` and `text`. A program is started as `argv` and reads `stdin`.
 
-    `output_schema` is the JSON Schema of the answer; without one the answer is text.
+    `output_schema` is the JSON Schema of the answer; without one, the answer is text.
     """
 
     system: str = ""
@@ -74,10 +77,10 @@ class Prompt(NamedTuple):
     output_schema: Any = None
 
 
-class Limits(NamedTuple):
-    """What the call may take at most. Each is enforced while it happens. `max_tokens` is 0 for a plain program.
+class Limits(Struct, frozen=True):
+    """The limits of a call, enforced while it runs. `max_tokens` is 0 for a plain program.
 
-    `is_final`: the time is all that a budget leaves. Whatever it takes to end the call is part of it.
+    `is_final`: the timeout is the rest of a budget, so it includes the time that it takes to end the call.
     """
 
     timeout_ms: int
@@ -88,7 +91,7 @@ class Limits(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where the call takes place: the workspace, and what the policy allows there."""
+    """The workspace of the call, and the environment variables and hosts that the policy allows."""
 
     workspace: str = "."
     env: tuple[str, ...] = ()
@@ -98,8 +101,8 @@ class Site:
 _HERE = Site()
 
 
-class Attempt(NamedTuple):
-    """One call for one task. `check` is the number of the acceptance check that it makes; None: it does the work."""
+class Attempt(Struct, frozen=True):
+    """One call for one task. `check` is the number of the acceptance check; it is None if the call does the work."""
 
     id: str
     run: str
@@ -114,8 +117,8 @@ class Attempt(NamedTuple):
     site: Site = _HERE
 
 
-class Usage(NamedTuple):
-    """One shape for all providers: `input_tokens` counts cached ones too, `cached_input_tokens` says how many."""
+class Usage(Struct, frozen=True):
+    """Token counts in one form for all providers. `input_tokens` includes `cached_input_tokens`."""
 
     input_tokens: int = 0
     cached_input_tokens: int = 0
@@ -131,17 +134,17 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Executable:
-    """The program that ran: its path with all links followed, and the SHA-256 of its bytes."""
+    """The program that ran: its resolved path, and the SHA-256 of its bytes."""
 
     path: str
     digest: str
 
 
-class Reply(NamedTuple):
-    """How a call ended. `content` is what came, whole or, with a failure, as far as it came.
+class Reply(Struct, frozen=True):
+    """The result of a call. With a failure, `content` is the part that arrived before it.
 
-    Without `usage` nobody counted, and the call is charged all that was reserved for it. `exit_status` is negative for
-    a signal. `model` and `finish` are the server's own words.
+    Without `usage`, the call is charged everything that was reserved for it. `exit_status` is negative for a signal.
+    `model` and `finish` are in the server's own words.
     """
 
     content: bytes = b""
@@ -155,17 +158,17 @@ class Reply(NamedTuple):
 
 
 def fits_a_header(key: str) -> bool:
-    """Whether a key can be sent. A line end, as a file has at its end, is the most common reason why not."""
+    """Whether a key can be sent as a header. The most common problem is a line end that was copied from a file."""
     return key.isascii() and key.isprintable() and " " not in key
 
 
 @runtime_checkable
 class Adapter(Protocol):
-    """A connection, made once for each adapter of the roster by its type: `Type(name, settings)`.
+    """A connection. Each adapter of the roster is created once, by its type: `Type(name, settings)`.
 
-    `answer` never raises for what the other side did: that is a `Failure`. It is cancelled like any coroutine, may then
-    still tell what came until then (a `Failure` of the kind `cancelled`), and leaves nothing running behind. `probe`
-    says why calls would fail, or None if the other side answers.
+    `answer` returns errors of the other side as a `Failure`; it does not raise them. It can be cancelled like any
+    coroutine. It may then return what has arrived, with a `Failure` of the kind `cancelled`, and it leaves nothing
+    running. `probe` returns why calls would fail, or None if the other side responds.
     """
 
     async def answer(self, attempt: Attempt) -> Reply: ...
@@ -177,6 +180,6 @@ class Adapter(Protocol):
 
 @runtime_checkable
 class Predictable(Protocol):
-    """An adapter that knows its answers, and how many milliseconds each takes, without asking anybody."""
+    """An adapter that knows each reply, and its latency in milliseconds, without making a call."""
 
     def predict(self, attempt: Attempt) -> tuple[Reply, int]: ...

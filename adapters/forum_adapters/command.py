@@ -1,4 +1,4 @@
-"""Runs a program: no shell, no more of the environment than was allowed, and nothing left running behind it."""
+"""The adapter that runs programs: without a shell, with only the allowed environment, and leaving nothing running."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from forum_adapters.programs.process_keeper import Keeper
 from forum_adapters.programs.process_run import ProgramOutcome, ProgramRun, kept_ms
 from forum_adapters.programs.process_warden import LaunchRequest
 
-# Between SIGTERM and SIGKILL, where a budget leaves that much time.
+# Between SIGTERM and SIGKILL, if a budget leaves that much time.
 TERM_GRACE_S = 2.0
-# For what a program leaves behind: time to write its last words and go.
+# For processes that a program leaves behind: time to finish writing and exit.
 LEFT_BEHIND_GRACE_S = 0.5
-# After SIGKILL, for somebody whom the kernel cannot end yet.
+# After SIGKILL, for processes that the kernel cannot end yet.
 KILL_PATIENCE_S = 5.0
 
-# Whatever else stands in the way of a start is the request's fault.
-_SURVIVORS = b"\n[something that this program started could not be ended]\n"
+_SURVIVORS = b"\n[a process that this program started could not be ended]\n"
+# Any other error means that the request is invalid.
 _MACHINE_IS_BUSY = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ETXTBSY})
 
 
 class CommandAdapter:
-    """A program is over when its whole tree is: what it leaves behind gets a moment, and is then ended.
+    """A call ends when the whole process tree has ended. Processes that the program leaves behind are terminated.
 
-    That holds for everybody who descends from the program, on Linux also for daemons (process_tree.py). Not for what
-    others start on its behalf (a container engine, a service manager), nor for what runs as another user; elsewhere
-    than on Linux, not for whoever left the process group.
+    The tree contains every descendant of the program; on Linux that includes daemons (process_tree.py). It does not
+    contain processes that others start on its behalf (a container engine, a service manager) or that run as another
+    user. On other systems, it does not contain processes that left the process group.
     """
 
     def __init__(self, name: str, settings: Mapping[str, Any]) -> None:
@@ -73,7 +73,7 @@ class CommandAdapter:
         argv = self._settings.get("argv")
         if not argv:
             return None
-        # Without an attempt there is no policy that could take the PATH away.
+        # Without an attempt, no policy applies that could withhold PATH.
         search_path = os.environ.get("PATH") if "PATH" in self._settings.get("env", ()) else None
         try:
             _encoded(argv[0], argv)
@@ -104,7 +104,7 @@ class CommandAdapter:
         )
 
     async def _executable(self, request: LaunchRequest) -> Executable | None:
-        """None for a program that may be started, but not read."""
+        """None for a program that can be started but not read."""
         try:
             real = Path(os.fsdecode(request.program)).resolve()
             return self._fingerprints.known(real) or await asyncio.to_thread(self._fingerprints.take, real)
@@ -133,14 +133,14 @@ def _directory(program: str, workspace: str, cwd: str) -> Path:
     try:
         root = Path(workspace).resolve()
         directory = (root / cwd).resolve()
-        is_there = directory.is_dir()
-    # A loop of links is a RuntimeError, a NUL a ValueError.
+        exists = directory.is_dir()
+    # A loop of links is a RuntimeError, a NUL is a ValueError.
     except (OSError, RuntimeError, ValueError) as error:
         raise CannotStart(program, f"its directory '{cwd}' cannot be found: {error}") from error
     if not directory.is_relative_to(root):
         raise CannotStart(program, f"its directory '{cwd}' leaves the workspace")
-    if not is_there:
-        raise CannotStart(program, f"its directory '{cwd}' is not there")
+    if not exists:
+        raise CannotStart(program, f"its directory '{cwd}' does not exist")
     return directory
 
 
@@ -156,11 +156,11 @@ def _failure(request: LaunchRequest, outcome: ProgramOutcome, attempt: Attempt) 
                 ErrorKind.OUTPUT_LIMIT, f"'{program}' wrote more than {attempt.limits.max_output_bytes} bytes"
             )
         case ErrorKind.CANCELLED:
-            return Failure(ErrorKind.CANCELLED, f"'{program}' was ended, as it was asked to be")
+            return Failure(ErrorKind.CANCELLED, f"'{program}' was cancelled")
     if outcome.broken is not None:
         return Failure(ErrorKind.INTERNAL, f"lost track of '{program}': {outcome.broken}")
     if outcome.exit_status is None:
-        return Failure(ErrorKind.TOOL_FAILURE, f"lost track of '{program}': somebody killed its warden")
+        return Failure(ErrorKind.TOOL_FAILURE, f"lost track of '{program}': its supervisor was killed")
     return _exit_failure(program, outcome.exit_status)
 
 
@@ -168,12 +168,12 @@ def _exit_failure(program: str, status: int) -> Failure | None:
     if status == 0:
         return None
     if status > 0:
-        return Failure(ErrorKind.EXIT_STATUS, f"'{program}' ended with status {status}")
+        return Failure(ErrorKind.EXIT_STATUS, f"'{program}' exited with status {status}")
     try:
         name = signal.Signals(-status).name
     except ValueError:
-        name = f"signal {-status}"  # a real-time one
-    return Failure(ErrorKind.EXIT_STATUS, f"'{program}' was ended by {name}")
+        name = f"signal {-status}"  # a real-time signal
+    return Failure(ErrorKind.EXIT_STATUS, f"'{program}' was killed by {name}")
 
 
 def _refusal(program: str, request: LaunchRequest, number: int) -> Failure:
@@ -185,5 +185,5 @@ def _refusal(program: str, request: LaunchRequest, number: int) -> Failure:
 def _overtime(outcome: ProgramOutcome, limits: Limits) -> str:
     if not limits.is_final:
         return f"took longer than {limits.timeout_ms} ms"
-    kept = f"of the {limits.timeout_ms} ms that its budget leaves, {kept_ms(limits)} ms are kept for ending it"
+    kept = f"its budget leaves {limits.timeout_ms} ms, and {kept_ms(limits)} ms are reserved for ending it"
     return f"was ended after {outcome.stopped_after_ms} ms: {kept}"

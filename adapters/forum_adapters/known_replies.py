@@ -1,4 +1,4 @@
-"""What adapters that know their answers share: they wait as long as an answer takes, and have nobody to ask."""
+"""The base of adapters that know their replies: they wait for the latency of a reply and make no call."""
 
 from __future__ import annotations
 

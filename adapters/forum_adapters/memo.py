@@ -1,4 +1,4 @@
-"""A setting that every attempt carries, read once and not for every call."""
+"""Reads a setting once, although every attempt carries it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 class Memo(Generic[T]):
-    """What was read from a value, kept until another value comes. A value must not be changed in place."""
+    """Remembers the result for the last value. Values must not change in place."""
 
     def __init__(self, read: Callable[[Any], T]) -> None:
         self._read = read
@@ -18,7 +18,7 @@ class Memo(Generic[T]):
 
     def of(self, value: Any) -> T:
         if self._result is None or value is not self._value:
-            # An attempt that comes from another process brings an equal copy: to compare is cheaper than to read.
+            # An attempt from another process carries an equal copy. Comparing is cheaper than reading.
             if self._result is None or value != self._value:
                 self._result = self._read(value)
             self._value = value

@@ -1,4 +1,4 @@
-"""The adapter for servers of chat completions: `POST {base_url}/chat/completions`."""
+"""The adapter for servers with the chat completions API: `POST {base_url}/chat/completions`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from forum_adapters.base import Attempt, Usage
-from forum_adapters.models.dialect import a_list, a_text, an_object, broken_off, read_event, schema_of, text_of_blocks
+from forum_adapters.models.dialect import a_list, a_text, aborted, an_object, read_event, schema_of, text_of_blocks
 from forum_adapters.models.draft import Draft, usage_of
 from forum_adapters.models.event_stream import Event
-from forum_adapters.models.failures import Unreadable, told_by
+from forum_adapters.models.failures import Unreadable, read_error
 from forum_adapters.models.model_server import ModelServer
 
 _END = b"[DONE]"
@@ -43,7 +43,7 @@ class ChatCompletions:
             body["temperature"] = settings["temperature"]
         schema = schema_of(attempt, settings)
         if schema is not None:
-            # Not `strict`: that takes only schemas that require every property and allow no other.
+            # Not `strict`, which accepts only schemas that require every property and allow no others.
             body["response_format"] = {"type": "json_schema", "json_schema": {"name": "output", "schema": schema}}
         return body
 
@@ -59,7 +59,7 @@ class ChatCompletions:
             return
         document = read_event(event)
         choices = a_list(document.get("choices") or [], "choices")
-        # The chunk that tells the usage has no choice.
+        # The chunk with the usage has no choices.
         self._take(document, choices[0] if choices else {"delta": {}}, "delta", draft)
 
     def usage(self, counts: Mapping[str, Any]) -> Usage | None:
@@ -74,7 +74,7 @@ class ChatCompletions:
         draft.count(document.get("usage"))
         choice = an_object(choice, "choices")
         if choice.get("error"):
-            raise broken_off(told_by(choice["error"]))
+            raise aborted(read_error(choice["error"]))
         draft.finish = a_text(choice.get("finish_reason"), "finish_reason") or draft.finish
         part = an_object(choice.get(name), name)
         draft.refusal += a_text(part.get("refusal"), "refusal")

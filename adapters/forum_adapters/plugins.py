@@ -1,9 +1,9 @@
-"""Implementations found by name: forum's own, and entry points of other packages. They are loaded when first used.
+"""Finds implementations by name: forum's own, and entry points of other packages. They are loaded on first use.
 
 PluginError
 ├── UnknownPluginError   no installed package provides the name
 ├── ClashingPluginError  several distributions provide it, or another one provides one of forum's own names
-└── BrokenPluginError    it cannot be loaded or made, or lacks methods
+└── BrokenPluginError    it cannot be loaded or created, or lacks methods
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ class BrokenPluginError(PluginError):
 
 @dataclass(frozen=True, slots=True)
 class PluginGroup:
-    """The plugins of one entry-point group, called `noun` in messages. Each provides an object with these `methods`.
+    """The plugins of one entry-point group, called `noun` in messages. Each creates an object with these `methods`.
 
-    `own` works in a checkout that is not installed, which has no entry points. `internal` plugins are for the runner
-    alone: no manifest can name them.
+    `own` also works in a checkout that is not installed and so has no entry points. Only the runner can use `internal`
+    plugins; manifests cannot name them.
     """
 
     group: str
@@ -81,14 +81,14 @@ class PluginGroup:
         return self._load(found[0])
 
     def factory(self, name: str, label: str) -> Callable[..., Any]:
-        """Load the plugin. Calling the result makes an object and checks it; `label` names it in messages."""
+        """Load the plugin. Calling the result creates an object and checks it; `label` names it in messages."""
         make = self.load(name)
 
         def make_checked(*arguments: Any) -> Any:
             try:
                 made = make(*arguments)
             except (Exception, SystemExit) as error:
-                raise BrokenPluginError(self.noun, name, f"making {label} failed: {_described(error)}") from error
+                raise BrokenPluginError(self.noun, name, f"creating {label} failed: {_described(error)}") from error
             self._check_methods(name, made)
             return made
 

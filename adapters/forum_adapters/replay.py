@@ -1,4 +1,4 @@
-"""The adapter that answers from recorded calls: a finished run is told again, and nobody is asked."""
+"""The adapter that answers from recorded calls, so a finished run can be replayed without making calls."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _MAX_EXCERPT = 32
 _EXCERPT_BEFORE = 12
 
 _Call = Mapping[str, Any]
-# By task, then by attempt and check. A check that gave no verdict is asked again: then a place has several calls.
+# By task, then by attempt and check. A check without a verdict is repeated, so one key may have several calls.
 _Recorded = dict[str, dict[tuple[int, int | None], list[_Call]]]
 
 
 class ReplayAdapter(KnownReplies):
     """`settings["recorded"]` lists the calls: `task`, `attempt`, `check`, `agent`, `prompt`, `latency_ms`, `reply`.
 
-    What was not recorded of a prompt (`system`, `text`, `argv`, `stdin`) is absent, and not compared. Of several
-    recorded calls that a call agrees with, the last one answers it: the one that the run went on with.
+    A part of the prompt (`system`, `text`, `argv`, `stdin`) that was not recorded is absent, and not compared. If
+    several recorded calls match, the last one provides the reply: the run continued with that one.
     """
 
     def __init__(self, name: str, settings: Mapping[str, Any]) -> None:
@@ -57,7 +57,7 @@ def _by_place(calls: Sequence[_Call]) -> _Recorded:
 
 
 def _differences(call: _Call, attempt: Attempt) -> Iterator[tuple[str, str, str]]:
-    """The fields that differ, each with what was recorded and what is asked, as text."""
+    """The fields that differ, each with the recorded and the requested value as text."""
     prompt = attempt.prompt
     recorded = call["prompt"]
     if "agent" in call and call["agent"] != attempt.agent:
@@ -76,7 +76,7 @@ def _listed(argv: Sequence[str]) -> str:
 
 
 def _decoded(stdin: bytes) -> str:
-    # A backslash that stands there is doubled, so that other bytes are always another text.
+    # Double each backslash, so that different bytes never become the same text.
     return stdin.replace(b"\\", b"\\\\").decode(errors="backslashreplace")
 
 
@@ -104,7 +104,7 @@ def _differing(call: _Call, attempt: Attempt) -> str:
         return f"{where}: the agent differs from the recorded one: '{recorded}' was recorded, '{asked}' is called"
     at = _first_difference(recorded, asked)
     line, column = recorded.count("\n", 0, at), at - (recorded.rfind("\n", 0, at) + 1)
-    # The first line is all that a report shows, and it is cut after 160 characters. The task is named there already.
+    # A report shows only the first line, cut after 160 characters, and names the task itself.
     both = f"recorded {_excerpt(recorded, at)}, asked {_excerpt(asked, at)}"
     found = f"the prompt's {field} differs from line {line + 1}, column {column + 1} on: {both}"
     return "\n".join((found, f"{where}, - recorded, + asked", *_diff(recorded, asked, line, column)))
@@ -116,7 +116,7 @@ def _first_difference(recorded: str, asked: str) -> int:
 
 
 def _excerpt(text: str, at: int) -> str:
-    """What stands around a place, on one line. It is escaped as JSON is: then a scrubber still knows a secret in it."""
+    """The text around a position, on one line. It is escaped like JSON, so a scrubber recognizes secrets in it."""
     start = max(0, at - _EXCERPT_BEFORE)
     end = start + _MAX_EXCERPT
     quoted = json.dumps(text[start:end], ensure_ascii=False)
@@ -125,7 +125,7 @@ def _excerpt(text: str, at: int) -> str:
 
 
 def _diff(recorded: str, asked: str, line: int, column: int) -> Iterator[str]:
-    """A unified diff without its head, of the lines around the first difference: prompts may be long."""
+    """A unified diff, without its header, of the lines around the first difference: prompts may be long."""
     compared = slice(max(0, line - _CONTEXT_LINES), line + _MAX_COMPARED_LINES)
     before, after = recorded.split("\n")[compared], asked.split("\n")[compared]
     lines = list(difflib.unified_diff(before, after, lineterm="", n=_CONTEXT_LINES))
@@ -136,7 +136,7 @@ def _diff(recorded: str, asked: str, line: int, column: int) -> Iterator[str]:
 
 
 def _cut(line: str, column: int) -> str:
-    """A line of a diff; of a long one, the part around the column."""
+    """A line of a diff, or the part of a long line around the column."""
     mark, text = line[0], line[1:].replace("\r", "\\r")
     start = max(0, column - _CONTEXT_CHARACTERS) if len(text) > _MAX_LINE else 0
     end = start + _MAX_LINE

@@ -1,4 +1,4 @@
-"""A script's answers, and which of them a call takes: the first one, in order, all of whose conditions hold."""
+"""The answers of a script. A call gets the first answer whose conditions all hold."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NUMBER = re.compile(r"\[0*([0-9]+)\]$")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnswerRule:
-    """One answer: its conditions (None: whatever it is), and what is replied. `number` counts from 1."""
+    """One answer: its conditions (None matches any call), and its reply. `number` counts from 1."""
 
     number: int
     task: str | None
@@ -29,7 +29,7 @@ class AnswerRule:
     _replies: dict[tuple[bool, bool], Reply] = field(default_factory=dict)
 
     def suits(self, attempt: Attempt) -> bool:
-        """Whether the conditions hold that the script's index has not seen to."""
+        """Whether the conditions hold that the script's index does not check."""
         return (
             (self.attempt is None or self.attempt == attempt.number)
             and (self.agent is None or self.agent == attempt.agent)
@@ -45,7 +45,7 @@ class AnswerRule:
 
 
 class Script:
-    """The `answers` of a Script manifest, which its schema has seen to. A call looks only at answers of its task."""
+    """The `answers` of a valid Script manifest. A call considers only answers for its task."""
 
     def __init__(self, answers: Sequence[Mapping[str, Any]]) -> None:
         self.answers = tuple(_answer(number, written) for number, written in enumerate(answers, 1))
@@ -65,14 +65,14 @@ class Script:
         return found
 
     def near(self, task: str) -> list[AnswerRule]:
-        """The answers that name the task, and then those that name none."""
+        """The answers that name the task, then the answers that name no task."""
         indexes = (self._of_calls, self._of_command_checks)
         answers = [answer for index in indexes for answers in index.lists(task) for answer in answers]
         return sorted(answers, key=lambda answer: (answer.task is None, answer.number))
 
 
 class _Index:
-    """Answers by the task that they name; each list in the script's order."""
+    """Answers by the task that they name, in the script's order."""
 
     __slots__ = ("_by_task", "_of_any_task")
 
@@ -93,7 +93,7 @@ class _Index:
 
 
 def names_of(task: str) -> tuple[str, ...]:
-    """The names by which an answer may call a task (MANIFEST-SCRIPT-001): `a[x=1]/b[2]` is also `a[x=1]/b`, `a/b[2]`,
+    """The names that an answer may use for a task (MANIFEST-SCRIPT-001): `a[x=1]/b[2]` is also `a[x=1]/b`, `a/b[2]`,
     `a/b`, `b[2]` and `b`."""
     if "[" not in task:
         last = task.rpartition("/")[2]
@@ -120,7 +120,7 @@ def stands_in(text: str, prompt: Prompt) -> bool:
 def _answer(number: int, written: Mapping[str, Any]) -> AnswerRule:
     task = written.get("task")
     if task is not None and task.endswith("]"):
-        # The compiler lets an answer call `each[1]` `each[01]`.
+        # The compiler accepts `each[01]` for `each[1]`.
         task = _NUMBER.sub(r"[\1]", task)
     return AnswerRule(
         number=number,
@@ -152,7 +152,7 @@ def _content(output: Any, is_structured: bool) -> bytes:
 
 
 def _canonical(value: Any) -> bytes:
-    """RFC 8785, so that a script says the same in every implementation."""
+    """RFC 8785, so that a script gives the same bytes in every implementation."""
     import rfc8785
 
     return rfc8785.dumps(value)

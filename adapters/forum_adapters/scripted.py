@@ -1,4 +1,4 @@
-"""The adapter that answers from a script: nothing is asked, and nothing is spent."""
+"""The adapter that answers from a script. It makes no calls and costs nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MAX_NEAR = 3
 
 
 class ScriptedAdapter(KnownReplies):
-    """`settings["answers"]` holds the script; an attempt that carries answers of its own is answered from those."""
+    """`settings["answers"]` is the script, unless the settings of an attempt contain other answers."""
 
     def __init__(self, name: str, settings: Mapping[str, Any]) -> None:
         self.name = name
@@ -58,7 +58,7 @@ def _miss(script: Script, attempt: Attempt) -> str:
 
 
 def _seen(attempt: Attempt) -> str:
-    """The call, as far as an answer can tell it from others."""
+    """The properties of the call that an answer can match."""
     prompt = attempt.prompt
     if is_command_check(attempt):
         who = "a check by a command"
@@ -69,7 +69,7 @@ def _seen(attempt: Attempt) -> str:
 
 
 def _unmet(answer: AnswerRule, attempt: Attempt) -> Iterator[str]:
-    """The conditions of an answer that do not hold."""
+    """The conditions of the answer that do not hold."""
     if answer.is_for_command_checks and not is_command_check(attempt):
         yield "a check by a command"
     if not answer.is_for_command_checks and is_command_check(attempt):

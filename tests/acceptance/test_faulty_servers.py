@@ -263,7 +263,7 @@ def test_a_slow_answer_is_ended_at_its_timeout(folder: Folder, server: FaultySer
     (call,) = calls(folder)
 
     assert (result.code, call.outcome, call.reply) == (1, "timeout", b"Hello, "), result
-    assert call.detail["message"] == "the answer was not whole after 2000 ms"
+    assert call.detail["message"] == "the answer was incomplete after 2000 ms"
     assert (call.tokens, call.is_measured) == (call.reserved_tokens, False)
     assert server.wait_until_idle(60)
 

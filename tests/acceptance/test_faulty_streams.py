@@ -69,5 +69,5 @@ def test_an_error_within_a_stream_has_its_own_kind_and_is_charged(
 
     assert result.code == 0, result
     assert (first.outcome, first.reply, second.outcome) == (kind, b"Hello, world.", "ok")
-    assert first.detail["message"] == "the server broke off: too busy"
+    assert first.detail["message"] == "the server aborted the answer: too busy"
     assert (first.tokens, first.is_measured) == (first.reserved_tokens, False)

@@ -12,7 +12,7 @@ import pytest
 from acceptance.workflow_folder import MODEL, SHELL, Folder, Result, ask, check_valid, sh
 
 _LIMIT_S = 50
-ENDED_EARLY = r"'sh' was ended after \d+ ms: of the \d+ ms that its budget leaves, \d+ ms are kept for ending it\n"
+ENDED_EARLY = r"'sh' was ended after \d+ ms: its budget leaves \d+ ms, and \d+ ms are reserved for ending it\n"
 
 
 @pytest.fixture

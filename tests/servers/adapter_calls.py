@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+from msgspec import structs
+
 from forum_adapters.anthropic import AnthropicAdapter
 from forum_adapters.base import Adapter, Attempt, Limits, Prompt, Reply, Site
 from forum_adapters.openai import OpenAIAdapter
@@ -36,7 +38,7 @@ def attempt(prompt: Prompt = PROMPT, limits: Limits = LIMITS, hosts: tuple[str, 
 
 
 def limits(**changed: Any) -> Limits:
-    return LIMITS._replace(**changed)
+    return structs.replace(LIMITS, **changed)
 
 
 def ask(adapter: Adapter, call: Attempt | None = None) -> Reply:

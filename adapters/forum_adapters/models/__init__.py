@@ -1,1 +1,1 @@
-"""What the adapters for model servers share: one question over HTTP, however the server writes its answer."""
+"""The shared parts of the adapters for model servers: one request over HTTP, in any API format."""

@@ -1,4 +1,4 @@
-"""The body of a response, read no further than it may go: what counts is its size after decompression."""
+"""Reads the body of a response up to a limit on its decompressed size."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from forum_adapters.base import ErrorKind
 from forum_adapters.models.failures import CallFailed, Unreadable
 
 _PIECE_BYTES = 65_536
-# Either of the two containers that HTTP knows: gzip, and the zlib one that it calls deflate.
+# Both containers of HTTP: gzip, and zlib, which HTTP calls deflate.
 _ANY_CONTAINER = zlib.MAX_WBITS | 32
 
 
 async def read_pieces(response: httpx.Response, max_bytes: int) -> AsyncGenerator[bytes, None]:
-    """Not httpx's own decompression: that lets a small piece become as large as it likes before anybody counts."""
+    """Decompresses by itself: httpx lets a small piece expand without limit before its size can be checked."""
     decoder = _decoder_of(response.headers.get("content-encoding", ""))
     count = 0
     async for raw in response.aiter_raw():
@@ -42,7 +42,7 @@ class _Compressed:
                 yield piece
                 raw = self._decompressor.unconsumed_tail
         except zlib.error:
-            raise Unreadable("the server sent what cannot be decompressed") from None
+            raise Unreadable("the server sent data that cannot be decompressed") from None
 
 
 def _decoder_of(encoding: str) -> _Plain | _Compressed:
@@ -50,4 +50,4 @@ def _decoder_of(encoding: str) -> _Plain | _Compressed:
         return _Plain()
     if encoding.strip().lower() in ("gzip", "x-gzip", "deflate"):
         return _Compressed()
-    raise Unreadable(f"the server sent '{encoding}', an encoding that nobody asked for")
+    raise Unreadable(f"the server used the encoding '{encoding}', which was not requested")

@@ -1,4 +1,4 @@
-"""The key of a server: where it is read, and how it is kept out of what we say."""
+"""Reads the API key of a server, and keeps it out of messages."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from forum_adapters.base import ErrorKind, fits_a_header
 from forum_adapters.models.failures import CallFailed
 
 _SCRUBBED = "[scrubbed]"
-# A shorter piece of base64 could stand in any text by chance.
+# A shorter piece of base64 could occur in any text by chance.
 _MIN_PIECE_CHARS = 8
 _MAX_QUOTED_CHARS = 600
 _MAX_CONSIDERED_CHARS = 4_000
 
 
 class Secret:
-    """A value that does not show itself, and takes itself out of what others say."""
+    """A value that `repr` hides, and that can be removed from texts."""
 
     __slots__ = ("_forms", "_value")
 
@@ -40,29 +40,29 @@ class Secret:
         return self._forms.sub(_SCRUBBED, text) if self._forms else text
 
     def quote(self, text: str, max_chars: int = _MAX_QUOTED_CHARS) -> str:
-        """Another's words, fit for one line of ours."""
-        # Scrub before anything is cut: half a key is too much as well.
+        """A text from elsewhere, scrubbed and on one line."""
+        # Scrub before cutting: half a key must not be shown either.
         considered = self.scrub(text)[:_MAX_CONSIDERED_CHARS]
-        # A space in place of each control character: without it, a key that was pulled apart would come together.
+        # Replace control characters by spaces. Removing them could join the parts of a split key.
         line = "".join(char if char.isprintable() else " " for char in considered)
         return " ".join(line.split())[:max_chars]
 
 
 def read_key(variable: str | None) -> Secret:
-    """The key, as it is in the environment at this moment; an empty one if no variable is named."""
+    """The current value of the environment variable; empty if no variable is named."""
     if variable is None:
         return Secret()
     value = os.environ.get(variable, "")
     if not value:
         raise CallFailed(ErrorKind.AUTH, f"the environment variable {variable}, which holds the key, is not set")
     if not fits_a_header(value):
-        message = f"the key in {variable} has characters that no key has, such as a space or a line's end"
+        message = f"the key in {variable} contains a space, a line end or another character that no key has"
         raise CallFailed(ErrorKind.AUTH, message)
     return Secret(value)
 
 
 def _forms(value: str) -> Iterator[str]:
-    """The value as it stands, and as it looks inside of JSON, of HTML, of a URL and of base64."""
+    """The value itself, and its forms in JSON, HTML, URLs and base64."""
     yield value
     yield json.dumps(value)[1:-1]
     yield html.escape(value)
@@ -75,7 +75,7 @@ def _forms(value: str) -> Iterator[str]:
 def _in_base64(value: bytes) -> Iterator[str]:
     yield base64.b64encode(value).decode()
     for before in range(3):
-        # Where other text stands before and after it, the characters at the ends are not its own alone.
+        # The characters at both ends also encode bits of the text around the value.
         encoded = base64.b64encode(bytes(before) + value).decode()
         own = encoded[(before * 8 + 5) // 6 : (before + len(value)) * 8 // 6]
         if len(own) >= _MIN_PIECE_CHARS:

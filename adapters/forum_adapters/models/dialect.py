@@ -1,4 +1,4 @@
-"""What differs between the servers of one format and those of another."""
+"""The interface of an API format, and how to read the values in a response."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ from forum_adapters.base import Attempt, Usage
 from forum_adapters.models.document import read_json
 from forum_adapters.models.draft import Draft
 from forum_adapters.models.event_stream import Event
-from forum_adapters.models.failures import CallFailed, Told, Unreadable, kind_of_error, told_by, told_by_body
+from forum_adapters.models.failures import (
+    CallFailed,
+    ServerError,
+    Unreadable,
+    kind_of_error,
+    read_error,
+    read_error_body,
+)
 
 
 class Dialect(Protocol):
@@ -17,7 +24,7 @@ class Dialect(Protocol):
     def path(self) -> str: ...
 
     def headers(self, key: str) -> dict[str, str]:
-        """An empty `key` is none."""
+        """An empty `key` means that there is none."""
         ...
 
     def body(self, attempt: Attempt, settings: Mapping[str, Any]) -> dict[str, Any]: ...
@@ -30,57 +37,57 @@ class Dialect(Protocol):
 
 
 def schema_of(attempt: Attempt, settings: Mapping[str, Any]) -> Any:
-    """The schema to be sent beside the prompt; None for none."""
+    """The schema to send with the prompt; None to send none."""
     is_sent = settings.get("structured_output", "json_schema") == "json_schema"
     return attempt.prompt.output_schema if is_sent else None
 
 
 def read_document(data: bytes) -> dict[str, Any]:
-    """A part of an answer, or the whole of it. An error that stands in its place is raised as what it is."""
+    """A whole answer, or a part of one. Raises CallFailed if it is an error."""
     try:
         document = read_json(data)
     except ValueError as error:
-        raise Unreadable("the server sent what is not JSON") from error
+        raise Unreadable("the server sent invalid JSON") from error
     if not isinstance(document, dict):
-        raise Unreadable("the server sent no JSON object")
+        raise Unreadable("the server sent JSON that is not an object")
     if document.get("error"):
-        raise broken_off(told_by(document["error"]))
+        raise aborted(read_error(document["error"]))
     return document
 
 
 def read_event(event: Event) -> dict[str, Any]:
-    """An event that is called an error is one, in whatever shape."""
+    """The document of an event. An event with the name `error` is an error in any form."""
     if event.name == "error":
-        raise broken_off(told_by_body(event.data))
+        raise aborted(read_error_body(event.data))
     return read_document(event.data)
 
 
-def broken_off(told: Told) -> CallFailed:
-    return CallFailed(kind_of_error(told), f"the server broke off: {told.message}")
+def aborted(error: ServerError) -> CallFailed:
+    return CallFailed(kind_of_error(error), f"the server aborted the answer: {error.message}")
 
 
 def an_object(value: Any, name: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise Unreadable(f"the answer's '{name}' is no object")
+        raise Unreadable(f"the answer's '{name}' is not an object")
     return value
 
 
 def a_list(value: Any, name: str) -> list[Any]:
     if not isinstance(value, list):
-        raise Unreadable(f"the answer's '{name}' is no list")
+        raise Unreadable(f"the answer's '{name}' is not a list")
     return value
 
 
 def a_text(value: Any, name: str) -> str:
-    """The empty text for null."""
+    """The string; empty for null."""
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise Unreadable(f"the answer's '{name}' is no text")
+        raise Unreadable(f"the answer's '{name}' is not a string")
     return value
 
 
 def text_of_blocks(blocks: list[Any], name: str) -> str:
-    """Other blocks, such as those that hold a model's thoughts, are no part of its answer."""
+    """The text blocks. Other blocks, such as reasoning, are not part of the answer."""
     objects = [an_object(block, name) for block in blocks]
     return "".join(a_text(block.get("text"), name) for block in objects if block.get("type") == "text")

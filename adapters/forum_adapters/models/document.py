@@ -1,4 +1,4 @@
-"""JSON that a stranger wrote: read without trust."""
+"""Reads JSON from an untrusted source."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any, NoReturn
 
 
 def read_json(data: bytes) -> Any:
-    """Raises ValueError for everything that is not JSON in UTF-8, and for what is nested too deep to be read."""
+    """Raises ValueError for anything that is not JSON in UTF-8, or is nested too deeply."""
     try:
         return json.loads(data.decode("utf-8"), parse_constant=_refuse)
     except RecursionError:
-        raise ValueError("nested too deep") from None
+        raise ValueError("nested too deeply") from None
 
 
 def _refuse(constant: str) -> NoReturn:

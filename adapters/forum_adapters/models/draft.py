@@ -1,4 +1,4 @@
-"""An answer as it comes: its text, why it ended, and what it cost, in the words of the server."""
+"""An answer while it arrives: its text, finish reason and usage, as the server reports them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from forum_adapters.base import ErrorKind, Usage
 from forum_adapters.models.failures import CallFailed
 
-# A codec is a file. It is opened here and not in a call, when this process may have too many others open.
+# Python loads a codec from a file. Load it here: during a call, the process may have too many files open.
 codecs.lookup("utf-16-le")
 _MAX_COUNT = 2**53 - 1
 _FINISHES: Mapping[str, ErrorKind | None] = {
@@ -30,8 +30,8 @@ _FINISHES: Mapping[str, ErrorKind | None] = {
 
 @dataclass(slots=True)
 class Draft:
-    """`counts` is the server's usage as it told it. `is_asked` says that it can have heard the question, `is_ended`
-    that nothing is to come, a stream's end marker included.
+    """`counts` is the usage as the server reports it. `is_asked`: the server may have received the request. `is_ended`:
+    the whole response has arrived, including the end marker of a stream.
     """
 
     max_bytes: int
@@ -54,14 +54,14 @@ class Draft:
         self._size += len(encoded)
 
     def count(self, usage: Any) -> None:
-        """A later count takes the place of an earlier one: servers tell running totals."""
+        """Later counts replace earlier ones: servers report running totals."""
         if isinstance(usage, dict):
             self.counts.update((name, value) for name, value in usage.items() if value is not None)
 
     @property
     def is_whole(self) -> bool:
-        """Whether all of the answer came: some servers say why it ended, and then send no end marker. `counts` that
-        were told before that are only a part."""
+        """Whether the whole answer has arrived. Some servers send a finish reason but no end marker. Until then,
+        `counts` are incomplete."""
         return self.is_ended or bool(self.finish)
 
     @property
@@ -73,34 +73,34 @@ class Draft:
         if self.refusal:
             raise CallFailed(ErrorKind.CONTENT_FILTER, f"the model refused: {self.refusal}")
         if not self.finish:
-            raise CallFailed(ErrorKind.MALFORMED, "the answer does not say why it ended")
+            raise CallFailed(ErrorKind.MALFORMED, "the answer has no finish reason")
         kind = _FINISHES.get(self.finish, ErrorKind.MALFORMED)
         if kind is not None:
             raise CallFailed(kind, self._reason(kind, cut_at_tokens))
         try:
             text = self._text("strict")
         except UnicodeDecodeError:
-            raise CallFailed(ErrorKind.MALFORMED, "the server sent half of a character") from None
+            raise CallFailed(ErrorKind.MALFORMED, "the server sent an incomplete character") from None
         if not text:
             raise CallFailed(ErrorKind.MALFORMED, "the answer is empty")
 
     def _text(self, errors: str) -> str:
-        # A character beyond U+FFFF may come as two escapes, each in a piece of its own: UTF-16 joins the halves.
+        # A character beyond U+FFFF may arrive as two escapes in separate pieces: UTF-16 joins the halves.
         return "".join(self._pieces).encode("utf-16-le", "surrogatepass").decode("utf-16-le", errors)
 
     def _reason(self, kind: ErrorKind, cut_at_tokens: int) -> str:
         if self.finish not in _FINISHES:
-            return f"the answer ended for a reason that is not known: '{self.finish}'"
+            return f"the answer has an unknown finish reason: '{self.finish}'"
         return {
             ErrorKind.OUTPUT_LIMIT: f"the answer was cut at {cut_at_tokens} tokens",
-            ErrorKind.CONTEXT_LENGTH: "the answer was cut where the model's context was full",
-            ErrorKind.CONTENT_FILTER: "the answer was withheld by the server's content filter",
-            ErrorKind.MALFORMED: "the model asked for a tool, and was offered none",
+            ErrorKind.CONTEXT_LENGTH: "the answer was cut because the model's context was full",
+            ErrorKind.CONTENT_FILTER: "the server's content filter withheld the answer",
+            ErrorKind.MALFORMED: "the model called a tool, but none was offered",
         }[kind]
 
 
 def usage_of(input_tokens: Any, cached_input_tokens: Any, output_tokens: Any) -> Usage | None:
-    """None if nobody counted, or if what was counted cannot be."""
+    """None if a count is missing or impossible."""
     counts = (input_tokens, cached_input_tokens, output_tokens)
     if not all(is_count(count) for count in counts) or cached_input_tokens > input_tokens:
         return None

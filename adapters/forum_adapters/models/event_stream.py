@@ -1,4 +1,4 @@
-"""Server-sent events, read as the HTML standard says (section 9.2.6), from bytes that come in pieces."""
+"""Reads server-sent events (HTML standard, section 9.2.6) from bytes that arrive in pieces."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """`data` stays bytes: whoever reads it decides what is no UTF-8."""
+    """`data` stays bytes: its reader handles invalid UTF-8."""
 
     name: str
     data: bytes
 
 
 class EventReader:
-    """Gives the same events however the bytes are cut into pieces."""
+    """Returns the same events for any division of the bytes into pieces."""
 
     def __init__(self) -> None:
         self._line: list[bytes] = []
@@ -30,7 +30,7 @@ class EventReader:
 
     def feed(self, piece: bytes) -> list[Event]:
         if self._is_after_return and piece:
-            # The line was ended by "\r" already, so a "\n" that follows it ends nothing.
+            # "\r" has already ended the line, so a "\n" after it ends nothing.
             piece = piece.removeprefix(b"\n")
             self._is_after_return = False
         if not piece:
@@ -45,8 +45,8 @@ class EventReader:
         return events
 
     def end(self) -> list[Event]:
-        """What stands at the end without the empty line that belongs there. The standard drops it; servers that end
-        with a bare `data: [DONE]` are common."""
+        """The last event, if the empty line after it is missing. The standard drops such an event, but many servers
+        end with a bare `data: [DONE]`."""
         return [*self._take(b"".join(self._line)), *self._take(b"")]
 
     def _take(self, line: bytes) -> Iterator[Event]:

@@ -1,4 +1,4 @@
-"""One question to a model server, and what came of it."""
+"""Sends one request to a model server and reads the response."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from forum_adapters.models.bounded_body import read_pieces
 from forum_adapters.models.dialect import Dialect, read_document
 from forum_adapters.models.draft import Draft
 from forum_adapters.models.event_stream import Event, EventReader
-from forum_adapters.models.failures import CallFailed, Unreadable, kind_of_status, retry_after_ms, told_by_body
+from forum_adapters.models.failures import CallFailed, Unreadable, kind_of_status, read_error_body, retry_after_ms
 from forum_adapters.models.hosts import is_same_place, shown
 from forum_adapters.models.own_limits import TOO_MANY_FILES, is_out_of_files, root_of
 
 _MAX_ERROR_BYTES = 65_536
 _MAX_ERROR_S = 2
-# What JSON may add to a text by escapes, and around it.
+# How much JSON may add to a text: by escapes, and around it.
 _MAX_ESCAPED = 8
 _FRAME_BYTES = 1_048_576
-# What stands around each token of a stream: more than ten times the token itself.
+# For the event around each token of a stream, which is over ten times as long as the token.
 _EVENT_BYTES = 1_024
 
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """A question, ready to be sent. `headers` hold the key, and are not shown."""
+    """A request that is ready to be sent. `repr` hides `headers`, which contain the key."""
 
     url: httpx.URL
     model: str
@@ -51,7 +51,7 @@ class ModelRequest:
 
 
 async def ask(client: httpx.AsyncClient, call: ModelRequest, dialect: Dialect, draft: Draft) -> None:
-    """Fills the draft as far as the answer comes. Raises CallFailed if it does not come whole."""
+    """Fills the draft while the answer arrives. Raises CallFailed unless it arrives completely."""
     has_begun = False
     try:
         async with client.stream(
@@ -67,7 +67,7 @@ async def ask(client: httpx.AsyncClient, call: ModelRequest, dialect: Dialect, d
 
 
 async def _sent(call: ModelRequest, draft: Draft) -> AsyncIterator[bytes]:
-    """The body. It is taken when there is a connection and no sooner: until then nobody was asked anything."""
+    """The body. httpx reads it once there is a connection: before that, the server has received nothing."""
     draft.is_asked = True
     yield call.body
 
@@ -83,11 +83,11 @@ def unreachable(error: httpx.TransportError, url: httpx.URL, *, has_begun: bool 
         return CallFailed(ErrorKind.NETWORK, f"{shown(url)} could not be reached: {root_of(error)}")
     if has_begun:
         return CallFailed(ErrorKind.NETWORK, "the answer was cut off")
-    return CallFailed(ErrorKind.NETWORK, f"{shown(url)} broke the connection off before it answered")
+    return CallFailed(ErrorKind.NETWORK, f"{shown(url)} closed the connection before it answered")
 
 
 async def _read_answer(response: httpx.Response, limits: Limits, dialect: Dialect, draft: Draft) -> None:
-    """The server decides whether it streams: some do without being asked, and some do not do it at all."""
+    """The server decides whether it streams: some stream unasked, and some never do."""
     max_bytes = _MAX_ESCAPED * limits.max_output_bytes + _FRAME_BYTES
     if not response.headers.get("content-type", "").lower().startswith("text/event-stream"):
         async with aclosing(read_pieces(response, max_bytes)) as pieces:
@@ -113,7 +113,7 @@ async def _read_events(pieces: AsyncIterator[bytes], dialect: Dialect, draft: Dr
 
 
 def _take_unfinished(event: Event, dialect: Dialect, draft: Draft) -> None:
-    # Half an event says that the stream was cut, not that the server writes it badly.
+    # An incomplete event means that the stream was cut off, not that its format is wrong.
     with suppress(Unreadable):
         dialect.take_event(event, draft)
 
@@ -121,30 +121,30 @@ def _take_unfinished(event: Event, dialect: Dialect, draft: Draft) -> None:
 async def _refusal(response: httpx.Response, call: ModelRequest) -> CallFailed:
     if response.next_request is not None:
         return _redirection(call.url, response.next_request.url)
-    told = told_by_body(await _error_body(response))
-    kind = kind_of_status(response.status_code, told)
+    error = read_error_body(await _error_body(response))
+    kind = kind_of_status(response.status_code, error)
     hint = ""
     if response.status_code == HTTPStatus.NOT_FOUND:
         hint = f" for the model '{call.model}' at {call.url.path}"
     elif kind is ErrorKind.INVALID_REQUEST and call.has_schema:
         hint = " (a schema was sent; 'structured_output: prompt' leaves it out)"
     wait_ms = retry_after_ms(response.headers, datetime.now(UTC)) if kind.is_transient else None
-    return CallFailed(kind, f"{shown(call.url)} answered {response.status_code}{hint}: {told.message}", wait_ms)
+    return CallFailed(kind, f"{shown(call.url)} answered {response.status_code}{hint}: {error.message}", wait_ms)
 
 
 def _redirection(url: httpx.URL, target: httpx.URL) -> CallFailed:
-    """None is followed: the host was allowed by its name, and the key is meant for it alone."""
+    """Redirects are not followed: the policy allows the host by name, and the key is for that host only."""
     message = f"redirected to {shown(target)}, which is not the host of 'base_url'"
     if is_same_place(url, target):
-        message = f"{shown(url)} redirects to {target.path}: name that place in 'base_url'"
+        message = f"{shown(url)} redirects to {target.path}: use that path in 'base_url'"
     return CallFailed(ErrorKind.INVALID_REQUEST, message)
 
 
 async def _error_body(response: httpx.Response) -> bytes:
-    """As much of it as is worth a look; a server that fails may fail at this too."""
+    """The beginning of an error response. The server may fail while it sends that, too."""
     pieces: list[bytes] = []
     with suppress(TimeoutError, httpx.TransportError, CallFailed):
         async with asyncio.timeout(_MAX_ERROR_S), aclosing(read_pieces(response, _MAX_ERROR_BYTES)) as body:
             async for piece in body:
-                pieces.append(piece)  # noqa: PERF401 - what came before a failure is kept
+                pieces.append(piece)  # noqa: PERF401 - keep what arrived before a failure
     return b"".join(pieces)

@@ -1,4 +1,4 @@
-"""What a server's refusal means: from a status, an error document and a Retry-After to one kind of error."""
+"""Classifies the errors of servers: status, error document and Retry-After in, one kind of error out."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _LABELS = {
     "invalid_api_key": ErrorKind.AUTH,
     "request_too_large": ErrorKind.CONTEXT_LENGTH,
 }
-# Looked for in what a server says of a request that it does not take, its labels included.
+# Searched for in the labels and the message of a rejected request.
 _PHRASES = {
     "context_length": ErrorKind.CONTEXT_LENGTH,
     "exceed_context_size": ErrorKind.CONTEXT_LENGTH,
@@ -60,12 +60,12 @@ _PHRASES = {
     "content management policy": ErrorKind.CONTENT_FILTER,
     "credit balance is too low": ErrorKind.QUOTA_EXHAUSTED,
 }
-# Looked for where a model is said not to be there: some servers say so while they load it.
-_ON_ITS_WAY = ("loading", "not ready", "starting", "temporarily", "try again")
+# Searched for if a model is not found: some servers say so while they load it.
+_LOADING = ("loading", "not ready", "starting", "temporarily", "try again")
 
 
 class CallFailed(Exception):
-    """Ends a call. `message` may hold the server's words as they came: scrub it before it is shown."""
+    """Ends a call. `message` may quote the server: scrub it before showing it."""
 
     def __init__(self, kind: ErrorKind, message: str, retry_after_ms: int | None = None) -> None:
         self.failure = Failure(kind, message, retry_after_ms)
@@ -73,65 +73,65 @@ class CallFailed(Exception):
 
 
 class Unreadable(CallFailed):
-    """What came is not in the server's format, so nothing in it is an answer of the model that it could be told of."""
+    """The response does not have the server's format, so it is not an answer of the model."""
 
     def __init__(self, message: str) -> None:
         super().__init__(ErrorKind.NETWORK, message)
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What a server says of an error."""
+class ServerError:
+    """An error as a server describes it."""
 
     message: str
     labels: tuple[str, ...] = ()
 
 
-def told_by_body(body: bytes) -> Told:
-    """Servers agree on no shape, and what stands before them may answer with a page: then the text itself is told."""
+def read_error_body(body: bytes) -> ServerError:
+    """Formats differ, and a proxy may answer with an HTML page: then the text itself is the message."""
     try:
         document = read_json(body)
     except ValueError:
-        return Told(body.decode("utf-8", "replace"))
-    return told_by((document.get("error") or document) if isinstance(document, dict) else document)
+        return ServerError(body.decode("utf-8", "replace"))
+    return read_error((document.get("error") or document) if isinstance(document, dict) else document)
 
 
-def told_by(error: Any) -> Told:
+def read_error(error: Any) -> ServerError:
     if not isinstance(error, dict):
-        return Told(str(error))
+        return ServerError(str(error))
     labels = tuple(str(error[name]) for name in ("type", "code") if isinstance(error.get(name), str | int))
     message = error.get("message") or error.get("detail") or ", ".join(labels) or "no reason given"
-    return Told(str(message), labels)
+    return ServerError(str(message), labels)
 
 
-def kind_of_status(status: int, told: Told) -> ErrorKind:
+def kind_of_status(status: int, error: ServerError) -> ErrorKind:
     if status == HTTPStatus.TOO_MANY_REQUESTS:
-        return ErrorKind.QUOTA_EXHAUSTED if _QUOTA.intersection(told.labels) else ErrorKind.RATE_LIMITED
+        return ErrorKind.QUOTA_EXHAUSTED if _QUOTA.intersection(error.labels) else ErrorKind.RATE_LIMITED
     if status == HTTPStatus.NOT_FOUND:
-        # A model or a path that does not exist will not exist a second later either.
-        return ErrorKind.MODEL_UNAVAILABLE if _is_on_its_way(told) else ErrorKind.INVALID_REQUEST
+        # Retrying does not help if the model or the path does not exist.
+        return ErrorKind.MODEL_UNAVAILABLE if _is_loading(error) else ErrorKind.INVALID_REQUEST
     if status in _STATUSES:
         return _STATUSES[HTTPStatus(status)]
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return ErrorKind.MODEL_UNAVAILABLE
-    return _kind_of_words(told)
+    return _kind_of_words(error)
 
 
-def kind_of_error(told: Told) -> ErrorKind:
-    """Of an error that comes after a status that promised an answer."""
-    for label in told.labels:
+def kind_of_error(error: ServerError) -> ErrorKind:
+    """The kind of an error that follows a successful status."""
+    for label in error.labels:
         if label in _LABELS:
             return _LABELS[label]
-    for label in told.labels:
+    for label in error.labels:
         if label.isdecimal() and HTTPStatus.BAD_REQUEST <= int(label[:4]) <= _LAST_STATUS:
-            return kind_of_status(int(label[:4]), told)
-    kind = _kind_of_words(told)
-    is_blamed_on_us = "invalid_request_error" in told.labels or kind is not ErrorKind.INVALID_REQUEST
-    return kind if is_blamed_on_us else ErrorKind.MODEL_UNAVAILABLE
+            return kind_of_status(int(label[:4]), error)
+    kind = _kind_of_words(error)
+    is_clients_fault = "invalid_request_error" in error.labels or kind is not ErrorKind.INVALID_REQUEST
+    return kind if is_clients_fault else ErrorKind.MODEL_UNAVAILABLE
 
 
 def retry_after_ms(headers: Mapping[str, str], now: datetime) -> int | None:
-    """What the server asks us to wait, at most an hour."""
+    """How long the server asks to wait, at most an hour."""
     for name, unit_ms in (("retry-after-ms", 1), ("retry-after", 1_000)):
         value = headers.get(name, "").strip()
         try:
@@ -153,15 +153,15 @@ def _until(date: str, now: datetime) -> float:
     return (moment - now).total_seconds() * 1_000
 
 
-def _kind_of_words(told: Told) -> ErrorKind:
-    words = _words(told)
+def _kind_of_words(error: ServerError) -> ErrorKind:
+    words = _words(error)
     return next((kind for phrase, kind in _PHRASES.items() if phrase in words), ErrorKind.INVALID_REQUEST)
 
 
-def _is_on_its_way(told: Told) -> bool:
-    words = _words(told)
-    return any(phrase in words for phrase in _ON_ITS_WAY)
+def _is_loading(error: ServerError) -> bool:
+    words = _words(error)
+    return any(phrase in words for phrase in _LOADING)
 
 
-def _words(told: Told) -> str:
-    return " ".join((*told.labels, told.message)).lower()
+def _words(error: ServerError) -> str:
+    return " ".join((*error.labels, error.message)).lower()

@@ -1,4 +1,4 @@
-"""Which hosts may be reached: MANIFEST-POLICY-003."""
+"""Decides which hosts a call may reach (MANIFEST-POLICY-003)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PORTS = {"http": 80, "https": 443}
 
 
 def is_allowed(url: httpx.URL, allowed: Iterable[str]) -> bool:
-    """`name` allows every port, `name:port` one, `*.name` all that is below it, `*` everything."""
+    """`name` allows every port, `name:port` one port, `*.name` all subdomains, `*` everything."""
     host = url.host.lower()
     bare = _in_brackets(host)
     names = (_ANY, host, bare, f"{bare}:{_port(url)}")

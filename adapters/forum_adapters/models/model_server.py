@@ -1,4 +1,4 @@
-"""The adapter for a model behind HTTP, whatever the format: its address, its key, its connections."""
+"""The adapter for a model server, in any API format: address, key and connections."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from forum_adapters.models.lanes import ConnectionPool
 from forum_adapters.models.own_limits import TOO_MANY_FILES, is_out_of_files
 
 _HEADERS = {"user-agent": "forum", "content-type": "application/json", "accept-encoding": "identity"}
-# Shorter than the 5 s after which common servers close an idle connection, lest a call be sent into a closing one.
+# Common servers close idle connections after 5 s. Stop using a connection before that.
 _IDLE_S = 3
 _PROBE_S = 5
 _MAX_WORD_CHARS = 256
 _MAX_PORT = 65_535
-# An answer all the same: a server need not list its models.
+# These mean that the server is up: it does not have to list its models.
 _UNLISTED = (404, 405)
 _BUSY = (ErrorKind.MODEL_UNAVAILABLE, ErrorKind.RATE_LIMITED)
 
 
 class ModelServer:
-    """How many calls run at a time is the runner's business: there is no limit to it here."""
+    """Does not limit concurrent calls: the runner does."""
 
     def __init__(self, name: str, settings: Mapping[str, Any], dialect: Dialect) -> None:
         self.name = name
@@ -58,9 +58,9 @@ class ModelServer:
             failure = failed.failure
         except TimeoutError:
             if not draft.is_whole:
-                failure = Failure(ErrorKind.TIMEOUT, f"the answer was not whole after {limits.timeout_ms} ms")
+                failure = Failure(ErrorKind.TIMEOUT, f"the answer was incomplete after {limits.timeout_ms} ms")
         except asyncio.CancelledError:
-            # What came until then was paid for, and is told.
+            # The part that has arrived was paid for, so return it.
             failure = Failure(ErrorKind.CANCELLED, "the call was cancelled")
         except OSError as error:
             if draft.is_asked or not is_out_of_files(error):
@@ -93,9 +93,10 @@ class ModelServer:
             raise unreachable(error, url) from error
         if status in (401, 403):
             variable = self._settings.get("api_key_env")
-            return f"the key in {variable} is refused" if variable else f"{shown(url)} asks for a key: 'api_key_env'"
-        is_there = 200 <= status < 300 or status in _UNLISTED
-        return None if is_there else f"{shown(url)} answered {status}"
+            problem = f"rejects the key in {variable}" if variable else "requires a key: set 'api_key_env'"
+            return f"{shown(url)} {problem}"
+        is_up = 200 <= status < 300 or status in _UNLISTED
+        return None if is_up else f"{shown(url)} answered {status}"
 
     def _reply(self, draft: Draft, secret: Secret, failure: Failure | None, max_tokens: int) -> Reply:
         usage = self._usage(draft, failure)
@@ -110,10 +111,10 @@ class ModelServer:
         return Reply(draft.content, failure, usage, model=model, finish=finish)
 
     def _usage(self, draft: Draft, failure: Failure | None) -> Usage | None:
-        """Nothing, if the server cannot have heard of the call: such a call costs nothing."""
+        """Zero if the request never reached the server: such a call costs nothing."""
         if not draft.is_asked:
             return Usage()
-        # A server that gave up before the first word is taken at its word, if it has counted the question.
+        # A busy server that sent no text may still report the tokens of the prompt.
         has_given_up = failure is not None and failure.kind in _BUSY and not draft.content
         return self._dialect.usage(draft.counts) if draft.is_whole or has_given_up else None
 
@@ -129,12 +130,12 @@ class ModelServer:
             limits=attempt.limits,
             connect_timeout_ms=self._settings.get("connect_timeout_ms", attempt.limits.timeout_ms),
             has_schema=schema_of(attempt, self._settings) is not None,
-            headers={**self._headers(secret), "content-length": str(len(body)), **self._farewell()},
+            headers={**self._headers(secret), "content-length": str(len(body)), **self._connection_header()},
         )
 
-    def _farewell(self) -> dict[str, str]:
-        """Servers such as llama.cpp's hang up after a stream without a word. The next call on that connection would be
-        lost if it came first, and charged: nobody could say whether it was heard."""
+    def _connection_header(self) -> dict[str, str]:
+        """Servers such as llama.cpp's close the connection after a stream without announcing it. A call that reuses the
+        connection before that would be lost, and charged, since the server may have received it."""
         return {"connection": "close"} if self._settings.get("stream", True) else {}
 
     def _url(self, path: str) -> httpx.URL:
@@ -143,7 +144,7 @@ class ModelServer:
             url = httpx.URL(f"{base_url.rstrip('/')}/{path}")
             if url.host and (url.port or 0) <= _MAX_PORT:
                 return url
-        raise CallFailed(ErrorKind.INVALID_REQUEST, f"'{base_url}' is no address of a server")
+        raise CallFailed(ErrorKind.INVALID_REQUEST, f"'{base_url}' is not the address of a server")
 
     def _headers(self, secret: Secret) -> dict[str, str]:
         return {**_HEADERS, **self._dialect.headers(secret.reveal())}
@@ -154,7 +155,7 @@ class ModelServer:
                 transport=self._lanes(),
                 trust_env=False,
                 follow_redirects=False,
-                # A cookie would tie one task's call to another's.
+                # Cookies would connect calls of different tasks.
                 cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
             )
         return self._client
@@ -167,8 +168,8 @@ class ModelServer:
                 lambda: httpx.AsyncHTTPTransport(_trust(), trust_env=False, limits=limits, proxy=proxy)
             )
         except (ValueError, ImportError, httpx.InvalidURL):
-            # Their messages show the address, and it may hold a password.
-            message = f"the proxy's address in {self._settings['proxy_env']} is none that can be used"
+            # Do not quote these errors: they contain the address, which may contain a password.
+            message = f"the proxy address in {self._settings['proxy_env']} is invalid"
             raise CallFailed(ErrorKind.INVALID_REQUEST, message) from None
 
     def _proxy(self) -> str | None:
@@ -177,7 +178,7 @@ class ModelServer:
             return None
         address = os.environ.get(variable, "")
         if not address:
-            # Without it the call would go a way that the roster's writer did not mean.
+            # Without a proxy, the call would bypass the route that the roster asks for.
             message = f"the environment variable {variable}, which holds the proxy's address, is not set"
             raise CallFailed(ErrorKind.INVALID_REQUEST, message)
         return address
@@ -185,5 +186,5 @@ class ModelServer:
 
 @cache
 def _trust() -> ssl.SSLContext:
-    """Takes a while to read, so it is read once."""
+    """Reading the certificates is slow, so it happens once."""
     return httpx.create_ssl_context(trust_env=False)

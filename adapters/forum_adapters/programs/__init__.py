@@ -1,1 +1,1 @@
-"""What the command adapter is made of: programs, their output, and processes that leave nothing running behind."""
+"""The parts of the command adapter: finding programs, running them, capturing output, ending process trees."""

@@ -1,4 +1,4 @@
-"""Finds a program as the child itself would, and says which bytes it is."""
+"""Finds a program as its own process would, and hashes it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pathlib import Path
 
 from forum_adapters.base import Executable
 
-# As much as the kernel looks at.
+# As many as the kernel reads.
 _FIRST_BYTES = 256
 _MISSING = frozenset({errno.ENOENT, errno.ENOTDIR})
 
 
 class CannotStart(Exception):
-    """What was asked for cannot be started on this machine, however often it is tried."""
+    """The program cannot be started on this machine; retrying does not help."""
 
     def __init__(self, program: str, why: str) -> None:
         self.program = program
@@ -24,18 +24,18 @@ class CannotStart(Exception):
 
 
 def find_program(name: str, search_path: str | None, cwd: Path) -> Path:
-    """Where `name` is, links not followed: many programs ask by which name they were called.
+    """The path of a program. Links are not followed: many programs depend on the name that they are called by.
 
-    `search_path` is the PATH of the child; None: it has none.
+    `search_path` is the PATH of the child, or None if it has none.
     """
     if "/" in name:
         places = [str(cwd / name)]
     else:
-        # A part that is empty or relative counts from the directory where the child starts.
+        # Empty and relative parts are relative to the child's working directory.
         folders = (os.defpath if search_path is None else search_path).split(os.pathsep)
         places = [f"{folder}/{name}" if folder.startswith("/") else f"{cwd}/{folder}/{name}" for folder in folders]
     for place in places:
-        # The cheap question first: most folders of a PATH do not have it.
+        # The cheap check first: most folders of a PATH do not contain the program.
         if os.access(place, os.X_OK) and Path(place).is_file():
             return Path(place)
     found = [place for place in places if os.access(place, os.F_OK)]
@@ -46,28 +46,28 @@ def find_program(name: str, search_path: str | None, cwd: Path) -> Path:
 
 
 def why_refused(number: int, program: Path, cwd: Path) -> str:
-    """Why the system did not start a file that is there. Its own words for a missing interpreter read as if the file
-    itself were missing."""
+    """Why the system did not start a file that exists. Its own message for a missing interpreter suggests that the
+    file itself is missing."""
     named = _interpreter(program)
     if named is None:
         has_no_loader = number == errno.ENOENT and program.exists()
-        return "the loader that it asks for is not there" if has_no_loader else os.strerror(number)
+        return "its loader does not exist" if has_no_loader else os.strerror(number)
     if number not in {*_MISSING, errno.EACCES, errno.ELOOP}:
         return os.strerror(number)
     interpreter = cwd / named
     said = f"its first line names '{named.rstrip()}'"
-    is_there = os.access(interpreter, os.F_OK)
-    if is_there and interpreter.is_dir():
+    exists = os.access(interpreter, os.F_OK)
+    if exists and interpreter.is_dir():
         return f"{said}, which is a directory"
-    if is_there or number not in _MISSING:
+    if exists or number not in _MISSING:
         return f"{said}, which cannot be started: {os.strerror(number)}"
     if named.endswith("\r"):
-        return f"{said} and a carriage return, and there is no such file: lines have to end with LF alone"
-    return f"{said}, and there is no such file"
+        return f"{said} and a carriage return, and no such file exists: lines must end with LF only"
+    return f"{said}, which does not exist"
 
 
 def _interpreter(program: Path) -> str | None:
-    """What a script's first line says that it is run by, as the kernel reads it."""
+    """The interpreter in a script's first line, as the kernel reads it."""
     try:
         with program.open("rb") as file:
             first = file.read(_FIRST_BYTES).partition(b"\n")[0]
@@ -78,7 +78,7 @@ def _interpreter(program: Path) -> str | None:
 
 
 class ProgramDigests:
-    """The digests of programs. A file is read again only if it has changed: an interpreter has tens of megabytes."""
+    """The digests of programs. Reads a file again only if it changed: an interpreter can have tens of megabytes."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, int, int, int, int], str] = {}
@@ -89,7 +89,7 @@ class ProgramDigests:
         return None if digest is None else Executable(str(real), digest)
 
     def take(self, real: Path) -> Executable:
-        """Reads the file. May be called from any thread; of many that ask at once, one reads."""
+        """Reads the file. Thread-safe: concurrent callers read it once."""
         with self._lock:
             identity = _identity(real)
             if identity not in self._known:
@@ -99,6 +99,6 @@ class ProgramDigests:
 
 
 def _identity(path: Path) -> tuple[str, int, int, int, int]:
-    # The time of change cannot be set back, unlike the time of modification.
+    # Unlike the modification time, the change time cannot be set back.
     status = path.stat()
     return str(path), status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino

@@ -1,4 +1,4 @@
-"""What is kept of a program's output: never more than was agreed, however much it writes."""
+"""Captures the output of a program up to a limit."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ _LARGE_BYTES = 1 << 20
 
 
 class FirstBytes:
-    """The first `limit` bytes. `is_over` once there were more."""
+    """The first `limit` bytes. `is_over` is set once there are more."""
 
     def __init__(self, limit: int) -> None:
         self.is_over = False
         self._room = limit
-        # Other than a bytearray, it hands out what it holds without a copy.
+        # Unlike a bytearray, it returns its content without a copy.
         self._kept = BytesIO()
 
     def feed(self, chunk: bytes) -> None:
@@ -25,7 +25,7 @@ class FirstBytes:
         self._kept.write(chunk)
 
     def content(self) -> bytes:
-        """Of many bytes, without the line end at the end: the runner drops it, and would have to copy all the rest."""
+        """The captured bytes. A large output loses its last line end here, so that the runner need not copy it."""
         if self._kept.tell() > _LARGE_BYTES:
             self._drop_line_end()
         return self._kept.getvalue()
@@ -34,13 +34,13 @@ class FirstBytes:
         start = self._kept.seek(-3, os.SEEK_END)
         end = self._kept.read()
         kept = end[:-2] if end.endswith(b"\r\n") else end.removesuffix(b"\n")
-        # Of two line ends, the runner would take the other one for the last.
+        # If there are two line ends, the runner would remove the other one as well.
         if not kept.endswith(b"\n"):
             self._kept.truncate(start + len(kept))
 
 
 class FirstAndLastBytes:
-    """The first and the last `each` bytes: the cause of a failure tends to stand in one of them."""
+    """The first and the last `each` bytes, which usually contain the cause of a failure."""
 
     is_over = False
 
@@ -54,7 +54,7 @@ class FirstAndLastBytes:
         room = self._each - len(self._first)
         self._first += chunk[:room]
         self._last += chunk[room:]
-        # Cut at twice the size: cutting at every chunk would move the same bytes again and again.
+        # Cut only at twice the size: cutting at every chunk would move the same bytes repeatedly.
         if len(self._last) > 2 * self._each:
             self._cut()
 

@@ -1,4 +1,4 @@
-"""The adapter's side of its keeper (process_warden.py): started when it is first needed, and again if it dies."""
+"""The adapter's side of the keeper (process_warden.py): starts it on first use, and again if it dies."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from forum_adapters.programs.process_warden import LaunchRequest
 
 _PACKAGE_FOLDER = str(Path(__file__).parents[2])
 _START = "import sys; sys.path.append(sys.argv[1]); from forum_adapters.programs.process_warden import main; main()"
-# What the interpreter may need to find its libraries. The keeper has no use for anything else, secrets least of all.
+# The interpreter may need these to find its libraries. The keeper gets nothing else, and no secrets.
 _LOADER_PREFIXES = ("LD_", "DYLD_")
 # How long a warden may take to receive a request.
 _START_PATIENCE_S = 5.0
 
 
 class Keeper:
-    """Hands out channels to wardens. Raises OSError when there is no way to start a process."""
+    """Provides channels to wardens. Raises OSError if no process can be started."""
 
     def __init__(self) -> None:
         self._idle: list[socket.socket] = []
         self._process: _KeeperProcess | None = None
         self._owner = os.getpid()
-        # An adapter that nobody closed must not warn about sockets when it is collected.
+        # Prevents warnings about open sockets if the adapter is never closed.
         weakref.finalize(self, _close_all, self._idle)
 
     def hire(self) -> socket.socket:
-        """A channel to a warden that has nothing to do. It is the caller's, until it is dismissed or closed."""
+        """A channel to an idle warden. The caller owns it until it dismisses or closes it."""
         self._leave_to_parent()
         while self._idle:
             channel = self._idle.pop()
@@ -66,7 +66,7 @@ class Keeper:
             await process.close()
 
     def _leave_to_parent(self) -> None:
-        """A fork of the adapter's process must not talk to the wardens of its parent: both would hear the answers."""
+        """Abandons the parent's wardens in a forked process: both processes would read their replies."""
         if self._owner != os.getpid():
             self._owner = os.getpid()
             self._process = None
@@ -74,7 +74,7 @@ class Keeper:
 
 
 class _KeeperProcess:
-    """The keeper itself. It ends when this side closes its socket, so also when this side dies."""
+    """The keeper itself. It exits when this side closes its socket or dies."""
 
     def __init__(self) -> None:
         self._control, theirs = socket.socketpair()
@@ -88,14 +88,14 @@ class _KeeperProcess:
 
     @staticmethod
     def _start(control: int) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(  # noqa: S603 - our own interpreter, with a text of our own
+        return subprocess.Popen(  # noqa: S603 - our own interpreter and code
             [sys.executable, "-I", "-S", "-c", _START, _PACKAGE_FOLDER, str(control)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             env={name: value for name, value in os.environ.items() if name.startswith(_LOADER_PREFIXES)},
             pass_fds=[control],
-            start_new_session=True,  # an interrupt from the terminal is the adapter's business
+            start_new_session=True,  # the adapter handles interrupts from the terminal
         )
 
     def is_alive(self) -> bool:
@@ -113,14 +113,14 @@ class _KeeperProcess:
         return ours
 
     async def close(self) -> None:
-        # It waits for its wardens, and each of them for those whom it has to end.
+        # It waits for its wardens, which wait for the processes that they end.
         self._control.close()
         await asyncio.to_thread(self._process.wait)
         self._finalizer.detach()
 
 
 def _is_open(channel: socket.socket) -> bool:
-    """Whether its warden lives: one without a program says nothing, and one that is dead has said its last."""
+    """Whether the warden is alive: an idle warden sends nothing, and a dead one has closed its end."""
     try:
         channel.recv(1, socket.MSG_PEEK)
     except BlockingIOError:
@@ -137,7 +137,7 @@ def _close_all(channels: list[socket.socket]) -> None:
 
 def _abandon(control: socket.socket, process: subprocess.Popen[bytes], owner: int) -> None:
     control.close()
-    # A fork of the adapter's process has a copy of all this, and no right to end it; its wait is over at once.
+    # A forked process has a copy of this object and must not end the keeper; its wait returns at once.
     if os.getpid() == owner:
         process.kill()
     process.wait()

@@ -1,6 +1,6 @@
-"""One program from its start to the end of all that it started, seen from the adapter's event loop.
+"""Runs one program in the adapter's event loop, until its whole process tree has ended.
 
-Callbacks on file descriptors: no thread, no task, and no more in memory than is kept.
+Uses callbacks on file descriptors: no threads, no tasks, and no buffers beyond the captured output.
 """
 
 from __future__ import annotations
@@ -20,24 +20,27 @@ from forum_adapters.programs.process_warden import LaunchRequest
 _CHUNK_BYTES = 65536
 _LARGEST_PIPE_BYTES = 1 << 20
 _STDERR_EACH_BYTES = 32 * 1024
-# On two cores with seven busy processes, who heeds SIGTERM is gone in 40 ms, and who does not 60 ms after SIGKILL, with
-# fifty below it too. A gigabyte of memory takes the kernel up to 200 ms.
+# Measured on two cores with seven busy processes: a process that handles SIGTERM exits within 40 ms; others exit within
+# 60 ms of SIGKILL, even with fifty descendants. Freeing a gigabyte of memory takes the kernel up to 200 ms.
 _LEAST_KEPT_MS = 100
 _MOST_KEPT_MS = 500
 _KEPT_FOR_KILLING_MS = 60
 
 
 def kept_ms(limits: Limits) -> int:
-    """How much of a time that may not be overshot is kept for ending the program: a hundredth, but no less than it
-    takes, unless that were more than a tenth."""
+    """How much of a final timeout is reserved for ending the program: a hundredth, within fixed bounds, and at most a
+    tenth."""
     wanted_ms = min(max(limits.timeout_ms // 100, _LEAST_KEPT_MS), _MOST_KEPT_MS)
     return max(min(wanted_ms, limits.timeout_ms // 10), 1)
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramOutcome:
-    """How it went. `stopped` is why we ended it, `stopped_after_ms` when. `refused` is the error number of a start that
-    failed, `broken` what happened to the warden. `has_survivors`: somebody could not be ended."""
+    """The result of a program.
+
+    `stopped` is why the adapter ended it, `stopped_after_ms` is when. `refused` is the error number of a failed start,
+    `broken` the error of a failed warden. `has_survivors`: a process could not be ended.
+    """
 
     stdout: bytes
     stderr: bytes
@@ -50,13 +53,13 @@ class ProgramOutcome:
 
 
 class ProgramRun:
-    """Starts the program at once; `outcome` waits until nobody of its tree is left.
+    """Starts the program at once; `outcome` waits until its whole tree has ended.
 
-    Ending the tree is the warden's work. When it is done there is nobody left who could write, except somebody else to
-    whom a program has handed its stdout: the pipes of such a program are left after `eof_grace_s`.
+    The warden ends the tree. After that, only a process outside the tree can still hold the program's stdout: then the
+    pipes are closed after `eof_grace_s`.
 
-    A time that may not be overshot counts from `began_s` of the loop's clock, and all that is done for the program
-    belongs to it: finding and starting it, ending it, and ending what it leaves behind.
+    A final timeout counts from `began_s` of the loop's clock. It includes everything that is done for the program:
+    finding and starting it, ending it, and ending the processes that it leaves behind.
     """
 
     def __init__(
@@ -84,7 +87,7 @@ class ProgramRun:
         return [self._loop.call_later(limits.timeout_ms / 1000, self._time_out)]
 
     def _watch_final(self, limits: Limits) -> list[asyncio.TimerHandle]:
-        """SIGTERM comes so early that SIGKILL comes in time."""
+        """Sends SIGTERM early enough for SIGKILL to work in time."""
         self._deadline_s = self._began_s + limits.timeout_ms / 1000
         kept = kept_ms(limits)
         killing = min(_KEPT_FOR_KILLING_MS, kept * _KEPT_FOR_KILLING_MS / _LEAST_KEPT_MS)
@@ -120,33 +123,33 @@ class ProgramRun:
             self._stdin = _Feed(self._loop, sink, memoryview(stdin), lambda: os.close(sink))
 
     async def outcome(self) -> ProgramOutcome:
-        """A cancellation ends the tree, and is told like any other end: what the program did until then is not lost."""
+        """Returns after a cancellation too, once the tree has ended, so the output until then is not lost."""
         while not self._done.done():
             try:
                 await asyncio.shield(self._done)
             except asyncio.CancelledError:
-                # However often it is cancelled: whoever comes back from here can rely on it that nothing is left.
+                # Keep waiting after every cancellation: when this returns, nothing is left running.
                 if self._stopped is None:
                     self.stop(ErrorKind.CANCELLED)
                 else:
                     self._hurry()
-        return self._told()
+        return self._outcome()
 
     def stop(self, why: ErrorKind) -> None:
         """Ends the tree. The first reason counts."""
-        # Once it is over, the channel belongs to another run.
+        # Afterwards the channel belongs to another run.
         if self._stopped is None and not self._is_over:
             self._stopped, self._stopped_s = why, self._loop.time()
             if self._request.is_over:
                 self._hurry()
                 return
-            # A request that is cut short is none.
+            # The warden ignores an incomplete request.
             self._request.stop()
             with suppress(OSError):
                 self._channel.shutdown(socket.SHUT_WR)
 
     def _hurry(self) -> None:
-        """The first time asks for an orderly end, the second for one at once."""
+        """The first call asks for an orderly end, the second for an immediate one."""
         if not self._is_over:
             self._is_asked = True
             with suppress(OSError):
@@ -156,7 +159,7 @@ class ProgramRun:
         if not self._has_ended():
             self.stop(ErrorKind.TIMEOUT)
         elif not self._is_asked:
-            # It was in time itself, and what it left behind has no more of it.
+            # The program itself ended in time; end the processes that it left behind.
             self._hurry()
 
     def _has_ended(self) -> bool:
@@ -171,7 +174,7 @@ class ProgramRun:
             self._close_pipe(pipe)
             return
         capture.feed(chunk)
-        # What comes after that is still read: who cannot write cannot end in good order.
+        # Keep reading: a program that cannot write cannot exit cleanly.
         if capture.is_over:
             self.stop(ErrorKind.OUTPUT_LIMIT)
 
@@ -181,21 +184,21 @@ class ProgramRun:
         except BlockingIOError:
             return
         except ConnectionResetError:
-            report = b""  # the warden went without having read all of the request
+            report = b""  # the warden exited before it had read the whole request
         self._reports += report
         if self._has_ended() and self._deadline_s is None:
             self._cancel_timers()
         is_over = self._reports.endswith(b"done\n")
         if is_over or not report:
-            # A word that was said too late would be taken for the beginning of the next request.
-            self._leave_warden(can_go_on=is_over and self._stopped is None and not self._is_asked)
+            # A warden would read a late byte as the beginning of the next request.
+            self._leave_warden(is_reusable=is_over and self._stopped is None and not self._is_asked)
 
-    def _leave_warden(self, *, can_go_on: bool) -> None:
+    def _leave_warden(self, *, is_reusable: bool) -> None:
         self._is_over = True
         self._cancel_timers()
         self._request.stop()
         self._loop.remove_reader(self._channel.fileno())
-        if can_go_on:
+        if is_reusable:
             self._keeper.dismiss(self._channel)
         else:
             self._channel.close()
@@ -227,24 +230,24 @@ class ProgramRun:
             self._cancel_timers()
             self._done.set_result(None)
 
-    def _told(self) -> ProgramOutcome:
-        words = [line.partition(" ") for line in self._reports.decode("utf-8", "replace").splitlines()]
-        told = {word: rest for word, _, rest in words}
+    def _outcome(self) -> ProgramOutcome:
+        lines = [line.partition(" ") for line in self._reports.decode("utf-8", "replace").splitlines()]
+        reports = {word: rest for word, _, rest in lines}
         return ProgramOutcome(
             stdout=self._stdout.content(),
             stderr=self._stderr.content(),
-            exit_status=int(told["ended"]) if "ended" in told else None,
-            # The last of too much may come when there is nobody left to stop.
+            exit_status=int(reports["ended"]) if "ended" in reports else None,
+            # The output may exceed the limit after the last process has ended.
             stopped=self._stopped or (ErrorKind.OUTPUT_LIMIT if self._stdout.is_over else None),
             stopped_after_ms=round((self._stopped_s - self._began_s) * 1000),
-            refused=int(told["refused"]) if "refused" in told else None,
-            broken=told.get("broken"),
-            has_survivors="left" in told,
+            refused=int(reports["refused"]) if "refused" in reports else None,
+            broken=reports.get("broken"),
+            has_survivors="left" in reports,
         )
 
 
 class _Feed:
-    """Writes bytes as the other side takes them. What it does not want is dropped."""
+    """Writes bytes as the other side reads them. Drops the rest if the other side closes."""
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, file: int, content: memoryview, then: Callable[[], None]
@@ -285,4 +288,4 @@ class _Feed:
 
 
 def _nothing() -> None:
-    """The channel stays open when the request is written: its end means something."""
+    """Leaves the channel open after the request: closing it would end the program."""

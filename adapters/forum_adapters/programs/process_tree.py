@@ -1,7 +1,7 @@
-"""The processes below this one: all of them, whatever they did to get away.
+"""All descendants of this process, including those that tried to detach.
 
-For a process that does nothing else (process_warden.py). In the adapter's own process it would adopt strangers. Imports
-little, because every start of that process waits for it.
+For a process that does nothing else (process_warden.py): in the adapter's process it would adopt unrelated processes.
+Imports little, because every start of that process waits for it.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import sys
 import time
 
 _PR_SET_CHILD_SUBREAPER = 36
-# A chain of processes that fork and leave is faster than a walk through /proc, but not than a look at one's children.
+# A chain of processes that fork and exit outruns a walk through /proc, but not a look at the direct children.
 _LOOKS_PER_WALK = 200
 _LONGEST_NAP_S = 0.05
 
 
 def adopt_orphans() -> bool:
-    """Whoever loses its parent below this process becomes its child. False where the system cannot do that."""
+    """Makes orphaned descendants children of this process. False if the system cannot do that."""
     if sys.platform != "linux":
         return False
     import ctypes
@@ -32,7 +32,7 @@ def adopt_orphans() -> bool:
 
 
 class Wakeup:
-    """Waits for files and for children at once: a child's end writes into a pipe."""
+    """Waits for a file and for children at the same time: SIGCHLD writes into a pipe."""
 
     def __init__(self) -> None:
         self._source, sink = os.pipe()
@@ -42,7 +42,7 @@ class Wakeup:
         signal.set_wakeup_fd(sink, warn_on_full_buffer=False)
 
     def wait(self, file: int | None, timeout_s: float | None) -> bool:
-        """Until `file` is readable (True), a child has changed, or the time is over."""
+        """Waits until `file` is readable (True), a child has changed, or the time has passed."""
         poll = select.poll()
         poll.register(self._source, select.POLLIN)
         if file is not None:
@@ -58,14 +58,14 @@ def _ignore(*_: object) -> None:
 
 
 class ProcessTree:
-    """A program and all that it started.
+    """A program and everything that it started.
 
-    Made for a subreaper, which is the parent of all orphans below it, also of those that called setsid, forked twice
-    and cleaned their environment. So "there is no child" proves, with one system call, that nobody is left. A mark in
-    the environment is lost by `env -i` and seen by the program, parent links break when a parent dies, and both cost a
-    walk through /proc even after a program that left nothing behind.
+    This process is a subreaper: it becomes the parent of every orphaned descendant, even after setsid, double forks and
+    a cleared environment. So one system call that finds no child proves that nothing is left. The alternatives are
+    weaker: `env -i` removes a mark in the environment, and parent links break when a parent dies. Both need a walk
+    through /proc, even for a program that leaves nothing behind.
 
-    Where orphans are not adopted, the tree is the program's process group.
+    If the system does not support this, the tree is the program's process group.
     """
 
     def __init__(self, root: int, *, adopts: bool) -> None:
@@ -91,12 +91,12 @@ class ProcessTree:
                 self.exit_status = os.waitstatus_to_exitcode(status)
 
     def end(self, wakeup: Wakeup, grace_s: float, patience_s: float, hurry: int | None = None) -> None:
-        """Asks all to end, then makes them, at once when the file `hurry` is readable. After `patience_s` more,
-        `is_gone` says whether that worked."""
+        """Sends SIGTERM, then SIGKILL after `grace_s`, or as soon as the file `hurry` is readable. Waits for up to
+        `patience_s` more; then `is_gone` says whether that worked."""
         groups = self._groups()
         for group in groups:
             _signal_group(group, signal.SIGTERM)
-            _signal_group(group, signal.SIGCONT)  # who is stopped cannot hear
+            _signal_group(group, signal.SIGCONT)  # a stopped process cannot handle signals
         deadline_s = time.monotonic() + grace_s
         self.reap()
         while not self.is_gone and (left_s := deadline_s - time.monotonic()) > 0:
@@ -117,7 +117,7 @@ class ProcessTree:
             self.reap()
             if not self._has_children:
                 return
-            # Not reaped yet, so none of these numbers can have gone to somebody else.
+            # They are not reaped yet, so the system cannot have reused their ids.
             for child in _children():
                 _signal(child, signal.SIGKILL)
 
@@ -127,7 +127,7 @@ class ProcessTree:
 
 
 def kill_strays(kept: set[int]) -> bool:
-    """Kills what hangs below this process and below none of `kept`. True if there was any."""
+    """Kills all descendants of this process except `kept` and theirs. Whether there were any."""
     processes = _processes()
     here = os.getpid()
     strays = {pid for pid, (parent, _) in processes.items() if parent == here} - kept
@@ -140,8 +140,8 @@ def kill_strays(kept: set[int]) -> bool:
 def groups_below(pid: int) -> set[int]:
     """The process groups of all processes below `pid`.
 
-    Signals go to groups because the kernel reaches all members at once, also one that is being forked. A group lies
-    within a session, and each program begins a session of its own: no stranger is in these groups.
+    Signals go to groups because the kernel reaches all members at once, even one that is being forked. Each program
+    starts its own session, and a group is within one session: these groups contain no unrelated processes.
     """
     return _groups_below(pid, _processes())
 
@@ -160,7 +160,7 @@ def _groups_below(pid: int, processes: dict[int, tuple[int, int]]) -> set[int]:
 
 
 def _processes() -> dict[int, tuple[int, int]]:
-    """Parent and process group of every process that can be seen."""
+    """Parent and process group of every visible process."""
     found: dict[int, tuple[int, int]] = {}
     try:
         with os.scandir("/proc") as folders:
@@ -168,7 +168,7 @@ def _processes() -> dict[int, tuple[int, int]]:
     except OSError:
         return found
     for pid in pids:
-        # A program's name may hold brackets and blanks; the last bracket ends it.
+        # A program's name may contain brackets and spaces; the last bracket ends it.
         fields = _content(f"/proc/{pid}/stat").rpartition(b")")[2].split(maxsplit=3)
         if len(fields) == 4:
             found[pid] = (int(fields[1]), int(fields[2]))
@@ -198,7 +198,7 @@ def _signal_group(group: int, number: int) -> bool:
 
 
 def _signal(pid: int, number: int) -> bool:
-    """Whether there was anybody to receive it."""
+    """Whether a process received it."""
     try:
         os.kill(pid, number)
     except OSError as error:

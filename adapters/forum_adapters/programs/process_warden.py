@@ -1,14 +1,14 @@
-"""The small processes that stand between the adapter and its programs.
+"""The supervisor processes between the adapter and its programs.
 
-A warden is the parent of one program at a time. It tells how the program ended, and ends all that the program started:
-when the program is over, when the adapter asks for it by a byte, and when its channel to the adapter ends. So there is
-nothing that an adapter that dies could forget to send. A second byte means that there is no time to wait for anybody. A
-keeper, started once, forks the wardens: the adapter's own process may be large and have threads. A warden with nobody
-left below it takes the next program: a fork for each would cost three times as much as the shortest program.
+A warden is the parent of one program at a time. It reports how the program ended, and it ends everything that the
+program started: after the program ends, when the adapter sends a byte, or when the channel to the adapter closes, which
+also happens if the adapter dies. A second byte means: do not wait for a clean exit. The keeper starts once and forks
+the wardens, because the adapter's own process may be large and have threads. A warden whose tree has ended takes the
+next program: a fork for each program would take three times as long as the shortest program.
 
-A request is its length in 4 bytes, which come with the program's stdout, stderr and stdin (or none), then the fields of
+A request is its length in 4 bytes, sent with the program's stdout, stderr and optional stdin, then the fields of
 `pack`, separated by NUL, which no argument can contain. A report is a line: `ended STATUS`, `refused ERRNO`,
-`broken WHY`, `left` (somebody could not be ended), and `done` when the warden can take the next request.
+`broken WHY`, `left` (a process could not be ended), and `done` when the warden can take the next request.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from forum_adapters.programs.process_tree import ProcessTree, Wakeup, adopt_orph
 
 _LENGTH_BYTES = 4
 _MOST_FILES = 3
-# A program that signals its parent must not get rid of its warden. SIGKILL remains: then the keeper cleans up.
+# A program must not end its warden by a signal to its parent. After SIGKILL, the keeper cleans up.
 _DEAF_TO = (
     signal.SIGTERM,
     signal.SIGINT,
@@ -35,12 +35,12 @@ _DEAF_TO = (
     signal.SIGUSR2,
     signal.SIGALRM,
 )
-# Python ignores the first two for itself, and what is ignored would stay so in the program.
+# Python ignores the first two, and a program would inherit that.
 _BACK_TO_DEFAULT = (signal.SIGPIPE, signal.SIGXFSZ, *_DEAF_TO)
 
 
 class LaunchRequest:
-    """What to start, and how long to wait: for those whom the program leaves behind, after SIGTERM, after SIGKILL."""
+    """What to start, and how long to wait: for processes left behind, after SIGTERM, and after SIGKILL."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class LaunchRequest:
 
 
 def keep(control: socket.socket) -> None:
-    """Forks a warden for each channel that comes, until the other side closes."""
+    """Forks a warden for each channel that it receives, until the other side closes."""
     adopt_orphans()
     for number in _DEAF_TO:
         signal.signal(number, signal.SIG_IGN)
@@ -80,7 +80,7 @@ def keep(control: socket.socket) -> None:
     while True:
         has_come = wakeup.wait(control.fileno(), None)
         may_have_strays |= _reap_wardens(wardens)
-        # One walk may come too early to see everybody; the end of those it found leads here again.
+        # One walk may miss processes. The end of those that it found leads here again.
         may_have_strays = may_have_strays and kill_strays(wardens)
         if not has_come:
             continue
@@ -96,7 +96,7 @@ def keep(control: socket.socket) -> None:
 
 
 def _end_last_strays(wakeup: Wakeup) -> None:
-    """Whom a warden could not end is a child of the keeper since. A last try: then they are on their own."""
+    """Tries a last time to end processes that a killed warden left to the keeper, then gives up."""
     for _ in range(20):
         _reap_wardens(set())
         if not kill_strays(set()):
@@ -112,15 +112,15 @@ def _fork_warden(control: socket.socket, channel: socket.socket, wardens: set[in
             _report(channel, f"refused {error.errno}")
             return
         if warden == 0:
-            # Or the adapter could go on writing to a keeper that is dead.
+            # Otherwise the adapter could still write to a dead keeper.
             control.close()
-            # Whatever happens: a fork that went back into the keeper's loop would be a second keeper.
+            # Always exit: a fork that returned to the keeper's loop would be a second keeper.
             os._exit(_be_warden(channel))
         wardens.add(warden)
 
 
 def _reap_wardens(wardens: set[int]) -> bool:
-    """Whether one of them was killed. One that was stopped goes on: it has to be there when its program is not."""
+    """Whether a warden was killed. Continues a stopped warden: it must be running when its program ends."""
     was_killed = False
     while True:
         try:
@@ -150,7 +150,7 @@ def _be_warden(channel: socket.socket) -> int:
 
 
 def _serve(channel: socket.socket, wakeup: Wakeup, *, adopts: bool) -> bool:
-    """One program from start to end. Whether there may be another one."""
+    """Runs one program. Returns whether the warden can take another one."""
     head, files = _receive_files(channel, _LENGTH_BYTES, _MOST_FILES)
     try:
         body = _receive(channel, int.from_bytes(head, "big"))
@@ -169,14 +169,14 @@ def _serve(channel: socket.socket, wakeup: Wakeup, *, adopts: bool) -> bool:
 
 def _receive_files(source: socket.socket, size: int, count: int) -> tuple[bytes, list[int]]:
     content, files, _, _ = socket.recv_fds(source, size, count)
-    # Unlike all others that Python opens, these would be inherited by the program.
+    # Unlike files that Python opens itself, the program would inherit these.
     for file in files:
         os.set_inheritable(file, False)
     return content, files
 
 
 def _receive(channel: socket.socket, size: int) -> bytes:
-    """Nothing if the other side went away before it had said everything."""
+    """Empty if the other side closed before it had sent everything."""
     parts = []
     while size > 0:
         part = channel.recv(min(size, 1 << 20))
@@ -188,7 +188,7 @@ def _receive(channel: socket.socket, size: int) -> bytes:
 
 
 def _start(request: LaunchRequest, files: Sequence[int]) -> int:
-    targets = zip(files, (1, 2, 0), strict=False)  # without a third file, stdin is the keeper's own: empty
+    targets = zip(files, (1, 2, 0), strict=False)  # without a third file, stdin is the keeper's, which is empty
     try:
         os.chdir(request.cwd)
         return os.posix_spawn(
@@ -201,7 +201,7 @@ def _start(request: LaunchRequest, files: Sequence[int]) -> int:
             setsigdef=_BACK_TO_DEFAULT,
         )
     finally:
-        os.chdir("/")  # an idle warden would keep a file system from being unmounted
+        os.chdir("/")  # an idle warden must not keep a file system busy
 
 
 def _guard(channel: socket.socket, tree: ProcessTree, wakeup: Wakeup, graces_s: tuple[float, float, float]) -> bool:
@@ -224,18 +224,18 @@ def _guard(channel: socket.socket, tree: ProcessTree, wakeup: Wakeup, graces_s: 
 
 
 def _hurry(channel: socket.socket) -> int | None:
-    """Where a second word may come from; an adapter that has left has no more to say."""
+    """The file that a second byte may arrive on; None if the adapter has closed it."""
     try:
         asked = channel.recv(1, socket.MSG_DONTWAIT)
     except BlockingIOError:
-        return channel.fileno()  # nobody asked: what the program left behind is ended
+        return channel.fileno()  # no byte: the program left processes behind
     except OSError:
         return None
     return channel.fileno() if asked else None
 
 
 def _report(channel: socket.socket, *lines: str) -> None:
-    # If nobody is there to hear it, the tree is ended all the same.
+    # The tree is ended even if the adapter no longer reads reports.
     with suppress(OSError):
         channel.sendall("".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
 

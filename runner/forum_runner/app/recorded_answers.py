@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from forum_adapters.base import Adapter, Attempt, Predictable, Prompt, Reply
 from forum_runner.app.open_run import opening_entry
 from forum_runner.execute.replay import recorded_calls
@@ -62,4 +64,4 @@ class AsRecorded:
             self._scrubber.data(asked.stdin).replace(own.encode(), its.encode()),
             asked.output_schema,
         )
-        return attempt._replace(prompt=prompt)
+        return structs.replace(attempt, prompt=prompt)

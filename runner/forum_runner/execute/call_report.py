@@ -1,22 +1,20 @@
-"""What an engine reports about a call."""
+"""The reports of an engine about a call."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from msgspec import Struct
 
 from forum_adapters.base import Reply
 
 
-class Replied(NamedTuple):
+class Replied(Struct, frozen=True):
     """The call ended with this reply."""
 
     call: str
     reply: Reply
 
 
-@dataclass(frozen=True, slots=True)
-class Lost:
+class Lost(Struct, frozen=True):
     """The outcome of the call is unknown; it may not have taken place."""
 
     call: str

@@ -17,6 +17,8 @@ from types import TracebackType
 from typing import Any, Self
 from weakref import WeakSet
 
+from msgspec import Struct
+
 from forum_runner import __version__
 from forum_runner.errors import ExitCode, ForumError, UsageError
 from forum_runner.ledger.archive import LARGE_BYTES, MAX_BODY_BYTES, PLAIN, SALT_BYTES, LargeMember, member
@@ -39,8 +41,14 @@ NO_TOTALS = dict.fromkeys(
 )
 
 
-# An entry before it has a seq: kind, data, bodies, causes and actor.
-Unplaced = tuple[str, Mapping[str, Any], Mapping[str, Any], Sequence[int], str]
+class NewEntry(Struct, frozen=True):
+    """An entry that has no seq yet."""
+
+    kind: str
+    data: Mapping[str, Any]
+    bodies: Mapping[str, Any]
+    causes: Sequence[int]
+    actor: str
 
 
 class LedgerBrokenError(ForumError):
@@ -174,13 +182,13 @@ class LedgerWriter:
         with self._staging:
             return self._place(kind, data, bodies or {}, causes, actor)
 
-    def stage_sound(self, entries: Sequence[Unplaced]) -> int:
+    def stage_sound(self, entries: Sequence[NewEntry]) -> int:
         """Stages entries that the caller knows to be valid: they are not checked against their schemas."""
         with self._staging:
             seq = self._state.tree.size
             if seq == 0 or self._state.sealed_as is not None:
                 for entry in entries:
-                    self._check_place(entry[0], seq)
+                    self._check_place(entry.kind, seq)
             return self._place_all(entries, encode_sound_entry)
 
     def _place(
@@ -192,9 +200,9 @@ class LedgerWriter:
         actor: str = "runner",
     ) -> int:
         self._check_place(kind, self._state.tree.size)
-        return self._place_all(((kind, {} if data is None else data, bodies, causes, actor),), encode_entry)
+        return self._place_all((NewEntry(kind, {} if data is None else data, bodies, causes, actor),), encode_entry)
 
-    def _place_all(self, entries: Sequence[Unplaced], encode: Callable[[dict[str, Any]], bytes]) -> int:
+    def _place_all(self, entries: Sequence[NewEntry], encode: Callable[[dict[str, Any]], bytes]) -> int:
         """Stages all entries or none, with one time, and returns the seq of the last.
 
         The caller holds the lock: no other entry may come between an entry's seq and its hash.
@@ -209,8 +217,9 @@ class LedgerWriter:
         members: dict[bytes, bytes | LargeMember] = {}
         references: dict[str, Any] = {}
         kind = ""
-        for kind, data, bodies, causes, actor in entries:
+        for entry in entries:
             seq += 1
+            kind, bodies = entry.kind, entry.bodies
             references = {}
             if bodies:
                 for name in sorted(bodies) if len(bodies) > 1 else bodies:
@@ -219,8 +228,8 @@ class LedgerWriter:
                     if digest not in stored and digest not in members:
                         members[digest] = make(folder, reference["digest"], content)
             line = encode({
-                "actor": actor, "at": at, "bodies": references, "causes": causes, "data": data, "kind": kind,
-                "prev": head, "run": run, "seq": seq, "v": FORMAT,
+                "actor": entry.actor, "at": at, "bodies": references, "causes": entry.causes, "data": entry.data,
+                "kind": kind, "prev": head, "run": run, "seq": seq, "v": FORMAT,
             })  # fmt: skip
             leaf = sha256(b"\0" + line).digest()
             head = leaf.hex()

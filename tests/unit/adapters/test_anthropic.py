@@ -108,7 +108,7 @@ def test_a_field_of_the_wrong_type_is_a_network_error(fields: dict[str, Any], fi
 
     assert reply.failure is not None
     assert reply.failure.kind is ErrorKind.NETWORK
-    assert reply.failure.message.startswith(f"the answer's '{field}' is no ")
+    assert reply.failure.message.startswith(f"the answer's '{field}' is not ")
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_an_event_of_the_wrong_shape_is_a_network_error(document: dict[str, Any]
 def test_an_answer_without_a_stop_reason_is_malformed() -> None:
     reply = answered(content=[{"type": "text", "text": "yes"}], stop_reason=None)
 
-    assert reply.failure == Failure(ErrorKind.MALFORMED, "the answer does not say why it ended")
+    assert reply.failure == Failure(ErrorKind.MALFORMED, "the answer has no finish reason")
     assert reply.content == b"yes"
 
 

@@ -41,7 +41,7 @@ def test_a_nonzero_exit_status_is_a_failure_that_keeps_the_output() -> None:
 
     assert reply == Reply(
         content=b"out\n",
-        failure=Failure(ErrorKind.EXIT_STATUS, "'/bin/sh' ended with status 7"),
+        failure=Failure(ErrorKind.EXIT_STATUS, "'/bin/sh' exited with status 7"),
         stderr=b"err\n",
         exit_status=7,
         executable=executable_of("/bin/sh"),
@@ -55,7 +55,7 @@ def test_a_signal_is_a_negative_exit_status_and_is_named(number: int, name: str)
     reply = reply_to(attempt(*python(f"import os; os.write(1, b'so far'); os.kill(os.getpid(), {int(number)})")))
 
     assert (reply.exit_status, reply.content) == (-number, b"so far")
-    assert reply.failure == Failure(ErrorKind.EXIT_STATUS, f"'{sys.executable}' was ended by {name}")
+    assert reply.failure == Failure(ErrorKind.EXIT_STATUS, f"'{sys.executable}' was killed by {name}")
 
 
 def test_arguments_are_passed_unchanged_without_a_shell() -> None:

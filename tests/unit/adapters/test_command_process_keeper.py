@@ -66,7 +66,7 @@ def test_a_program_that_kills_its_parent_fails_and_is_ended() -> None:
 
     killed, next_reply = asyncio.run(asyncio.wait_for(ask(), PATIENCE_S))
 
-    assert killed.failure == Failure(ErrorKind.TOOL_FAILURE, "lost track of '/bin/sh': somebody killed its warden")
+    assert killed.failure == Failure(ErrorKind.TOOL_FAILURE, "lost track of '/bin/sh': its supervisor was killed")
     assert (next_reply.failure, next_reply.content) == (None, b"next\n")
 
 

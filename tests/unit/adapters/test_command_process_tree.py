@@ -256,5 +256,5 @@ def test_a_process_that_cannot_be_ended_is_reported_and_ended_on_close(monkeypat
 
     reply = reply_to(attempt(*python(code, mark), max_output_bytes=0))
 
-    assert reply.stderr == b"\n[something that this program started could not be ended]\n"
+    assert reply.stderr == b"\n[a process that this program started could not be ended]\n"
     wait_until_gone(mark)

@@ -58,14 +58,14 @@ def test_a_program_that_cannot_be_started_is_an_invalid_request(
 @pytest.mark.parametrize(
     ("first_line", "problem"),
     [
-        ("#!/no/such/interpreter", "'/no/such/interpreter', and there is no such file"),
-        ("#! \t/no/such/interpreter -x", "'/no/such/interpreter', and there is no such file"),
-        ("#!./plain/inside", "'./plain/inside', and there is no such file"),
+        ("#!/no/such/interpreter", "'/no/such/interpreter', which does not exist"),
+        ("#! \t/no/such/interpreter -x", "'/no/such/interpreter', which does not exist"),
+        ("#!./plain/inside", "'./plain/inside', which does not exist"),
         ("#!./folder", "'./folder', which is a directory"),
         ("#!./plain", "'./plain', which cannot be started: Permission denied"),
         (
             "#!/bin/sh\r",
-            "'/bin/sh' and a carriage return, and there is no such file: lines have to end with LF alone",
+            "'/bin/sh' and a carriage return, and no such file exists: lines must end with LF only",
         ),
     ],
 )
@@ -91,7 +91,7 @@ def test_a_missing_loader_is_not_reported_as_a_missing_program(tmp_path: Path) -
 
     message = refusal(reply_to(attempt("./tool", workspace=tmp_path)))
 
-    assert message == "cannot start './tool': the loader that it asks for is not there"
+    assert message == "cannot start './tool': its loader does not exist"
 
 
 def test_an_adapter_works_after_a_failed_start() -> None:

@@ -67,13 +67,13 @@ def test_an_answer_without_usage_has_no_usage(format_: Format, is_stream: bool) 
         (
             "model_context_window_exceeded",
             ErrorKind.CONTEXT_LENGTH,
-            "the answer was cut where the model's context was full",
+            "the answer was cut because the model's context was full",
         ),
-        ("content_filter", ErrorKind.CONTENT_FILTER, "the answer was withheld by the server's content filter"),
-        ("refusal", ErrorKind.CONTENT_FILTER, "the answer was withheld by the server's content filter"),
-        ("tool_calls", ErrorKind.MALFORMED, "the model asked for a tool, and was offered none"),
-        ("tool_use", ErrorKind.MALFORMED, "the model asked for a tool, and was offered none"),
-        ("fatigue", ErrorKind.MALFORMED, "the answer ended for a reason that is not known: 'fatigue'"),
+        ("content_filter", ErrorKind.CONTENT_FILTER, "the server's content filter withheld the answer"),
+        ("refusal", ErrorKind.CONTENT_FILTER, "the server's content filter withheld the answer"),
+        ("tool_calls", ErrorKind.MALFORMED, "the model called a tool, but none was offered"),
+        ("tool_use", ErrorKind.MALFORMED, "the model called a tool, but none was offered"),
+        ("fatigue", ErrorKind.MALFORMED, "the answer has an unknown finish reason: 'fatigue'"),
     ],
 )
 def test_an_incomplete_answer_is_kept_with_its_reason(
@@ -134,7 +134,7 @@ def test_a_surrogate_pair_may_be_split_but_a_lone_surrogate_is_malformed(format_
 
     assert (whole.content.decode(), whole.failure) == ("\U0001f600", None)
     assert half.content.decode() == "a\ufffd"
-    assert half.failure == Failure(ErrorKind.MALFORMED, "the server sent half of a character")
+    assert half.failure == Failure(ErrorKind.MALFORMED, "the server sent an incomplete character")
 
 
 @formats

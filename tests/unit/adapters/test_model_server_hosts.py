@@ -78,5 +78,5 @@ def test_an_invalid_address_is_an_invalid_request(url: str) -> None:
     assert reply.failure is not None
     assert (reply.failure.kind, reply.failure.message) == (
         ErrorKind.INVALID_REQUEST,
-        f"'{url}' is no address of a server",
+        f"'{url}' is not the address of a server",
     )

@@ -84,7 +84,7 @@ def test_a_key_with_invalid_characters_is_neither_sent_nor_shown(value: str, mon
     assert reply.failure is not None
     assert reply.failure.kind is ErrorKind.AUTH
     assert (
-        reply.failure.message == "the key in TEST_KEY has characters that no key has, such as a space or a line's end"
+        reply.failure.message == "the key in TEST_KEY contains a space, a line end or another character that no key has"
     )
     assert server.received == []
 
@@ -111,7 +111,7 @@ def test_the_model_and_the_finish_reason_are_scrubbed_too(format_: Format) -> No
 
     assert (reply.model, reply.finish) == ("model [scrubbed]", "because of [scrubbed]")
     assert reply.failure is not None
-    assert reply.failure.message == "the answer ended for a reason that is not known: 'because of [scrubbed]'"
+    assert reply.failure.message == "the answer has an unknown finish reason: 'because of [scrubbed]'"
 
 
 @pytest.mark.parametrize(

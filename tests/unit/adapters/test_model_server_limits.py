@@ -52,7 +52,7 @@ def test_content_received_before_the_timeout_is_kept(format_: Format) -> None:
         reply = ask_at(format_, server.base_url, attempt(limits=limits(timeout_ms=1_000)))
 
     assert reply.content == b"Hello, world."
-    assert reply.failure == Failure(ErrorKind.TIMEOUT, "the answer was not whole after 1000 ms")
+    assert reply.failure == Failure(ErrorKind.TIMEOUT, "the answer was incomplete after 1000 ms")
     assert reply.usage is None
 
 
@@ -96,7 +96,7 @@ def test_a_broken_response_is_a_network_error(act: Act) -> None:
         server.will(does(act, Cut()))
         reply = ask_at(Format.OPENAI, server.base_url)
 
-    message = f"127.0.0.1:{server.port} broke the connection off before it answered"
+    message = f"127.0.0.1:{server.port} closed the connection before it answered"
     assert reply.failure == Failure(ErrorKind.NETWORK, message)
 
 

@@ -50,7 +50,7 @@ def test_an_unusable_proxy_address_is_not_shown(address: str, monkeypatch: pytes
 
     reply = ask_at(Format.OPENAI, "http://127.0.0.1:1/v1", proxy_env="MY_PROXY")
 
-    message = "the proxy's address in MY_PROXY is none that can be used"
+    message = "the proxy address in MY_PROXY is invalid"
     assert reply.failure == Failure(ErrorKind.INVALID_REQUEST, message)
 
 
@@ -72,11 +72,11 @@ def test_a_probe_succeeds_if_the_server_answers(format_: Format, status: int, mo
 @pytest.mark.parametrize(
     ("step", "reason"),
     [
-        (refuses(401), "the key in TEST_KEY is refused"),
-        (refuses(403), "the key in TEST_KEY is refused"),
+        (refuses(401), "HOST rejects the key in TEST_KEY"),
+        (refuses(403), "HOST rejects the key in TEST_KEY"),
         (refuses(500), "HOST answered 500"),
         (does(response(302, headers={"location": "http://evil.example/"})), "HOST answered 302"),
-        (does(b"garbage\r\n\r\n"), "HOST broke the connection off before it answered"),
+        (does(b"garbage\r\n\r\n"), "HOST closed the connection before it answered"),
         (leaks_key(418), "HOST answered 418"),
     ],
 )
@@ -95,7 +95,7 @@ def test_a_probe_reports_missing_settings_and_an_unreachable_server() -> None:
     with FaultyServer() as server:
         server.will(refuses(401))
 
-        assert probed(Format.OPENAI, server.base_url) == f"127.0.0.1:{server.port} asks for a key: 'api_key_env'"
+        assert probed(Format.OPENAI, server.base_url) == f"127.0.0.1:{server.port} requires a key: set 'api_key_env'"
 
     unset = probed(Format.OPENAI, server.base_url, api_key_env="NO_SUCH_KEY")
     assert unset == "the environment variable NO_SUCH_KEY, which holds the key, is not set"

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forum_adapters.base import ErrorKind, Failure, Prompt
-from forum_adapters.models.failures import kind_of_error, kind_of_status, retry_after_ms, told_by, told_by_body
+from forum_adapters.models.failures import kind_of_error, kind_of_status, read_error, read_error_body, retry_after_ms
 from servers.adapter_calls import adapter_for, ask, ask_at, attempt
 from servers.faulty import Cut, FaultyServer, Pause, Step, does, refuses, says
 from servers.formats import Format
@@ -73,7 +73,7 @@ def test_a_404_is_an_invalid_request_that_names_the_model(format_: Format, step:
 
 
 def test_a_model_that_is_loading_is_unavailable() -> None:
-    assert kind_of_status(404, told_by({"message": "the model is loading"})) is ErrorKind.MODEL_UNAVAILABLE
+    assert kind_of_status(404, read_error({"message": "the model is loading"})) is ErrorKind.MODEL_UNAVAILABLE
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_model_that_is_loading_is_unavailable() -> None:
     ],
 )
 def test_the_kind_of_a_bad_request_depends_on_its_message(message: str, kind: ErrorKind) -> None:
-    assert kind_of_status(400, told_by({"message": message, "type": "invalid_request_error"})) is kind
+    assert kind_of_status(400, read_error({"message": message, "type": "invalid_request_error"})) is kind
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_the_kind_of_a_bad_request_depends_on_its_message(message: str, kind: Er
     ],
 )
 def test_each_error_document_has_an_error_kind(error: object, kind: ErrorKind) -> None:
-    assert kind_of_error(told_by(error)) is kind
+    assert kind_of_error(read_error(error)) is kind
 
 
 @pytest.mark.parametrize(
@@ -137,12 +137,12 @@ def test_each_error_document_has_an_error_kind(error: object, kind: ErrorKind) -
     ],
 )
 def test_the_message_is_found_in_any_shape_of_body(body: bytes, message: str) -> None:
-    assert told_by_body(body).message == message
+    assert read_error_body(body).message == message
 
 
 @given(st.binary())
 def test_any_body_has_an_error_kind(body: bytes) -> None:
-    assert kind_of_status(400, told_by_body(body)) in ErrorKind
+    assert kind_of_status(400, read_error_body(body)) in ErrorKind
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_a_redirect_on_the_same_host_is_not_followed_either() -> None:
         server.will(does(response(308, headers={"location": "/v2/chat/completions"})))
         reply = ask_at(Format.OPENAI, server.base_url)
 
-    message = f"127.0.0.1:{server.port} redirects to /v2/chat/completions: name that place in 'base_url'"
+    message = f"127.0.0.1:{server.port} redirects to /v2/chat/completions: use that path in 'base_url'"
     assert reply.failure == Failure(ErrorKind.INVALID_REQUEST, message)
     assert len(server.received) == 1
 
@@ -286,4 +286,4 @@ def test_an_error_document_with_status_200_is_an_error(format_: Format, is_strea
         server.will(refuses(200, "try later", type="overloaded_error"))
         reply = ask_at(format_, server.base_url, stream=is_stream)
 
-    assert reply.failure == Failure(ErrorKind.MODEL_UNAVAILABLE, "the server broke off: try later")
+    assert reply.failure == Failure(ErrorKind.MODEL_UNAVAILABLE, "the server aborted the answer: try later")

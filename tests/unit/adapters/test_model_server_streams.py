@@ -141,27 +141,27 @@ def test_an_end_marker_needs_no_empty_line(format_: Format, kept: int) -> None:
     [
         (
             {"type": "overloaded_error", "message": "busy"},
-            Failure(ErrorKind.MODEL_UNAVAILABLE, "the server broke off: busy"),
+            Failure(ErrorKind.MODEL_UNAVAILABLE, "the server aborted the answer: busy"),
         ),
         (
             {"type": "rate_limit_error", "message": "slow"},
-            Failure(ErrorKind.RATE_LIMITED, "the server broke off: slow"),
+            Failure(ErrorKind.RATE_LIMITED, "the server aborted the answer: slow"),
         ),
         (
             {"code": 503, "message": "busy"},
-            Failure(ErrorKind.MODEL_UNAVAILABLE, "the server broke off: busy"),
+            Failure(ErrorKind.MODEL_UNAVAILABLE, "the server aborted the answer: busy"),
         ),
         (
             {"code": 429, "message": "slow"},
-            Failure(ErrorKind.RATE_LIMITED, "the server broke off: slow"),
+            Failure(ErrorKind.RATE_LIMITED, "the server aborted the answer: slow"),
         ),
         (
             {"code": "500", "message": "oh no"},
-            Failure(ErrorKind.MODEL_UNAVAILABLE, "the server broke off: oh no"),
+            Failure(ErrorKind.MODEL_UNAVAILABLE, "the server aborted the answer: oh no"),
         ),
         (
             {"type": "invalid_request_error", "message": "bad"},
-            Failure(ErrorKind.INVALID_REQUEST, "the server broke off: bad"),
+            Failure(ErrorKind.INVALID_REQUEST, "the server aborted the answer: bad"),
         ),
     ],
 )
@@ -188,7 +188,7 @@ def test_an_error_in_a_stream_may_be_in_a_choice() -> None:
         server.will(does(*chunked([*events_up_to_last_text(Format.OPENAI), event({"choices": [choice]})])))
         reply = ask_at(Format.OPENAI, server.base_url)
 
-    failure = Failure(ErrorKind.RATE_LIMITED, "the server broke off: slow")
+    failure = Failure(ErrorKind.RATE_LIMITED, "the server aborted the answer: slow")
     assert (reply.content.decode(), reply.failure) == (ANSWER.text, failure)
 
 
@@ -198,7 +198,7 @@ def test_an_error_before_any_text_keeps_the_reported_usage() -> None:
         server.will(does(*chunked([streamed_answer(Format.ANTHROPIC, ANSWER)[0], error])))
         reply = ask_at(Format.ANTHROPIC, server.base_url)
 
-    failure = Failure(ErrorKind.MODEL_UNAVAILABLE, "the server broke off: busy")
+    failure = Failure(ErrorKind.MODEL_UNAVAILABLE, "the server aborted the answer: busy")
     assert (reply.content, reply.failure, reply.usage) == (b"", failure, Usage(10, 4, 1))
 
 
@@ -213,7 +213,7 @@ def test_an_error_instead_of_an_answer_has_its_kind(format_: Format, label: str,
         server.will(does(*chunked([b": welcome\n\n", error])))
         reply = ask_at(format_, server.base_url)
 
-    assert (reply.content, reply.failure) == (b"", Failure(kind, "the server broke off: busy"))
+    assert (reply.content, reply.failure) == (b"", Failure(kind, "the server aborted the answer: busy"))
 
 
 def test_usage_in_the_middle_of_a_stream_is_not_the_total() -> None:

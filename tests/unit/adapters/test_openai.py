@@ -85,7 +85,7 @@ def test_text_may_come_in_blocks() -> None:
 def test_an_answer_without_a_finish_reason_is_malformed(is_stream: bool) -> None:
     reply = answered({"content": "yes"}, finish=None, is_stream=is_stream)
 
-    assert reply.failure == Failure(ErrorKind.MALFORMED, "the answer does not say why it ended")
+    assert reply.failure == Failure(ErrorKind.MALFORMED, "the answer has no finish reason")
     assert reply.content == b"yes"
 
 
@@ -108,7 +108,7 @@ def test_a_field_of_the_wrong_type_is_a_network_error(
     reply = answered(message, is_stream=is_stream, **fields)
 
     assert reply.failure.kind is ErrorKind.NETWORK
-    assert reply.failure.message.startswith(f"the answer's '{field}' is no ")
+    assert reply.failure.message.startswith(f"the answer's '{field}' is not ")
 
 
 @pytest.mark.parametrize(

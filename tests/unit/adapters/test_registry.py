@@ -162,9 +162,9 @@ def test_a_type_without_the_adapter_interface_is_broken(install: Install) -> Non
         "x-number": "echoes_module:number is not callable",
         "x-mute": "it has no method probe, close",
         "x-mutes": "it has no method probe, close",
-        "x-refuse": "making 'one' failed: ValueError: no 'colour' in the settings",
+        "x-refuse": "creating 'one' failed: ValueError: no 'colour' in the settings",
         "x-absent": "loading echoes_module:no failed: AttributeError: module 'echoes_module' has no attribute 'no'",
-        "x-leave": "making 'one' failed: SystemExit: 3",
+        "x-leave": "creating 'one' failed: SystemExit: 3",
     }
 
 

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
+from msgspec import structs
+
 from forum_adapters.base import Attempt, ErrorKind, Failure, Limits, Reply
 from forum_runner.execute.call_report import Lost, Replied
 from forum_runner.execute.drive.reply_check import checked_reply
@@ -112,7 +114,7 @@ class EngineGuard:
         if report.call in self._overdue:
             self._overdue.discard(report.call)
             if reply.failure is not None and reply.failure.kind is ErrorKind.CANCELLED:
-                reply = reply._replace(failure=Failure(ErrorKind.TIMEOUT, "the call exceeded its timeout"))
+                reply = structs.replace(reply, failure=Failure(ErrorKind.TIMEOUT, "the call exceeded its timeout"))
         return report if reply is report.reply else Replied(report.call, reply)
 
     async def close(self) -> None:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from operator import itemgetter
 from typing import Any, Protocol
 
-from forum_runner.execute.machine import NewEntry, RunState
+from forum_runner.execute.machine import RunState
 from forum_runner.execute.secrets import Scrubber
 from forum_runner.ledger.body import Body
 from forum_runner.ledger.recorded_body import StoredBytes
-from forum_runner.ledger.writer import LedgerWriter
+from forum_runner.ledger.writer import LedgerWriter, NewEntry
 
 # What most entries are of, made by the machine with the same members every time: the laws of its tests hold that they
 # fit their schemas, and a verifier looks at every one.
 _SOUND = frozenset({"task.started", "task.finished", "task.ended", "edge.delivered", "wave.opened"})
-_kind = itemgetter(0)
 Watcher = Callable[[int, int, str, Mapping[str, Any]], None]
 
 
@@ -60,7 +58,7 @@ class Recorder:
         if not entries:
             return
         first = self._writer.size
-        if self._as_they_are.issuperset(map(_kind, entries)):
+        if all(entry.kind in self._as_they_are for entry in entries):
             self._writer.stage_sound(entries)
         else:
             for entry in entries:
@@ -70,17 +68,17 @@ class Recorder:
             self._unseen += [(seq, at_us, entry.kind, entry.data) for seq, entry in enumerate(entries, first)]
 
     def _place(self, entry: NewEntry) -> None:
-        kind, data, told, causes, actor = entry
+        kind, data, causes = entry.kind, entry.data, entry.causes
         if kind in self._as_they_are:
             self._writer.stage_sound((entry,))
             return
-        bodies = {name: self._scrubbed(body) for name, body in told.items()}
+        bodies = {name: self._scrubbed(body) for name, body in entry.bodies.items()}
         if kind == "run.sealed":
             self._writer.seal(**data)
         elif kind == "answer.given":
             self._writer.answer(data["output"], bodies["value"], causes=causes)
         else:
-            self._writer.stage(kind, data, bodies=bodies, causes=causes, actor=actor)
+            self._writer.stage(kind, data, bodies=bodies, causes=causes, actor=entry.actor)
         if kind == "gate.opened":
             gate = self._state.units[data["task"]].gate
             if gate is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import structs
+
 from forum_adapters.base import ErrorKind, Executable, Failure, Limits, Reply, Usage
 from forum_runner.canonical import MAX_INTEGER
 
@@ -17,7 +19,7 @@ def checked_reply(reply: object, limits: Limits) -> Reply:
     if len(content) <= limit:
         return reply
     failure = Failure(ErrorKind.OUTPUT_LIMIT, f"the answer has more than {limit:,} bytes")
-    return reply._replace(content=content[:limit], failure=failure)
+    return structs.replace(reply, content=content[:limit], failure=failure)
 
 
 def _malformed(problem: str) -> Reply:
@@ -25,8 +27,8 @@ def _malformed(problem: str) -> Reply:
 
 
 def _problem_with(reply: Reply) -> str | None:
-    content, failure, usage, exit_status, executable, stderr, model, finish = reply
-    if type(content) is not bytes or type(stderr) is not bytes:
+    failure, usage, exit_status, executable = reply.failure, reply.usage, reply.exit_status, reply.executable
+    if type(reply.content) is not bytes or type(reply.stderr) is not bytes:
         return "a Reply whose content or stderr is not bytes"
     if failure is not None and (problem := _problem_with_failure(failure)) is not None:
         return problem
@@ -36,7 +38,7 @@ def _problem_with(reply: Reply) -> str | None:
         return f"the exit status {exit_status}"
     if executable is not None and not isinstance(executable, Executable):
         return f"a {type(executable).__name__} instead of an Executable"
-    if type(model) is not str or type(finish) is not str:
+    if type(reply.model) is not str or type(reply.finish) is not str:
         return "a Reply whose model or finish is not text"
     return None
 
@@ -57,7 +59,7 @@ def _problem_with_failure(failure: object) -> str | None:
 def _is_usage(usage: object) -> bool:
     if not isinstance(usage, Usage):
         return False
-    sent, cached, received = usage
+    sent, cached, received = usage.input_tokens, usage.cached_input_tokens, usage.output_tokens
     if type(sent) is not int or type(cached) is not int or type(received) is not int:
         return False
     # All three at once: the limit has every bit set that a count may have, and the sign is a bit too.

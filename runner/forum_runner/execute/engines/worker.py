@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
+from msgspec import structs
+
 from forum_adapters.base import Limits, Reply
 from forum_runner.execute.call_report import Replied
 from forum_runner.execute.drive.reply_check import checked_reply
@@ -54,7 +56,7 @@ class _Worker:
             self._settings[attempt.adapter] = request.settings
         limits = _remaining(attempt.limits, request.sent_ns)
         self._limits[attempt.id] = limits
-        self._engine.begin(attempt._replace(settings=self._settings[attempt.adapter], limits=limits))
+        self._engine.begin(structs.replace(attempt, settings=self._settings[attempt.adapter], limits=limits))
 
     def _send_reports(self) -> None:
         # An adapter that forks may come back from the fork twice.
@@ -69,7 +71,7 @@ class _Worker:
 def _remaining(limits: Limits, sent_ns: int) -> Limits:
     """The time that it took to start this process counts, too."""
     waited_ms = (time.monotonic_ns() - sent_ns) // 1_000_000
-    return limits._replace(timeout_ms=max(limits.timeout_ms - waited_ms, 1))
+    return structs.replace(limits, timeout_ms=max(limits.timeout_ms - waited_ms, 1))
 
 
 def _encoded(call: str, reply: Reply) -> bytes:

@@ -12,6 +12,8 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from forum_adapters.base import Attempt, ErrorKind, Failure, Reply
 from forum_adapters.programs.process_keeper import Keeper
 from forum_adapters.programs.process_warden import LaunchRequest
@@ -89,7 +91,7 @@ class WorkerProcess:
         is_known = self._settings.get(name) is settings
         self._settings[name] = settings
         sent = None if is_known else dict(settings)
-        return encode(StartCall(attempt._replace(settings={}), sent, time.monotonic_ns()))
+        return encode(StartCall(structs.replace(attempt, settings={}), sent, time.monotonic_ns()))
 
     def cancel(self, call: str) -> bool:
         """Whether the worker has the call, and so can end it."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct, structs
 
 from forum_runner.wave_plan.wave_plan_reader import NO_PRICES, TokenPrices, WavePlan
 
@@ -36,7 +38,7 @@ class Account:
         return limit - self.charged[amount] - self.held[amount]
 
 
-class Shortage(NamedTuple):
+class Shortage(Struct, frozen=True):
     """The budget that a call does not fit. With `may_pass`, open calls hold some of it and may give it back."""
 
     account: Account
@@ -54,7 +56,7 @@ class Shortage(NamedTuple):
         return {**facts, "used": self.used, "needed": self.needed}
 
 
-class Ceiling(NamedTuple):
+class Ceiling(Struct, frozen=True):
     """The most that one call may use. `short_time` and `short_output` are the budgets that lowered its limits below the
     adapter's own."""
 
@@ -73,12 +75,12 @@ class Ceiling(NamedTuple):
 
     def reserved(self) -> dict[str, int]:
         """As `task.started` and `verdict.asked` record it."""
-        input_tokens, max_tokens, max_output_bytes, _, prices, _, _ = self
+        input_tokens, max_tokens, prices = self.input_tokens, self.max_tokens, self.prices
         return {
             "input_tokens": input_tokens,
             "output_tokens": max_tokens,
             "micro_usd": 0 if prices is NO_PRICES else prices.cost(input_tokens, 0, max_tokens),
-            "output_bytes": max_output_bytes,
+            "output_bytes": self.max_output_bytes,
         }
 
 
@@ -94,7 +96,8 @@ def fit(accounts: Sequence[Account], wanted: Ceiling, calls: int) -> Ceiling | S
         for amount, limit in account.limits:
             lowered = _lowered(lowered, account, amount, limit)
     least = min(wanted.max_tokens, LEAST_TOKENS)
-    smallest = lowered._replace(
+    smallest = structs.replace(
+        lowered,
         max_tokens=max(lowered.max_tokens, least),
         max_output_bytes=max(lowered.max_output_bytes, min(1, wanted.max_output_bytes)),
         timeout_ms=max(lowered.timeout_ms, 1),
@@ -103,7 +106,8 @@ def fit(accounts: Sequence[Account], wanted: Ceiling, calls: int) -> Ceiling | S
     if still_short is not None:
         return still_short
     short = list(_shortages(accounts, wanted.amounts(calls)))
-    return smallest._replace(
+    return structs.replace(
+        smallest,
         short_time=next((item for item in short if item.amount == WALL), wanted.short_time),
         short_output=next((item for item in short if item.amount != WALL), None),
     )
@@ -138,10 +142,10 @@ def _lowered(ceiling: Ceiling, account: Account, amount: int, limit: int) -> Cei
         rest = left * _MILLION - ceiling.input_tokens * prices.input
         tokens = min(tokens, max(rest // prices.output, 0))
     elif amount == BYTES:
-        return ceiling._replace(max_output_bytes=min(ceiling.max_output_bytes, left))
+        return structs.replace(ceiling, max_output_bytes=min(ceiling.max_output_bytes, left))
     elif amount == WALL:
-        return ceiling._replace(timeout_ms=min(ceiling.timeout_ms, left))
-    return ceiling._replace(max_tokens=tokens)
+        return structs.replace(ceiling, timeout_ms=min(ceiling.timeout_ms, left))
+    return structs.replace(ceiling, max_tokens=tokens)
 
 
 def _amounts(of: Mapping[str, int], calls: int, wall_ms: int) -> Amounts:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from forum_runner.execute.machine.budgets import Ceiling
-from forum_runner.execute.machine.tuples import made
 from forum_runner.wave_plan.wave_plan_reader import NO_PRICES, PlannedAdapter, TokenPrices
 
 DEFAULT_TIMEOUT_MS = 600_000
@@ -35,8 +34,7 @@ class CallLimits:
     def ceiling(self, prompt_bytes: int) -> Ceiling:
         """For a call with a prompt of this size."""
         input_tokens = prompt_bytes + self.extra_tokens if self.counts_prompt else 0
-        fields = (input_tokens, self.max_tokens, self.max_output_bytes, self.timeout_ms, self.prices, None, None)
-        return made(Ceiling, fields)
+        return Ceiling(input_tokens, self.max_tokens, self.max_output_bytes, self.timeout_ms, self.prices)
 
 
 # A check by a command has no adapter.

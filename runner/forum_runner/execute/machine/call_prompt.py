@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from forum_adapters.base import Prompt
 from forum_runner.execute.machine.core import MachineCore
 from forum_runner.execute.machine.prompt_renderer import Renderer, Work, for_program, holds_secret
-from forum_runner.execute.machine.tuples import made
 from forum_runner.execute.machine.unit import Unit
 from forum_runner.ledger.recorded_body import RedactedBodyError, StoredBytes, check_not_redacted
 from forum_runner.wave_plan.planned_task import Placeholder
@@ -60,10 +59,10 @@ def work_of(core: MachineCore, unit: Unit) -> Work:
     persona = "" if agent is None else core.plan.agents[agent].persona
     schema = None if task.output is None else core.schemas.schema(task.output)
     argv, done_when = task.run or (), task.done_when or ()
-    return made(Work, (
+    return Work(
         core.context.run, unit.name, unit.attempts + 1, persona, instruction, argv, done_when, unit.given, schema,
         unit.last_feedback,
-    ))  # fmt: skip
+    )  # fmt: skip
 
 
 def without_secrets(core: MachineCore, unit: Unit, prompt: Prompt) -> Prompt:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec import structs
+
 from forum_adapters.base import ErrorKind, Failure, Reply
 from forum_runner.canonical import canonical
 from forum_runner.execute.machine import task_end
@@ -65,18 +67,18 @@ def wake_short_units(core: MachineCore) -> None:
 
 
 def _finish(core: MachineCore, unit: Unit, call: Call, reply: Reply) -> None:
-    content, failure, _, exit_status, executable, stderr, _, _ = reply
+    content, exit_status, executable, stderr = reply.content, reply.exit_status, reply.executable, reply.stderr
     usage, is_measured = usage_of(core.plan, call, reply, core.state.now_us)
     data: dict[str, Any] = {
         "task": unit.name, "attempt": call.attempt, "status": "ok", "usage": usage, "measured": is_measured,
     }  # fmt: skip
     bodies: dict[str, StoredBytes] = {}
     is_sensitive = unit.is_sensitive
-    output: Body | Failure = failure or _read(core, unit, content, is_sensitive=is_sensitive)
+    output: Body | Failure = reply.failure or _read(core, unit, content, is_sensitive=is_sensitive)
     if isinstance(output, Failure):
         is_cancelled = output.kind is ErrorKind.CANCELLED
         data |= {"status": "cancelled"} if is_cancelled else {"status": "error", "error": str(output.kind)}
-        reply = reply._replace(failure=output)
+        reply = structs.replace(reply, failure=output)
     else:
         bodies["output"] = output
     if content and (isinstance(output, Failure) or output.data != content):
@@ -96,7 +98,7 @@ def _finish(core: MachineCore, unit: Unit, call: Call, reply: Reply) -> None:
 
 def _detail(reply: Reply) -> dict[str, Any]:
     """Facts of the reply that have no field in the entry."""
-    _, failure, _, _, executable, _, model, finish = reply
+    failure, executable, model, finish = reply.failure, reply.executable, reply.model, reply.finish
     if failure is None and executable is None and not model and not finish:
         return {}
     detail: dict[str, Any] = {"model": model, "finish": finish}

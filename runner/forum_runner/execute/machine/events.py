@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from forum_adapters.base import Attempt
 from forum_runner.execute.call_report import Lost, Replied
-from forum_runner.ledger.recorded_body import StoredBytes
+from forum_runner.ledger.writer import NewEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +36,6 @@ class Decided:
 Event = Replied | Lost | Interrupted | TimePassed | Decided
 
 
-class NewEntry(NamedTuple):
-    """An entry that is about to be written."""
-
-    kind: str
-    data: Mapping[str, Any]
-    bodies: Mapping[str, StoredBytes]
-    causes: Sequence[int]
-    actor: str
-
-
 @dataclass(frozen=True, slots=True)
 class Cancel:
     """Cancel a call. The engine still reports its end."""
@@ -56,7 +47,7 @@ class Cancel:
 Command = Attempt | Cancel
 
 
-class Transition(NamedTuple):
+class Transition(Struct, frozen=True):
     """The result of an event: entries to write, and then commands to send."""
 
     entries: list[NewEntry]

@@ -6,7 +6,6 @@ from forum_runner.execute.call_report import Lost, Replied
 from forum_runner.execute.machine import call_result, next_call, task_end, task_start
 from forum_runner.execute.machine.core import Context, MachineCore
 from forum_runner.execute.machine.events import Decided, Event, Interrupted, Outcome, Transition
-from forum_runner.execute.machine.tuples import made
 from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
 # The worst task state gives the run its status.
@@ -86,7 +85,7 @@ class Machine(MachineCore):
 
     def _step(self) -> Transition:
         self._pump()
-        return made(Transition, (self.state.take_entries(), self.take_commands()))
+        return Transition(self.state.take_entries(), self.take_commands())
 
     def _pump(self) -> None:
         """Begins what can begin, until nothing more can."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec import structs
+
 from forum_adapters.base import Attempt, Limits, Prompt
 from forum_runner.execute.machine import call_result, task_end, task_start
 from forum_runner.execute.machine.budgets import WALL, Ceiling, Shortage, fit
@@ -17,7 +19,6 @@ from forum_runner.execute.machine.call_prompt import (
 )
 from forum_runner.execute.machine.core import MachineCore
 from forum_runner.execute.machine.prompt_renderer import recorded, size_of
-from forum_runner.execute.machine.tuples import made
 from forum_runner.execute.machine.unit import Unit
 from forum_runner.ledger.body import JSON, Body
 from forum_runner.ledger.recorded_body import body_digest
@@ -122,13 +123,14 @@ def _begin(
     call = unit.call
     if call is None:
         raise ValueError(f"no call of '{unit.name}' is open")
-    _, max_tokens, max_output_bytes, timeout_ms, _, short_time, short_output = ceiling
-    call.short_time, call.short_output = short_time, short_output
-    limits = Limits(timeout_ms, max_output_bytes, max_tokens, short_time is not None)
+    call.short_time, call.short_output = ceiling.short_time, ceiling.short_output
+    limits = Limits(
+        ceiling.timeout_ms, ceiling.max_output_bytes, ceiling.max_tokens, is_final=ceiling.short_time is not None
+    )
     run, site = core.context.run, core.context.site
-    core.begin(made(Attempt, (
-        call.id, run, unit.name, unit.attempts, adapter, settings, prompt, limits, agent, call.check, site,
-    )))  # fmt: skip
+    core.begin(
+        Attempt(call.id, run, unit.name, unit.attempts, adapter, settings, prompt, limits, agent, call.check, site)
+    )
 
 
 def _wanted(limits: CallLimits, prompt: Prompt) -> Ceiling:
@@ -169,4 +171,4 @@ def _within_time(core: MachineCore, wanted: Ceiling, left_ms: int) -> Ceiling:
         return wanted
     used_ms = core.state.active_ms(core.state.now_us)
     short = Shortage(core.state.budgets.run, WALL, used_ms + left_ms, used_ms, wanted.timeout_ms, False)
-    return wanted._replace(timeout_ms=left_ms, short_time=short)
+    return structs.replace(wanted, timeout_ms=left_ms, short_time=short)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import orjson
+from msgspec import Struct
 
 from forum_adapters.base import Prompt
 from forum_runner.canonical import canonical
@@ -63,7 +64,7 @@ class Feedback:
     answer: bytes
 
 
-class Work(NamedTuple):
+class Work(Struct, frozen=True):
     """What a prompt is made of."""
 
     run: str
@@ -114,21 +115,18 @@ class Renderer:
 
     def instruct(self, work: Work) -> Prompt:
         """For a model, or a program that is told what to do."""
-        _, _, _, persona, instruction, _, done_when, given, output_schema, feedback = work
+        instruction, given, output_schema = work.instruction, work.given, work.output_schema
         parts = [self.text(instruction, given, inline=False)] if instruction else []
         if given:
             parts.append(_DATA_NOTICE)
             parts += [_block(item) for _, item in sorted(given.items())]
         if output_schema is not None:
-            schema = canonical(output_schema).decode()
-            parts.append(
-                f"Answer with one JSON value that is valid against this JSON Schema, and nothing else:\n{schema}"
-            )
-        if done_when:
+            parts.append(_answer_format(output_schema))
+        if work.done_when:
             parts.append(f"The result is accepted if:\n{self._criteria(work)}")
-        if feedback is not None:
-            parts.append(_correction(feedback))
-        return Prompt(persona, "\n\n".join(parts), output_schema=output_schema)
+        if work.feedback is not None:
+            parts.append(_correction(work.feedback))
+        return Prompt(work.persona, "\n\n".join(parts), output_schema=output_schema)
 
     def command(self, work: Work, stdin: str) -> Prompt:
         """For a program that a task names."""
@@ -196,17 +194,15 @@ def for_program(prompt: Prompt, argv: Sequence[str]) -> Prompt:
 
 def recorded(prompt: Prompt) -> bytes:
     """A prompt as the ledger keeps it: one JSON object, without the schema that the plan has already."""
-    system, text, argv, stdin, _ = prompt
-    if argv:
-        return orjson.dumps({"argv": argv, "stdin": stdin.decode(errors="replace")})
-    return orjson.dumps({"system": system, "text": text})
+    if prompt.argv:
+        return orjson.dumps({"argv": prompt.argv, "stdin": prompt.stdin.decode(errors="replace")})
+    return orjson.dumps({"system": prompt.system, "text": prompt.text})
 
 
 def size_of(prompt: Prompt) -> int:
     """The bytes that a model reads. A token has at least one of them, so there cannot be more tokens."""
-    system, text, _, stdin, output_schema = prompt
-    schema = 0 if output_schema is None else len(canonical(output_schema))
-    return len(system.encode()) + len(text.encode()) + len(stdin) + schema
+    schema = 0 if prompt.output_schema is None else len(canonical(prompt.output_schema))
+    return len(prompt.system.encode()) + len(prompt.text.encode()) + len(prompt.stdin) + schema
 
 
 def _answer_format(schema: Any) -> str:

@@ -9,16 +9,14 @@ import orjson
 
 from forum_adapters.base import ErrorKind
 from forum_runner.execute.machine.budgets import Budgets
-from forum_runner.execute.machine.events import NewEntry
 from forum_runner.execute.machine.prompt_renderer import DeliveredValue, Feedback
 from forum_runner.execute.machine.rates import Rates
 from forum_runner.execute.machine.run_plan import RunPlan
 from forum_runner.execute.machine.task_output import Output
-from forum_runner.execute.machine.tuples import made
 from forum_runner.execute.machine.unit import Call, Ending, Expansion, GateState, Unit
 from forum_runner.ledger.clock import read_time
 from forum_runner.ledger.recorded_body import StoredBytes, body_digest, bytes_left, content_digest
-from forum_runner.ledger.writer import NO_COUNTS
+from forum_runner.ledger.writer import NO_COUNTS, NewEntry
 from forum_runner.wave_plan.plan_value import NoValueError
 from forum_runner.wave_plan.planned_task import PlannedTask
 from forum_runner.wave_plan.unit_id import instance_id
@@ -81,7 +79,7 @@ class RunState:
         self, kind: str, data: Data, bodies: Bodies = _NO_BODIES, causes: Sequence[int] = (), actor: str = "runner"
     ) -> int:
         """Applies an entry that is still to be written, and returns its seq."""
-        self.new_entries.append(made(NewEntry, (kind, data, bodies, causes, actor)))
+        self.new_entries.append(NewEntry(kind, data, bodies, causes, actor))
         seq, at_us = self.seq, self.now_us
         self.seq = seq + 1
         self._applier_of(kind, _changes_nothing)(self, seq, at_us, data, bodies)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec import structs
+
 from forum_runner.canonical import canonical
 from forum_runner.execute.machine.budgets import WALL, Shortage
 from forum_runner.execute.machine.core import MachineCore
@@ -21,7 +23,7 @@ def stop(core: MachineCore, unit: Unit, shortage: Shortage) -> None:
     if account.scope == "run" and shortage.amount == WALL:
         used = core.state.active_ms(core.state.now_us)
     causes = [] if unit.closed is None else [unit.closed]
-    core.record("budget.stopped", shortage._replace(used=used).facts(), causes=causes)
+    core.record("budget.stopped", structs.replace(shortage, used=used).facts(), causes=causes)
     end(core, unit, "stopped", "budget")
 
 

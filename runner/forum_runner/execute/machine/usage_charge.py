@@ -25,16 +25,16 @@ _UNPAID = frozenset(
 
 def usage_of(plan: RunPlan, call: Call, reply: Reply, now_us: int) -> tuple[dict[str, int], bool]:
     """The usage of a call, and whether it was measured. An unmeasured call is charged what it reserved."""
-    content, failure, counted, _, _, _, model, _ = reply
+    content, failure, counted = reply.content, reply.failure, reply.usage
     limits = plan.call_limits[call.adapter]
     cached, is_measured = 0, True
     if counted is not None and max(counted.input_tokens, counted.output_tokens) <= _MOST_TOKENS:
-        sent, cached, made = counted
+        sent, cached, made = counted.input_tokens, counted.cached_input_tokens, counted.output_tokens
     elif limits.is_program:
         is_priced = call.reserved["output_tokens"] > 0
         sent, made = (call.reserved["input_tokens"], len(content)) if is_priced else (0, 0)
         is_measured = not is_priced
-    elif failure is not None and failure.kind in _UNPAID and not content and not model:
+    elif failure is not None and failure.kind in _UNPAID and not content and not reply.model:
         sent, made, is_measured = 0, 0, False
     else:
         sent, made, is_measured = call.reserved["input_tokens"], call.reserved["output_tokens"], False

@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping
 from io import BytesIO
 
+from msgspec import structs
+
 from forum_adapters.base import Executable, Failure, Reply
 from forum_runner.execute.secrets.traces import Traces, base64_cores
 from forum_runner.ledger.archive import LARGE_BYTES
@@ -78,12 +80,13 @@ class Scrubber:
         if content.endswith(b"\n"):
             content = content[: -2 if content.endswith(b"\r\n") else -1]
         if not self._patterns:
-            return reply if content is reply.content else reply._replace(content=content)
+            return reply if content is reply.content else structs.replace(reply, content=content)
         failure, executable = reply.failure, reply.executable
         content = self.data(content)
         if failure is not None:
             content = self.cut(content, at_end=True)
-        return reply._replace(
+        return structs.replace(
+            reply,
             content=content,
             stderr=self._errors(self.data(reply.stderr)),
             failure=failure and Failure(failure.kind, self.text(failure.message), failure.retry_after_ms),

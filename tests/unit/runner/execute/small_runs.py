@@ -26,7 +26,6 @@ from forum_runner.execute.machine import (
     Interrupted,
     Lost,
     Machine,
-    NewEntry,
     Outcome,
     Replied,
     Reusable,
@@ -39,6 +38,7 @@ from forum_runner.finding import errors_in
 from forum_runner.ledger.body import Body
 from forum_runner.ledger.recorded_body import StoredBytes
 from forum_runner.ledger.run_id import new_run_id
+from forum_runner.ledger.writer import NewEntry
 from forum_runner.wave_plan.wave_plan_reader import WavePlan, read_wave_plan
 from forum_runner.workspace import Workspace
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from forum_adapters.base import ErrorKind, Failure, Usage
 from forum_runner.execute.machine.budgets import Account, Budgets, Ceiling, Shortage, fit
@@ -109,7 +110,7 @@ def test_a_call_over_budget_is_reduced(limits: dict[str, int], reduced: dict[str
     ceiling = fit([make_account(limits)], WANTED, 1)
 
     assert isinstance(ceiling, Ceiling)
-    assert ceiling._replace(short_time=None, short_output=None) == WANTED._replace(**reduced)
+    assert structs.replace(ceiling, short_time=None, short_output=None) == structs.replace(WANTED, **reduced)
 
 
 @pytest.mark.requirement("RUN-BUDGET-003", "RUN-BUDGET-004")
@@ -142,7 +143,7 @@ def test_a_call_may_be_reduced_to_the_minimum(limits: dict[str, int]) -> None:
 
 @pytest.mark.requirement("RUN-BUDGET-003")
 def test_an_adapter_limit_below_the_minimum_is_kept() -> None:
-    wanted = WANTED._replace(max_tokens=4)
+    wanted = structs.replace(WANTED, max_tokens=4)
 
     assert fit([make_account({"output_tokens": 4})], wanted, 1) == wanted
 

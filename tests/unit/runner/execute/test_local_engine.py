@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from forum_adapters.base import Attempt, ErrorKind, Failure, Limits, Prompt, Reply, Usage
 from forum_runner.commands.event_loop import run_main
@@ -154,8 +155,8 @@ def test_each_call_whose_adapter_ignores_its_timeout_ends_at_its_own_timeout(mon
         engine.attach(woken.set)
         # The call that times out first starts last, so the watchdog has to wake earlier than it planned.
         for task, timeout_ms in (("slow", 200), ("quick", 20), ("slower", 400), ("first", 100)):
-            limits = LIMITS._replace(timeout_ms=timeout_ms)
-            engine.begin(ATTEMPT._replace(id=f"run/{task}", task=task, limits=limits))
+            limits = structs.replace(LIMITS, timeout_ms=timeout_ms)
+            engine.begin(structs.replace(ATTEMPT, id=f"run/{task}", task=task, limits=limits))
         reports: list[Replied | Lost] = []
         while len(reports) < 4:
             await woken.wait()

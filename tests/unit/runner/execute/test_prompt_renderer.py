@@ -14,7 +14,7 @@ ONE = "<data a from a 7692c3ad3540bb80>\none\n</data 7692c3ad3540bb80>"
 TWO = "<data b from b 3fc4ccfe745870e2>\ntwo\n</data 3fc4ccfe745870e2>"
 SOURCES: dict[str, Any] = {"a": RUN, "b": RUN}
 ANSWERS = outputs(a="one", b="two", out="done")
-FAILED: dict[str, Any] = {"failure": Failure(ErrorKind.EXIT_STATUS, "'check' ended with status 1"), "exit_status": 1}
+FAILED: dict[str, Any] = {"failure": Failure(ErrorKind.EXIT_STATUS, "'check' exited with status 1"), "exit_status": 1}
 
 
 def prompt_of(recorded: RecordedRun, task: str = "out", number: int = 0) -> dict[str, Any]:
@@ -232,7 +232,7 @@ def test_a_program_gets_feedback_as_json() -> None:
     stdin = json.loads(manual.open["out"].prompt.stdin)
     assert stdin == {
         "attempt": 2,
-        "feedback": {"answer": "one", "reason": "'check' ended with status 1"},
+        "feedback": {"answer": "one", "reason": "'check' exited with status 1"},
         "needs": {},
         "run": manual.recorded.run,
         "task": "out",

@@ -10,7 +10,7 @@ from forum_runner.execute.machine import Reusable
 from forum_runner.ledger.body import TEXT, Body
 from unit.runner.execute.small_runs import WORK, Entry, ManualRun, outputs, run
 
-EXIT = Failure(ErrorKind.EXIT_STATUS, "'check' ended with status 1")
+EXIT = Failure(ErrorKind.EXIT_STATUS, "'check' exited with status 1")
 
 
 def checked(check: dict[str, Any], content: str | bytes, **reply: Any) -> Entry:
@@ -60,7 +60,7 @@ def test_a_reused_result_is_not_checked() -> None:
         ({"content": "fine\n"}, "pass", b"fine"),
         ({"content": "out", "stderr": b"err"}, "pass", b"out\nerr"),
         ({"content": "", "stderr": b"bad\xff", "failure": EXIT}, "fail", b"bad\xef\xbf\xbd"),
-        ({"content": "", "failure": EXIT}, "fail", b"'check' ended with status 1"),
+        ({"content": "", "failure": EXIT}, "fail", b"'check' exited with status 1"),
     ],
 )
 def test_the_exit_status_of_a_command_is_its_verdict(reply: dict[str, Any], verdict: str, reason: bytes | None) -> None:

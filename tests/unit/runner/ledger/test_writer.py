@@ -26,7 +26,7 @@ from forum_runner.ledger import (
     verify,
 )
 from forum_runner.ledger.files import is_being_written
-from forum_runner.ledger.writer import Unplaced
+from forum_runner.ledger.writer import NewEntry
 
 SECOND = 1_000_000
 
@@ -74,8 +74,8 @@ def test_a_body_is_stored_once(run_dir: Path) -> None:
 
 def test_entries_staged_together_are_accepted_all_or_none(run_dir: Path) -> None:
     text = {"text": Body.text("the same for both")}
-    valid: Unplaced = ("x-note", {}, text, [], "runner")
-    too_long: Unplaced = ("x-note", {"t": "x" * 70_000}, text, [], "runner")
+    valid = NewEntry("x-note", {}, text, [], "runner")
+    too_long = NewEntry("x-note", {"t": "x" * 70_000}, text, [], "runner")
     with create_ledger(run_dir) as ledger:
         with pytest.raises(EntryError, match="65,535"):
             ledger.stage_sound([valid, too_long])
