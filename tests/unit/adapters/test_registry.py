@@ -8,6 +8,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from forum_adapters.base import Adapter
@@ -181,14 +182,15 @@ def test_a_type_whose_module_exits_is_broken(install: Install) -> None:
     assert reason("x-ending") == "loading ending_module:Echo failed: SystemExit: 4"
 
 
-def test_built_in_types_are_found_in_a_checkout_that_is_not_installed() -> None:
+def test_built_in_types_are_found_in_a_checkout_that_is_not_installed(tmp_path: Path) -> None:
     program = (
         "import sys\nfrom forum_adapters.registry import ADAPTER_TYPES as types\n"
         "print(types.load('scripted').__name__, types.known()['openai'])\n"
         "print(sorted(name for name in sys.modules if name.startswith('forum_')))"
     )
-    # -S leaves out the folder with installed packages.
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "adapters")}
+    # -S leaves out the folder with installed packages, which contains forum but also msgspec.
+    (tmp_path / "msgspec").symlink_to(Path(msgspec.__file__).parent)
+    environment = os.environ | {"PYTHONPATH": f"{ROOT / 'adapters'}{os.pathsep}{tmp_path}"}
     result = subprocess.run(
         [sys.executable, "-S", "-c", program], capture_output=True, text=True, check=True, env=environment
     )
