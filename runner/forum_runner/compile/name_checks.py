@@ -11,7 +11,7 @@ from forum_runner.manifest.raw_value import has_unknown_worker, is_present, raw_
 from forum_runner.manifest.roster_reader import is_url
 from forum_runner.manifest.suggest import hint_for
 from forum_runner.model import Agent, Plan, Policy, Reference, Roster, ScriptAnswer, Task, Text
-from forum_runner.wave_plan.unit_id import split_instance_id, without_instances
+from forum_runner.wave_plan.unit_id import task_of_numbered, without_instances
 
 # These fields belong to the tasks of a used plan, not to the task that uses it.
 _NOT_WITH_USES = (
@@ -66,8 +66,9 @@ def check_answer_ids(answers: tuple[ScriptAnswer, ...], tasks: Mapping[str, Expa
     known |= {name.rpartition("/")[2] for name in known}
     numbered = {name for name in known if name in tasks and "foreach" in tasks[name].document}
     for answer in answers:
-        instance = split_instance_id(answer.task) if answer.task else None
-        if answer.task is not None and answer.task not in known and not (instance and instance[0] in numbered):
+        if answer.task is None or answer.task in known:
+            continue
+        if task_of_numbered(answer.task) not in numbered:
             yield _unknown_task(answer.task, known, answer.origin, "expanded plan")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Container, Mapping
 from urllib.parse import quote
 
 _INSTANCE = re.compile(r"(.*)\[(0|[1-9][0-9]{0,15})\]", re.DOTALL)
+_NUMBERED = re.compile(r"(.*)\[[0-9]+\]", re.DOTALL)
 _SUFFIX = re.compile(r"\[[^\]]*\]?")
 
 
@@ -23,6 +24,12 @@ def split_instance_id(unit: str) -> tuple[str, int] | None:
     """The task and the index of an instance; None for any other id."""
     found = _INSTANCE.fullmatch(unit)
     return (found[1], int(found[2])) if found else None
+
+
+def task_of_numbered(name: str) -> str | None:
+    """The task of a name that ends with an index, leading zeros included; None for any other name."""
+    found = _NUMBERED.fullmatch(name)
+    return found[1] if found else None
 
 
 def task_of_unit(unit: str, tasks: Container[str]) -> str:
