@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 import orjson
+from msgspec import Struct
 
 from forum_runner.canonical import MAX_INTEGER, canonical
 from forum_runner.errors import CanonicalError, ForumError
@@ -21,6 +22,16 @@ _FLOAT = re.compile(rb"\.0[,\]}]")
 _INTEGERS = frozenset({int})
 _SORTED = orjson.OPT_SORT_KEYS
 _dumps = orjson.dumps
+
+
+class NewEntry(Struct, frozen=True):
+    """An entry that has no seq yet."""
+
+    kind: str
+    data: Mapping[str, Any]
+    bodies: Mapping[str, Any]
+    causes: Sequence[int]
+    actor: str
 
 
 class EntryError(ForumError):

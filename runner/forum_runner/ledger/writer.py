@@ -17,15 +17,13 @@ from types import TracebackType
 from typing import Any, Self
 from weakref import WeakSet
 
-from msgspec import Struct
-
 from forum_runner import __version__
 from forum_runner.errors import ExitCode, ForumError, UsageError
 from forum_runner.ledger.archive import LARGE_BYTES, MAX_BODY_BYTES, PLAIN, SALT_BYTES, LargeMember, member
 from forum_runner.ledger.body import Body, Salt, StoredBody, copy_name, store_large, store_salted
 from forum_runner.ledger.clock import Clock, TimeWriter, wall_clock
 from forum_runner.ledger.entries import may_follow_a_seal
-from forum_runner.ledger.entry import EntryError, encode_entry, encode_sound_entry
+from forum_runner.ledger.entry import EntryError, NewEntry, encode_entry, encode_sound_entry
 from forum_runner.ledger.files import LedgerFiles
 from forum_runner.ledger.layout import CHECKPOINT, FORMAT, OUTPUTS, ZERO_HASH
 from forum_runner.ledger.merkle import MerkleTree
@@ -39,16 +37,6 @@ NO_COUNTS = dict.fromkeys(("passed", "failed", "tolerated", "skipped", "stopped"
 NO_TOTALS = dict.fromkeys(
     ("calls", "input_tokens", "cached_input_tokens", "output_tokens", "micro_usd", "output_bytes", "wall_ms"), 0
 )
-
-
-class NewEntry(Struct, frozen=True):
-    """An entry that has no seq yet."""
-
-    kind: str
-    data: Mapping[str, Any]
-    bodies: Mapping[str, Any]
-    causes: Sequence[int]
-    actor: str
 
 
 class LedgerBrokenError(ForumError):

@@ -9,8 +9,9 @@ from typing import Any, Protocol
 from forum_runner.execute.machine import RunState
 from forum_runner.execute.secrets import Scrubber
 from forum_runner.ledger.body import Body
+from forum_runner.ledger.entry import NewEntry
 from forum_runner.ledger.recorded_body import StoredBytes
-from forum_runner.ledger.writer import LedgerWriter, NewEntry
+from forum_runner.ledger.writer import LedgerWriter
 
 # What most entries are of, made by the machine with the same members every time: the laws of its tests hold that they
 # fit their schemas, and a verifier looks at every one.

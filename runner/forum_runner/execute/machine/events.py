@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from forum_adapters.base import Attempt
 from forum_runner.execute.call_report import Lost, Replied
-from forum_runner.ledger.writer import NewEntry
+from forum_runner.ledger.entry import NewEntry
 
 
 @dataclass(frozen=True, slots=True)

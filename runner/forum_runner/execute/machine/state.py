@@ -15,8 +15,9 @@ from forum_runner.execute.machine.run_plan import RunPlan
 from forum_runner.execute.machine.task_output import Output
 from forum_runner.execute.machine.unit import Call, Ending, Expansion, GateState, Unit
 from forum_runner.ledger.clock import read_time
+from forum_runner.ledger.entry import NewEntry
 from forum_runner.ledger.recorded_body import StoredBytes, body_digest, bytes_left, content_digest
-from forum_runner.ledger.writer import NO_COUNTS, NewEntry
+from forum_runner.ledger.writer import NO_COUNTS
 from forum_runner.wave_plan.plan_value import NoValueError
 from forum_runner.wave_plan.planned_task import PlannedTask
 from forum_runner.wave_plan.unit_id import instance_id

@@ -11,9 +11,9 @@ from forum_runner.execute.machine import Context, Machine, Replied, Reusable, Tr
 from forum_runner.execute.replay.event_candidates import EventCandidates, Session, is_by_person, is_foreign
 from forum_runner.ledger.archive import SALT_BYTES, SALTED, commitment
 from forum_runner.ledger.clock import read_time, written_time
+from forum_runner.ledger.entry import NewEntry
 from forum_runner.ledger.read_entry import ReadEntry
 from forum_runner.ledger.recorded_body import RecordedBody, StoredBytes
-from forum_runner.ledger.writer import NewEntry
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,9 +36,9 @@ from forum_runner.execute.resume import read_run_start
 from forum_runner.execute.secrets import Scrubber
 from forum_runner.finding import errors_in
 from forum_runner.ledger.body import Body
+from forum_runner.ledger.entry import NewEntry
 from forum_runner.ledger.recorded_body import StoredBytes
 from forum_runner.ledger.run_id import new_run_id
-from forum_runner.ledger.writer import NewEntry
 from forum_runner.wave_plan.wave_plan_reader import WavePlan, read_wave_plan
 from forum_runner.workspace import Workspace
 

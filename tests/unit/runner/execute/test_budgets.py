@@ -125,9 +125,7 @@ def test_a_call_over_budget_is_reduced(limits: dict[str, int], reduced: dict[str
     ],
 )
 def test_a_call_that_cannot_be_reduced_enough_is_stopped(limits: dict[str, int], amount: int, needed: int) -> None:
-    charged = {"charged_calls": 1} if "calls" in limits else {}
-
-    shortage = fit([make_account(limits, **charged)], WANTED, 1)
+    shortage = fit([make_account(limits, **{f"charged_{name}": 1 for name in limits if name == "calls"})], WANTED, 1)
 
     assert isinstance(shortage, Shortage)
     assert (shortage.amount, shortage.needed, shortage.may_pass) == (amount, needed, False)

@@ -10,7 +10,7 @@ from forum_runner.execute.drive.virtual import EPOCH_US
 from forum_runner.execute.machine import Outcome
 from forum_runner.execute.secrets import Scrubber
 from forum_runner.ledger.body import TEXT, Body
-from forum_runner.ledger.writer import NewEntry
+from forum_runner.ledger.entry import NewEntry
 from unit.runner.execute.small_runs import RUN, WORK, ManualRun, outputs, run
 
 GATE = {"question": "Publish ${{ needs.a }}?"}

@@ -25,8 +25,8 @@ from forum_runner.ledger import (
     open_ledger,
     verify,
 )
+from forum_runner.ledger.entry import NewEntry
 from forum_runner.ledger.files import is_being_written
-from forum_runner.ledger.writer import NewEntry
 
 SECOND = 1_000_000
 
