@@ -297,7 +297,7 @@ def test_a_reader_that_closes_the_pipe_early_causes_no_error(folder: Path) -> No
         (["compile", "--json", "-o", "x.json", "workflow.yaml"], "use one of them"),
         (["graph", "workflow.yaml", "-o", "x.png"], "cannot choose a format for the suffix '.png'"),
         (["schema", "plan", "--write", "sub"], "leave out NAME"),
-        (["check", "./forum:x.yaml"], "as only forum's own files do"),
+        (["check", "./forum:x.yaml"], "which is reserved for forum's own files"),
         (["compile", "workflow.yaml", "--input", "since=x", "-o", "workflow.yaml"], "it is part of what was read"),
         (["check", "--root", "sub", "workflow.yaml"], "'workflow.yaml' is not below the root 'sub'"),
     ],

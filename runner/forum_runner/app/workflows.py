@@ -1,4 +1,4 @@
-"""The application's functions that check and compile workflows."""
+"""Checks and compiles workflows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from forum_runner.compile.compiler import Compilation, check_file, compile_workf
 from forum_runner.compile.inputs import COMMAND_LINE
 from forum_runner.errors import UsageError
 from forum_runner.finding import ManifestFinding, errors_in, in_order
-from forum_runner.manifest.bundle import Bundle
+from forum_runner.manifest.bundle import Bundle, BundleFile
 from forum_runner.manifest.bundle_files import BUILT_IN, DiskFiles, is_reserved, split_reference
 from forum_runner.manifest.workflow import InputValue, read_inputs
 from forum_runner.model import ScriptAnswer
@@ -24,7 +24,7 @@ from forum_runner.wave_plan.wave_plan_reader import WavePlan, decode_wave_plan
 
 
 class _Beside(str):
-    """The name of a file that is no part of the bundle, as it is shown."""
+    """The displayed name of a file that is not part of the bundle."""
 
     __slots__ = ()
 
@@ -61,7 +61,7 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A file that a command was given: the bundle's root, the path from there, the name of the manifest in it."""
+    """The file of a workflow: the bundle's root, the path from there, and the name of the manifest in the file."""
 
     root: Path
     path: str
@@ -69,25 +69,17 @@ class _Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class _ReadInputs:
-    """The inputs of a command, what is wrong with their file, and its text."""
+class _Given:
+    """What a command gave besides the workflow: inputs, a script, the findings about their files, and their texts."""
 
     values: Mapping[str, InputValue]
-    findings: tuple[ManifestFinding, ...]
-    texts: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class _Scripted:
-    """The answers of a script that a command was given, what is wrong with its file, and its text."""
-
-    answers: tuple[ScriptAnswer, ...]
+    answers: tuple[ScriptAnswer, ...] | None
     findings: tuple[ManifestFinding, ...]
     texts: Mapping[str, str]
 
 
 def check(paths: Sequence[str], root: Path | None, inputs: Inputs) -> Report:
-    """Checks files, each with all that it names; a file without a workflow, manifest by manifest."""
+    """Checks files, each with everything that it names. A file without a workflow is checked manifest by manifest."""
     findings: list[ManifestFinding] = []
     texts: dict[str, str] = {}
     given = _given(inputs)
@@ -103,16 +95,10 @@ def check(paths: Sequence[str], root: Path | None, inputs: Inputs) -> Report:
 def compile_file(
     path: str, root: Path | None, inputs: Inputs, *, complete: bool = True, script: str | None = None
 ) -> Compiled:
-    """Compiles a workflow; `complete` asks for a value for each of its inputs. `script` takes the place of its own."""
-    entry = _entry(path, root)
-    given = _given(inputs)
-    answers = None
-    if script is not None:
-        scripted = _script(script)
-        given = _ReadInputs(given.values, (*given.findings, *scripted.findings), {**given.texts, **scripted.texts})
-        answers = scripted.answers
+    """Compiles a workflow. `complete`: every input needs a value. `script` replaces the workflow's own."""
+    entry, given = _entry(path, root), _given(inputs, script)
     bundle = Bundle(DiskFiles(entry.root))
-    result = compile_workflow(bundle, entry.path, entry.name, given.values, complete=complete, answers=answers)
+    result = compile_workflow(bundle, entry.path, entry.name, given.values, complete=complete, answers=given.answers)
     report = _report(entry.root, result, given)
     sources = tuple(entry.root / name for name in result.sources if not is_reserved(name))
     if errors_in(given.findings) or result.wave_plan is None:
@@ -122,7 +108,7 @@ def compile_file(
 
 
 def _entry(given: str, root: Path | None) -> _Entry:
-    """`path` or `path#name`; a file whose name has a `#` in it is still found."""
+    """Reads `path` or `path#name`. The name of a file may contain `#`."""
     written, name = (given, None) if Path(given).exists() else split_reference(given.removesuffix("#"))
     path = Path(written)
     folder = root if root is not None else path.parent
@@ -132,45 +118,45 @@ def _entry(given: str, root: Path | None) -> _Entry:
     if relative.startswith("../"):
         raise UsageError(f"'{path}' is not below the root '{folder}'")
     if is_reserved(relative):
-        raise UsageError(f"'{path}' begins with '{BUILT_IN}', as only forum's own files do")
+        raise UsageError(f"'{path}' begins with '{BUILT_IN}', which is reserved for forum's own files")
     if not _is_unicode(relative):
         raise UsageError(f"the path {relative!a} is not valid Unicode")
     return _Entry(folder, relative, name)
 
 
-def _given(inputs: Inputs) -> _ReadInputs:
+def _given(inputs: Inputs, script: str | None = None) -> _Given:
     values: dict[str, InputValue] = {}
+    answers: tuple[ScriptAnswer, ...] | None = None
     findings: list[ManifestFinding] = []
     texts: dict[str, str] = {}
     if inputs.file is not None:
-        bundle = Bundle(DiskFiles(inputs.file.parent))
-        source = bundle.open_entry(inputs.file.name)
+        bundle, source = _open_beside(inputs.file)
         if source is not None:
-            # From here on the file goes by the name under which it is shown: it is no part of the bundle.
-            shown = _Beside(inputs.file.as_posix())
-            documents = tuple(replace(document, file=shown) for document in source.documents)
-            values = read_inputs(bundle, replace(source, name=shown, documents=documents))
-            values = {name: replace(value, is_private=True) for name, value in values.items()}
-            texts[inputs.file.as_posix()] = source.text
-        findings = [_shown(finding, inputs.file.parent) for finding in bundle.findings]
+            values = {n: replace(value, is_private=True) for n, value in read_inputs(bundle, source).items()}
+            texts[source.name] = source.text
+        findings += (_shown(finding, inputs.file.parent) for finding in bundle.findings)
+    if script is not None:
+        entry = _entry(script, None)
+        bundle, source = _open_beside(entry.root / entry.path)
+        answers = () if source is None else read_script(bundle, source, entry.name)
+        texts |= {} if source is None else {source.name: source.text}
+        findings += (_shown(finding, entry.root) for finding in bundle.findings)
     values |= {name: InputValue(text, is_text=True) for name, text in inputs.texts.items()}
-    return _ReadInputs(values, tuple(findings), texts)
+    return _Given(values, answers, tuple(findings), texts)
 
 
-def _script(path: str) -> _Scripted:
-    """A script that a command was given. It is no part of the bundle, as a file of inputs is none."""
-    entry = _entry(path, None)
-    bundle = Bundle(DiskFiles(entry.root))
-    source = bundle.open_entry(entry.path)
+def _open_beside(path: Path) -> tuple[Bundle, BundleFile | None]:
+    """A file that is not part of the workflow's bundle. Findings name it as the command was given it."""
+    bundle = Bundle(DiskFiles(path.parent))
+    source = bundle.open_entry(path.name)
     if source is None:
-        return _Scripted((), tuple(_shown(finding, entry.root) for finding in bundle.findings), {})
-    shown = _Beside((entry.root / entry.path).as_posix())
+        return bundle, None
+    shown = _Beside(path.as_posix())
     documents = tuple(replace(document, file=shown) for document in source.documents)
-    answers = read_script(bundle, replace(source, name=shown, documents=documents), entry.name)
-    return _Scripted(answers, tuple(_shown(finding, entry.root) for finding in bundle.findings), {shown: source.text})
+    return bundle, replace(source, name=shown, documents=documents)
 
 
-def _report(root: Path, result: Compilation, given: _ReadInputs) -> Report:
+def _report(root: Path, result: Compilation, given: _Given) -> Report:
     findings = in_order([*given.findings, *(_shown(finding, root) for finding in result.findings)])
     texts = {_shown_name(name, root): source.text for name, source in result.sources.items()}
     return Report(findings, {**texts, **given.texts})
@@ -181,7 +167,7 @@ def _shown(finding: ManifestFinding, root: Path) -> ManifestFinding:
 
 
 def _shown_name(name: str, root: Path) -> str:
-    """A path as the command was given it, so that editors and terminals can follow it."""
+    """The path as the command was given it, so that editors and terminals can open it."""
     if isinstance(name, _Beside) or is_reserved(name) or name == COMMAND_LINE.file:
         return name
     return (root / name).as_posix()
