@@ -1,4 +1,4 @@
-"""The command line: finds the command, and turns however it ends into an exit code.
+"""The command line: finds the command, runs it and turns its result into an exit code.
 
 A command's module is imported when the command is called, so `--help` stays fast.
 """
@@ -95,7 +95,7 @@ def cli() -> None:
 
 
 def main() -> NoReturn:
-    # Most commands end before they create garbage, and looking for it takes a fifth of their time.
+    # Most commands end before there is garbage to collect. Collecting takes a fifth of their time.
     gc.disable()
     prepare_streams()
     code = _run()
@@ -113,7 +113,7 @@ def _run() -> int:
         say_aside(_usage_message(error))
         return ExitCode.INVALID
     except SystemExit:
-        return ExitCode.OK  # click exits so when the reader of its help closes the pipe
+        return ExitCode.OK  # click exits like this if the reader of its help closes the pipe
     except (KeyboardInterrupt, Exception) as error:
         message, failed = describe_failure(error)
         say_aside(message)

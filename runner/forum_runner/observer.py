@@ -26,7 +26,7 @@ class Observer:
         """The ledger is open. Entries follow."""
 
     def recalled(self, entries: Iterable[ObservedEntry]) -> None:
-        """The entries that a resumed run has already; they are read while you iterate."""
+        """The entries that a resumed run already has, read while you iterate."""
 
     def resumed(self, sentences: Iterable[str]) -> None:
         """What happens to each task of a run that is resumed."""
@@ -41,7 +41,7 @@ class Observer:
         """Anything else that a person should know."""
 
     def stopping(self) -> None:
-        """The run was asked to pause: it starts nothing more, and cancels open calls."""
+        """The run is about to pause: it starts nothing more, and cancels open calls."""
 
     def closed(self) -> None:
         """The run has finished or paused. No entry follows."""

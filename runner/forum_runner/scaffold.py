@@ -1,4 +1,4 @@
-"""Lays out the files of a first workflow, and the schemas for an editor."""
+"""Writes the files of a first workflow, and the schemas for an editor."""
 
 from __future__ import annotations
 
@@ -11,24 +11,23 @@ from forum_runner.write_file import write_file
 
 _TEMPLATE = "init"
 SCHEMA_FOLDER = Path(".forum", "schemas")
-_OF_MANIFESTS = ("manifest", "plan", "policy", "roster", "script", "types", "workflow")
+_MANIFEST_SCHEMAS = ("manifest", "plan", "policy", "roster", "script", "types", "workflow")
 
 
 def write_scaffold(folder: Path) -> list[Path]:
-    """Writes the first workflow and its schemas, all or nothing, unless one of the files is there already."""
+    """Writes a first workflow and its schemas: all files, or none if one of them exists."""
     template = resources.manifest(_TEMPLATE)
     contents = {folder / item.name: item.read_bytes() for item in sorted(template.iterdir(), key=lambda i: i.name)}
     contents[folder / ".forum" / ".gitignore"] = b"runs/\ncache/\n"
-    contents |= _schemas(folder / SCHEMA_FOLDER, _OF_MANIFESTS)
-    in_the_way = [path for path in contents if path.exists()]
-    if in_the_way:
-        listed = ", ".join(f"'{path}'" for path in in_the_way)
-        raise UsageError(f"not overwriting what is there already: {listed}")
+    contents |= _schemas(folder / SCHEMA_FOLDER, _MANIFEST_SCHEMAS)
+    existing = [f"'{path}'" for path in contents if path.exists()]
+    if existing:
+        raise UsageError(f"not overwriting existing files: {', '.join(existing)}")
     return _write_all(contents)
 
 
 def write_schemas(folder: Path) -> list[Path]:
-    """Writes every schema as it ships, below `v1`, so that their references to each other hold."""
+    """Writes all schemas to `v1` in the folder. Their references to each other are relative to it."""
     return _write_all(_schemas(folder, resources.schema_names()))
 
 
@@ -37,17 +36,17 @@ def _schemas(folder: Path, names: Iterable[str]) -> dict[Path, bytes]:
 
 
 def _write_all(contents: Mapping[Path, bytes]) -> list[Path]:
-    """What was new when a file could not be written is taken away again, so that the command can be repeated."""
-    made: list[Path] = []
+    """If a file cannot be written, removes those that were created before it, so that the command can be repeated."""
+    created: list[Path] = []
     try:
         for path, data in contents.items():
             is_new = not path.exists()
             _make_folder(path.parent)
             write_file(path, data)
             if is_new:
-                made.append(path)
+                created.append(path)
     except UsageError:
-        for path in made:
+        for path in created:
             path.unlink()
         raise
     return list(contents)
@@ -57,7 +56,7 @@ def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        in_the_way = next((p for p in (folder, *folder.parents) if p.exists() and not p.is_dir()), None)
-        if in_the_way is not None:
-            raise UsageError(f"'{in_the_way}' is a file, not a folder") from error
-        raise UsageError(f"cannot make the folder '{folder}': {error.strerror}") from error
+        file = next((path for path in (folder, *folder.parents) if path.exists() and not path.is_dir()), None)
+        if file is not None:
+            raise UsageError(f"'{file}' is a file, not a folder") from error
+        raise UsageError(f"cannot create the folder '{folder}': {error.strerror}") from error

@@ -1,4 +1,4 @@
-"""Writes a file whole or not at all."""
+"""Writes files atomically."""
 
 import errno
 import os
@@ -13,13 +13,13 @@ _LEFTOVER = re.compile(r"[.](.+)[.][a-z0-9_]{8}", re.DOTALL)
 
 
 def write_file(path: Path, data: bytes, keep: Iterable[Path] = ()) -> None:
-    """Under another name first, on disk before it gets its own: a full disk or a crash leaves an old file alone.
+    """Writes a temporary file, syncs it and renames it: after a crash, the old file or the new one is complete.
 
-    A link is followed. The files of `keep` are not overwritten.
+    Follows links. Refuses to overwrite the files in `keep`.
     """
     target = path.resolve()
     if any(target == kept.resolve() for kept in keep):
-        raise UsageError(f"not overwriting '{path}': it is part of what was read")
+        raise UsageError(f"not overwriting '{path}': it is one of the input files")
     try:
         _write(target, data)
     except OSError as error:
@@ -27,21 +27,21 @@ def write_file(path: Path, data: bytes, keep: Iterable[Path] = ()) -> None:
 
 
 def remove_leftovers(directory: Path, names: Container[str]) -> None:
-    """Takes away what writes of these files left behind when they were killed."""
+    """Removes the temporary files that killed writes of these files left behind."""
     for path in directory.iterdir():
         if is_leftover(path, names):
             path.unlink(missing_ok=True)
 
 
 def is_leftover(path: Path, names: Container[str]) -> bool:
-    """Whether it has the other name under which one of these files is written first."""
+    """Whether the path is a temporary file of one of these files."""
     found = _LEFTOVER.fullmatch(path.name)
     return found is not None and found[1] in names
 
 
 def _write(path: Path, data: bytes) -> None:
     if path.exists() and not path.is_file() and not path.is_dir():
-        # A pipe or a device such as /dev/stdout cannot be replaced; what is asked for is to write into it.
+        # A pipe or a device such as /dev/stdout cannot be replaced: write to it.
         path.write_bytes(data)
         return
     if path.is_dir():
@@ -61,7 +61,7 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def sync_directory(directory: Path) -> None:
-    """Makes names in a directory durable: new ones, and those that a rename gave."""
+    """Makes the creation and renaming of files in a directory durable."""
     handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(handle)

@@ -272,7 +272,7 @@ def test_init_can_be_repeated_after_a_failure(folder: Path) -> None:
     failed_again = forum("init", ".", cwd=folder)
     (folder / ".forum").unlink()
 
-    assert "not overwriting what is there already: 'workflow.yaml'" in failed.stderr
+    assert "not overwriting existing files: 'workflow.yaml'" in failed.stderr
     assert failed_again.stderr == "forum: '.forum' is a file, not a folder\n"
     assert forum("init", ".", cwd=folder).returncode == 0
     assert forum("check", "workflow.yaml", cwd=folder).returncode == 0
@@ -298,7 +298,7 @@ def test_a_reader_that_closes_the_pipe_early_causes_no_error(folder: Path) -> No
         (["graph", "workflow.yaml", "-o", "x.png"], "cannot choose a format for the suffix '.png'"),
         (["schema", "plan", "--write", "sub"], "leave out NAME"),
         (["check", "./forum:x.yaml"], "which is reserved for forum's own files"),
-        (["compile", "workflow.yaml", "--input", "since=x", "-o", "workflow.yaml"], "it is part of what was read"),
+        (["compile", "workflow.yaml", "--input", "since=x", "-o", "workflow.yaml"], "it is one of the input files"),
         (["check", "--root", "sub", "workflow.yaml"], "'workflow.yaml' is not below the root 'sub'"),
     ],
 )
@@ -325,7 +325,7 @@ def test_an_internal_error_exits_70_and_names_the_report_file(folder: Path) -> N
 
     report = next(folder.glob("forum-defect-*.txt"))
     assert result.returncode == 70
-    assert "this is a defect of forum itself: RuntimeError: oops" in result.stderr
+    assert "internal error: RuntimeError: oops" in result.stderr
     assert str(report) in result.stderr
     assert "Traceback" not in result.stderr
     assert "RuntimeError: oops" in report.read_text()

@@ -307,7 +307,7 @@ main()
     )
 
     assert (result.returncode, result.stdout) == (70, b"")
-    assert b"this is a defect of forum itself: ZeroDivisionError" in result.stderr
+    assert b"internal error: ZeroDivisionError" in result.stderr
     assert b"Traceback" not in result.stderr
 
 

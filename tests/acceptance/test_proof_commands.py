@@ -156,7 +156,7 @@ def test_checkpoint_does_not_overwrite_its_input(folder: Path, option: str) -> N
 
     result = forum("checkpoint", "run", "--key", "key", "-o", option, cwd=folder)
 
-    assert refusal(result) == (2, f"forum: not overwriting '{option}': it is part of what was read")
+    assert refusal(result) == (2, f"forum: not overwriting '{option}': it is one of the input files")
     assert (folder / option).read_bytes() == before
 
 

@@ -1,4 +1,1 @@
-"""The application's functions: what each command does, without the command line around it.
-
-The only place where concrete things are put together: the disk, the bundle on it, the compiler, ledgers, reports.
-"""
+"""The functions behind the API. Only this package wires concrete parts together: files, compiler, engines, ledgers."""

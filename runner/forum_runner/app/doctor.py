@@ -104,7 +104,7 @@ async def _problem(name: str, settings: Mapping[str, Any], missing: Sequence[str
     except PluginError as error:
         return str(error)
     if missing:
-        return f"not asked, since {' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not set"
+        return f"not contacted, because {' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not set"
     # A timeout would wait for an adapter that ignores it.
     probe = asyncio.create_task(_probed(adapter))
     await asyncio.wait({probe}, timeout=_PROBE_S)

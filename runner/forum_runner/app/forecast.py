@@ -1,4 +1,4 @@
-"""What a run would do, and what it could take at most, before anything is done."""
+"""Forecasts what a run would do, and the most that it could use."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from forum_runner.report.forecast_text import Forecast, TaskForecast
 from forum_runner.wave_plan.planned_task import PlannedTask
 from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
-# The bytes that stand around the data in a prompt, and a judge's own words.
-_AROUND = 4_096
+# The rest of a prompt: the words around the data, and those for a judge.
+_OTHER_BYTES = 4_096
 
 
 def forecast(prepared: PreparedRun, reuse: Reuse) -> Forecast:
@@ -30,7 +30,7 @@ def forecast(prepared: PreparedRun, reuse: Reuse) -> Forecast:
 
 
 def _fates(prepared: PreparedRun, reuse: Reuse) -> dict[str, tuple[str, str | None]]:
-    """Lets the machine go as far as it comes without an answer: what it begins would run, what it reuses would not."""
+    """Runs the machine until it waits for answers: tasks that it starts would run, tasks that it reuses would not."""
     plan = prepared.plan
     most = len(plan.tasks) * 10_001
     unlimited = structs.replace(plan.policy, max_parallel=most, dispatch="eager", budget={}, rates={})
@@ -52,7 +52,7 @@ def _fates(prepared: PreparedRun, reuse: Reuse) -> dict[str, tuple[str, str | No
         elif entry.kind == "task.ended" and entry.data["state"] == "skipped":
             fates[entry.data["task"]] = ("skip", entry.data["reason"])
         elif entry.kind == "gate.opened":
-            fates[entry.data["task"]] = ("later", "a person decides first")
+            fates[entry.data["task"]] = ("later", "waits for a decision first")
     for command in step.commands:
         if isinstance(command, Attempt):
             fates[command.task] = ("run", _why_not_cached(plan, reuse, command.task))
@@ -71,11 +71,11 @@ def _task(plan: WavePlan, task: PlannedTask, fate: tuple[str, str | None]) -> Ta
     ladder = plan.ladder_of(task, agent)
     times = task.foreach.max if task.foreach is not None else 1
     attempts = task.retry.attempts
-    sent = _most_sent(plan, task)
+    sent = _max_prompt_bytes(plan, task)
     calls = input_tokens = output_tokens = money = 0
     steps = [(step.adapter, attempts, sent) for step in ladder]
     judges = [plan.agents[check.agent].own_rung.adapter for check in task.checks if check.agent is not None]
-    judged = sent + _most_put_out(plan, task)
+    judged = sent + _max_output_bytes(plan, task)
     steps += [(adapter, attempts * attempts * len(ladder), judged) for adapter in judges]
     for adapter, count, size in steps:
         most = limits_of(plan.adapters[adapter]).ceiling(size)
@@ -99,24 +99,24 @@ def _task(plan: WavePlan, task: PlannedTask, fate: tuple[str, str | None]) -> Ta
     )
 
 
-def _most_sent(plan: WavePlan, task: PlannedTask) -> int:
-    """The longest prompt that there could be, in bytes."""
+def _max_prompt_bytes(plan: WavePlan, task: PlannedTask) -> int:
+    """The size of the longest possible prompt, in bytes."""
     texts = (task.instruction or (), *(task.done_when or ()))
     written = sum(len(part.encode()) for text in texts for part in text if isinstance(part, str))
     schema = 0 if task.output is None else len(canonical(plan.schemas[task.output])) * 2
     persona = len(plan.agents[task.agent].persona.encode()) if task.agent else 0
     given = 0
     for edge in task.edges:
-        size = sum(_most_put_out(plan, plan.tasks[name]) for name in edge.value.tasks())
+        size = sum(_max_output_bytes(plan, plan.tasks[name]) for name in edge.value.tasks())
         given += size if edge.max_bytes is None else min(size, edge.max_bytes)
     if task.foreach is not None:
-        given += sum(_most_put_out(plan, plan.tasks[name]) for name in task.foreach.value.tasks())
-    # After a bad answer the next attempt is told the reason and the answer, each cut.
-    told = 2 * MAX_FEEDBACK_BYTES if task.retry.attempts > 1 or task.checks else 0
-    return written + persona + schema + given + told + _AROUND
+        given += sum(_max_output_bytes(plan, plan.tasks[name]) for name in task.foreach.value.tasks())
+    # After a bad answer, the next prompt has the reason and the answer, both truncated.
+    feedback = 2 * MAX_FEEDBACK_BYTES if task.retry.attempts > 1 or task.checks else 0
+    return written + persona + schema + given + feedback + _OTHER_BYTES
 
 
-def _most_put_out(plan: WavePlan, task: PlannedTask) -> int:
+def _max_output_bytes(plan: WavePlan, task: PlannedTask) -> int:
     agent = task.agent or route(plan, task).agent
     most = max(limits_of(plan.adapters[rung.adapter]).max_output_bytes for rung in plan.ladder_of(task, agent))
     return most * (task.foreach.max if task.foreach is not None else 1)

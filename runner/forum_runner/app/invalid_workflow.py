@@ -1,4 +1,4 @@
-"""The error of a run whose workflow has findings."""
+"""The error for a workflow that has findings."""
 
 from __future__ import annotations
 

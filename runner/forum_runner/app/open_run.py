@@ -20,7 +20,7 @@ DETERMINISTIC = "deterministic"
 
 
 def open_run(directory: Path) -> LedgerWriter:
-    """For an entry that a person adds. It takes no time in a deterministic run."""
+    """Opens the ledger to add an entry by a person, which takes no time in a deterministic run."""
     if mode_of(directory) != DETERMINISTIC:
         return open_ledger(directory)
     # Times never decrease: an entry whose clock is behind gets the time of the one before.

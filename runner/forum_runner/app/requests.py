@@ -1,4 +1,4 @@
-"""What a program asks for when it compiles, starts or resumes a run. Relative paths start at the workspace's root."""
+"""The requests of the API. Relative paths start at the workspace's root."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class RunRequest:
 class ResumeRequest:
     """A run that paused or was cut off. `inputs` gives its secret inputs again; `root` is where its files are now.
 
-    `started_with` says how the run was started if its directory does not.
+    `started_with` is the request that started the run, if the run directory does not contain it.
     """
 
     run: str
@@ -136,7 +136,7 @@ class RedactionRequest:
 
 @dataclass(frozen=True, slots=True)
 class Trusted:
-    """What a verifier knows from elsewhere, and compares a ledger with. `-` as a path is standard input."""
+    """Facts from elsewhere that a verifier compares a ledger with. The path `-` is standard input."""
 
     head: str | None = None
     checkpoint: Path | None = None
@@ -149,7 +149,7 @@ class Trusted:
 
 
 def person_name(given: str) -> str:
-    """A name that entries can contain. Any other is refused, not changed: the ledger would name somebody else."""
+    """Checks a name that entries will contain. It is never changed: the ledger would name somebody else."""
     if not given:
         raise UsageError("the name of the person is empty or unknown; give it with --by NAME")
     if not _NAME.fullmatch(given):

@@ -25,7 +25,7 @@ from forum_runner.manifest.bundle_files import BUILT_IN
 
 @dataclass(frozen=True, slots=True)
 class FoundRun:
-    """A run of a plan. `status` is that of its seal, if it has one."""
+    """A run of a plan. `status` is the seal's, if there is one."""
 
     directory: Path
     beginning: RunStart
@@ -37,7 +37,7 @@ class FoundRun:
 
     @property
     def finished(self) -> FinishedRun | None:
-        """How it finished, if it has: then only its ledger is needed."""
+        """How the run finished, if it has."""
         if self.status is None:
             return None
         outcome = Outcome(self.status)

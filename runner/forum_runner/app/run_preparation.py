@@ -1,4 +1,4 @@
-"""From a compiled workflow to a run that can start: script, secrets, credentials, selected tasks."""
+"""Prepares a compiled workflow for a run: script, secrets, credentials, selected tasks."""
 
 from __future__ import annotations
 

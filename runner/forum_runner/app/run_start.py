@@ -1,4 +1,4 @@
-"""From a request to a run that is under way."""
+"""Starts, resumes, retries, repeats and forecasts runs."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ _VIRTUAL_STEPS = 64
 
 @dataclass(frozen=True, slots=True)
 class RunServices:
-    """What a run is carried out with."""
+    """What a run works with: its observer, the results that it may reuse, and its engine."""
 
     observer: Observer = field(default_factory=Observer)
     reuse: Reuse | None = None
@@ -61,7 +61,7 @@ class RunServices:
 
 @dataclass(frozen=True, slots=True)
 class _Mode:
-    """Live, scripted or deterministic: clock, ids and, of a run that begins, salts."""
+    """The clock, the id and the salts of a live, scripted or deterministic run."""
 
     name: str
     clock: RunClock

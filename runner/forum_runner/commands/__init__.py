@@ -1,1 +1,1 @@
-"""One module for each command: arguments in, an application function, text out."""
+"""One module per command: parses arguments, makes one API call, and prints text or JSON."""

@@ -34,12 +34,12 @@ def run_main(main: Coroutine[Any, Any, T]) -> T:
     try:
         return _result(loop, task)
     finally:
-        # A second interrupt, or an adapter's exit, ends the patience; the result of `main` stays.
+        # A second interrupt, or an adapter's exit, stops the wait; the result of `main` is kept.
         with suppress(KeyboardInterrupt, SystemExit):
             loop.run_until_complete(_end_others(loop))
         keep(asyncio.all_tasks(loop))
         asyncio.set_event_loop(None)
-        loop.close()  # asks its threads to end, and does not wait for them
+        loop.close()  # does not wait for its threads
 
 
 def _result(loop: asyncio.AbstractEventLoop, task: asyncio.Task[T]) -> T:
@@ -47,7 +47,7 @@ def _result(loop: asyncio.AbstractEventLoop, task: asyncio.Task[T]) -> T:
         try:
             loop.run_until_complete(asyncio.wait({task}))
         except SystemExit:
-            # An adapter's task raised it. Whoever awaits that task gets it; it ends nothing else.
+            # A task of an adapter raised it. Code that awaits that task gets it; nothing else ends.
             continue
         except KeyboardInterrupt:
             if not task.done():

@@ -1,4 +1,4 @@
-"""How commands print: text for people, UTF-8 for programs, and a reader of either may leave early."""
+"""Prints text for people and UTF-8 for programs. The reader of either may close the stream early."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def prepare_streams() -> None:
-    """Makes both streams take whatever is printed: a closed one swallows it, a narrow encoding gets escapes."""
+    """Prepares both streams for any text: a closed stream discards it, and a limited encoding escapes it."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123 - open to the end
@@ -25,7 +25,7 @@ def prepare_streams() -> None:
 
 
 def say(text: str, *, newline: bool = True, color: bool = False) -> None:
-    """Text for a person, on standard output."""
+    """Prints text for people on standard output."""
     try:
         click.echo(text, nl=newline, color=color)
     except BrokenPipeError:
@@ -33,7 +33,7 @@ def say(text: str, *, newline: bool = True, color: bool = False) -> None:
 
 
 def say_aside(text: str, *, newline: bool = True, color: bool = False) -> None:
-    """Text for a person, on standard error; where even that cannot be written, the exit code has to do."""
+    """Prints text for people on standard error. If that fails, only the exit code is left."""
     try:
         click.echo(text, err=True, nl=newline, color=color)
         sys.stderr.flush()
@@ -42,7 +42,7 @@ def say_aside(text: str, *, newline: bool = True, color: bool = False) -> None:
 
 
 def write_document(data: str | bytes) -> None:
-    """A document for a program, on standard output: UTF-8, whatever the terminal's encoding is."""
+    """Prints a document for programs on standard output, in UTF-8 regardless of the locale."""
     try:
         sys.stdout.flush()
         sys.stdout.buffer.write(data.encode() if isinstance(data, str) else data)
@@ -51,15 +51,15 @@ def write_document(data: str | bytes) -> None:
         discard(sys.stdout)
 
 
-def write_json(form: Any) -> None:
-    """A document as JSON. Everything beyond ASCII is escaped: it may end up on a terminal."""
+def write_json(document: Any) -> None:
+    """Prints JSON. Escapes everything beyond ASCII, because terminals may display it."""
     import json
 
-    write_document(json.dumps(form, indent=2) + "\n")
+    write_document(json.dumps(document, indent=2) + "\n")
 
 
 def write_parts(parts: Iterable[str | bytes], *, is_live: bool = False) -> bool:
-    """Writes parts, each at once if the output is live. Stops and returns False when the reader has left."""
+    """Writes parts, and flushes each one if the output is live. Returns False if the reader closed the stream."""
     try:
         for part in parts:
             if isinstance(part, str):
@@ -76,21 +76,21 @@ def write_parts(parts: Iterable[str | bytes], *, is_live: bool = False) -> bool:
 
 
 def as_found(line: bytes) -> str | bytes:
-    """A line of a ledger, byte for byte; on a terminal, without what would steer it."""
+    """A line of a ledger, byte for byte; on a terminal, without control characters."""
     from forum_runner.finding import visible
 
     return visible(line.decode(errors="replace")) + "\n" if sys.stdout.isatty() else line + b"\n"
 
 
 def has_reader(stream: TextIO) -> bool:
-    """Whether what is written may still be read: a pipe whose other end is closed says so before one writes."""
+    """Whether the other end of a stream is open, without writing to it."""
     poll = select.poll()
     poll.register(stream.fileno(), 0)
     return not poll.poll(0)
 
 
 def show_findings(report: Report) -> None:
-    """Findings of a command whose output is something else go to standard error."""
+    """Prints findings on standard error, for commands that print something else on standard output."""
     from forum_runner.report.finding_formats import render_text
 
     color = wants_color(sys.stderr)
@@ -98,12 +98,12 @@ def show_findings(report: Report) -> None:
 
 
 def wants_color(stream: TextIO) -> bool:
-    """Colour on a terminal, unless NO_COLOR asks for none (no-color.org)."""
+    """Whether to print colours: on a terminal, unless NO_COLOR is set (no-color.org)."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def discard(stream: TextIO) -> None:
-    """Lets the rest of the output go nowhere, so that the command can still end with its own exit code."""
+    """Discards all further output, so that the command still ends with its own exit code."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)

@@ -15,7 +15,7 @@ _kept: list[object] = []
 
 
 def keep(tasks: Iterable[object]) -> None:
-    """Keeps tasks that do not end: a collected one would complain on standard error."""
+    """Keeps references to tasks that do not end: asyncio prints an error when it collects a pending task."""
     _kept.extend(tasks)
 
 
@@ -34,5 +34,5 @@ def leave(code: int) -> NoReturn:
 
 
 def _has_threads() -> bool:
-    """Whether the interpreter would wait for threads. Most end when they are told to."""
+    """Whether the interpreter would wait for threads."""
     return any(not thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread())

@@ -70,4 +70,4 @@ def _warn_of_torn_tails(directory: Path) -> None:
 
     torn = directory / TORN
     if torn.is_dir():
-        say_aside(f"forum: '{torn}' contains what crashes left half-written; check it too: forum does not search it")
+        say_aside(f"forum: '{torn}' has half-written data from crashes, which may contain the body; check it yourself")

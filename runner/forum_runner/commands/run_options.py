@@ -71,7 +71,7 @@ def with_display(mode: str, run: Callable[[RunDisplay], int]) -> int:
 
 
 def keep_memory_in_check() -> None:
-    """Turns the garbage collector on again, for runs that last days. What exists already is left out."""
+    """Enables the garbage collector, for runs that last days. Objects that already exist are excluded."""
     gc.freeze()
     gc.enable()
     gc.set_threshold(50_000, 20, 100)

@@ -105,7 +105,7 @@ class RunHistory:
         return self.end is None or self.seal is not None or self.working.idle_since is not None
 
     def active_us_at(self, now_us: int) -> int:
-        """`active_us` at a later time. It stands still while the run is idle."""
+        """`active_us` at a later time. It does not change while the run is idle."""
         if self.end is None or self.is_idle:
             return self.active_us
         try:

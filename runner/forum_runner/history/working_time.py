@@ -14,7 +14,7 @@ _IDLE = OF_THE_RECORD | {"run.paused", _RESUMED}
 
 @dataclass(slots=True)
 class WorkingTime:
-    """Counts neither pauses nor the time between a crash and the resumption. `idle_since` is set while nobody works."""
+    """Excludes pauses and the time between a crash and the resumption. `idle_since` is set while no process works."""
 
     idle_us: int = 0
     idle_since: str | None = None
@@ -23,7 +23,7 @@ class WorkingTime:
         if entry.kind not in _IDLE:
             return
         if self.idle_since is None:
-            # Without a pause the process was killed: the last sign of it is the entry before.
+            # Without a pause, the process was killed: its last known time is the entry before.
             self.idle_since = entry.at if entry.kind == "run.paused" or before is None else before.at
         if entry.kind == _RESUMED:
             self.idle_us += elapsed_us(self.idle_since, entry.at) or 0
