@@ -115,7 +115,7 @@ def draw(
 
 @file_errors()
 def forecast(workspace: Workspace, request: RunRequest, observer: Observer | None = None) -> Forecast:
-    """What a run would do, and what it could cost at most. Nothing is run."""
+    """Forecasts what a run would do and the most that it could use, without running anything."""
     from forum_runner.app.run_start import foresee
 
     return foresee(workspace, request, observer or Observer())
@@ -138,12 +138,12 @@ async def run(workspace: Workspace, request: RunRequest, observer: Observer | No
 
 
 async def resume(workspace: Workspace, request: ResumeRequest, observer: Observer | None = None) -> FinishedRun:
-    """Resumes a run that paused or was cut off. A run that has finished is returned as it is."""
+    """Resumes a run that paused or was killed. Returns at once if the run has finished."""
     return await (await start(workspace, request, observer)).wait()
 
 
 async def retry(workspace: Workspace, request: RetryRequest, observer: Observer | None = None) -> FinishedRun:
-    """Runs a workflow again, and reuses what passed in an earlier run and has not changed."""
+    """Runs a workflow again, and reuses results of an earlier run that passed and have not changed."""
     return await (await start(workspace, request, observer)).wait()
 
 
@@ -169,7 +169,7 @@ def cancel(workspace: Workspace, run: str, *, now: bool = False) -> None:
 
 @file_errors()
 def gates(workspace: Workspace, run: str) -> OpenGates:
-    """The gates of a run that wait for a decision."""
+    """Lists the gates of a run that wait for a decision."""
     from forum_runner.app.gates import open_gates
 
     return open_gates(find_ledger(run, workspace))
@@ -225,7 +225,7 @@ def verify_proof(workspace: Workspace, proof: Path, trusted: Trusted = _NOTHING_
 
 @file_errors()
 def show(workspace: Workspace, run: str) -> RunDescription:
-    """What happened in a run, as its ledger says, valid or not."""
+    """Describes a run from its ledger, whether that is valid or not."""
     from forum_runner.app.reading import describe
 
     return describe(find_ledger(run, workspace))
@@ -233,7 +233,7 @@ def show(workspace: Workspace, run: str) -> RunDescription:
 
 @file_errors()
 def log(workspace: Workspace, run: str, selection: Selection) -> Log:
-    """The entries of a ledger that fit a selection."""
+    """Reads the entries of a ledger that match a selection."""
     from forum_runner.app.reading import open_log
 
     return open_log(find_ledger(run, workspace), selection)
@@ -241,7 +241,7 @@ def log(workspace: Workspace, run: str, selection: Selection) -> Log:
 
 @file_errors()
 def trace(workspace: Workspace, run: str, found: Trace) -> Iterator[tuple[bytes, ReadEntry]]:
-    """An entry and its causes, the latest first, each with its line."""
+    """Reads an entry and its causes, the latest first, each with its line."""
     from forum_runner.app.reading import trace as trace_entry
 
     return trace_entry(find_ledger(run, workspace), found)
@@ -249,7 +249,7 @@ def trace(workspace: Workspace, run: str, found: Trace) -> Iterator[tuple[bytes,
 
 @file_errors()
 def diff(workspace: Workspace, left: str, right: str) -> RunDifference:
-    """Where two runs diverge."""
+    """Finds where two runs diverge."""
     from forum_runner.app.reading import compare_runs
 
     return compare_runs(find_ledger(left, workspace), find_ledger(right, workspace))
@@ -259,7 +259,7 @@ def diff(workspace: Workspace, left: str, right: str) -> RunDifference:
 def checkpoint(
     workspace: Workspace, run: str, *, size: int | None = None, key: Path | None = None, out: Path | None = None
 ) -> LedgerCheckpoint:
-    """The checkpoint of the first `size` entries, signed with the private key in the file `key`."""
+    """Creates a checkpoint of the first `size` entries, signed with the private key in the file `key`."""
     from forum_runner.app.proofs import make_checkpoint
 
     source, key = find_ledger(run, workspace), workspace.path(key)
@@ -303,7 +303,7 @@ def keygen(workspace: Workspace, name: str, out: Path) -> VerifierKey:
 
 @file_errors()
 def redact(workspace: Workspace, request: RedactionRequest) -> Redacted:
-    """Removes a body from a run, and records that."""
+    """Removes a body from a run, and records the redaction."""
     from forum_runner.app.verification import redact_body
 
     return redact_body(find_ledger(request.run, workspace), request)
@@ -320,7 +320,7 @@ def import_record(
 
 
 async def doctor(workspace: Workspace, workflow: str | None = None, *, root: Path | None = None) -> Health:
-    """What is installed and, for a workflow, which programs are found and which adapters answer."""
+    """Reports what is installed and, for a workflow, which programs are found and which adapters answer."""
     from forum_runner.app.doctor import examine
 
     return await examine(None if workflow is None else compile(workspace, workflow, root=root, is_complete=False))
@@ -335,7 +335,7 @@ def init(workspace: Workspace, folder: Path) -> list[Path]:
 
 
 def explain(code: str | None = None) -> list[Explanation]:
-    """The explanation of a finding's code, or of all codes."""
+    """Returns the explanation of a finding's code, or of all codes."""
     from forum_runner.explanations import explanations
     from forum_runner.manifest.suggest import hint_for
 
@@ -343,18 +343,18 @@ def explain(code: str | None = None) -> list[Explanation]:
     if code is None:
         return list(known.values())
     if code.upper() not in known:
-        raise UsageError(f"there is no code '{code}'; {hint_for(code.upper(), known, 'codes')}")
+        raise UsageError(f"unknown code '{code}'; {hint_for(code.upper(), known, 'codes')}")
     return [known[code.upper()]]
 
 
 def schema(name: str) -> str:
-    """The text of a JSON Schema."""
+    """Returns the text of a JSON Schema."""
     from forum_runner import resources
     from forum_runner.manifest.suggest import hint_for
 
     names = resources.schema_names()
     if name not in names:
-        raise UsageError(f"there is no schema '{name}'; {hint_for(name, names, 'schemas')}")
+        raise UsageError(f"unknown schema '{name}'; {hint_for(name, names, 'schemas')}")
     return resources.schema_text(name)
 
 
@@ -373,7 +373,7 @@ def write_schemas(workspace: Workspace, folder: Path) -> list[Path]:
 
 
 def _write(workspace: Workspace, out: Path | None, data: bytes, sources: Sequence[Path | None]) -> None:
-    """Never over a file that was read."""
+    """Writes the file `out`, if it is given. Never overwrites a source."""
     from forum_runner.write_file import write_file
 
     if out is not None:

@@ -29,7 +29,7 @@ class Observer:
         """The entries that a resumed run already has, read while you iterate."""
 
     def resumed(self, sentences: Iterable[str]) -> None:
-        """What happens to each task of a run that is resumed."""
+        """One sentence per task of a resumed run: whether it is kept, continued or repeated."""
 
     def entry(self, seq: int, at_us: int, kind: str, data: Mapping[str, Any]) -> None:
         """An entry has been written."""

@@ -1,4 +1,4 @@
-"""How a run was started, as far as its ledger does not say: a later process needs it to resume the run."""
+"""Records how a run was started, besides the facts in its ledger. Resuming the run needs both."""
 
 from __future__ import annotations
 

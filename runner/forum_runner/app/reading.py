@@ -36,9 +36,9 @@ class LogItem:
 
 @dataclass(slots=True)
 class Log:
-    """The entries of a ledger that fit a selection, and how many lines are damaged.
+    """The entries of a ledger that match a selection, and how many lines are damaged.
 
-    `is_read` says that there are no more entries, and `named` are the tasks that the entries name.
+    `is_read`: all entries have been read. `named` are the tasks that the entries name.
     """
 
     source: LedgerSource
@@ -74,7 +74,7 @@ class Log:
         self.is_read = self.is_sealed
 
     def check_tasks(self) -> None:
-        """Raises if no entry names a selected task, provided that all entries were read."""
+        """Raises if all entries have been read and none of them names a selected task."""
         if self.is_read:
             check_tasks(self.selection.tasks, self.named, self.source.name)
 
@@ -114,7 +114,7 @@ def trace(source: LedgerSource, found: Trace) -> Iterator[tuple[bytes, ReadEntry
 
 @dataclass(frozen=True, slots=True)
 class RunDescription:
-    """What happened in a run. `failures` and `decisions` need the run directory, and are empty for a bare ledger."""
+    """The history of a run. `failures` and `decisions` need the run directory, and are empty for a bare ledger."""
 
     history: RunHistory
     failures: list[str]

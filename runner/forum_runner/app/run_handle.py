@@ -124,7 +124,7 @@ class RunHandle:
         _active.pop(self.directory.resolve(), None)
         self._held.close()
         if not task.cancelled():
-            task.exception()  # or asyncio would log an error that nobody waits for
+            task.exception()  # otherwise asyncio logs an exception that nobody retrieved
 
 
 _active: dict[Path, RunHandle] = {}

@@ -62,7 +62,7 @@ async def repeat(
 
 
 def foresee(workspace: Workspace, request: RunRequest, observer: Observer) -> Forecast:
-    """What a run would do, and what it could cost at most."""
+    """Forecasts a run, without starting it."""
     request = request.in_workspace(workspace)
     prepared = _prepare(workspace, request, observer, is_complete=False)
     with _reuse(workspace, request, prepared) as reuse:

@@ -52,7 +52,7 @@ _VIRTUAL_STEPS = 64
 
 @dataclass(frozen=True, slots=True)
 class RunServices:
-    """What a run works with: its observer, the results that it may reuse, and its engine."""
+    """The observer of a run, the results that it may reuse, and its engine."""
 
     observer: Observer = field(default_factory=Observer)
     reuse: Reuse | None = None

@@ -21,10 +21,10 @@ def keep_out_of_git(runs: Path) -> None:
 
 
 def check_is_free(directory: Path, *, has_invocation: bool) -> None:
-    """Refuses a directory that is not empty: its files would be overwritten, or be taken for a part of the run.
+    """Refuses a directory that is not empty: its files would be overwritten, or become part of the run.
 
-    What a killed start leaves behind is accepted: an empty ledger and archive and, if the run `has_invocation`, that
-    file.
+    Accepts the files of a start that was killed: an empty ledger, an empty archive and, if the run `has_invocation`,
+    that file.
     """
     try:
         # A ledger explains best why the directory is refused.

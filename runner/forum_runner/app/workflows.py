@@ -32,7 +32,7 @@ class _Beside(str):
 # Without slots, because `plan` is cached.
 @dataclass(frozen=True)
 class Compiled:
-    """`data` and `digest` are those of the wave plan, if there are no errors. `sources` are the files that were read:
+    """`data` is the wave plan and `digest` its digest, if there are no errors. `sources` are the files that were read:
     no output may overwrite them."""
 
     report: Report
@@ -70,7 +70,7 @@ class _Entry:
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """What a command gave besides the workflow: inputs, a script, the findings about their files, and their texts."""
+    """The inputs and the script that a command gives with a workflow, findings about their files, and their texts."""
 
     values: Mapping[str, InputValue]
     answers: tuple[ScriptAnswer, ...] | None

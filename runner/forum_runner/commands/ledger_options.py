@@ -1,4 +1,4 @@
-"""What `forum checkpoint` and `forum prove` share."""
+"""Options that `forum checkpoint` and `forum prove` share."""
 
 from __future__ import annotations
 

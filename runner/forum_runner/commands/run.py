@@ -143,7 +143,7 @@ def _repeat(request: RunRequest, times: int, display: RunDisplay, *, as_json: bo
 
 
 def _exit_code_of_all(codes: Sequence[ExitCode]) -> ExitCode:
-    """That of a run that paused; otherwise that of the runs that did not pass, if they share one."""
+    """The code of a paused run; otherwise the code of the runs that did not pass, or 1 if their codes differ."""
     if codes[-1] in (ExitCode.PAUSED, ExitCode.INTERRUPTED):
         return codes[-1]
     others = {code for code in codes if code is not ExitCode.OK}

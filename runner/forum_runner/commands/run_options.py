@@ -1,4 +1,4 @@
-"""What `forum run` and `forum resume` share: options, signals, errors, and the result."""
+"""Options, signals, errors and results of `forum run` and `forum resume`."""
 
 from __future__ import annotations
 

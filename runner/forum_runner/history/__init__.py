@@ -1,1 +1,1 @@
-"""The run that a ledger describes: one fold over its entries, which all reports and displays read."""
+"""The history of a run: one fold over its entries, which all reports and displays read."""

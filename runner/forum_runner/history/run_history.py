@@ -1,4 +1,4 @@
-"""The run that the entries of a ledger describe. The fold trusts what it reads: a verifier checks the ledger."""
+"""The history of a run, folded from its entries. The fold trusts them: a verifier checks the ledger."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class RunHistory:
 
     @property
     def reserved(self) -> UsageTotals:
-        """What open calls may still use. Their `calls` are in `usage`."""
+        """The amounts that open calls may still use. `usage` already counts the calls themselves."""
         total = UsageTotals()
         for task in self.open_tasks.values():
             total.charge(task.reserved or {})
@@ -228,7 +228,7 @@ def _verdict_given(history: RunHistory, task: TaskHistory, entry: ReadEntry) -> 
 
 
 def _lost(history: RunHistory, task: TaskHistory, entry: ReadEntry) -> None:
-    """What it used is unknown, so the task is charged what was reserved."""
+    """Its usage is unknown, so the task is charged what was reserved."""
     _close_call(history, task, task.reserved or {})
     task.failure = entry
     if entry.kind == "verdict.lost":

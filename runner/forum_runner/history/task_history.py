@@ -1,4 +1,4 @@
-"""What the entries say about one task, or about one instance of a task with a `foreach`."""
+"""The history of a task, or of one instance of a task with a `foreach`."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def frame(
 
 
 def closing_frame(view: RunView, now_us: int, screen: Screen) -> list[Text]:
-    """What stays on the screen above the result."""
+    """The lines that remain on the screen above the result."""
     return [_fitted(line, screen) for line in _head(view, now_us, screen)]
 
 

@@ -7,7 +7,7 @@ from typing import TextIO
 
 
 class Outlet:
-    """Writes at once, and nothing more after a failed write: a run must not end because nobody reads its progress."""
+    """Writes immediately, and stops after a failed write: a run must not end because nobody reads its progress."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream

@@ -20,7 +20,7 @@ from forum_runner.wave_plan.wave_plan_reader import WavePlan
 STOPPING = "stopping: cancelling open calls; interrupt again to exit at once"
 _MAX_NAME = 80
 _MAX_PATH = 4096
-# Every result is followed by an entry that says more, and users' own entries are not for people.
+# A later entry says more than these do.
 _QUIET = ("edge.delivered", "verdict.asked", "body.redacted")
 
 
@@ -49,7 +49,7 @@ class RunView:
         return [*lines, f"  to decide: {self._gate_command()}"] if kind == "gate.opened" else lines
 
     def activity(self, task: TaskHistory) -> str:
-        """What a task is doing: the text of its latest entry."""
+        """The text of the latest entry of a task."""
         return entry_text(task.latest, task, self.context) if task.latest is not None else ""
 
     def opening(self) -> list[str]:

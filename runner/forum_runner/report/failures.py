@@ -31,7 +31,7 @@ class TaskFailure:
 
 
 def read_failures(directory: Path, history: RunHistory) -> dict[str, TaskFailure]:
-    """By task, the most severe first. Details come from the bodies, as far as they exist and are not sensitive."""
+    """By task, the most severe first. Details come from bodies that exist and are not sensitive."""
     failed = [
         (task.id, task.failure)
         for task in by_severity(history.tasks.values())
@@ -61,7 +61,7 @@ def _detail(reader: TextReader, entry: ReadEntry, redacted: Collection[str | Non
 def _line(
     reader: TextReader, body: Mapping[str, Any], redacted: Collection[str | None], *, is_last: bool
 ) -> str | None:
-    """The first or the last line of a text, as far as a log may show it."""
+    """The first or the last line of a text; None if it is sensitive or missing."""
     content = reader.read(body, redacted).text or ""
     lines = (_message(content) if text(body, "type") == JSON else content).strip().splitlines()
     return clip(lines[-1 if is_last else 0].strip()) if lines else None

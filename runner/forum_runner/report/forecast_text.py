@@ -18,7 +18,7 @@ _SHOWN_TASKS = 200
 
 @dataclass(frozen=True, slots=True)
 class TaskForecast:
-    """What happens to a task, and the most it can use.
+    """The forecast of a task, and the most that it can use.
 
     `fate` is `run`, `reuse`, `skip`, or `later` if it depends on the outputs of other tasks.
     """
@@ -37,7 +37,7 @@ class TaskForecast:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What a run does, and the most it can use.
+    """The forecast of a run, and the most that it can use.
 
     `plan` is the digest of the wave plan, `most` the maximum usage of all tasks, `limits` the policy's budget, and
     `not_set` the environment variables that a run requires but that are not set.

@@ -20,7 +20,7 @@ _MAX_ROWS = 200
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """A number of each run that has it."""
+    """One number per run."""
 
     numbers: tuple[int, ...]
 
@@ -45,7 +45,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class PassRate:
-    """Of a task, or of the run as a whole. `states` counts the runs by the state that it ended in."""
+    """The pass rate of a task, or of the run as a whole. `states` counts the runs by its end state."""
 
     name: str
     runs: int

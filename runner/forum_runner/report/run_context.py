@@ -1,4 +1,4 @@
-"""What is known about a run besides its entries: its id and its plan."""
+"""The id and the plan of a run, which reports need besides its entries."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def render_summary(
 
 
 def ending(history: RunHistory) -> str:
-    """How the run ended, as far as the ledger says."""
+    """How the run ended, according to the ledger."""
     if history.last is None:
         return "nothing: the ledger has no entries"
     if history.is_sealed:

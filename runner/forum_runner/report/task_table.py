@@ -1,4 +1,4 @@
-"""The tasks of a run as rows of a table, with what needs attention first where there is no room for all."""
+"""The tasks of a run as rows of a table. If there is no room for all, the most severe are kept."""
 
 from __future__ import annotations
 
