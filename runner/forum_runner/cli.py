@@ -50,7 +50,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "keygen": "Generate a key that signs checkpoints.",
     },
     "Manage ledgers": {
-        "redact": "Remove a body from a run and record that.",
+        "redact": "Remove a body from a run and record the redaction.",
         "import": "Import the record of another program as a ledger.",
     },
     "Test implementations": {

@@ -14,7 +14,12 @@ from forum_runner.commands.output import say, wants_color, write_document
 @click.command("check", short_help="Check manifests and report errors with their location.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option(
-    "--format", "form", type=click.Choice(["text", "json", "github", "sarif"]), default="text", show_default=True
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "github", "sarif"]),
+    default="text",
+    show_default=True,
+    help="Print findings in this format.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
 @bundle_options

@@ -26,10 +26,10 @@ def command() -> None:
 _decision_options = combined(
     click.argument("run"),
     click.argument("task"),
-    click.option("--by", metavar="NAME", help="Who decides: ASCII, no spaces.  [default: your login name]"),
-    click.option("--reason", metavar="TEXT", help="The reason, which is recorded."),
+    click.option("--by", metavar="NAME", help="Record this name: ASCII, no spaces.  [default: your login name]"),
+    click.option("--reason", metavar="TEXT", help="Record this reason."),
     click.option(
-        "--displayed", metavar="DIGEST", help="The digest of what you saw; the decision is refused if it differs."
+        "--displayed", metavar="DIGEST", help="Require this digest of what is displayed, or its first characters."
     ),
     JSON,
 )
@@ -39,7 +39,7 @@ _decision_options = combined(
 @click.argument("run")
 @JSON
 def list_gates(run: str, as_json: bool) -> int:
-    """List pending gates with the prompt or command that each one shows."""
+    """List pending gates and the prompt or command of each."""
     from forum_runner import api
 
     found = api.gates(WORKSPACE, run)
@@ -58,7 +58,7 @@ def list_gates(run: str, as_json: bool) -> int:
 @command.command("approve")
 @_decision_options
 def approve(**options: Any) -> int:
-    """Approve a task, so that it starts."""
+    """Approve a task so that it starts."""
     return _decide("approved", **options)
 
 
@@ -71,7 +71,7 @@ def reject(**options: Any) -> int:
 
 @command.command("edit")
 @_decision_options
-@click.option("--instruction", metavar="TEXT", help="The instruction for the agent.")
+@click.option("--instruction", metavar="TEXT", help="Give the agent this instruction.")
 @click.option("--file", type=FILE, metavar="FILE", help="Read the instruction from FILE.")
 def edit(instruction: str | None, file: Path | None, **options: Any) -> int:
     """Approve a task with another instruction."""

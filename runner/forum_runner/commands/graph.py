@@ -19,7 +19,7 @@ _ENDINGS |= {".svg": "svg"}
     "--format",
     "form",
     type=click.Choice(["text", "mermaid", "dot", "svg"]),
-    help="[default: by the suffix of PATH, else text]",
+    help="Draw in this format.  [default: by the suffix of PATH, else text]",
 )
 @click.option("-o", "--output", metavar="PATH", help="Write the drawing to PATH.  [default: standard output]")
 @bundle_options

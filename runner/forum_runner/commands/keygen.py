@@ -24,8 +24,8 @@ from forum_runner.commands.output import say, write_json
 def command(name: str, output: Path, as_json: bool) -> int:
     """Generate a key that signs checkpoints, and print its public half.
 
-    Every signature contains NAME; a schema-less URL such as example.org/release is a good choice. Only the owner can
-    read FILE. Never overwrites a file.
+    Every signature contains NAME. A URL without a scheme is a good choice, such as example.org/release. Only the owner
+    can read FILE. Never overwrites a file.
     """
     from forum_runner import api
 

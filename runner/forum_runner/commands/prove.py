@@ -27,7 +27,13 @@ def command() -> None:
 
 @command.command("inclusion", short_help="Prove that a ledger contains an entry.")
 @click.argument("run")
-@click.option("--seq", type=click.IntRange(min=0), required=True, metavar="N", help="The entry's number, from 0.")
+@click.option(
+    "--seq",
+    type=click.IntRange(min=0),
+    required=True,
+    metavar="N",
+    help="Select the entry by its number, from 0.",
+)
 @covering_options
 def inclusion(run: str, seq: int, size: int | None, key_file: Path | None, output: str | None) -> int:
     """Prove that a ledger contains an entry. The proof discloses no other entry.
@@ -47,7 +53,7 @@ def inclusion(run: str, seq: int, size: int | None, key_file: Path | None, outpu
     type=click.IntRange(min=0),
     required=True,
     metavar="SIZE",
-    help="The number of entries that the ledger had before.",
+    help="Prove that the ledger has only grown since it had SIZE entries.",
 )
 @covering_options
 def consistency(run: str, from_size: int, size: int | None, key_file: Path | None, output: str | None) -> int:

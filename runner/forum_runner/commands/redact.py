@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from forum_runner.app.verification import Redacted
 
 
-@click.command("redact", short_help="Remove a body from a run and record that.")
+@click.command("redact", short_help="Remove a body from a run and record the redaction.")
 @click.argument("run")
 @click.option("--seq", type=click.IntRange(min=0), required=True, metavar="N", help="The entry that names the body.")
 @click.option("--body", required=True, metavar="NAME", help="The body's name in that entry, such as prompt or output.")
-@click.option("--reason", required=True, metavar="TEXT", help="The reason, which is recorded.")
-@click.option("--by", metavar="NAME", help="Who redacts it.  [default: your login name]")
+@click.option("--reason", required=True, metavar="TEXT", help="Record this reason.")
+@click.option("--by", metavar="NAME", help="Record this name: ASCII, no spaces.  [default: your login name]")
 @JSON
 def command(run: str, seq: int, body: str, reason: str, by: str | None, as_json: bool) -> int:
-    """Remove a body from a run and record that.
+    """Remove a body from a run and record the redaction.
 
     RUN is a run directory or the id of a run. Overwrites the bytes in place, for every entry that names them, and
     records the reason. The chain stays valid, and a sealed ledger is sealed again. This cannot be undone.

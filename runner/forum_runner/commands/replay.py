@@ -17,8 +17,8 @@ from forum_runner.errors import ExitCode
 def command(run: str, as_json: bool) -> int:
     """Replay a run with its recorded answers, clock and ids, and compare every entry to the byte.
 
-    Calls nothing. Replay shows that the runner followed its rules. What comes from outside, such as a model's answer,
-    is taken from the ledger.
+    Calls nothing. Replay shows that the runner followed its rules. It takes answers from outside, such as a model's,
+    from the ledger.
 
     Exits 0 if the replay is identical, 3 if it diverges, and 7 if it is identical but the run has not finished.
     """

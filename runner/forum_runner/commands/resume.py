@@ -14,7 +14,7 @@ from forum_runner.commands.run_options import run_options, run_request, with_dis
 @click.command("resume", short_help="Resume a run that stopped.")
 @click.argument("run", metavar="RUN")
 @bundle_options
-@click.option("--failed", is_flag=True, help="Start another run: reuse what passed and is unchanged, run the rest.")
+@click.option("--failed", is_flag=True, help="Start another run: reuse unchanged results that passed, run the rest.")
 @click.option("--out", type=RUN_DIRECTORY, metavar="DIR", help="With --failed, use DIR as the run directory.")
 @run_options
 def command(

@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 @click.command("run", short_help="Run a workflow and record what happens.")
 @click.argument("file")
 @bundle_options
-@click.option("--only", multiple=True, metavar="TASK", help="Run only this task; not with --from or --until.")
-@click.option("--from", "start", multiple=True, metavar="TASK", help="Run this task and everything after it.")
+@click.option("--only", multiple=True, metavar="TASK", help="Run only this task. Repeatable.")
+@click.option("--from", "start", multiple=True, metavar="TASK", help="Run this task and all after it. Repeatable.")
 @click.option(
     "--until",
     multiple=True,
     metavar="TASK",
-    help="Run this task and everything before it; with --from, what lies between.",
+    help="Run this task and all before it. Repeatable. With --from, run the tasks between.",
 )
 @click.option(
     "--base", metavar="RUN", help="Reuse results of this run, with --only or --from.  [default: the last run]"

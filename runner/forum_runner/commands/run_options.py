@@ -34,14 +34,14 @@ run_options = combined(
     click.option(
         "--engine",
         metavar="NAME",
-        help="Where adapters run: local, process or an installed engine.  [default: the policy's]",
+        help="Run adapters in this engine: local, process or an installed one.  [default: the policy's]",
     ),
     click.option(
         "--progress",
         type=click.Choice(_MODES),
         default="auto",
         show_default=True,
-        help="How to show progress, on standard error.",
+        help="Show progress on standard error in this way.",
     ),
     JSON,
 )
