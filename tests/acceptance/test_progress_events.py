@@ -46,7 +46,7 @@ def test_reuse_is_reported_with_its_reason(folder: Folder) -> None:
     assert (resumed.code, partial.code) == (1, 1)
     assert events_of_kind(resumed.err, "reuse") == [
         reused,
-        {"task": "b", "fate": "run", "reason": "it was failed in that run"},
+        {"task": "b", "fate": "run", "reason": "its state in that run is failed"},
     ]
     assert events_of_kind(partial.err, "reuse") == [reused, {"task": "b", "fate": "run", "reason": "as requested"}]
 

@@ -135,7 +135,7 @@ def test_exactly_the_tasks_affected_by_a_change_run_again(
     assert set(folder.attempt_counts("second")) == {*rerun, "last"}
     assert folder.reused("second") == {"source", "left", "right", "join", "beside"} - rerun
     assert reason in result.err
-    assert "last: run again, it was failed in that run" in result.err
+    assert "last: run again, its state in that run is failed" in result.err
     reported = {
         line.strip().partition(":")[0] for line in result.err.splitlines() if "run again" in line or "reused" in line
     }

@@ -129,7 +129,7 @@ def test_a_base_with_a_failed_task_is_refused_with_a_hint(folder: Folder) -> Non
     result = folder.run("--only", "b", "--base", "first")
 
     assert result.code == 2
-    assert "it was failed in that run; use --from a to run it" in result.err
+    assert "its state in that run is failed; use --from a to run it" in result.err
 
 
 def test_a_base_that_lacks_the_task_is_refused_with_a_hint(folder: Folder) -> None:
@@ -139,7 +139,7 @@ def test_a_base_that_lacks_the_task_is_refused_with_a_hint(folder: Folder) -> No
     result = folder.run("--only", "b", "--base", "first")
 
     assert result.code == 2
-    assert "it was not in that run; name a run that has it with --base RUN, or use --from a to run it" in result.err
+    assert "it is not part of that run; name a run that has it with --base RUN, or use --from a to run it" in result.err
 
 
 def write_nested_plans(folder: Folder) -> None:

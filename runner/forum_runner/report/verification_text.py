@@ -34,13 +34,15 @@ def render_verification(report: VerifyReport, *, color: bool) -> str:
         return "\n".join(lines) + "\n"
     for checkpoint in report.checkpoints:
         signed = f", signed by {visible(checkpoint.signed_by)}" if checkpoint.signed_by else ""
-        lines.append(f"agrees with the {_SOURCES[checkpoint.source]} of {checkpoint.size:,} entries{signed}")
+        lines.append(
+            f"agrees with the {_SOURCES[checkpoint.source]} ({counted(checkpoint.size, 'entry', 'entries')}{signed})"
+        )
     if report.head:
         lines.append(f"head {report.head}")
     return "\n".join(lines) + "\n"
 
 
-_SOURCES = {"directory": "checkpoint in its directory", "given": "checkpoint given", "pin": "pin"}
+_SOURCES = {"directory": "checkpoint in its directory", "given": "given checkpoint", "pin": "pin"}
 
 
 def _summary(report: VerifyReport) -> str:

@@ -20,7 +20,7 @@ from forum_runner.wave_plan.wave_plan_reader import WavePlan, read_wave_plan
 
 _FIELDS = ("instruction", "run", "output", "done_when", "accept", "agent", "needs")
 _REDACTED = "its output was redacted"
-NOT_THERE = "it was not in that run"
+NOT_THERE = "it is not part of that run"
 
 
 @dataclass(slots=True)
@@ -135,7 +135,7 @@ class ReuseComparison:
             # It has no output to reuse. Whether it has one this time is only known after it ran.
             return None
         if self._before.tasks[task].foreach is None and state != "passed":
-            return f"it was {state or 'not finished'} in that run"
+            return f"its state in that run is {state or 'unfinished'}"
         changed = self._changed(task)
         if changed:
             return f"its {changed} changed"
@@ -150,7 +150,7 @@ class ReuseComparison:
         """Why this unit runs again."""
         result = self.earlier.results.get(unit.name)
         if result is None or result.state != "passed":
-            return f"it was {result.state or 'not finished'} in that run" if result else NOT_THERE
+            return f"its state in that run is {result.state or 'unfinished'}" if result else NOT_THERE
         if unit.task.id not in self._before.tasks:
             return NOT_THERE
         if result.is_redacted and result.fingerprint == fingerprint:

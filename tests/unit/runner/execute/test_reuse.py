@@ -224,7 +224,7 @@ def test_the_reason_for_not_reusing_names_the_state_in_the_base_run(tmp_path: Pa
     with closing(EarlierRun(ledger_at(tmp_path / "one"))) as earlier:
         reason = ReuseComparison(earlier, wave_plan_of(TASKS)).why_not("a")
 
-    assert reason == "it was failed in that run"
+    assert reason == "its state in that run is failed"
 
 
 @pytest.mark.requirement("RUN-EXIT-001")
