@@ -131,7 +131,7 @@ def _repeat(request: RunRequest, times: int, display: RunDisplay, *, as_json: bo
             # All runs have the same plan: one copy is enough.
             runs.append(replace(result, context=replace(result.context, plan=runs[0].context.plan)) if runs else result)
             codes.append(finished.exit_code)
-            ended = {"run": result.run, "directory": str(result.directory), "status": result.status}
+            ended = {"run": result.history.run, "directory": str(result.directory), "status": result.status}
             sentence = f"run {len(runs)} of {times}: {result.status}, {result.directory}"
             display.event("repeated", sentence, number=len(runs), of=times, **ended)
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -113,16 +113,11 @@ def _show_result(finished: FinishedRun, display: RunDisplay, *, as_json: bool) -
     from forum_runner.report.step_summary import render_step_summary
 
     result = finished.result()
-
-    def show() -> None:
-        if as_json:
-            write_json(result_document(result))
-        else:
-            color = wants_color(sys.stdout)
-            say(render_result(result, color=color), newline=False, color=color)
-
+    document = (lambda: result_document(result)) if as_json else None
     where = f"the run is in '{finished.directory}'"
-    return _show(show, where, lambda: render_step_summary(result), finished.exit_code, display)
+    is_shown = _show(document, lambda color: render_result(result, color=color), where, display)
+    _append_step_summary(lambda: render_step_summary(result), display)
+    return finished.exit_code if is_shown else finished.exit_code or ExitCode.FAILED
 
 
 def show_pass_rates(runs: Sequence[RunResult], exit_code: ExitCode, display: RunDisplay, *, as_json: bool) -> int:
@@ -131,32 +126,33 @@ def show_pass_rates(runs: Sequence[RunResult], exit_code: ExitCode, display: Run
     from forum_runner.report.step_pass_rates import render_step_pass_rates
 
     rates = pass_rates_of(runs)
-
-    def show() -> None:
-        if as_json:
-            write_json(pass_rates_document(rates))
-        else:
-            color = wants_color(sys.stdout)
-            say(render_pass_rates(rates, color=color), newline=False, color=color)
-
+    document = (lambda: pass_rates_document(rates)) if as_json else None
     where = f"the last run is in '{runs[-1].directory}'"
-    return _show(show, where, lambda: render_step_pass_rates(rates), exit_code, display)
+    is_shown = _show(document, lambda color: render_pass_rates(rates, color=color), where, display)
+    _append_step_summary(lambda: render_step_pass_rates(rates), display)
+    return exit_code if is_shown else exit_code or ExitCode.FAILED
 
 
-def _show(
-    show: Callable[[], None], where: str, summarize: Callable[[], str], exit_code: ExitCode, display: RunDisplay
-) -> int:
-    """Shows a result, and appends it to the summary of a GitHub step. Notices say what could not be written."""
+def _show(document: Callable[[], Any] | None, render: Callable[[bool], str], where: str, display: RunDisplay) -> bool:
+    """Prints a document or else text. If that fails, a notice says `where` the run is."""
+    color = wants_color(sys.stdout)
     try:
-        show()
+        if document is not None:
+            write_json(document())
+        else:
+            say(render(color), newline=False, color=color)
     except OSError as error:
         display.notice(f"cannot print the result: {error.strerror}; {where}")
         discard(sys.stdout)
-        exit_code = exit_code or ExitCode.FAILED
-    if path := os.environ.get(_STEP_SUMMARY):
-        from forum_runner.report.step_summary import append_step_summary
+        return False
+    return True
 
-        problem = append_step_summary(Path(path), summarize())
+
+def _append_step_summary(render: Callable[[], str], display: RunDisplay) -> None:
+    """Appends a result to the summary of a GitHub step."""
+    from forum_runner.report.step_summary import append_step_summary
+
+    if path := os.environ.get(_STEP_SUMMARY):
+        problem = append_step_summary(Path(path), render())
         if problem is not None:
             display.notice(f"cannot write the step summary: {problem}")
-    return exit_code

@@ -101,6 +101,10 @@ class RunHistory:
         return self.working.until(self.first.at, self.end.at) if self.first and self.end else 0
 
     @property
+    def active_ms(self) -> int:
+        return self.active_us // 1_000
+
+    @property
     def is_idle(self) -> bool:
         return self.end is None or self.seal is not None or self.working.idle_since is not None
 

@@ -105,7 +105,7 @@ def pass_rates_of(runs: Sequence[RunResult]) -> PassRates:
 
 def next_commands(runs: Sequence[RunResult]) -> list[tuple[str, str]]:
     """The commands to run next: verify each run, and resume those that did not finish."""
-    lines = [("verify", verify_line(run.directory, run.head)) for run in runs]
+    lines = [("verify", verify_line(run.directory, run.history.head)) for run in runs]
     return lines + [("resume", command_line("resume", run.argument)) for run in runs if run.is_resumable]
 
 
@@ -130,12 +130,12 @@ def pass_rates_document(rates: PassRates) -> dict[str, Any]:
 
 def _run(run: RunResult) -> dict[str, Any]:
     return {
-        "run": run.run,
+        "run": run.history.run,
         "status": run.status,
         "exit_code": run.exit_code,
         "directory": str(run.directory),
-        "head": run.head,
-        "verify": verify_line(run.directory, run.head),
+        "head": run.history.head,
+        "verify": verify_line(run.directory, run.history.head),
     }
 
 

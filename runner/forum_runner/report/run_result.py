@@ -28,20 +28,8 @@ class RunResult:
     gates: tuple[PendingGate, ...] = ()
 
     @property
-    def run(self) -> str:
-        return self.history.run
-
-    @property
-    def head(self) -> str:
-        return self.history.head
-
-    @property
-    def active_ms(self) -> int:
-        return self.history.active_us // 1_000
-
-    @property
     def argument(self) -> str:
-        return run_argument(self.run, self.directory)
+        return run_argument(self.history.run, self.directory)
 
     @property
     def status(self) -> str:

@@ -60,7 +60,7 @@ def headline(result: RunResult, *, color: bool = False) -> str:
     code = f" (exit {result.exit_code})" if result.exit_code else ""
     counts = result.counts
     states = [f"{counts[state]:,} {clip(state)}" for state in (*SEVERITY, NOT_STARTED) if counts[state]]
-    return f"{status}{code}: {', '.join(states) or 'no tasks'}, in {duration(result.active_ms)}"
+    return f"{status}{code}: {', '.join(states) or 'no tasks'}, in {duration(result.history.active_ms)}"
 
 
 def spent_text(result: RunResult) -> str:
@@ -68,7 +68,7 @@ def spent_text(result: RunResult) -> str:
     usage, limits = result.history.usage, result.context.limits
     words = []
     for name in AMOUNTS:
-        used = result.active_ms if name == "wall_ms" else used_amount(usage, name)
+        used = result.history.active_ms if name == "wall_ms" else used_amount(usage, name)
         if name in limits:
             words.append(used_of(name, used, amount(limits, name)))
         elif name in ("calls", "tokens") or (name == "micro_usd" and used):
@@ -149,8 +149,8 @@ def _gates(result: RunResult) -> Iterator[str]:
 def _facts(result: RunResult) -> Iterator[tuple[str, str]]:
     yield "spent", spent_text(result)
     yield "run", visible(str(result.directory))
-    yield "head", result.head
-    yield "verify", verify_line(result.directory, result.head)
+    yield "head", result.history.head
+    yield "verify", verify_line(result.directory, result.history.head)
     if result.is_resumable:
         yield "resume", command_line("resume", result.argument)
     elif result.status not in ("passed", "refused"):

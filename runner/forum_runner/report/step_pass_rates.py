@@ -20,7 +20,9 @@ def render_step_pass_rates(rates: PassRates) -> str:
     lines = [f"### {plain(title_of(rates.runs[0]))}", "", plain(rates.headline), ""]
     lines += [*_tasks(rates), ""]
     lines += [row_line(("run", "status", "head")), row_line(["---"] * 3)]
-    lines += (row_line((plain(str(run.directory)), plain(run.status), f"<code>{run.head}</code>")) for run in kept)
+    lines += (
+        row_line((plain(str(run.directory)), plain(run.status), f"<code>{run.history.head}</code>")) for run in kept
+    )
     if left := len(rates.runs) - len(kept):
         lines += ["", f"And {left:,} more, which have no room here."]
     lines += ["", *(f"- {name}: {plain(words)}" for name, words in rates.spent), ""]

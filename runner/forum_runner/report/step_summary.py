@@ -60,7 +60,7 @@ def plain(text: str) -> str:
 
 
 def title_of(result: RunResult) -> str:
-    return f"forum: {result.context.name or f'run {result.run}'}"
+    return f"forum: {result.context.name or f'run {result.history.run}'}"
 
 
 def _table(tasks: Sequence[TaskHistory], room: int) -> Iterator[str]:
@@ -102,10 +102,10 @@ def _sections(result: RunResult) -> Iterator[str]:
             yield ""
     yield f"Spent: {plain(spent_text(result))}"
     yield ""
-    yield f"Head of the ledger: <code>{result.head}</code>"
+    yield f"Head of the ledger: <code>{result.history.head}</code>"
     yield ""
     yield "```sh"
-    yield verify_line(result.directory, result.head)
+    yield verify_line(result.directory, result.history.head)
     if result.is_resumable:
         for gate in result.gates[:_MAX_LISTED]:
             yield from gate_lines(result.argument, gate.task)

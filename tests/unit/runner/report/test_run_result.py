@@ -167,9 +167,9 @@ def test_a_run_paused_at_gates_shows_how_to_decide_and_resume(result_of: ReadRes
 def test_the_printed_verify_command_verifies_the_run(result_of: ReadResult) -> None:
     result = result_of(EXAMPLES["two_waves"]())
 
-    report = verify_ledger(ledger_at(Path("out")), None, Trusted(result.head, None, None, None))
+    report = verify_ledger(ledger_at(Path("out")), None, Trusted(result.history.head, None, None, None))
 
-    assert f"forum verify out --expect-head {result.head}\n" in render_result(result)
+    assert f"forum verify out --expect-head {result.history.head}\n" in render_result(result)
     assert str(report.verdict) == "valid"
 
 
@@ -326,7 +326,7 @@ def test_time_between_processes_does_not_count(result_of: ReadResult) -> None:
     example.gate("publish")
     example.resume()
 
-    assert result_of(example).active_ms == 3_750
+    assert result_of(example).history.active_ms == 3_750
 
 
 def test_time_between_a_kill_and_a_redaction_does_not_count(result_of: ReadResult) -> None:
@@ -336,7 +336,7 @@ def test_time_between_a_kill_and_a_redaction_does_not_count(result_of: ReadResul
     example.resume()
     example.gate("archive")
 
-    assert result_of(example).active_ms == 1_250
+    assert result_of(example).history.active_ms == 1_250
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
