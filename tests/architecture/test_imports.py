@@ -35,7 +35,7 @@ LAYERS = (
     {"__main__"},
 )
 # The subpackages of `execute` whose `__init__` is their public interface.
-PARTS = ("machine", "replay", "resume", "reuse", "secrets")
+PARTS = ("drive", "engines", "machine", "replay", "resume", "reuse", "secrets")
 # The process engine supervises its workers with the same code as the command adapter its programs.
 SUPERVISION = ("programs.process_keeper", "programs.process_warden")
 ALLOWED_ACROSS = {

@@ -23,7 +23,7 @@ from forum_runner.app.run_start import start
 from forum_runner.app.runs import RunServices, start_run
 from forum_runner.commands.event_loop import run_main
 from forum_runner.commands.run_options import keep_memory_in_check
-from forum_runner.execute.engines.local import LocalEngine, MakeAdapter
+from forum_runner.execute.engines import LocalEngine, MakeAdapter
 from forum_runner.workspace import Workspace
 
 

@@ -10,7 +10,7 @@ from random import Random
 
 from forum_adapters.base import Attempt
 from forum_runner.execute.call_report import Lost, Replied
-from forum_runner.execute.engines.engine import Engine
+from forum_runner.execute.engines import Engine
 
 
 class Fate(Enum):

@@ -19,7 +19,7 @@ from forum_adapters.registry import ADAPTER_TYPES, make_adapter
 from forum_runner import __version__
 from forum_runner.app.run_preparation import ENV_FIELDS, secret_variables
 from forum_runner.app.workflows import Compiled
-from forum_runner.execute.engines.registry import ENGINES
+from forum_runner.execute.engines import ENGINES
 from forum_runner.execute.secrets import Scrubber
 from forum_runner.wave_plan.wave_plan_reader import WavePlan
 

@@ -25,12 +25,8 @@ from forum_runner.app.run_handle import FinishedRun, RunHandle, finished_handle
 from forum_runner.app.run_preparation import PreparedRun
 from forum_runner.app.runs_folder import check_is_free, keep_out_of_git
 from forum_runner.errors import ExitCode, UnfinishedRunError, UsageError
-from forum_runner.execute.drive.live import LiveDriver, SteadyClock
-from forum_runner.execute.drive.recorder import Recorder, RunClock
-from forum_runner.execute.drive.virtual import EPOCH_US, VirtualDriver
-from forum_runner.execute.engines.engine import Engine
-from forum_runner.execute.engines.local import LocalEngine
-from forum_runner.execute.engines.registry import engine_factory
+from forum_runner.execute.drive import EPOCH_US, LiveDriver, Recorder, RunClock, SteadyClock, VirtualDriver
+from forum_runner.execute.engines import Engine, LocalEngine, engine_factory
 from forum_runner.execute.machine import Context, Machine, Outcome
 from forum_runner.execute.resume import RunStart, StateRestorer, describe_resume
 from forum_runner.execute.secrets import Scrubber

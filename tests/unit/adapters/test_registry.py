@@ -16,7 +16,7 @@ from forum_adapters.plugins import BrokenPluginError, ClashingPluginError, Unkno
 from forum_adapters.registry import ADAPTER_TYPES, make_adapter
 from forum_adapters.replay import ReplayAdapter
 from forum_adapters.scripted import ScriptedAdapter
-from forum_runner.execute.engines.registry import ENGINES
+from forum_runner.execute.engines import ENGINES
 
 ROOT = Path(__file__).parents[3]
 BUILT_IN = ("anthropic", "command", "openai", "scripted")

@@ -10,8 +10,7 @@ from msgspec import structs
 
 from forum_adapters.base import Attempt, ErrorKind, Failure, Limits, Reply
 from forum_runner.execute.call_report import Lost, Replied
-from forum_runner.execute.drive.reply_check import checked_reply
-from forum_runner.execute.engines.engine import Engine
+from forum_runner.execute.engines import Engine, checked_reply
 
 # Adapters enforce their own timeout; this is for those that do not.
 _GRACE_S = 15.0

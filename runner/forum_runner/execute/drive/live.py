@@ -10,7 +10,7 @@ from itertools import count
 from forum_adapters.base import Attempt
 from forum_runner.execute.drive.engine_guard import EngineGuard
 from forum_runner.execute.drive.recorder import Record, RunClock
-from forum_runner.execute.engines.engine import Engine
+from forum_runner.execute.engines import Engine
 from forum_runner.execute.machine import Command, Decided, Event, Interrupted, Machine, Outcome, Replied, TimePassed
 from forum_runner.execute.secrets import Scrubber
 

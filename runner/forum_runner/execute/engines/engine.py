@@ -8,8 +8,6 @@ from typing import Protocol
 from forum_adapters.base import Attempt
 from forum_runner.execute.call_report import Lost, Replied
 
-__all__ = ["Engine", "Lost", "Replied"]
-
 
 class Engine(Protocol):
     """Carries out attempts, here or elsewhere. It never repeats one: retries are the runner's decision.

@@ -17,9 +17,9 @@ from msgspec import structs
 
 from forum_adapters.base import Limits, Reply
 from forum_runner.execute.call_report import Replied
-from forum_runner.execute.drive.reply_check import checked_reply
 from forum_runner.execute.engines.coroutine_engine import failed
 from forum_runner.execute.engines.local import LocalEngine
+from forum_runner.execute.engines.reply_check import checked_reply
 from forum_runner.execute.engines.worker_messages import (
     CallEnded,
     CancelCall,

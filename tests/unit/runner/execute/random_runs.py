@@ -12,8 +12,7 @@ import orjson
 
 from forum_adapters.base import Attempt, Reply
 from forum_runner.canonical import canonical
-from forum_runner.execute.drive.recorder import Recorder, RunClock
-from forum_runner.execute.drive.virtual import EPOCH_US, VirtualDriver
+from forum_runner.execute.drive import EPOCH_US, Recorder, RunClock, VirtualDriver
 from forum_runner.execute.machine import (
     Context,
     Decided,

@@ -17,8 +17,7 @@ from forum_runner.app.run_handle import FinishedRun
 from forum_runner.app.run_preparation import PreparedRun
 from forum_runner.app.runs import RunServices, resume_run, start_run
 from forum_runner.canonical import canonical
-from forum_runner.execute.drive.recorder import RunClock
-from forum_runner.execute.drive.virtual import EPOCH_US, VirtualDriver
+from forum_runner.execute.drive import EPOCH_US, RunClock, VirtualDriver
 from forum_runner.execute.machine import (
     Cancel,
     Context,

@@ -16,9 +16,8 @@ from engines.installing import install_adapters
 from engines.lossy_engine import Fates, LossyEngine
 from forum_adapters.base import Attempt
 from forum_runner.canonical import canonical
-from forum_runner.execute.drive.live import LiveDriver, SteadyClock
-from forum_runner.execute.drive.recorder import Recorder, RunClock
-from forum_runner.execute.engines.registry import ENGINES, engine_factory
+from forum_runner.execute.drive import LiveDriver, Recorder, RunClock, SteadyClock
+from forum_runner.execute.engines import ENGINES, engine_factory
 from forum_runner.execute.machine import Context, Machine, Outcome
 from forum_runner.execute.resume import StateRestorer, read_run_start
 from forum_runner.execute.secrets import Scrubber

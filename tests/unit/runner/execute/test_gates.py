@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from forum_adapters.base import ErrorKind, Failure
-from forum_runner.execute.drive.virtual import EPOCH_US
+from forum_runner.execute.drive import EPOCH_US
 from forum_runner.execute.machine import Outcome
 from forum_runner.execute.secrets import Scrubber
 from forum_runner.ledger.body import TEXT, Body

@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import given
 
 from forum_adapters.base import ErrorKind, Failure
-from forum_runner.execute.drive.virtual import EPOCH_US
+from forum_runner.execute.drive import EPOCH_US
 from forum_runner.execute.machine import Interrupted, Outcome, Reusable, Transition
 from forum_runner.ledger.body import JSON, Body
 from unit.runner.execute.random_laws import broken_laws

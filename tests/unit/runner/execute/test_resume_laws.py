@@ -15,7 +15,7 @@ import orjson
 from hypothesis import given
 
 from forum_adapters.base import ErrorKind, Failure
-from forum_runner.execute.drive.recorder import RunClock
+from forum_runner.execute.drive import RunClock
 from forum_runner.execute.machine import Interrupted, RunPlan, RunState
 from forum_runner.ledger.begin import open_ledger
 from forum_runner.ledger.clock import read_time

@@ -8,7 +8,7 @@ import pytest
 from forum_adapters.base import ErrorKind, Failure, Usage
 from forum_adapters.registry import make_adapter
 from forum_runner.app.runs import RunServices
-from forum_runner.execute.engines.local import LocalEngine
+from forum_runner.execute.engines import LocalEngine
 from unit.runner.execute.small_runs import (
     FAIL,
     PASS,

@@ -11,7 +11,7 @@ import pytest
 from forum_adapters.base import Attempt, Limits, Prompt
 from forum_adapters.scripted import ScriptedAdapter
 from forum_runner.canonical import canonical
-from forum_runner.execute.drive.virtual import EPOCH_US
+from forum_runner.execute.drive import EPOCH_US
 from forum_runner.ledger.begin import open_ledger
 from forum_runner.ledger.run_id import new_run_id
 from unit.runner.execute.small_runs import (
