@@ -1,4 +1,4 @@
-"""Values of the wave plan: which outputs they are made of, and how (LEDGER-SEMANTICS-018)."""
+"""Values of the wave plan, which are made from outputs (LEDGER-SEMANTICS-018)."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from forum_runner.manifest.pointer import look_up
 
 
 class NoValueError(Exception):
-    """The value does not exist: a task has no output, or a pointer leads nowhere."""
+    """The value does not exist: a task has no output, or a pointer has no target."""
 
 
 class Outputs(Protocol):
-    """The outputs that values are made of."""
+    """The outputs that values are made from."""
 
     def value(self, unit: str) -> Any:
-        """What the unit put out; a NoValueError if it has no output."""
+        """The output of the unit. Raises a NoValueError if it has none."""
         ...
 
     def passed_instances(self, task: str) -> Sequence[str]:
@@ -27,7 +27,7 @@ class Outputs(Protocol):
 
 
 class PlanValue(ABC):
-    """With `select`, even an empty one, the value is JSON; without it, an output is taken as it is."""
+    """With `select`, even an empty one, the value is JSON; without it, an output is used unchanged."""
 
     __slots__ = ()
     select: str | None
@@ -41,11 +41,11 @@ class PlanValue(ABC):
 
     @abstractmethod
     def sources(self) -> Iterator[tuple[str, bool]]:
-        """The tasks that the value names, and of each whether it means all instances."""
+        """The tasks that the value names, each with whether it means all instances."""
 
     @abstractmethod
     def pointers(self, task: str) -> Iterator[str]:
-        """The pointers that take parts of the task's output."""
+        """The pointers that select parts of the task's output."""
 
     def tasks(self) -> Iterator[str]:
         return (name for name, _ in self.sources())
@@ -69,7 +69,7 @@ class TaskOutput(PlanValue):
 
 @dataclass(frozen=True, slots=True)
 class InstanceOutputs(PlanValue):
-    """The outputs of all instances that passed, of each the part at `item`."""
+    """The part at `item` of the output of every instance that passed."""
 
     select: str | None
     task: str
@@ -129,7 +129,7 @@ def read_value(document: Mapping[str, Any]) -> PlanValue:
 
 
 def _all(make: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
-    """All values. An output that cannot be read goes before a missing one: then nobody knows the value."""
+    """All values. Raises a NoValueError only after reading all items: an unreadable output takes precedence."""
     made: list[Any] = []
     missing: NoValueError | None = None
     for item in items:

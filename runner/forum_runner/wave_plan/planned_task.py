@@ -1,4 +1,4 @@
-"""A task of the wave plan, with everything that follows from its own fields."""
+"""A task of the wave plan, with everything derived from its fields."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NOTHING: frozenset[str] = frozenset()
 
 
 class Placeholder(Struct, frozen=True, omit_defaults=True):
-    """A part of a text that is filled in when a call is made; one of the three is set."""
+    """A part of a text that is filled in when a call is made. One of the three is set."""
 
     need: str | None = None
     run: Literal["id"] | None = None
@@ -39,7 +39,7 @@ class RetryRule(Struct, frozen=True):
 
 
 class DataEdge(Struct, frozen=True, tag_field="edge", tag="data"):
-    """Delivers `value` as `name`. It must fit the schemas in `expects`; a prompt gets at most `max_bytes` of it."""
+    """Delivers `value` as `name`. It must match the schemas in `expects`; a prompt gets at most `max_bytes` of it."""
 
     name: str = field(name="as")
     value: PlanValue = field(name="from")
@@ -97,10 +97,10 @@ class TaskWork(Struct, frozen=True, omit_defaults=True):
 
 
 class PlannedTask(Struct, frozen=True, kw_only=True):
-    """`order` is its place in the plan: of two tasks that could go first, the lower one does.
+    """If two tasks could start, the one with the lower `order` does.
 
-    `sources` are the tasks that it gets data from, `read_from` also those that its conditions read, and `depends_on`
-    all that come before it. `retry` and `is_sensitive` are the policy's, unless the task has its own.
+    `sources` are the tasks whose data it gets. `read_from` adds the tasks that its conditions read, and `depends_on`
+    all other tasks that come before it. `retry` and `is_sensitive` are the policy's, unless the task has its own.
     """
 
     id: str
@@ -155,11 +155,11 @@ class PlannedTask(Struct, frozen=True, kw_only=True):
         return ",".join(sorted(set(value.tasks()))) if value else ""
 
     def texts(self) -> tuple[PlanText, ...]:
-        """The texts that its prompts are made of."""
+        """The texts of its prompts."""
         return (self.instruction or (), *(self.run or ()), *(self.done_when or ()))
 
     def work(self, edited: str | None = None) -> bytes:
-        """What the task does, as its fingerprint takes it. `edited` replaces the instruction."""
+        """The work as the fingerprint uses it. `edited` replaces the instruction."""
         instruction = self.instruction if edited is None else (edited,)
         work = TaskWork(self.accept, self.done_when, instruction, self.output, self.run)
         # RFC 8785: no floats, ASCII keys only, and all structs declare their fields in alphabetical order.

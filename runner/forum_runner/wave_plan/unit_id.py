@@ -1,4 +1,4 @@
-"""Ids of units: a task without `foreach` has its own id, an instance of one with it the id `task[index]`."""
+"""Ids of units: the id of a task or, for an instance of a task with `foreach`, `task[index]`."""
 
 from __future__ import annotations
 

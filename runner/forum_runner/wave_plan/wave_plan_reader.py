@@ -38,7 +38,7 @@ NO_PRICES = TokenPrices()
 
 
 class PlannedAdapter(Struct, frozen=True, kw_only=True):
-    """The settings that the runner itself knows, and all of them as the adapter gets them."""
+    """The settings that the runner itself uses; `settings` are all of them, for the adapter."""
 
     type: str
     settings: AdapterSettings
@@ -56,7 +56,7 @@ class PlannedAdapter(Struct, frozen=True, kw_only=True):
 
     @property
     def takes_instructions(self) -> bool:
-        """Whether it does what an instruction says, and not only what a task's `run` says."""
+        """Whether it follows an instruction, and not only a task's `run`."""
         return not self.is_program or self.argv is not None
 
 
@@ -70,7 +70,7 @@ class PlannedAgent(Struct, frozen=True):
 
     @property
     def own_rung(self) -> Rung:
-        """Where it works as a judge."""
+        """The tier and adapter that it uses as a judge."""
         return Rung(self.tier, self.adapters[self.tier])
 
 
@@ -137,6 +137,10 @@ class WavePlan(Struct, frozen=True, kw_only=True):
         own = self.agents[agent]
         return tuple(Rung(tier, own.adapters[tier]) for tier in (own.tier, *task.escalate) if tier in own.adapters)
 
+    def is_model(self, adapter: str | None) -> bool:
+        """Whether the adapter of a call is a model and not a program. A check by a command has no adapter."""
+        return adapter is not None and not self.adapters[adapter].is_program
+
     def secret_names(self) -> list[str]:
         return [name for name, item in self.inputs.items() if item.is_secret]
 
@@ -146,7 +150,7 @@ def decode_wave_plan(data: bytes) -> WavePlan:
 
 
 def read_wave_plan(document: Mapping[str, Any]) -> WavePlan:
-    """The wave plan of a document that fits its schema, and whose waves hold every task once."""
+    """The wave plan of a document that matches its schema, and whose waves contain every task once."""
     policy = convert(document["policy"], PlannedPolicy)
     defaults: dict[str, Any] = {"retry": policy.retry}
     overrides: dict[str, Any] = {"sensitive": True} if policy.privacy.sensitive else {}

@@ -1,4 +1,4 @@
-"""Protects a run from its engine: each attempt gets exactly one checked report, in time."""
+"""Protects a run from its engine: the driver gets exactly one checked report per attempt, in time."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _CLOSE_PATIENCE_S = 30.0
 
 
 class EngineGuard:
-    """Stands between the driver and an engine. An engine may be from another package, so it may do anything.
+    """Checks everything that an engine does, because it may come from another package.
 
-    Second reports and reports about unknown calls are ignored. Malformed replies become failures, and so do attempts
-    that the engine does not start. A call that it does not report in time is cancelled, and then lost.
+    Repeated reports and reports about unknown calls are ignored. Malformed replies and attempts that the engine cannot
+    start become failures. A call that is not reported in time is cancelled, and then lost.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -56,7 +56,7 @@ class EngineGuard:
             self._watch(loop, deadline_s)
 
     def _watch(self, loop: asyncio.AbstractEventLoop, until_s: float) -> None:
-        """One timer serves all calls: hardly any of them is ever overdue."""
+        """One timer serves all calls: they are almost never overdue."""
         if self._watchdog is not None:
             self._watchdog.cancel()
         self._watchdog = loop.call_at(until_s, self._cancel_overdue, loop)
@@ -76,7 +76,7 @@ class EngineGuard:
     def cancel(self, call: str) -> None:
         if call not in self._open:
             return
-        # Whether or not the engine fails here: if it does not report the call, the call is lost.
+        # If the engine does not report the call, for whatever reason, the call is lost.
         asyncio.get_running_loop().call_later(_PATIENCE_S, self._add, Lost(call))
         with suppress(Exception, SystemExit):
             self._engine.cancel(call)
@@ -99,7 +99,7 @@ class EngineGuard:
 
     def _take(self, reports: Iterable[Replied | Lost], found: list[Replied | Lost]) -> None:
         for report in reports:
-            # A report without a call's id is about no call.
+            # Ignore a report that names no call.
             id_ = getattr(report, "call", None)
             call = self._open.pop(id_, None) if isinstance(id_, str) else None
             if call is not None:
@@ -107,7 +107,7 @@ class EngineGuard:
 
     def _checked(self, report: object, limits: Limits) -> Replied | Lost:
         if not isinstance(report, Replied):
-            # A malformed report says that the call is over, but not how it ended.
+            # A malformed report shows that the call ended, but not how.
             return report if isinstance(report, Lost) else Lost(str(getattr(report, "call", "")))
         reply = checked_reply(report.reply, limits)
         if report.call in self._overdue:

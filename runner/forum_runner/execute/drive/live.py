@@ -1,4 +1,4 @@
-"""Drives a machine in real time: entries to the ledger, commands to the engine, reports and timers back."""
+"""Drives a machine in real time: writes entries, sends commands to the engine, and returns reports and timers."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from forum_runner.execute.engines import Engine
 from forum_runner.execute.machine import Command, Decided, Event, Interrupted, Machine, Outcome, Replied, TimePassed
 from forum_runner.execute.secrets import Scrubber
 
+# How many rounds may pass before the event loop gets a turn.
 _ROUNDS = 64
-# How often it is looked whether a person has decided, as long as there is something to decide.
-_LOOK_S = 0.2
+# How often to check for decisions while a gate is open.
+_POLL_S = 0.2
 
 
 class SteadyClock:
-    """The system's time at the start, and from there by a clock that nobody sets: spans are right in any case."""
+    """Starts at the system's time and continues with the monotonic clock, so setting the clock does not matter."""
 
     def __init__(self, not_before_us: int = 0) -> None:
-        """A ledger that is gone on with has a time before which no entry may be."""
+        """`not_before_us` is the time of the last entry when a run is resumed."""
         self._offset_us = max(time.time_ns() // 1_000, not_before_us) - time.monotonic_ns() // 1_000
 
     def __call__(self) -> int:
@@ -55,7 +56,7 @@ class LiveDriver:
         self._is_interrupted = False
 
     def interrupt(self) -> None:
-        """The run is to stop where it can go on later."""
+        """Pauses the run, so that it can be resumed later."""
         self._is_interrupted = True
         self._woken.set()
 
@@ -64,8 +65,8 @@ class LiveDriver:
             self._engine.attach(self._woken.set)
             commands = self._begin(is_new=is_new)
             while True:
-                # Entries of all that happened together are written together, and before anything is done because of
-                # them. A disk that is waited for must not hold up what runs.
+                # Write the entries of all events together, before acting on them. Waiting for the disk must not block
+                # running calls.
                 if self._record.waits_for_disk:
                     await self._record.commit_together()
                 else:
@@ -73,14 +74,14 @@ class LiveDriver:
                 self._perform(commands)
                 if self._machine.outcome is not None:
                     return self._machine.outcome
-                # Answers that are there at once must not keep signals and other calls from being heard.
+                # Immediate replies must not keep the loop from handling signals and other calls.
                 if next(self._rounds) % _ROUNDS == 0:
                     await asyncio.sleep(0)
-                events = self._happened()
+                events = self._pending_events()
                 if not events:
-                    # After one round of the loop, whoever answers without waiting has answered.
+                    # Adapters that do not wait reply within one iteration of the loop.
                     await asyncio.sleep(0)
-                    events = self._happened() or await self._events()
+                    events = self._pending_events() or await self._next_events()
                 commands = []
                 for event in events:
                     commands += self._handle(event)
@@ -113,15 +114,15 @@ class LiveDriver:
             else:
                 self._engine.cancel(command.call)
 
-    async def _events(self) -> list[Event]:
-        """What happens next, at least one thing."""
+    async def _next_events(self) -> list[Event]:
+        """Waits until there is at least one event."""
         while True:
             await self._wait()
-            events = self._happened()
+            events = self._pending_events()
             if events:
                 return events
 
-    def _happened(self) -> list[Event]:
+    def _pending_events(self) -> list[Event]:
         events: list[Event] = list(self._engine.reports())
         if self._machine.state.open_gates:
             events += self._decisions()
@@ -134,9 +135,9 @@ class LiveDriver:
 
     async def _wait(self) -> None:
         due_us = self._machine.next_wake_us()
-        delays_s = [_LOOK_S] if self._machine.state.open_gates else []
+        delays_s = [_POLL_S] if self._machine.state.open_gates else []
         if due_us is not None:
-            self._tell_wait(due_us)
+            self._announce_wait(due_us)
             delays_s.append(max(due_us - self._now(), 0) / 1e6)
         timer = None
         if delays_s:
@@ -146,8 +147,8 @@ class LiveDriver:
         if timer is not None:
             timer.cancel()
 
-    def _tell_wait(self, due_us: int) -> None:
-        """Somebody who watches is told why nothing happens: a backoff, or a rate."""
+    def _announce_wait(self, due_us: int) -> None:
+        """Tells the observer why nothing happens: a backoff or a rate limit."""
         unit = None if self._machine.state.calls else self._machine.first_waiting()
         if unit is not None and unit.resumes_us == due_us:
             self._waiting(due_us, f"retry of {unit.name}" if unit.has_begun else f"rate limit before {unit.name}")

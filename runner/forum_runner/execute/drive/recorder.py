@@ -1,4 +1,4 @@
-"""Writes what the machine tells to the ledger, and shows it to whoever watches."""
+"""Writes the machine's entries to the ledger and passes them to an observer."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from forum_runner.ledger.entry import NewEntry
 from forum_runner.ledger.recorded_body import StoredBytes
 from forum_runner.ledger.writer import LedgerWriter
 
-# What most entries are of, made by the machine with the same members every time: the laws of its tests hold that they
-# fit their schemas, and a verifier looks at every one.
+# The most frequent kinds. The machine always writes them with the same members, and tests check these against the
+# schema, so they are not validated again.
 _SOUND = frozenset({"task.started", "task.finished", "task.ended", "edge.delivered", "wave.opened"})
 Watcher = Callable[[int, int, str, Mapping[str, Any]], None]
 
 
 class RunClock:
-    """The time of the event that is handled: all entries that come of it have it."""
+    """The time of the current event. All entries that it leads to have this time."""
 
     __slots__ = ("now_us",)
 
@@ -32,7 +32,7 @@ class RunClock:
 
 
 class Record(Protocol):
-    """Where a driver puts entries. `waits_for_disk`: a commit takes so long that others should not have to wait."""
+    """Where a driver writes entries. `waits_for_disk`: a commit takes long, so it should not block the event loop."""
 
     waits_for_disk: bool
 
@@ -50,16 +50,15 @@ class Recorder:
         self._state = state
         self._scrubber = scrubber
         self._watch = watch
-        # Whose bodies were made here, and need no scrubbing.
-        self._as_they_are = frozenset() if scrubber.has_work else _SOUND
+        self._unscrubbed = frozenset() if scrubber.has_work else _SOUND
         self._unseen: list[tuple[int, int, str, Mapping[str, Any]]] = []
 
     def write(self, entries: Sequence[NewEntry]) -> None:
-        """Gives the entries their places. What they tell is shown when they are written."""
+        """Stages the entries. The observer gets them after the commit."""
         if not entries:
             return
         first = self._writer.size
-        if all(entry.kind in self._as_they_are for entry in entries):
+        if all(entry.kind in self._unscrubbed for entry in entries):
             self._writer.stage_sound(entries)
         else:
             for entry in entries:
@@ -70,7 +69,7 @@ class Recorder:
 
     def _place(self, entry: NewEntry) -> None:
         kind, data, causes = entry.kind, entry.data, entry.causes
-        if kind in self._as_they_are:
+        if kind in self._unscrubbed:
             self._writer.stage_sound((entry,))
             return
         bodies = {name: self._scrubbed(body) for name, body in entry.bodies.items()}
@@ -94,7 +93,7 @@ class Recorder:
             self._show()
 
     async def commit_together(self) -> None:
-        """As `commit`; a sync of the disk does not hold up what runs beside it."""
+        """Like `commit`, in a thread: waiting for the disk does not block the event loop."""
         await asyncio.get_running_loop().run_in_executor(None, self._writer.commit)
         self._show()
 

@@ -1,4 +1,4 @@
-"""Drives a machine in virtual time: nothing waits, nothing is drawn by lot, and two runs are the same to the byte."""
+"""Drives a machine in virtual time: nothing waits and nothing is random, so two runs produce the same bytes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MakePredictable = Callable[[str, Mapping[str, Any]], Predictable]
 
 
 class VirtualDriver:
-    """Events come in the order of their time, replies before timers, and replies by the order of their tasks."""
+    """Handles events in the order of their times: replies before timers, and replies in the order of their tasks."""
 
     def __init__(
         self, machine: Machine, record: Record, make_adapter: MakePredictable, scrubber: Scrubber, clock: RunClock
@@ -53,7 +53,7 @@ class VirtualDriver:
         while True:
             outcome = self._machine.outcome
             if outcome is None:
-                self._go_on()
+                self._handle_next_event()
                 yield
             elif outcome.reason != "gate" or not self._pass_a_deadline():
                 return outcome
@@ -85,7 +85,7 @@ class VirtualDriver:
     def _cancel(self, call: str) -> None:
         self._push(call, Reply(failure=Failure(ErrorKind.CANCELLED, "the call was cancelled")), 0)
 
-    def _go_on(self) -> None:
+    def _handle_next_event(self) -> None:
         wake_us = self._machine.next_wake_us()
         if self._replies and (wake_us is None or self._replies[0][0] <= wake_us):
             due_us, _, _, event = heappop(self._replies)
@@ -93,12 +93,12 @@ class VirtualDriver:
             self._perform(self._machine.handle(event, self._clock.now_us))
             return
         if wake_us is None:
-            raise RuntimeError("nothing will ever happen, and the run is not over")
+            raise RuntimeError("the run has not ended, but no event is left")
         self._clock.now_us = max(self._clock.now_us, wake_us)
         self._perform(self._machine.handle(TimePassed(), self._clock.now_us))
 
     def _pass_a_deadline(self) -> bool:
-        """Nobody will decide in virtual time: the first deadline of the open gates comes, if one has any."""
+        """Nobody decides in virtual time: advances to the first deadline of the open gates, if there is one."""
         gates = [unit.gate for unit in self._machine.state.units.values() if unit.gate is not None and not unit.state]
         deadlines = [gate.deadline_us for gate in gates if gate.decision is None and gate.deadline_us is not None]
         if not deadlines:

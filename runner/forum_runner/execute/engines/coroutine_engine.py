@@ -9,7 +9,7 @@ from collections.abc import Callable
 from forum_adapters.base import Attempt, ErrorKind, Failure, Reply
 from forum_runner.execute.call_report import Lost, Replied
 
-# How long cancelled calls may take to end when nobody is left to record how.
+# How long cancelled calls may take to end while the engine closes.
 _CLOSE_PATIENCE_S = 1.0
 CANCELLED = Reply(failure=Failure(ErrorKind.CANCELLED, "the call was cancelled"))
 
@@ -40,7 +40,7 @@ class CoroutineEngine(ABC):
         self._tasks[attempt.id] = asyncio.get_running_loop().create_task(self._call(attempt))
 
     async def _call(self, attempt: Attempt) -> None:
-        """Reports by itself: a callback of its task would run one iteration of the loop later."""
+        """Reports directly: a callback of the task would run one iteration of the loop later."""
         call = attempt.id
         report: Replied | Lost
         try:
@@ -72,7 +72,7 @@ class CoroutineEngine(ABC):
             task.add_done_callback(lambda _: self._report_unstarted(call))
 
     def _report_unstarted(self, call: str) -> None:
-        """A task that is cancelled before its first step runs nothing of its coroutine."""
+        """Reports a task that was cancelled before its coroutine started."""
         if call in self._tasks:
             self._report(Replied(call, CANCELLED))
 

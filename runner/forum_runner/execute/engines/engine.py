@@ -1,4 +1,4 @@
-"""The interface of engines: an engine takes attempts and reports their replies, or that they are lost."""
+"""The interface of engines."""
 
 from __future__ import annotations
 

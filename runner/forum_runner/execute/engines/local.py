@@ -13,7 +13,7 @@ from forum_runner.execute.call_report import Replied
 from forum_runner.execute.engines.coroutine_engine import CANCELLED, CoroutineEngine, failed
 
 MakeAdapter = Callable[[str, Mapping[str, Any]], Adapter]
-# For all adapters together. Those of programs wait until nothing that they started is left.
+# For all adapters together. Adapters of programs wait until all processes that they started have ended.
 _CLOSE_PATIENCE_S = 10.0
 
 

@@ -12,12 +12,12 @@ from forum_adapters.programs.process_keeper import Keeper
 from forum_runner.execute.engines.coroutine_engine import CoroutineEngine
 from forum_runner.execute.engines.worker_process import WorkerProcess
 
-# How long an adapter may take to end a call that is cancelled, before its worker is killed.
+# How long an adapter may take to end a cancelled call before its worker is killed.
 _CANCEL_PATIENCE_S = 5.0
 _KILL_PATIENCE_S = 4.0
 # How long adapters may take to close.
 _CLOSE_PATIENCE_S = 10.0
-# A worker is replaced after this many calls: whatever its adapters leak goes with it.
+# A worker is replaced after this many calls, which frees everything that its adapters leak.
 _CALLS_PER_WORKER = 100
 
 
@@ -49,7 +49,7 @@ class ProcessEngine(CoroutineEngine):
         return reply
 
     async def _supervise(self, worker: WorkerProcess, attempt: Attempt) -> Reply:
-        """The worker's reply. If the call is cancelled, the adapter may still say how far it came."""
+        """The worker's reply. If the call is cancelled, the adapter may still return a partial result."""
         reply = asyncio.ensure_future(worker.answer(attempt))
         try:
             return await asyncio.shield(reply)
@@ -83,6 +83,6 @@ class ProcessEngine(CoroutineEngine):
 
 
 def _retrieve(reply: asyncio.Future[Reply]) -> None:
-    """asyncio complains about exceptions that nobody retrieves."""
+    """Prevents a warning of asyncio about an exception that is never retrieved."""
     if not reply.cancelled():
         reply.exception()

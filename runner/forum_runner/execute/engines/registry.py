@@ -1,4 +1,4 @@
-"""Engines by name: forum's own, and those that other packages provide as entry points."""
+"""Finds engines by name: forum's own, and entry points of other packages."""
 
 from __future__ import annotations
 

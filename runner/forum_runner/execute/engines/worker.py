@@ -1,6 +1,6 @@
-"""The program of a worker process: it carries out the attempts that the process engine sends it.
+"""The program of a worker process: carries out the attempts that the process engine sends.
 
-Its standard input is a socket to the engine. It ends when the engine closes its side.
+Its standard input is a socket to the engine. It exits when the engine closes its side.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class _Worker:
         self._engine.begin(structs.replace(attempt, settings=self._settings[attempt.adapter], limits=limits))
 
     def _send_reports(self) -> None:
-        # An adapter that forks may come back from the fork twice.
+        # An adapter that forks may return in both processes.
         if os.getpid() != self._pid:
             os._exit(1)
         for report in self._engine.reports():
@@ -69,7 +69,7 @@ class _Worker:
 
 
 def _remaining(limits: Limits, sent_ns: int) -> Limits:
-    """The time that it took to start this process counts, too."""
+    """The limits without the time that it took to start this process."""
     waited_ms = (time.monotonic_ns() - sent_ns) // 1_000_000
     return structs.replace(limits, timeout_ms=max(limits.timeout_ms - waited_ms, 1))
 
@@ -95,5 +95,5 @@ def main() -> None:
     try:
         asyncio.run(_serve(channel))
     finally:
-        # Threads that adapters left running must not hold up the end.
+        # Do not wait for threads that adapters left running.
         os._exit(0)

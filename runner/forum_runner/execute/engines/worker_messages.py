@@ -1,6 +1,6 @@
-"""The messages between the process engine and its workers: MessagePack, each with its length before it.
+"""The messages between the process engine and its workers: MessagePack, each after its length.
 
-Decoding checks every type: a worker whose adapter runs wild may write anything.
+Decoding checks every type, because a faulty adapter may make its worker send anything.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _LENGTH_BYTES = 4
 
 
 class StartCall(msgspec.Struct, tag="start"):
-    """An attempt without its adapter's `settings`: a worker gets those once. `sent_ns` is by the monotonic clock."""
+    """An attempt without its adapter's `settings`, which a worker gets once. `sent_ns` is in monotonic time."""
 
     attempt: Attempt
     settings: dict[str, Any] | None
@@ -29,7 +29,7 @@ class CancelCall(msgspec.Struct, tag="cancel"):
 
 
 class WorkerReady(msgspec.Struct, tag="ready"):
-    """The first message of a worker: before it, no attempt can have started."""
+    """The first message of a worker. Before it, no attempt can have started."""
 
     pid: int
 
@@ -44,7 +44,7 @@ _responses: msgspec.msgpack.Decoder[WorkerReady | CallEnded] = msgspec.msgpack.D
 
 
 class InvalidMessage(Exception):
-    """The other side sent something that is not a message."""
+    """The other side sent an invalid message."""
 
 
 def encode(message: StartCall | CancelCall | WorkerReady | CallEnded) -> bytes:
@@ -73,5 +73,5 @@ async def read_response(reader: asyncio.StreamReader, max_bytes: int) -> WorkerR
 async def _read(reader: asyncio.StreamReader, max_bytes: int | None) -> bytes:
     length = int.from_bytes(await reader.readexactly(_LENGTH_BYTES))
     if max_bytes is not None and length > max_bytes:
-        raise InvalidMessage(f"a message of {length} bytes; at most {max_bytes} are allowed")
+        raise InvalidMessage(f"a message has {length} bytes; the maximum is {max_bytes}")
     return await reader.readexactly(length)

@@ -29,10 +29,10 @@ from forum_runner.execute.engines.worker_messages import (
 )
 
 _START = "import sys; sys.path[:] = sys.argv[1:]; from forum_runner.execute.engines.worker import main; main()"
-# For processes that a worker leaves behind, after SIGTERM, and after SIGKILL. The second is longer than a program's
-# own grace period, which its adapter in the worker grants.
+# For processes that a worker leaves behind, after SIGTERM, and after SIGKILL. The second is longer than the grace
+# period that an adapter in the worker gives its programs.
 _GRACES_S = (0.2, 2.5, 5.0)
-# For everything in a reply but its content.
+# For everything in a reply except its content.
 _OVERHEAD_BYTES = 16 << 20
 _BUFFER_BYTES = 1 << 20
 
@@ -40,8 +40,8 @@ _BUFFER_BYTES = 1 << 20
 class WorkerProcess:
     """Carries out one attempt at a time.
 
-    The worker runs under a warden, as a program does: whatever the worker starts ends with it, and the worker ends with
-    the runner. Since nobody is left to hold the socket then, the end of the worker is the end of the stream.
+    The worker runs under a warden, as programs do: everything that it starts ends with it, and it ends with the runner.
+    When the worker ends, the stream ends, because no other process holds the socket.
     """
 
     def __init__(self, keeper: Keeper) -> None:
@@ -58,7 +58,7 @@ class WorkerProcess:
             undo.pop_all()
 
     async def answer(self, attempt: Attempt) -> Reply:
-        """Raises LostCall if the worker ends, or goes wrong, before it has replied."""
+        """Raises LostCall if the worker ends or sends an invalid message before it replies."""
         self.calls += 1
         try:
             reader, writer = await self._connected()
@@ -86,7 +86,7 @@ class WorkerProcess:
         return self.pid is not None
 
     def _message(self, attempt: Attempt) -> bytes:
-        """Settings may hold a whole script: a worker gets them once."""
+        """Settings may contain a whole script, so a worker gets them once."""
         name, settings = attempt.adapter, attempt.settings
         is_known = self._settings.get(name) is settings
         self._settings[name] = settings
@@ -94,14 +94,14 @@ class WorkerProcess:
         return encode(StartCall(structs.replace(attempt, settings={}), sent, time.monotonic_ns()))
 
     def cancel(self, call: str) -> bool:
-        """Whether the worker has the call, and so can end it."""
+        """Whether the worker has received the call and can end it."""
         if self._streams is None:
             return False
         self._streams[1].write(encode(CancelCall(call)))
         return True
 
     def kill(self) -> None:
-        """Ends the process and everything that it started: SIGTERM, and soon afterwards SIGKILL."""
+        """Ends the process and everything that it started: with SIGTERM, then SIGKILL."""
         self._warden.close()
 
     def discard(self) -> None:
@@ -113,7 +113,7 @@ class WorkerProcess:
             self._streams[1].transport.abort()
 
     async def close(self, patience_s: float) -> None:
-        """Lets an idle worker close its adapters, and ends it then."""
+        """Lets an idle worker close its adapters, then ends it."""
         if self._streams is not None:
             reader, writer = self._streams
             with suppress(OSError):
@@ -127,5 +127,5 @@ def _request() -> LaunchRequest:
     path = [os.fsencode(entry) for entry in sys.path]
     # Adapters read their credentials from the environment.
     env = dict(os.environb)
-    # The keeper was started in the directory of the runner.
+    # The keeper runs in the runner's directory.
     return LaunchRequest(program, [program, b"-c", _START.encode(), *path], env, b".", _GRACES_S)

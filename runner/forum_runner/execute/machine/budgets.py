@@ -21,7 +21,7 @@ Amounts = tuple[int, int, int, int, int, int, int]
 
 
 class Account:
-    """One budget: what finished calls used (`charged`) and open ones reserve (`held`), in the order of AMOUNTS."""
+    """One budget: what finished calls used (`charged`) and open calls reserve (`held`), in the order of AMOUNTS."""
 
     __slots__ = ("charged", "held", "limits", "name", "scope")
 
@@ -39,7 +39,7 @@ class Account:
 
 
 class Shortage(Struct, frozen=True):
-    """The budget that a call does not fit. With `may_pass`, open calls hold some of it and may give it back."""
+    """The budget that a call does not fit. With `may_pass`, open calls hold a share and may release it."""
 
     account: Account
     amount: int
@@ -57,8 +57,7 @@ class Shortage(Struct, frozen=True):
 
 
 class Ceiling(Struct, frozen=True):
-    """The most that one call may use. `short_time` and `short_output` are the budgets that lowered its limits below the
-    adapter's own."""
+    """The limits of one call. `short_time` and `short_output` are the budgets that lowered the adapter's limits."""
 
     input_tokens: int
     max_tokens: int
@@ -85,7 +84,7 @@ class Ceiling(Struct, frozen=True):
 
 
 def fit(accounts: Sequence[Account], wanted: Ceiling, calls: int) -> Ceiling | Shortage:
-    """The ceiling with which a call fits every account, or the account that it does not fit."""
+    """The ceiling that fits every account, or the account that the call does not fit."""
     if not accounts:
         return wanted
     shortage = _first_shortage(accounts, wanted.amounts(calls))
@@ -170,7 +169,7 @@ class Budgets:
         )
 
     def accounts(self, task: str, agent: str | None) -> list[Account]:
-        """Those that limit anything, the widest first."""
+        """The accounts with limits, the widest first."""
         found = [self.run] if self.run.limits else []
         if agent is not None and (limits := self._agents[agent].limits):
             account = self._agent_accounts.get(agent)
@@ -211,7 +210,7 @@ class Budgets:
         timeout_ms: int,
         usage: Mapping[str, int] | None,
     ) -> None:
-        """Charges what was used or, if that is unknown, what was reserved."""
+        """Charges the usage or, if it is unknown, the reservation."""
         charged = reserved if usage is None else usage
         totals = self.totals
         totals["input_tokens"] += charged["input_tokens"]

@@ -1,4 +1,4 @@
-"""What one call of an adapter may use, by the adapter's settings alone."""
+"""The limits of one call, from the settings of its adapter."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ DEFAULT_TIMEOUT_MS = 600_000
 DEFAULT_MAX_TOKENS = 4_096
 DEFAULT_OUTPUT_BYTES = 10_000_000
 CHECK_OUTPUT_BYTES = 1_000_000
-# A chat template adds its own tokens around the messages. Secrets are counted by their names: what is reserved must not
-# reveal how long they are.
+# A chat template adds its own tokens around the messages. Secrets count as their names: a reservation must not reveal
+# their length.
 _TEMPLATE_TOKENS = 256
-# No tokenizer makes longer tokens on average; the rest is for short answers.
+# No tokenizer has longer tokens on average; the extra bytes are for short answers.
 _BYTES_PER_TOKEN = 16
 _EXTRA_BYTES = 1_024
 

@@ -24,12 +24,12 @@ def render(core: MachineCore, renderer: Renderer, unit: Unit) -> Prompt:
 
 
 def edited_for(unit: Unit) -> str | None:
-    """The instruction by which a person replaced the plan's."""
+    """The instruction with which a person replaced the plan's."""
     return None if unit.gate is None or unit.gate.edited is None else unit.gate.edited.data.decode()
 
 
 def missing_for_call(unit: Unit) -> str | None:
-    """A sentence about a body that the next call needs and that was redacted; None if there is none."""
+    """A message about a redacted body that the next call needs; None if there is none."""
     for what, body in _recorded_for_call(unit):
         try:
             check_not_redacted(body)
@@ -66,7 +66,7 @@ def work_of(core: MachineCore, unit: Unit) -> Work:
 
 
 def without_secrets(core: MachineCore, unit: Unit, prompt: Prompt) -> Prompt:
-    """The prompt as it is recorded: with names in place of secrets."""
+    """The prompt as it is recorded: with names instead of secrets."""
     return render(core, core.recording, unit) if holds_secret(unit.task.texts()) else prompt
 
 

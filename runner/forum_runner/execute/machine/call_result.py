@@ -59,7 +59,7 @@ def _shortage_behind(call: Call, kind: ErrorKind) -> Shortage | None:
 
 
 def wake_short_units(core: MachineCore) -> None:
-    """Wakes the units that wait for a budget: a call has given back what it held."""
+    """Wakes the units that wait for a budget, after a call released its share."""
     if core.short:
         waiting, core.short = core.short, []
         for unit in waiting:
@@ -132,7 +132,7 @@ def _record_excess(core: MachineCore, unit: Unit, call: Call, usage: Mapping[str
 
 
 def _read(core: MachineCore, unit: Unit, content: bytes, *, is_sensitive: bool) -> Body | Failure:
-    """The output of the answer. It must have every part that the plan's outputs select."""
+    """The output of the answer. It must contain every part that the plan's outputs select."""
     schema = unit.task.output
     if schema is None:
         output = read_text(content, is_sensitive=is_sensitive)
@@ -148,7 +148,7 @@ def _read(core: MachineCore, unit: Unit, content: bytes, *, is_sensitive: bool) 
 
 
 def missing_for_outputs(plan: WavePlan, task: str, output: Output) -> str | None:
-    """A pointer that the plan's outputs select, and that leads nowhere in this output."""
+    """A pointer that the plan's outputs select and that has no value in this output."""
     for pointer in plan.output_pointers.get(task, ()):
         if pointer:
             try:
@@ -222,7 +222,7 @@ def lose(core: MachineCore, unit: Unit) -> None:
 
 
 def proceed(core: MachineCore, unit: Unit) -> None:
-    """Decides what follows the last call. It reads only the state, so a resumed run continues here."""
+    """Decides what follows the last call. Depends only on the state, so a resumed run continues here."""
     last = unit.ending
     if unit.reused or (last is not None and last.status == "ok"):
         _proceed_after_an_answer(core, unit)
@@ -252,7 +252,7 @@ def _retry(core: MachineCore, unit: Unit, wait_ms: int = 0) -> None:
 
 
 def has_bodies(core: MachineCore, unit: Unit) -> bool:
-    """Whether every body that the next call needs is readable. False: one was redacted, and the unit has ended."""
+    """Whether every body that the next call needs is readable. False if one was redacted, and the unit has ended."""
     missing = missing_for_call(unit)
     if missing is not None:
         task_end.fail(core, unit, "expects", missing)
@@ -282,7 +282,7 @@ def _proceed_after_an_answer(core: MachineCore, unit: Unit) -> None:
 
 
 def _proceed_after_a_failed_verdict(core: MachineCore, unit: Unit) -> None:
-    """Climbs before it retries: another tier is more likely to succeed than another try."""
+    """Escalates before it retries: another tier is more likely to succeed."""
     is_last = unit.step + 1 >= len(unit.ladder)
     if is_last and unit.at_step < unit.task.retry.attempts:
         _retry(core, unit)
@@ -291,7 +291,7 @@ def _proceed_after_a_failed_verdict(core: MachineCore, unit: Unit) -> None:
 
 
 def _proceed_with_check(core: MachineCore, unit: Unit) -> None:
-    """Makes a check without a verdict again, as often as an attempt would be made."""
+    """Repeats a check that gave no verdict, as often as the retry rule allows."""
     failure, unit.check_error = unit.check_error, None
     if failure is None or failure.kind is ErrorKind.CANCELLED:
         _retry_unless_lost_too_often(core, unit)
@@ -322,14 +322,14 @@ def _proceed_after_an_error(core: MachineCore, unit: Unit, error: ErrorKind, ret
 
 
 def _may_retry(core: MachineCore, unit: Unit, tries: int, error: ErrorKind) -> bool:
-    """A call that was cut short by the end of the run's time has not failed: it may be made again after a resume."""
+    """A call that the end of the run's time cut short has not failed: it may be retried after a resume."""
     if core.state.is_out_of_time and error is ErrorKind.TIMEOUT:
         return True
     return error.may_be_retried and tries < unit.task.retry.attempts
 
 
 def _retry_after_error(core: MachineCore, unit: Unit, tries: int, error: ErrorKind, retry_after_ms: int | None) -> None:
-    """Waits after a transient error; asks again at once after a bad answer."""
+    """Waits after a transient error; repeats the call at once after a bad answer."""
     if error.is_answer:
         _retry(core, unit)
     else:
@@ -347,5 +347,5 @@ def _climb_or_fail(core: MachineCore, unit: Unit, reason: str, *, may_climb: boo
 
 
 def stop_repeating(core: MachineCore, unit: Unit) -> None:
-    """Climbs or fails: the same prompt was answered before."""
+    """Escalates or fails, because the same prompt was answered before."""
     _climb_or_fail(core, unit, "repeated", may_climb=True)

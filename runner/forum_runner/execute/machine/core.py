@@ -1,4 +1,4 @@
-"""What the parts of the machine share: plan, context, state, queues, timers and the commands to send."""
+"""The shared parts of the machine: plan, context, state, queues, timers and the commands to send."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from forum_runner.wave_plan.wave_plan_reader import AdapterSettings, WavePlan
 
 
 class Reusable(NamedTuple):
-    """A result of an earlier run that may replace an attempt: where it comes from, and which entry holds it."""
+    """A result of an earlier run that may replace an attempt: its origin, and the entry that contains it."""
 
     source: str
     run: str
@@ -32,10 +32,10 @@ class Reusable(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The machine's surroundings.
+    """The environment of the machine.
 
-    `settings` are those that calls get: a script's if adapters are scripted. `check_settings` are for checks by
-    commands, which have no adapter. `find_reusable` is called before a unit's first attempt.
+    Calls get `settings`, which contain the script if adapters are scripted. Checks by commands have no adapter and get
+    `check_settings`. The machine calls `find_reusable` before a unit's first attempt.
     """
 
     run: str
@@ -62,10 +62,10 @@ class MachineCore:
         self.wall_ms: int | None = plan.policy.budget.get("wall_ms")
         self.outcome: Outcome | None = None
         self.is_pausing = False
-        # Units that have begun go first: work that was paid for is finished first.
+        # Units that have begun go first, to finish work that was already paid for.
         self.begun: deque[Unit] = deque()
         self.fresh: deque[Unit] = deque()
-        # Units that wait until open calls give back what they hold of a budget.
+        # Units that wait until open calls release their share of a budget.
         self.short: list[Unit] = []
         self._timers: list[tuple[int, int, Unit]] = []
         self._numbers = count()
@@ -87,7 +87,7 @@ class MachineCore:
         commands, self._commands = self._commands, []
         if self._has_cancels:
             self._has_cancels = False
-            # A call may have ended in the step that was to cancel it.
+            # A call may have ended in the same step.
             calls = self.state.calls
             commands = [command for command in commands if isinstance(command, Attempt) or command.call in calls]
         return commands
@@ -121,7 +121,7 @@ class MachineCore:
         return None if self.wall_ms is None else self.wall_ms - self.state.active_ms(self.state.now_us)
 
     def reset(self) -> None:
-        """Forgets what only the process knew that has stopped, be it this one."""
+        """Forgets everything that is not in the ledger, as after a restart."""
         self.outcome = None
         self.is_pausing = False
         self.begun.clear()

@@ -24,7 +24,8 @@ class TimePassed:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """A person decided at a gate: on what had the digest `displayed`. There may be the texts `reason` and `edited`."""
+    """A person's decision at a gate, about the document with the digest `displayed`. `texts` may contain `reason` and
+    `edited`."""
 
     task: str
     decision: str

@@ -28,9 +28,9 @@ class Fingerprints:
         given: Mapping[str, DeliveredValue],
         edited: str | None = None,
     ) -> str:
-        """The fingerprint of a task that `agent` does with this data. Sensitive values count by their salted digests.
+        """The fingerprint of a task for this agent and this data. Sensitive values contribute their salted digests.
 
-        `edited` is the instruction by which a person replaced the plan's.
+        `edited` is the instruction with which a person replaced the plan's.
         """
         parts = [task.work(edited), self._worker(agent, ladder)]
         if task.checks:

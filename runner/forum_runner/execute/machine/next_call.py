@@ -1,4 +1,4 @@
-"""Makes the next call of a unit: whether it may, and within which limits."""
+"""Makes the next call of a unit, within the limits of budgets and rates."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _causes_of_an_attempt(unit: Unit) -> list[int]:
 
 
 def _check(core: MachineCore, unit: Unit) -> None:
-    """Makes the next check by a command or an agent. Checks by schemas need no call, and are done."""
+    """Makes the next check by a command or an agent. Checks by schemas need no call."""
     number = unit.checks_passed
     agent: str | None = unit.task.checks[number].agent
     data: dict[str, Any] = {"task": unit.name, "attempt": unit.attempts, "check": number}
@@ -134,12 +134,12 @@ def _begin(
 
 
 def _wanted(limits: CallLimits, prompt: Prompt) -> Ceiling:
-    """What a call may use by its adapter's limits alone."""
+    """The limits of a call, from its adapter only."""
     return limits.ceiling(size_of(prompt) if limits.counts_prompt else 0)
 
 
 def _room(core: MachineCore, unit: Unit, agent: str | None, adapter: str | None, wanted: Ceiling) -> Ceiling | None:
-    """The ceiling for the call; None: the unit waits, or was stopped."""
+    """The ceiling for the call; None if the unit waits or was stopped."""
     state = core.state
     ceiling: Ceiling | Shortage = wanted
     left_ms = core.wall_left_ms()
@@ -166,7 +166,7 @@ def _room(core: MachineCore, unit: Unit, agent: str | None, adapter: str | None,
 
 
 def _within_time(core: MachineCore, wanted: Ceiling, left_ms: int) -> Ceiling:
-    """Limits the call to what is left of the run's time."""
+    """Limits the call to the time that the run has left."""
     if left_ms >= wanted.timeout_ms:
         return wanted
     used_ms = core.state.active_ms(core.state.now_us)

@@ -9,7 +9,7 @@ _MINUTE_US = 60_000_000
 
 
 class _Window:
-    """The calls of the last minute, each with the tokens that it reserves or used."""
+    """The calls of the last minute, each with the tokens that it reserved or used."""
 
     __slots__ = ("calls", "requests", "tokens", "tokens_in_window")
 

@@ -47,9 +47,9 @@ class Schemas:
         return self._validator(digest).is_valid(value)
 
     def misfit(self, digest: str, value: Any) -> str | None:
-        """Where a value does not fit, and which keyword says so; None if it does.
+        """Where a value does not match its schema, and the keyword that it violates; None if it matches.
 
-        It goes into the record, so the words are ours: those of a library differ from one to the next.
+        The message is recorded, so it does not use the library's wording, which may change.
         """
         validator = self._validator(digest)
         if validator.is_valid(value):
@@ -60,8 +60,8 @@ class Schemas:
             for error in validator.iter_errors(value)
         )  # fmt: skip
         wanted = _keyword_at(self._schemas[digest], path)
-        told = f"'{keyword}'" if wanted is None else f"'{keyword}': {wanted}"
-        return f"the value at '{where}' does not satisfy {told}" if where else f"the value does not satisfy {told}"
+        rule = f"'{keyword}'" if wanted is None else f"'{keyword}': {wanted}"
+        return f"the value at '{where}' does not satisfy {rule}" if where else f"the value does not satisfy {rule}"
 
     def _validator(self, digest: str) -> jsonschema_rs.Draft202012Validator:
         found = self._validators.get(digest)
@@ -106,7 +106,7 @@ def _unreadable_byte(content: bytes) -> int | None:
         piece = view[at : at + _PIECE_BYTES]
         is_last = at + len(piece) == len(view)
         try:
-            # A character that continues in the next piece is left for that one.
+            # Leave an incomplete character at the end to the next piece.
             at += utf_8_decode(piece, "strict", is_last)[1]
         except UnicodeDecodeError as error:
             return at + error.start

@@ -19,8 +19,8 @@ class Route:
 
 
 def route(plan: WavePlan, task: PlannedTask) -> Route:
-    """Of the agents that have all tiers of the task, the one with most keywords (its domain is one) in the
-    instruction; of several, the first by name. Delivered data does not count."""
+    """Chooses among the agents that have all tiers of the task: the one with the most keywords in the instruction, then
+    the first by name. An agent's domain counts as a keyword; delivered data does not count."""
     texts = [part for part in task.instruction or () if isinstance(part, str)]
     words = {word.casefold() for text in texts for word in _WORD.findall(text)}
     candidates = [

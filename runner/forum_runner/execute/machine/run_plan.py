@@ -1,4 +1,4 @@
-"""The wave plan as the machine uses it: who waits for whom, who reads whose output, what a call may use."""
+"""The wave plan with what the machine derives from it: dependents, readers of outputs, limits of calls."""
 
 from __future__ import annotations
 

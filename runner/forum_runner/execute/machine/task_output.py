@@ -1,4 +1,4 @@
-"""What units put out, and the bodies that the values of the plan make of it (LEDGER-SEMANTICS-018)."""
+"""The outputs of units, and the bodies that the plan's values make from them (LEDGER-SEMANTICS-018)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from forum_runner.wave_plan.plan_value import NoValueError, PlanValue, TaskOutpu
 
 
 class Output:
-    """What a unit put out. It is parsed at the first use of its value."""
+    """The output of a unit. It is parsed when its value is first used."""
 
     __slots__ = ("_value", "body")
 
@@ -35,10 +35,10 @@ class Output:
 
 
 class StoredOutputs(Protocol):
-    """The outputs that the values of the plan are made of."""
+    """The outputs that the plan's values are made from."""
 
     def output(self, unit: str) -> Output:
-        """A NoValueError if the unit has no output."""
+        """Raises a NoValueError if the unit has no output."""
         ...
 
     def passed_instances(self, task: str) -> Sequence[str]:
@@ -61,7 +61,7 @@ class _OutputReader:
 
 
 def make_body(value: PlanValue, outputs: StoredOutputs) -> Body:
-    """The body of a value: an output as it is, byte for byte, or the RFC 8785 form of what is made of outputs."""
+    """The body of a value: the unchanged bytes of an output, or the RFC 8785 form of a value made from outputs."""
     reader = _OutputReader(outputs)
     try:
         if isinstance(value, TaskOutput) and value.select is None:

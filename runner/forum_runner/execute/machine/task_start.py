@@ -116,7 +116,7 @@ def _expand(core: MachineCore, unit: Unit, foreach: ForeachRule) -> None:
 
 
 def prepare(core: MachineCore, unit: Unit) -> bool:
-    """Delivers the data and routes the unit. False: the unit could not start, and has ended."""
+    """Delivers the data and routes the unit. False if the unit could not start, and has ended."""
     task = unit.task
     if (unit.given or unit.gate is not None) and not call_result.has_bodies(core, unit):
         return False
@@ -130,7 +130,7 @@ def prepare(core: MachineCore, unit: Unit) -> bool:
 
 
 def _deliver(core: MachineCore, unit: Unit) -> bool:
-    """False: a value cannot be made or does not fit its schema, and the unit has ended."""
+    """False if a value is unavailable or does not match its schema, and the unit has ended."""
     task = unit.task
     name = ""
     try:
@@ -171,7 +171,7 @@ def _cut(core: MachineCore, unit: Unit, edge: DataEdge) -> None:
     given = unit.given[edge.name]
     if edge.max_bytes is None or given.kept_bytes is not None or _reads_json(core, unit):
         return
-    value = given.shown()
+    value = given.text_bytes()
     if len(value) <= edge.max_bytes:
         return
     kept = len(value[: edge.max_bytes].decode(errors="ignore").encode())
@@ -180,7 +180,7 @@ def _cut(core: MachineCore, unit: Unit, edge: DataEdge) -> None:
 
 
 def _reads_json(core: MachineCore, unit: Unit) -> bool:
-    """Whether every adapter that may do the work reads one JSON object, which holds whole values."""
+    """Whether every adapter of the unit reads one JSON object, which contains whole values."""
     adapters = [core.plan.adapters[rung.adapter] for rung in unit.ladder]
     return bool(adapters) and all(adapter.stdin == "json" for adapter in adapters)
 
@@ -209,7 +209,7 @@ def _open_gate(core: MachineCore, unit: Unit) -> None:
 
 
 def _document_for_gate(core: MachineCore, unit: Unit, gate: GateRule) -> dict[str, Any]:
-    """What a person sees at the gate: the question, and the call that would be made."""
+    """The document that a person sees at the gate: the question, and the call to be made."""
     question = core.recording.text(gate.question, unit.given, inline=True)
     prompt = render(core, core.recording, unit)
     displayed: dict[str, Any] = {"task": unit.name, "agent": unit.agent, "question": question}
@@ -219,7 +219,7 @@ def _document_for_gate(core: MachineCore, unit: Unit, gate: GateRule) -> dict[st
 
 
 def pass_deadline(core: MachineCore, unit: Unit) -> None:
-    """Decides the gate as the plan says for a deadline that passed."""
+    """Decides a gate whose deadline has passed, as the plan defines."""
     gate, rule = unit.gate, unit.task.gate
     if gate is None or rule is None:
         return
@@ -234,7 +234,7 @@ def pass_deadline(core: MachineCore, unit: Unit) -> None:
 
 
 def take_decision(core: MachineCore, decided: Decided) -> None:
-    """Records a person's decision. A decision that is late, or about something else than was displayed, is ignored."""
+    """Records a person's decision. Ignores late decisions, and decisions about another document."""
     unit = core.state.units.get(decided.task)
     gate = None if unit is None else unit.gate
     if unit is None or gate is None or gate.decision is not None or unit.state is not None:
@@ -250,7 +250,7 @@ def take_decision(core: MachineCore, decided: Decided) -> None:
 
 
 def reuse(core: MachineCore, unit: Unit, fingerprint: str) -> bool:
-    """Reuses the result of an earlier run instead of an attempt. False: there is none."""
+    """Reuses the result of an earlier run instead of an attempt. False if there is none."""
     found, plan = core.context.find_reusable(unit, fingerprint), core.plan.wave_plan
     try:
         if found is None or call_result.missing_for_outputs(plan, unit.task.id, Output(found.output)) is not None:

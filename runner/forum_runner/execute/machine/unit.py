@@ -44,7 +44,7 @@ class GateState:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How the last call ended, as far as the next decision depends on it."""
+    """The facts about the last call that the next decision depends on."""
 
     status: str
     error: ErrorKind | None = None
@@ -56,7 +56,7 @@ NOTHING: dict[str, DeliveredValue] = {}
 
 
 class Unit:
-    """`cause` is the entry that let it start; `closed` is the one that ended its last attempt."""
+    """`cause` is the entry that allowed it to start; `closed` is the entry that ended its last attempt."""
 
     __slots__ = (
         "agent", "asked", "at_step", "attempts", "call", "cause", "check_error", "checks_passed", "closed",
@@ -93,7 +93,7 @@ class Unit:
         self.feedback: Feedback | None = None
         self.output: Output | None = None
         self.reused = False
-        # A program may find another environment at its next call; a model gives no better answer to the same prompt.
+        # The environment of a program may change between calls. A model gives no better answer to the same prompt.
         self.may_repeat = task.run is None and (task.retry.attempts > 1 or len(task.ladder) != 1)
         self.prompt = ""
         self.seen: set[str] | None = None
@@ -105,7 +105,7 @@ class Unit:
 
     @property
     def is_sensitive(self) -> bool:
-        """Whether its bodies are salted. Sensitive data makes everything that is derived from it sensitive."""
+        """Whether its bodies are salted. Everything derived from sensitive data is sensitive."""
         if not self.given or self.task.is_sensitive:
             return self.task.is_sensitive
         return any(item.body.is_sensitive for item in self.given.values())
@@ -116,7 +116,7 @@ class Unit:
         return self.feedback or (self.ending.feedback if self.ending is not None else None)
 
     def release(self) -> None:
-        """Drops what only its own work needed."""
+        """Drops values that only its own work needed."""
         self.given = NOTHING
         self.seen = self.ending = self.feedback = None
 

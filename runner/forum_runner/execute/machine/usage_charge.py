@@ -8,7 +8,7 @@ from forum_runner.execute.machine.run_plan import RunPlan
 from forum_runner.execute.machine.unit import Call
 from forum_runner.wave_plan.wave_plan_reader import NO_PRICES
 
-# No answer has so many tokens: such a count is ignored.
+# Higher counts are implausible and are ignored.
 _MOST_TOKENS = 10**12
 # With these errors the server refused the call before any work, unless the reply has content or names a model.
 _UNPAID = frozenset(

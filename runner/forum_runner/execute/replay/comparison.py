@@ -1,4 +1,4 @@
-"""Replays what one process wrote: sends candidate events to a machine, and compares every entry."""
+"""Replays the entries of one process: sends candidate events to a machine, and compares every entry."""
 
 from __future__ import annotations
 

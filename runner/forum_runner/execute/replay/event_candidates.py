@@ -1,4 +1,4 @@
-"""The events that may have led to the next entry: a ledger holds entries, but not the events themselves.
+"""The events that may have led to the next entry. A ledger contains entries, but not the events.
 
 Usually there is only one candidate. Events in the same microsecond, and events that write nothing, leave a choice.
 """
@@ -29,7 +29,7 @@ _LATE_US = 50_000
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What one process wrote: the entries from `start` up to, but not including, `end`."""
+    """The entries that one process wrote: from `start` up to, but not including, `end`."""
 
     plan: WavePlan
     entries: Sequence[ReadEntry]
@@ -46,8 +46,8 @@ class EventCandidate(NamedTuple):
 
 
 def is_foreign(entry: ReadEntry) -> bool:
-    """Whether another writer than the machine may have written the entry. A person's decision is foreign if no process
-    was running when it was made."""
+    """Whether a writer other than the machine may have written the entry. A person's decision is foreign if no process
+    was running at the time."""
     return is_by_person(entry) or entry.kind in OF_THE_RECORD or entry.kind.startswith("x-")
 
 
@@ -127,9 +127,7 @@ class EventCandidates:
             return None
         if entry.kind.endswith("lost"):
             return Lost(unit.call.id)
-        # A check by a command has no adapter.
-        adapter = None if unit.call.adapter is None else self._session.plan.adapters[unit.call.adapter]
-        is_model = adapter is not None and not adapter.is_program
+        is_model = self._session.plan.is_model(unit.call.adapter)
         return Replied(unit.call.id, reply_of(entry, bodies, is_model=is_model))
 
 

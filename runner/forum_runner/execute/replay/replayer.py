@@ -43,7 +43,7 @@ class Replayer:
         self._stream.close()
 
     def replay(self) -> ReplayResult:
-        """Replays each session by itself: what a process knew beside its ledger ended with it."""
+        """Replays each session separately: a process passes nothing on except its ledger."""
         entries, calls, divergence = 0, 0, None
         for session in self._sessions():
             best = _best_attempt(session)
@@ -62,8 +62,8 @@ class Replayer:
 def _best_attempt(session: Session) -> ReplayAttempt:
     """The attempt that reaches the end of the session or, if none does, the one that gets furthest.
 
-    The first attempt takes the likeliest candidate everywhere. From one that diverges others branch off, each with
-    another candidate at one of its choices, the last choice first. Those of the one that got furthest are tried first.
+    The first attempt always takes the likeliest candidate. An attempt that diverges adds others, each with another
+    candidate at one of its choices, the last choice first. Attempts that follow the furthest one are tried first.
     """
     candidates = EventCandidates(session)
     untried: list[tuple[int, int, dict[int, int]]] = []

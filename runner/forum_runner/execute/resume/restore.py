@@ -23,7 +23,7 @@ from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
 
 class RunStart(NamedTuple):
-    """The first entry of a run, and the wave plan that it names: its bytes, and what they say."""
+    """The first entry of a run, and its wave plan: the bytes, and the value read from them."""
 
     entry: Entry[RunOpened]
     wave_plan: bytes
@@ -31,7 +31,7 @@ class RunStart(NamedTuple):
 
 
 def read_run_start(directory: Path) -> RunStart:
-    """A DamagedLedgerError if the first entry or the wave plan is invalid."""
+    """Raises a DamagedLedgerError if the first entry or the wave plan is invalid."""
     with (directory / LEDGER).open("rb") as lines, (directory / BODIES).open("rb") as archive:
         try:
             entry: Entry[Any] = check_line(next(iter(Lines(lines)), b""))

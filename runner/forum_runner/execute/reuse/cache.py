@@ -1,4 +1,4 @@
-"""Caches that find a result by its fingerprint alone."""
+"""Caches that find a result by its fingerprint."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ResultCache(Protocol):
 
 
 class RunCache:
-    """One earlier run as a read-only cache, for scripted runs. Of several results it takes the earliest."""
+    """One earlier run as a read-only cache, for scripted runs. If several results match, it uses the earliest."""
 
     def __init__(self, directory: Path) -> None:
         self._earlier = EarlierRun(LedgerSource(str(directory), directory / LEDGER, directory))
@@ -69,9 +69,9 @@ class RunCache:
 
 
 class DirectoryCache:
-    """One small file per fingerprint names the run that holds the result. A deleted run has no results.
+    """One small file per fingerprint names the run with the result. A deleted run has no results.
 
-    Runs beside the cache are named by relative paths: the folder that holds both may be moved.
+    Runs beside the cache have relative paths, so the folder that contains both can be moved.
     """
 
     def __init__(self, directory: Path) -> None:

@@ -25,7 +25,7 @@ NOT_THERE = "it is not part of that run"
 
 @dataclass(slots=True)
 class EarlierResult:
-    """The result of a unit in an earlier run; `seq` is the entry that holds its output."""
+    """The result of a unit in an earlier run; `seq` is the entry with its output."""
 
     fingerprint: str = ""
     state: str | None = None
@@ -36,7 +36,7 @@ class EarlierResult:
 
 
 class EarlierRun:
-    """A run whose ledger is not invalid. Its archive stays open: bodies are read when they are needed."""
+    """A run whose ledger is not invalid. Its archive stays open, because bodies are read on demand."""
 
     def __init__(self, source: LedgerSource) -> None:
         directory, report = verified_run(source, "results are taken from a run directory", WITHOUT_SEAL)

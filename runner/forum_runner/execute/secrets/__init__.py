@@ -1,4 +1,4 @@
-"""Keeps secrets out of the record."""
+"""Removes secrets from records."""
 
 from forum_runner.execute.secrets.scrubber import LEAST_CHARACTERS, Scrubber
 

@@ -1,4 +1,4 @@
-"""Keeps secrets out of the record: the values of named variables and secret inputs, however they are written."""
+"""Removes secrets from records: the values of named variables and secret inputs, in any encoding."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from forum_runner.execute.secrets.traces import Traces, base64_cores
 from forum_runner.ledger.archive import LARGE_BYTES
 from forum_runner.ledger.body import Body
 
-# Anything shorter would stand in harmless text all the time.
+# Shorter values occur in ordinary text.
 LEAST_CHARACTERS = 4
 _WRAP = rb"(?:\r?\n|(?:\\r)?\\n)?"
 _CUT = b"[scrubbed]"
-# Where the middle of what a program wrote to its standard error is left out.
+# The mark in standard error where its middle is left out.
 _LEFT_OUT = re.compile(rb"\n?\[[0-9]+ bytes left out\]\n")
 
 
 class Scrubber:
     def __init__(self, secrets: Mapping[str, str]) -> None:
-        """By name. Values that are too short to be told from other text are left alone."""
+        """`secrets` are values by name. Values that are too short to recognize are ignored."""
         long_enough = [(name, value) for name, value in secrets.items() if len(value) >= LEAST_CHARACTERS]
-        # A value that holds another goes first.
+        # Longer values first: they may contain shorter ones.
         long_enough.sort(key=lambda item: len(item[1]), reverse=True)
         self._patterns = [(f"[scrubbed: {name}]".encode(), _pattern(value)) for name, value in long_enough]
         self._traces = [Traces(value) for _, value in long_enough]
@@ -34,7 +34,7 @@ class Scrubber:
 
     @property
     def has_work(self) -> bool:
-        """Whether there is anything to keep out."""
+        """Whether there are secrets to remove."""
         return bool(self._patterns)
 
     def data(self, data: bytes) -> bytes:
@@ -46,12 +46,12 @@ class Scrubber:
 
     def _large(self, data: bytes) -> bytes:
         for (mark, pattern), traces in zip(self._patterns, self._traces, strict=True):
-            if traces.stand_in(data):
+            if traces.may_occur_in(data):
                 data = _replace_in_large(pattern, mark, data)
         return data
 
     def finds(self, data: bytes) -> bool:
-        if len(data) > LARGE_BYTES and not any(traces.stand_in(data) for traces in self._traces):
+        if len(data) > LARGE_BYTES and not any(traces.may_occur_in(data) for traces in self._traces):
             return False
         return any(pattern.search(data) for _, pattern in self._patterns)
 
@@ -65,7 +65,7 @@ class Scrubber:
         return body if data == body.data else body._replace(data=data)
 
     def cut(self, data: bytes, *, at_end: bool) -> bytes:
-        """Takes off what is left of a secret where a text was cut in the middle of it."""
+        """Removes the part of a secret that is left if the text was cut inside it."""
         for value in self._values:
             for length in range(len(value) - 1, LEAST_CHARACTERS - 1, -1):
                 if at_end and data.endswith(value[:length]):
@@ -75,7 +75,7 @@ class Scrubber:
         return data
 
     def reply(self, reply: Reply) -> Reply:
-        """A reply as the machine gets it: without secrets, and without the line end that programs put last."""
+        """The reply without secrets, and without the line end that programs write last."""
         content = reply.content
         if content.endswith(b"\n"):
             content = content[: -2 if content.endswith(b"\r\n") else -1]
@@ -96,7 +96,7 @@ class Scrubber:
         )
 
     def _errors(self, data: bytes) -> bytes:
-        """The two ends of what a program wrote, where the middle is left out."""
+        """Standard error, whose middle may be left out: both ends may cut a secret."""
         found = _LEFT_OUT.search(data)
         if found is None:
             return data
@@ -105,7 +105,7 @@ class Scrubber:
 
 
 def _replace_in_large(pattern: re.Pattern[bytes], mark: bytes, data: bytes) -> bytes:
-    """As `sub`, which keeps all that stands between two places twice before it is done."""
+    """Like `sub`, but with less memory: `sub` holds all text between matches twice."""
     made, at, view = BytesIO(), 0, memoryview(data)
     for found in pattern.finditer(data):
         made.write(view[at : found.start()])
@@ -118,18 +118,18 @@ def _replace_in_large(pattern: re.Pattern[bytes], mark: bytes, data: bytes) -> b
 
 
 def _pattern(value: str) -> re.Pattern[bytes]:
-    """A value as it may stand in a text: plain, in JSON, URL-encoded, in hexadecimal, and inside base64."""
+    """Matches the forms of a value: plain, in JSON, URL-encoded, in hexadecimal, and inside base64."""
     data = value.encode(errors="surrogatepass")
     quoted = [json.dumps(value, ensure_ascii=is_ascii)[1:-1] for is_ascii in (True, False)]
     forms: list[bytes] = [re.escape(data), *(re.escape(text.encode(errors="surrogatepass")) for text in quoted)]
     forms += [b"".join(map(_escaped_byte, data)), b"(?i:%b)" % data.hex().encode()]
-    # Programs wrap what they encode, and JSON escapes the line ends.
+    # Programs wrap base64, and JSON escapes the line ends.
     forms += [_WRAP.join(re.escape(bytes([character])) for character in core) for core in base64_cores(data)]
     longest_first = sorted(set(forms), key=lambda form: len(form), reverse=True)
     return re.compile(b"|".join(longest_first))
 
 
 def _escaped_byte(byte: int) -> bytes:
-    """A byte of a URL: as it is, or as a percent sign and two digits; of a space also a plus sign."""
+    """A byte in a URL: plain, or a percent sign and two digits. A space may be a plus sign."""
     plain = b"[ +]" if byte == ord(" ") else re.escape(bytes([byte]))
     return b"(?:%b|%%(?i:%02x))" % (plain, byte)
