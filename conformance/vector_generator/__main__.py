@@ -5,10 +5,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from vector_generator import tracing
+from vector_generator import vectors_page
 from vector_generator.areas import AREAS, vectors_of
 from vector_generator.forum_program import ForumFailed, ForumProgram
-from vector_generator.writing import (
+from vector_generator.vector_files import (
     MANIFEST,
     VECTORS,
     BadVector,
@@ -33,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _compare(arguments.out, files)
     write_set(arguments.out, files, arguments.areas)
     if arguments.out == VECTORS:
-        tracing.write()
+        vectors_page.write()
     return 0
 
 
@@ -67,8 +67,10 @@ def _compare(folder: Path, files: dict[str, bytes]) -> int:
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="vector_generator", description="Makes the vectors of the suite.")
     parser.add_argument("areas", metavar="AREA", nargs="*", help=f"one of {', '.join(AREAS)}; all if none is given")
-    parser.add_argument("--out", metavar="DIR", type=Path, default=VECTORS, help="where to write, or what to compare")
-    parser.add_argument("--check", action="store_true", help="say what differs from what is there, and exit 1 if so")
+    parser.add_argument("--out", metavar="DIR", type=Path, default=VECTORS, help="the directory to write or to compare")
+    parser.add_argument(
+        "--check", action="store_true", help="report differences from the existing vectors, and exit 1 if there are any"
+    )
     arguments = parser.parse_args(argv)
     if unknown := sorted(set(arguments.areas) - set(AREAS)):
         parser.error(f"no area is called '{unknown[0]}'; there are {', '.join(AREAS)}")

@@ -1,4 +1,4 @@
-"""The areas of the set, and their generators."""
+"""The areas of the vectors, and their generators."""
 
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
@@ -9,12 +9,12 @@ from vector_generator.vector import Vector
 PACKAGES: Mapping[str, str] = {
     "canonical": "canonical",
     "manifests": "manifests",
-    "compile": "compiling",
+    "compile": "compilation",
     "ledger": "ledgers",
     "proofs": "proofs",
     "runs": "runs",
 }
-"""The `area` of each has `vectors(forum)`, and is imported when it is made."""
+"""Each package has a module `area` with `vectors(forum)`, which is imported when it is needed."""
 
 AREAS = tuple(PACKAGES)
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from vector_generator.forum_program import Compiled, ForumProgram
 from vector_generator.vector import Vector
+from vector_generator.vector_files import BadVector
 from vector_generator.wave_plan_laws import breaches
-from vector_generator.writing import BadVector
 
 _LONGEST = 160
 BUNDLES = Path(__file__).parent / "bundles"
@@ -20,22 +20,23 @@ WAVE_PLAN = "wave-plan.json"
 WARNINGS = frozenset({"F106", "F303", "F311", "F315", "F506"})
 """As COMPILE-FIND-002 lists them."""
 
-_PLAN_MADE_SURE = (
-    "the schema of wave plans, digests and waves computed anew from the specification (wave_plan_laws.py){facts}"
+_PLAN_VERIFIED_BY = (
+    "the wave plan matches its schema; its digests and waves are recomputed from the specification (wave_plan_laws.py)"
+    "{facts}"
 )
-_CODES_MADE_SURE = "the codes are written by hand from the specification, and forum finds the same"
+_CODES_VERIFIED_BY = "the codes are written by hand from the specification, and `forum` reports the same"
 
 
 @dataclass(frozen=True, slots=True)
-class Sound:
-    """A bundle that compiles: a directory of `bundles/<area>`, or files of its own."""
+class ValidBundle:
+    """A bundle that compiles: a directory of `bundles/<area>`, or its own files."""
 
     name: str
     title: str
     requirements: str
-    """The ids, with a space between them."""
+    """The ids, separated by spaces."""
     facts: Mapping[str, Any] = field(default_factory=dict)
-    """Values that must stand in the wave plan, by JSON Pointer, written by hand."""
+    """Handwritten values of the wave plan, by JSON Pointer."""
     inputs: Mapping[str, Any] | None = None
     entry: str = "workflow.yaml"
     files: Mapping[str, bytes] | None = None
@@ -43,26 +44,28 @@ class Sound:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One change of a sound bundle."""
+    """One change to a valid bundle."""
 
     name: str
     title: str
     base: str
     requirements: str
     codes: str
-    """Of all findings, with a space between them; an edit that brings only warnings leaves a bundle that compiles."""
+    """The codes of all findings, separated by spaces. With only warnings, the bundle still compiles."""
     file: str
     old: str | None = None
-    """What is replaced, and stands once in the file; None replaces or adds the whole file; empty adds at the end."""
+    """The text to replace, which occurs once in the file. None replaces or adds the file; the empty text appends."""
     new: str | bytes | None = None
     """None removes the file."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     is_the_same_plan: bool = False
-    """The wave plan is that of the base, but for the bundle."""
+    """The wave plan equals the base's, except for the bundle."""
 
 
-def vectors_of(area: str, sound: Iterable[Sound], edits: Iterable[Edit], forum: ForumProgram) -> Iterator[Vector]:
-    bases = {bundle.name: bundle for bundle in sound}
+def vectors_of(
+    area: str, bundles: Iterable[ValidBundle], edits: Iterable[Edit], forum: ForumProgram
+) -> Iterator[Vector]:
+    bases = {bundle.name: bundle for bundle in bundles}
     files = {name: _files(area, bundle) for name, bundle in bases.items()}
     compiled = {name: _compiled(forum, files[name], bundle.entry) for name, bundle in bases.items()}
     for name, bundle in bases.items():
@@ -70,7 +73,7 @@ def vectors_of(area: str, sound: Iterable[Sound], edits: Iterable[Edit], forum: 
     for edit in edits:
         vector = _edited(area, edit, bases[edit.base], files[edit.base], forum)
         if edit.is_the_same_plan and _plan_alone(vector.files[WAVE_PLAN]) != _plan_alone(compiled[edit.base].wave_plan):
-            raise BadVector(vector.id, f"its wave plan is not that of '{edit.base}'")
+            raise BadVector(vector.id, f"its wave plan differs from that of '{edit.base}'")
         yield vector
 
 
@@ -79,7 +82,7 @@ def folder_files(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
-def _files(area: str, bundle: Sound) -> dict[str, bytes]:
+def _files(area: str, bundle: ValidBundle) -> dict[str, bytes]:
     own = bundle.files if bundle.files is not None else folder_files(BUNDLES / area / bundle.name)
     given = {INPUTS: json.dumps(bundle.inputs).encode() + b"\n"} if bundle.inputs is not None else {}
     return {f"{ROOT_FOLDER}/{name}": data for name, data in own.items()} | given
@@ -96,7 +99,7 @@ def _request(files: Mapping[str, bytes], entry: str) -> dict[str, str]:
 
 def _positive(
     area: str,
-    bundle: Sound,
+    bundle: ValidBundle,
     files: Mapping[str, bytes],
     compiled: Compiled,
     facts: Mapping[str, Any],
@@ -105,15 +108,15 @@ def _positive(
 ) -> Vector:
     id_ = f"{area}/{bundle.name}"
     if compiled.wave_plan is None or compiled.warnings != warnings:
-        raise BadVector(id_, f"forum finds {', '.join((*compiled.codes, *compiled.warnings)) or 'nothing'}")
+        raise BadVector(id_, f"forum reports {', '.join((*compiled.codes, *compiled.warnings)) or 'nothing'}")
     own = {name.removeprefix(f"{ROOT_FOLDER}/"): data for name, data in files.items() if name != INPUTS}
     for breach in breaches(compiled.wave_plan, own):
         raise BadVector(id_, f"its wave plan breaks {breach}")
     plan = json.loads(compiled.wave_plan)
     for pointer, value in facts.items():
         if at(plan, pointer) != value:
-            raise BadVector(id_, f"at '{pointer}' of its wave plan stands {at(plan, pointer)!r}")
-    told = f"; by hand: {', '.join(pointer or 'the whole' for pointer in facts)}" if facts else ""
+            raise BadVector(id_, f"at '{pointer}' of its wave plan is {at(plan, pointer)!r}")
+    checked = f"; checked by hand: {', '.join(pointer or 'the whole plan' for pointer in facts)}" if facts else ""
     return Vector(
         id=id_,
         title=bundle.title,
@@ -121,25 +124,25 @@ def _positive(
         requirements=tuple(bundle.requirements.split()),
         request=_request(files, bundle.entry),
         expected={"verdict": "valid", "output": WAVE_PLAN, **({"warnings": list(warnings)} if warnings else {})},
-        made_sure=_PLAN_MADE_SURE.format(facts=told),
+        verified_by=_PLAN_VERIFIED_BY.format(facts=checked),
         derived_from=origin[0] if origin else None,
         mutation=origin[1] if origin else None,
         files={**files, WAVE_PLAN: compiled.wave_plan},
     )
 
 
-def _edited(area: str, edit: Edit, base: Sound, before: Mapping[str, bytes], forum: ForumProgram) -> Vector:
+def _edited(area: str, edit: Edit, base: ValidBundle, before: Mapping[str, bytes], forum: ForumProgram) -> Vector:
     files = _changed(area, edit, before)
     compiled = _compiled(forum, files, base.entry)
-    origin = (f"{area}/{base.name}", _told(edit))
+    origin = (f"{area}/{base.name}", _described(edit))
     errors = tuple(sorted(set(edit.codes.split()) - WARNINGS))
     warnings = tuple(sorted(set(edit.codes.split()) & WARNINGS))
     if not errors:
-        bundle = Sound(edit.name, edit.title, edit.requirements, entry=base.entry)
+        bundle = ValidBundle(edit.name, edit.title, edit.requirements, entry=base.entry)
         return _positive(area, bundle, files, compiled, edit.facts, origin, warnings)
     if (compiled.codes, compiled.warnings) != (errors, warnings):
         found = ", ".join((*compiled.codes, *compiled.warnings)) or "nothing"
-        raise BadVector(f"{area}/{edit.name}", f"forum finds {found}, and {edit.codes} is expected")
+        raise BadVector(f"{area}/{edit.name}", f"forum reports {found} instead of {edit.codes}")
     return Vector(
         id=f"{area}/{edit.name}",
         title=edit.title,
@@ -147,7 +150,7 @@ def _edited(area: str, edit: Edit, base: Sound, before: Mapping[str, bytes], for
         requirements=tuple(edit.requirements.split()),
         request=_request(files, base.entry),
         expected={"verdict": "invalid", "codes": list(errors), **({"warnings": list(warnings)} if warnings else {})},
-        made_sure=_CODES_MADE_SURE,
+        verified_by=_CODES_VERIFIED_BY,
         derived_from=origin[0],
         mutation=origin[1],
         files=files,
@@ -172,23 +175,27 @@ def _changed(area: str, edit: Edit, before: Mapping[str, bytes]) -> dict[str, by
     else:
         old = edit.old.encode()
         if files[path].count(old) != 1:
-            raise BadVector(f"{area}/{edit.name}", f"'{edit.old}' stands {files[path].count(old)} times in '{path}'")
+            raise BadVector(f"{area}/{edit.name}", f"'{edit.old}' occurs {files[path].count(old)} times in '{path}'")
         files[path] = files[path].replace(old, new)
     return files
 
 
-def _told(edit: Edit) -> str:
+def _described(edit: Edit) -> str:
     if edit.new is None:
         return f"'{edit.file}' was removed"
     new = _shown(edit.new)
     if edit.old is None:
-        return f"'{edit.file}' became {new}"
-    return f"in '{edit.file}', {_shown(edit.old)} became {new}" if edit.old else f"'{edit.file}' got {new}"
+        return f"'{edit.file}' was replaced by {new}"
+    return (
+        f"in '{edit.file}', {_shown(edit.old)} was replaced by {new}"
+        if edit.old
+        else f"'{edit.file}' was extended by {new}"
+    )
 
 
 def _shown(text: str | bytes) -> str:
     shown = json.dumps(text) if isinstance(text, str) else f'"{text.decode("ascii", "backslashreplace")}"'
-    return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}..., {len(text)} in all"
+    return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}..., {len(text)} characters"
 
 
 def at(document: Any, pointer: str) -> Any:

@@ -51,7 +51,7 @@ class ForumProgram:
         return folder
 
     def call(self, *arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[bytes]:
-        """Run `forum` with these arguments in a process of its own; the caller checks the exit code."""
+        """Run `forum` with these arguments in a separate process; the caller checks the exit code."""
         return subprocess.run([self.program, *arguments], cwd=cwd, capture_output=True, check=False)  # noqa: S603
 
     def ask(self, role: str, **members: Any) -> dict[str, Any]:
@@ -98,5 +98,5 @@ def _found() -> str:
     beside = Path(sys.executable).with_name("forum")
     program = str(beside) if beside.is_file() else shutil.which("forum")
     if program is None:
-        raise ForumFailed("there is no 'forum' beside the interpreter or on the PATH")
+        raise ForumFailed("no 'forum' found next to the interpreter or on the PATH")
     return program

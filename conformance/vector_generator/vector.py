@@ -10,19 +10,19 @@ class Vector:
     """`request` and `expected` name files relative to the vector's folder."""
 
     id: str
-    """Area and name: `ledger/cut-tail`."""
+    """Area and name: `ledger/truncated`."""
     title: str
-    """One sentence: what is the case, and why it is as it is."""
+    """One sentence: the situation, and the reason for the expected answer."""
     role: str
     requirements: tuple[str, ...]
     request: Mapping[str, Any]
     expected: Mapping[str, Any]
-    made_sure: str
+    verified_by: str
     """How the expectation was made sure of, by something else than the program that made it."""
     level: int | None = None
     """Of `verify`: the level that the vector is about."""
     derived_from: str | None = None
     """The id of the positive vector that a negative one is a mutation of."""
     mutation: str | None = None
-    """What was changed in it: one thing."""
+    """The single change to it."""
     files: Mapping[str, bytes] = field(default_factory=dict)

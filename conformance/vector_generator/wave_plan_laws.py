@@ -73,9 +73,9 @@ def _digest(data: bytes) -> str:
 def _breached_digests(plan: Json, bundle: Mapping[str, bytes]) -> Iterator[str]:
     rest = {name: value for name, value in plan.items() if name not in ("bundle", "digest")}
     if plan["digest"] != _digest(rfc8785.dumps(rest)):
-        yield "COMPILE-WRITE-002: the digest is not that of the document"
+        yield "COMPILE-WRITE-002: the digest does not match the document"
     if any(name != _digest(rfc8785.dumps(schema)) for name, schema in plan["schemas"].items()):
-        yield "COMPILE-WRITE-003: a schema does not stand under its digest"
+        yield "COMPILE-WRITE-003: the key of a schema is not its digest"
     read = {**bundle, **{name: path.read_bytes() for name, path in SHIPPED.items()}}
     for file in plan["bundle"]:
         data = read.get(file["path"])
@@ -90,14 +90,14 @@ def _breached_names(plan: Json) -> Iterator[str]:
         values += [condition["from"] for condition in task.get("when", [])]
     named = {name for task in tasks.values() for name in needed(task)} | {n for value in values for n in sources(value)}
     if not named <= tasks.keys():
-        yield "COMPILE-LAYER-003: something names a task that is not there"
+        yield "COMPILE-LAYER-003: a reference to a task that does not exist"
     workers = {task["agent"] for task in tasks.values() if "agent" in task}
     judges = {check["agent"] for task in tasks.values() for check in task.get("accept", []) if "agent" in check}
     if not workers | judges <= agents.keys():
-        yield "COMPILE-WRITE-004: something names an agent that is not there"
+        yield "COMPILE-WRITE-004: a reference to an agent that does not exist"
     steps = {step["adapter"] for task in tasks.values() for step in task.get("ladder", [])}
     if not steps | {name for agent in agents.values() for name in agent["adapters"].values()} <= adapters.keys():
-        yield "COMPILE-WRITE-004: something names an adapter that is not there"
+        yield "COMPILE-WRITE-004: a reference to an adapter that does not exist"
 
 
 def _breached_orders(task: Json) -> Iterator[str]:

@@ -24,16 +24,16 @@ TEXT = {"protocol": 1, "id": "canonical/text", "role": "canonicalize"}
 ANSWERED = [
     "runs/two-tasks",
     "runs/failure-stop",
-    "runs/route-nobody-takes-it",
+    "runs/route-without-an-agent",
     "runs/decide",
     "runs/edited-and-resumed",
     "runs/resume-a-sealed-run",
     "runs/redact",
     "runs/reuse-from",
-    "runs/reuse-from-a-ledger-that-does-not-hold",
+    "runs/reuse-from-an-invalid-ledger",
     "runs/cache",
     "runs/secret-scrubbed",
-    "runs/another-script",
+    "runs/script-given",
 ]
 
 

@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from vector_generator import tracing
-from vector_generator.beyond import BEYOND
-from vector_generator.writing import VECTORS, read_cases, read_set
+from vector_generator import vectors_page
+from vector_generator.uncovered_requirements import UNCOVERED
+from vector_generator.vector_files import VECTORS, read_cases, read_set
 
 ROOT = Path(__file__).parents[2]
 REQUIREMENT = re.compile(r"^\*\*([A-Z]+-[A-Z]+-[0-9]{3})\*\* ", re.MULTILINE)
@@ -41,21 +41,21 @@ def test_tests_name_only_specified_requirements() -> None:
 
 
 def reasons() -> list[tuple[str, str]]:
-    return sorted((id_, entry.lacks) for entry in BEYOND for id_ in entry.requirements.split())
+    return sorted((id_, entry.lacks) for entry in UNCOVERED for id_ in entry.requirements.split())
 
 
 def test_every_requirement_has_vectors_or_a_reason() -> None:
-    lacking = sorted(tracing.gaps(read_cases(read_set(VECTORS))))
+    lacking = sorted(vectors_page.gaps(read_cases(read_set(VECTORS))))
 
     assert [gap for gap in lacking if gap not in reasons()] == []
 
 
 def test_no_reason_is_given_for_a_requirement_with_vectors() -> None:
-    lacking = sorted(tracing.gaps(read_cases(read_set(VECTORS))))
+    lacking = sorted(vectors_page.gaps(read_cases(read_set(VECTORS))))
 
     assert [reason for reason in reasons() if reason not in lacking] == []
     assert len(reasons()) == len(set(reasons()))
 
 
 def test_the_page_of_vectors_is_up_to_date() -> None:
-    assert tracing.PAGE.read_text(encoding="utf-8") == tracing.page(read_cases(read_set(VECTORS)))
+    assert vectors_page.PAGE.read_text(encoding="utf-8") == vectors_page.page(read_cases(read_set(VECTORS)))

@@ -20,7 +20,7 @@ def case(id_: str, role: str, request: Mapping[str, Any], expected: Mapping[str,
         **({"level": 2} if role == "verify" else {}),
         "request": dict(request),
         "expected": dict(expected),
-        "made_sure": "by hand",
+        "verified_by": "by hand",
         **fields,
     }
 

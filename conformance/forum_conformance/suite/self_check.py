@@ -59,7 +59,7 @@ def _own_vectors(folder: Path) -> Vectors:
         "level": 1,
         "request": {"input": "ledger.jsonl"},
         "expected": {"verdict": "valid", "levels": {number: {"status": "ok"} for number in LEVELS}},
-        "made_sure": "it is never looked at",
+        "verified_by": "it is never looked at",
     }
     files = {f"self/check/{CASE}": json.dumps(document).encode(), "self/check/ledger.jsonl": b""}
     for name, data in files.items():

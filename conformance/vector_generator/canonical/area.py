@@ -14,22 +14,22 @@ from vector_generator.canonical.forms import FORMS, Form
 from vector_generator.canonical.refusals import REFUSALS, Refusal
 from vector_generator.forum_program import ForumProgram
 from vector_generator.vector import Vector
-from vector_generator.writing import VECTORS, BadVector
+from vector_generator.vector_files import VECTORS, BadVector
 
 AREA = "canonical"
 FORM = "LEDGER-LINE-005"
 INPUT, OUTPUT = "input.json", "output.json"
 PUBLISHED = {
     "arrays": "An object in an array",
-    "french": "Keys are not sorted as a language would sort them",
-    "structures": "Objects and arrays in each other, and keys of many forms",
+    "french": "Keys are not sorted by language rules",
+    "structures": "Nested objects and arrays, and keys of many forms",
     "unicode": "Characters are not normalized",
     "values": "Numbers, strings and literals",
     "weird": "Keys that are sorted by UTF-16 code units",
 }
-"""Published cases; ATTRIBUTION.md beside them says where they come from. Their bytes are written as they are read."""
+"""Published cases, copied unchanged; ATTRIBUTION.md names their source."""
 COUNT = 1_000
-"""How many numbers of the published sequence stand in a vector: as many as the first published digest covers."""
+"""The number of published numbers in a vector: as many as the first published digest covers."""
 
 _ALSO = {
     "number-largest-integers": ("LEDGER-LINE-004",),
@@ -38,7 +38,7 @@ _ALSO = {
     "white-space": ("LEDGER-LINE-003",),
     "nested-64-deep": ("LEDGER-LINE-003",),
 }
-"""What a text holds beside its form."""
+"""What a text expects in addition to its canonical form."""
 _FIRST_NORMAL = 0x0010000000000000
 _FORMS_WITH_LARGE_INTEGERS = (
     "number-floats-beyond-integers",
@@ -50,15 +50,15 @@ _AND_THE_JUDGE = ", and the judge's reader finds it in RFC 8785 form"
 _BY_HAND = f"written by hand; rfc8785 writes the same{_AND_THE_JUDGE}"
 _AS_PUBLISHED = f"published with the reference implementation of RFC 8785; rfc8785 writes the same{_AND_THE_JUDGE}"
 _SEQUENCE = "rfc8785, and the SHA-256 of the published table of numbers"
-_REFUSED = "written by hand; a strict reader made of Python's json and rfc8785 refuses it"
+_REFUSED = "written by hand; a strict parser built from Python's json and rfc8785 rejects it"
 
 
 def vectors(_forum: ForumProgram) -> Iterator[Vector]:
     texts: dict[str, bytes] = {}
-    for form, made_sure in [*_published(), (_numbers(), _SEQUENCE), *((_encoded(form), _BY_HAND) for form in FORMS)]:
+    for form, verified_by in [*_published(), (_numbers(), _SEQUENCE), *((_encoded(form), _BY_HAND) for form in FORMS)]:
         name, title, text, output = form
         texts[name] = text
-        yield _positive(name, title, text, output, made_sure)
+        yield _positive(name, title, text, output, verified_by)
     for requirement, refusals in REFUSALS.items():
         yield from (_negative(refusal, requirement, texts[refusal.base]) for refusal in refusals)
 
@@ -77,7 +77,7 @@ def _published() -> Iterator[tuple[Encoded, str]]:
 
 
 def _numbers() -> Encoded:
-    """The published sequence, each double given with seventeen digits."""
+    """The published sequence, each double with seventeen digits."""
     folder = VECTORS / AREA / "numbers"
     bits = [int(line, 16) for line in (folder / "static.txt").read_text(encoding="ascii").split()]
     bits = [*bits, *range(_FIRST_NORMAL, _FIRST_NORMAL + COUNT)][:COUNT]
@@ -86,23 +86,23 @@ def _numbers() -> Encoded:
     table = b"".join(b"%x,%s\n" % pair for pair in zip(bits, forms, strict=True))
     digests = json.loads((folder / "digests.json").read_text(encoding="utf-8"))
     if hashlib.sha256(table).hexdigest() != digests[str(COUNT)]:
-        raise BadVector(f"{AREA}/published-numbers", "the numbers are not those of the published table")
+        raise BadVector(f"{AREA}/published-numbers", "the numbers differ from the published table")
     text = "[" + ",\n".join(f"{value:.16e}" for value in values) + "]\n"
     title = "The first thousand numbers of the published sequence"
     return "published-numbers", title, text.encode(), b"[" + b",".join(forms) + b"]"
 
 
-def _positive(name: str, title: str, text: bytes, output: bytes, made_sure: str) -> Vector:
+def _positive(name: str, title: str, text: bytes, output: bytes, verified_by: str) -> Vector:
     vector = f"{AREA}/{name}"
     if rfc8785.dumps(strictly_read(text)) != output:
-        raise BadVector(vector, "rfc8785 writes it otherwise")
+        raise BadVector(vector, "rfc8785 writes another form")
     try:
         read_form(output)
     except NotCanonical as error:
         # A large double is written with all its digits, which a reader takes for an integer that is out of range.
         if name not in _FORMS_WITH_LARGE_INTEGERS:
             raise BadVector(vector, f"the judge does not read it: {error}") from error
-        made_sure = made_sure.removesuffix(_AND_THE_JUDGE)
+        verified_by = verified_by.removesuffix(_AND_THE_JUDGE)
     return Vector(
         id=vector,
         title=title,
@@ -110,7 +110,7 @@ def _positive(name: str, title: str, text: bytes, output: bytes, made_sure: str)
         requirements=(FORM, *_ALSO.get(name, ())),
         request={"input": INPUT},
         expected={"verdict": "valid", "output": OUTPUT},
-        made_sure=made_sure,
+        verified_by=verified_by,
         files={INPUT: text, OUTPUT: output},
     )
 
@@ -118,7 +118,7 @@ def _positive(name: str, title: str, text: bytes, output: bytes, made_sure: str)
 def _negative(refusal: Refusal, requirement: str, base: bytes) -> Vector:
     vector = f"{AREA}/{refusal.name}"
     if refusal.old not in base:
-        raise BadVector(vector, f"'{refusal.base}' does not hold {refusal.old!r}")
+        raise BadVector(vector, f"'{refusal.base}' does not contain {refusal.old!r}")
     text = base.replace(refusal.old, refusal.new, 1) if refusal.old else base + refusal.new
     try:
         rfc8785.dumps(strictly_read(text))
@@ -133,7 +133,7 @@ def _negative(refusal: Refusal, requirement: str, base: bytes) -> Vector:
         requirements=(requirement,),
         request={"input": INPUT},
         expected={"verdict": "invalid"},
-        made_sure=_REFUSED,
+        verified_by=_REFUSED,
         derived_from=f"{AREA}/{refusal.base}",
         mutation=_told(refusal),
         files={INPUT: text},

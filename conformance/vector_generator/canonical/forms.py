@@ -1,4 +1,4 @@
-"""JSON texts and their canonical forms, both written out by hand; the published ones are read by canonical.py."""
+"""JSON texts and their canonical forms, both written by hand."""
 
 from typing import NamedTuple
 
@@ -18,8 +18,8 @@ NUMBERS = (
         "[0,0,0,0,0,0]",
     ),
     Form(
-        "number-whole-floats",
-        "A float that is whole is written without a fraction",
+        "number-integral-floats",
+        "An integral float is written without a fraction",
         "[1.0,-1.50e1,1e3,100e-2,12.0E+1]",
         "[1,-15,1000,1,120]",
     ),
@@ -31,43 +31,43 @@ NUMBERS = (
     ),
     Form(
         "number-floats-beyond-integers",
-        "A number with a fraction or an exponent is a double, also where an integer could not stand",
+        "A number with a fraction or an exponent is a double, even beyond the range of integers",
         "[9007199254740992.0,9007199254740993.0,-9.007199254740994e15,1e16]",
         "[9007199254740992,9007199254740992,-9007199254740994,10000000000000000]",
     ),
     Form(
         "number-large-notation",
-        "An exponent is written from 1e21 on, and not below",
+        "From 1e21 on, numbers are written with an exponent",
         "[1e20,100000000000000000000.0,999999999999999900000.0,1e21,1.5e21,-1e21,1.2345678901234568e29]",
         "[100000000000000000000,100000000000000000000,999999999999999900000,1e+21,1.5e+21,-1e+21,1.2345678901234568e+29]",
     ),
     Form(
         "number-small-notation",
-        "An exponent is written below 1e-6, and not from there on",
+        "Below 1e-6, numbers are written with an exponent",
         "[0.000001,1e-6,0.0000012,0.0000001,1e-7,1.5e-7,-9.99e-7,0.00000099999999999999995]",
         "[0.000001,0.000001,0.0000012,1e-7,1e-7,1.5e-7,-9.99e-7,0.000001]",
     ),
     Form(
         "number-subnormal",
-        "The smallest doubles have as many digits as tell them apart",
+        "The smallest doubles have only the digits that identify them",
         "[5e-324,4.9406564584124654e-324,1e-323,2.2250738585072011e-308,2.2250738585072014e-308,-5E-324]",
         "[5e-324,5e-324,1e-323,2.225073858507201e-308,2.2250738585072014e-308,-5e-324]",
     ),
     Form(
         "number-underflow",
-        "What is nearer to zero than to the smallest double is zero",
+        "A number nearer to zero than to the smallest double is zero",
         "[1e-400,-1e-400,2.4703282292062327e-324,2.4703282292062328e-324]",
         "[0,0,0,5e-324]",
     ),
     Form(
         "number-largest",
-        "The largest double, and what is rounded to it",
+        "The largest double, and decimals that round to it",
         "[1.7976931348623157e308,-1.7976931348623157E+308,1.7976931348623158e308]",
         "[1.7976931348623157e+308,-1.7976931348623157e+308,1.7976931348623157e+308]",
     ),
     Form(
         "number-seventeen-digits",
-        "The shortest digits that tell a double from its neighbours, up to seventeen",
+        "The shortest digits that identify a double, up to seventeen",
         "[0.1,0.10000000000000001,0.30000000000000004,0.29999999999999999,1.0000000000000002,123456.78901234567,5e-1]",
         "[0.1,0.1,0.30000000000000004,0.3,1.0000000000000002,123456.78901234567,0.5]",
     ),
@@ -79,7 +79,7 @@ NUMBERS = (
     ),
     Form(
         "number-many-digits",
-        "Digits beyond what a double keeps are rounded once, from the decimal",
+        "Digits beyond the precision of a double are rounded once, from the decimal",
         "[3.14159265358979323846264338327950288419716939937510582097494459,"
         "0.1000000000000000055511151231257827021181583404541015625]",
         "[3.141592653589793,0.1]",
@@ -103,13 +103,13 @@ NUMBERS = (
 STRINGS = (
     Form(
         "string-short-escapes",
-        "Seven characters have short escapes, and are written with them",
+        "Seven characters have short escapes and are written with them",
         r'"\b\t\n\f\r\"\\"',
         r'"\b\t\n\f\r\"\\"',
     ),
     Form(
         "string-escapes-as-numbers",
-        "What has a short escape is written with it, however it was given",
+        "A character with a short escape is written with it, however it was given",
         r'"\u0008\u0009\u000a\u000c\u000d\u0022\u005C"',
         r'"\b\t\n\f\r\"\\"',
     ),
@@ -123,11 +123,11 @@ STRINGS = (
     ),
     Form(
         "string-delete",
-        "U+007F and U+0080 to U+009F stand as they are",
+        "U+007F and U+0080 to U+009F are not escaped",
         r'"\u007f\u0080\u0085\u009f"',
         '"\x7f\x80\x85\x9f"',
     ),
-    Form("string-line-separators", "U+2028 and U+2029 stand as they are", r'"\u2028\u2029"', '"\u2028\u2029"'),
+    Form("string-line-separators", "U+2028 and U+2029 are not escaped", r'"\u2028\u2029"', '"\u2028\u2029"'),
     Form("string-slash", "A slash is not escaped", r'"\/ / \u002f <\/script>"', '"/ / / </script>"'),
     Form(
         "string-ascii-escaped",
@@ -136,8 +136,8 @@ STRINGS = (
         '"Az \'<&"',
     ),
     Form(
-        "string-beyond-ascii",
-        "Characters beyond ASCII stand in UTF-8, given in UTF-8 or escaped",
+        "string-non-ascii",
+        "Non-ASCII characters are written in UTF-8, whether given in UTF-8 or escaped",
         '"\u20ac\\u20AC\u00e9\\u00e9\\uFFFD\\uffff"',
         '"\u20ac\u20ac\u00e9\u00e9\ufffd\uffff"',
     ),
@@ -162,7 +162,7 @@ STRINGS = (
     Form("string-empty", "The empty string", ' "" ', '""'),
     Form(
         "string-escaped-backslash",
-        "An escaped backslash escapes nothing after it",
+        "The character after an escaped backslash is not escaped",
         r'"\\u0041\\ud800\\"',
         r'"\\u0041\\ud800\\"',
     ),
@@ -177,7 +177,7 @@ ORDERS = (
     ),
     Form(
         "key-order-beyond-the-bmp",
-        "Keys are sorted by UTF-16 code units: U+10000 stands before U+E000",
+        "Keys are sorted by UTF-16 code units: U+10000 comes before U+E000",
         '{"\uffff":6,"\ue000":4,"\U0010ffff":3,"\ufb33":5,"\U00010000":2,"\ud7ff":1}',
         '{"\ud7ff":1,"\U00010000":2,"\U0010ffff":3,"\ue000":4,"\ufb33":5,"\uffff":6}',
     ),
@@ -189,7 +189,7 @@ ORDERS = (
     ),
     Form(
         "key-order-prefix",
-        "A key stands before those that begin with it, the empty key before all",
+        "A key comes before keys that begin with it, and the empty key comes first",
         '{"ab":4,"a":2,"":1,"b":5,"a\\u0000":3}',
         '{"":1,"a":2,"a\\u0000":3,"ab":4,"b":5}',
     ),
@@ -201,31 +201,31 @@ ORDERS = (
     ),
     Form(
         "key-order-case",
-        "Capitals stand before small letters, and an underscore between them",
+        "Upper-case letters come before lower-case ones, with the underscore between them",
         '{"a":4,"_":3,"Z":2,"A":1}',
         '{"A":1,"Z":2,"_":3,"a":4}',
     ),
     Form(
         "key-order-escaped",
-        "Keys are sorted by what they are, not by how they are written",
+        "Keys are sorted by their value, not by how they are written",
         '{"\\u0062":2,"a":1,"\\n":0,"\\"":0.5}',
         '{"\\n":0,"\\"":0.5,"a":1,"b":2}',
     ),
     Form(
         "key-order-control-characters",
-        "Control characters stand before all others",
+        "Control characters come first",
         '{" ":4,"\\u001f":3,"\\t":1,"\\r":2,"\x7f":5,"\\u0080":6}',
         '{"\\t":1,"\\r":2,"\\u001f":3," ":4,"\x7f":5,"\x80":6}',
     ),
     Form(
-        "key-names-of-objects",
-        "Names that mean something to a language are keys like any other",
+        "keys-of-javascript-objects",
+        "Names with a meaning in JavaScript are keys like any other",
         '{"toString":1,"constructor":2,"__proto__":3,"length":4}',
         '{"__proto__":3,"constructor":2,"length":4,"toString":1}',
     ),
     Form(
-        "key-different-forms",
-        "Keys that look alike and are not normalized alike are two keys",
+        "keys-of-different-normalization",
+        "Keys that look alike but have different normalization forms are two keys",
         '{"\u00e9":1,"e\\u0301":2}',
         '{"e\u0301":2,"\u00e9":1}',
     ),
@@ -236,7 +236,7 @@ STRUCTURES = (
     Form(
         "empty-containers", "Empty arrays and objects", '{"b":[ ],"a":{ },"c":[[],{}]}', '{"a":{},"b":[],"c":[[],{}]}'
     ),
-    Form("white-space", "White space between tokens is left out", ' \t\r\n{ "a" :\t[ 1 ,\r\n2 ] }\n\n', '{"a":[1,2]}'),
+    Form("white-space", "White space between tokens is dropped", ' \t\r\n{ "a" :\t[ 1 ,\r\n2 ] }\n\n', '{"a":[1,2]}'),
     Form(
         "nested-64-deep",
         "Sixty-four levels",
@@ -256,7 +256,7 @@ STRUCTURES = (
     ),
     Form(
         "money-and-time",
-        "An object as a ledger has it: integers, text and null",
+        "An object like those in a ledger: integers, text and null",
         '{"usd_micros":1500,"at":"2026-01-01T00:00:00.000000Z","causes":[0,1],"task":null}',
         '{"at":"2026-01-01T00:00:00.000000Z","causes":[0,1],"task":null,"usd_micros":1500}',
     ),

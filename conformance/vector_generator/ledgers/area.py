@@ -10,7 +10,7 @@ from vector_generator.ledgers import (
     level1_kinds,
     level1_schema,
     level2,
-    level2_untidy,
+    level2_noncanonical,
     level3,
     level4_plan,
     level4_schema,
@@ -20,8 +20,8 @@ from vector_generator.ledgers import (
     runs,
 )
 from vector_generator.ledgers.case import Case
-from vector_generator.ledgers.checking import vectors_of
 from vector_generator.ledgers.row import cases_of
+from vector_generator.ledgers.validation import vectors_of
 from vector_generator.vector import Vector
 
 AREA = "ledger"
@@ -35,7 +35,7 @@ def cases() -> Iterator[Case]:
     """All handwritten cases, valid ones first."""
     known = {base.name: base for base in [*bases.bases(), *limits.bases(), *runs.bases(), *level1_kinds.bases()]}
     yield from (base.case() for base in known.values())
-    for level in (level1, level1_schema, level1_kinds, level2, level2_untidy, level3):
+    for level in (level1, level1_schema, level1_kinds, level2, level2_noncanonical, level3):
         yield from level.cases(known)
     yield from cases_of((*level4_plan.ROWS, *level4_work.ROWS, *level4_schema.rows()), known)
     yield from level5.cases(known)

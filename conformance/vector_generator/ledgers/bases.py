@@ -22,7 +22,7 @@ READ = {"name": "entries.jsonl", "bytes": len(TORN), "digest": hashlib.sha256(TO
 
 
 def worked_example() -> Record:
-    """That of docs/spec/ledger.md; what this writer makes of it must be what the page shows."""
+    """The worked example of docs/spec/ledger.md. The fake ledger must have exactly the bytes that the page shows."""
     page = (SPECIFICATION / "ledger.md").read_text(encoding="utf-8")
     found = re.search(r"```jsonl\n(.*?)```", page, re.DOTALL)
     shown = found.group(1).encode() if found else b""
@@ -31,7 +31,7 @@ def worked_example() -> Record:
     record = Record(tuple(_unchained(entry) for entry in entries), {three.digest: three})
     archive = archive_of(members_of(record))
     if ledger_of(lines_of(record.entries)) != shown or hashlib.sha256(archive).hexdigest() != EXAMPLE_ARCHIVE:
-        raise ValueError("the worked example of ledger.md is not what it says")
+        raise ValueError("the worked example of ledger.md contradicts itself")
     return record
 
 
@@ -139,7 +139,7 @@ def of_the_lines() -> Iterator[Base]:
     lines = ("LEDGER-LINE-001", "LEDGER-LINE-003", "LEDGER-LINE-005", "LEDGER-ENTRY-001")
     yield Base(
         "worked-example",
-        "the worked example of ledger.md: three entries of no plan, one body, a seal",
+        "the worked example of ledger.md: three entries without a plan, one body, a seal",
         (*lines, "LEDGER-LINE-006", "LEDGER-CHAIN-001", "LEDGER-TREE-001", "LEDGER-TAR-001", "LEDGER-DIR-001",
          "LEDGER-BODY-001", "LEDGER-SEAL-001", "LEDGER-KIND-001", "LEDGER-VERIFY-001"),
         worked_example(),
@@ -147,8 +147,8 @@ def of_the_lines() -> Iterator[Base]:
     )  # fmt: skip
     text = '\u2028\u2029\u0085\r\n\u0000"\\/\x7f\u20ac\U0001f600'
     yield Base(
-        "characters-that-end-no-line",
-        "line separators, CR, NUL and characters beyond the BMP stand in strings and keys, in their one form",
+        "characters-that-do-not-end-a-line",
+        "strings and keys contain line separators, CR, NUL and characters beyond the BMP, in canonical form",
         lines,
         _noted({"text": text, "\u20ac": 1, "\U0001f600": 2, "\ufb33": 3}),
         level=1,
@@ -165,21 +165,21 @@ def of_the_lines() -> Iterator[Base]:
 def of_entries() -> Iterator[Base]:
     yield Base(
         "imported",
-        "a ledger that was made from records of another program says so, and is of no plan",
+        "a ledger imported from records of another program says so and has no plan",
         ("LEDGER-KIND-001",),
         imported(),
         level=1,
     )
     yield Base(
-        "longest-line", "a line of 65,535 bytes, its LF not counted", ("LEDGER-LINE-002",), longest_line(), level=1
+        "longest-line", "a line of 65,535 bytes, not counting its LF", ("LEDGER-LINE-002",), longest_line(), level=1
     )
     yield Base(
-        "deepest-line", "lists nested as deep as a line may be: 64, the entry counted", ("LEDGER-LINE-003",),
+        "deepest-line", "lists nested as deeply as allowed: 64 levels, counting the entry", ("LEDGER-LINE-003",),
         deepest_line(), level=1,
     )  # fmt: skip
     yield Base(
-        "any-data-in-an-own-entry",
-        "an x- entry by a person, with data and bodies of its own, and the same time as the entry before",
+        "user-entry-with-any-data",
+        "an x- entry by a person with its own data and bodies, at the same time as the previous entry",
         ("LEDGER-ENTRY-002", "LEDGER-ENTRY-003", "LEDGER-ENTRY-005"),
         _noted(
             {"flag": True, "none": None, "list": [1, "two", {}]}, causes=[0], bodies={"own_name_1": ONE},
@@ -192,7 +192,7 @@ def of_entries() -> Iterator[Base]:
 def of_bodies() -> Iterator[Base]:
     yield Base(
         "notes",
-        "two entries of no plan with three bodies, one of them salted, and a seal",
+        "two entries without a plan, three bodies, one of them salted, and a seal",
         ("LEDGER-CHAIN-001", "LEDGER-CHAIN-002", "LEDGER-ENTRY-003", "LEDGER-ENTRY-004", "LEDGER-ENTRY-005",
          "LEDGER-TAR-001", "LEDGER-TAR-002", "LEDGER-BODY-001", "LEDGER-BODY-002", "LEDGER-VERIFY-002",
          "LEDGER-VERIFY-003"),
@@ -200,22 +200,22 @@ def of_bodies() -> Iterator[Base]:
         level=2,
     )  # fmt: skip
     yield Base(
-        "named-twice",
-        "two entries name the same bodies: each has one member, with the same size and salt",
+        "body-referenced-twice",
+        "two entries refer to the same bodies: each has one member, with the same size and salt",
         ("LEDGER-BODY-003", "LEDGER-TAR-002"),
         named_twice(),
         level=3,
     )
     yield Base(
-        "bodies-of-all-paddings",
-        "bodies of 0, 1, 511, 512 and 513 bytes: the padding goes up to the next multiple of 512",
+        "bodies-with-every-padding",
+        "bodies of 0, 1, 511, 512 and 513 bytes: padding goes up to the next multiple of 512",
         ("LEDGER-TAR-001", "LEDGER-BODY-001"),
         paddings(),
         level=3,
     )
     yield Base(
-        "other-files-beside",
-        "what else stands in a run directory is not looked at, nor names in outputs/ that begin with a dot",
+        "other-files-in-the-directory",
+        "a verifier ignores other files in a run directory, and names in outputs/ that begin with a dot",
         ("LEDGER-DIR-001", "LEDGER-DIR-002"),
         notes(),
         {"notes.md": b"# Notes\n", "outputs/.keep": b""},
@@ -226,14 +226,14 @@ def of_bodies() -> Iterator[Base]:
 def of_redactions() -> Iterator[Base]:
     yield Base(
         "redacted-after-the-seal",
-        "a body is redacted, its member holds zeros, and the ledger is sealed again",
+        "a body is redacted, its member contains zeros, and the ledger is sealed again",
         ("LEDGER-REDACT-001", "LEDGER-REDACT-002", "LEDGER-TAR-002", "LEDGER-CHAIN-003", "LEDGER-SEAL-002"),
         redacted_later(),
         level=3,
     )
     yield Base(
         "redacted-salted-body",
-        "a salted body is redacted before the seal: as many zeros as it had bytes with its salt",
+        "a salted body is redacted before the seal: as many zeros as it had bytes and salt",
         ("LEDGER-REDACT-001", "LEDGER-REDACT-002", "LEDGER-BODY-002"),
         redacted_salted(),
         level=3,
@@ -243,14 +243,14 @@ def of_redactions() -> Iterator[Base]:
 def of_seals() -> Iterator[Base]:
     yield Base(
         "note-after-the-seal",
-        "an x- entry follows the seal, and then a further seal with a root of its own",
+        "an x- entry follows the seal, and then a second seal with its own root",
         ("LEDGER-CHAIN-003", "LEDGER-SEAL-001", "LEDGER-SEAL-002"),
         sealed_again(),
         level=5,
     )
     yield Base(
         "repaired",
-        "a torn tail was set aside, and an entry says so",
+        "a torn tail was set aside, and an entry records it",
         ("LEDGER-TORN-001", "LEDGER-TORN-002", "LEDGER-DIR-001"),
         repaired(),
         {f"torn/ledger.jsonl.{hashlib.sha256(TORN).hexdigest()}": TORN},
@@ -258,7 +258,7 @@ def of_seals() -> Iterator[Base]:
     )
     yield Base(
         "repaired-after-the-seal",
-        "a torn tail was set aside after the seal, and a further seal follows",
+        "a torn tail was set aside after the seal, and a second seal follows",
         ("LEDGER-CHAIN-003", "LEDGER-TORN-002"),
         repaired_later(),
         level=2,

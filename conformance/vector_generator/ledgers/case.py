@@ -15,7 +15,7 @@ Found = tuple[tuple[str, int | None], ...]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """`files` are those of the vector's folder. `given` are further members of the request."""
+    """`files` are the files in the vector's folder. `given` are additional members of the request."""
 
     name: str
     title: str
@@ -24,7 +24,7 @@ class Case:
     files: Files
     found: Found = ()
     not_checked: frozenset[int] = frozenset()
-    """Levels that cannot be checked, though levels 1 and 2 hold."""
+    """Levels that cannot be checked although levels 1 and 2 are valid."""
     given: Mapping[str, Any] = field(default_factory=dict)
     derived_from: str | None = None
     mutation: str | None = None
@@ -102,5 +102,5 @@ class Base:
 
 
 def in_run(files: Files) -> Files:
-    """The files of a run directory as those of a vector's folder."""
+    """The files of a run directory, as files in a vector's folder."""
     return {f"run/{name}": content for name, content in files.items()}

@@ -65,7 +65,7 @@ metadata: {name: small}
 BUNDLES = {
     "deterministic-run": (
         HANDED_OVER,
-        "a deterministic run: an attempt fails, the next does it, its output is handed over",
+        "a deterministic run: one attempt fails, the next succeeds, and its output is delivered",
     ),
     "deterministic-run-with-foreach": (EXPANDED, "a deterministic run with a foreach and salted bodies"),
 }

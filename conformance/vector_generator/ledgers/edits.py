@@ -15,7 +15,7 @@ _MAX_TOLD = 200
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """`words` say of a record what is changed in it."""
+    """`words` describe the change to a record."""
 
     words: Callable[[Record], str]
     make: Callable[[Record], Record]
@@ -34,16 +34,16 @@ def _replaced(record: Record, seq: int, entry: Entry, *bodies: Body) -> Record:
 
 
 def members(seq: int, /, **values: Any) -> Edit:
-    """Members of the entry itself are others."""
+    """Changes members of the entry."""
 
     def words(record: Record) -> str:
-        return f"of {_named(record, seq)}: {_told(values)}"
+        return f"{_named(record, seq)}: {_told(values)}"
 
     return Edit(words, lambda record: _replaced(record, seq, {**record.entries[seq], **values}))
 
 
 def facts(seq: int, /, **values: Any) -> Edit:
-    """Members of the entry's data are others; None takes one away."""
+    """Changes members of the entry's data; None removes one."""
 
     def words(record: Record) -> str:
         return f"in the data of {_named(record, seq)}: {_told(values)}"
@@ -57,22 +57,22 @@ def facts(seq: int, /, **values: Any) -> Edit:
 
 
 def lacking(seq: int, name: str) -> Edit:
-    """A member of the entry itself is gone."""
+    """Removes a member of the entry."""
 
     def make(record: Record) -> Record:
         return _replaced(record, seq, {key: value for key, value in record.entries[seq].items() if key != name})
 
-    return Edit(lambda record: f"of {_named(record, seq)}: `{name}` is gone", make)
+    return Edit(lambda record: f"{_named(record, seq)}: `{name}` is missing", make)
 
 
 def _told(values: Mapping[str, Any]) -> str:
     return ", ".join(
-        f"`{name}` is gone" if value is None else f"`{name}` is {_written(value)}" for name, value in values.items()
+        f"`{name}` is missing" if value is None else f"`{name}` is {_written(value)}" for name, value in values.items()
     )
 
 
 def _written(value: Any) -> str:
-    """As JSON; of what is long, how long it is."""
+    """The value as JSON; if it is long, only its length."""
     text = json.dumps(value)
     if len(text) <= _MAX_TOLD or not isinstance(value, str | list | dict):
         return text
@@ -81,7 +81,7 @@ def _written(value: Any) -> str:
 
 
 def body(seq: int, name: str, given: Body | None) -> Edit:
-    """A body of an entry is another, or gone."""
+    """Replaces or removes a body of an entry."""
 
     def words(record: Record) -> str:
         return f"the body `{name}` of {_named(record, seq)} is {'gone' if given is None else _shown(given)}"
@@ -102,10 +102,10 @@ def _shown(given: Body) -> str:
 
 
 def naming(seq: int, name: str, **values: Any) -> Edit:
-    """What an entry says of a body is another; the body stays. None takes a member away."""
+    """Changes an entry's reference to a body, but not the body. None removes a member."""
 
     def words(record: Record) -> str:
-        return f"of the body `{name}` of {_named(record, seq)}: {_told(values)}"
+        return f"the reference to the body `{name}` in {_named(record, seq)}: {_told(values)}"
 
     def make(record: Record) -> Record:
         entry = record.entries[seq]
@@ -125,13 +125,13 @@ def drop(seq: int) -> Edit:
         ]
         return renumbered(_with(record, entries))
 
-    return Edit(lambda record: f"{_named(record, seq)} is gone", make)
+    return Edit(lambda record: f"{_named(record, seq)} is missing", make)
 
 
 def cut(size: int) -> Edit:
-    """Only the first entries, as a writer would have left them that came no further."""
+    """Keeps only the first entries, like a writer that was killed."""
     return Edit(
-        lambda record: f"the entries from {_named(record, size)} on were never written",
+        lambda record: f"the entries from {_named(record, size)} on are missing",
         lambda record: replace(record, entries=record.entries[:size]),
     )
 
@@ -143,12 +143,12 @@ def insert(
     causes: Sequence[int] = (),
     bodies: Mapping[str, Body] | None = None,
 ) -> Edit:
-    """A further entry; its causes are numbered as they were before."""
+    """Inserts an entry; its causes have the numbers from before the insertion."""
 
     def words(record: Record) -> str:
         about = ", ".join(f"`{name}` {json.dumps(data[name])}" for name in data if name in _SHOWN_FACTS)
         place = f"before {_named(record, before)}" if before < len(record.entries) else "at the end"
-        return f"a further `{kind}`{' with ' + about if about else ''} stands {place}"
+        return f"a new `{kind}`{' with ' + about if about else ''} is inserted {place}"
 
     def make(record: Record) -> Record:
         given = bodies or {}
@@ -167,11 +167,11 @@ _SHOWN_FACTS = ("task", "attempt", "check", "verdict", "state", "reason", "as", 
 
 
 def again(seq: int, before: int, **values: Any) -> Edit:
-    """An entry stands a second time, with other facts if they are given."""
+    """Repeats an entry, with other facts if they are given."""
 
     def words(record: Record) -> str:
         after = f", with {_told(values)}" if values else ""
-        return f"{_named(record, seq)} stands a second time, before {_named(record, before)}{after}"
+        return f"{_named(record, seq)} is repeated before {_named(record, before)}{after}"
 
     def make(record: Record) -> Record:
         entry = record.entries[seq]
@@ -183,7 +183,7 @@ def again(seq: int, before: int, **values: Any) -> Edit:
 
 
 def move(seq: int, before: int) -> Edit:
-    """To an earlier place; a cause that is then later is left out."""
+    """Moves an entry to an earlier place, without causes that would then be later."""
 
     def make(record: Record) -> Record:
         entry = record.entries[seq]
@@ -192,11 +192,11 @@ def move(seq: int, before: int) -> Edit:
         rest = [other for place, other in enumerate(record.entries) if place != seq]
         return renumbered(_with(record, [*rest[:before], moved, *rest[before:]]))
 
-    return Edit(lambda record: f"{_named(record, seq)} stands before {_named(record, before)}", make)
+    return Edit(lambda record: f"{_named(record, seq)} is moved before {_named(record, before)}", make)
 
 
 def renumbered(record: Record) -> Record:
-    """With the seqs of their places, and causes that follow them."""
+    """Renumbers the entries and their causes."""
     places = {entry["seq"]: place for place, entry in enumerate(record.entries)}
     entries = [
         {**entry, "seq": place, "causes": sorted({places.get(cause, cause) for cause in entry["causes"]})}
@@ -206,7 +206,7 @@ def renumbered(record: Record) -> Record:
 
 
 def plan(words: str, change: Callable[[Plan], object]) -> Edit:
-    """The wave plan is another, with a digest of its own, which the first entry names."""
+    """Changes the wave plan and recomputes its digest, also in the first entry."""
 
     def make(record: Record) -> Record:
         opened = record.entries[0]
@@ -221,7 +221,7 @@ def plan(words: str, change: Callable[[Plan], object]) -> Edit:
 
 
 def plan_bytes(words: str, change: Callable[[bytes], bytes]) -> Edit:
-    """The wave plan's body is another, and the first entry names the plan's digest as before."""
+    """Replaces the wave plan's body; the first entry keeps the plan's digest."""
 
     def make(record: Record) -> Record:
         opened = record.entries[0]
@@ -232,7 +232,7 @@ def plan_bytes(words: str, change: Callable[[bytes], bytes]) -> Edit:
 
 
 def both(first: Edit, *further: Edit) -> Edit:
-    """Changes that are one: neither could stand without the other."""
+    """Several edits that belong together."""
 
     def make(record: Record) -> Record:
         for edit in (first, *further):
@@ -243,7 +243,7 @@ def both(first: Edit, *further: Edit) -> Edit:
 
 
 def renamed(document: bytes) -> bytes:
-    """The wave plan under another name, its digest kept."""
+    """The wave plan with another name and the same digest."""
     found = json.loads(document)
     found["metadata"]["name"] = "other"
     return canonical(found)

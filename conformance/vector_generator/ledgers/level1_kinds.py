@@ -23,34 +23,34 @@ PLACES: Mapping[str, tuple[str, int, str]] = {
     "task.expanded": ("expanded", 4, "instances"),
     "task.started": ("one-task", 1, "fingerprint"),
     "task.finished": ("one-task", 2, "measured"),
-    "task.lost": ("gone-on-with", 3, "attempt"),
+    "task.lost": ("resumed", 3, "attempt"),
     "task.reused": ("reused", 1, "seq"),
     "task.ended": ("one-task", 3, "state"),
-    "edge.delivered": ("handed-over", 4, "as"),
-    "context.cut": ("cut-and-exceeded", 5, "kept_bytes"),
+    "edge.delivered": ("delivered", 4, "as"),
+    "context.cut": ("context-cut-and-budget-exceeded", 5, "kept_bytes"),
     "gate.opened": ("gated", 1, "task"),
     "gate.decided": ("gated", 3, "authenticated"),
     "verdict.asked": ("checked", 4, "reserved"),
     "verdict.given": ("checked", 5, "verdict"),
-    "verdict.lost": ("asked-again", 6, "check"),
+    "verdict.lost": ("check-asked-again", 6, "check"),
     "escalation.raised": ("escalated", 4, "to"),
     "budget.stopped": ("stopped", 4, "needed"),
-    "budget.exceeded": ("cut-and-exceeded", 8, "used"),
-    "answer.given": ("handed-over", 8, "output"),
+    "budget.exceeded": ("context-cut-and-budget-exceeded", 8, "used"),
+    "answer.given": ("delivered", 8, "output"),
     "body.redacted": ("redacted-after-the-seal", 3, "digest"),
 }
 """Of each kind: a ledger that has such an entry, its seq, and a fact that it must have."""
 
 
 def cut_and_exceeded() -> Record:
-    """As `handed-over`; 5 context.cut, 6 started, 7 finished, 8 budget.exceeded, 9 ended, 10 answer, 11 sealed."""
+    """As `delivered`; 5 context.cut, 6 started, 7 finished, 8 budget.exceeded, 9 ended, 10 answer, 11 sealed."""
     record = insert(5, "context.cut", CUT, [4]).make(handed_over())
     return insert(8, "budget.exceeded", EXCEEDED, [7]).make(record)
 
 
 def bases() -> Iterator[Base]:
-    yield Base("cut-and-exceeded",
-               "a prompt holds less of a value than was handed over, and more was used than reserved",
+    yield Base("context-cut-and-budget-exceeded",
+               "a prompt contains part of a delivered value, and a call uses more than it reserved",
                ("LEDGER-SEMANTICS-003",), cut_and_exceeded())  # fmt: skip
 
 
@@ -63,9 +63,9 @@ def of_every_kind() -> Iterator[Row]:
         of_kind = kind.replace(".", "-")
         yield _row(f"{of_kind}-without-a-fact", f"an entry of the kind {kind} does not have `{fact}`", base, seq,
                    facts(seq, **{fact: None}))  # fmt: skip
-        yield _row(f"{of_kind}-with-a-further-fact", f"an entry of the kind {kind} has a fact that is not its own",
+        yield _row(f"{of_kind}-with-an-extra-fact", f"an entry of the kind {kind} has an extra fact",
                    base, seq, facts(seq, note=1))  # fmt: skip
-        yield _row(f"{of_kind}-with-a-further-body", f"an entry of the kind {kind} has a body that is not its own",
+        yield _row(f"{of_kind}-with-an-extra-body", f"an entry of the kind {kind} has an extra body",
                    base, seq, body(seq, "extra", ONE))  # fmt: skip
 
 
@@ -74,22 +74,23 @@ def _imported(**values: str) -> Edit:
 
 
 LISTED = (
-    _row("imported-in-no-format", "a format that is not in the list", "imported", 0, _imported(format="csv")),
-    _row("imported-and-checked-somehow", "a check that is not in the list", "imported", 0, _imported(check="perhaps")),
-    _row("routed-by-chance", "a way to route that is not in the list", "routed", 1, facts(1, by="chance")),
-    _row("finished-somehow", "a status that is not in the list", "one-task", 2,
+    _row("imported-from-an-unknown-format", "an unknown format", "imported", 0, _imported(format="csv")),
+    _row("imported-with-an-unknown-check", "an unknown check", "imported", 0, _imported(check="perhaps")),
+    _row("routed-by-an-unknown-type", "an unknown value of `by` in route.decided", "routed", 1, facts(1, by="chance")),
+    _row("finished-with-an-unknown-status", "an unknown status", "one-task", 2,
          both(facts(2, status="done"), body(2, "output", None))),
-    _row("reused-by-chance", "a source that is not in the list", "reused", 1, facts(1, source="chance")),
-    _row("ended-somehow", "a state that is not in the list", "failed", 3, facts(3, state="done")),
-    _row("ended-for-another-reason", "a reason that is not in the list", "failed", 3, facts(3, reason="because")),
-    _row("decided-somehow", "a decision that is not in the list", "gated", 3, facts(3, decision="perhaps")),
-    _row("decided-by-chance", "who decides is not in the list", "gated", 3, facts(3, by="chance")),
-    _row("asked-of-a-person", "who is asked is not in the list", "checked", 4, facts(4, by="person")),
-    _row("judged-by-a-person", "who gives a verdict is not in the list", "checked", 5, facts(5, by="person")),
-    _row("judged-somehow", "a verdict that is not in the list", "checked", 5, facts(5, verdict="perhaps")),
-    _row("stopped-by-a-team", "a scope that is not in the list", "stopped", 4, facts(4, scope="team", name="b")),
-    _row("stopped-at-another-amount", "an amount that is not in the list", "stopped", 4, facts(4, amount="euros")),
-    _row("exceeded-another-amount", "an amount that cannot be exceeded", "cut-and-exceeded", 8,
+    _row("reused-from-an-unknown-source", "an unknown source", "reused", 1, facts(1, source="chance")),
+    _row("ended-in-an-unknown-state", "an unknown state", "failed", 3, facts(3, state="done")),
+    _row("ended-for-an-unknown-reason", "an unknown reason", "failed", 3, facts(3, reason="because")),
+    _row("decision-unknown", "an unknown decision", "gated", 3, facts(3, decision="perhaps")),
+    _row("decided-by-an-unknown-type", "an unknown value of `by` in gate.decided", "gated", 3, facts(3, by="chance")),
+    _row("check-by-an-unknown-type", "an unknown value of `by` in verdict.asked", "checked", 4, facts(4, by="person")),
+    _row("verdict-by-an-unknown-type", "an unknown value of `by` in verdict.given", "checked", 5, facts(5,
+        by="person")),
+    _row("verdict-unknown", "an unknown verdict", "checked", 5, facts(5, verdict="perhaps")),
+    _row("stopped-by-an-unknown-scope", "an unknown scope", "stopped", 4, facts(4, scope="team", name="b")),
+    _row("stopped-at-an-unknown-amount", "an unknown amount", "stopped", 4, facts(4, amount="euros")),
+    _row("exceeded-an-unknown-amount", "an amount that cannot be exceeded", "context-cut-and-budget-exceeded", 8,
          facts(8, amount="calls")),
 )  # fmt: skip
 
@@ -101,12 +102,12 @@ CONDITIONS = (
     _row("command-asked-with-a-tier", "a check by a command names a tier", "checked", 4, facts(4, tier="cheap")),
     _row("command-asked-with-an-adapter", "a check by a command names an adapter", "checked", 4,
          facts(4, adapter="small")),
-    _row("check-that-passes-with-an-error", "a check passes with an error", "checked", 5, facts(5, error="internal")),
-    _row("source-of-a-live-run", "a run that is not imported has the source of one that is", "notes", 0,
+    _row("check-passed-with-an-error", "a check passes and has an error", "checked", 5, facts(5, error="internal")),
+    _row("live-run-with-a-source", "a run that was not imported has a source", "notes", 0,
          body(0, "source", ONE)),
-    _row("imported-and-of-a-plan", "an imported ledger names a wave plan", "imported", 0,
+    _row("imported-with-a-plan", "an imported ledger names a wave plan", "imported", 0,
          both(facts(0, wave_plan=ZEROS, bundle=ZEROS), body(0, "wave_plan", ONE))),
-    _row("output-name-that-begins-with-a-digit", "an output's name that begins with a digit", "handed-over", 8,
+    _row("output-name-with-a-leading-digit", "an output name that begins with a digit", "delivered", 8,
          facts(8, output="1st")),
 )  # fmt: skip
 
@@ -116,9 +117,7 @@ def rows() -> Iterator[Row]:
     yield from LISTED
     for kind, name in FROM_ONE:
         base, seq, _ = PLACES[kind]
-        yield _row(
-            f"attempt-zero-{name}", f"attempts are counted from 1, in {kind} too", base, seq, facts(seq, attempt=0)
-        )
+        yield _row(f"attempt-zero-{name}", f"attempts are numbered from 1 in {kind}", base, seq, facts(seq, attempt=0))
     yield from CONDITIONS
 
 

@@ -30,33 +30,34 @@ COUNTS = dict.fromkeys(STATES, 0)
 
 SEALS = (
     Row("not-sealed", "notes", "SEAL-001", "L501", None, "a ledger without a seal is incomplete", drop(3)),
-    Row("run-not-sealed", "one-task", "SEAL-001", "L501", None, "a run that did all its work, and was not sealed",
+    Row("run-not-sealed", "one-task", "SEAL-001", "L501", None, "a run whose tasks have all ended, without a seal",
         drop(4)),
-    Row("paused", "gated", "SEAL-001", "L501", None, "a run that is paused at a gate",
+    Row("paused", "gated", "SEAL-001", "L501", None, "a run paused at a gate",
         cut(3)),
     Row("note-after-the-last-seal", "note-after-the-seal", "SEAL-002", "L501", None,
-        "an entry follows a seal, and no further seal does", drop(3)),
+        "an entry follows the last seal", drop(3)),
     Row("sealed-again-with-another-status", "note-after-the-seal", "SEAL-002", "L504", 3,
-        "a further seal has another status",
+        "a second seal has another status",
         facts(3, status="failed")),
     Row("sealed-again-with-other-counts", "note-after-the-seal", "SEAL-002", "L504", 3,
-        "a further seal has other counts",
+        "a second seal has other counts",
         facts(3, counts={**COUNTS, "passed": 1})),
     Row("sealed-again-with-other-totals", "note-after-the-seal", "SEAL-002", "L504", 3,
-        "a further seal has other totals",
+        "a second seal has other totals",
         facts(3, totals={"calls": 1, **NO_USAGE})),
-    Row("seal-with-another-root", "notes", "SEAL-001", "L505", 3, "a seal's root is not that of the entries before it",
+    Row("seal-with-another-root", "notes", "SEAL-001", "L505", 3,
+        "a seal's root is not the root of the entries before it",
         facts(3, root=OTHER_DIGEST)),
-    Row("further-seal-with-the-root-of-the-first", "note-after-the-seal", "SEAL-001 SEAL-002", "L505", 3,
-        "a further seal repeats the root of the seal before it",
+    Row("second-seal-with-the-root-of-the-first", "note-after-the-seal", "SEAL-001 SEAL-002", "L505", 3,
+        "a second seal repeats the root of the first",
         facts(3, root="e90a97cdc34deab0b1c939356b5cdb2c228f233734c0c26351fecd53606e9379")),
-    Row("torn-off-repair", "repaired", "SEAL-001 TORN-002", "L501", None,
-        "a ledger that was opened again, and not finished", drop(3)),
+    Row("repaired-and-not-finished", "repaired", "SEAL-001 TORN-002", "L501", None,
+        "a ledger that was reopened and not finished", drop(3)),
 )  # fmt: skip
 
 
 def _root_kept(record: Record) -> Files:
-    """An entry was edited and the chain mended, and the seal was forgotten."""
+    """An entry was edited and the chain recomputed, but not the seal."""
     kept = merkle_root([leaf(line) for line in lines_of(record.entries)[:3]]).hex()
     edited = members(1, actor="person:mallory").make(record)
     return directory_of(facts(3, root=kept).make(edited))
@@ -88,7 +89,7 @@ def _odd_repeated(lines: Sequence[bytes]) -> bytes:
 
 
 def _unmarked(lines: Sequence[bytes]) -> bytes:
-    """Without the bytes that tell leaves and nodes apart."""
+    """Without the prefix bytes of leaves and nodes."""
     first, second, third = (hashlib.sha256(line).digest() for line in lines)
     return hashlib.sha256(hashlib.sha256(first + second).digest() + third).digest()
 
@@ -98,13 +99,13 @@ def _ledger(change: Callable[[bytes], bytes]) -> Callable[[Record], Files]:
 
 
 def _cut(size: int) -> Callable[[Record], Files]:
-    """The ledger after that many lines; what stands beside it stays."""
+    """The ledger truncated to this many lines; the other files are unchanged."""
     return lambda record: {**directory_of(record), "ledger.jsonl": ledger_of(lines_of(record.entries)[:size])}
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """A run directory, and what the verifier is told from elsewhere."""
+class Level5Row:
+    """A run directory, and what the verifier knows from elsewhere."""
 
     name: str
     base: str
@@ -121,134 +122,140 @@ class Told:
 
 
 TAILS = (
-    Told("cut-tail", "one-task", "SEAL-001 TORN-001 VERIFY-003",
-         "the last two lines are gone: incomplete, and not valid",
-         "the lines of entries 3 and 4 are gone", (("L501", None),), _cut(3)),
-    Told("cut-tail-before-a-body", "one-task", "SEAL-001 TORN-001",
-         "the last three lines are gone: incomplete, with a body that no entry names",
-         "the lines of entries 2 to 4 are gone", (("L310", None), ("L501", None)), _cut(2)),
-    Told("cut-tail-beside-its-answer", "handed-over", "SEAL-001 DIR-002",
-         "the last two lines are gone, and the copy of an answer is still there: it copies nothing",
-         "the lines of entries 8 and 9 are gone", (("L308", None), ("L501", None)), _cut(8)),
-    Told("cut-after-the-first-seal", "note-after-the-seal", "REACH-001",
-         "a tail that is cut at a seal: nobody can tell without a checkpoint", None, (), _cut(2)),
-    Told("torn-tail", "notes", "TORN-001 LINE-001", "a line was being written when the process was killed",
+    Level5Row("truncated", "one-task", "SEAL-001 TORN-001 VERIFY-003",
+         "the last two lines are missing: incomplete, not valid",
+         "the lines of entries 3 and 4 are missing", (("L501", None),), _cut(3)),
+    Level5Row("truncated-before-a-body", "one-task", "SEAL-001 TORN-001",
+         "the last three lines are missing: incomplete, with an unreferenced body",
+         "the lines of entries 2 to 4 are missing", (("L310", None), ("L501", None)), _cut(2)),
+    Level5Row("truncated-with-a-copied-answer", "delivered", "SEAL-001 DIR-002",
+         "the last two lines are missing, but the copy of their answer exists",
+         "the lines of entries 8 and 9 are missing", (("L308", None), ("L501", None)), _cut(8)),
+    Level5Row("truncated-at-the-first-seal", "note-after-the-seal", "REACH-001",
+         "a ledger truncated at a seal: undetectable without a checkpoint", None, (), _cut(2)),
+    Level5Row("torn-tail", "notes", "TORN-001 LINE-001", "a process was killed while it wrote a line",
          "the last line is cut after 100 bytes", (("L501", None), ("L503", 3)),
          _ledger(lambda ledger: ledger[: ledger[:-1].rindex(b"\n") + 101])),
-    Told("last-line-without-its-end", "notes", "TORN-001 LINE-001",
-         "a whole entry without its LF is a torn tail, and no line",
-         "the LF of the last line is gone", (("L501", None), ("L503", 3)), _ledger(lambda ledger: ledger[:-1])),
-    Told("torn-tail-after-the-seal", "notes", "TORN-001", "bytes follow the last LF of a sealed ledger",
+    Level5Row("last-line-without-a-line-feed", "notes", "TORN-001 LINE-001",
+         "a whole entry without its LF is a torn tail, not a line",
+         "the LF of the last line is missing", (("L501", None), ("L503", 3)), _ledger(lambda ledger: ledger[:-1])),
+    Level5Row("torn-tail-after-the-seal", "notes", "TORN-001", "bytes follow the last LF of a sealed ledger",
          "some bytes follow the last LF", (("L503", 4),), _ledger(lambda ledger: ledger + TORN)),
-    Told("empty", "worked-example", "SEAL-001 VERIFY-001", "a ledger with no line is incomplete",
-         "all lines are gone", (("L310", None), ("L502", None)), _ledger(lambda _: b"")),
-    Told("only-a-torn-line", "worked-example", "SEAL-001 TORN-001", "a ledger with nothing but a torn tail",
-         "all lines are gone, and some bytes stand there", (("L310", None), ("L502", None), ("L503", 0)),
+    Level5Row("empty", "worked-example", "SEAL-001 VERIFY-001", "a ledger without a line is incomplete",
+         "all lines are missing", (("L310", None), ("L502", None)), _ledger(lambda _: b"")),
+    Level5Row("only-a-torn-line", "worked-example", "SEAL-001 TORN-001", "a ledger that is only a torn tail",
+         "all lines are replaced by some bytes", (("L310", None), ("L502", None), ("L503", 0)),
          _ledger(lambda _: TORN)),
-    Told("edited-and-the-seal-forgotten", "notes", "SEAL-001",
-         "an entry was edited, and the chain mended, and not the seal",
-         "the actor of entry 1 is another; the chain is written anew, and the seal keeps its root", (("L505", 3),),
+    Level5Row("edited-and-rechained-without-the-seal", "notes", "SEAL-001",
+         "an entry was edited and the chain recomputed, but not the seal",
+         "the actor of entry 1 is another; the chain is recomputed, and the seal keeps its root", (("L505", 3),),
          _root_kept),
-    Told("seal-with-a-tree-split-otherwise", "notes", "TREE-001 SEAL-001",
-         "three leaves are split after two, not after one",
-         "the seal's root is that of a tree that is split after its first leaf", (("L505", 3),),
+    Level5Row("seal-with-another-tree-split", "notes", "TREE-001 SEAL-001",
+         "three leaves are split after one instead of two",
+         "the seal's root comes from a tree that is split after its first leaf", (("L505", 3),),
          _tree_of(_split_otherwise)),
-    Told("seal-with-an-odd-leaf-repeated", "notes", "TREE-001 SEAL-001", "an odd leaf goes up alone, and not twice",
-         "the seal's root is that of a tree with its last leaf repeated", (("L505", 3),), _tree_of(_odd_repeated)),
-    Told("seal-with-an-unmarked-tree", "notes", "TREE-001 SEAL-001",
-         "leaves and nodes are told apart by a byte before them",
+    Level5Row("seal-with-an-odd-leaf-repeated", "notes", "TREE-001 SEAL-001",
+         "an odd leaf is hashed with itself instead of being promoted",
+         "the seal's root comes from a tree with its last leaf repeated", (("L505", 3),), _tree_of(_odd_repeated)),
+    Level5Row("seal-with-an-unprefixed-tree", "notes", "TREE-001 SEAL-001",
+         "leaves and nodes are hashed without their prefix bytes",
          "the seal's root was made without these bytes", (("L505", 3),), _tree_of(_unmarked)),
-    Told("torn-again", "repaired", "TORN-001 TORN-002", "a ledger that was repaired has a torn tail again",
+    Level5Row("torn-again", "repaired", "TORN-001 TORN-002", "a repaired ledger has a torn tail again",
          "some bytes follow the last LF", (("L503", 4),), _ledger(lambda ledger: ledger + TORN)),
-    Told("seal-with-a-root-of-its-own-line", "notes", "SEAL-001", "a seal's root is of one entry too many",
-         "the root is that of all four lines as they were", (("L505", 3),), _root_of_one_more),
+    Level5Row("seal-with-a-root-of-its-own-line", "notes", "SEAL-001", "a seal's root covers one entry too many",
+         "the root is the original root of all four lines", (("L505", 3),), _root_of_one_more),
 )  # fmt: skip
 
 HEAD = "expect_head"
 
 
-def _notes_files(bases: Mapping[str, Base]) -> Iterator[Told]:
-    """What is told of `notes` from elsewhere."""
+def _notes_files(bases: Mapping[str, Base]) -> Iterator[Level5Row]:
+    """What the verifier of `notes` knows from elsewhere."""
     record = bases["notes"].record
     lines = lines_of(record.entries)
     text = checkpoint_of(lines)
     roots = [merkle_root([leaf(line) for line in lines[:size]]) for size in range(len(lines) + 1)]
     head = leaf(lines[-1]).hex()
-    yield Told("expected-head", "notes", "CHECKPOINT-004 CHAIN-001", "the head is the expected one", None,
+    yield Level5Row("expected-head", "notes", "CHECKPOINT-004 CHAIN-001", "the head is the expected one", None,
                given={HEAD: head})  # fmt: skip
-    yield Told("another-head", "notes", "CHECKPOINT-004 REACH-001", "the head is not the expected one",
+    yield Level5Row("head-not-the-expected-one", "notes", "CHECKPOINT-004 REACH-001",
+               "the head is not the expected one",
                "the head of the line before the last is expected", (("L511", None),),
                given={HEAD: leaf(lines[-2]).hex()})  # fmt: skip
     yield from _checkpoints_of_the_directory(roots)
     yield from _pins(text, roots)
     signed = {"run/checkpoint": KEY.signed(text), "key.pub": KEY.public_text}
-    yield Told("signed-checkpoint-beside", "notes", "CHECKPOINT-002 CHECKPOINT-003",
-               "without one that is given, a key is for the directory's own checkpoint", None,
+    yield Level5Row("checkpoint-signed", "notes", "CHECKPOINT-002 CHECKPOINT-003",
+               "without a given checkpoint, the key applies to the directory's own", None,
                beside=signed, given={"key": "key.pub"})  # fmt: skip
-    yield Told("checkpoint-signed-by-another", "notes", "CHECKPOINT-002 CHECKPOINT-003",
-               "the directory's checkpoint is signed by another key than was given",
+    yield Level5Row("checkpoint-signed-with-another-key", "notes", "CHECKPOINT-002 CHECKPOINT-003",
+               "the directory's checkpoint is signed with another key than the given one",
                "the directory has a checkpoint that another key signed", (("L510", None),),
                beside={**signed, "run/checkpoint": OTHER_KEY.signed(text)}, given={"key": "key.pub"})  # fmt: skip
-    yield Told("checkpoint-signed-by-nobody", "notes", "CHECKPOINT-002 CHECKPOINT-003",
-               "the directory's checkpoint is not signed, and a key was given",
-               "the directory has a checkpoint that nobody signed", (("L510", None),),
+    yield Level5Row("checkpoint-unsigned", "notes", "CHECKPOINT-002 CHECKPOINT-003",
+               "a key is given, but the directory's checkpoint is unsigned",
+               "the directory has an unsigned checkpoint", (("L510", None),),
                beside={**signed, "run/checkpoint": text}, given={"key": "key.pub"})  # fmt: skip
 
 
-def _checkpoints_of_the_directory(roots: list[bytes]) -> Iterator[Told]:
-    def beside(name: str, title: str, mutation: str, code: str, content: bytes) -> Told:
-        return Told(
+def _checkpoints_of_the_directory(roots: list[bytes]) -> Iterator[Level5Row]:
+    def beside(name: str, title: str, mutation: str, code: str, content: bytes) -> Level5Row:
+        return Level5Row(
             name, "with-its-checkpoint", "CHECKPOINT-001 CHECKPOINT-003" if code == "L506" else "CHECKPOINT-003",
             title, mutation, ((code, None),), beside={"run/checkpoint": content},
         )  # fmt: skip
 
-    yield beside("malformed-checkpoint-beside", "the directory's checkpoint is malformed",
+    yield beside("checkpoint-malformed", "the directory's checkpoint is malformed",
                  "the directory's checkpoint is empty", "L506", b"")  # fmt: skip
-    yield beside("checkpoint-of-another-run-beside", "the directory's checkpoint is of another run",
+    yield beside("checkpoint-of-another-run", "the directory's checkpoint belongs to another run",
                  "the checkpoint's origin has another run", "L507",
                  checkpoint_text(4, roots[4], OTHER_RUN))  # fmt: skip
-    yield beside("checkpoint-of-more-entries-beside", "the directory's checkpoint is of more entries",
+    yield beside("checkpoint-of-more-entries", "the directory's checkpoint covers more entries than the ledger has",
                  "the checkpoint's size is 5", "L508", checkpoint_text(5, roots[4]))  # fmt: skip
-    yield beside("checkpoint-of-another-root-beside", "the directory's checkpoint has another root",
-                 "the checkpoint's root is that of three entries", "L509", checkpoint_text(4, roots[3]))  # fmt: skip
+    yield beside("checkpoint-with-another-root", "the directory's checkpoint has another root",
+                 "the checkpoint's root is the root of three entries", "L509", checkpoint_text(4,
+                     roots[3]))  # fmt: skip
 
 
-def _pins(text: bytes, roots: list[bytes]) -> Iterator[Told]:
-    def pinned(name: str, title: str, mutation: str | None, found: Found, content: bytes) -> Told:
-        return Told(
+def _pins(text: bytes, roots: list[bytes]) -> Iterator[Level5Row]:
+    def pinned(name: str, title: str, mutation: str | None, found: Found, content: bytes) -> Level5Row:
+        return Level5Row(
             name, "notes", "CHECKPOINT-004", title, mutation, found, beside={"pin": content}, given={"pin": "pin"}
         )
 
-    yield pinned("pinned", "the pin is of this ledger", None, (), text)
-    yield pinned("pinned-before-it-grew", "the pin is of its first two entries", None, (), checkpoint_text(2, roots[2]))
-    yield pinned("pinned-another-run", "the pin is of another run", "the pin has another run", (("L507", None),),
+    yield pinned("pinned", "the pin matches the ledger", None, (), text)
+    yield pinned(
+        "pinned-before-it-grew", "the pin covers the first two entries", None, (), checkpoint_text(2, roots[2])
+    )
+    yield pinned("pinned-another-run", "the pin belongs to another run", "the pin has another run", (("L507", None),),
                  checkpoint_text(4, roots[4], OTHER_RUN))  # fmt: skip
-    yield pinned("went-back-behind-its-pin", "the ledger has fewer entries than when it was pinned",
+    yield pinned("fewer-entries-than-its-pin", "the ledger has fewer entries than its pin",
                  "the pin has 5 entries", (("L512", None),), checkpoint_text(5, roots[4]))  # fmt: skip
-    yield pinned("rewritten-since-its-pin", "the ledger has another root than when it was pinned",
+    yield pinned("rewritten-since-its-pin", "the ledger's root differs from the pin's",
                  "the pin has the root of three entries for two", (("L513", None),),
                  checkpoint_text(2, roots[3]))  # fmt: skip
 
 
-def _rewritten(bases: Mapping[str, Base]) -> Iterator[Told]:
-    """A builder told anew, each hash right: valid alone, and refused beside the checkpoint of what was."""
+def _rewritten(bases: Mapping[str, Base]) -> Iterator[Level5Row]:
+    """A rewritten ledger with correct hashes: valid alone, but it contradicts an earlier checkpoint."""
     record = bases["notes"].record
     text = checkpoint_of(lines_of(record.entries))
     edited = directory_of(members(1, actor="person:mallory").make(record))
-    yield Told("rewritten", "notes", "REACH-001", "a ledger that is written anew, each hash right, holds", None,
+    yield Level5Row("rewritten", "notes", "REACH-001", "a rewritten ledger with correct hashes is valid", None,
                (), lambda _: edited)  # fmt: skip
-    yield Told("rewritten-and-found", "notes", "REACH-001 CHECKPOINT-003",
-               "a ledger that is written anew does not hold beside a checkpoint from before",
-               "the actor of entry 1 is another, chain and seal are written anew; a checkpoint from before is given",
+    yield Level5Row("rewritten-and-detected", "notes", "REACH-001 CHECKPOINT-003",
+               "a rewritten ledger contradicts an earlier checkpoint",
+               "the actor of entry 1 is another, chain and seal are recomputed; an earlier checkpoint is given",
                (("L509", None),), lambda _: edited, {"before": text}, {"checkpoint": "before"})  # fmt: skip
-    yield Told("cut-and-found", "note-after-the-seal", "REACH-001 CHECKPOINT-003",
-               "a tail that is cut at a seal does not hold beside a checkpoint from before",
-               "the lines after the first seal are gone, and a checkpoint from before is given", (("L508", None),),
+    yield Level5Row("truncated-and-detected", "note-after-the-seal", "REACH-001 CHECKPOINT-003",
+               "a ledger truncated at a seal contradicts an earlier checkpoint",
+               "the lines after the first seal are missing, and an earlier checkpoint is given", (("L508", None),),
                _cut(2),
                {"before": checkpoint_of(lines_of(bases["note-after-the-seal"].record.entries))},
                {"checkpoint": "before"})  # fmt: skip
-    yield Told("empty-beside-a-checkpoint", "worked-example", "CHECKPOINT-003",
-               "a ledger without an entry is of no run", "all lines are gone, and a checkpoint from before is given",
+    yield Level5Row("empty-with-a-checkpoint", "worked-example", "CHECKPOINT-003",
+               "a ledger without an entry belongs to no run",
+                   "all lines are missing, and an earlier checkpoint is given",
                (("L310", None), ("L502", None), ("L507", None)), _ledger(lambda _: b""),
                {"before": checkpoint_of(lines_of(bases["worked-example"].record.entries))},
                {"checkpoint": "before"})  # fmt: skip
@@ -263,10 +270,10 @@ def _bare(bases: Mapping[str, Base]) -> Iterator[Case]:
                {"ledger.jsonl": ledger_of(lines)}, not_checked=unchecked)  # fmt: skip
     yield Case("bare-not-sealed", "a bare ledger without a seal", ("LEDGER-SEAL-001", "LEDGER-VERIFY-001"), 5,
                {"ledger.jsonl": ledger_of(lines[:2])}, (("L501", None),), unchecked,
-               derived_from="ledger/bare", mutation="the last line is gone")  # fmt: skip
-    yield Case("bare-empty", "a bare ledger with no line", ("LEDGER-SEAL-001", "LEDGER-VERIFY-001"), 5,
+               derived_from="ledger/bare", mutation="the last line is missing")  # fmt: skip
+    yield Case("bare-empty", "a bare ledger without a line", ("LEDGER-SEAL-001", "LEDGER-VERIFY-001"), 5,
                {"ledger.jsonl": b""}, (("L502", None),), unchecked,
-               derived_from="ledger/bare", mutation="all lines are gone")  # fmt: skip
+               derived_from="ledger/bare", mutation="all lines are missing")  # fmt: skip
     edited = lines[1].replace(b'"count":3', b'"count":4')
     yield Case("bare-edited", "a bare ledger with an edited entry", ("LEDGER-CHAIN-001", "LEDGER-VERIFY-003"), 2,
                {"ledger.jsonl": ledger_of([lines[0], edited, lines[2]])}, (("L201", 2),), unchecked,

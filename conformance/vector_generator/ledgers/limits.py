@@ -53,7 +53,7 @@ def long_lists() -> Record:
 
 
 def many_causes() -> Record:
-    """1,002 entries, of which 1,001 has 1,000 causes: all but the first of those before it; then the seal."""
+    """1,002 entries and a seal; the causes of entry 1,001 are the 1,000 entries after the first."""
     builder = RunBuilder()
     for _ in range(MAX_CAUSES):
         builder.add("x-n")
@@ -76,7 +76,7 @@ def long_output_name() -> Record:
 
 
 def large_amounts() -> Record:
-    """As `tried-again`: 2 and 4 are finished, with exit statuses, and 4 with a time as large as an integer may be."""
+    """As `retried`: 2 and 4 are finished, with exit statuses, and 4 with a time as large as an integer may be."""
     usage = {**NO_USAGE, "wall_ms": MAX_INTEGER}
     edit = both(
         facts(2, exit_status=-255),
@@ -117,13 +117,13 @@ def own_metadata() -> Record:
 def of_the_schemas() -> Iterator[Base]:
     entry = ("LEDGER-ENTRY-001",)
     yield Base("texts-at-their-limits",
-               "an actor, a kind, a body's name, a media type and labels as long as they may be",
+               "an actor, a kind, a body name, a media type and labels of maximum length",
                entry, long_texts(), level=1)  # fmt: skip
-    yield Base("lists-at-their-limits", "16 torn tails, and an entry with 100 bodies", entry, long_lists(), level=1)
+    yield Base("lists-at-their-limits", "16 torn tails and an entry with 100 bodies", entry, long_lists(), level=1)
     yield Base("causes-at-their-limit", "an entry with 1,000 causes", (*entry, "LEDGER-ENTRY-003"), many_causes(),
                level=1)  # fmt: skip
-    yield Base("task-id-at-its-limit", "a task's id of 4,096 characters", entry, long_task_id(), level=1)
-    yield Base("output-name-at-its-limit", "an output's name of 64 characters", (*entry, "LEDGER-DIR-002"),
+    yield Base("task-id-at-its-limit", "a task id of 4,096 characters", entry, long_task_id(), level=1)
+    yield Base("output-name-at-its-limit", "an output name of 64 characters", (*entry, "LEDGER-DIR-002"),
                long_output_name(), level=1)  # fmt: skip
     yield Base("amounts-at-their-limits", "the smallest and the largest exit status, and the largest amount", entry,
                large_amounts(), level=1)  # fmt: skip
@@ -131,19 +131,23 @@ def of_the_schemas() -> Iterator[Base]:
                (*entry, "LEDGER-KIND-001"), imported_from([*files(99), {**files(1)[0], "name": BEYOND_BMP * 255}]),
                level=1)  # fmt: skip
     yield Base(
-        "day-that-no-month-has", "a time is a text of a form: the calendar is not asked", entry, no_day(), level=1
+        "time-on-31-november",
+        "a time is only matched against its pattern: 31 November is valid",
+        entry,
+        no_day(),
+        level=1,
     )
-    yield Base("plan-with-own-metadata", "a wave plan's name of 64 characters, and metadata of its own",
+    yield Base("plan-with-own-metadata", "a wave plan name of 64 characters, and user-defined metadata",
                ("LEDGER-SEMANTICS-002",), own_metadata(), level=4)  # fmt: skip
 
 
 def of_the_lines() -> Iterator[Base]:
-    yield Base("longest-line-of-long-characters", "a line of 65,535 bytes, in far fewer characters",
+    yield Base("longest-line-of-multibyte-characters", "a line of 65,535 bytes with far fewer characters",
                ("LEDGER-LINE-002",), longest_line_of_long_characters(), level=1)  # fmt: skip
-    yield Base("brackets-in-strings", "brackets, braces and escaped quotes in strings are no nesting",
+    yield Base("brackets-in-strings", "brackets, braces and escaped quotes in strings are not nesting",
                ("LEDGER-LINE-003",), _noted({"text": '"[' + "[{" * 50, '"{[': "\\" + '"[' * 70}), level=1)  # fmt: skip
     names = ("__proto__", "constructor", "toString", "hasOwnProperty", "")
-    yield Base("keys-that-objects-have", "keys that programs have uses of their own for are keys like any other",
+    yield Base("keys-of-javascript-objects", "keys with a meaning in JavaScript are keys like any other",
                ("LEDGER-ENTRY-002",), _noted(dict.fromkeys(names, 1), bodies={"constructor": ONE}),
                level=1)  # fmt: skip
 

@@ -7,7 +7,7 @@ from fake_ledger.files import directory_of
 from vector_generator.ledgers.case import Base, Case, Found, in_run
 from vector_generator.ledgers.edits import Edit
 
-ANEW = "; chain and seal, and what else follows from the entries, are written anew"
+RECOMPUTED = "; chain, seal and everything else that follows from the entries are recomputed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Row:
     title: str
     edit: Edit
     further: Found = ()
-    """What else follows, of the same level."""
+    """Other findings of the same level."""
 
     @property
     def requirements(self) -> tuple[str, ...]:
@@ -41,5 +41,5 @@ def cases_of(rows: Iterable[Row], bases: Mapping[str, Base]) -> Iterator[Case]:
             found=((row.code, row.seq), *row.further),
             not_checked=base.not_checked,
             derived_from=f"ledger/{base.name}",
-            mutation=row.edit.words(base.record) + ANEW,
+            mutation=row.edit.words(base.record) + RECOMPUTED,
         )

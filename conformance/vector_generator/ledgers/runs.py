@@ -45,7 +45,7 @@ def in_waves() -> Record:
 
 
 def in_order() -> Record:
-    """0 run.opened, 1-3 a, 4-6 b (after a), 7-9 c (looks at a), 10 sealed."""
+    """0 run.opened, 1-3 a, 4-6 b (after a), 7-9 c (its condition reads a), 10 sealed."""
     when = [{"from": {"task": "a"}, "matches": "0" * 64}]
     plan = wave_plan({"a": task(), "b": task(needs=[order_edge("a")]), "c": task(when=when)})
     builder = RunBuilder(plan)
@@ -189,7 +189,7 @@ def failed() -> Record:
 
 
 def skipped() -> Record:
-    """0 run.opened, 1-3 a, 4 b skipped (its condition does not hold), 5 sealed."""
+    """0 run.opened, 1-3 a, 4 b skipped (its condition is not met), 5 sealed."""
     when = [{"from": {"task": "a"}, "matches": "0" * 64}]
     builder = RunBuilder(wave_plan({"a": task(), "b": task(when=when)}))
     builder.complete()
@@ -227,7 +227,7 @@ def side_by_side() -> Record:
 def gone_on_with() -> Record:
     """0 run.opened, 1 a started, 2 resumed, 3 lost, 4 started, 5 finished (cancelled), 6-8 a, 9-11 b, 12 sealed.
 
-    The policy allows one attempt; one that is lost or cancelled does not count, but keeps what it has reserved.
+    The policy allows one attempt; lost and cancelled attempts do not count, but keep their reservations.
     """
     builder = RunBuilder(wave_plan({"a": task(), "b": task()}, retry=retry(1), budget={"tokens": 20}))
     builder.start(reserved=RESERVED)
@@ -301,52 +301,52 @@ def _ended(state: str, reason: str) -> Callable[[], Record]:
 
 
 RUNS: dict[str, tuple[Callable[[], Record], str, str]] = {
-    "one-task": (one_task, "a task is begun, finished and ended", "002 010 011 014 017"),
-    "handed-over": (handed_over, "the output of a task is handed to another, whose output is an answer",
+    "one-task": (one_task, "a task starts, finishes and ends", "002 010 011 014 017"),
+    "delivered": (handed_over, "a task's output is delivered to another task, whose output is an answer",
                     "002 005 007 010 016 017 018"),
-    "in-waves": (in_waves, "a policy that dispatches by waves: each is opened when the one before has ended",
+    "in-waves": (in_waves, "a policy that dispatches by waves: each wave is opened after the previous one ended",
                  "004 005"),
-    "in-order": (in_order, "a task that comes after another, and one whose condition looks at it", "005"),
-    "tried-again": (tried_again, "an attempt ends with an error, and the next one does it", "010 011"),
-    "escalated": (escalated, "a check fails, and the next tier does it; attempts are counted at each step",
+    "in-order": (in_order, "a task that follows another, and a task whose condition reads its output", "005"),
+    "retried": (tried_again, "an attempt ends with an error, and the next one succeeds", "010 011"),
+    "escalated": (escalated, "a check fails, and the next tier succeeds; attempts are counted per step",
                   "010 012 013"),
-    "checked": (checked, "a result is checked by a schema, a command and an agent, in order", "012"),
-    "asked-again": (asked_again, "a check that said nothing, and one that was lost, are asked again", "012 015"),
-    "gated": (gated, "a person is asked, the run is paused, and goes on when the person has approved", "003 009 010"),
-    "gated-in-time": (gated_in_time, "at its deadline a gate is decided as the plan says", "009"),
-    "expanded": (expansions.all_passed, "a task with a foreach is expanded, and each instance is handed its item",
+    "checked": (checked, "a schema, a command and an agent check a result, in order", "012"),
+    "check-asked-again": (asked_again, "a check without a verdict and a lost check are asked again", "012 015"),
+    "gated": (gated, "a gate is opened, the run is paused, and it resumes after a person approves", "003 009 010"),
+    "gated-with-a-deadline": (gated_in_time, "a gate's deadline decides as the plan says", "009"),
+    "expanded": (expansions.all_passed, "a task with a foreach is expanded, and each instance receives its item",
                  "006 007 014 018"),
     "expanded-and-one-tolerated": (expansions.one_tolerated,
-                                   "one of two instances is tolerated: the task passes, and gives what the other gave",
+                                   "one of two instances is tolerated: the task passes with the output of the other",
                                    "014 018"),
     "expanded-and-all-tolerated": (expansions.all_tolerated,
-                                   "all instances are tolerated, and so the task: no answer is made of it",
+                                   "all instances are tolerated, so the task is tolerated and has no answer",
                                    "014 017"),
-    "expanded-and-tolerated-at-once": (expansions.tolerated_before_an_attempt,
-                                       "all instances are tolerated before an attempt, and so the task is, too",
+    "expanded-and-tolerated-without-attempts": (expansions.tolerated_before_an_attempt,
+                                       "all instances are tolerated without an attempt, so the task is tolerated",
                                        "014"),
-    "expanded-to-nothing": (expansions.of_nothing,
+    "expanded-to-no-instances": (expansions.of_nothing,
                             "a task with a foreach has no items: it passes, and its answer is an empty list",
                             "006 014 018"),
     "expanded-from-text": (expansions.from_text,
-                           "the items of a foreach are a list in RFC 8785 form, whatever type the body has", "006"),
-    "routed": (routed, "a task with a lane is routed, and climbs to the tier that its agent has an adapter for",
+                           "the items of a foreach are a list in RFC 8785 form, whatever the body's type", "006"),
+    "routed": (routed, "a task with a lane is routed and climbs to a tier for which its agent has an adapter",
                "008 013"),
-    "reused": (reused, "results of another run stand in for attempts", "011 014"),
-    "tolerated": (tolerated, "a task that may fail fails, and the run passes", "014 017"),
-    "failed": (failed, "a task fails, and what takes its output is skipped", "014 017"),
-    "skipped": (skipped, "a condition does not hold, and the task is skipped", "014 017"),
+    "reused": (reused, "results of another run replace attempts", "011 014"),
+    "tolerated": (tolerated, "a task with allow_failure fails, and the run passes", "014 017"),
+    "failed": (failed, "a task fails, and the tasks that take its output are skipped", "014 017"),
+    "skipped": (skipped, "a condition is not met, so the task is skipped", "014 017"),
     "stopped": (stopped, "a budget stops the run", "015 017"),
-    "refused": (_ended("refused", "policy"), "a task is refused, and so the run", "014 017"),
-    "cancelled": (_ended("cancelled", "interrupted"), "a task is cancelled, and so the run", "014 017"),
-    "side-by-side": (side_by_side,
-                     "two calls that just fit their budgets are open at once; usage makes room for a third",
+    "refused": (_ended("refused", "policy"), "a task is refused, so the run is refused", "014 017"),
+    "cancelled": (_ended("cancelled", "interrupted"), "a task is cancelled, so the run is cancelled", "014 017"),
+    "parallel": (side_by_side,
+                     "two calls that just fit their budgets are open at once; their usage leaves room for a third",
                      "010 015 017"),
-    "gone-on-with": (gone_on_with, "a process was killed: its call is lost, and charged what it reserved",
+    "resumed": (gone_on_with, "a process was killed: its call is lost and charged its reservation",
                      "003 010 011 015 017"),
-    "with-values": (with_values, "values are made of outputs: parts, lists, objects, text, a salted body", "007 018"),
+    "with-values": (with_values, "values computed from outputs: parts, lists, objects, text, a salted body", "007 018"),
     "redacted-value": (redacted_value,
-                       "what a value was made of is redacted: nothing is settled, and that is no finding", "018"),
+                       "the source of a value is redacted: the comparison is undecided, which is not a finding", "018"),
     "answered": (answered, "answers of three types, and their copies", "016 017"),
 }  # fmt: skip
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from vector_generator.forum_program import ForumProgram
-from vector_generator.ledgers.checking import vectors_of
-from vector_generator.proofs import check, checkpoints, making
+from vector_generator.ledgers.validation import vectors_of
+from vector_generator.proofs import check, checkpoints, proof_creation
 from vector_generator.vector import Vector
 
 AREA = "proofs"
@@ -12,5 +12,5 @@ AREA = "proofs"
 
 def vectors(forum: ForumProgram) -> Iterator[Vector]:
     yield from vectors_of(AREA, checkpoints.cases(), forum)
-    yield from making.vectors(forum)
+    yield from proof_creation.vectors(forum)
     yield from check.vectors(forum)

@@ -11,17 +11,17 @@ from vector_generator.proofs import check_malformed, check_paths, documents
 from vector_generator.proofs.documents import LARGEST, Proof, text_of
 from vector_generator.proofs.signing import KEY, OTHER_KEY
 from vector_generator.vector import Vector
-from vector_generator.writing import BadVector
+from vector_generator.vector_files import BadVector
 
-MADE_SURE = (
-    "stated by hand in the generator; a reading of RFC 6962's recursive definitions and of LEDGER-PROOF-001 in the"
-    " generator, and `forum`, say the same"
+VERIFIED_BY = (
+    "written by hand; an implementation of RFC 6962's recursive definitions and LEDGER-PROOF-001 in the generator, and"
+    " `forum`, give the same answer"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A proof, and what the verifier is given beside it, by the member of the request."""
+    """A proof, and the other files that the request names, by member."""
 
     name: str
     title: str
@@ -47,15 +47,15 @@ def _included(seq: int, size: int) -> Shown:
 
 def _consistent(older: int, size: int) -> Shown:
     proof = documents.written(documents.consistency(older, size))
-    return Shown(f"consistency-{older}-to-{size}", f"the first {older} entries begin the first {size}", proof)
+    return Shown(f"consistency-{older}-to-{size}", f"the first {older} entries are a prefix of the first {size}", proof)
 
 
 def _further() -> Iterator[Shown]:
-    """The positive ones that others are made from."""
+    """The positive vectors that others are derived from."""
     yield from (_included(*pair) for pair in ((5, 7), (0, 1), (6, 7), (4, 8)))
     yield from (_consistent(*pair) for pair in ((3, 7), (4, 7), (0, 5), (0, 0), (5, 5), (6, 8)))
     compact = json.dumps(documents.inclusion(5, 7), ensure_ascii=True, separators=(",", ":")).encode()
-    yield Shown("inclusion-in-another-form", "a proof is a JSON value: spaces and escapes do not matter",
+    yield Shown("inclusion-in-another-json-form", "a proof is a JSON value: spaces and escapes do not matter",
                 compact.replace(b"\\n", b"\\u000a"))  # fmt: skip
     yield Shown("inclusion-with-numbers-in-another-form", "a proof is a JSON value: 7.0 is 7, and 50e-1 is 5",
                 compact.replace(b'"size":7', b'"size":7.0').replace(b'"seq":5,', b'"seq":50e-1,'))  # fmt: skip
@@ -88,15 +88,15 @@ def _signed(proof: Proof, sign: Callable[[bytes], bytes]) -> Proof:
 
 def _beside() -> Iterator[Shown]:
     included, grown, key = documents.inclusion(5, 7), documents.consistency(3, 7), KEY.public_text
-    yield _with("proof-with-its-checkpoint", "the checkpoint that was given is the proof's", included,
+    yield _with("proof-with-its-checkpoint", "the given checkpoint is the proof's own", included,
                 checkpoint=text_of(7))  # fmt: skip
-    yield _with("proof-from-an-older-checkpoint", "the checkpoint that was given is of the older size", grown,
+    yield _with("proof-from-an-older-checkpoint", "the given checkpoint has the older size", grown,
                 checkpoint=text_of(3))  # fmt: skip
-    yield _with("proof-from-its-pin", "the pin is of the older size", grown, pin=text_of(3))
+    yield _with("proof-from-the-pin", "the pin has the older size", grown, pin=text_of(3))
     yield _with(
-        "proof-signed", "the proof's own checkpoint is signed by the key", _signed(included, KEY.signed), key=key
+        "proof-signed", "the proof's own checkpoint is signed with the key", _signed(included, KEY.signed), key=key
     )
-    yield _with("proof-with-a-signed-checkpoint", "the checkpoint that was given is signed by the key", included,
+    yield _with("proof-with-a-signed-checkpoint", "the given checkpoint is signed with the key", included,
                 checkpoint=KEY.signed(text_of(7)), key=key)  # fmt: skip
 
 
@@ -104,50 +104,51 @@ def _contradicted() -> Iterator[Shown]:
     included, grown = documents.inclusion(5, 7), documents.consistency(3, 7)
     other_run, root = checkpoint_text(7, documents.root_of(7), OTHER_RUN), documents.root_of(6)
     for name, code, title, given in (
-        ("malformed-checkpoint", "L506", "a malformed checkpoint", text_of(7)[:-1]),
-        ("checkpoint-of-another-run", "L507", "a checkpoint of another run", other_run),
-        ("larger-checkpoint", "L508", "a checkpoint of more entries than the proof", text_of(8)),
-        ("checkpoint-of-another-root", "L509", "a checkpoint with another root", checkpoint_text(7, root)),
-        ("checkpoint-of-another-size", "L509", "a checkpoint of a size that the proof does not speak of", text_of(6)),
+        ("malformed-checkpoint", "L506", "checkpoint is malformed", text_of(7)[:-1]),
+        ("checkpoint-of-another-run", "L507", "checkpoint belongs to another run", other_run),
+        ("larger-checkpoint", "L508", "checkpoint has more entries than the proof", text_of(8)),
+        ("checkpoint-with-another-root", "L509", "checkpoint has another root", checkpoint_text(7, root)),
+        ("checkpoint-of-another-size", "L509", "checkpoint has a size that the proof does not cover", text_of(6)),
     ):
-        yield _with(f"proof-with-a-{name}", f"{title} was given", included, code,
-                    mutation=f"{title} is given", checkpoint=given)  # fmt: skip
+        yield _with(f"proof-with-a-{name}", f"the given {title}", included, code,
+                    mutation="a checkpoint is given", checkpoint=given)  # fmt: skip
     yield _with("proof-from-another-older-checkpoint",
-                "the checkpoint that was given has another root for the older size",
+                "the given checkpoint has another root for the older size",
                 grown, "L509", mutation="a checkpoint of the older size with another root is given",
                 checkpoint=checkpoint_text(3, root))  # fmt: skip
     for name, code, title, given in (
-        ("pin-of-another-run", "L507", "a pin of another run", other_run),
-        ("larger-pin", "L512", "a pin of more entries than the proof", text_of(8)),
-        ("pin-of-another-root", "L513", "a pin with another root", checkpoint_text(3, root)),
+        ("pin-of-another-run", "L507", "pin belongs to another run", other_run),
+        ("larger-pin", "L512", "pin has more entries than the proof", text_of(8)),
+        ("pin-with-another-root", "L513", "pin has another root", checkpoint_text(3, root)),
     ):
-        yield _with(f"proof-with-a-{name}", f"{title} was given", grown, code, mutation=f"{title} is given", pin=given)
+        yield _with(f"proof-with-a-{name}", f"the {title}", grown, code, mutation="a pin is given", pin=given)
 
 
 def _not_signed() -> Iterator[Shown]:
     included, key = documents.inclusion(5, 7), KEY.public_text
-    yield _with("proof-not-signed", "a key was given, and nobody signed the proof's checkpoint", included, "L510",
+    yield _with("proof-unsigned", "a key is given, but the proof's checkpoint is unsigned", included, "L510",
                 mutation="a key is given", key=key)  # fmt: skip
     signed = _signed(included, OTHER_KEY.signed)
-    yield _with("proof-signed-by-another", "another key signed the proof's checkpoint", signed, "L510",
-                mutation="another key signs the checkpoint, and a key is given", key=key)  # fmt: skip
-    yield _with("proof-with-a-checkpoint-not-signed", "a key was given, and nobody signed the checkpoint beside it",
+    yield _with("proof-signed-by-another-key", "the proof's checkpoint is signed with another key", signed, "L510",
+                mutation="the checkpoint is signed with another key than the given one", key=key)  # fmt: skip
+    yield _with("proof-with-an-unsigned-checkpoint", "a key is given, but the given checkpoint is unsigned",
                 included,
-                "L510", mutation="a key is given, and a checkpoint that nobody signed", checkpoint=text_of(7),
+                "L510", mutation="a key and an unsigned checkpoint are given", checkpoint=text_of(7),
                 key=key)  # fmt: skip
 
 
 def _doubly_wrong() -> Iterator[Shown]:
     included, other_run = documents.inclusion(5, 7), checkpoint_text(7, documents.root_of(7), OTHER_RUN)
     broken = {**included, "path": [*included["path"][:-1], "0" * 64]}
-    yield _with("proof-broken-beside-another-run", "a broken path and a checkpoint of another run are both told",
+    yield _with("proof-with-a-wrong-path-and-another-run",
+                "a wrong path and a checkpoint of another run are both reported",
                 broken,
                 "L507", "L602", mutation="the last node is zeros, and a checkpoint of another run is given",
                 checkpoint=other_run)  # fmt: skip
 
 
 def _given() -> Iterator[Shown]:
-    """What the verifier was given must agree."""
+    """The given checkpoint, pin and key must agree with the proof."""
     yield from _beside()
     yield from _contradicted()
     yield from _not_signed()
@@ -190,7 +191,7 @@ def _vector(shown: Shown) -> Vector:
         requirements=shown.requirements,
         request={"action": "check", "input": "proof.json", **{name: files[name] for name in shown.given}},
         expected={"verdict": "invalid" if shown.codes else "valid", "codes": sorted(shown.codes)},
-        made_sure=MADE_SURE,
+        verified_by=VERIFIED_BY,
         derived_from=shown.derived_from,
         mutation=shown.mutation,
         files={"proof.json": shown.proof, **{files[name]: content for name, content in shown.given.items()}},

@@ -77,7 +77,7 @@ def written(proof: Mapping[str, Any]) -> bytes:
 def codes_of(
     data: bytes, checkpoint: bytes | None = None, key: PublicKey | None = None, pin: bytes | None = None
 ) -> list[str]:
-    """What there is to say of a proof, and of what the verifier was given beside it."""
+    """The findings about a proof and the given checkpoint, pin and key."""
     try:
         proof, own = _read(data)
     except (ValueError, KeyError):
@@ -93,7 +93,7 @@ def codes_of(
 
 
 def _read(data: bytes) -> tuple[Proof, Checkpoint]:
-    """A proof that fits its schema and does not contradict itself; otherwise ValueError."""
+    """A proof that matches its schema and does not contradict itself. Raises ValueError otherwise."""
     proof: Proof = json.loads(data.decode(), object_pairs_hook=each_key_once)
     own = read_checkpoint(str(proof["checkpoint"]).encode()) if isinstance(proof, dict) else None
     if own is None or not proof_validator().is_valid(proof):

@@ -10,7 +10,7 @@ ORDER = 2**252 + 27742317777372353535851937790883648493
 D = -121665 * pow(121666, -1, P) % P
 
 ED25519 = b"\x01"
-"""What stands before a key of this sort."""
+"""The prefix of a key of this type."""
 
 Point = tuple[int, int]
 

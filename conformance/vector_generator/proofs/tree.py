@@ -1,4 +1,4 @@
-"""Paths in Merkle trees, by the recursive definitions of RFC 6962, sections 2.1.1 and 2.1.2, made and followed."""
+"""Paths in Merkle trees, by the recursive definitions of RFC 6962, sections 2.1.1 and 2.1.2: computing and checking."""
 
 import hashlib
 from collections.abc import Sequence
@@ -65,7 +65,7 @@ def roots_along(from_size: int, from_root: bytes, size: int, path: Sequence[byte
 
 
 def _roots(from_size: int, size: int, path: Sequence[bytes], known: bytes | None) -> tuple[bytes, bytes]:
-    """`known` is the older root, for as long as the way leads through trees that hold all of it."""
+    """`known` is the older root while the path leads through trees that contain all of it."""
     if from_size == size:
         if len(path) != (1 if known is None else 0):
             raise BrokenPath

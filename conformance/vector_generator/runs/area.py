@@ -6,33 +6,33 @@ from vector_generator.forum_program import ForumProgram
 from vector_generator.runs import (
     budgets,
     data,
+    delivery,
     errors,
-    handover,
+    gates,
     order,
-    people,
     prompts,
     replies,
-    resuming,
+    resume,
     reuse,
     time,
     verdicts,
 )
-from vector_generator.runs.making import vector_of
+from vector_generator.runs.vector_builder import vector_of
 from vector_generator.vector import Vector
 
 CASES = (
     *order.CASES,
     *data.CASES,
-    *handover.CASES,
+    *delivery.CASES,
     *prompts.CASES,
     *replies.CASES,
     *errors.CASES,
     *verdicts.CASES,
     *budgets.CASES,
     *time.CASES,
-    *people.CASES,
+    *gates.CASES,
     *reuse.CASES,
-    *resuming.CASES,
+    *resume.CASES,
 )
 
 

@@ -93,7 +93,7 @@ _SCOPES: dict[str, tuple[str, ...]] = {
 _NAMES = {"run": None, "agent": "writer", "task": "do"}
 
 
-# What is allowed, and of the call that does not fit: what was used before, and what it would need at least.
+# The limit and, for the call that does not fit, the amount used before and the least amount it needs.
 _SHORT: dict[str, tuple[Any, int, int, int]] = {
     "calls": (1, 1, 1, 1),
     "input_tokens": (_FIRST_INPUT, _FIRST_INPUT, 100, _SECOND_INPUT),
@@ -134,7 +134,7 @@ def _scope_cases() -> Iterator[Case]:
                     Count(1, "task.started"),
                 ),
                 "stopped",
-                of="budget-ample-without-one-of-the-task" if scope == "run" else "budget-ample",
+                of="budget-ample-without-a-task-budget" if scope == "run" else "budget-ample",
                 change=f"`{amount}` of the {scope} is {value}",
             )
 
@@ -197,7 +197,7 @@ _PRICED = workflow(
 CASES: tuple[Case, ...] = (
     Case(
         "budget-ample",
-        "Two calls fit every budget: what they reserve, and what they are charged",
+        "Two calls fit every budget: what they reserve and what they are charged",
         ("RUN-BUDGET-001", "RUN-BUDGET-002", "RUN-BUDGET-003", "RUN-BUDGET-004", "RUN-BUDGET-005"),
         _SPENT,
         (
@@ -232,16 +232,16 @@ CASES: tuple[Case, ...] = (
         ),
     ),
     Case(
-        "budget-ample-without-one-of-the-task",
-        "A task without a budget counts in those of its agent and of the run",
+        "budget-ample-without-a-task-budget",
+        "A task without a budget counts towards the budgets of its agent and of the run",
         ("RUN-BUDGET-001", "RUN-BUDGET-003"),
         _OF_RUN,
         (fact("run.sealed", status="passed", totals={"calls": 2}), Count(0, "budget.stopped")),
     ),
     *_scope_cases(),
     Case(
-        "budget-waits-for-what-is-open",
-        "A call that does not fit waits where open calls hold what it lacks, and fits when they have ended",
+        "budget-waits-for-open-calls",
+        "A call that does not fit waits for open calls that hold what it lacks, and fits after they end",
         ("RUN-BUDGET-003", "RUN-ORDER-002"),
         _SIDE,
         (
@@ -253,8 +253,8 @@ CASES: tuple[Case, ...] = (
         ),
     ),
     Case(
-        "budget-waits-and-is-made-smaller",
-        "When the open calls have ended, what is left is smaller than the call: it is made smaller",
+        "budget-waits-and-is-reduced",
+        "When the open calls have ended, less is left than the call needs: its limits are reduced",
         ("RUN-BUDGET-003",),
         changed(_SIDE, *_ANSWER, "usage", "output_tokens", to=100),
         (
@@ -264,7 +264,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "budget-waits-in-vain",
-        "When the open calls have ended, not even a small call fits: a budget of the run stops all that has not begun",
+        "After the open calls end, not even a reduced call fits: the run's budget stops tasks that have not started",
         ("RUN-BUDGET-003", "RUN-BUDGET-004", "RUN-BUDGET-006", "RUN-FAIL-001", "RUN-STATE-001"),
         changed(_SIDE, *_ANSWER, "usage", "output_tokens", to=140),
         (
@@ -277,12 +277,12 @@ CASES: tuple[Case, ...] = (
             fact("run.sealed", 2000, status="stopped", counts={"passed": 1, "stopped": 2}),
         ),
         "stopped",
-        of="budget-waits-for-what-is-open",
+        of="budget-waits-for-open-calls",
         change="the first reply reports 140 tokens of output",
     ),
     Case(
         "budget-exceeded",
-        "What a reply reports beyond what was reserved is told, amount by amount, and charged",
+        "Usage beyond the reservation is recorded amount by amount, and charged",
         ("RUN-BUDGET-006", "RUN-BUDGET-005"),
         _EXCEEDED,
         (
@@ -297,7 +297,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "budget-exceeded-and-stopped",
-        "What was used beyond a budget stops the next call",
+        "Usage beyond a budget stops the next call",
         ("RUN-BUDGET-006", "RUN-BUDGET-004", "RUN-FAIL-001"),
         changed(_EXCEEDED, *_ANSWER, "usage", "input_tokens", to=1200),
         (
@@ -312,7 +312,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "budget-of-a-priced-program",
-        "A program with prices that reports nothing is charged what it reserved of input, and a token for each byte",
+        "A program with prices that reports no usage is charged its reserved input and one token per output byte",
         ("RUN-BUDGET-002", "RUN-BUDGET-005"),
         _PRICED,
         (
@@ -323,8 +323,8 @@ CASES: tuple[Case, ...] = (
         ),
     ),
     Case(
-        "budget-of-a-priced-program-is-too-small",
-        "A program with prices for which there is no money is not started",
+        "budget-of-a-priced-program-too-small",
+        "A program with prices is not started if no money is left",
         ("RUN-BUDGET-002", "RUN-BUDGET-004", "RUN-BUDGET-005"),
         changed(_PRICED, "policy", "budget", "usd", to="0.000030"),
         (

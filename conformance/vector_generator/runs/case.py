@@ -18,10 +18,10 @@ RUN_ID = "<the run's id>"
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """An entry that must be there: of this kind, with these members in its data.
+    """An entry that must exist: its kind, and some members of its data.
 
-    `at` is in milliseconds since the run began. `bodies` are bytes, texts, or members of JSON values;
-    where RUN_ID stands in a text, it means the id of the run.
+    `at` is in milliseconds since the run started. `bodies` are bytes, texts, or members of JSON values; in a text,
+    RUN_ID means the id of the run.
     """
 
     kind: str
@@ -32,7 +32,7 @@ class Fact:
     bodies: Form = field(default_factory=dict)
     salted: tuple[str, ...] = ()
     salts: Mapping[str, str] = field(default_factory=dict)
-    """Of salted bodies, what stands after the run's id in the text whose hash the salt is (RUN-VIRTUAL-002)."""
+    """For salted bodies, what follows the run's id in the text that is hashed to the salt (RUN-VIRTUAL-002)."""
     absent: tuple[str, ...] = ()
     """Names that neither its data nor its bodies have."""
 
@@ -77,10 +77,10 @@ Claim = Fact | Count | Kinds | Output | Waited
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """The run directory that a request starts from: of the same bundle, cut, and gone on with by the requests `then`.
+    """The run directory that a request starts from: a run of the same bundle, truncated, then resumed by `then`.
 
-    `until` is the last entry that is kept, the one that the fact fits; `torn` and `torn_bodies` stand after what is
-    kept. `workflow` is the one that the run was made from, where it is another, `request` what it was asked for beside.
+    `until` matches the last entry that is kept; `torn` and `torn_bodies` follow it. `workflow` is the workflow of that
+    run, if it is another, and `request` contains additional members of its request.
     """
 
     until: Fact | None = None
@@ -116,16 +116,16 @@ class Case:
     change: str | None = None
     request: Form = field(default_factory=lambda: {"action": "run"})
     files: Mapping[str, bytes] = field(default_factory=dict)
-    """Beside the workflow, in the vector's folder."""
+    """Files next to the workflow, in the vector's folder."""
     before: Before | None = None
     base: Before | None = None
     cache: Before | None = None
     damage: Damaged | None = None
-    """Of the run directory that the request starts from."""
+    """Damage to the run directory that the request starts from."""
 
 
 def fact(kind: str, at: int | None = None, **data: Any) -> Fact:
-    """The usual fact: names that Python keeps for itself end with `_`."""
+    """A fact without bodies. Names that are Python keywords end with `_`."""
     return Fact(kind, {name.removesuffix("_"): value for name, value in data.items()}, at)
 
 
@@ -140,7 +140,7 @@ def workflow(
     outputs: Form | None = None,
     given: Form | None = None,
 ) -> Form:
-    """One document with all that a run needs; `given` are values of inputs."""
+    """One document with everything that a run needs; `given` are values of inputs."""
     plan: dict[str, Any] = {} if inputs is None else {"inputs": inputs}
     plan["tasks"] = tasks
     if outputs is not None:
@@ -154,7 +154,7 @@ def workflow(
 
 
 def block(name: str, origin: str, data: str, cut: str = "") -> str:
-    """Data as it stands in a prompt (RUN-PROMPT-002)."""
+    """Data in a prompt (RUN-PROMPT-002)."""
     mark = hashlib.sha256(data.encode()).hexdigest()[:16]
     return f"<data {name} from {origin} {cut}{mark}>\n{data}\n</data {mark}>"
 
@@ -176,7 +176,7 @@ def written(form: Form) -> bytes:
 
 
 def changed(form: Form, *path: str | int, to: Any) -> Form:
-    """The same, with what stands at the end of the path replaced, put there, or, for `None`, taken away."""
+    """A copy with the value at the path replaced or added; `None` removes it."""
     copy: dict[str, Any] = _copied(form)
     at: Any = copy
     for step in path[:-1]:

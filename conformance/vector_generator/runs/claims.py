@@ -33,7 +33,7 @@ def check(claims: Iterable[Claim], files: Files) -> None:
 
 
 def find(run: Recorded, wanted: Fact, start: int = 0) -> int:
-    """The seq of the first entry that a fact fits."""
+    """The seq of the first entry that matches a fact."""
     for seq in range(start, len(run.entries)):
         if _fits(run, seq, wanted):
             return seq
@@ -66,7 +66,7 @@ def _has_salt(run: Recorded, entry: Mapping[str, Any], name: str, number: str) -
 
 
 def _holds(data: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Members of members too, where they are wanted so."""
+    """Compares nested members, if the expectation has them."""
     for name, value in wanted.items():
         if name not in data:
             return False

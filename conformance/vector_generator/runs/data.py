@@ -114,15 +114,15 @@ _BESIDE = workflow(
 
 CASES: tuple[Case, ...] = (
     Case(
-        "when-holds",
-        "A condition looks at a part of an output, and holds",
+        "when-met",
+        "A condition reads part of an output, and is met",
         ("RUN-WHEN-001",),
         _WHEN,
         (fact("task.ended", task="act", state="passed"), fact("run.sealed", counts={"passed": 3})),
     ),
     Case(
-        "when-does-not-hold",
-        "A condition that does not hold skips its task, which blocks nobody",
+        "when-not-met",
+        "A condition that is not met skips its task, which blocks no other task",
         ("RUN-WHEN-001", "RUN-ARRIVE-001", "RUN-FAIL-002"),
         changed(_WHEN, "script", "answers", 0, "output", "state", to="clean"),
         (
@@ -132,15 +132,15 @@ CASES: tuple[Case, ...] = (
         ),
     ),
     Case(
-        "when-nothing-is-there",
-        "A condition whose value cannot be made does not hold",
+        "when-of-a-missing-value",
+        "A condition whose value cannot be computed is not met",
         ("RUN-WHEN-001",),
         changed(_WHEN, "script", "answers", 0, "output", to={}),
         (fact("task.ended", task="act", state="skipped", reason="condition"), fact("run.sealed", status="passed")),
     ),
     Case(
-        "when-its-task-failed",
-        "The output of a task that failed cannot be made, so the condition does not hold",
+        "when-of-a-failed-task",
+        "A failed task has no output, so the condition is not met",
         ("RUN-WHEN-001", "RUN-ARRIVE-001"),
         changed(_WHEN, "script", "answers", 0, to={"task": "look", "error": {"kind": "exit_status"}}),
         (
@@ -150,12 +150,12 @@ CASES: tuple[Case, ...] = (
             fact("run.sealed", status="failed"),
         ),
         "failed",
-        of="when-holds",
+        of="when-met",
         change="`look` fails",
     ),
     Case(
         "each",
-        "Each item has an instance, and the task ends with the last of them",
+        "Every item has an instance, and the task ends with the last of them",
         ("RUN-EXPAND-001", "RUN-EXPAND-002", "RUN-HAND-001", "RUN-TEXT-001"),
         _EACH,
         (
@@ -170,8 +170,8 @@ CASES: tuple[Case, ...] = (
         ),
     ),
     Case(
-        "each-of-nothing",
-        "A task without items ends at once, passed",
+        "each-of-no-items",
+        "A task without items passes at once",
         ("RUN-EXPAND-001", "RUN-EXPAND-002"),
         changed(_EACH, *_FIND, to=[]),
         (
@@ -182,7 +182,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "each-with-a-tolerated-instance",
-        "Instances that are tolerated do not keep the task from passing, and it gives what the others gave",
+        "Tolerated instances do not prevent the task from passing; its output contains those of the other instances",
         ("RUN-EXPAND-002", "RUN-STATE-001"),
         _TOLERANT,
         (
@@ -196,7 +196,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "each-with-all-instances-tolerated",
-        "If all instances are tolerated the task is, too: it gives no data, blocks nobody, and the run passes",
+        "If all instances are tolerated, so is the task: it delivers no data, blocks no task, and the run passes",
         ("RUN-EXPAND-002", "RUN-STATE-001", "RUN-FAIL-001", "RUN-FAIL-002", "RUN-SEAL-002"),
         _ALL_FAIL,
         (
@@ -211,7 +211,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "each-tolerated-by-their-checks",
-        "The reason of a task whose instances are all tolerated is `error`, whatever theirs are",
+        "The reason of a task whose instances are all tolerated is `error`, whatever their own reasons",
         ("RUN-EXPAND-002", "RUN-STATE-001"),
         changed(
             changed(_TOLERANT, "plan", "tasks", "each", "accept", to=[{"schema": {"const": "good"}}]),
@@ -226,8 +226,8 @@ CASES: tuple[Case, ...] = (
         ),
     ),
     Case(
-        "each-of-nothing-that-may-fail",
-        "A task that may fail and has no items passes, and gives an empty list",
+        "each-of-no-items-with-allow-failure",
+        "A task with allow_failure and no items passes with an empty list",
         ("RUN-EXPAND-002",),
         changed(_TOLERANT, *_FIND, to=[]),
         (
@@ -237,8 +237,8 @@ CASES: tuple[Case, ...] = (
         ),
     ),
     Case(
-        "swept-after-a-tolerated-task",
-        "What a run that is to stop sweeps is cut off by data that is missing, and not by a tolerated task",
+        "skipped-after-a-tolerated-task",
+        "In a run that is stopping, tasks are skipped because of missing data, not because of a tolerated task",
         ("RUN-FAIL-001", "RUN-FAIL-002", "RUN-EXPAND-002"),
         changed(
             _ALL_FAIL,
@@ -260,7 +260,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "each-with-a-failed-instance",
-        "A task with an instance that failed has failed; the other instances go on with `continue`",
+        "A task with a failed instance fails; with `continue`, the other instances continue",
         ("RUN-EXPAND-002", "RUN-STATE-001"),
         changed(_EACH, *_SECOND_FAILS, to=_ERROR),
         (
@@ -274,8 +274,8 @@ CASES: tuple[Case, ...] = (
         change="the second instance fails",
     ),
     Case(
-        "each-of-too-many",
-        "More items than the plan allows fail the task before it has an instance",
+        "each-of-too-many-items",
+        "More items than the plan allows fail the task before it has instances",
         ("RUN-EXPAND-001", "RUN-HAND-001"),
         changed(_EACH, *_FIND, to=["x", "y", "z"]),
         (_expects("there are 3 items, but `max` is 2"), Count(0, "task.expanded")),
@@ -284,8 +284,8 @@ CASES: tuple[Case, ...] = (
         change="there are three items",
     ),
     Case(
-        "each-of-no-list",
-        "Items that are no list fail the task",
+        "each-of-a-non-list",
+        "Items that are not a list fail the task",
         ("RUN-EXPAND-001", "RUN-HAND-001"),
         changed(_EACH, *_FIND, to={"x": 1}),
         (_expects("the items are not a list"),),
@@ -294,8 +294,8 @@ CASES: tuple[Case, ...] = (
         change="the items are an object",
     ),
     Case(
-        "each-of-what-is-not-there",
-        "Items that cannot be made fail the task",
+        "each-of-missing-items",
+        "Items that cannot be computed fail the task",
         ("RUN-EXPAND-001", "RUN-HAND-001"),
         changed(_EACH, "script", "answers", 0, "output", to={"other": []}),
         (_expects("the items are unavailable: no value at '/items'"),),
@@ -304,7 +304,7 @@ CASES: tuple[Case, ...] = (
         change="the output has no `/items`",
     ),
     Case(
-        "each-side-by-side",
+        "each-in-parallel",
         "Instances queue with other tasks: no more calls are open than `max_parallel` allows",
         ("RUN-EXPAND-001", "RUN-ORDER-002", "RUN-FAIL-001"),
         _BESIDE,
@@ -319,7 +319,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "each-cut-short-by-a-failure",
-        "In a run that is to stop, instances that have not begun are skipped; a task with such and others is cancelled",
+        "When a run stops, instances that have not started are skipped, and a task with other instances is cancelled",
         ("RUN-EXPAND-002", "RUN-FAIL-001", "RUN-STATE-001", "RUN-SEAL-002"),
         changed(
             _BESIDE,
@@ -343,7 +343,7 @@ CASES: tuple[Case, ...] = (
             fact("run.sealed", 30, status="failed", counts={"failed": 1, "cancelled": 1, "passed": 1}),
         ),
         "failed",
-        of="each-side-by-side",
+        of="each-in-parallel",
         change="`bad` fails while the first instance is under way",
     ),
 )

@@ -17,7 +17,7 @@ Files = Mapping[str, bytes]
 
 
 def read_directory(folder: Path) -> dict[str, bytes]:
-    """What a suite compares: the record, the wave plan and the outputs."""
+    """The files that the suite compares: ledger, bodies, wave plan and outputs."""
     named = [folder / name for name in (LEDGER, BODIES, PLAN)]
     outputs = sorted((folder / OUTPUTS).iterdir()) if (folder / OUTPUTS).is_dir() else []
     found = [path for path in [*named, *outputs] if path.is_file()]
@@ -39,7 +39,7 @@ class Recorded:
     bodies: Mapping[str, bytes]
 
     def at_ms(self, seq: int) -> int:
-        """When an entry was made, in milliseconds since the run began."""
+        """The time of an entry in milliseconds since the run started."""
         span = datetime.fromisoformat(self.entries[seq]["at"]) - BEGUN
         return (span.days * 86_400 + span.seconds) * 1_000 + span.microseconds // 1_000
 
@@ -55,7 +55,7 @@ def recorded(files: Files) -> Recorded:
 
 
 def cut(files: Files, entries: int, torn: bytes = b"", torn_bodies: bytes = b"") -> dict[str, bytes]:
-    """What a process leaves behind that is killed when it has written so many entries; the tails are half-written."""
+    """The files of a process that was killed after writing so many entries; the tails are half-written."""
     lines = files[LEDGER].split(b"\n")[:entries]
     named = {body["digest"] for line in lines for body in json.loads(line)["bodies"].values()}
     ends = [member.end for member in scan(io.BytesIO(files[BODIES])).members if (member.place or ("", ""))[1] in named]

@@ -70,17 +70,17 @@ def _kind_claims() -> Iterator[tuple[str, str, str, tuple[Claim, ...]]]:
     for kind, charged in _AFTER_A_WAIT.items():
         said = "charged" if charged else "not charged"
         claims = (*_tries(kind, "cheap", "cheap", charged=charged), Waited("do", 2, 1, 1_000))
-        yield kind, f"`{kind}` is tried again after a wait, does not climb, and is {said}", "error", claims
+        yield kind, f"`{kind}` is retried after a wait, does not climb, and is {said}", "error", claims
     for kind, charged in _NEVER.items():
         said = "charged" if charged else "not charged"
         claims = tuple(_tries(kind, "cheap", charged=charged))
-        yield kind, f"`{kind}` is not tried again, does not climb, and is {said}", "error", claims
+        yield kind, f"`{kind}` is not retried, does not climb, and is {said}", "error", claims
     for kind in ("malformed", "schema_mismatch"):
         claims = (
             *_tries(kind, "cheap", "cheap", "frontier", charged=True, at_once=True),
             Count(1, "escalation.raised", {"from": "cheap", "to": "frontier"}),
         )
-        title = f"`{kind}` is tried again at once, and climbs; what would be the same prompt once more is not given"
+        title = f"`{kind}` is retried at once, and climbs; a prompt that would be the same again is not sent"
         yield kind, title, "repeated", claims
     claims = (
         *_tries("context_length", "cheap", "frontier", charged=False, at_once=True),
@@ -90,7 +90,7 @@ def _kind_claims() -> Iterator[tuple[str, str, str, tuple[Claim, ...]]]:
     claims = tuple(
         _tries("cancelled", "cheap", "cheap", "cheap", "cheap", charged=True, status="cancelled", at_once=True)
     )
-    title = "A cancelled attempt is made again at once, and not counted; four in one process fail the unit"
+    title = "A cancelled attempt is repeated at once and not counted; four in one process fail the unit"
     yield "cancelled", title, "error", claims
 
 
@@ -144,7 +144,7 @@ _WAITS = (
 CASES: tuple[Case, ...] = (
     Case(
         "error-none",
-        "A call that is answered is made once",
+        "A call that succeeds is made once",
         ("RUN-ERROR-001", "RUN-RETRY-001", "RUN-RETRY-002", "RUN-LOST-001", "RUN-BUDGET-005"),
         _KIND,
         (
@@ -155,14 +155,14 @@ CASES: tuple[Case, ...] = (
     *_kind_cases(),
     Case(
         "backoff",
-        "Waits double up to a limit, each shortened by its draw, or are what the other side asks for, if longer",
+        "Waits double up to a limit, each shortened by jitter, unless the server asks for a longer wait",
         ("RUN-RETRY-001", "RUN-RETRY-002", "RUN-ERROR-001", "RUN-READ-006"),
         _BACKOFF,
         (*_WAITS, fact("task.ended", task="do", state="passed")),
     ),
     Case(
         "backoff-and-no-more-attempts",
-        "When the attempts are used up, there is no wait, and no other one",
+        "When no attempts are left, there is no wait and no further call",
         ("RUN-RETRY-001", "RUN-RETRY-002", "RUN-READ-006"),
         changed(_BACKOFF, "script", "answers", 0, to={"attempt": 5, "error": {"kind": "network"}}),
         (*_WAITS, Count(5, "task.started"), fact("task.ended", task="do", state="failed", reason="error")),

@@ -13,7 +13,7 @@ _NOT_ITS_SETTINGS = {"api_key_env", "connect_timeout_ms", "prices", "proxy_env",
 
 
 def wrong_fingerprints(files: Files) -> list[str]:
-    """The units that began with another fingerprint than they should have."""
+    """The units that started with a wrong fingerprint."""
     plan, run = json.loads(files[PLAN]), recorded(files)
     begun = (entry for entry in run.entries if entry["kind"] in ("task.started", "task.reused"))
     return [entry["data"]["task"] for entry in begun if entry["data"]["fingerprint"] != _of(plan, run, entry)]
@@ -55,7 +55,7 @@ def _worker(plan: Mapping[str, Any], agent: str, tiers: list[str]) -> bytes:
 
 
 def _values(before: list[Mapping[str, Any]]) -> Iterator[list[Any]]:
-    """Name, digest, type, and how many bytes were kept, of each value that was handed over."""
+    """Name, digest, type and number of kept bytes of each delivered value."""
     cuts = {entry["data"]["as"]: entry["data"]["kept_bytes"] for entry in before if entry["kind"] == "context.cut"}
     for entry in before:
         if entry["kind"] == "edge.delivered":

@@ -74,7 +74,7 @@ def _if_early_says(*words: str) -> dict[str, object]:
     return {"needs": [{"task": "early", "edge": "order"}], "when": {"task": "early", "output": {"enum": [*words]}}}
 
 
-# What `early` says decides how many of the three others are there to end badly.
+# The output of `early` decides how many of the three others run and end badly.
 _STATUSES = workflow(
     {
         "early": {"agent": "operator", "run": ["make", "early"]},
@@ -107,7 +107,7 @@ def _status_case(word: str, status: str, title: str, *claims: Claim) -> Case:
         (*claims, Count(1, "answer.given", {"output": "early"}), fact("run.sealed", status=status)),
         status,
         of="status-passed",
-        change=f"`early` says {word}, so that more tasks begin",
+        change=f"`early` says {word}, so more tasks run",
     )
 
 
@@ -120,7 +120,7 @@ _TOLERATED = (
 )
 _AFTER_A_FAILURE: dict[str, tuple[str, tuple[Claim, ...]]] = {
     "stop": (
-        "Nothing else begins; who depends on the failure is skipped as upstream, others as failure",
+        "No other task starts; dependents of the failed task are skipped as upstream, others as failure",
         (
             _ended("bad", "failed", "error", 10),
             _ended("apart", "skipped", "failure"),
@@ -133,7 +133,7 @@ _AFTER_A_FAILURE: dict[str, tuple[str, tuple[Claim, ...]]] = {
         ),
     ),
     "skip-dependents": (
-        "All that does not depend on the failure, near or far, goes on",
+        "Every task that does not depend on the failed one, directly or indirectly, continues",
         (
             _ended("bad", "failed", "error", 10),
             _ended("follows", "skipped", "upstream"),
@@ -144,7 +144,7 @@ _AFTER_A_FAILURE: dict[str, tuple[str, tuple[Claim, ...]]] = {
         ),
     ),
     "continue": (
-        "Only who needs the data of the failure is skipped",
+        "Only tasks that need the data of the failed task are skipped",
         (
             _ended("bad", "failed", "error", 10),
             _ended("takes", "skipped", "upstream"),
@@ -161,7 +161,7 @@ def _failure_cases() -> Iterator[Case]:
         tolerated = changed(_FAILURE, "policy", "on_failure", to=rule)
         yield Case(
             f"failure-tolerated-with-{rule}",
-            f"`{rule}`: a failure that is allowed gives no data, and blocks nobody who only comes after it",
+            f"`{rule}`: a tolerated task delivers no data, and does not block tasks that only follow it",
             ("RUN-STATE-001", "RUN-FAIL-001", "RUN-FAIL-002", "RUN-ARRIVE-001", "RUN-SEAL-002"),
             tolerated,
             _TOLERATED,
@@ -181,7 +181,7 @@ def _failure_cases() -> Iterator[Case]:
 CASES: tuple[Case, ...] = (
     Case(
         "two-tasks",
-        "Two tasks with a data edge pass, one after the other, and both outputs are given, sorted by name",
+        "Two tasks with a data edge pass one after the other, and both outputs are given, sorted by name",
         ("RUN-ORDER-001", "RUN-ORDER-002", "RUN-ORDER-004", "RUN-ORDER-005", "RUN-SEAL-001", "RUN-SEAL-002"),
         _TWO,
         (
@@ -201,7 +201,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "two-tasks-the-second-fails",
-        "A task that fails last leaves the run failed; what the one before gave is still an output",
+        "If the last task fails, the run fails; the output of the first is still given",
         ("RUN-ORDER-001", "RUN-ORDER-004", "RUN-ORDER-005", "RUN-SEAL-001", "RUN-SEAL-002", "RUN-STATE-001"),
         changed(_TWO, "script", "answers", 1, to={"task": "notes", "error": {"kind": "auth"}, "latency": "2s"}),
         (
@@ -217,7 +217,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "two-tasks-the-first-fails",
-        "With `on_failure: stop` no wave is opened after a failure: the task that needed the data is swept",
+        "With `on_failure: stop`, no wave is opened after a failure: the task that needs the data is skipped",
         ("RUN-ORDER-002", "RUN-DISPATCH-001", "RUN-FAIL-001", "RUN-SEAL-001", "RUN-STATE-001"),
         changed(_TWO, "script", "answers", 0, to={"task": "log", "error": _EXIT, "latency": "40ms"}),
         (
@@ -233,8 +233,8 @@ CASES: tuple[Case, ...] = (
         change="the program of `log` ends with status 2",
     ),
     Case(
-        "queue-of-the-begun-first",
-        "A unit that has begun comes before those that have not, though they have waited longer",
+        "queue-started-units-first",
+        "A unit that has started comes before units that have not, even if they waited longer",
         ("RUN-ORDER-002", "RUN-ORDER-003", "RUN-RETRY-001"),
         _QUEUE,
         (
@@ -248,8 +248,8 @@ CASES: tuple[Case, ...] = (
         ),
     ),
     Case(
-        "queue-none-begins-in-a-run-that-is-to-stop",
-        "When a unit has failed for good, those that still queue do not begin",
+        "queue-cleared-by-a-failure",
+        "After a unit fails finally, queued units do not start",
         ("RUN-ORDER-002", "RUN-ORDER-003", "RUN-FAIL-001", "RUN-RETRY-001"),
         changed(_QUEUE, "script", "answers", 1, to={"task": "a", "reply": "two", "latency": "10ms"}),
         (
@@ -261,12 +261,12 @@ CASES: tuple[Case, ...] = (
             fact("run.sealed", 20, status="failed"),
         ),
         "failed",
-        of="queue-of-the-begun-first",
+        of="queue-started-units-first",
         change="the second answer of `a` is not JSON either",
     ),
     Case(
-        "queue-a-wait-holds-nobody-up",
-        "While a unit waits to be tried again, the others have their turn",
+        "queue-not-blocked-by-a-wait",
+        "While a unit waits for a retry, other units run",
         ("RUN-ORDER-003", "RUN-RETRY-002"),
         changed(
             _QUEUE,
@@ -291,7 +291,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "dispatch-waves",
-        "A wave is opened when all of the one before have ended, though a task in it could go earlier",
+        "A wave is opened when all tasks of the previous one have ended, even if a task in it could start earlier",
         ("RUN-DISPATCH-001", "RUN-VIRTUAL-004"),
         _SIDE_BY_SIDE,
         (
@@ -306,7 +306,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "dispatch-eager",
-        "A task arrives when all that it depends on have ended, and there are no waves",
+        "A task is ready when everything it depends on has ended, and there are no waves",
         ("RUN-DISPATCH-001", "RUN-ARRIVE-001"),
         _EAGER,
         (
@@ -318,8 +318,8 @@ CASES: tuple[Case, ...] = (
         ),
     ),
     Case(
-        "dispatch-eager-what-has-begun-goes-on",
-        "After a failure what has begun goes on to its end, and what has not is swept",
+        "dispatch-eager-finishes-started-tasks",
+        "After a failure, started tasks finish, and other tasks are skipped",
         ("RUN-DISPATCH-001", "RUN-ARRIVE-001", "RUN-FAIL-001", "RUN-VIRTUAL-004"),
         changed(_EAGER, "script", "answers", 1, to=_QUICK_FAILS),
         (
@@ -334,7 +334,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "replies-of-one-time-in-plan-order",
-        "Replies of one time come in plan order, whatever the order in which they were foreseen",
+        "Replies at the same time arrive in plan order, whatever the order in which they were predicted",
         ("RUN-VIRTUAL-004", "RUN-ORDER-001"),
         changed(
             changed(_EAGER, "script", "answers", 0, "latency", to="200ms"), "plan", "tasks", "after", "run", 1, to="x"
@@ -349,7 +349,7 @@ CASES: tuple[Case, ...] = (
     *_failure_cases(),
     Case(
         "status-passed",
-        "Tasks whose conditions do not hold are skipped, and the run passes",
+        "Tasks whose conditions are not met are skipped, and the run passes",
         ("RUN-SEAL-001", "RUN-SEAL-002", "RUN-WHEN-001", "RUN-STATE-001"),
         _STATUSES,
         (
@@ -362,7 +362,7 @@ CASES: tuple[Case, ...] = (
     _status_case(
         "refuse",
         "refused",
-        "A run with a task that was refused, and none that failed or was stopped, is refused",
+        "A run with a refused task, and none that failed or was stopped, is refused",
         _ended("asked", "refused", "deadline", 1000),
     ),
     _status_case(

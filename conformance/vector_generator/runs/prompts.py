@@ -127,7 +127,11 @@ def _stdin_cases() -> list[Case]:
     }
     tasks = {"named": _NAMED, "bare": _BARE, "fixed": _FIXED}
     argv = {"named": ["make", "use", "a <b>\nc"], "bare": ["make", "use"], "fixed": ["check", "--model"]}
-    sort = {"named": "a program with an instruction", "bare": "a program without one", "fixed": "a program with `argv`"}
+    sort = {
+        "named": "a program with an instruction",
+        "bare": "a program without an instruction",
+        "fixed": "a program with `argv`",
+    }
     cases = []
     for (name, stdin), text in wanted.items():
         flow = _program(stdin, tasks[name])
@@ -136,7 +140,7 @@ def _stdin_cases() -> list[Case]:
         cases.append(
             Case(
                 f"stdin-{stdin}-of-{name}",
-                f"`stdin: {stdin}`: what {sort[name]} is given",
+                f"`stdin: {stdin}`: the input of {sort[name]}",
                 (*requirements, *(("RUN-PROMPT-005",) if stdin == "json" else ())),
                 flow,
                 (Fact("task.started", {"task": "use"}, bodies={"prompt": prompt}),),
@@ -146,7 +150,7 @@ def _stdin_cases() -> list[Case]:
             cases.append(
                 Case(
                     f"stdin-{stdin}-of-{name}-and-failed",
-                    f"`stdin: {stdin}`: {sort[name]} fails, after it was given the same",
+                    f"`stdin: {stdin}`: {sort[name]} fails with the same input",
                     (*requirements, *(("RUN-PROMPT-005",) if stdin == "json" else ())),
                     changed(flow, "script", "answers", 1, to={"error": {"kind": "exit_status"}}),
                     (
@@ -190,7 +194,7 @@ _JUDGE_TEXT = prompt_text(
 CASES: tuple[Case, ...] = (
     Case(
         "route-by-keywords",
-        "The agent with the most keywords among the instruction's words is taken; what an input says has no say",
+        "The agent with the most keywords among the instruction's words is chosen; input values are ignored",
         ("RUN-ROUTE-001", "RUN-ROUTE-002", "RUN-ORDER-004"),
         _LANE,
         (
@@ -207,7 +211,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "route-by-name",
-        "Of agents with as many keywords among the words, the first by name is taken",
+        "Of agents with equally many keywords, the first by name is chosen",
         ("RUN-ROUTE-001", "RUN-ROUTE-002"),
         changed(_LANE, "plan", "tasks", "do", "instruction", to="Make bread."),
         (
@@ -222,15 +226,15 @@ CASES: tuple[Case, ...] = (
         ),
     ),
     Case(
-        "route-to-the-only-one",
-        "Where only one agent takes an instruction, it is taken",
+        "route-to-the-only-agent",
+        "If only one agent takes an instruction, it is chosen",
         ("RUN-ROUTE-002",),
         _ONE_CANDIDATE,
         (Fact("route.decided", {"agent": "cook", "by": "only"}, bodies={"scores": b'{"cook":[]}'}),),
     ),
     Case(
-        "route-to-one-that-fails",
-        "Who fails was routed to all the same: nobody else is asked",
+        "route-to-a-failing-agent",
+        "If the routed agent fails, no other agent is asked",
         ("RUN-ROUTE-001", "RUN-ROUTE-002"),
         changed(_LANE, "script", "answers", 0, to={"agent": "cook", "error": {"kind": "auth"}}),
         (
@@ -244,19 +248,19 @@ CASES: tuple[Case, ...] = (
         change="the cook is not let in",
     ),
     Case(
-        "route-nobody-takes-it",
-        "A lane that no agent could take is refused before anything runs",
+        "route-without-an-agent",
+        "A lane that no agent can take is refused before anything runs",
         ("RUN-ROUTE-002",),
         changed(_ONE_CANDIDATE, "roster", "agents", "cook", "adapter", to="shell"),
         (),
         None,
         ("F316",),
-        of="route-to-the-only-one",
+        of="route-to-the-only-agent",
         change="the only agent that took an instruction works through a command adapter",
     ),
     Case(
         "prompt-of-a-model",
-        "A model's text has the instruction, the data, the schema and the criteria; then the feedback",
+        "A model's prompt contains the instruction, the data, the schema and the criteria, then the feedback",
         ("RUN-PROMPT-001", "RUN-PROMPT-002", "RUN-PROMPT-003", "RUN-PROMPT-009", "RUN-TEXT-001"),
         _FULL,
         (
@@ -267,8 +271,8 @@ CASES: tuple[Case, ...] = (
         ),
     ),
     Case(
-        "prompt-of-a-model-that-does-no-better",
-        "After the last attempt nothing is fed back to anybody: the task fails",
+        "prompt-of-a-model-that-fails-again",
+        "After the last attempt there is no further feedback: the task fails",
         ("RUN-PROMPT-001", "RUN-PROMPT-003", "RUN-PROMPT-009", "RUN-TEXT-001"),
         changed(_FULL, "script", "answers", 2, "output", to={"name": "y"}),
         (
@@ -310,8 +314,8 @@ CASES: tuple[Case, ...] = (
         ),
     ),
     Case(
-        "prompts-of-checks-and-the-judge-says-no",
-        "A result that its judge does not accept has failed",
+        "prompts-of-checks-and-the-judge-fails",
+        "A result that its judge rejects fails",
         ("RUN-PROMPT-007", "RUN-PROMPT-008", "RUN-VERDICT-003"),
         changed(_JUDGED, "script", "answers", 0, "output", "verdict", to="fail"),
         (
@@ -324,8 +328,8 @@ CASES: tuple[Case, ...] = (
         change="the judge says no",
     ),
     Case(
-        "prompts-of-checks-and-the-command-says-no",
-        "A check that fails is the last one that is asked",
+        "prompts-of-checks-and-the-command-fails",
+        "No check is asked after one that failed",
         ("RUN-PROMPT-008", "RUN-VERDICT-001", "RUN-VERDICT-002"),
         changed(
             _JUDGED,

@@ -37,7 +37,7 @@ _TYPED = workflow(
 
 
 def _read(reply: str, output: bytes, bytes_: int) -> tuple[Claim, ...]:
-    """A reply that was read: it is kept beside the output, and counted without its line end."""
+    """A reply that was parsed: it is recorded in addition to the output, and counted without its line end."""
     return (
         Fact(
             "task.finished",
@@ -63,18 +63,18 @@ _TOO_DEEP = "too_deep", "the answer is nested too deeply"
 _BAD: dict[str, tuple[str, str, tuple[str, str]]] = {
     "prose": ("prose around the value", 'Here: {"a": 1}', _NOT_JSON),
     "two-values": ("two values", '{"a": 1} {"b": 2}', _NOT_JSON),
-    "key-twice": ("a key that is given twice", '{"a": 1, "a": 1}', _NOT_JSON),
+    "repeated-key": ("a repeated key", '{"a": 1, "a": 1}', _NOT_JSON),
     "nan": ("NaN", '{"a": NaN}', _NOT_JSON),
     "infinity": ("Infinity", '{"a": -Infinity}', _NOT_JSON),
     "large-integer": ("an integer beyond 2^53 - 1", '{"a": 9007199254740992}', _NOT_CANONICAL),
-    "endless-float": ("a number that is not finite", '{"a": 1e400}', _NOT_CANONICAL),
+    "infinite-float": ("a number that is not finite", '{"a": 1e400}', _NOT_CANONICAL),
     "lone-surrogate": ("a lone surrogate", '{"a": "\\ud800"}', _NOT_CANONICAL),
     "too-deep": ("255 levels", '{"a":' + "[" * 254 + "]" * 254 + "}", _TOO_DEEP),
     "empty": ("nothing at all", "", _NOT_JSON),
     "fence-and-prose": ("prose before the fence", 'Here:\n```json\n{"a": 1}\n```', _NOT_JSON),
     "two-fences": ("two fences", "```\n{}\n```\n```\n{}\n```", _NOT_JSON),
-    "fence-left-open": ("a fence that does not end", '```json\n{"a": 1}', _NOT_JSON),
-    "cut-short": ("a value that is cut short", '{"a": 1', _NOT_JSON),
+    "unclosed-fence": ("a fence that does not end", '```json\n{"a": 1}', _NOT_JSON),
+    "truncated": ("a truncated value", '{"a": 1', _NOT_JSON),
 }
 
 
@@ -83,12 +83,12 @@ def _bad_cases() -> Iterator[Case]:
         is_fence = "fence" in name
         yield Case(
             f"reply-malformed-{name}",
-            f"A reply with {what} is malformed" if reply else "An empty reply is malformed where JSON is asked for",
+            f"A reply with {what} is malformed" if reply else "An empty reply is malformed if JSON is required",
             ("RUN-READ-003", "RUN-READ-006", "RUN-READ-007", *(("RUN-READ-004",) if is_fence else ())),
             changed(_VALUE, "script", "answers", 0, "reply", to=reply),
             _malformed(*problem),
             "failed",
-            of="reply-in-another-form",
+            of="reply-not-canonical",
             change=f"the reply has {what}" if reply else "the reply is empty",
         )
 
@@ -99,32 +99,32 @@ _FENCES = {
     "in-white-space": " \n```JSON \t\n{ }  ```\n\n",
     "empty-line": "```\n\n{}\n\n```",
 }
-_MISFITS: dict[str, tuple[str, Any, str]] = {
-    "root": ("the value itself does not fit", [], "the value does not satisfy 'type': \"object\""),
+_MISMATCHES: dict[str, tuple[str, Any, str]] = {
+    "root": ("A reply that does not match as a whole", [], "the value does not satisfy 'type': \"object\""),
     "least-pointer": (
-        "two parts do not fit, the one with the lesser pointer is told",
+        "If two parts do not match, the one with the lesser pointer is reported",
         {"a": {"x": "no", "y": 9}, "b": "no"},
         "the value at '/a/x' does not satisfy 'type': \"integer\"",
     ),
     "any-of": (
-        "none of several schemas fits, only the keyword that holds them is told",
+        "If none of several schemas matches, only the keyword that contains them is reported",
         {"c": "no"},
         'the value at \'/c\' does not satisfy \'anyOf\': [{"type":"integer"},{"type":"null"}]',
     ),
     "long-keyword": (
-        "the keyword's value is long, it is left out",
+        "A long value of a keyword is omitted from the report",
         {"d": "z"},
         "the value at '/d' does not satisfy 'enum'",
     ),
 }
 
 
-def _misfit_cases() -> Iterator[Case]:
-    for name, (what, value, misfit) in _MISFITS.items():
-        message = f"the answer does not match the output schema: {misfit}"
+def _mismatch_cases() -> Iterator[Case]:
+    for name, (title, value, mismatch) in _MISMATCHES.items():
+        message = f"the answer does not match the output schema: {mismatch}"
         yield Case(
-            f"reply-misfit-{name}",
-            f"Where {what}",
+            f"reply-mismatch-{name}",
+            title,
             ("RUN-READ-005", "RUN-READ-006", "RUN-READ-007"),
             changed(_TYPED, "script", "answers", 0, "output", to=value),
             (
@@ -136,8 +136,8 @@ def _misfit_cases() -> Iterator[Case]:
                 fact("task.ended", state="failed", reason="error"),
             ),
             "failed",
-            of="reply-of-its-type",
-            change="a value that does not fit is answered",
+            of="reply-matching-its-type",
+            change="the reply does not match its schema",
         )
 
 
@@ -148,7 +148,7 @@ def _with_reply(flow: Form, reply: str) -> Form:
 CASES: tuple[Case, ...] = (
     Case(
         "reply-as-text",
-        "Without a type, what came back is the output, and there is no other body of it",
+        "Without a type, the reply is the output and the only body",
         ("RUN-READ-001", "RUN-READ-002", "RUN-READ-006"),
         _TEXT,
         (
@@ -162,8 +162,8 @@ CASES: tuple[Case, ...] = (
         ),
     ),
     Case(
-        "reply-with-a-line-end",
-        "One line end at the end is dropped: it is in no body and in no count",
+        "reply-with-a-line-feed",
+        "One final line feed is dropped: no body contains it, and it is not counted",
         ("RUN-READ-001", "RUN-READ-002"),
         _with_reply(_TEXT, "said\n\n"),
         (
@@ -172,15 +172,15 @@ CASES: tuple[Case, ...] = (
         ),
     ),
     Case(
-        "reply-with-a-windows-line-end",
+        "reply-with-cr-lf",
         "CR LF is one line end",
         ("RUN-READ-001",),
         _with_reply(_TEXT, "said\r\n"),
         (Fact("task.finished", {"usage": {"output_bytes": 4}}, bodies={"output": "said"}),),
     ),
     Case(
-        "reply-of-a-line-end",
-        "A line end alone is an empty output",
+        "reply-of-a-line-feed",
+        "A line feed alone is an empty output",
         ("RUN-READ-001", "RUN-READ-002"),
         _with_reply(_TEXT, "\n"),
         (
@@ -195,7 +195,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "reply-as-text-and-failed",
-        "A program that ends with another status than 0 gives no output",
+        "A program that ends with a nonzero status has no output",
         ("RUN-READ-002", "RUN-READ-001", "RUN-READ-006"),
         changed(
             _TEXT,
@@ -221,15 +221,15 @@ CASES: tuple[Case, ...] = (
         change="the program ends with status 7",
     ),
     Case(
-        "reply-in-another-form",
-        "With a type, the output is the RFC 8785 form of what came back, which is kept beside it",
+        "reply-not-canonical",
+        "With a type, the output is the RFC 8785 form of the reply, which is also recorded",
         ("RUN-READ-003", "RUN-READ-006", "RUN-READ-001"),
         _VALUE,
         _read(' {"b": 1.0, "a": "\\u00e9 \\/"}\t', '{"a":"\u00e9 /","b":1}'.encode(), 30),
     ),
     Case(
-        "reply-as-deep-as-can-be",
-        "254 levels can be read",
+        "reply-of-maximum-depth",
+        "A reply with 254 levels is read",
         ("RUN-READ-003",),
         _with_reply(_VALUE, '{"a":' + "[" * 253 + "]" * 253 + "}"),
         (fact("task.ended", state="passed"),),
@@ -237,7 +237,7 @@ CASES: tuple[Case, ...] = (
     *(
         Case(
             f"reply-in-a-fence-{name}",
-            f"A whole answer in one fence is mended ({name.replace('-', ' ')})",
+            f"A reply that is one code fence is accepted ({name.replace('-', ' ')})",
             ("RUN-READ-004", "RUN-READ-003"),
             _with_reply(_VALUE, reply),
             (Fact("task.finished", {"status": "ok"}, bodies={"output": b"{}"}), fact("task.ended", state="passed")),
@@ -246,23 +246,23 @@ CASES: tuple[Case, ...] = (
     ),
     *_bad_cases(),
     Case(
-        "reply-of-its-type",
-        "A value that fits its type is an output",
+        "reply-matching-its-type",
+        "A value that matches its type is an output",
         ("RUN-READ-005", "RUN-READ-007"),
         _TYPED,
         (fact("task.ended", state="passed"),),
     ),
-    *_misfit_cases(),
+    *_mismatch_cases(),
     Case(
-        "reply-with-what-the-plan-gives-back",
-        "An answer that has what one of the plan's outputs takes from it",
+        "reply-with-the-selected-value",
+        "An answer contains the value that one of the plan's outputs selects from it",
         ("RUN-READ-005", "RUN-SEAL-001"),
         _PLACED,
         (Output("title.json", b'"T"'),),
     ),
     Case(
-        "reply-without-what-the-plan-gives-back",
-        "An answer that lacks what one of the plan's outputs takes from it is a mismatch",
+        "reply-without-the-selected-value",
+        "An answer without the value that one of the plan's outputs selects from it is a mismatch",
         ("RUN-READ-005", "RUN-READ-007", "RUN-SEAL-001"),
         changed(_PLACED, "script", "answers", 0, "output", to={"more": 1}),
         (
@@ -279,7 +279,7 @@ CASES: tuple[Case, ...] = (
             Count(0, "answer.given"),
         ),
         "failed",
-        of="reply-with-what-the-plan-gives-back",
+        of="reply-with-the-selected-value",
         change="the answer has no title",
     ),
 )

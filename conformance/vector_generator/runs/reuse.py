@@ -71,7 +71,7 @@ _ENCODED = workflow(
 CASES: tuple[Case, ...] = (
     Case(
         "reuse-from",
-        "With `from`, the named task and all that depend on it are run, and what they depend on is reused",
+        "With `from`, the named task and its dependents run, and their dependencies are reused",
         ("RUN-REUSE-001", "RUN-REUSE-002", "RUN-REUSE-003", "RUN-PART-001"),
         _CHAIN,
         (
@@ -89,7 +89,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "reuse-only",
-        "With `only`, the named task alone is run, in a wave plan of its own",
+        "With `only`, only the named task runs, in a wave plan of its own",
         ("RUN-PART-001", "RUN-REUSE-001"),
         _CHAIN,
         (
@@ -104,7 +104,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "until",
-        "With `until`, the named task and what it depends on are run, without an earlier run",
+        "With `until`, the named task and its dependencies run, without an earlier run",
         ("RUN-PART-001",),
         _CHAIN,
         (
@@ -117,7 +117,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "until-and-failed",
-        "A part of a plan fails as the whole would",
+        "A partial run fails as the whole would",
         ("RUN-PART-001",),
         changed(_CHAIN, *_B_ANSWER, to=_FAILING),
         (fact("task.ended", task="b", state="failed"), Count(0, "answer.given"), Count(0, "task.ended", {"task": "c"})),
@@ -127,8 +127,8 @@ CASES: tuple[Case, ...] = (
         request=_run(until=["b"]),
     ),
     Case(
-        "reuse-what-is-the-same",
-        "With a base run alone, what has the same fingerprint is reused, also after a task that changed",
+        "reuse-unchanged-tasks",
+        "With only a base run, results with the same fingerprint are reused, even after a changed task",
         ("RUN-REUSE-001", "RUN-REUSE-002", "RUN-REUSE-003"),
         _OTHER_B,
         (
@@ -142,8 +142,8 @@ CASES: tuple[Case, ...] = (
         base=Before(workflow=_CHAIN),
     ),
     Case(
-        "reuse-nothing-after-other-data",
-        "Data that changed runs again what it is handed to",
+        "reuse-nothing-after-changed-data",
+        "A task runs again if its data changed",
         ("RUN-REUSE-002",),
         changed(_OTHER_B, *_B_ANSWER, "output", to="another"),
         (fact("task.started", task="b"), fact("task.started", task="c"), Count(2, "task.started")),
@@ -151,8 +151,8 @@ CASES: tuple[Case, ...] = (
         base=Before(workflow=_CHAIN),
     ),
     Case(
-        "reuse-and-failed",
-        "What is run again can fail; what was reused stays",
+        "reuse-and-fail",
+        "A task that runs again can fail; reused results are kept",
         ("RUN-REUSE-001", "RUN-REUSE-002", "RUN-REUSE-003"),
         changed(_OTHER_B, *_B_ANSWER, to=_FAILING),
         (
@@ -161,14 +161,14 @@ CASES: tuple[Case, ...] = (
             fact("task.ended", task="c", state="skipped", reason="upstream"),
         ),
         "failed",
-        of="reuse-what-is-the-same",
+        of="reuse-unchanged-tasks",
         change="`b` fails",
         request=_run(),
         base=Before(workflow=_CHAIN),
     ),
     Case(
-        "reuse-what-failed",
-        "What is to be reused, and failed in the base run, is an error of usage: nothing is run",
+        "reuse-a-failed-task",
+        "Reusing a task that failed in the base run is a usage error: nothing runs",
         ("RUN-PART-001", "RUN-REUSE-003"),
         _CHAIN,
         (),
@@ -179,8 +179,8 @@ CASES: tuple[Case, ...] = (
         base=Before(workflow=_A_FAILED),
     ),
     Case(
-        "reuse-what-changed",
-        "What is to be reused, and is another task by now, is an error of usage",
+        "reuse-a-changed-task",
+        "Reusing a task that has changed is a usage error",
         ("RUN-PART-001", "RUN-REUSE-002"),
         changed(_CHAIN, "plan", "tasks", "a", "instruction", to="Do a well."),
         (),
@@ -192,7 +192,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "reuse-without-a-base",
-        "What is to be reused has to come from somewhere",
+        "Reusing results requires a base run",
         ("RUN-PART-001",),
         _CHAIN,
         (),
@@ -203,7 +203,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "reuse-of-an-unknown-task",
-        "A part that is named by a task that the plan does not have is an error of usage",
+        "Naming a task that the plan does not have is a usage error",
         ("RUN-PART-001",),
         _CHAIN,
         (),
@@ -214,8 +214,8 @@ CASES: tuple[Case, ...] = (
         base=Before(),
     ),
     Case(
-        "reuse-from-a-ledger-that-does-not-hold",
-        "Nothing is taken from a run whose ledger does not hold",
+        "reuse-from-an-invalid-ledger",
+        "Nothing is reused from a run whose ledger is invalid",
         ("RUN-REUSE-003",),
         _CHAIN,
         (),
@@ -228,7 +228,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "cache",
-        "A task with `cache` takes the result that the cache has for its fingerprint, and one without it does not",
+        "A task with `cache` takes the cached result of its fingerprint; a task without it does not",
         ("RUN-REUSE-001", "RUN-REUSE-003"),
         _CHAIN,
         (
@@ -242,7 +242,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "cache-has-no-salted-outputs",
-        "A salted output is not in the cache",
+        "A salted output is never cached",
         ("RUN-REUSE-003",),
         changed(_CHAIN, "plan", "tasks", "a", "sensitive", to=True),
         (Count(0, "task.reused"), Count(4, "task.started")),
@@ -250,8 +250,8 @@ CASES: tuple[Case, ...] = (
         cache=Before(),
     ),
     Case(
-        "cache-has-another",
-        "What changed is not in the cache: it is run",
+        "cache-misses",
+        "A changed task is not in the cache, so it runs",
         ("RUN-REUSE-002", "RUN-REUSE-003"),
         _OTHER_B,
         (fact("task.reused", task="a", source="cache"), fact("task.started", task="b")),
@@ -259,20 +259,20 @@ CASES: tuple[Case, ...] = (
         cache=Before(workflow=_CHAIN),
     ),
     Case(
-        "cache-has-another-and-failed",
-        "What is not in the cache can fail; what was taken from it stays",
+        "cache-misses-and-fails",
+        "A task that is not in the cache can fail; cached results are kept",
         ("RUN-REUSE-002", "RUN-REUSE-003"),
         changed(_OTHER_B, *_B_ANSWER, to=_FAILING),
         (fact("task.reused", task="a", source="cache"), fact("task.ended", task="b", state="failed")),
         "failed",
-        of="cache-has-another",
+        of="cache-misses",
         change="`b` fails",
         request=_run(),
         cache=Before(workflow=_CHAIN),
     ),
     Case(
         "secret-by-name",
-        "Without a value for a secret, a script gets its name; that is recorded in either case",
+        "Without a value for a secret, a script gets its name; the record is the same in either case",
         ("RUN-SECRET-003", "RUN-PROMPT-009", "RUN-TEXT-001"),
         _SECRET,
         (
@@ -290,7 +290,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "secret-scrubbed",
-        "Where the value of a secret comes up by other ways, it is scrubbed from what is recorded",
+        "If the value of a secret appears in another way, it is scrubbed from the record",
         ("RUN-SECRET-001", "RUN-SECRET-002", "RUN-PROMPT-009"),
         _SECRET,
         (
@@ -309,8 +309,8 @@ CASES: tuple[Case, ...] = (
         files=_GIVEN,
     ),
     Case(
-        "secret-scrubbed-in-other-forms",
-        "A secret is scrubbed in hexadecimal, percent-encoded and in base64, too",
+        "secret-scrubbed-in-other-encodings",
+        "A secret is also scrubbed in hexadecimal, percent-encoding and base64",
         ("RUN-SECRET-001", "RUN-SECRET-002"),
         _ENCODED,
         (
@@ -329,7 +329,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "secret-scrubbed-and-failed",
-        "What a failed call was given is scrubbed as well",
+        "The prompt of a failed call is scrubbed as well",
         ("RUN-SECRET-001", "RUN-SECRET-002", "RUN-PROMPT-009"),
         changed(_SECRET, "script", "answers", 1, to={"error": {"kind": "exit_status"}}),
         (
@@ -352,31 +352,31 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "secret-in-the-script",
-        "A run is refused if the value of a secret stands in the script",
+        "A run is refused if the script contains the value of a secret",
         ("RUN-SECRET-003",),
         changed(_SECRET, "script", "answers", 1, "output", to="it is opensesame"),
         (),
         None,
         of="secret-scrubbed",
-        change="an answer of the script holds the value",
+        change="an answer of the script contains the value",
         request=_WITH_INPUTS,
         files=_GIVEN,
     ),
     Case(
         "secret-in-the-plan",
-        "A run is refused if the value of a secret stands in the wave plan",
+        "A run is refused if the wave plan contains the value of a secret",
         ("RUN-SECRET-003",),
         changed(_SECRET, "plan", "tasks", "ask", "instruction", to="Say opensesame to ${{ inputs.key }}."),
         (),
         None,
         of="secret-scrubbed",
-        change="an instruction holds the value",
+        change="an instruction contains the value",
         request=_WITH_INPUTS,
         files=_GIVEN,
     ),
     Case(
         "secret-too-short",
-        "A secret of three characters cannot be told from other text, and is refused",
+        "A secret of three characters is indistinguishable from other text, and is refused",
         ("RUN-SECRET-001",),
         _SECRET,
         (),
@@ -387,8 +387,8 @@ CASES: tuple[Case, ...] = (
         files={"inputs.json": json.dumps({"key": "abc"}).encode()},
     ),
     Case(
-        "secret-takes-nothing",
-        "A unit that a secret is put into is run again, though all else is the same",
+        "secret-prevents-reuse",
+        "A unit that contains a secret runs again even if nothing changed",
         ("RUN-REUSE-003",),
         _SECRET,
         (Count(0, "task.reused"), Count(2, "task.started")),

@@ -60,15 +60,15 @@ _BY_TOKENS = changed(_RATE, "policy", "rates", "model", to={"tokens_per_minute":
 
 CASES: tuple[Case, ...] = (
     Case(
-        "budget-made-smaller",
-        "A program's bytes and time are made smaller to what is left, and what it does still fits",
+        "budget-reduced",
+        "A program's output and time limits are reduced to what is left, and it stays within them",
         ("RUN-BUDGET-003", "RUN-BUDGET-004", "RUN-VIRTUAL-003"),
         _SMALL,
         (fact("task.started", reserved={"output_bytes": 8}), fact("task.ended", 5000, state="passed")),
     ),
     Case(
-        "budget-made-smaller-and-too-many-bytes",
-        "A program whose bytes were made smaller, and that writes more, is stopped by the budget",
+        "budget-reduced-and-too-many-bytes",
+        "A program that writes more than its reduced output limit is stopped by the budget",
         ("RUN-BUDGET-004", "RUN-VIRTUAL-003", "RUN-STATE-001"),
         changed(_SMALL, *_ANSWER, "output", to="123456789"),
         (
@@ -86,12 +86,12 @@ CASES: tuple[Case, ...] = (
             fact("task.ended", state="stopped", reason="budget"),
         ),
         "stopped",
-        of="budget-made-smaller",
+        of="budget-reduced",
         change="the program writes nine bytes",
     ),
     Case(
-        "budget-made-smaller-and-too-slow",
-        "A program whose time was made smaller, and that takes longer, is stopped by the budget",
+        "budget-reduced-and-too-slow",
+        "A program that takes longer than its reduced time limit is stopped by the budget",
         ("RUN-BUDGET-004", "RUN-VIRTUAL-003"),
         changed(_SMALL, *_ANSWER, "latency", to="5001ms"),
         (
@@ -107,12 +107,12 @@ CASES: tuple[Case, ...] = (
             fact("task.ended", state="stopped", reason="budget"),
         ),
         "stopped",
-        of="budget-made-smaller",
+        of="budget-reduced",
         change="the program takes a millisecond more",
     ),
     Case(
-        "timeout-of-its-own",
-        "A program that takes exactly as long as its adapter allows is answered",
+        "adapter-timeout-reached-exactly",
+        "A program that takes exactly as long as its adapter allows succeeds",
         ("RUN-VIRTUAL-003",),
         workflow(
             {"do": {"agent": "operator", "run": ["make", "it"]}},
@@ -123,8 +123,8 @@ CASES: tuple[Case, ...] = (
         (fact("task.ended", 3000, state="passed"),),
     ),
     Case(
-        "timeout-of-its-own-is-over",
-        "A program that takes longer than its adapter allows ends in `timeout`, and the task fails",
+        "adapter-timeout-exceeded",
+        "A program that takes longer than its adapter allows ends with `timeout`, and the task fails",
         ("RUN-VIRTUAL-003", "RUN-ERROR-001"),
         workflow(
             {"do": {"agent": "operator", "run": ["make", "it"]}},
@@ -144,19 +144,19 @@ CASES: tuple[Case, ...] = (
             fact("task.ended", 3000, state="failed", reason="error"),
         ),
         "failed",
-        of="timeout-of-its-own",
+        of="adapter-timeout-reached-exactly",
         change="the answer takes a second more",
     ),
     Case(
         "wall-time-enough",
-        "There is time for a slow call, and for one that is tried again after a wait",
+        "There is time for a slow call and for a retry after a wait",
         ("RUN-WALL-001", "RUN-RETRY-002"),
         _WALL,
         (fact("task.ended", task="waits", state="passed"), fact("run.sealed", status="passed", counts={"passed": 4})),
     ),
     Case(
         "wall-time-over",
-        "When the time of the run is over, what waits is stopped, and so is the call that had no more time",
+        "When the run's wall time is over, waiting units and the open call are stopped",
         ("RUN-WALL-001", "RUN-BUDGET-004", "RUN-FAIL-001", "RUN-ERROR-001"),
         changed(_WALL, "policy", "budget", "wall", to="10s"),
         (
@@ -175,7 +175,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "rate-of-requests",
-        "A third call in a minute waits until the first is a minute old",
+        "The third call within a minute waits until the first is a minute old",
         ("RUN-RATE-001", "RUN-ORDER-003"),
         _RATE,
         (
@@ -187,7 +187,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "rate-of-tokens",
-        "A call waits until what calls of the last minute used and reserve has room for it",
+        "A call waits until the usage and reservations of the last minute leave room for it",
         ("RUN-RATE-001",),
         _BY_TOKENS,
         (
@@ -197,8 +197,8 @@ CASES: tuple[Case, ...] = (
         ),
     ),
     Case(
-        "rate-and-no-time-to-wait",
-        "A call that waits for its rate is stopped when the time of the run is over",
+        "rate-beyond-the-wall-time",
+        "A call that waits for its rate is stopped when the run's wall time is over",
         ("RUN-RATE-001", "RUN-WALL-001"),
         changed(_RATE, "policy", "budget", "wall", to="30s"),
         (

@@ -131,7 +131,7 @@ _COMMAND = workflow(
 CASES: tuple[Case, ...] = (
     Case(
         "climb",
-        "A result that fails a check climbs, and at the last step is tried again; attempts are counted anew there",
+        "A result that fails a check climbs and is retried at the last step, where attempts are counted from 1",
         ("RUN-CLIMB-001", "RUN-VERDICT-001", "RUN-PROMPT-003", "RUN-READ-007"),
         _CHECKED,
         (
@@ -142,7 +142,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "climb-in-vain",
-        "When the attempts of the last step are used up, the unit fails by the verdict",
+        "When the attempts of the last step are used up, the unit fails because of the verdict",
         ("RUN-CLIMB-001", "RUN-VERDICT-001", "RUN-PROMPT-003", "RUN-READ-007", "RUN-STATE-001"),
         changed(_CHECKED, "script", "answers", 2, "output", to=3),
         (
@@ -156,24 +156,24 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "other-answers-other-prompts",
-        "A prompt with other feedback is another prompt: it is given",
+        "A prompt with other feedback is another prompt, so it is sent",
         ("RUN-RETRY-003", "RUN-RETRY-001"),
         _REPEATED,
         (Count(3, "task.started"), fact("task.ended", task="do", state="passed")),
     ),
     Case(
         "repeated",
-        "The same answer once more would lead to the same prompt once more: the unit fails, with an attempt left",
+        "The same answer again would give the same prompt again: the unit fails although an attempt is left",
         ("RUN-RETRY-003", "RUN-STATE-001"),
         changed(_REPEATED, "script", "answers", 1, "output", to=1),
         (Count(2, "task.started"), fact("task.ended", task="do", state="failed", reason="repeated")),
         "failed",
         of="other-answers-other-prompts",
-        change="the second answer is that of the first attempt",
+        change="the second answer equals the first",
     ),
     Case(
         "judge-passes",
-        "A judge passes a result; other members of its answer are not looked at",
+        "A judge passes a result; other members of its answer are ignored",
         ("RUN-VERDICT-001", "RUN-VERDICT-003", "RUN-VERDICT-004"),
         _JUDGED,
         (
@@ -190,14 +190,14 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "judge-in-a-fence",
-        "A judge's answer is mended as any other",
+        "A judge's answer in a code fence is accepted, like any other reply",
         ("RUN-VERDICT-003", "RUN-READ-004"),
         _judge(reply='```json\n{"verdict": "pass", "reason": "good"}\n```'),
         (Fact("verdict.given", {"verdict": "pass"}, bodies={"reason": "good"}),),
     ),
     Case(
-        "judge-says-no",
-        "A judge fails a result: it is tried again at the last step, and then the unit fails",
+        "judge-fails",
+        "A judge fails a result: it is retried at the last step, and then the unit fails",
         ("RUN-VERDICT-003", "RUN-CLIMB-001"),
         _judge(output={"verdict": "fail", "reason": "bad"}),
         (
@@ -210,8 +210,8 @@ CASES: tuple[Case, ...] = (
         change="the judge says no",
     ),
     Case(
-        "judge-says-neither",
-        "An answer that is no verdict is asked for again, and then the unit fails by an error",
+        "judge-gives-no-verdict",
+        "An answer without a verdict is asked for again; then the unit fails with an error",
         ("RUN-VERDICT-003", "RUN-VERDICT-004"),
         _judge(output={"verdict": "maybe", "reason": "who knows"}),
         (
@@ -227,7 +227,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "judge-without-a-reason",
-        "A verdict without a reason is none",
+        "A verdict without a reason is not a verdict",
         ("RUN-VERDICT-003", "RUN-VERDICT-004"),
         _judge(output={"verdict": "pass"}),
         (_NONE,),
@@ -236,8 +236,8 @@ CASES: tuple[Case, ...] = (
         change="the judge gives no reason",
     ),
     Case(
-        "judge-does-not-answer-in-json",
-        "An answer that is not JSON is no verdict",
+        "judge-answers-prose",
+        "An answer that is not JSON is not a verdict",
         ("RUN-VERDICT-003", "RUN-VERDICT-004", "RUN-READ-007"),
         _judge(reply="It is good."),
         (
@@ -257,8 +257,8 @@ CASES: tuple[Case, ...] = (
         change="the judge answers in prose",
     ),
     Case(
-        "judge-cannot-be-reached",
-        "An error that is not tried again fails the unit, as if the work had ended in it",
+        "judge-unreachable",
+        "A judge's error that is not retried fails the unit, as if the attempt had ended with it",
         ("RUN-VERDICT-004", "RUN-ERROR-001"),
         _judge(error={"kind": "auth"}),
         (
@@ -272,7 +272,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "command-check-passes",
-        "A check by a command that ends with status 0 passes, and what it wrote is its reason",
+        "A check by a command that ends with status 0 passes, and its output is the reason",
         ("RUN-VERDICT-002", "RUN-PROMPT-008", "RUN-BUDGET-002"),
         _COMMAND,
         (
@@ -287,7 +287,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "command-check-fails",
-        "A check by a command that ends with another status fails, by the error's message if it wrote nothing",
+        "A check by a command that ends with a nonzero status fails; without output, the error message is the reason",
         ("RUN-VERDICT-002", "RUN-PROMPT-008"),
         changed(
             _COMMAND,
@@ -309,8 +309,8 @@ CASES: tuple[Case, ...] = (
         change="the command ends with status 3",
     ),
     Case(
-        "command-check-cannot-be-made",
-        "A check by a command that ends in another error is no verdict: it is asked again after a wait",
+        "command-check-error",
+        "A check by a command that ends in another error gives no verdict: it is asked again after a wait",
         ("RUN-VERDICT-002", "RUN-VERDICT-004", "RUN-RETRY-002"),
         changed(_COMMAND, "script", "answers", 0, to={"check": "command", "error": {"kind": "tool_failure"}}),
         (
@@ -325,7 +325,7 @@ CASES: tuple[Case, ...] = (
         change="the command cannot be started",
     ),
     Case(
-        "command-check-that-is-not-allowed",
+        "command-check-not-allowed",
         "A check by a command that the policy does not allow is refused before anything runs",
         ("MANIFEST-POLICY-004", "RUN-VERDICT-002"),
         changed(_COMMAND, "policy", "allow", "commands", to=["make"]),

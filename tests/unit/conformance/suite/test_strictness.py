@@ -8,7 +8,7 @@ from forum_conformance.suite.difference import Difference
 from forum_conformance.suite.expected_failures import BadExpectation, read_expected_failures
 from forum_conformance.suite.output import output_differences
 from unit.conformance.suite.cases import make_case
-from vector_generator.writing import is_negative
+from vector_generator.vector_files import is_negative
 
 PROOF = make_case("prove", {"action": "inclusion", "input": "ledger.jsonl"})
 

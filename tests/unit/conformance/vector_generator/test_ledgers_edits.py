@@ -31,7 +31,7 @@ def test_an_inserted_entry_shifts_later_entries_and_their_causes() -> None:
         (3, "x-second", [1]),
         (4, "x-third", [0, 1]),
     ]
-    assert edit.words(record_of_three()) == "a further `x-more` stands before entry 2 (`x-second`)"
+    assert edit.words(record_of_three()) == "a new `x-more` is inserted before entry 2 (`x-second`)"
 
 
 def test_a_dropped_entry_is_removed_from_causes() -> None:

@@ -76,7 +76,7 @@ def test_every_keyword_location_has_an_entry_that_only_it_refuses() -> None:
 def test_every_kind_has_cases_with_a_missing_fact_an_extra_fact_and_an_extra_body() -> None:
     kinds = {branch["if"]["properties"]["kind"]["const"] for branch in SCHEMA["allOf"]}
     names = {case.name for case in cases()}
-    variants = ("without-a-fact", "with-a-further-fact", "with-a-further-body")
+    variants = ("without-a-fact", "with-an-extra-fact", "with-an-extra-body")
 
     assert set(PLACES) == kinds
     assert {f"{kind.replace('.', '-')}-{variant}" for kind in kinds for variant in variants} <= names

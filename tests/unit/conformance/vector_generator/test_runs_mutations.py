@@ -6,7 +6,7 @@ from os.path import commonpath
 from pathlib import Path
 from typing import Any
 
-from vector_generator.writing import VECTORS, read_cases, read_set
+from vector_generator.vector_files import VECTORS, read_cases, read_set
 
 FILES = {path: data for path, data in read_set(VECTORS).items() if path.startswith("runs/")}
 CASES = read_cases(FILES)

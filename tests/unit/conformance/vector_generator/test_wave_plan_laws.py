@@ -11,7 +11,7 @@ import rfc8785
 
 from vector_generator.wave_plan_laws import breaches, layered
 
-FOLDER = Path(__file__).parents[4] / "conformance" / "vectors" / "v1" / "compile" / "writing"
+FOLDER = Path(__file__).parents[4] / "conformance" / "vectors" / "v1" / "compile" / "serialization"
 BUNDLE = {"workflow.yaml": (FOLDER / "bundle" / "workflow.yaml").read_bytes()}
 WAVE_PLAN = (FOLDER / "wave-plan.json").read_bytes()
 

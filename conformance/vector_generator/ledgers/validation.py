@@ -1,0 +1,93 @@
+"""Validate the cases: each handwritten expectation must match the judge and `forum`."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from forum_conformance.judge import Given, judge
+from forum_conformance.note import read_checkpoint, read_public_key
+from vector_generator.forum_program import ForumProgram
+from vector_generator.ledgers.case import LEVELS, Case
+from vector_generator.vector import Vector
+from vector_generator.vector_files import BadVector
+
+VERIFIED_BY = (
+    "the findings, with code and seq, are written by hand from the specification; the judge reports exactly these, and"
+    " `forum` gives this answer"
+)
+_ANSWER = ("verdict", "codes", "first_bad_seq")
+_PATHS = ("checkpoint", "key", "pin")
+
+
+def vectors_of(area: str, cases: Iterable[Case], forum: ForumProgram) -> Iterator[Vector]:
+    """The vectors of the cases, in order; raises for a case whose expectation is wrong."""
+    for case in cases:
+        folder = forum.fresh_folder()
+        _place(case, folder)
+        for who, said, stated in (
+            ("the judge", _said_by_judge(case, folder), _stated(case)),
+            ("forum", _said_by_forum(case, folder, forum), _answer(case.expected())),
+        ):
+            if said != stated:
+                raise BadVector(f"{area}/{case.name}", f"{who} reports {said} instead of {stated}")
+        yield _vector(area, case)
+
+
+def _place(case: Case, folder: Path) -> None:
+    for name, content in case.files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+
+def _statuses(case: Case) -> list[str]:
+    levels = case.expected()["levels"]
+    return [levels[str(level)]["status"] for level in LEVELS]
+
+
+def _stated(case: Case) -> dict[str, Any]:
+    return {"findings": frozenset(case.found), "levels": _statuses(case)}
+
+
+def _said_by_judge(case: Case, folder: Path) -> dict[str, Any]:
+    given = case.given
+    report = judge(
+        folder / case.request["input"],
+        given=Given(
+            expected_head=given.get("expect_head"),
+            checkpoint=case.files[given["checkpoint"]] if "checkpoint" in given else None,
+            key=read_public_key(case.files[given["key"]].decode()) if "key" in given else None,
+            pin=read_checkpoint(case.files[given["pin"]]) if "pin" in given else None,
+        ),
+    )
+    return {
+        "findings": frozenset((finding.code, finding.seq) for finding in report.findings.kept),
+        "levels": [level.status.value for level in report.levels],
+    }
+
+
+def _said_by_forum(case: Case, folder: Path, forum: ForumProgram) -> dict[str, Any]:
+    paths = {name: folder / value for name, value in case.request.items() if name in ("input", *_PATHS)}
+    return _answer(forum.ask("verify", **{**case.request, **paths}))
+
+
+def _answer(told: dict[str, Any]) -> dict[str, Any]:
+    """The compared members of an answer or an expectation."""
+    levels = {level: of if isinstance(of, str) else of["status"] for level, of in told["levels"].items()}
+    return {**{name: told[name] for name in _ANSWER}, "levels": levels}
+
+
+def _vector(area: str, case: Case) -> Vector:
+    return Vector(
+        id=f"{area}/{case.name}",
+        title=case.title,
+        role="verify",
+        requirements=case.requirements,
+        request=case.request,
+        expected=case.expected(),
+        verified_by=VERIFIED_BY,
+        level=case.level,
+        derived_from=case.derived_from,
+        mutation=case.mutation,
+        files=case.files,
+    )

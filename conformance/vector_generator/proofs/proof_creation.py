@@ -1,0 +1,176 @@
+"""Checkpoints and proofs to create from a ledger (role `prove`)."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from fake_ledger.files import canonical, ledger_of
+from vector_generator.forum_program import ForumProgram
+from vector_generator.ledgers.bases import TORN
+from vector_generator.proofs import documents
+from vector_generator.proofs.signing import KEY
+from vector_generator.vector import Vector
+from vector_generator.vector_files import BadVector
+
+CHECKPOINTS = (0, 1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 33, 64, 70)
+INCLUSIONS = (
+    (0, 1), (0, 2), (1, 2), (0, 3), (2, 3), (1, 4), (4, 5), (3, 7), (6, 7), (0, 8), (7, 8), (8, 9), (9, 16), (16, 17),
+    (30, 31), (32, 33), (33, 64), (64, 65), (37, 70), (69, 70),
+)  # fmt: skip
+CONSISTENCIES = (
+    (0, 0), (0, 5), (1, 1), (1, 2), (2, 3), (3, 4), (3, 7), (4, 7), (4, 8), (6, 8), (7, 8), (8, 8), (8, 9), (5, 16),
+    (16, 17), (21, 33), (32, 33), (64, 65), (65, 70), (69, 70),
+)  # fmt: skip
+VERIFIED_BY = (
+    "made in the generator by the recursive definitions of RFC 6962, sections 2.1, 2.1.1 and 2.1.2;"
+    " `forum` writes the same"
+)
+REFUSED = "written by hand: there are no such entries; `forum` writes nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One thing that is to be made; `expected` is None where it cannot be made."""
+
+    name: str
+    title: str
+    action: str
+    numbers: Mapping[str, int]
+    ledger: bytes
+    expected: bytes | None
+    derived_from: str | None = None
+    mutation: str | None = None
+    requirements: tuple[str, ...] = field(default=("LEDGER-PROOF-001", "LEDGER-TREE-001"))
+
+
+def _ledger(size: int) -> bytes:
+    """At least its first entry: without one a ledger is of no run."""
+    return ledger_of(documents.lines()[: max(size, 1)])
+
+
+def _made() -> Iterator[Asked]:
+    for size in CHECKPOINTS:
+        yield Asked(
+            f"checkpoint-making-{size}", f"the checkpoint of {size} entries", "checkpoint", {"size": size},
+            _ledger(size), documents.text_of(size), requirements=("LEDGER-CHECKPOINT-001", "LEDGER-TREE-001"),
+        )  # fmt: skip
+    for seq, size in INCLUSIONS:
+        yield Asked(
+            f"inclusion-making-{seq}-of-{size}", f"the proof that entry {seq} is among the first {size}", "inclusion",
+            {"seq": seq, "size": size}, _ledger(size), documents.written(documents.inclusion(seq, size)),
+        )  # fmt: skip
+    for older, size in CONSISTENCIES:
+        yield Asked(
+            f"consistency-making-{older}-to-{size}",
+                f"the proof that the first {older} entries are a prefix of the first {size}",
+            "consistency", {"from_size": older, "size": size}, _ledger(size),
+            documents.written(documents.consistency(older, size)),
+        )  # fmt: skip
+
+
+def _made_of_more() -> Iterator[Asked]:
+    """The ledger has more entries than the proof covers."""
+    whole = _ledger(9)
+    checkpoint = ("LEDGER-CHECKPOINT-001", "LEDGER-TREE-001")
+    yield Asked("checkpoint-making-5-of-9", "the checkpoint of the first five of nine entries", "checkpoint",
+                {"size": 5},
+                whole, documents.text_of(5), requirements=checkpoint)  # fmt: skip
+    yield Asked("inclusion-making-2-of-5-of-9", "the proof that entry 2 is among the first five of nine", "inclusion",
+                {"seq": 2, "size": 5}, whole, documents.written(documents.inclusion(2, 5)))  # fmt: skip
+    yield Asked("consistency-making-3-to-6-of-9", "the proof that three entries are a prefix of the first six of nine",
+                "consistency", {"from_size": 3, "size": 6}, whole,
+                documents.written(documents.consistency(3, 6)))  # fmt: skip
+    yield Asked("checkpoint-making-with-a-torn-tail", "a torn tail is not a line, and not covered", "checkpoint",
+                {"size": 3}, _ledger(3) + TORN, documents.text_of(3), requirements=checkpoint)  # fmt: skip
+
+
+def _refused() -> Iterator[Asked]:
+    def refused(name: str, origin: str, title: str, mutation: str, action: str, ledger: bytes, **numbers: int) -> Asked:
+        return Asked(name, title, action, numbers, ledger, None, f"proofs/{origin}", mutation)
+
+    small = _ledger(3)
+    broken = small.replace(b'"n":1', b'"n":7')
+    yield refused("checkpoint-of-missing-entries", "checkpoint-making-3",
+                  "a checkpoint of more entries than the ledger has",
+                  "four entries are requested", "checkpoint", small, size=4)  # fmt: skip
+    yield refused("checkpoint-of-an-empty-ledger", "checkpoint-making-0", "a ledger without an entry belongs to no run",
+                  "the ledger has no line", "checkpoint", b"", size=0)  # fmt: skip
+    yield refused("checkpoint-of-a-torn-entry", "checkpoint-making-with-a-torn-tail", "a torn tail cannot be covered",
+                  "four entries are requested", "checkpoint", small + TORN, size=4)  # fmt: skip
+    yield refused("checkpoint-of-a-broken-chain", "checkpoint-making-3",
+                  "no checkpoint is made of a ledger with an invalid chain",
+                  "entry 1 was edited", "checkpoint", broken, size=3)  # fmt: skip
+    yield refused("inclusion-of-seq-equal-to-size", "inclusion-making-2-of-3",
+                  "entries are numbered from 0, so entry 3 is not among three",
+                  "entry 3 is requested", "inclusion", small, seq=3, size=3)  # fmt: skip
+    yield refused("inclusion-beyond-the-size", "inclusion-making-2-of-5-of-9",
+                  "an entry after the last one that is covered",
+                  "entry 7 of five is requested", "inclusion", _ledger(9), seq=7, size=5)  # fmt: skip
+    yield refused("inclusion-among-missing-entries", "inclusion-making-2-of-3",
+                  "an entry among more entries than the ledger has",
+                  "four entries are requested", "inclusion", small, seq=2, size=4)  # fmt: skip
+    yield refused("inclusion-in-an-empty-tree", "inclusion-making-0-of-1", "no entry is included in an empty tree",
+                  "zero entries are requested",
+                  "inclusion", _ledger(1), seq=0, size=0)  # fmt: skip
+    yield refused("inclusion-in-a-broken-chain", "inclusion-making-2-of-3",
+                  "nothing is proved about a ledger with an invalid chain", "entry 1 was edited", "inclusion", broken,
+                  seq=2, size=3)  # fmt: skip
+    yield refused("consistency-backwards", "consistency-making-3-to-4", "a ledger does not grow backwards",
+                  "the sizes have changed places", "consistency", _ledger(4), from_size=4, size=3)  # fmt: skip
+    yield refused("consistency-with-missing-entries", "consistency-making-3-to-4",
+                  "a proof for more entries than the ledger has",
+                  "five entries are requested", "consistency", _ledger(4), from_size=3, size=5)  # fmt: skip
+
+
+def vectors(forum: ForumProgram) -> Iterator[Vector]:
+    for asked in [*_made(), *_made_of_more(), *_refused()]:
+        _make_sure(asked, forum)
+        yield _vector(asked)
+    _make_sure_of_signing(forum)
+
+
+def _make_sure(asked: Asked, forum: ForumProgram) -> None:
+    found = _made_by_forum(asked, forum)
+    is_same = found == asked.expected
+    if found is not None and asked.expected is not None and asked.action != "checkpoint":
+        is_same = json.loads(found) == json.loads(asked.expected) and found == canonical(json.loads(found)) + b"\n"
+    if not is_same:
+        raise BadVector(f"proofs/{asked.name}", f"forum makes {found!r}, and not {asked.expected!r}")
+
+
+def _made_by_forum(asked: Asked, forum: ForumProgram) -> bytes | None:
+    folder = forum.fresh_folder()
+    ledger, output = folder / "ledger.jsonl", folder / "output"
+    ledger.write_bytes(asked.ledger)
+    answer = forum.ask("prove", action=asked.action, input=ledger, output=output, **asked.numbers)
+    return output.read_bytes() if answer["verdict"] == "valid" else None
+
+
+def _make_sure_of_signing(forum: ForumProgram) -> None:
+    """Another implementation confirms the generator's signatures."""
+    folder = forum.fresh_folder()
+    ledger, key, output = folder / "ledger.jsonl", folder / "key", folder / "output"
+    ledger.write_bytes(_ledger(3))
+    key.write_bytes(KEY.private_text)
+    forum.call("checkpoint", str(ledger), f"--key={key}", f"--output={output}")
+    if not output.is_file() or output.read_bytes() != KEY.signed(documents.text_of(3)):
+        raise BadVector("proofs/note-signed", "`forum` signs differently")
+
+
+def _vector(asked: Asked) -> Vector:
+    is_made = asked.expected is not None
+    files = {"ledger.jsonl": asked.ledger}
+    if asked.expected is not None:
+        files["expected"] = asked.expected
+    return Vector(
+        id=f"proofs/{asked.name}",
+        title=asked.title,
+        role="prove",
+        requirements=asked.requirements,
+        request={"action": asked.action, "input": "ledger.jsonl", **asked.numbers},
+        expected={"verdict": "valid", "output": "expected"} if is_made else {"verdict": "invalid"},
+        verified_by=VERIFIED_BY if is_made else REFUSED,
+        derived_from=asked.derived_from,
+        mutation=asked.mutation,
+        files=files,
+    )

@@ -1,0 +1,76 @@
+"""Requirements without a vector, or without a negative one, and the reason for each."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+Lack = Literal["any", "positive", "negative"]
+
+
+@dataclass(frozen=True, slots=True)
+class Uncovered:
+    lacks: Lack
+    requirements: str
+    """The ids, separated by spaces."""
+    reason: str
+
+
+UNCOVERED: Iterable[Uncovered] = (
+    Uncovered(
+        "negative",
+        "COMPILE-PURE-001 COMPILE-PURE-002 COMPILE-PURE-003 COMPILE-LAYER-002 COMPILE-LAYER-003 COMPILE-UNFOLD-002 "
+        "COMPILE-WRITE-001 COMPILE-WRITE-002 COMPILE-WRITE-003 COMPILE-WRITE-004 COMPILE-WRITE-005 COMPILE-WRITE-006 "
+        "COMPILE-WRITE-007",
+        "it defines what a compiler writes, and no bundle can break it; the positive vectors compare every byte",
+    ),
+    Uncovered(
+        "negative",
+        "MANIFEST-ROSTER-003 MANIFEST-POLICY-001",
+        "it defines defaults, and omitting a field is never an error",
+    ),
+    Uncovered(
+        "any",
+        "LEDGER-WRITE-001 LEDGER-WRITE-002 LEDGER-WRITE-003 LEDGER-WRITE-004",
+        "locks, syncs, their order and the handling of failed syncs leave no trace in a closed file",
+    ),
+    Uncovered(
+        "any",
+        "LEDGER-WRITE-005",
+        "it defines which values a writer refuses; the protocol gives a program no values to write",
+    ),
+    Uncovered(
+        "any",
+        "LEDGER-VERIFY-004",
+        "the suite does not measure the memory of a program",
+    ),
+    Uncovered(
+        "negative",
+        "LEDGER-VERIFY-005",
+        "the protocol has no request for a report, and none that ends in a usage error",
+    ),
+    Uncovered(
+        "any",
+        "RUN-PAUSE-001",
+        "an interruption comes from outside during a run; virtual time has no such moment",
+    ),
+    Uncovered(
+        "any",
+        "RUN-GATE-005",
+        "a decision comes from outside during a run; virtual time has no such moment",
+    ),
+    Uncovered(
+        "any",
+        "RUN-ENGINE-001",
+        "every runner chooses its engines, and entries do not depend on the engine",
+    ),
+    Uncovered(
+        "any",
+        "RUN-EXIT-001",
+        "a program under test answers with a verdict; the exit status of the command is not visible",
+    ),
+)
+
+
+def lacking(lack: Lack) -> dict[str, str]:
+    """The reason for each requirement without such vectors."""
+    return {id_: entry.reason for entry in UNCOVERED if entry.lacks == lack for id_ in entry.requirements.split()}

@@ -1,0 +1,154 @@
+"""Vectors as directories: validation, the bytes of each file, and the manifest of the set."""
+
+import hashlib
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import rfc8785
+
+from forum_conformance.suite.case import is_negative as is_negative_case
+from vector_generator.requirements import ROOT, requirements
+from vector_generator.vector import Vector
+
+VECTORS = ROOT / "conformance" / "vectors" / "v1"
+MANIFEST = "MANIFEST.json"
+CASE = "case.json"
+
+_ID = re.compile(r"[a-z]+/[a-z0-9]+(-[a-z0-9]+)*")
+# Names that every file system preserves: Windows and macOS allow fewer characters and ignore case.
+_FILE = re.compile(r"[A-Za-z0-9_.#+-]+(/[A-Za-z0-9_.#+-]+)*")
+_PATHS = ("input", "root", "inputs", "checkpoint", "key", "pin", "script", "base", "cache", "before")
+
+
+class BadVector(Exception):
+    """An invalid vector."""
+
+    def __init__(self, vector: str, problem: str) -> None:
+        super().__init__(f"vector '{vector}': {problem}")
+
+
+def is_negative(case: Mapping[str, Any]) -> bool:
+    """As defined in vectors/README.md."""
+    return is_negative_case(case["role"], case["request"], case["expected"])
+
+
+def case_of(vector: Vector) -> dict[str, Any]:
+    """The content of `case.json`, without empty members."""
+    case = {
+        "id": vector.id,
+        "title": vector.title,
+        "role": vector.role,
+        "requirements": sorted(set(vector.requirements)),
+        "level": vector.level,
+        "derived_from": vector.derived_from,
+        "mutation": vector.mutation,
+        "request": dict(sorted(vector.request.items())),
+        "expected": dict(sorted(vector.expected.items())),
+        "verified_by": vector.verified_by,
+    }
+    return {name: value for name, value in case.items() if value is not None}
+
+
+def files_of(vectors: Iterable[Vector]) -> dict[str, bytes]:
+    """Every file of the vectors by its path in the set."""
+    files: dict[str, bytes] = {}
+    for vector in vectors:
+        text = json.dumps(case_of(vector), indent=2, ensure_ascii=False) + "\n"
+        files[f"{vector.id}/{CASE}"] = text.encode()
+        files |= {f"{vector.id}/{name}": data for name, data in vector.files.items()}
+    return files
+
+
+def refuse_bad(area: str, vectors: Iterable[Vector], elsewhere: Mapping[str, Mapping[str, Any]]) -> None:
+    """Raise for the first invalid vector. `elsewhere` has the cases of the other areas."""
+    cases = dict(elsewhere)
+    vectors = list(vectors)
+    for vector in vectors:
+        if vector.id in cases:
+            raise BadVector(vector.id, "there are two of this id")
+        cases[vector.id] = case_of(vector)
+    known = {id_ for ids in requirements().values() for id_ in ids}
+    for vector in vectors:
+        if not _ID.fullmatch(vector.id) or not vector.id.startswith(f"{area}/"):
+            raise BadVector(vector.id, f"its id is not of the form '{area}/kebab-name'")
+        _refuse_bad_requirements(vector, known)
+        _refuse_bad_origin(vector, cases)
+        _refuse_bad_files(vector)
+
+
+def _refuse_bad_requirements(vector: Vector, known: set[str]) -> None:
+    if not vector.requirements:
+        raise BadVector(vector.id, "it names no requirement")
+    if unknown := sorted(set(vector.requirements) - known):
+        raise BadVector(vector.id, f"no page of docs/spec has {', '.join(unknown)}")
+
+
+def _refuse_bad_origin(vector: Vector, cases: Mapping[str, Mapping[str, Any]]) -> None:
+    if (vector.derived_from is None) != (vector.mutation is None):
+        raise BadVector(vector.id, "'derived_from' and 'mutation' are given together")
+    if vector.derived_from is None:
+        if is_negative(cases[vector.id]):
+            raise BadVector(vector.id, "it is negative, but does not name the vector that it was derived from")
+        return
+    origin = cases.get(vector.derived_from)
+    if origin is None or is_negative(origin):
+        raise BadVector(vector.id, f"'{vector.derived_from}' is not a positive vector of the set")
+
+
+def _refuse_bad_files(vector: Vector) -> None:
+    for name in vector.files:
+        if not _FILE.fullmatch(name) or name == CASE or ".." in name.split("/"):
+            raise BadVector(vector.id, f"'{name}' is not a valid file name")
+    if len({name.lower() for name in vector.files}) < len(vector.files):
+        raise BadVector(vector.id, "two of its files differ only in case")
+    named = [vector.request[member] for member in _PATHS if member in vector.request]
+    # A missing workflow is a valid case.
+    named = named if vector.role != "compile" else [path for path in named if path != vector.request["input"]]
+    for path in [*named, *([vector.expected["output"]] if "output" in vector.expected else [])]:
+        if not any(name == path or name.startswith(f"{path}/") for name in vector.files):
+            raise BadVector(vector.id, f"it names '{path}', which is not among its files")
+
+
+def read_set(folder: Path) -> dict[str, bytes]:
+    """Every file of a set but its manifest, by its path."""
+    paths = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+    found.pop(MANIFEST, None)
+    return found
+
+
+def read_cases(files: Mapping[str, bytes]) -> dict[str, dict[str, Any]]:
+    """The contents of `case.json`, by id."""
+    cases = (json.loads(data) for path, data in files.items() if path.endswith(f"/{CASE}"))
+    return {case["id"]: case for case in cases}
+
+
+def belongs_to_vectors(path: str, files: Mapping[str, bytes]) -> bool:
+    """Whether a file is in a vector's directory; others (a README, test data) are left alone."""
+    area, _, rest = path.partition("/")
+    return f"{area}/{rest.partition('/')[0]}/{CASE}" in files
+
+
+def manifest_of(files: Mapping[str, bytes]) -> bytes:
+    digests = {path: hashlib.sha256(data).hexdigest() for path, data in files.items()}
+    return rfc8785.dumps({"format": 1, "files": digests}) + b"\n"
+
+
+def write_set(folder: Path, files: Mapping[str, bytes], areas: Collection[str]) -> None:
+    """Write these files, remove others of these areas, and write the manifest."""
+    there = read_set(folder)
+    for path in there.keys() - files.keys():
+        if path.split("/")[0] in areas:
+            (folder / path).unlink()
+    for path, data in files.items():
+        is_made = path.split("/")[0] in areas
+        if path not in there or (is_made and there[path] != data):
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_bytes(data)
+    for directory in sorted((path for path in folder.rglob("*") if path.is_dir()), reverse=True):
+        if directory.relative_to(folder).parts[0] in areas and not any(directory.iterdir()):
+            directory.rmdir()
+    (folder / MANIFEST).write_bytes(manifest_of(read_set(folder)))
