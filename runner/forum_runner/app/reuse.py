@@ -1,4 +1,4 @@
-"""The results that a run takes from earlier runs, and those that it offers to later ones."""
+"""Reuses results of earlier runs, and offers those of a run to later ones."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from msgspec import structs
+
+from forum_runner.app.invocation import Invocation
 from forum_runner.app.run_preparation import PreparedRun
 from forum_runner.errors import UsageError
 from forum_runner.execute.machine import Output, Reusable, Unit, holds_secret, missing_for_outputs
-from forum_runner.execute.reuse import NOT_THERE, EarlierRun, ResultCache, ReuseComparison
+from forum_runner.execute.reuse import EarlierRun, ResultCache, ReuseComparison
 from forum_runner.ledger.run_reader import read_entries
 from forum_runner.ledger.source import LedgerSource, ledger_at
 from forum_runner.wave_plan.unit_id import task_of_unit
@@ -34,23 +37,13 @@ class ReuseDecision:
         return f"{self.task}: {fate}, {self.reason}"
 
 
-@dataclass(frozen=True, slots=True)
-class ReuseSource:
-    """An earlier run that results are reused from, for the tasks `among`, or for all; `origin` is its id and head."""
-
-    directory: Path
-    origin: Mapping[str, str] | None
-    among: frozenset[str] | None
-
-
 class Reuse:
-    """Decides which results of an earlier run, and of the cache, take the place of attempts.
+    """Decides which results of an earlier run and of the cache replace attempts.
 
     `base` is the earlier run. `among` are the tasks whose results may come from there, None for all. `decisions` says
     for each unit why its result was reused or not; `redacted` are the units whose cached output was redacted.
 
-    A unit is asked about before its first attempt, after everything that it depends on, so it is known which of its
-    dependencies ran.
+    The machine asks before the first attempt of a unit, when everything that the unit depends on has ended.
     """
 
     def __init__(
@@ -65,7 +58,7 @@ class Reuse:
         self._fingerprints: dict[str, str] = {}
         self._among = among
         self._resumed = prepared.resumes
-        # The last one for each unit: a unit that waits for a budget is asked about again.
+        # The last decision for each unit: the machine asks again if a unit waits for a budget.
         self._decisions: dict[str, ReuseDecision] = {}
         self.redacted: set[str] = set()
         self._comparison: ReuseComparison | None = None
@@ -83,28 +76,31 @@ class Reuse:
         return list(self._decisions.values())
 
     @property
-    def source(self) -> ReuseSource | None:
-        """The earlier run, as the new one records it."""
+    def origin(self) -> Mapping[str, str] | None:
+        """The id and the head of the earlier run, for the first entry of the new one."""
+        earlier = None if self._comparison is None else self._comparison.earlier
+        return None if earlier is None or earlier.head is None else {"run": earlier.run, "head": earlier.head}
+
+    def added_to(self, invocation: Invocation) -> Invocation:
         if self._comparison is None:
-            return None
-        earlier = self._comparison.earlier
-        origin = None if earlier.head is None else {"run": earlier.run, "head": earlier.head}
-        return ReuseSource(earlier.directory, origin, self._among)
+            return invocation
+        base = self._comparison.earlier.directory.absolute()
+        return structs.replace(invocation, base=base, among=self._among)
 
     def _check(self, prepared: PreparedRun) -> None:
         """Every result to reuse must exist: tasks that were not selected do not run."""
         if self._comparison is None:
             return
         earlier = self._comparison.earlier
-        if (earlier.is_live and prepared.stand_in is not None) or (not earlier.is_live and prepared.stand_in is None):
-            kinds = ("live", "scripted") if earlier.is_live else ("scripted", "live")
-            reason = f"it is {kinds[0]} and this one is {kinds[1]}"
+        if earlier.is_live != (prepared.stand_in is None):
+            reason = "it is live and this one is scripted" if earlier.is_live else "it is scripted and this one is live"
             raise UsageError(f"cannot reuse results of run {earlier.run}: {reason}")
         for task in sorted(prepared.to_reuse, key=lambda name: self._plan.tasks[name].order):
             why = self._comparison.why_not(task)
             if why is not None:
                 hint = f"use --from {shlex.quote(task)} to run it and everything after it"
-                hint = f"name a run that has it with --base RUN, or {hint}" if why == NOT_THERE else hint
+                if task not in earlier.plan.tasks:
+                    hint = f"name a run that has it with --base RUN, or {hint}"
                 raise UsageError(f"cannot reuse the result of '{task}' in run {earlier.run}: {why}; {hint}")
 
     def forget_what_was_run(self) -> None:
@@ -116,9 +112,6 @@ class Reuse:
         if found is None and unit.task.uses_cache and not _uses_secret(unit):
             self._fingerprints[unit.name] = fingerprint
             found = self._find_in_cache(unit, fingerprint, self._cache) if self._cache is not None else None
-        return self._noted(unit, found)
-
-    def _noted(self, unit: Unit, found: Reusable | None) -> Reusable | None:
         if found is None and self._comparison is not None:
             self._was_run.add(unit.task.id)
         return found

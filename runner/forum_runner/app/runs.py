@@ -6,21 +6,18 @@ import asyncio
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
-from msgspec import structs
-
-from forum_adapters.base import Adapter, Predictable, Site
+from forum_adapters.base import Predictable, Site
 from forum_adapters.plugins import PluginError
 from forum_adapters.registry import make_adapter
 from forum_runner.app.decision_box import DecisionBox
-from forum_runner.app.invocation import INVOCATION, Invocation
+from forum_runner.app.invocation import INVOCATION
 from forum_runner.app.open_run import DETERMINISTIC, open_virtually, virtual_salt
 from forum_runner.app.recorded_answers import AsRecorded
-from forum_runner.app.reuse import Reuse, ReuseSource
+from forum_runner.app.reuse import Reuse
 from forum_runner.app.run_handle import FinishedRun, RunHandle, finished_handle
 from forum_runner.app.run_preparation import PreparedRun
 from forum_runner.app.runs_folder import check_is_free, keep_out_of_git
@@ -93,7 +90,7 @@ def start_run(
     mode = _mode(prepared, is_deterministic)
     services = _with_engine(services, prepared, mode.name)
     directory = out if out is not None else _free_directory(workspace.runs, mode.run)
-    source = None if services.reuse is None else services.reuse.source
+    reuse, invocation = services.reuse, prepared.invocation
     with ExitStack() as opened:
         writer = create_ledger(
             directory,
@@ -101,12 +98,12 @@ def start_run(
             wave_plan=prepared.data,
             mode=mode.name,
             implementation=mode.implementation,
-            origin=None if source is None else source.origin,
+            origin=None if reuse is None else reuse.origin,
             durability=Durability(prepared.plan.policy.durability),
             clock=mode.clock,
             salt=mode.salt,
             # Written before the first entry: any ledger that exists can be resumed.
-            beside={INVOCATION: _invocation(prepared, source).encoded()},
+            beside={INVOCATION: (invocation if reuse is None else reuse.added_to(invocation)).encoded()},
         )
         opened.enter_context(writer)
         machine = Machine(prepared.plan, _context(prepared, mode, services))
@@ -256,7 +253,7 @@ async def _finish(run: _OpenRun, drive: Callable[[], Awaitable[Outcome]]) -> Fin
 def _engine(run: _OpenRun, scrubber: Scrubber) -> Engine:
     recorded, make = run.prepared.recorded, run.services.make_engine
     if recorded is not None:
-        return LocalEngine(partial(_as_recorded, recorded.run, scrubber))
+        return LocalEngine(lambda name, settings: AsRecorded(make_adapter(name, settings), recorded.run, scrubber))
     return LocalEngine() if make is None else make()
 
 
@@ -270,18 +267,8 @@ def _with_engine(services: RunServices, prepared: PreparedRun, mode: str) -> Run
         raise UsageError(str(error)) from error
 
 
-def _as_recorded(run: str, scrubber: Scrubber, name: str, settings: Mapping[str, Any]) -> Adapter:
-    return AsRecorded(make_adapter(name, settings), run, scrubber)
-
-
 def _predictable(name: str, settings: Mapping[str, Any]) -> Predictable:
     adapter = make_adapter(name, settings)
     if not isinstance(adapter, Predictable):
         raise UsageError(f"the adapter '{name}' cannot answer in virtual time")
     return adapter
-
-
-def _invocation(prepared: PreparedRun, source: ReuseSource | None) -> Invocation:
-    if source is None:
-        return prepared.invocation
-    return structs.replace(prepared.invocation, base=source.directory.absolute(), among=source.among)

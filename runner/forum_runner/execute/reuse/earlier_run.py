@@ -20,7 +20,7 @@ from forum_runner.wave_plan.wave_plan_reader import WavePlan, read_wave_plan
 
 _FIELDS = ("instruction", "run", "output", "done_when", "accept", "agent", "needs")
 _REDACTED = "its output was redacted"
-NOT_THERE = "it is not part of that run"
+_NOT_THERE = "it is not part of that run"
 
 
 @dataclass(slots=True)
@@ -129,7 +129,7 @@ class ReuseComparison:
     def why_not(self, task: str) -> str | None:
         """Why the task as the plan has it cannot be reused, whatever its data; None if it can."""
         if task not in self._before.tasks:
-            return NOT_THERE
+            return _NOT_THERE
         state = self.earlier.results[task].state if task in self.earlier.results else None
         if state in ("tolerated", "skipped"):
             # It has no output to reuse. Whether it has one this time is only known after it ran.
@@ -150,9 +150,9 @@ class ReuseComparison:
         """Why this unit runs again."""
         result = self.earlier.results.get(unit.name)
         if result is None or result.state != "passed":
-            return f"its state in that run is {result.state or 'unfinished'}" if result else NOT_THERE
+            return f"its state in that run is {result.state or 'unfinished'}" if result else _NOT_THERE
         if unit.task.id not in self._before.tasks:
-            return NOT_THERE
+            return _NOT_THERE
         if result.is_redacted and result.fingerprint == fingerprint:
             return _REDACTED
         changed = self._changed(unit.task.id)
