@@ -116,9 +116,9 @@ def draw(
 @file_errors()
 def forecast(workspace: Workspace, request: RunRequest, observer: Observer | None = None) -> Forecast:
     """Forecasts what a run would do and the most that it could use, without running anything."""
-    from forum_runner.app.run_start import foresee
+    from forum_runner.app.run_start import forecast_run
 
-    return foresee(workspace, request, observer or Observer())
+    return forecast_run(workspace, request, observer or Observer())
 
 
 async def start(

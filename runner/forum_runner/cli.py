@@ -16,7 +16,7 @@ import click
 
 from forum_runner import __version__
 from forum_runner.commands.failure import describe_failure
-from forum_runner.commands.output import discard, prepare_streams, say_aside
+from forum_runner.commands.output import discard, echo_err, prepare_streams
 from forum_runner.commands.process_exit import leave
 from forum_runner.errors import ExitCode
 
@@ -110,13 +110,13 @@ def _run() -> int:
         code = cli.main(prog_name="forum", standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
-        say_aside(_usage_message(error))
+        echo_err(_usage_message(error))
         return ExitCode.INVALID
     except SystemExit:
         return ExitCode.OK  # click exits like this if the reader of its help closes the pipe
     except (KeyboardInterrupt, Exception) as error:
         message, failed = describe_failure(error)
-        say_aside(message)
+        echo_err(message)
         if isinstance(error, OSError):
             # The disk may be full: flushing the buffer at the end would fail again.
             discard(sys.stdout)

@@ -1,4 +1,4 @@
-"""Hands decisions to the process that is running a run.
+"""Hands decisions to the process that runs a run.
 
 A ledger has one writer. Another process leaves a decision as a file in the run directory; the writer removes the file
 and records the decision.
@@ -25,12 +25,12 @@ from forum_runner.write_file import write_file
 
 _PREFIX = "decision-"
 _SUFFIX = ".json"
-_MOST_BYTES = 1 << 24
+_MAX_BYTES = 1 << 24
 _DECISIONS = ("approved", "rejected")
 _TEXTS = frozenset({"reason", "edited"})
-_LOOK_S = 0.05
-# The writer looks several times a second, but may have to wait for its disk.
-_PATIENCE_S = 20.0
+_POLL_S = 0.05
+# The writer polls several times a second, but may have to wait for its disk.
+_TIMEOUT_S = 20.0
 
 
 class DecisionBox:
@@ -75,12 +75,12 @@ class DecisionBox:
 
 
 def _read(path: Path) -> Decided | None:
-    """A decision, or None for anything else: others may write to the directory, even a pipe that would block."""
+    """A decision, or None for anything else: other programs may write to the directory, even a pipe that blocks."""
     with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as stream:
             is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
-            document = orjson.loads(stream.read(_MOST_BYTES) if is_file else b"")
+            document = orjson.loads(stream.read(_MAX_BYTES) if is_file else b"")
         texts = {name: text.encode() for name, text in document.pop("texts").items()}
         decided = Decided(**document, texts=texts)
         is_sound = all(isinstance(part, str) for part in document.values()) and decided.decision in _DECISIONS
@@ -96,17 +96,17 @@ async def hand_over(directory: Path, decided: Decided, opened: int) -> bool:
     """
     box = DecisionBox(directory)
     path = box.put(decided)
-    ends_s = time.monotonic() + _PATIENCE_S
+    ends_s = time.monotonic() + _TIMEOUT_S
     try:
         while time.monotonic() < ends_s:
             is_over = not is_being_written(directory)
             found = None if path.exists() and not is_over else _decision_about(directory, decided.task, opened)
             if found is not None:
-                _check_is_this(decided, found)
+                _check_is_same(decided, found)
                 return True
             if is_over:
                 return False
-            await asyncio.sleep(_LOOK_S)
+            await asyncio.sleep(_POLL_S)
     finally:
         path.unlink(missing_ok=True)
     raise UsageError("the process that runs the run did not record the decision; decide again when the run has paused")
@@ -119,7 +119,7 @@ def _decision_about(directory: Path, task: str, opened: int) -> ReadEntry | None
     return None
 
 
-def _check_is_this(decided: Decided, found: ReadEntry) -> None:
+def _check_is_same(decided: Decided, found: ReadEntry) -> None:
     if (found.actor, found.data["by"], found.data["decision"]) != (decided.actor, "person", decided.decision):
         who = "its deadline" if found.data["by"] == "deadline" else found.actor
         raise UsageError(f"'{decided.task}' was decided in the meantime by {who}: {found.data['decision']}")

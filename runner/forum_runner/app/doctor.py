@@ -35,7 +35,7 @@ class AdapterState:
     problem: str | None
 
     @property
-    def is_well(self) -> bool:
+    def is_ok(self) -> bool:
         return self.problem is None and all(self.variables.values())
 
 
@@ -50,10 +50,10 @@ class Health:
     programs: Mapping[str, str | None] = field(default_factory=dict)
 
     @property
-    def is_well(self) -> bool:
+    def is_ok(self) -> bool:
         """Whether everything is installed, every program is found, and every adapter answers."""
         found = (*self.versions.values(), *self.programs.values())
-        return all(found) and all(adapter.is_well for adapter in self.adapters)
+        return all(found) and all(adapter.is_ok for adapter in self.adapters)
 
 
 async def examine(compiled: Compiled | None) -> Health:

@@ -20,17 +20,15 @@ from forum_runner.ledger.clock import read_time, wall_clock
 from forum_runner.ledger.files import LedgerBusyError, is_being_written
 from forum_runner.ledger.layout import BODIES
 from forum_runner.ledger.recognition import run_directory
-from forum_runner.ledger.recorded_body import RecordedBodies
+from forum_runner.ledger.recorded_body import RecordedBodies, RedactedBodyError
 from forum_runner.ledger.run_reader import read_entries
 from forum_runner.ledger.source import LedgerSource, ledger_at
 from forum_runner.manifest.suggest import hint_for
 from forum_runner.report.pending_gate import PendingGate, read_pending_gates
 from forum_runner.report.run_context import RunContext
-from forum_runner.wave_plan.planned_task import PlannedTask
-from forum_runner.wave_plan.unit_id import task_of_unit
-from forum_runner.wave_plan.wave_plan_reader import WavePlan, decode_wave_plan
+from forum_runner.wave_plan.wave_plan_reader import decode_wave_plan
 
-_LEAST_OF_A_DIGEST = 8
+_MIN_DIGEST_CHARACTERS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +54,8 @@ def open_gates(source: LedgerSource) -> OpenGates:
     history = read_history(source)
     # A paused run has no process: asking for its lock could hinder one that resumes it.
     is_running = history.paused is None and is_being_written(directory)
-    return OpenGates(_gates_of(directory, history), is_running)
+    is_waiting = any(task.is_waiting for task in history.open_tasks.values())
+    return OpenGates(_gates_of(directory, history, _context(directory)) if is_waiting else (), is_running)
 
 
 async def decide(source: LedgerSource, request: DecisionRequest) -> Decision:
@@ -64,34 +63,38 @@ async def decide(source: LedgerSource, request: DecisionRequest) -> Decision:
     directory, actor = _directory(source), f"person:{person_name(request.by)}"
     if request.instruction == "":
         raise UsageError(f"the instruction for '{request.task}' is empty")
+    context = _context(directory)
     while True:
         try:
             # Take the lock first: if two people decide at once, the second one finds the gate decided.
             with open_run(directory) as ledger:
-                gate = _gate(directory, request.task)
-                data, bodies = _decision(directory, gate, request)
+                gate = _gate(directory, request.task, context)
+                data, bodies = _decision(context, gate, request)
                 ledger.append("gate.decided", data, bodies=bodies, causes=[gate.seq], actor=actor)
-            return Decision(gate, _gates_in(directory), is_running=False)
+            return Decision(gate, _gates_in(directory, context), is_running=False)
         except LedgerBusyError:
-            gate = _gate(directory, request.task)
-            _, bodies = _decision(directory, gate, request)
+            gate = _gate(directory, request.task, context)
+            _, bodies = _decision(context, gate, request)
             texts = {name: body.data for name, body in bodies.items()}
             decided = Decided(request.task, request.decision, actor, gate.digest, texts)
             if await hand_over(directory, decided, gate.seq):
-                return Decision(gate, _gates_in(directory), is_running=True)
+                return Decision(gate, _gates_in(directory, context), is_running=True)
 
 
-def _decision(directory: Path, gate: PendingGate, request: DecisionRequest) -> tuple[dict[str, Any], dict[str, Body]]:
-    task = gate.task
+def _decision(
+    context: RunContext, gate: PendingGate, request: DecisionRequest
+) -> tuple[dict[str, Any], dict[str, Body]]:
+    task, planned = gate.task, context.planned(gate.task)
+    if context.plan is None or planned is None:
+        raise UsageError("the wave plan of the run was redacted, so its gates cannot be decided")
     if gate.is_over:
         raise UsageError(f"the deadline of '{task}' passed at {gate.deadline}; `forum resume` records what it decides")
     if request.displayed is not None:
         _check_displayed(gate, request.displayed)
-    plan = _wave_plan(directory)
-    if request.instruction is not None and _planned(plan, task).run is not None:
+    if request.instruction is not None and planned.run is not None:
         raise UsageError(f"'{task}' runs a program; only an agent's instruction can be edited")
     texts = {"reason": request.reason, "edited": request.instruction}
-    scrubber = Scrubber(secret_variables(plan))
+    scrubber = Scrubber(secret_variables(context.plan))
     bodies = {
         name: scrubber.body(Body.text(text, is_sensitive=gate.is_sensitive))
         for name, text in texts.items()
@@ -111,31 +114,33 @@ def _check_displayed(gate: PendingGate, displayed: str) -> None:
     if not gate.digest.startswith(displayed):
         raise UsageError(f"what '{gate.task}' displays has the digest {gate.digest}, not {displayed}")
     # A short prefix matches too much, and an unset variable in a script matches everything.
-    if len(displayed) < _LEAST_OF_A_DIGEST:
-        raise UsageError(f"'{displayed}' is too short: give at least {_LEAST_OF_A_DIGEST} characters of the digest")
+    if len(displayed) < _MIN_DIGEST_CHARACTERS:
+        raise UsageError(f"'{displayed}' is too short: give at least {_MIN_DIGEST_CHARACTERS} characters of the digest")
 
 
 def _directory(source: LedgerSource) -> Path:
     return run_directory(source, "deciding needs the run directory")
 
 
-def _planned(plan: WavePlan, unit: str) -> PlannedTask:
-    return plan.tasks[task_of_unit(unit, plan.tasks)]
+def _context(directory: Path) -> RunContext:
+    """Without a plan if the run has none, or if it was redacted."""
+    opened = next(read_entries(directory), None)
+    if opened is None or "wave_plan" not in opened.bodies:
+        return RunContext()
+    try:
+        with (directory / BODIES).open("rb") as stream:
+            data = RecordedBodies(stream).body(opened.bodies["wave_plan"]).data
+    except RedactedBodyError:
+        return RunContext(opened.run)
+    return RunContext(opened.run, decode_wave_plan(data))
 
 
-def _wave_plan(directory: Path) -> WavePlan:
-    """The wave plan of a run that has a gate."""
-    opened = next(read_entries(directory))
-    with (directory / BODIES).open("rb") as stream:
-        return decode_wave_plan(RecordedBodies(stream).body(opened.bodies["wave_plan"]).data)
+def _gates_in(directory: Path, context: RunContext) -> tuple[PendingGate, ...]:
+    return _gates_of(directory, read_history(ledger_at(directory)), context)
 
 
-def _gates_in(directory: Path) -> tuple[PendingGate, ...]:
-    return _gates_of(directory, read_history(ledger_at(directory)))
-
-
-def _gate(directory: Path, task: str) -> PendingGate:
-    gates = _gates_in(directory)
+def _gate(directory: Path, task: str, context: RunContext) -> PendingGate:
+    gates = _gates_in(directory, context)
     for gate in gates:
         if gate.task == task:
             return gate
@@ -143,14 +148,7 @@ def _gate(directory: Path, task: str) -> PendingGate:
     raise UsageError(f"'{task}' has no pending gate; {hint}")
 
 
-def _gates_of(directory: Path, history: RunHistory) -> tuple[PendingGate, ...]:
-    """The pending gates; without what their deadlines decide if the plan is redacted."""
-    if not any(task.is_waiting for task in history.open_tasks.values()):
-        return ()
-    try:
-        context = RunContext(history.run, _wave_plan(directory))
-    except UsageError:
-        context = RunContext(history.run)
+def _gates_of(directory: Path, history: RunHistory, context: RunContext) -> tuple[PendingGate, ...]:
     now_us = _now_us(history)
     return tuple(
         replace(gate, is_over=gate.deadline is not None and read_time(gate.deadline) <= now_us)

@@ -27,7 +27,7 @@ def open_run(directory: Path) -> LedgerWriter:
     return open_virtually(directory, durability=Durability.EACH, clock=lambda: 0)
 
 
-def check_is_begun(directory: Path) -> None:
+def check_has_entry(directory: Path) -> None:
     """A start that was killed may leave a ledger without an entry."""
     if not (directory / LEDGER).stat().st_size:
         raise UsageError(f"the ledger in '{directory}' has no entry: no run has started there")
@@ -35,7 +35,7 @@ def check_is_begun(directory: Path) -> None:
 
 def opening_entry(directory: Path) -> ReadEntry:
     """The first entry of a run of a plan. Raises if a ledger was imported, or written by another program."""
-    check_is_begun(directory)
+    check_has_entry(directory)
     opened = next(read_entries(directory), None)
     if opened is None or "wave_plan" not in opened.bodies:
         raise UsageError(f"'{directory}' is not a run of a plan")

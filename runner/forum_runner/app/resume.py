@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import structs
 
 from forum_runner.app.invocation import Invocation
-from forum_runner.app.open_run import check_is_begun
+from forum_runner.app.open_run import check_has_entry
 from forum_runner.app.recorded_answers import recorded_run
 from forum_runner.app.run_handle import FinishedRun
 from forum_runner.app.run_preparation import PreparedRun
@@ -28,12 +28,12 @@ class FoundRun:
     """A run of a plan. `status` is the seal's, if there is one."""
 
     directory: Path
-    beginning: RunStart
+    start: RunStart
     status: str | None
 
     @property
     def mode(self) -> str:
-        return self.beginning.entry.data.mode
+        return self.start.entry.data.mode
 
     @property
     def finished(self) -> FinishedRun | None:
@@ -41,14 +41,14 @@ class FoundRun:
         if self.status is None:
             return None
         outcome = Outcome(self.status)
-        return FinishedRun(self.directory, self.beginning.entry.run, outcome, was_finished=True)
+        return FinishedRun(self.directory, self.start.entry.run, outcome, was_finished=True)
 
     def prepare(self, invocation: Invocation, root: Path | None) -> PreparedRun:
         """The run, to be resumed. `root` is where its files are, if they have moved."""
         invocation = relocated(invocation, root)
         answers_from = invocation.answers_from
         recorded = None if answers_from is None else recorded_run(ledger_at(answers_from))
-        start = self.beginning
+        start = self.start
         return PreparedRun(start.plan, start.wave_plan, invocation, recorded, resumes=self.directory)
 
 
@@ -56,7 +56,7 @@ def find_run(source: LedgerSource) -> FoundRun:
     """Refuses an invalid ledger. A ledger with a seal or a checkpoint is verified here; any other one when it is
     opened, in the pass that restores its state."""
     directory, status = _verified_if_needed(source)
-    check_is_begun(directory)
+    check_has_entry(directory)
     return FoundRun(directory, read_run_start(directory), status)
 
 

@@ -142,7 +142,7 @@ def with_secrets(prepared: PreparedRun, given: Mapping[str, Any], *, is_complete
         scrubbed |= {f"{name}, part {number}": text for number, text in enumerate(_texts_in(given.get(name)), 1)}
     _check_is_clean(prepared, scrubbed)
     if prepared.stand_in is not None:
-        # A script does not need the value, so the name takes its place. A recorded run has nothing else.
+        # A script does not need the value, so the name replaces it. A recorded run has only the name.
         unknown = wanted if prepared.recorded is not None else missing
         secrets |= {name: f"[secret: {name}]" for name in unknown}
     return replace(prepared, secrets=secrets, scrubbed=scrubbed)
@@ -233,19 +233,19 @@ def _check_is_clean(prepared: PreparedRun, scrubbed: Mapping[str, str]) -> None:
 def _part(plan: WavePlan, data: bytes, selected: TaskSelection) -> tuple[bytes, frozenset[str]]:
     """The wave plan with the selected tasks and those that they depend on, and the tasks among them to reuse."""
     known = Dependencies(plan)
-    fresh = _fresh(known, selected)
-    wanted = fresh | known.ancestors(fresh)
-    return narrow(data, wanted), frozenset(wanted - fresh)
+    selected_ids = _selected_ids(known, selected)
+    needed = known.ancestors(selected_ids) - selected_ids
+    return narrow(data, selected_ids | needed), frozenset(needed)
 
 
-def _fresh(known: Dependencies, selected: TaskSelection) -> set[str]:
-    """The tasks to run, whether an earlier run has results for them or not."""
+def _selected_ids(known: Dependencies, selected: TaskSelection) -> set[str]:
+    """The tasks to run, whether or not an earlier run has results for them."""
     if selected.only and (selected.start or selected.until):
         raise UsageError("--only cannot be combined with --from or --until")
     if selected.only:
         return known.all_named(selected.only)
-    begun, last = known.all_named(selected.start), known.all_named(selected.until)
-    after, before = begun | known.descendants(begun), last | known.ancestors(last)
+    first, last = known.all_named(selected.start), known.all_named(selected.until)
+    after, before = first | known.descendants(first), last | known.ancestors(last)
     if not selected.until:
         return after
     if not selected.start:

@@ -61,7 +61,7 @@ async def repeat(
                 return
 
 
-def foresee(workspace: Workspace, request: RunRequest, observer: Observer) -> Forecast:
+def forecast_run(workspace: Workspace, request: RunRequest, observer: Observer) -> Forecast:
     """Forecasts a run, without starting it."""
     request = request.in_workspace(workspace)
     prepared = _prepare(workspace, request, observer, is_complete=False)
@@ -136,7 +136,7 @@ def _resume(workspace: Workspace, request: ResumeRequest, found: FoundRun, servi
     cache = _cache(workspace, prepared, None if original is None else original.cached)
     with ExitStack() as held:
         services = replace(services, reuse=held.enter_context(Reuse(prepared, source, cache, among)))
-        handle = resume_run(found.directory, prepared, services, found.beginning)
+        handle = resume_run(found.directory, prepared, services, found.start)
         handle.hold(held.pop_all())
         return handle
 

@@ -114,18 +114,18 @@ def start_run(
         return _drive(run, is_new=True)
 
 
-def resume_run(directory: Path, prepared: PreparedRun, services: RunServices, beginning: RunStart) -> RunHandle:
+def resume_run(directory: Path, prepared: PreparedRun, services: RunServices, start: RunStart) -> RunHandle:
     """Resumes a run that paused or was cut off. One pass verifies its ledger and restores its state."""
     durability = Durability(prepared.plan.policy.durability)
     clock = RunClock(0)
-    run, mode_name = beginning.entry.run, beginning.entry.data.mode
+    run, mode_name = start.entry.run, start.entry.data.mode
     services = _with_engine(services, prepared, mode_name)
     is_deterministic = mode_name == DETERMINISTIC
     implementation = _DETERMINISTIC if is_deterministic else IMPLEMENTATION
     mode = _Mode(mode_name, clock, clock, implementation, run)
     machine = Machine(prepared.plan, _context(prepared, mode, services))
     with ExitStack() as opened:
-        restorer = opened.enter_context(closing(StateRestorer(machine.state, directory, beginning.plan)))
+        restorer = opened.enter_context(closing(StateRestorer(machine.state, directory, start.plan)))
         opening = open_virtually if is_deterministic else open_ledger
         writer: LedgerWriter = opened.enter_context(
             opening(directory, durability=durability, clock=clock, observe=restorer.observe)

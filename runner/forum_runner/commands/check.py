@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from forum_runner.commands.options import WORKSPACE, bundle_options, read_inputs
-from forum_runner.commands.output import say, wants_color, write_document
+from forum_runner.commands.output import echo, wants_color, write_document
 
 
 @click.command("check", short_help="Check manifests and report errors with their location.")
@@ -49,7 +49,7 @@ def command(
         write_document(render(report, chosen))
     elif report.findings:
         color = wants_color(sys.stdout)
-        say(render_text(report, color=color), newline=False, color=color)
+        echo(render_text(report, color=color), newline=False, color=color)
     else:
-        say(f"ok: {counted(len(report.texts), 'file')} checked, no findings")
+        echo(f"ok: {counted(len(report.texts), 'file')} checked, no findings")
     return exit_code_of(report.findings)

@@ -8,7 +8,7 @@ import click
 
 from forum_runner.commands.ledger_options import covering_options, warn_if_unsealed
 from forum_runner.commands.options import WORKSPACE, output_path
-from forum_runner.commands.output import say, write_document, write_json
+from forum_runner.commands.output import echo, write_document, write_json
 
 
 @click.command("checkpoint", short_help="Print a ledger's size and Merkle root, optionally signed.")
@@ -35,5 +35,5 @@ def command(run: str, size: int | None, key_file: Path | None, output: str | Non
     elif out is None:
         write_document(made.data)
     else:
-        say(f"{output}: checkpoint of {made.checkpoint.size} entries")
+        echo(f"{output}: checkpoint of {made.checkpoint.size} entries")
     return 0

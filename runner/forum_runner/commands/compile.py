@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from forum_runner.commands.options import WORKSPACE, bundle_options, output_path, read_inputs
-from forum_runner.commands.output import say, show_findings, write_document
+from forum_runner.commands.output import echo, show_findings, write_document
 
 if TYPE_CHECKING:
     from forum_runner.wave_plan.wave_plan_reader import WavePlan
@@ -44,9 +44,9 @@ def command(
     if as_json or output == "-":
         write_document(compiled.data)
     elif output is not None:
-        say(f"{output}: {len(compiled.data):,} bytes, digest {compiled.digest}")
+        echo(f"{output}: {len(compiled.data):,} bytes, digest {compiled.digest}")
     else:
-        say(_summary(compiled.plan), newline=False)
+        echo(_summary(compiled.plan), newline=False)
     return 0
 
 

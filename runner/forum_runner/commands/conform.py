@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from forum_runner.commands.output import say_aside, write_document
+from forum_runner.commands.output import echo_err, write_document
 
 if TYPE_CHECKING:
     from forum_runner.conformance import SuiteRequest
@@ -31,7 +31,7 @@ def command(role: str) -> int:
     if role == SERVE:
         return _serve()
     if role not in ROLES:
-        say_aside(f"forum: unknown role '{role}'; the roles are {', '.join(ROLES)}")
+        echo_err(f"forum: unknown role '{role}'; the roles are {', '.join(ROLES)}")
         return _UNSUPPORTED
     _answer(read_request(sys.stdin.buffer.read(), role))
     return 0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from forum_runner.commands.options import JSON, ROOT, WORKSPACE
-from forum_runner.commands.output import say, show_findings, write_json
+from forum_runner.commands.output import echo, show_findings, write_json
 from forum_runner.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -39,10 +39,10 @@ def command(file: str | None, root: Path | None, as_json: bool) -> int:
     if as_json:
         write_json(_document(health))
     else:
-        say(_text(health), newline=False)
+        echo(_text(health), newline=False)
     if any(not is_set for adapter in health.adapters for is_set in adapter.variables.values()):
         return ExitCode.NO_CREDENTIAL
-    return ExitCode.OK if health.is_well else ExitCode.FAILED
+    return ExitCode.OK if health.is_ok else ExitCode.FAILED
 
 
 def _document(health: Health) -> dict[str, object]:
@@ -51,7 +51,7 @@ def _document(health: Health) -> dict[str, object]:
         for item in health.adapters
     ]
     return {
-        "ok": health.is_well,
+        "ok": health.is_ok,
         "versions": dict(health.versions),
         "types": dict(health.types),
         "engines": dict(health.engines),

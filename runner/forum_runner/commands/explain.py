@@ -7,7 +7,7 @@ from dataclasses import asdict
 import click
 
 from forum_runner.commands.options import JSON
-from forum_runner.commands.output import say, write_json
+from forum_runner.commands.output import echo, write_json
 
 
 @click.command("explain", short_help="Explain the code of a finding.")
@@ -22,7 +22,7 @@ def command(code: str | None, as_json: bool) -> int:
         documents = [asdict(item) for item in found]
         write_json(documents if code is None else documents[0])
     elif code is None:
-        say("\n".join(f"{item.code}  {item.title}" for item in found))
+        echo("\n".join(f"{item.code}  {item.title}" for item in found))
     else:
-        say(f"{found[0].code}  {found[0].title}\n\n{found[0].text}")
+        echo(f"{found[0].code}  {found[0].title}\n\n{found[0].text}")
     return 0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from forum_runner.commands.options import FILE, JSON, WORKSPACE, combined, login_name
-from forum_runner.commands.output import say, write_json
+from forum_runner.commands.output import echo, write_json
 
 if TYPE_CHECKING:
     from forum_runner.report.pending_gate import PendingGate
@@ -47,11 +47,11 @@ def list_gates(run: str, as_json: bool) -> int:
         write_json({"at_work": found.is_running, "gates": [_document(gate) for gate in found.gates]})
         return 0
     if not found.gates:
-        say("no gate is waiting for a decision")
+        echo("no gate is waiting for a decision")
     for gate in found.gates:
-        say(_text(gate, run), newline=False)
+        echo(_text(gate, run), newline=False)
     if found.gates and found.is_running:
-        say("the run is under way and takes a decision at once")
+        echo("the run is under way and takes a decision at once")
     return 0
 
 
@@ -113,7 +113,7 @@ def _decide(
     next_step = "the run continues" if decided.is_running else f"resume with: {command_line('resume', run)}"
     rest = f"{to_decide} more to decide" if to_decide else next_step
     edited = " with another instruction" if instruction is not None else ""
-    say(f"{task}: {decision}{edited} by {who} (claimed), displayed as {digest[:12]}; {rest}")
+    echo(f"{task}: {decision}{edited} by {who} (claimed), displayed as {digest[:12]}; {rest}")
     return 0
 
 

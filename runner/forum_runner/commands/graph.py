@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from forum_runner.commands.options import WORKSPACE, bundle_options, output_path, read_inputs
-from forum_runner.commands.output import say, show_findings, write_document
+from forum_runner.commands.output import echo, show_findings, write_document
 
 _ENDINGS = {"": "text", ".txt": "text", ".mmd": "mermaid", ".mermaid": "mermaid", ".dot": "dot", ".gv": "dot"}
 _ENDINGS |= {".svg": "svg"}
@@ -46,7 +46,7 @@ def command(
     if drawn.text is None:
         return exit_code_of(drawn.report.findings)
     if out is None and chosen is GraphFormat.TEXT:
-        say(drawn.text, newline=False)
+        echo(drawn.text, newline=False)
     elif out is None:
         write_document(drawn.text)
     return 0

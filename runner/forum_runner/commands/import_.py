@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from forum_runner.commands.options import JSON, OUT, WORKSPACE
-from forum_runner.commands.output import say, say_aside, write_json
+from forum_runner.commands.output import echo, echo_err, write_json
 
 if TYPE_CHECKING:
     from forum_runner.app.record_import import ImportResult
@@ -49,15 +49,15 @@ def _print(made: ImportResult) -> None:
 
     parsed = made.parsed
     files = ", ".join(file.name for file in parsed.files)
-    say(f"{made.directory}: {counted(made.records, 'record')} of {parsed.format} from {files}")
+    echo(f"{made.directory}: {counted(made.records, 'record')} of {parsed.format} from {files}")
     if parsed.check == "fail":
-        say_aside(f"forum: the source is invalid: {parsed.reason}; imported unchanged")
+        echo_err(f"forum: the source is invalid: {parsed.reason}; imported unchanged")
     else:
-        say(f"{'checked' if parsed.check == 'ok' else 'not checked'}: {parsed.reason}")
+        echo(f"{'checked' if parsed.check == 'ok' else 'not checked'}: {parsed.reason}")
     for remark in parsed.remarks:
-        say(f"noted: {remark}")
-    say("what happened before the import is only as trustworthy as its source")
-    say(f"head {made.head}")
+        echo(f"noted: {remark}")
+    echo("what happened before the import is only as trustworthy as its source")
+    echo(f"head {made.head}")
 
 
 def _document(made: ImportResult) -> dict[str, object]:

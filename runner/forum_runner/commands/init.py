@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from forum_runner.commands.options import WORKSPACE
-from forum_runner.commands.output import say
+from forum_runner.commands.output import echo
 
 
 @click.command("init", short_help="Create a workflow that runs offline.")
@@ -21,7 +21,7 @@ def command(folder: Path) -> int:
     from forum_runner import api
 
     for path in api.init(WORKSPACE, folder):
-        say(f"wrote {path}")
+        echo(f"wrote {path}")
     workflow = shlex.quote(str(folder / "workflow.yaml"))
-    say(f"\nNext: forum check {workflow}\n      forum graph {workflow}\n      forum run {workflow} --deterministic")
+    echo(f"\nNext: forum check {workflow}\n      forum graph {workflow}\n      forum run {workflow} --deterministic")
     return 0

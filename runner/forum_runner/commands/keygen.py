@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from forum_runner.commands.options import FILE, JSON, WORKSPACE
-from forum_runner.commands.output import say, write_json
+from forum_runner.commands.output import echo, write_json
 
 
 @click.command("keygen", short_help="Generate a key that signs checkpoints.")
@@ -36,5 +36,5 @@ def command(name: str, output: Path, as_json: bool) -> int:
         document = {"name": key.name, "id": key.id.hex(), "public_key": key.write()}
         write_json({**document, "private_key_file": str(output), "public_key_file": f"{output}.pub"})
     else:
-        say(key.write())
+        echo(key.write())
     return 0

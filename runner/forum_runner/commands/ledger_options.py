@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from forum_runner.commands.options import FILE, combined
-from forum_runner.commands.output import say_aside
+from forum_runner.commands.output import echo_err
 
 covering_options = combined(
     click.option(
@@ -20,4 +20,4 @@ covering_options = combined(
 
 def warn_if_unsealed(*, is_sealed: bool) -> None:
     if not is_sealed:
-        say_aside("forum: the ledger is not sealed: it may still grow, or its end may be missing")
+        echo_err("forum: the ledger is not sealed: it may still grow, or its end may be missing")

@@ -11,7 +11,7 @@ import click
 
 from forum_runner.commands.event_loop import run_main
 from forum_runner.commands.options import WORKSPACE
-from forum_runner.commands.output import as_found, has_reader, say_aside, wants_color, write_parts
+from forum_runner.commands.output import echo_err, has_reader, printable_line, wants_color, write_parts
 
 if TYPE_CHECKING:
     from forum_runner.app.reading import Log, LogItem
@@ -82,14 +82,14 @@ def _raw(item: LogItem) -> str | bytes:
     from forum_runner.ledger.lines import LongLine
 
     if isinstance(item.line, LongLine):
-        say_aside(f"forum: skipped seq {item.number:,}: a line of {item.line.length:,} bytes")
+        echo_err(f"forum: skipped seq {item.number:,}: a line of {item.line.length:,} bytes")
         return b""
-    return as_found(item.line)
+    return printable_line(item.line)
 
 
 def _warn(log: Log, run: str) -> None:
     if log.unreadable:
         lines = "1 line is damaged" if log.unreadable == 1 else f"{log.unreadable:,} lines are damaged"
-        say_aside(f"forum: {lines}, the first at seq {log.first_unreadable:,}; run forum verify {run}")
+        echo_err(f"forum: {lines}, the first at seq {log.first_unreadable:,}; run forum verify {run}")
     if log.torn_bytes:
-        say_aside(f"forum: {log.torn_bytes:,} bytes after the last line: a torn tail, or a line that is being written")
+        echo_err(f"forum: {log.torn_bytes:,} bytes after the last line: a torn tail, or a line that is being written")

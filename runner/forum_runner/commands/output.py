@@ -24,7 +24,7 @@ def prepare_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def say(text: str, *, newline: bool = True, color: bool = False) -> None:
+def echo(text: str, *, newline: bool = True, color: bool = False) -> None:
     """Prints text for people on standard output."""
     try:
         click.echo(text, nl=newline, color=color)
@@ -32,7 +32,7 @@ def say(text: str, *, newline: bool = True, color: bool = False) -> None:
         discard(sys.stdout)
 
 
-def say_aside(text: str, *, newline: bool = True, color: bool = False) -> None:
+def echo_err(text: str, *, newline: bool = True, color: bool = False) -> None:
     """Prints text for people on standard error. If that fails, only the exit code is left."""
     try:
         click.echo(text, err=True, nl=newline, color=color)
@@ -75,7 +75,7 @@ def write_parts(parts: Iterable[str | bytes], *, is_live: bool = False) -> bool:
     return True
 
 
-def as_found(line: bytes) -> str | bytes:
+def printable_line(line: bytes) -> str | bytes:
     """A line of a ledger, byte for byte; on a terminal, without control characters."""
     from forum_runner.finding import visible
 
@@ -94,7 +94,7 @@ def show_findings(report: Report) -> None:
     from forum_runner.report.finding_formats import render_text
 
     color = wants_color(sys.stderr)
-    say_aside(render_text(report, color=color), newline=False, color=color)
+    echo_err(render_text(report, color=color), newline=False, color=color)
 
 
 def wants_color(stream: TextIO) -> bool:

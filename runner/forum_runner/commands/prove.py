@@ -9,7 +9,7 @@ import click
 
 from forum_runner.commands.ledger_options import covering_options, warn_if_unsealed
 from forum_runner.commands.options import WORKSPACE, output_path
-from forum_runner.commands.output import say, write_document
+from forum_runner.commands.output import echo, write_document
 
 
 @click.group("prove", short_help="Prove a claim about a ledger without sharing it.")
@@ -62,5 +62,5 @@ def _prove(run: str, *, key_file: Path | None, output: str | None, **claim: int 
     if out is None:
         write_document(made.data)
     else:
-        say(f"{output}: proof that {made.proof.claim()}")
+        echo(f"{output}: proof that {made.proof.claim()}")
     return 0

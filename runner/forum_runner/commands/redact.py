@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from forum_runner.commands.options import JSON, WORKSPACE, login_name
-from forum_runner.commands.output import say, say_aside, write_json
+from forum_runner.commands.output import echo, echo_err, write_json
 
 if TYPE_CHECKING:
     from forum_runner.app.verification import Redacted
@@ -37,9 +37,9 @@ def command(run: str, seq: int, body: str, reason: str, by: str | None, as_json:
     if as_json:
         write_json(_document(redacted, seq, body, who))
     else:
-        say(f"redacted the body '{body}' of entry {seq}; recorded as entry {redacted.seq}")
+        echo(f"redacted the body '{body}' of entry {seq}; recorded as entry {redacted.seq}")
     if not redacted.is_sealed:
-        say_aside("forum: the run has not finished: tasks that need this body will fail when it resumes")
+        echo_err("forum: the run has not finished: tasks that need this body will fail when it resumes")
     _warn_of_torn_tails(redacted.directory)
     return 0
 
@@ -70,4 +70,4 @@ def _warn_of_torn_tails(directory: Path) -> None:
 
     torn = directory / TORN
     if torn.is_dir():
-        say_aside(f"forum: '{torn}' has half-written data from crashes, which may contain the body; check it yourself")
+        echo_err(f"forum: '{torn}' has half-written data from crashes, which may contain the body; check it yourself")

@@ -7,7 +7,7 @@ import json
 import click
 
 from forum_runner.commands.options import JSON, WORKSPACE
-from forum_runner.commands.output import say, write_json
+from forum_runner.commands.output import echo, write_json
 from forum_runner.errors import ExitCode
 
 
@@ -42,18 +42,18 @@ def command(run: str, as_json: bool) -> int:
         write_json(document)
         return code
     if divergence is not None:
-        say(f"replay diverges at entry {divergence.seq:,}")
+        echo(f"replay diverges at entry {divergence.seq:,}")
         for side, entry in sides.items():
             text = "nothing more" if entry is None else json.dumps(entry, sort_keys=True, ensure_ascii=False)
-            say(f"  {side:<8}  {visible(text)}")
+            echo(f"  {side:<8}  {visible(text)}")
         return code
     what = "all" if code == ExitCode.OK else "an unfinished run:"
     answers = counted(outcome.calls, "recorded answer")
-    say(f"identical: {what} {outcome.entries:,} entries, {answers}")
+    echo(f"identical: {what} {outcome.entries:,} entries, {answers}")
     for title, lines in (("checked", found.checked), ("assumed", found.assumed)):
-        say(title)
+        echo(title)
         for line in lines:
-            say(f"  {line}")
+            echo(f"  {line}")
     return code
 
 

@@ -13,7 +13,7 @@ from forum_runner import api
 from forum_runner.api import ExitCode, RunRequest, TaskSelection
 from forum_runner.commands.event_loop import run_main
 from forum_runner.commands.options import OUT, WORKSPACE, bundle_options, read_inputs
-from forum_runner.commands.output import say, write_json
+from forum_runner.commands.output import echo, write_json
 from forum_runner.commands.run_options import (
     keep_memory_in_check,
     run_options,
@@ -157,5 +157,5 @@ def _show_forecast(request: RunRequest, display: RunDisplay, *, as_json: bool) -
     if as_json:
         write_json(asdict(found))
     else:
-        say(render_forecast(found), newline=False)
+        echo(render_forecast(found), newline=False)
     return 0

@@ -19,7 +19,7 @@ from forum_runner.api import ExitCode, ResumeRequest, RetryRequest, RunRequest
 from forum_runner.commands.event_loop import run_main
 from forum_runner.commands.failure import describe_failure
 from forum_runner.commands.options import JSON, WORKSPACE, combined
-from forum_runner.commands.output import discard, say, show_findings, wants_color, write_json
+from forum_runner.commands.output import discard, echo, show_findings, wants_color, write_json
 
 if TYPE_CHECKING:
     from forum_runner.app.run_handle import FinishedRun, RunHandle
@@ -140,7 +140,7 @@ def _show(document: Callable[[], Any] | None, render: Callable[[bool], str], whe
         if document is not None:
             write_json(document())
         else:
-            say(render(color), newline=False, color=color)
+            echo(render(color), newline=False, color=color)
     except OSError as error:
         display.notice(f"cannot print the result: {error.strerror}; {where}")
         discard(sys.stdout)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from forum_runner.commands.options import WORKSPACE
-from forum_runner.commands.output import say
+from forum_runner.commands.output import echo
 
 
 @click.command("schema", short_help="Print a JSON Schema, or write all of them for an editor.")
@@ -21,9 +21,9 @@ def command(name: str | None, folder: Path | None) -> int:
         raise click.UsageError("--write writes all schemas, because they refer to each other; leave out NAME")
     if folder is not None:
         for path in api.write_schemas(WORKSPACE, folder):
-            say(str(path))
+            echo(str(path))
     elif name is None:
-        say("\n".join(api.schema_names()))
+        echo("\n".join(api.schema_names()))
     else:
-        say(api.schema(name), newline=False)
+        echo(api.schema(name), newline=False)
     return 0

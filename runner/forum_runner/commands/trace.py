@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from forum_runner.commands.options import WORKSPACE
-from forum_runner.commands.output import as_found, say_aside, wants_color, write_parts
+from forum_runner.commands.output import echo_err, printable_line, wants_color, write_parts
 
 if TYPE_CHECKING:
     from forum_runner.ledger.read_entry import ReadEntry
@@ -32,11 +32,11 @@ def command(run: str, seq: int, as_json: bool) -> int:
 
     found = Trace(seq)
     entries = api.trace(WORKSPACE, run, found)
-    write_parts((as_found(line) for line, _ in entries) if as_json else _drawn(entries, seq))
+    write_parts((printable_line(line) for line, _ in entries) if as_json else _drawn(entries, seq))
     # If the reader left early, causes that were not reached are not missing.
     if found.missing and next(entries, None) is None:
         missing = ", ".join(f"{cause:,}" for cause in sorted(found.missing)[:10])
-        say_aside(f"forum: missing causes: {missing}; run forum verify {run}")
+        echo_err(f"forum: missing causes: {missing}; run forum verify {run}")
     return 0
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from forum_runner.commands.options import FILE, JSON, WORKSPACE
-from forum_runner.commands.output import say, wants_color, write_json
+from forum_runner.commands.output import echo, wants_color, write_json
 
 if TYPE_CHECKING:
     from forum_runner.api import Trusted
@@ -86,7 +86,7 @@ def _show(report: VerifyReport, run: str, *, as_json: bool) -> None:
         from forum_runner.report.verification_text import render_verification
 
         color = wants_color(sys.stdout)
-        say(render_verification(report, color=color), newline=False, color=color)
+        echo(render_verification(report, color=color), newline=False, color=color)
         if not report.is_ledger:
             _name_run_directory(run)
 
@@ -98,7 +98,7 @@ def _name_run_directory(run: str) -> None:
 
     folder = Path(run).parent
     if run != "-" and (folder / LEDGER).is_file():
-        say(f"it is in a run directory; verify that with: {command_line('verify', str(folder))}")
+        echo(f"it is in a run directory; verify that with: {command_line('verify', str(folder))}")
 
 
 def _verify_proof(path: Path, trusted: Trusted, *, as_json: bool) -> int:
@@ -113,11 +113,11 @@ def _verify_proof(path: Path, trusted: Trusted, *, as_json: bool) -> int:
         facts = {"verdict": str(report.verdict), "claim": report.claim, "vouched": report.is_vouched}
         write_json({**facts, "findings": findings})
         return report.verdict.exit_code
-    say(f"{report.verdict}: {report.claim or 'no proof'}")
+    echo(f"{report.verdict}: {report.claim or 'no proof'}")
     for finding in report.findings:
-        say(f"{finding.code} {finding.sentence}")
+        echo(f"{finding.code} {finding.sentence}")
     if not report.findings and not report.is_vouched:
-        say("the checkpoint is only as trustworthy as its source; compare it with --checkpoint, --pin or --key")
+        echo("the checkpoint is only as trustworthy as its source; compare it with --checkpoint, --pin or --key")
     return report.verdict.exit_code
 
 
