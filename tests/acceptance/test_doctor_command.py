@@ -28,16 +28,17 @@ def unreachable_url() -> Iterator[str]:
         yield f"http://127.0.0.1:{bound.getsockname()[1]}/v1"
 
 
-def test_installed_versions_and_adapter_types_are_listed(tmp_path: Path) -> None:
+def test_installed_versions_adapter_types_and_engines_are_listed(tmp_path: Path) -> None:
     result = Folder(tmp_path).forum("doctor")
     health = Folder(tmp_path).forum("doctor", "--json").document()
 
     assert result.code == 0, result
     assert health["ok"]
     assert set(health["types"]) >= {"anthropic", "command", "openai", "scripted"}
+    assert set(health["engines"]) >= {"local", "process"}
     assert all(health["versions"].values())
     assert health["adapters"] == []
-    assert all(name in result.out for name in ("forum", "Python", "httpx", "openai"))
+    assert all(name in result.out for name in ("forum", "Python", "httpx", "openai", "engines\n  local "))
 
 
 def test_the_command_adapter_needs_no_server(folder: Folder) -> None:
