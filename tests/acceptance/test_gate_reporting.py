@@ -189,7 +189,7 @@ def test_the_list_reports_that_a_running_process_accepts_decisions(tmp_path: Pat
     after, gates_after = list_gates(folder), list_gates_as_json(folder)
 
     assert (gates["at_work"], gates_after["at_work"]) == (True, False)
-    assert at_work.splitlines()[-1] == "the run is under way and takes a decision at once"
+    assert at_work.splitlines()[-1] == "the run is in progress and applies a decision at once"
     assert "  forum gate approve run asked --displayed " in at_work
     assert b"  to decide: forum gate list run\n" in progress
     assert "under way" not in after

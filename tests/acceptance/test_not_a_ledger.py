@@ -74,7 +74,7 @@ def test_verify_reports_first_that_a_file_is_not_a_ledger_and_exits_3(folder: Pa
         "  1 bytes      fail         no line is an entry",
         "  2 chain      ok           no entries to check",
     ]
-    assert lines[-1] == "it is in a run directory; verify that with: forum verify ."
+    assert lines[-1] == "it is part of a run directory; verify that with: forum verify ."
     jsonschema.validate(report, SCHEMA, cls=jsonschema.Draft202012Validator)
     assert (report["verdict"], report["first_bad_seq"], report["run"]) == ("invalid", 0, None)
     assert {finding["level"] for finding in report["findings"]} == {1}

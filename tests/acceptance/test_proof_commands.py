@@ -281,7 +281,7 @@ def test_a_proof_is_invalid_with_a_key_that_did_not_sign_it(folder: Path) -> Non
             ["prove", "inclusion", "run", "--seq", "3", "--size", "3"],
             "there is no entry 3: the ledger has 3, numbered from 0",
         ),
-        (["prove", "consistency", "run", "--from", "9"], "9 entries are more than the 7 to prove consistency with"),
+        (["prove", "consistency", "run", "--from", "9"], "cannot prove consistency with 9 entries: the ledger has 7"),
     ],
 )
 def test_an_impossible_request_is_a_usage_error(folder: Path, arguments: list[str], message: str) -> None:

@@ -280,7 +280,7 @@ def test_a_line_of_a_megabyte_is_listed_and_a_longer_line_is_skipped(tmp_path: P
     assert b"    2  not an entry: 3,000,000 bytes\n" in listed.stdout
     assert len(listed.stdout.splitlines()) == 4
     assert raw.stdout == own + own.splitlines(keepends=True)[0]
-    assert b"forum: skipped seq 2: a line of 3,000,000 bytes\n" in raw.stderr
+    assert b"forum: skipped line 2: it has 3,000,000 bytes, too many for an entry\n" in raw.stderr
 
 
 def test_diff_shows_where_two_runs_diverge(tmp_path: Path) -> None:

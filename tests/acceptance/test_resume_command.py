@@ -207,9 +207,7 @@ def test_an_input_that_is_not_secret_cannot_be_changed(folder: Folder) -> None:
     result = folder.forum("resume", "run", "--input", "word=two")
 
     assert (paused.code, result.code) == (5, 2)
-    assert (
-        "the input 'word' differs from the one that the run started with; a resumed run keeps its inputs" in result.err
-    )
+    assert "the input 'word' differs from its value when the run started; a resumed run keeps its inputs" in result.err
     assert bytes_in(folder.path / "run") == before
 
 

@@ -109,7 +109,7 @@ async def hand_over(directory: Path, decided: Decided, opened: int) -> bool:
             await asyncio.sleep(_POLL_S)
     finally:
         path.unlink(missing_ok=True)
-    raise UsageError("the process that runs the run did not record the decision; decide again when the run has paused")
+    raise UsageError("the running process did not record the decision; decide again when the run has paused")
 
 
 def _decision_about(directory: Path, task: str, opened: int) -> ReadEntry | None:

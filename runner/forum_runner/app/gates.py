@@ -112,7 +112,7 @@ def _decision(
 
 def _check_displayed(gate: PendingGate, displayed: str) -> None:
     if not gate.digest.startswith(displayed):
-        raise UsageError(f"what '{gate.task}' displays has the digest {gate.digest}, not {displayed}")
+        raise UsageError(f"the digest of what '{gate.task}' displays is {gate.digest}, not {displayed}")
     # A short prefix matches too much, and an unset variable in a script matches everything.
     if len(displayed) < _MIN_DIGEST_CHARACTERS:
         raise UsageError(f"'{displayed}' is too short: give at least {_MIN_DIGEST_CHARACTERS} characters of the digest")

@@ -37,7 +37,7 @@ def secrets_given_again(plan: WavePlan, inputs: Inputs) -> dict[str, Any]:
             secrets[name] = value
         elif not _is_same(value, None if known.value is UNSET else known.value):
             hint = "a resumed run keeps its inputs; start another one from it with --failed"
-            raise UsageError(f"the input '{name}' differs from the one that the run started with; {hint}")
+            raise UsageError(f"the input '{name}' differs from its value when the run started; {hint}")
     return secrets
 
 

@@ -146,7 +146,7 @@ def _started_with(
 ) -> tuple[PreparedRun, Mapping[str, Any]]:
     """The run and its secret inputs, if the request says how it was started and not its directory."""
     if (found.mode == DETERMINISTIC) != original.is_deterministic:
-        raise UsageError(f"the run is {found.mode}")
+        raise UsageError(f"the run is {found.mode}; the request must have the same mode")
     compiled = _compile(original)
     prepared = prepare(compiled, original, workspace)
     invocation = structs.replace(
@@ -161,7 +161,7 @@ def _notice_changes(prepared: PreparedRun, observer: Observer) -> None:
     changed, base = changed_files(prepared), prepared.invocation.base
     if changed:
         named = f"'{changed[0]}'" + (f" and {len(changed) - 1} more" if len(changed) > 1 else "")
-        observer.notice(f"changed since the run started: {named}; the run keeps its plan, --failed uses the changes")
+        observer.notice(f"{named} changed since the run started; the run keeps its plan, --failed uses the changes")
     if base is not None and not base.is_dir():
         observer.notice(f"the run '{base}' does not exist; no more results are reused from it")
 

@@ -51,7 +51,7 @@ def list_gates(run: str, as_json: bool) -> int:
     for gate in found.gates:
         echo(_text(gate, run), newline=False)
     if found.gates and found.is_running:
-        echo("the run is under way and takes a decision at once")
+        echo("the run is in progress and applies a decision at once")
     return 0
 
 

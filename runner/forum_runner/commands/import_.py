@@ -56,7 +56,7 @@ def _print(made: ImportResult) -> None:
         echo(f"{'checked' if parsed.check == 'ok' else 'not checked'}: {parsed.reason}")
     for remark in parsed.remarks:
         echo(f"noted: {remark}")
-    echo("what happened before the import is only as trustworthy as its source")
+    echo("events before the import are only as trustworthy as their source")
     echo(f"head {made.head}")
 
 

@@ -82,7 +82,7 @@ def _raw(item: LogItem) -> str | bytes:
     from forum_runner.ledger.lines import LongLine
 
     if isinstance(item.line, LongLine):
-        echo_err(f"forum: skipped seq {item.number:,}: a line of {item.line.length:,} bytes")
+        echo_err(f"forum: skipped line {item.number:,}: it has {item.line.length:,} bytes, too many for an entry")
         return b""
     return printable_line(item.line)
 

@@ -98,7 +98,7 @@ def _name_run_directory(run: str) -> None:
 
     folder = Path(run).parent
     if run != "-" and (folder / LEDGER).is_file():
-        echo(f"it is in a run directory; verify that with: {command_line('verify', str(folder))}")
+        echo(f"it is part of a run directory; verify that with: {command_line('verify', str(folder))}")
 
 
 def _verify_proof(path: Path, trusted: Trusted, *, as_json: bool) -> int:
@@ -132,6 +132,6 @@ def _read_levels(text: str | None) -> frozenset[int] | None:
     for part in text.split(","):
         first, _, last = part.partition("-")
         if int(last or first) < int(first):
-            raise click.BadParameter(f"'{part}' goes backwards", param_hint="--level")
+            raise click.BadParameter(f"'{part}' ends before it starts", param_hint="--level")
         found |= set(range(int(first), int(last or first) + 1))
     return frozenset(found)
