@@ -101,10 +101,9 @@ def compile_file(
     result = compile_workflow(bundle, entry.path, entry.name, given.values, complete=complete, answers=given.answers)
     report = _report(entry.root, result, given)
     sources = tuple(entry.root / name for name in result.sources if not is_reserved(name))
-    if errors_in(given.findings) or result.wave_plan is None:
+    if errors_in(given.findings) or result.data is None:
         return Compiled(report, sources)
-    digest = result.wave_plan["digest"]
-    return Compiled(report, sources, result.data, digest, entry.root, result.answers, result.secrets)
+    return Compiled(report, sources, result.data, result.digest, entry.root, result.answers, result.secrets)
 
 
 def _entry(given: str, root: Path | None) -> _Entry:

@@ -57,6 +57,10 @@ class Compilation:
     answers: tuple[ScriptAnswer, ...] | None = None
     secrets: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
+    @property
+    def digest(self) -> str:
+        return "" if self.wave_plan is None else str(self.wave_plan["digest"])
+
 
 def compile_to_wave_plan(reader: ManifestReader, workflow: Workflow, options: CompileOptions) -> Compilation:
     bundle = reader.bundle
