@@ -112,7 +112,8 @@ def _check_worker(task: Task, project: Project) -> Iterator[ManifestFinding]:
         elif check.agent is not None and check.agent == task.agent:
             message = f"agent '{check.agent}' judges its own work"
             yield check.origin.at("agent").finding("F315", message, "use another agent")
-    yield from _check_escalation(task, project)
+    if task.escalate:
+        yield from _check_escalation(task, project)
     yield from _check_work(task, project)
 
 

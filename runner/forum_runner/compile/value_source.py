@@ -26,7 +26,7 @@ def value_of(
         _of_instance(project, task, id_ + suffix, selection.select)
         for suffix in _selected_suffixes(project, task, chosen)
     ]
-    return values[0] if set(chosen) == set(task.matrix or ()) else {"list": values}
+    return {"list": values} if task.matrix and set(chosen) != set(task.matrix) else values[0]
 
 
 def last_tasks(project: Project, plan: Plan, prefix: str, name: str, chosen: dict[str, str]) -> list[str]:
@@ -44,7 +44,9 @@ def last_tasks(project: Project, plan: Plan, prefix: str, name: str, chosen: dic
 
 def _selected_suffixes(project: Project, task: Task, chosen: dict[str, str]) -> list[str]:
     """The id suffixes of the selected instances: all, or those with the chosen values."""
-    if chosen and set(chosen) == set(task.matrix or ()):
+    if not task.matrix:
+        return [""]
+    if set(chosen) == set(task.matrix):
         return [matrix_suffix(chosen)]
     found = project.instances(task)
     return [s for s, v in found if all(matrix.as_text(v[axis]) == text for axis, text in chosen.items())]
