@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from forum_runner.report import Report
-from forum_runner.wave_plan.wave_plan_reader import WavePlan
+
+if TYPE_CHECKING:
+    from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
 ObservedEntry = tuple[int, int, str, Mapping[str, Any]]
 

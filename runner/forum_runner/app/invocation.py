@@ -15,6 +15,21 @@ from forum_runner.errors import UsageError
 INVOCATION = "invocation.json"
 
 
+class RecordedSelection(Struct, frozen=True, forbid_unknown_fields=True):
+    """A TaskSelection. The request itself is not a struct: most commands would load msgspec for nothing."""
+
+    only: tuple[str, ...] = ()
+    start: tuple[str, ...] = ()
+    until: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, tasks: TaskSelection) -> RecordedSelection:
+        return cls(tasks.only, tasks.start, tasks.until)
+
+    def tasks(self) -> TaskSelection:
+        return TaskSelection(self.only, self.start, self.until)
+
+
 class Invocation(Struct, frozen=True, kw_only=True):
     """`workflow` is a path from `root`. `answers` come from the script; `script` is its file if the workflow does not
     name it.
@@ -33,7 +48,7 @@ class Invocation(Struct, frozen=True, kw_only=True):
     among: frozenset[str] | None = None
     inputs: Mapping[str, str] = field(default_factory=dict)
     inputs_file: Path | None = None
-    selected: TaskSelection = field(default_factory=TaskSelection)
+    selected: RecordedSelection = RecordedSelection()
     engine: str | None = None
 
     def encoded(self) -> bytes:

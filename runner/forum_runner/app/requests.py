@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from msgspec import Struct
-
 from forum_runner.errors import UsageError
 from forum_runner.workspace import Workspace
 
@@ -26,7 +24,8 @@ class Inputs:
         return self if self.file is None else replace(self, file=workspace.path(self.file))
 
 
-class TaskSelection(Struct, frozen=True, forbid_unknown_fields=True):
+@dataclass(frozen=True, slots=True)
+class TaskSelection:
     """The part of a plan to run: `only` these tasks, or all from `start`, or all `until`."""
 
     only: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ from typing import Any
 from forum_adapters.base import fits_a_header
 from forum_adapters.plugins import PluginError
 from forum_adapters.registry import make_adapter
-from forum_runner.app.invocation import Invocation
+from forum_runner.app.invocation import Invocation, RecordedSelection
 from forum_runner.app.recorded_answers import RecordedRun, recorded_run
 from forum_runner.app.requests import RunRequest, TaskSelection
 from forum_runner.app.workflows import Compiled
@@ -115,7 +115,7 @@ def _invocation(compiled: Compiled, request: RunRequest, recorded: RecordedRun |
         answers_from=None if recorded is None else recorded.directory,
         inputs={k: v for k, v in request.inputs.texts.items() if k not in inputs or not inputs[k].is_secret},
         inputs_file=None if file is None else file.absolute(),
-        selected=request.tasks,
+        selected=RecordedSelection.of(request.tasks),
         engine=request.engine,
     )
 

@@ -183,7 +183,7 @@ def _request_again(
         _displayed(before.root / before.workflow, workspace.root),
         before.root,
         Inputs({**before.inputs, **given.texts}, given.file or known),
-        before.selected,
+        before.selected.tasks(),
         is_scripted=before.answers is not None,
         is_deterministic=is_deterministic,
         script=None if before.script is None else str(before.script),

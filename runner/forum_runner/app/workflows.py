@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from forum_runner.app.invalid_workflow import InvalidWorkflowError
 from forum_runner.app.requests import Inputs
@@ -20,7 +20,9 @@ from forum_runner.manifest.bundle_files import BUILT_IN, DiskFiles, is_reserved,
 from forum_runner.manifest.workflow import InputValue, read_inputs
 from forum_runner.model import ScriptAnswer
 from forum_runner.report import Report
-from forum_runner.wave_plan.wave_plan_reader import WavePlan, decode_wave_plan
+
+if TYPE_CHECKING:
+    from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
 
 class _Beside(str):
@@ -46,6 +48,9 @@ class Compiled:
     @cached_property
     def plan(self) -> WavePlan:
         """The wave plan. Raises InvalidWorkflowError if there is none."""
+        # `forum check` and `forum compile -o` do not read the plan, and its types take time to load.
+        from forum_runner.wave_plan.wave_plan_reader import decode_wave_plan
+
         if self.data is None:
             raise InvalidWorkflowError(self.report)
         return decode_wave_plan(self.data)
