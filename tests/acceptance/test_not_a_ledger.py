@@ -107,7 +107,7 @@ def test_commands_that_read_a_ledger_refuse_other_files(folder: Path, name: str)
     results = [(arguments, forum(*arguments, cwd=folder)) for arguments in calls]
 
     description = f"is {KNOWN[name]}, not a ledger" if name in KNOWN else "is not a ledger"
-    refused = Result(2, "", f"forum: '{name}' {description}; give a run directory, or the id of a run\n")
+    refused = Result(2, "", f"forum: '{name}' {description}; give a run directory or a run id\n")
     assert [arguments for arguments, result in results if result != refused] == []
 
 
@@ -129,13 +129,13 @@ def test_a_manifest_is_recognized_by_its_header_in_any_yaml_style(
 
     result = forum("show", "given", cwd=tmp_path)
 
-    assert result.err == f"forum: 'given' is {description}not a ledger; give a run directory, or the id of a run\n"
+    assert result.err == f"forum: 'given' is {description}not a ledger; give a run directory or a run id\n"
 
 
 def test_replay_refuses_standard_input(folder: Path) -> None:
     result = forum_with_input("replay", "-", cwd=folder, data=(folder / "ledger.jsonl").read_bytes())
 
-    message = "'standard input' is no run directory: replaying needs the run directory"
+    message = "'standard input' is not a run directory: replaying needs the run directory"
     assert result == Result(2, "", f"forum: {message}\n")
 
 

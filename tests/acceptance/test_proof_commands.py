@@ -13,7 +13,7 @@ import warm
 from fake_ledger.files import RUN, checkpoint_of
 from forum_runner.ledger.checkpoint import open_checkpoint
 from forum_runner.ledger.note import VerifierKey
-from forum_runner.ledger.proof_check import check_proof
+from forum_runner.ledger.proof import check_proof
 from ledgers.example_run import ExampleRun
 
 
@@ -180,13 +180,13 @@ def test_a_ledger_with_a_torn_tail_after_its_seal_is_not_sealed(folder: Path) ->
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ([*LINES[:2], *LINES[3:]], "forum: the ledger in 'run' does not hold at entry 2: L201 "),
+        ([*LINES[:2], *LINES[3:]], "forum: the ledger in 'run' is invalid at entry 2: L201 "),
         (
             [*LINES[:2], LINES[2].replace(b"x-note", b"x-nota"), *LINES[3:]],
-            "forum: the ledger in 'run' does not hold at entry 3: L201 ",
+            "forum: the ledger in 'run' is invalid at entry 3: L201 ",
         ),
-        ([*LINES[:2], b"{}", *LINES[2:]], "forum: the ledger in 'run' does not hold at entry 2: L105 "),
-        ([*LINES, b"x"], "forum: the ledger in 'run' does not hold at entry 7: L102 "),
+        ([*LINES[:2], b"{}", *LINES[2:]], "forum: the ledger in 'run' is invalid at entry 2: L105 "),
+        ([*LINES, b"x"], "forum: the ledger in 'run' is invalid at entry 7: L102 "),
     ],
 )
 @pytest.mark.parametrize(
@@ -241,7 +241,7 @@ def test_a_proof_is_signed_and_written_to_a_file(folder: Path) -> None:
     result = forum("prove", "inclusion", "-", "--seq", "2", "--size", "5", "--key", "key", "-o", "proof.json",
                    cwd=folder, stdin=(folder / "run/ledger.jsonl").read_bytes())  # fmt: skip
 
-    assert result.stdout.decode() == f"proof.json: proof that entry 2 is among the first 5 of the run {RUN}\n"
+    assert result.stdout.decode() == f"proof.json: proof that entry 2 is among the first 5 entries of run {RUN}\n"
     assert check_proof((folder / "proof.json").read_bytes(), key=key).findings == ()
 
 
@@ -260,13 +260,13 @@ def test_a_proof_is_invalid_with_a_key_that_did_not_sign_it(folder: Path) -> Non
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["checkpoint", "nowhere"], "there is no file, folder or run 'nowhere'"),
+        (["checkpoint", "nowhere"], "no file, folder or run 'nowhere'"),
         (["checkpoint", "run", "--size", "8"], "'run' has 7 entries, fewer than 8"),
         (["checkpoint", "run", "--key", "nowhere"], "cannot read 'nowhere': No such file or directory"),
         (["checkpoint", "run", "--key", "run"], "cannot read 'run': Is a directory"),
         (
             ["checkpoint", "run", "--key", "key.pub"],
-            "'key.pub' is not a private key: it is a public key, where the private one is asked for",
+            "'key.pub' is not a private key: it is a public key; give the private key",
         ),
         (
             ["checkpoint", "run", "--key", "run/ledger.jsonl"],

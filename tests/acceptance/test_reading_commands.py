@@ -180,11 +180,11 @@ def test_an_unknown_task_is_an_error_with_a_hint(options: list[str], examples: P
     assert (misspelt.returncode, misspelt.stdout, misspelt.stderr.decode()) == (
         2,
         b"",
-        "forum: no entry of 'two_waves' names a task 'darft'; did you mean 'draft'?\n",
+        "forum: 'two_waves' has no entry of task 'darft'; did you mean 'draft'?\n",
     )
     assert (no_task.returncode, no_task.stderr.decode()) == (
         2,
-        "forum: no entry of 'own_entries' names a task 'draft'; none names any task\n",
+        "forum: 'own_entries' has no entry of task 'draft'; it has no tasks\n",
     )
 
 

@@ -173,15 +173,15 @@ def test_a_damaged_ledger_is_refused(first: Folder, folder: Folder) -> None:
     results = [folder.forum("resume", "run", *options) for options in ([], ["--failed", "--out", "second"])]
 
     assert [result.code for result in results] == [3, 3], results
-    assert all("does not hold at entry" in result.err for result in results)
+    assert all("is invalid at entry" in result.err for result in results)
     assert bytes_in(folder.path) == before
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nowhere"], "there is no file, folder or run 'nowhere'"),
-        (["run/ledger.jsonl"], "is only a ledger: resuming needs the run directory"),
+        (["nowhere"], "no file, folder or run 'nowhere'"),
+        (["run/ledger.jsonl"], "is a bare ledger: resuming needs the run directory"),
         (["run", "--out", "there"], "--out needs --failed"),
         (["run", "--failed", "--out", "run"], "'run/ledger.jsonl' already exists"),
         (["run", "--failed", "--root", "nowhere"], "there is no"),

@@ -46,7 +46,7 @@ def test_an_altered_run_is_refused_without_progress_output(decided: Folder, prog
     result = resume(decided, progress)
 
     assert (result.code, result.out, result.err.count("\n")) == (3, "", 1), result
-    assert result.err.startswith(f"forum: the ledger in 'run' does not hold at entry {len(lines) - 1}: L201 ")
+    assert result.err.startswith(f"forum: the ledger in 'run' is invalid at entry {len(lines) - 1}: L201 ")
     assert bytes_in(decided.path) == before
 
 

@@ -338,8 +338,8 @@ def test_a_failed_run_can_be_retried_from_any_folder(folder: Folder) -> None:
         (["--answers-from", "x", "--deterministic"], "use one of them"),
         (["--repeat", "0"], "0 is not in the range"),
         (["--progress", "loud"], "'loud' is not one of"),
-        (["--only", "a", "--base", "nowhere"], "there is no file, folder or run 'nowhere'"),
-        (["--answers-from", "nowhere"], "there is no file, folder or run 'nowhere'"),
+        (["--only", "a", "--base", "nowhere"], "no file, folder or run 'nowhere'"),
+        (["--answers-from", "nowhere"], "no file, folder or run 'nowhere'"),
         (["--input", "x=1"], "F015"),
     ],
 )

@@ -119,7 +119,7 @@ def test_only_the_requested_levels_are_checked(run_dir: Path) -> None:
 
     assert forum("verify", run_dir).returncode == 3
     assert forum("verify", "--level", "1,2,5", run_dir).returncode == 0
-    assert report_on("--level", "1-2", run_dir)["levels"][4]["reason"] == "not asked for"
+    assert report_on("--level", "1-2", run_dir)["levels"][4]["reason"] == "not requested"
 
 
 def test_a_missing_or_unreadable_archive_of_bodies_is_reported(run_dir: Path) -> None:
@@ -130,7 +130,7 @@ def test_a_missing_or_unreadable_archive_of_bodies_is_reported(run_dir: Path) ->
     not_a_file = report_on(run_dir)
 
     reasons = [report["levels"][3]["reason"] for report in (missing, not_a_file)]
-    reason = "the wave plan stands in bodies.tar, which"
+    reason = "the wave plan is in bodies.tar, which"
     assert reasons == [f"{reason} is missing", f"{reason} cannot be read"]
     assert missing["codes"] == not_a_file["codes"] == ["L301"]
 
@@ -244,7 +244,7 @@ def test_a_redaction_is_recorded_and_the_ledger_stays_valid(run_dir: Path) -> No
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"--seq": "99"}, "there is no entry 99; the last is 22"),
+        ({"--seq": "99"}, "no entry 99; the last entry is 22"),
         ({"--body": "promt"}, "entry 2 has no body 'promt'; it has prompt"),
         ({"--reason": " "}, "it is empty"),
         ({"--by": "a b"}, "no spaces"),
@@ -267,7 +267,7 @@ def test_a_damaged_ledger_is_not_redacted(run_dir: Path) -> None:
 
     result = forum("redact", run_dir, "--seq", "2", "--body", "prompt", "--reason", "why", "--by", "ann")
 
-    assert (result.returncode, b"does not hold" in result.stderr) == (3, True)
+    assert (result.returncode, b"is invalid" in result.stderr) == (3, True)
 
 
 @pytest.mark.parametrize(("name", "code"), [("bodies.tar", 3), ("checkpoint", 3), ("ledger.jsonl", 2)])

@@ -9,12 +9,12 @@ from pathlib import Path
 from forum_runner.app.proofs import read_bytes, read_pin, read_verifier_key, write_pin
 from forum_runner.app.requests import RedactionRequest, Trusted, person_name
 from forum_runner.errors import UsageError
-from forum_runner.ledger.checkpoint import Checkpoint, open_checkpoint
+from forum_runner.ledger.checkpoint import PIN, Checkpoint, open_checkpoint
 from forum_runner.ledger.layout import CHECKPOINT, OUTPUTS
 from forum_runner.ledger.recognition import is_called_a_ledger, run_directory
 from forum_runner.ledger.source import LedgerSource
 from forum_runner.ledger.verification.report import LedgerFinding, Level, UnwrittenPinError, Verdict, VerifyReport
-from forum_runner.ledger.verification.seal_level import PIN, Expected
+from forum_runner.ledger.verification.seal_level import Expected
 from forum_runner.ledger.verification.verifier import ALL_LEVELS, VerifyRequest, verify
 
 # More than any checkpoint or proof has.
@@ -79,7 +79,7 @@ def _request(source: LedgerSource, trusted: Trusted, levels: frozenset[int]) -> 
 
 
 def verify_proof(path: Path, trusted: Trusted) -> VerifiedProof:
-    from forum_runner.ledger.proof_check import check_proof
+    from forum_runner.ledger.proof import check_proof
 
     key = read_verifier_key(trusted.key) if trusted.key else None
     checkpoint = read_bytes(trusted.checkpoint, _MAX_FILE_BYTES) if trusted.checkpoint else None

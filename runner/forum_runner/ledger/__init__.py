@@ -1,4 +1,4 @@
-"""The ledger: an append-only, hash-chained record of a run, and everything that checks it.
+"""The ledger: an append-only, hash-chained record of a run, with its writer and verifier.
 
     from pathlib import Path
     from forum_runner.ledger import Body, Verdict, create_ledger, ledger_at, verify
@@ -8,7 +8,7 @@
         ledger.seal("passed")
     assert verify(ledger_at(Path("run"))).verdict is Verdict.VALID
 
-Each name is loaded when it is first asked for.
+Each name is imported on first use.
 """
 
 from __future__ import annotations

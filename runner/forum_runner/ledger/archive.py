@@ -1,13 +1,11 @@
-"""bodies.tar: a ustar archive with one form only, so that every byte of it is known from what it holds."""
+"""bodies.tar: a ustar archive in one fixed form, so that its bodies determine every byte of it."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import BinaryIO
-from zlib import adler32
 
 PLAIN = "sha256"
 SALTED = "salted"
@@ -17,7 +15,7 @@ BLOCK = 512
 END = bytes(2 * BLOCK)
 MAX_BODY_BYTES = 8**11 - 1
 SALT_BYTES = 32
-# A body of more bytes than that is never copied: it goes to the archive from where it is.
+# A larger part of a member is written without a copy.
 LARGE_BYTES = 1 << 20
 
 _SALT_TAG = b"forum:salted:v1\n"
@@ -25,62 +23,41 @@ _CHUNK = 1 << 20
 _NAME_BYTES = 100
 _SIZE = slice(124, 135)
 _OCTAL = frozenset(b"01234567")
-# Adler-32 keeps the sum of the bytes in its lower half, beside a one: a name is too short to overflow it.
-_SUM = 0xFFFF
-_SUM_OF_NOTHING = 1
+# Mode, owner and group before the size; the time after it; type, version and device numbers after the checksum.
+_BEFORE_SIZE = b"0000644\0" + 2 * b"0000000\0"
+_AFTER_SIZE = b"\0" + b"00000000000\0"
+_AFTER_SUM = b"0" + bytes(100) + b"ustar\x0000" + bytes(64) + 2 * b"0000000\0" + bytes(167)
+# The checksum is the sum of all bytes of the header. Its own eight bytes count as spaces.
+_FIXED_SUM = sum(_BEFORE_SIZE + _AFTER_SIZE + 8 * b" " + _AFTER_SUM)
 
 
-def commitment(salted: bytes) -> str:
-    """The digest of a salted body, given its salt and its bytes in one."""
-    return hashlib.sha256(_SALT_TAG + salted).hexdigest()
-
-
-def large_commitment(salt: bytes, data: bytes) -> str:
-    """As `commitment`, without a copy of the bytes."""
-    hasher = hashlib.sha256(_SALT_TAG + salt)
-    hasher.update(data)
+def commitment(salted: bytes, *more: bytes) -> str:
+    """The digest of a salted body: of its salt and its bytes, in one or more parts."""
+    hasher = hashlib.sha256(_SALT_TAG + salted)
+    for part in more:
+        hasher.update(part)
     return hasher.hexdigest()
 
 
 def header(name: bytes, size: int) -> bytes:
-    before, after, rest, _ = _frame(size)
-    return b"".join((name.ljust(_NAME_BYTES, b"\0"), before, b"%06o\0 " % (rest + (adler32(name) & _SUM)), after))
+    octal = b"%011o" % size
+    checksum = b"%06o\0 " % (_FIXED_SUM + sum(name) + sum(octal))
+    return b"".join((name.ljust(_NAME_BYTES, b"\0"), _BEFORE_SIZE, octal, _AFTER_SIZE, checksum, _AFTER_SUM))
 
 
 def padding(size: int) -> int:
     return -size % BLOCK
 
 
-def member(folder: str, digest: str, content: bytes) -> bytes:
-    """In one go, as it is done for every body that is written."""
-    before, after, rest, pad = _frame(len(content))
-    name = f"{folder}/{digest}".encode()
-    checksum = b"%06o\0 " % (rest + (adler32(name) & _SUM))
-    return b"".join((name.ljust(_NAME_BYTES, b"\0"), before, checksum, after, content, pad))
-
-
-# What stands before the bytes of a large body, the bytes, and the padding.
-LargeMember = tuple[bytes, bytes, bytes]
-
-
-def large_member(salt: bytes, folder: str, digest: str, data: bytes) -> LargeMember:
-    """As `member`, of a salt, which may be empty, and the bytes that follow it."""
+def member_parts(digest: str, salt: bytes, data: bytes) -> tuple[bytes, bytes, bytes]:
+    """Header and salt; the bytes of the body, without a copy; and the padding. The salt of a plain body is empty."""
     size = len(salt) + len(data)
-    return header(f"{folder}/{digest}".encode(), size) + salt, data, bytes(padding(size))
-
-
-@lru_cache(maxsize=4096)
-def _frame(size: int) -> tuple[bytes, bytes, int, bytes]:
-    """What a header holds before and after its checksum, the name left out; what the sum of the name is to be added to;
-    and the padding."""
-    before = b"0000644\x000000000\x000000000\x00%011o\x0000000000000\x00" % size
-    after = b"0" + bytes(100) + b"ustar\x0000" + bytes(64) + b"0000000\x000000000\x00" + bytes(167)
-    rest = sum(before) + sum(after) + 8 * ord(" ")
-    return before, after, rest - _SUM_OF_NOTHING, bytes(padding(size))
+    name = f"{SALTED if salt else PLAIN}/{digest}"
+    return header(name.encode(), size) + salt, data, bytes(padding(size))
 
 
 def parse_header(head: bytes) -> tuple[bytes, int] | None:
-    """The name and the size that a header gives, if it is one of the only form."""
+    """The name and the size in a header; None if the header has another form."""
     name = head[:_NAME_BYTES].partition(b"\0")[0]
     digits = head[_SIZE]
     if len(head) != BLOCK or not _OCTAL.issuperset(digits):
@@ -91,7 +68,7 @@ def parse_header(head: bytes) -> tuple[bytes, int] | None:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member as found. `digest` is that of its content: the commitment, where it stands among the salted ones."""
+    """A member as found. `digest` is the digest of its content; in the folder of salted bodies, the commitment."""
 
     name: str
     digest: str
@@ -113,7 +90,7 @@ class Member:
 
 
 class Archive:
-    """Reads the members of an archive in order; then `end` is where reading ended, and `tail` what stands there."""
+    """Reads the members of an archive in order. Afterwards `end` is the offset after the last one."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -164,7 +141,7 @@ class Archive:
         return Member(name, hasher.hexdigest(), self.end, size, is_zero)
 
     def _finish(self, head: bytes) -> None:
-        """At the end of the archive, at the end of the file, or where something else stands."""
+        """Finds out what follows the last member: the end of the archive, the end of the file, or other bytes."""
         rest = self._stream.read(BLOCK + 1) if len(head) == BLOCK else b""
         self.is_ended = head + rest == END
         self.is_torn = bool(head) and not self.is_ended

@@ -1,4 +1,4 @@
-"""Begins a ledger, and opens one again."""
+"""Creates a ledger, or opens an existing one for writing."""
 
 from __future__ import annotations
 
@@ -37,24 +37,24 @@ def create_ledger(
     salt: Salt = random_salt,
     beside: Mapping[str, bytes] = MappingProxyType({}),
 ) -> LedgerWriter:
-    """A new ledger, with its first entry. Without a `wave_plan` it holds entries of your own kinds.
+    """Creates a ledger and writes its first entry. Without a `wave_plan`, it is for entries of user kinds.
 
-    `origin` names the run that this one goes on from, and the head of its ledger. `beside` are files that stand in the
-    directory before the first entry does; they are written only when the ledger is ours to begin.
+    `origin` is the run whose results this run reuses, and the head of its ledger. `beside` are files that are written
+    to the directory before the first entry.
     """
     directory = Path(directory)
     if run is not None and not _is_run_id(run):
-        raise UsageError(f"'{run}' is no id of a run: a UUID of version 7, in lower case")
+        raise UsageError(f"'{run}' is not a run id: use a UUID of version 7 in lower case")
     try:
         files = LedgerFiles.create(directory, durability)
     except OSError as error:
-        raise UsageError(f"cannot begin a ledger in '{directory}': {error.strerror}") from error
+        raise UsageError(f"cannot create a ledger in '{directory}': {error.strerror}") from error
     try:
         _write_beside(directory, beside)
         writer = LedgerWriter(files, LedgerState(run or new_run_id(clock(), os.urandom(10))), clock, salt)
         _open_run(writer, wave_plan, mode, implementation, origin)
     except BaseException:
-        # What went wrong first is what the caller has to know.
+        # Report the first error, not an error while cleaning up.
         with suppress(OSError):
             files.discard(_written(directory, beside, wave_plan))
         raise
@@ -63,7 +63,7 @@ def create_ledger(
 
 def _write_beside(directory: Path, files: Mapping[str, bytes]) -> None:
     if files:
-        # They are in nobody's way.
+        # Leftovers do no harm if they cannot be removed.
         with suppress(OSError):
             remove_leftovers(directory, files)
     for name, data in files.items():
@@ -71,7 +71,7 @@ def _write_beside(directory: Path, files: Mapping[str, bytes]) -> None:
 
 
 def _written(directory: Path, beside: Mapping[str, bytes], wave_plan: bytes | None) -> Iterator[str]:
-    """The files that stand there as they were to be written: nobody else's."""
+    """The files that this call wrote: those with exactly its bytes."""
     for name, data in {**beside, WAVE_PLAN: wave_plan}.items():
         path = directory / name
         if path.is_file() and path.read_bytes() == data:
@@ -103,7 +103,7 @@ def _open_run(
         document = orjson.loads(wave_plan)
         data |= {"wave_plan": document["digest"], "bundle": digest(canonical(document["bundle"]))}
     except (ValueError, KeyError, TypeError) as error:
-        raise UsageError("these bytes are not a wave plan, as `forum compile` writes it") from error
+        raise UsageError("not a wave plan: use the output of `forum compile`") from error
     writer.append("run.opened", data, bodies={"wave_plan": Body(wave_plan, JSON)})
     write_file(writer.directory / WAVE_PLAN, wave_plan)
 
@@ -116,9 +116,9 @@ def open_ledger(
     salt: Salt = random_salt,
     observe: Observe | None = None,
 ) -> LedgerWriter:
-    """Opens an existing ledger: verifies it, cuts off a torn tail, and locks it.
+    """Opens an existing ledger: locks it, verifies it, and sets a torn tail aside.
 
-    `observe` receives each entry on the way. If it raises, the ledger stays as it is.
+    `observe` receives each entry. If it raises, the ledger stays unchanged.
     """
     directory = Path(directory)
     try:

@@ -1,4 +1,4 @@
-"""Which bodies the entries of a ledger name, in the order of first naming; and which of them were redacted."""
+"""The bodies that entries refer to, in order of their first reference, and the redacted ones."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _SIZE_BITS = 54
 
 
 @dataclass(frozen=True, slots=True)
-class Naming:
-    """What the first entry that names a digest says of it."""
+class BodyUse:
+    """The first reference to a body."""
 
     seq: int
     bytes: int
@@ -20,7 +20,7 @@ class Naming:
 
 
 class BodyIndex:
-    """One small number a digest: it grows with the bodies of a ledger, and is all that does."""
+    """Packs each reference into one integer: this index is all that grows with the size of a ledger."""
 
     __slots__ = ("_named", "redacted")
 
@@ -37,20 +37,20 @@ class BodyIndex:
     def __contains__(self, digest: bytes) -> bool:
         return digest in self._named
 
-    def naming(self, digest: bytes) -> Naming | None:
+    def first_use(self, digest: bytes) -> BodyUse | None:
         packed = self._named.get(digest)
         if packed is None:
             return None
-        return Naming(packed >> (_SIZE_BITS + 1), packed >> 1 & (1 << _SIZE_BITS) - 1, bool(packed & 1))
+        return BodyUse(packed >> (_SIZE_BITS + 1), packed >> 1 & (1 << _SIZE_BITS) - 1, bool(packed & 1))
 
     def expected(self) -> Iterator[tuple[bytes, int, int]]:
-        """Each digest in the order of first naming, with its size, and 1 if it is salted."""
+        """Each digest in order, with its size, and 1 if it is salted."""
         mask = (1 << _SIZE_BITS) - 1
         for digest, packed in self._named.items():
             yield digest, packed >> 1 & mask, packed & 1
 
     def observe(self, seq: int, entry: AnyEntry) -> list[str]:
-        """Adds the bodies of an entry, and returns the codes of the rules that it breaks."""
+        """Adds the bodies of an entry, and returns the codes of the rules that the entry breaks."""
         codes: list[str] = []
         named, redacted = self._named, self.redacted
         gone = bytes.fromhex(entry.data.digest) if isinstance(entry.data, BodyRedacted) else None

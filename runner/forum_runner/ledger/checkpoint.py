@@ -1,4 +1,4 @@
-"""Checkpoints: the C2SP tlog-checkpoint text of a ledger, and whether one holds for a ledger."""
+"""Checkpoints: the C2SP tlog-checkpoint of a ledger. A pin is the checkpoint that a verifier kept."""
 
 from __future__ import annotations
 
@@ -17,6 +17,11 @@ _SIZE = re.compile(r"0|[1-9][0-9]{0,15}")
 _ROOT_BYTES = 32
 MAX_CHECKPOINT_BYTES = 1 << 20
 
+CHECKPOINT_TEXT = "checkpoint"
+PIN = "pin"
+_TOO_LONG = {CHECKPOINT_TEXT: "L508", PIN: "L512"}
+_OTHER_ROOT = {CHECKPOINT_TEXT: "L509", PIN: "L513"}
+
 
 class MalformedCheckpointError(ForumError):
     """Bytes that are not a checkpoint, signed or not."""
@@ -31,14 +36,14 @@ class Checkpoint:
     root: bytes
 
     def note(self) -> Note:
-        """The text, to be signed or to be written as it is."""
+        """The text, without a signature."""
         return Note(f"forum/{self.run}\n{self.size}\n{base64.b64encode(self.root).decode()}\n")
 
 
 def read_checkpoint(data: bytes) -> tuple[Checkpoint, Note]:
-    """A checkpoint, and the note that it came as: one without signatures if it has none."""
+    """A checkpoint and its note, which has the signatures."""
     if b"\n\n" not in data:
-        # Anything that is not ASCII fails the rules for the three lines below.
+        # Text outside ASCII fails the rules for the three lines.
         text = data.decode("ascii", "replace")
         return _read_text(text), Note(text)
     try:
@@ -49,7 +54,7 @@ def read_checkpoint(data: bytes) -> tuple[Checkpoint, Note]:
 
 
 def read_checkpoint_file(path: Path) -> bytes:
-    """At most a little more than a checkpoint may have; a pipe or a device, which could keep one waiting, is none."""
+    """The bytes of the file, up to the maximum and one more. A pipe or a device could block, so it counts as empty."""
     if not path.is_file():
         return b""
     try:
@@ -60,7 +65,7 @@ def read_checkpoint_file(path: Path) -> bytes:
 
 
 def open_checkpoint(data: bytes, key: VerifierKey | None) -> Checkpoint | LedgerFinding:
-    """What can be told of a checkpoint before the ledger is read: L506, and with a key L510."""
+    """The checkpoint; a finding if it is malformed (L506) or not signed by the key (L510)."""
     if len(data) > MAX_CHECKPOINT_BYTES:
         return LedgerFinding("L506", None, f"the checkpoint has more than {MAX_CHECKPOINT_BYTES:,} bytes")
     try:
@@ -72,27 +77,30 @@ def open_checkpoint(data: bytes, key: VerifierKey | None) -> Checkpoint | Ledger
     return checkpoint
 
 
-def compare_checkpoint(checkpoint: Checkpoint, run: str, size: int, root: bytes | None) -> LedgerFinding | None:
-    """Whether it holds for a ledger; `root` is that of its first `checkpoint.size` entries, if it has so many."""
+def compare_checkpoint(
+    checkpoint: Checkpoint, run: str, size: int, root: bytes | None, what: str = CHECKPOINT_TEXT
+) -> LedgerFinding | None:
+    """Compares a checkpoint or pin with a ledger. `root` is the root of `checkpoint.size` entries, if it is known."""
     if checkpoint.run != run:
-        return LedgerFinding("L507", None, f"the checkpoint is of the run {checkpoint.run}, not {run}")
+        return LedgerFinding("L507", None, f"the {what} belongs to run {checkpoint.run}, not {run}")
     if checkpoint.size > size:
-        return LedgerFinding("L508", None, f"the checkpoint has {checkpoint.size} entries, and the ledger {size}")
+        return LedgerFinding(_TOO_LONG[what], None, f"the {what} has {checkpoint.size} entries; the ledger has {size}")
     if checkpoint.root != root:
-        return LedgerFinding("L509", None, f"the checkpoint's root is not that of the first {checkpoint.size} entries")
+        sentence = f"the {what}'s root differs from the root of the first {checkpoint.size} entries"
+        return LedgerFinding(_OTHER_ROOT[what], None, sentence)
     return None
 
 
 def _read_text(text: str) -> Checkpoint:
     lines = text.split("\n")
     if len(lines) != 4 or lines[3]:
-        raise MalformedCheckpointError("its text is not three lines, each ended by LF")
+        raise MalformedCheckpointError("its text is not three lines that end with LF")
     origin = _ORIGIN.fullmatch(lines[0])
     if origin is None:
-        raise MalformedCheckpointError("its first line is not 'forum/' and the id of a run")
+        raise MalformedCheckpointError("its first line is not 'forum/' and a run id")
     if not _SIZE.fullmatch(lines[1]) or int(lines[1]) > MAX_INTEGER:
-        raise MalformedCheckpointError("its second line is not a number of entries in decimal")
+        raise MalformedCheckpointError("its second line is not a decimal number")
     root = from_base64(lines[2])
     if root is None or len(root) != _ROOT_BYTES:
-        raise MalformedCheckpointError("its third line is not the base64 of a root")
+        raise MalformedCheckpointError("its third line is not a root in base64")
     return Checkpoint(origin[1], int(lines[1]), root)

@@ -1,6 +1,6 @@
-"""The entry vocabulary: every kind of entry, and its data, as typed values.
+"""The entry vocabulary: every kind of entry and its data, as typed values.
 
-`schemas/v1/entry.schema.json` says the same, and a test compares the two. An optional member that is absent is None.
+A test compares them with `schemas/v1/entry.schema.json`. An absent optional member is None.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ MAX_BODIES = 100
 
 
 class EntryData(EntryValue, frozen=True):
-    """The data of one kind of entry, and the names of the bodies that such an entry may and must have."""
+    """The data of one kind of entry, and the names of its optional and required bodies."""
 
     kind: ClassVar[str]
     bodies: ClassVar[frozenset[str]] = frozenset()
     required_bodies: ClassVar[frozenset[str]] = frozenset()
 
     def has_bodies(self, bodies: Mapping[str, object]) -> bool:
-        """Whether the bodies that depend on this data are present or absent as they must be."""
+        """Whether the entry has the bodies that its data requires, and no others."""
         return self.required_bodies <= bodies.keys()
 
 
@@ -345,7 +345,7 @@ Data_co = TypeVar("Data_co", bound=EntryData | Mapping[str, Any], covariant=True
 
 
 class Entry(EntryValue, Generic[Data_co], frozen=True):
-    """One line of a ledger. `data` is a mapping in an entry of a user's own kind."""
+    """One line of a ledger. The data of a user kind is a mapping."""
 
     actor: Actor
     at: Time

@@ -1,8 +1,7 @@
-"""Encodes an entry as a line, and rejects one that could not be read back unchanged."""
+"""Encodes an entry as a line. An entry that level 1 would reject is not stored."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -12,16 +11,14 @@ from msgspec import Struct
 
 from forum_runner.canonical import MAX_INTEGER, canonical
 from forum_runner.errors import CanonicalError, ForumError
-from forum_runner.ledger.entries import KINDS, MAX_BODIES, USER_PREFIX
-from forum_runner.ledger.entry_schema import fits, parts_validator, schema_violation
-from forum_runner.ledger.layout import MAX_CAUSES, MAX_DEPTH, MAX_LINE_BYTES
+from forum_runner.ledger.entries import KINDS, MAX_BODIES, USER_PREFIX, AnyEntry
+from forum_runner.ledger.entry_decoder import EntryDecoder
+from forum_runner.ledger.entry_schema import fits
+from forum_runner.ledger.layout import MAX_CAUSES, MAX_LINE_BYTES
+from forum_runner.ledger.verification.bytes_level import check_line
+from forum_runner.ledger.verification.report import Violation
 
-# A float such as 1.0 in orjson's output: JSON Schema accepts it as an integer, and rejects all other floats. A match
-# inside a string only costs a second check.
-_FLOAT = re.compile(rb"\.0[,\]}]")
 _INTEGERS = frozenset({int})
-_SORTED = orjson.OPT_SORT_KEYS
-_dumps = orjson.dumps
 
 
 class NewEntry(Struct, frozen=True):
@@ -43,128 +40,95 @@ class EntryError(ForumError):
         super().__init__(f"cannot store an entry of kind '{kind}': {reason}")
 
 
-def encode_entry(entry: dict[str, Any]) -> bytes:
-    """The line of an entry, without its LF. The members are in alphabetical order; `bodies` holds references."""
-    kind, causes = entry["kind"], entry["causes"]
-    try:
-        entry["data"] = _checked(entry["seq"], entry["actor"], kind, causes, entry["data"], entry["bodies"])
-    except (orjson.JSONEncodeError, CanonicalError, ValueError) as error:
-        raise EntryError(kind, str(error)) from error
-    entry["causes"] = sorted(set(causes))
-    return encode_sound_entry(entry)
+class EntryEncoder:
+    """Encodes the entries of one writer. The members of an entry are in alphabetical order."""
+
+    def __init__(self) -> None:
+        self._decode = EntryDecoder().decode
+
+    def encode(self, entry: dict[str, Any]) -> bytes:
+        """The line of an entry, without its LF. Raises an EntryError if level 1 would reject it."""
+        entry["causes"] = _sorted_causes(entry)
+        line = _encode(entry)
+        if len(line) <= MAX_LINE_BYTES and _is_flat_user_entry(entry):
+            return line
+        if not line.isascii():
+            line = _encode_by_rules(entry)
+        decoded = self._decode(line, entry["prev"]) or _decode_by_rules(line, entry)
+        if isinstance(decoded.data, dict) and decoded.data != entry["data"]:
+            raise EntryError(entry["kind"], "data must consist of text, integers, true, false, null, lists and dicts")
+        return line
+
+    def encode_trusted(self, entry: dict[str, Any]) -> bytes:
+        """Like `encode`, for an entry that is known to be valid: only the length of its line is checked."""
+        line = _encode(entry)
+        if len(line) > MAX_LINE_BYTES:
+            raise EntryError(entry["kind"], f"the line has {len(line):,} bytes; the maximum is {MAX_LINE_BYTES:,}")
+        return line
 
 
-def encode_sound_entry(entry: dict[str, Any]) -> bytes:
-    """Like `encode_entry`, for an entry that is known to be valid: schema and causes are not checked."""
+def _encode(entry: dict[str, Any]) -> bytes:
     try:
-        line = _dumps(entry, option=_SORTED)
+        return orjson.dumps(entry, option=orjson.OPT_SORT_KEYS)
     except orjson.JSONEncodeError as error:
         raise EntryError(entry["kind"], str(error)) from error
-    if len(line) > MAX_LINE_BYTES:
-        raise EntryError(entry["kind"], f"its line has {len(line):,} bytes; the maximum is {MAX_LINE_BYTES:,}")
-    return line
 
 
-def _checked(
-    seq: int, actor: str, kind: str, causes: Sequence[int], data: Mapping[str, Any], bodies: Mapping[str, Any]
-) -> orjson.Fragment:
-    """The encoded data of an entry, after all its parts were checked."""
-    is_own = _is_own(actor, kind)
-    _check_causes(causes, seq, kind)
-    return orjson.Fragment((_own_data if is_own else _data)(kind, data, bodies))
+def _encode_by_rules(entry: dict[str, Any]) -> bytes:
+    """orjson sorts keys outside ASCII differently from RFC 8785."""
+    try:
+        return canonical(entry)
+    except CanonicalError as error:
+        raise EntryError(entry["kind"], str(error)) from error
 
 
-@lru_cache(maxsize=1024)
-def _is_own(actor: str, kind: str) -> bool:
-    """Whether the kind is a user kind. Rejects an invalid actor or kind."""
-    if not fits("actor", actor):
-        raise EntryError(kind, f"invalid actor {actor!r}: use `runner`, `agent:NAME` or `person:NAME`, without spaces")
-    is_own = kind.startswith(USER_PREFIX) and fits("kind", kind)
-    if not is_own and kind not in KINDS:
-        raise EntryError(kind, "unknown kind; user-defined kinds start with 'x-'")
-    return is_own
+def _decode_by_rules(line: bytes, entry: dict[str, Any]) -> AnyEntry:
+    try:
+        return check_line(line)
+    except Violation as violation:
+        raise EntryError(entry["kind"], _reason(entry, violation)) from violation
 
 
-def _check_causes(causes: Sequence[int], seq: int, kind: str) -> None:
-    if not isinstance(causes, list | tuple):
-        raise EntryError(kind, "causes must be a list of the seqs of earlier entries")
-    if not _INTEGERS.issuperset(map(type, causes)):
-        raise EntryError(kind, "causes must be the seqs of earlier entries")
-    if causes and (min(causes) < 0 or max(causes) >= seq or len(set(causes)) > MAX_CAUSES):
-        raise EntryError(kind, f"causes must be at most {MAX_CAUSES:,} earlier entries")
+def _is_flat_user_entry(entry: dict[str, Any]) -> bool:
+    """Whether an entry is a valid one of a user kind, with only texts and integers in its data.
 
-
-def _data(kind: str, data: Mapping[str, Any], bodies: Mapping[str, Any]) -> bytes:
-    validator = parts_validator(kind)
-    parts = {"data": data, "bodies": bodies}
-    if not validator.is_valid(parts):
-        raise EntryError(kind, schema_violation(validator, parts) or "it does not match its schema")
-    written = orjson.dumps(data, option=_SORTED)
-    if _FLOAT.search(written):
-        _check_values(kind, data)
-    return written
-
-
-def _own_data(kind: str, data: Mapping[str, Any], bodies: Mapping[str, Any]) -> bytes:
-    """User kinds have any data. Checking their bodies in Python is faster than by schema."""
-    if not isinstance(data, dict):
-        raise EntryError(kind, f"its data is a {type(data).__name__}, not a dict")
-    for name, body in bodies.items():
-        _check_own_body(kind, name, body["type"])
-    if len(bodies) > MAX_BODIES:
-        raise EntryError(kind, f"it has {len(bodies)} bodies; the maximum is {MAX_BODIES}")
-    has_plain_keys = _is_flat(data) or _check_values(kind, data)
-    return orjson.dumps(data, option=_SORTED) if has_plain_keys else canonical(data)
-
-
-@lru_cache(maxsize=1024)
-def _check_own_body(kind: str, name: str, type_: str) -> None:
-    if not fits("name", name):
-        raise EntryError(kind, f"invalid body name {name!r}: use lower-case letters, digits and '_'")
-    if not fits("type", type_):
-        raise EntryError(kind, f"invalid media type {type_!r}: use one such as text/plain")
-
-
-def _is_flat(data: Mapping[str, Any]) -> bool:
-    """Whether the data holds only texts and integers in range, under ASCII keys, as most data does."""
+    Decoding such an entry to check it would take as long as everything else that a writer does with it.
+    """
+    data, bodies = entry["data"], entry["bodies"]
+    if type(data) is not dict or len(bodies) > MAX_BODIES or not _is_user_kind(entry["actor"], entry["kind"]):
+        return False
     for key, value in data.items():
-        if type(key) is not str or not key.isascii():
+        if not key.isascii() or not (
+            type(value) is str or (type(value) is int and -MAX_INTEGER <= value <= MAX_INTEGER)
+        ):
             return False
-        if type(value) is not str and (type(value) is not int or not -MAX_INTEGER <= value <= MAX_INTEGER):
-            return False
-    return True
+    return all(_is_body(name, body["type"]) for name, body in bodies.items())
 
 
-def _check_values(kind: str, data: Any) -> bool:
-    """Rejects deep nesting and numbers other than integers in range. Returns whether all keys are ASCII."""
-    has_plain_keys = True
-    level = [data]
-    depth = 1
-    while level:
-        depth += 1
-        if depth > MAX_DEPTH:
-            raise EntryError(kind, f"its data is nested more than {MAX_DEPTH} levels deep")
-        below: list[Any] = []
-        for item in level:
-            if isinstance(item, dict):
-                if not all(type(key) is str for key in item):
-                    raise EntryError(kind, "a key is not a string")
-                has_plain_keys = has_plain_keys and "".join(item).isascii()
-                below += [value for value in item.values() if type(value) is not str]
-            elif isinstance(item, list):
-                below += [value for value in item if type(value) is not str]
-            else:
-                _check_scalar(kind, item)
-        level = below
-    return has_plain_keys
+@lru_cache(maxsize=1024)
+def _is_user_kind(actor: str, kind: str) -> bool:
+    return kind.startswith(USER_PREFIX) and fits("actor", actor) and fits("kind", kind)
 
 
-def _check_scalar(kind: str, value: Any) -> None:
-    if value is None or type(value) in (bool, str):
-        return
-    if type(value) is not int:
-        raise EntryError(
-            kind, f"{value!r} is a {type(value).__name__}: data holds text, integers, true, false and null"
-        )
-    if not -MAX_INTEGER <= value <= MAX_INTEGER:
-        raise EntryError(kind, f"{value} is outside ±(2^53 - 1): other readers may see a different number")
+@lru_cache(maxsize=1024)
+def _is_body(name: str, type_: str) -> bool:
+    return fits("name", name) and fits("type", type_)
+
+
+def _sorted_causes(entry: dict[str, Any]) -> Sequence[int]:
+    causes, seq = entry["causes"], entry["seq"]
+    if not isinstance(causes, (list, tuple)) or not _INTEGERS.issuperset(map(type, causes)):
+        raise EntryError(entry["kind"], "causes must be a list of the seqs of earlier entries")
+    found = sorted(set(causes)) if len(causes) > 1 else causes
+    if found and (found[0] < 0 or found[-1] >= seq or len(found) > MAX_CAUSES):
+        raise EntryError(entry["kind"], f"causes must be at most {MAX_CAUSES:,} earlier entries")
+    return found
+
+
+def _reason(entry: dict[str, Any], violation: Violation) -> str:
+    actor, kind = entry["actor"], entry["kind"]
+    if not fits("actor", actor):
+        return f"invalid actor {actor!r}: use `runner`, `agent:NAME` or `person:NAME`, without spaces"
+    if kind not in KINDS and not _is_user_kind(actor, kind):
+        return "unknown kind; user-defined kinds start with 'x-'"
+    return str(violation)

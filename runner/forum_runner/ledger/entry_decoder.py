@@ -1,12 +1,13 @@
-"""Decodes a line into a typed entry, or not at all: the fast path of level 1.
+"""Decodes a line into a typed entry, or rejects it: the fast path of level 1.
 
-It accepts a line if and only if level 1 holds. `verification.bytes_level` finds out why it rejects one.
+It accepts a line only if level 1 holds. `verification.bytes_level` finds out why it rejects a line.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import cache, lru_cache
 from typing import Any, get_args
 
 import msgspec
@@ -18,17 +19,15 @@ from forum_runner.ledger.entry_values import Actor, BodyName, Digest, Kind, Medi
 from forum_runner.ledger.layout import MAX_DEPTH, MAX_LINE_BYTES
 
 _KIND = b'"kind":"'
-_DIGEST_LENGTH = 64
-_SECOND_LENGTH = len("2026-11-15T09:00:00.")
 _MAX_KNOWN = 1024
 
-# Keys in alphabetical order, like members of structs: RFC 8785 form if keys are ASCII and numbers are integers.
+# Struct members are in alphabetical order, and so are sorted keys: RFC 8785 form, if all keys are ASCII.
 _encode_into = msgspec.json.Encoder(order="deterministic").encode_into
 _Check = Callable[[Any], object]
 
 
 class _Known(dict[Any, bool]):
-    """Whether values fit, for a check that is called once for those that recur: most names recur soon, or never."""
+    """Remembers the results of a check: most names occur in many entries."""
 
     __slots__ = ("_check",)
 
@@ -44,94 +43,78 @@ class _Known(dict[Any, bool]):
 
 
 class EntryDecoder:
-    """Decodes the lines of a ledger, in one thread. It knows the texts that it has met."""
+    """Decodes the lines of a ledger, in one thread."""
 
     def __init__(self) -> None:
-        self._kinds: dict[bytes, _KindDecoder] = {}
         self._buffer = bytearray()
         self._actors = _Known(_matches(Actor))
         self._runs = _Known(_matches(RunId))
-        self._seconds = _Known(lambda second: _is_time(f"{second}000000Z"))
         self._types = _Known(_matches(MediaType))
 
     def decode(self, line: bytes, previous: str = "") -> AnyEntry | None:
-        """The entry of a line that holds level 1; None for any other line.
-
-        `previous` is the hash that `prev` should be: if it is, it needs no check.
-        """
-        # In a canonical line the last member of this name is the entry's own.
+        """The entry of a line, or None if level 1 does not hold. A `prev` that equals `previous` needs no check."""
+        # In a canonical line the last member of this name belongs to the entry itself.
         start = line.rfind(_KIND) + len(_KIND)
         kind = line[start : line.find(b'"', start)]
-        decoder = self._kinds.get(kind) or self._decoder_of(kind)
+        decoder = _decoder_of(kind)
         if decoder is None or len(line) > MAX_LINE_BYTES:
             return None
         try:
             entry = decoder.decode(line)
-            # Finds what decoding forgives: duplicate keys, null for an absent member, 1.0, any form but the canonical.
+            # Encoding again finds what decoding accepts: duplicate keys, null for an absent member, 1.0, other forms.
             _encode_into(entry, self._buffer)
-            at, data = entry.at, entry.data
-            if self._buffer != line or not (self._actors[entry.actor] and self._runs[entry.run]):
-                return None
-            if not (self._seconds[at[:_SECOND_LENGTH]] and _is_fraction(at[_SECOND_LENGTH:])):
-                return None
-            for name, known in decoder.texts:
-                if not known[getattr(data, name)]:
-                    return None
-            digests = [] if entry.prev == previous else [entry.prev]
-            # A loop and not a comprehension, which would cost a call.
-            for name in decoder.digests:
-                digests.append(getattr(data, name))  # noqa: PERF401
-            for name, body in entry.bodies.items():
-                digests.append(body.digest)
-                if not (self._types[body.type] and decoder.body_names[name]):
-                    return None
-            # None has more than 64 characters, so each has 64 if all together have 64 times their number.
-            joined = "".join(digests)
-            if len(joined) != _DIGEST_LENGTH * len(digests) or bytes.fromhex(joined).hex() != joined:
-                return None
         except (ValueError, RecursionError):
             return None
-        rule = decoder.rule
-        return entry if rule is None or rule(line, entry) else None
-
-    def _decoder_of(self, kind: bytes) -> _KindDecoder | None:
-        name = kind.decode(errors="replace")
-        if name in KINDS:
-            return self._kinds.setdefault(kind, _KindDecoder(KINDS[name]))
-        # One for all: a ledger may have any number of such kinds.
-        prefix = USER_PREFIX.encode()
-        if not kind.startswith(prefix):
+        if self._buffer != line or not (self._actors[entry.actor] and self._runs[entry.run] and _is_time(entry.at)):
             return None
-        return self._kinds.get(prefix) or self._kinds.setdefault(prefix, _KindDecoder(None))
+        if entry.prev != previous and not _is_digest(entry.prev):
+            return None
+        data = entry.data
+        for name, fits in decoder.checks:
+            if not fits(getattr(data, name)):
+                return None
+        for name, body in entry.bodies.items():
+            if not (_is_digest(body.digest) and self._types[body.type] and decoder.body_names[name]):
+                return None
+        if decoder.is_user:
+            return entry if _is_user_entry(line, entry) else None
+        return entry if not decoder.has_rule or data.has_bodies(entry.bodies) else None  # type: ignore[union-attr]
 
 
 class _KindDecoder:
-    """Decodes the entries of one kind, and says which of their texts have to be checked."""
+    """Decodes the entries of one kind, and knows which of their texts must match a pattern."""
 
-    __slots__ = ("body_names", "decode", "digests", "rule", "texts")
+    __slots__ = ("body_names", "checks", "decode", "has_rule", "is_user")
 
     def __init__(self, data: type[EntryData] | None) -> None:
-        """`data` is None for users' own kinds, whose data is any mapping."""
+        """`data` is None for user kinds, whose data is any mapping."""
         entry = Entry[data if data is not None else dict[str, Any]]  # type: ignore[valid-type, misc]
         self.decode: Callable[[bytes], AnyEntry] = msgspec.json.Decoder(entry).decode
         checks = {} if data is None else _checks_of(inspect.type_info(data))
-        # These occur once; other texts recur from entry to entry.
-        self.digests = tuple(name for name, check in checks.items() if check is _is_digest)
-        self.texts = tuple((name, _Known(check)) for name, check in checks.items() if check is not _is_digest)
+        # A digest hardly ever occurs twice.
+        self.checks = [
+            (name, check if check is _is_digest else _Known(check).__getitem__) for name, check in checks.items()
+        ]
         self.body_names = _Known(_matches(BodyName) if data is None else data.bodies.__contains__)
-        self.rule: Callable[[bytes, AnyEntry], bool] | None = None
-        if data is None:
-            self.rule = _is_user_entry
-        elif data.required_bodies or data.has_bodies is not EntryData.has_bodies:
-            self.rule = _has_bodies
+        self.is_user = data is None
+        self.has_rule = data is not None and (data.required_bodies or data.has_bodies is not EntryData.has_bodies)
 
 
-def _has_bodies(_line: bytes, entry: AnyEntry) -> bool:
-    return entry.data.has_bodies(entry.bodies)  # type: ignore[union-attr]
+@lru_cache(maxsize=64)
+def _decoder_of(kind: bytes) -> _KindDecoder | None:
+    name = kind.decode(errors="replace")
+    if name in KINDS:
+        return _KindDecoder(KINDS[name])
+    return _user_decoder() if name.startswith(USER_PREFIX) else None
+
+
+@cache
+def _user_decoder() -> _KindDecoder:
+    return _KindDecoder(None)
 
 
 def _is_user_entry(line: bytes, entry: AnyEntry) -> bool:
-    # RFC 8785 sorts keys that are not ASCII in another way.
+    # RFC 8785 sorts keys outside ASCII differently.
     return line.isascii() and bool(_is_kind(entry.kind)) and _has_integers_only(entry.data)
 
 
@@ -154,13 +137,13 @@ def _has_integers_only(data: Any) -> bool:
 
 
 def _checks_of(struct: inspect.Type) -> dict[str, _Check]:
-    """The checks of the patterns of a struct, by the names of its members."""
+    """The checks for the patterns in a struct, by member."""
     fields = struct.fields if isinstance(struct, inspect.StructType) else ()
     return {field.name: check for field in fields if (check := _check_of(field.type)) is not None}
 
 
 def _check_of(type_: inspect.Type) -> _Check | None:
-    """A check of the patterns in a value of a type; None if it has none."""
+    """A check for the patterns in values of a type; None if it has no pattern."""
     if isinstance(type_, inspect.Metadata):
         return _is_digest if type_ == inspect.type_info(Digest) else _fullmatch(type_.extra_json_schema)
     if isinstance(type_, inspect.UnionType):
@@ -174,7 +157,7 @@ def _check_of(type_: inspect.Type) -> _Check | None:
 
 
 def _matches(text: Any) -> _Check:
-    """A check of one of the texts of `entry_values`."""
+    """A check for one of the texts in `entry_values`."""
     return _fullmatch(get_args(text)[1].extra_json_schema)
 
 
@@ -185,4 +168,3 @@ def _fullmatch(schema: Mapping[str, str] | None) -> _Check:
 _is_digest = _matches(Digest)
 _is_kind = _matches(Kind)
 _is_time = _matches(Time)
-_is_fraction = re.compile("[0-9]{6}Z").fullmatch

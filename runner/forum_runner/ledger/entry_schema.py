@@ -1,4 +1,4 @@
-"""JSON Schema validators of entries, one for each kind, built on first use."""
+"""JSON Schema validators for entries, one per kind, built on first use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from forum_runner.resources import schema
 
 
 def fits(what: str, text: str) -> bool:
-    """Whether a text is a valid `actor`, `kind`, `name` of a body or `type` of a body."""
+    """Whether a text is a valid `actor` or `kind`, or the `name` or `type` of a body."""
     rule = _text_rules()[what]
     return len(text) <= rule["maxLength"] and re.fullmatch(rule["pattern"], text) is not None
 
@@ -31,27 +31,15 @@ def _text_rules() -> dict[str, Any]:
 
 @cache
 def entry_validator(kind: str) -> jsonschema_rs.Draft202012Validator:
-    """Validates a whole entry. Unknown kinds and user kinds get the rules that hold for all kinds.
+    """Validates an entry. For user kinds and unknown kinds, only the rules for all kinds apply.
 
-    A kind's own rules for `data` and `bodies` are narrower than the common ones and replace them.
+    A kind's own rules for `data` and `bodies` are stricter than the common rules and replace them.
     """
     entry = schema("entry")
     own = entry["$defs"][kind] if kind in KINDS else {}
     shared = {key: value for key, value in entry.items() if key != "allOf"}
     properties = {**entry["properties"], **own.get("properties", {})}
     return jsonschema_rs.Draft202012Validator({**shared, **own, "properties": properties})
-
-
-@cache
-def parts_validator(kind: str) -> jsonschema_rs.Draft202012Validator:
-    """Validates `data` and `bodies` only: the parts that come from the caller of a writer."""
-    entry = schema("entry")
-    parts = {name: entry["properties"][name] for name in ("data", "bodies")}
-    return jsonschema_rs.Draft202012Validator({"properties": parts, "$defs": entry["$defs"], **_own_rules(kind)})
-
-
-def _own_rules(kind: str) -> dict[str, Any]:
-    return {"allOf": [{"$ref": f"#/$defs/{kind}"}]} if kind in KINDS else {}
 
 
 def schema_violation(validator: jsonschema_rs.Draft202012Validator, value: Any) -> str | None:

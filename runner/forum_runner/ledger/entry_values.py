@@ -1,6 +1,6 @@
-"""What the data of entries is made of: enumerations, numbers, texts and the values that several kinds share.
+"""The parts of an entry's data: enumerations, numbers, texts, and values that several kinds share.
 
-msgspec checks ranges and lengths when it decodes, but no pattern: that would double the time. `entry_decoder` does.
+msgspec checks ranges and lengths while it decodes. `entry_decoder` checks the patterns, in half the time.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ Kind = Annotated[str, _text("([a-z]+[.][a-z]+|x-[a-z0-9][a-z0-9._-]*)", 64)]
 
 
 class EntryValue(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """A value inside an entry. Its members are in the order in which a line has them: the alphabet's."""
+    """A value in an entry. Its members are in alphabetical order, as in a line."""
 
 
 class BodyReference(EntryValue, frozen=True, kw_only=True):
-    """A body, as an entry names it."""
+    """A reference to a body."""
 
     bytes: Amount
     digest: Digest
@@ -89,7 +89,7 @@ class ImportedFile(EntryValue, frozen=True):
 
 
 class ImportedRecords(EntryValue, frozen=True):
-    """The foreign records that a ledger was imported from."""
+    """The records of another program that a ledger was imported from."""
 
     check: Literal["ok", "fail", "not checked"]
     files: Annotated[tuple[ImportedFile, ...], Meta(min_length=1, max_length=100)]

@@ -1,4 +1,4 @@
-"""Locks, writes and syncs the two files of a ledger. It knows nothing about entries."""
+"""Locks, writes and syncs the two files of a ledger, without knowing about entries."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from pathlib import Path
 from typing import NoReturn
 
 from forum_runner.errors import UsageError
-from forum_runner.ledger.archive import END, LargeMember
+from forum_runner.ledger.archive import END, LARGE_BYTES
 from forum_runner.ledger.layout import BODIES, LEDGER, OUTPUTS
 from forum_runner.write_file import sync_directory
 
 _BATCH_S = 1.0
-_OLD = os.O_RDWR | os.O_CLOEXEC
+_READ_WRITE = os.O_RDWR | os.O_CLOEXEC
 _CLOSED = -1
 
 
 class Durability(StrEnum):
-    """When an entry counts as written: LEDGER-WRITE-002."""
+    """When an entry counts as written (LEDGER-WRITE-002)."""
 
     EACH = "each"
     BATCH = "batch"
@@ -29,7 +29,7 @@ class Durability(StrEnum):
 
 
 class LedgerBusyError(UsageError):
-    """Another process, or another writer in this one, holds the lock of this ledger."""
+    """Another process, or another writer in this process, has locked the ledger."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -37,7 +37,7 @@ class LedgerBusyError(UsageError):
 
 
 class LedgerFiles:
-    """Both files, open and locked. `ledger_end` and `bodies_end` are where the next line and the next body go."""
+    """Both files, open and locked. `ledger_end` and `bodies_end` are the offsets of the next line and the next body."""
 
     def __init__(self, directory: Path, ledger: int, bodies: int, durability: Durability) -> None:
         self.directory = directory
@@ -52,23 +52,23 @@ class LedgerFiles:
 
     @classmethod
     def create(cls, directory: Path, durability: Durability) -> LedgerFiles:
-        """In a directory that holds no ledger; the empty files of a creation that was killed are taken over.
+        """Creates the files in a directory without a ledger, or takes over the empty files of a killed creation.
 
-        The bodies come first: a ledger whose bodies are not there would be damaged.
+        The archive comes first: a ledger without its archive would be damaged.
         """
         to_sync = _make_directory(directory)
-        _refuse_if_begun(directory / LEDGER)
-        _refuse_unless_empty(directory / OUTPUTS)
-        bodies = _open_locked(directory / BODIES, _OLD | os.O_CREAT)
+        _refuse_existing_ledger(directory / LEDGER)
+        _refuse_outputs(directory / OUTPUTS)
+        bodies = _open_locked(directory / BODIES, _READ_WRITE | os.O_CREAT)
         try:
-            _refuse_if_filled(bodies, directory / BODIES)
-            ledger = _open_locked(directory / LEDGER, _OLD | os.O_CREAT)
+            _refuse_unless_empty_file(bodies, directory / BODIES)
+            ledger = _open_locked(directory / LEDGER, _READ_WRITE | os.O_CREAT)
         except BaseException:
             os.close(bodies)
             raise
         files = cls(directory, ledger, bodies, durability)
         try:
-            _refuse_if_filled(ledger, directory / LEDGER)
+            _refuse_unless_empty_file(ledger, directory / LEDGER)
             for path in to_sync if files.durability is not Durability.NONE else ():
                 sync_directory(path)
         except BaseException:
@@ -78,13 +78,13 @@ class LedgerFiles:
 
     @classmethod
     def open(cls, directory: Path, durability: Durability) -> LedgerFiles:
-        """An existing ledger, locked before anything of it is read."""
+        """Opens an existing ledger, and locks it before anything is read."""
         try:
-            ledger = _open_locked(directory / LEDGER, _OLD)
+            ledger = _open_locked(directory / LEDGER, _READ_WRITE)
         except FileNotFoundError:
             raise UsageError(f"no {LEDGER} in '{directory}'") from None
         try:
-            bodies = _open_locked(directory / BODIES, _OLD)
+            bodies = _open_locked(directory / BODIES, _READ_WRITE)
         except BaseException as error:
             os.close(ledger)
             if isinstance(error, FileNotFoundError):
@@ -95,54 +95,45 @@ class LedgerFiles:
         files._has_unsynced_bodies = True
         return files
 
-    def write(
-        self, bodies: Sequence[bytes | LargeMember], lines: Sequence[bytes], *, is_sealed: bool, is_end: bool
-    ) -> None:
-        """Bodies first, and on disk first. A seal has the end of the archive before it.
+    def write(self, bodies: Sequence[bytes], lines: Sequence[bytes], *, is_sealed: bool, is_end: bool) -> None:
+        """Writes the parts of bodies, syncs them, and then writes the lines. Before a seal it ends the archive.
 
-        At the end of a run, or of a part of it, nothing waits for a later sync.
+        At the end of a run, or of a session, everything is synced.
         """
-        wants_sync = self.syncs_each or is_end or time.monotonic() - self._synced_at >= _BATCH_S
-        if wants_sync:
-            wants_sync = self._may_sync()
+        is_sync_due = self._is_sync_due(is_end)
         if bodies or is_sealed:
-            try:
-                data = b"".join(bodies)  # type: ignore[arg-type]  # asking each for its type would cost all of them
-            except TypeError:
-                data = self._write_large(bodies)
-            _write(self._bodies, data + END if is_sealed else data, self.bodies_end)
-            self.bodies_end += len(data)
-            self._has_unsynced_bodies = True
-            if len(data) < len(END) and not is_sealed:
-                # It may have taken the place of an end of the archive, and is too short to cover all of it.
-                os.ftruncate(self._bodies, self.bodies_end)
-        if wants_sync and self._has_unsynced_bodies:
+            self._write_bodies(bodies, is_sealed)
+        if is_sync_due and self._has_unsynced_bodies:
             os.fdatasync(self._bodies)
             self._has_unsynced_bodies = False
         data = b"".join(lines)
         _write(self._ledger, data, self.ledger_end)
         self.ledger_end += len(data)
-        if wants_sync:
+        if is_sync_due:
             os.fdatasync(self._ledger)
 
-    def _write_large(self, bodies: Sequence[bytes | LargeMember]) -> bytes:
-        """Writes members of which some are large, and not to be joined; what is left to be written comes back."""
-        small: list[bytes] = []
-        for body in bodies:
-            if isinstance(body, bytes):
-                small.append(body)
-                continue
-            before, content, after = body
-            for data in (b"".join((*small, before)), content):
-                _write(self._bodies, data, self.bodies_end)
-                self.bodies_end += len(data)
-            small = [after]
-        return b"".join(small)
+    def _write_bodies(self, parts: Sequence[bytes], is_sealed: bool) -> None:
+        start = self.bodies_end
+        if max(map(len, parts), default=0) <= LARGE_BYTES:
+            parts = (b"".join(parts),)
+        for part in (*parts, END) if is_sealed else parts:
+            _write(self._bodies, part, self.bodies_end)
+            self.bodies_end += len(part)
+        self._has_unsynced_bodies = True
+        if is_sealed:
+            self.bodies_end -= len(END)
+        elif self.bodies_end - start < len(END):
+            # The bytes may replace the end of the archive without covering all of it.
+            os.ftruncate(self._bodies, self.bodies_end)
 
-    def _may_sync(self) -> bool:
-        """Whether to sync: with durability `none` the operating system decides."""
-        self._synced_at = time.monotonic()
-        return self.durability is not Durability.NONE
+    def _is_sync_due(self, is_end: bool) -> bool:
+        if self.syncs_each:
+            return True
+        now = time.monotonic()
+        if self.durability is Durability.NONE or not (is_end or now - self._synced_at >= _BATCH_S):
+            return False
+        self._synced_at = now
+        return True
 
     def sync(self, *, always: bool = False) -> None:
         """Syncs everything written so far. With durability `none`, only if `always` is set."""
@@ -157,12 +148,12 @@ class LedgerFiles:
         os.fsync(descriptor)
 
     def end_archive(self) -> None:
-        """Puts the end of the archive where a writer that was killed may have taken it away."""
+        """Writes the end of the archive: a killed writer may have overwritten it."""
         _write(self._bodies, END, self.bodies_end)
         os.fdatasync(self._bodies)
 
     def overwrite_body(self, offset: int, head: bytes, size: int) -> None:
-        """A new header, and zeros for the content: the header last, so that a half-done redaction is seen as such."""
+        """Overwrites the content with zeros, then the header: an interrupted redaction stays recognizable."""
         zeros = bytes(min(size, 1 << 20))
         done = 0
         while done < size:
@@ -172,17 +163,16 @@ class LedgerFiles:
         os.fdatasync(self._bodies)
 
     def discard(self, beside: Iterable[str] = ()) -> None:
-        """Takes both files away, and those `beside` them, and only then gives the locks back: the next who gets them
-        must not lose its files."""
+        """Removes both files and those `beside` them before it releases the locks: the next owner keeps its files."""
         try:
-            # The bodies last: whoever begins a ledger takes their lock first.
+            # The archive last: a writer that creates a ledger locks it first.
             for name in (LEDGER, *beside, BODIES):
                 (self.directory / name).unlink(missing_ok=True)
         finally:
             self.close()
 
     def close(self) -> None:
-        """The locks go with the descriptors. Closing again does nothing: a number may be another file's by then."""
+        """Closes the files, which releases the locks. A second call does nothing: the numbers may be reused."""
         descriptors = [number for number in (self._bodies, self._ledger) if number != _CLOSED]
         self._bodies = self._ledger = _CLOSED
         for descriptor in descriptors:
@@ -190,7 +180,7 @@ class LedgerFiles:
 
 
 def is_being_written(directory: Path) -> bool:
-    """Whether a writer holds the lock. The check holds a shared lock for a moment, which keeps writers out."""
+    """Whether a writer has locked the ledger. The check itself locks out writers for a moment."""
     descriptor = os.open(directory / LEDGER, os.O_RDONLY | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -202,29 +192,29 @@ def is_being_written(directory: Path) -> bool:
 
 
 def _make_directory(directory: Path) -> list[Path]:
-    """Makes it, and those above it that are not there; the directories come back that hold a name that is new."""
+    """Creates the directory and its missing parents, and returns the directories with new names in them."""
     missing = [path for path in directory.parents if not path.exists()]
     directory.mkdir(parents=True, exist_ok=True)
     return [directory, directory.parent, *(path.parent for path in missing)]
 
 
-def _refuse_if_filled(descriptor: int, path: Path) -> None:
+def _refuse_unless_empty_file(descriptor: int, path: Path) -> None:
     if os.fstat(descriptor).st_size:
         _refuse(path)
 
 
-def _refuse_if_begun(path: Path) -> None:
-    """Nothing is made beside a ledger, whether it is being written, which its lock tells, or not."""
+def _refuse_existing_ledger(path: Path) -> None:
+    """Raises if the directory has a ledger: a LedgerBusyError if it is being written."""
     try:
         if not path.stat().st_size:
             return
-        os.close(_open_locked(path, _OLD))
+        os.close(_open_locked(path, _READ_WRITE))
     except FileNotFoundError:
         return
     _refuse(path)
 
 
-def _refuse_unless_empty(outputs: Path) -> None:
+def _refuse_outputs(outputs: Path) -> None:
     try:
         if next(outputs.iterdir(), None) is None:
             return
@@ -255,7 +245,7 @@ def _open_locked(path: Path, flags: int) -> int:
 
 
 def _is_named(descriptor: int, path: Path) -> bool:
-    """Not so if a creation that failed took the file away since it was opened: what is written to it would be lost."""
+    """Whether the path still names the open file: a failed creation may have removed it, and writes would be lost."""
     found = os.fstat(descriptor)
     try:
         named = path.stat()
@@ -265,7 +255,7 @@ def _is_named(descriptor: int, path: Path) -> bool:
 
 
 def _write(descriptor: int, data: bytes, offset: int) -> None:
-    """Writes all bytes, with further calls after a short write."""
+    """Writes all bytes, and continues after a short write."""
     written = os.pwrite(descriptor, data, offset)
     while written < len(data):
         written += os.pwrite(descriptor, memoryview(data)[written:], offset + written)

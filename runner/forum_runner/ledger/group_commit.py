@@ -1,4 +1,4 @@
-"""Group commit for coroutines: entries of tasks that run side by side share one write and one sync."""
+"""Group commit for coroutines: entries of parallel tasks share one write and one sync."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from forum_runner.ledger.writer import LedgerWriter
 
 
 class GroupCommit:
-    """Wraps a writer for one event loop. While one commit is under way, the entries for the next one gather.
+    """Wraps a writer for one event loop. Entries that arrive during a commit are written by the next one.
 
-    Commits follow one another by callbacks and not in a task: a program that ends cancels all of its tasks, and some
-    of these have entries to write on their way out.
+    Callbacks start the commits, not a task: a program that shuts down cancels all tasks, and some of them still write
+    entries while they end.
     """
 
     def __init__(self, writer: LedgerWriter) -> None:
@@ -34,7 +34,7 @@ class GroupCommit:
         causes: Sequence[int] = (),
         actor: str = "runner",
     ) -> int:
-        """As `LedgerWriter.append`: when it returns, the entry is acknowledged."""
+        """Like `LedgerWriter.append`: when it returns, the entry is as durable as requested."""
         seq = self._writer.stage(kind, data, bodies=bodies, causes=causes, actor=actor)
         if not self._syncs_each:
             self._writer.commit()
@@ -65,10 +65,10 @@ class GroupCommit:
                 done.set_result(None)
             else:
                 done.set_exception(error)
-        # After those that were woken: they have their next entries ready for the same commit.
-        loop.call_soon(self._go_on, loop)
+        # After the woken appenders: their next entries then share one commit.
+        loop.call_soon(self._commit_next, loop)
 
-    def _go_on(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _commit_next(self, loop: asyncio.AbstractEventLoop) -> None:
         self._is_committing = False
         if self._waiting:
             self._commit(loop)

@@ -1,4 +1,4 @@
-"""Paths in the Merkle tree of RFC 6962: made while the leaves stream by, and followed as RFC 9162 says."""
+"""Paths in the Merkle tree of RFC 6962: built in one pass over the leaves, and checked as in RFC 9162."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from forum_runner.ledger.merkle import EMPTY_ROOT, MerkleTree, node_hash
 
 
 class _Siblings:
-    """The subtrees beside the way from one complete subtree, of 2^level leaves, to the root.
+    """The sibling subtrees on the path from one complete subtree, with 2^level leaves, to the root.
 
-    Each leaf outside it belongs to one of them, which the highest bit tells in which the leaf's number and one inside
-    differ. All but the one that is being filled are complete, a hash each: log n hashes, whatever the size. The size
-    need not be known beforehand: the last of them is as large as there are leaves for it.
+    Each leaf outside the subtree belongs to one sibling. The highest bit in which its number differs from a number
+    inside selects the sibling. This keeps log n hashes, and the number of leaves need not be known in advance.
     """
 
     def __init__(self, inside: int, level: int) -> None:
@@ -31,12 +30,12 @@ class _Siblings:
         self._trees[above].add(leaf)
 
     def roots(self) -> list[bytes]:
-        """The nearest first. One of no leaves is on no way."""
+        """The nearest first. An empty sibling is not part of the path."""
         return [tree.root() for tree in self._trees if tree.size]
 
 
 class InclusionPath:
-    """The path of RFC 6962, section 2.1.1, from a leaf to the root of all leaves that were added."""
+    """The path of RFC 6962, section 2.1.1, from a leaf to the root of all added leaves."""
 
     def __init__(self, index: int) -> None:
         self._siblings = _Siblings(index, 0)
@@ -51,10 +50,10 @@ class InclusionPath:
 
 
 class ConsistencyPath:
-    """The path of RFC 6962, section 2.1.2, from the root of `from_size` leaves to the root of all that were added.
+    """The path of RFC 6962, section 2.1.2, from the root of `from_size` leaves to the root of all added leaves.
 
-    It is the way of the last complete subtree of the older tree, after that subtree itself; an older tree that is one
-    complete subtree is known already.
+    It starts with the last complete subtree of the older tree, followed by the siblings on its path. If that subtree
+    is the whole older tree, its root is already known and omitted.
     """
 
     def __init__(self, from_size: int) -> None:
@@ -93,7 +92,7 @@ def is_included(leaf: bytes, index: int, size: int, root: bytes, path: Sequence[
 
 
 def is_consistent(from_size: int, from_root: bytes, size: int, root: bytes, path: Sequence[bytes]) -> bool:
-    """RFC 9162, section 2.1.4.2. An empty tree, and an equal one, need no path."""
+    """RFC 9162, section 2.1.4.2. An empty tree and an equal tree need no path."""
     if from_size == size:
         return from_root == root and not path and (size > 0 or root == EMPTY_ROOT)
     if from_size == 0:
@@ -118,7 +117,7 @@ def is_consistent(from_size: int, from_root: bytes, size: int, root: bytes, path
 
 
 def _past_lone_nodes(number: int, last: int) -> tuple[int, int]:
-    """Up to the level at which the sibling stands on the left: a node without a sibling goes up as it is."""
+    """Moves up to the level where the sibling is on the left: a node without a sibling moves up unchanged."""
     while number and not number & 1:
         number, last = number >> 1, last >> 1
     return number, last

@@ -1,6 +1,6 @@
-"""C2SP signed notes with Ed25519: a text, its signature lines, and the keys that make and check them.
+"""C2SP signed notes with Ed25519: a text, its signature lines, and the keys that sign and verify it.
 
-The keys and notes are those of Go's golang.org/x/mod/sumdb/note.
+The format of keys and notes is the one of Go's golang.org/x/mod/sumdb/note.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ _KEY_ID = re.compile(r"[0-9a-f]{8}")
 
 
 class MalformedNoteError(ForumError):
-    """Bytes that are not a signed note."""
+    """The bytes are not a signed note."""
 
 
 class MalformedKeyError(ForumError):
-    """A text that is not a key; the sentence never holds the text, which may be a secret."""
+    """The text is not a key. The message never repeats the text, which may be a secret."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A signature line. `value` is what follows the key's id: 64 bytes if it is Ed25519, and anything if it is not."""
+    """A signature line. `value` follows the key id: 64 bytes for Ed25519, any length for other algorithms."""
 
     name: str
     key_id: bytes
@@ -44,7 +44,7 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A text, which ends with LF, and its signatures; without any it is the text alone."""
+    """A text that ends with LF, and its signatures. Without signatures, a note is the text alone."""
 
     text: str
     signatures: tuple[Signature, ...] = ()
@@ -57,14 +57,14 @@ class Note:
         return Note(self.text, (*self.signatures, key.sign(self.text)))
 
     def is_signed_by(self, key: VerifierKey) -> bool:
-        """Whether the key has a line here. Lines of other keys are passed over; of its own, each must be right."""
+        """Whether the note has a signature line of this key, and all its lines of this key are valid."""
         own = [found for found in self.signatures if (found.name, found.key_id) == (key.name, key.id)]
-        return bool(own) and all(key.made(found.value, self.text) for found in own)
+        return bool(own) and all(key.verifies(found.value, self.text) for found in own)
 
 
 @dataclass(frozen=True, slots=True)
 class VerifierKey:
-    """A public key with its name."""
+    """A public key and its name."""
 
     name: str
     public: bytes
@@ -72,11 +72,11 @@ class VerifierKey:
     @classmethod
     def read(cls, text: str) -> VerifierKey:
         if text.startswith(_PRIVATE):
-            raise MalformedKeyError("it is a private key, where the public one is asked for")
+            raise MalformedKeyError("it is a private key; give the public key")
         name, key_id, public = _split_key(text)
         key = cls(name, public)
         if key.id != key_id:
-            raise MalformedKeyError("its id is not that of its name and key")
+            raise MalformedKeyError("its id does not match its name and key")
         return key
 
     def write(self) -> str:
@@ -86,8 +86,8 @@ class VerifierKey:
     def id(self) -> bytes:
         return hashlib.sha256(self.name.encode() + b"\n" + _ED25519 + self.public).digest()[:_ID_BYTES]
 
-    def made(self, signature: bytes, text: str) -> bool:
-        """Whether the signature is this key's, over that text."""
+    def verifies(self, signature: bytes, text: str) -> bool:
+        """Whether this key signed the text."""
         from cryptography.exceptions import InvalidSignature
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
@@ -100,14 +100,14 @@ class VerifierKey:
 
 @dataclass(frozen=True, slots=True)
 class SignerKey:
-    """A private key with its name. Its `repr` does not show the seed."""
+    """A private key and its name. `repr` hides the seed."""
 
     name: str
     seed: bytes = field(repr=False)
 
     @classmethod
     def generate(cls, name: str, random: Callable[[int], bytes]) -> SignerKey:
-        """`random` gives as many random bytes as it is asked for."""
+        """`random` returns the given number of random bytes."""
         _check_name(name)
         return cls(name, random(KEY_BYTES))
 
@@ -115,11 +115,11 @@ class SignerKey:
     def read(cls, text: str) -> SignerKey:
         if not text.startswith(_PRIVATE):
             _split_key(text)
-            raise MalformedKeyError("it is a public key, where the private one is asked for")
+            raise MalformedKeyError("it is a public key; give the private key")
         name, key_id, seed = _split_key(text.removeprefix(_PRIVATE))
         key = cls(name, seed)
         if key.verifier().id != key_id:
-            raise MalformedKeyError("its id is not that of its name and key")
+            raise MalformedKeyError("its id does not match its name and key")
         return key
 
     def write(self) -> str:
@@ -138,15 +138,15 @@ class SignerKey:
 
 
 def read_note(data: bytes) -> Note:
-    """A note with one signature or more. The last empty line parts them from the text."""
+    """A note with at least one signature. The last empty line separates the text from the signatures."""
     try:
         whole = data.decode()
     except UnicodeDecodeError as error:
         raise MalformedNoteError("it is not UTF-8") from error
     if _CONTROL.search(whole):
-        raise MalformedNoteError("it holds a control character")
-    text, parted, lines = whole.rpartition("\n\n")
-    if not parted or not lines:
+        raise MalformedNoteError("it contains a control character")
+    text, separator, lines = whole.rpartition("\n\n")
+    if not separator or not lines:
         raise MalformedNoteError("it has no signature line after an empty line")
     if not lines.endswith("\n"):
         raise MalformedNoteError("its last line does not end with LF")
@@ -154,7 +154,7 @@ def read_note(data: bytes) -> Note:
 
 
 def from_base64(text: str) -> bytes | None:
-    """The bytes that have this standard base64, and no other: each value has one form."""
+    """The bytes of standard base64; None if the text is not the one canonical form."""
     try:
         data = base64.b64decode(text, validate=True)
     except ValueError:
@@ -166,19 +166,17 @@ def _read_signature(line: str) -> Signature:
     name, _, encoded = line.removeprefix(_LINE_START).partition(" ")
     data = from_base64(encoded)
     if not line.startswith(_LINE_START) or not _is_name(name) or data is None or len(data) <= _ID_BYTES:
-        raise MalformedNoteError(
-            "a signature line is not a dash, a key's name, and the base64 of an id and a signature"
-        )
+        raise MalformedNoteError("a signature line is not a dash, a key name, and an id and a signature in base64")
     return Signature(name, data[:_ID_BYTES], data[_ID_BYTES:])
 
 
 def _split_key(text: str) -> tuple[str, bytes, bytes]:
-    """Name, id and the 32 bytes. The base64 comes last because it may have a plus sign of its own."""
+    """Name, id and the 32 bytes of the key. Base64 may contain a plus sign, so it comes last."""
     name, _, rest = text.partition("+")
     key_id, _, encoded = rest.partition("+")
     data = from_base64(encoded)
     if not _KEY_ID.fullmatch(key_id) or data is None:
-        raise MalformedKeyError("it is not a name, eight hexadecimal digits and base64")
+        raise MalformedKeyError("it is not a name, eight hexadecimal digits and base64, separated by '+'")
     _check_name(name)
     if data[:1] != _ED25519 or len(data) != 1 + KEY_BYTES:
         raise MalformedKeyError("it is not an Ed25519 key")
@@ -187,12 +185,14 @@ def _split_key(text: str) -> tuple[str, bytes, bytes]:
 
 def _check_name(name: str) -> None:
     if not _is_name(name):
-        raise MalformedKeyError("a key's name is text without white space, control characters and '+'")
+        raise MalformedKeyError("a key name cannot contain white space, control characters or '+'")
 
 
 def _is_name(name: str) -> bool:
-    spoilt = any(character.isspace() or character < " " or character == "+" for character in name)
-    return bool(name) and not spoilt and not any("\ud800" <= character <= "\udfff" for character in name)
+    return bool(name) and not any(
+        character.isspace() or character < " " or character == "+" or "\ud800" <= character <= "\udfff"
+        for character in name
+    )
 
 
 def _to_base64(data: bytes) -> str:

@@ -1,6 +1,6 @@
-"""Whether something is a ledger at all: by what its lines have of an entry.
+"""Recognizes ledgers, damaged ones too, by the members of an entry in their lines.
 
-A ledger that was damaged is still one, and so is whatever has a ledger's name and place.
+A file with the name of a ledger, or in a run directory, counts as a ledger.
 """
 
 from __future__ import annotations
@@ -18,28 +18,27 @@ from forum_runner.ledger.source import LedgerSource
 
 _HEAD_BYTES = 1 << 20
 _MEMBERS = tuple(re.compile(rb'"%b"\s*:' % name) for name in (b"bodies", b"causes", b"prev", b"run"))
-# One of them may be what was damaged.
+# One of them may be damaged.
 _ENOUGH = 3
-# A mapping, after comments and the like: what only holds a manifest somewhere, such as an archive, is none.
+# A mapping, after comments and directives. An archive that contains a manifest does not match.
 _MAPPING = re.compile(rb"""(?:\xef\xbb\xbf)?\s*(?:(?:#|---|%)[^\n]*\n\s*)*(?:\{|["']?[A-Za-z]+["']?[ \t]*:)""")
-# In block style a key begins a line; in flow style, and in JSON, it follows a bracket or a comma.
+# A key starts a line in block style, and follows a bracket or a comma in flow style and JSON.
 _KEY = rb"""(?m)(?:^|[{,])[ \t]*["']?%b["']?[ \t]*:[ \t]*["']?"""
 _API_VERSION = re.compile(_KEY % b"apiVersion" + b"forum/")
 _KIND = re.compile(_KEY % b"kind" + b"([A-Z][A-Za-z]*)")
 
 
 class NotALedgerError(UsageError):
-    """What was given is something else; `what` says what it is, where that is known."""
+    """The source is not a ledger. `what` describes it, if it is known."""
 
     def __init__(self, source: LedgerSource, what: str | None) -> None:
         self.name, self.what = source.name, what
         said = f"'{self.name}' is not a ledger" if what is None else f"'{self.name}' is {what}, not a ledger"
-        # Whoever gives standard input knows that a ledger is wanted there.
-        super().__init__(said if source.path is None else f"{said}; give a run directory, or the id of a run")
+        super().__init__(said if source.path is None else f"{said}; give a run directory or a run id")
 
 
 class Signs:
-    """Looks for the members of an entry, as far as a beginning goes: damage may have put them into several lines."""
+    """Looks for the members of an entry in the beginning of a file. Damage may spread them over several lines."""
 
     def __init__(self) -> None:
         self._missing = list(_MEMBERS)
@@ -66,9 +65,9 @@ def is_called_a_ledger(source: LedgerSource) -> bool:
 def ledger_lines(
     lines: Iterable[bytes], source: LedgerSource, torn: Callable[[], bytes] = lambda: b""
 ) -> Iterator[bytes]:
-    """The lines of a source, held back until one of them tells that it is a ledger; a NotALedgerError if none does.
+    """The lines of a source. Raises a NotALedgerError if its beginning does not look like a ledger.
 
-    `torn` is asked for what follows the last line, when there is no further one.
+    `torn` returns the bytes after the last LF, once all lines are read.
     """
     given = iter(lines)
     held: list[bytes] = []
@@ -88,7 +87,7 @@ def ledger_lines(
 
 
 def _what_it_is(lines: Iterable[bytes]) -> str | None:
-    """A document of ours that is no ledger, by how it begins."""
+    """Describes another document of this project; None if it is unknown."""
     from forum_runner import resources
 
     head = b"\n".join(lines)
@@ -104,23 +103,23 @@ def _what_it_is(lines: Iterable[bytes]) -> str | None:
 
 
 def check_stream(stream: BinaryIO, source: LedgerSource) -> None:
-    """Looks at a file that can be read again, and leaves it at its beginning."""
+    """Raises a NotALedgerError if a seekable file is not a ledger. Rewinds the file."""
     lines = Lines(stream)
     ledger_lines(lines, source, lambda: lines.torn)
     stream.seek(0)
 
 
 def check_is_ledger(source: LedgerSource) -> None:
-    """Of a file. What can be read only once is left to whoever reads it."""
+    """Like `check_stream`, for a regular file. Other sources can be read only once, and are not checked."""
     if source.path is not None and source.path.is_file():
         with source.open() as stream:
             check_stream(stream, source)
 
 
 def run_directory(source: LedgerSource, purpose: str) -> Path:
-    """The run directory that a source was found in; a UsageError where a ledger alone, or something else, was given."""
+    """The run directory of a source. Raises a UsageError if the source is a bare ledger or something else."""
     check_is_ledger(source)
     if source.directory is None:
         is_file = source.path is not None and source.path.is_file()
-        raise UsageError(f"'{source.name}' is {'only a ledger' if is_file else 'no run directory'}: {purpose}")
+        raise UsageError(f"'{source.name}' is {'a bare ledger' if is_file else 'not a run directory'}: {purpose}")
     return source.directory

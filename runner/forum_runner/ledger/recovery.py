@@ -1,4 +1,4 @@
-"""What is found when a ledger is opened again: verified, its torn tails set aside, its redactions carried out."""
+"""Reopens a ledger: verifies it, sets torn tails aside, and completes interrupted redactions and copies."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ from forum_runner.ledger.archive import END
 from forum_runner.ledger.body import Salt
 from forum_runner.ledger.body_index import BodyIndex
 from forum_runner.ledger.clock import Clock
-from forum_runner.ledger.copying import restore_copies
 from forum_runner.ledger.entries import AnyEntry, RunRepaired, RunSealed
 from forum_runner.ledger.files import LedgerFiles
 from forum_runner.ledger.layout import BODIES, LEDGER, TORN
 from forum_runner.ledger.lines import Lines
-from forum_runner.ledger.redaction import carry_out
+from forum_runner.ledger.redaction import complete_redactions
 from forum_runner.ledger.verification.bodies_level import UnreadableArchive, check_bodies
 from forum_runner.ledger.verification.chain_level import Chain, checked_entries
 from forum_runner.ledger.verification.copies import Copies
@@ -29,7 +28,7 @@ from forum_runner.ledger.verification.report import DamagedLedgerError, LedgerFi
 from forum_runner.ledger.writer import LedgerState, LedgerWriter
 from forum_runner.write_file import sync_directory
 
-_MENDED_HERE = frozenset({"L306", "L308", "L310"})
+_REPAIRABLE = frozenset({"L306", "L308", "L310"})
 _CHUNK = 1 << 20
 _MAX_TORN = 16
 _SET_ASIDE = re.compile(rf"({LEDGER}|{BODIES})[.]([0-9a-f]{{64}})")
@@ -46,10 +45,10 @@ def recover(files: LedgerFiles, clock: Clock, salt: Salt, observe: Observe | Non
     if found.state.is_sealed:
         files.end_archive()
     if found.index.redacted:
-        # What takes bytes away must not be more durable than the entries that say so.
+        # The entries that record a redaction must be durable before its bytes are removed.
         files.sync(always=True)
-        carry_out(files, found.index, found.copies)
-    restore_copies(files.directory, found.copies)
+        complete_redactions(files, found.index, found.copies)
+    found.copies.restore(files.directory)
     writer = LedgerWriter(files, found.state, clock, salt)
     for start in range(0, len(torn), _MAX_TORN):
         writer.append("run.repaired", {"torn": torn[start : start + _MAX_TORN]})
@@ -59,7 +58,7 @@ def recover(files: LedgerFiles, clock: Clock, salt: Salt, observe: Observe | Non
 
 
 class _Scan:
-    """One pass over each file: everything that the next entry depends on, and where the sound part of each ends."""
+    """Reads each file once: the state that the next entry depends on, and where the valid part of each file ends."""
 
     def __init__(self, directory: Path, observe: Observe | None) -> None:
         self.directory = directory
@@ -84,7 +83,7 @@ class _Scan:
         with (self.directory / LEDGER).open("rb") as stream:
             for seq, line, entry, leaf in checked_entries(Lines(stream), chain, str(self.directory)):
                 for code in self.index.observe(seq, entry):
-                    finding = LedgerFinding(code, seq, "it names a body in a way that cannot be")
+                    finding = LedgerFinding(code, seq, "the entry contradicts an earlier reference to a body")
                     raise DamagedLedgerError(str(self.directory), finding)
                 self._note(seq, entry)
                 if self._observe is not None:
@@ -95,7 +94,7 @@ class _Scan:
                 at = entry.at
                 self.ledger_end += len(line) + 1
         if chain.run is None:
-            raise UsageError(f"the ledger in '{self.directory}' has no entry: nothing was ever recorded in it")
+            raise UsageError(f"the ledger in '{self.directory}' has no entries")
         state.run, state.latest = chain.run, at
         return state
 
@@ -117,23 +116,23 @@ class _Scan:
         return end
 
     def _refuse_findings(self) -> None:
-        for finding in self._findings.listed if self._findings.codes - _MENDED_HERE else ():
-            if finding.code not in _MENDED_HERE:
+        for finding in self._findings.listed if self._findings.codes - _REPAIRABLE else ():
+            if finding.code not in _REPAIRABLE:
                 raise DamagedLedgerError(str(self.directory), finding)
 
 
 def _set_aside(files: LedgerFiles, found: _Scan) -> Iterator[dict[str, Any]]:
-    """Cuts the torn tails, each when its copy is on disk; tells these, and those of an opening that was killed."""
+    """Truncates torn tails once their copies are on disk, and yields every copy that no entry records yet."""
     folder = files.directory / TORN
-    told = found.known_torn
+    recorded = found.known_torn
     for name, end in ((LEDGER, found.ledger_end), (BODIES, found.bodies_end)):
         if _has_torn_tail(files.directory / name, end):
-            # The same bytes may have been torn off before; then their copy is there, and is told again.
-            told = told - {_copy_tail(files.directory / name, end, folder)}
+            # The same bytes may have been set aside before; they are recorded again.
+            recorded = recorded - {_copy_tail(files.directory / name, end, folder)}
             files.cut(name, end)
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         named = _SET_ASIDE.fullmatch(path.name)
-        if named and named[2] not in told:
+        if named and named[2] not in recorded:
             yield {"file": named[1], "bytes": path.stat().st_size, "digest": named[2]}
 
 
@@ -145,7 +144,7 @@ def _has_torn_tail(path: Path, end: int) -> bool:
 
 
 def _copy_tail(path: Path, start: int, folder: Path) -> str:
-    """The digest of the tail, under which its copy is kept."""
+    """Copies the tail into `folder`, and returns its digest, which names the copy."""
     folder.mkdir(exist_ok=True)
     hasher = hashlib.sha256()
     part = folder / f".{path.name}"

@@ -1,4 +1,4 @@
-"""Redaction: the bytes of a body go, and what is recorded of it stays."""
+"""Redaction: removes the bytes of a body, and keeps what entries record about it."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from forum_runner.write_file import sync_directory
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A body that is to go, and what is copied in the run directory."""
+    """A body to redact, and the copies in the run directory."""
 
     digest: str
     copies: Copies
 
 
 def find_target(directory: Path, seq: int, body: str) -> Target:
-    """In a ledger that was verified when it was opened, and is locked."""
+    """Finds a body in a ledger that is verified and locked."""
     reference = None
     size = 0
     copies = Copies()
@@ -44,16 +44,16 @@ def find_target(directory: Path, seq: int, body: str) -> Target:
                     names = ", ".join(sorted(entry.bodies)) or "none"
                     raise UsageError(f"entry {seq} has no body '{body}'; it has {names}")
     if reference is None:
-        raise UsageError(f"there is no entry {seq}; the last is {size - 1}")
+        raise UsageError(f"no entry {seq}; the last entry is {size - 1}")
     return Target(reference.digest, copies)
 
 
-def carry_out(files: LedgerFiles, index: BodyIndex, copies: Copies) -> None:
-    """Takes away every body that is recorded as redacted and is still there, and its copies."""
-    take_away(files, [digest.hex() for digest in index.redacted], copies)
+def complete_redactions(files: LedgerFiles, index: BodyIndex, copies: Copies) -> None:
+    """Removes every body that is recorded as redacted but still exists, and its copies."""
+    remove_bodies(files, [digest.hex() for digest in index.redacted], copies)
 
 
-def take_away(files: LedgerFiles, digests: Iterable[str], copies: Copies) -> None:
+def remove_bodies(files: LedgerFiles, digests: Iterable[str], copies: Copies) -> None:
     with (files.directory / BODIES).open("rb") as stream:
         reader = BodyReader(stream)
         for digest in digests:
@@ -64,7 +64,7 @@ def take_away(files: LedgerFiles, digests: Iterable[str], copies: Copies) -> Non
                     files.overwrite_body(offset - BLOCK, header(f"{REDACTED}/{digest}".encode(), size), size)
             for name in copies.files_of(digest):
                 path = files.directory / name
-                # A link may lead out of the run directory, to files that are none of ours.
+                # A link may lead to a file outside the run directory.
                 if path.exists() and not path.parent.is_symlink():
                     path.unlink()
                     sync_directory(path.parent)

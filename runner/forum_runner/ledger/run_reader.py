@@ -31,7 +31,7 @@ def ends_with_seal(directory: Path) -> bool:
 
 
 def workflow_of(directory: Path) -> str | None:
-    """The name of the workflow that was run; None if it cannot be read."""
+    """The name of the workflow; None if it cannot be read."""
     try:
         document = orjson.loads((directory / WAVE_PLAN).read_bytes())
         return str(document["metadata"]["name"])

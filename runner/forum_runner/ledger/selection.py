@@ -1,4 +1,4 @@
-"""Which entries of a ledger a reader wants to see."""
+"""Selects the entries to show: by kind, task, actor and seq."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SPAN = re.compile(r"(?P<first>[0-9]{0,16})(?P<dots>\.\.)?(?P<last>[0-9]{0,16})"
 
 @dataclass(frozen=True, slots=True)
 class SeqSpan:
-    """Both ends belong to it; an end that is None is open."""
+    """A range of seqs, both ends included. A `last` of None means no limit."""
 
     first: int = 0
     last: int | None = None
@@ -27,13 +27,13 @@ class SeqSpan:
         """`N`, `A..B`, `A..` or `..B`."""
         match = _SPAN.fullmatch(written)
         if match is None or not (match["first"] or match["last"]) or (match["last"] and not match["dots"]):
-            raise UsageError(f"'{written}' is neither the seq of an entry nor a span of them such as 3..9")
+            raise UsageError(f"'{written}' is not a seq or a range of seqs such as 3..9")
         first = int(match["first"] or 0)
         if not match["dots"]:
             return cls(first, first)
         last = int(match["last"]) if match["last"] else None
         if last is not None and last < first:
-            raise UsageError(f"the span {written} ends before it begins")
+            raise UsageError(f"the range {written} ends before it starts")
         return cls(first, last)
 
     def __contains__(self, seq: int) -> bool:
@@ -42,7 +42,10 @@ class SeqSpan:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Takes what fits one of `kinds` and `actors` (globs), one of `tasks`, and the span; none given takes all."""
+    """Selects entries that match one of `kinds` and one of `actors` (globs), one of `tasks`, and the span.
+
+    An empty criterion matches every entry.
+    """
 
     kinds: tuple[str, ...] = ()
     tasks: tuple[str, ...] = ()
@@ -65,22 +68,22 @@ class Selection:
 
 
 def check_kinds(globs: tuple[str, ...], known: Collection[str]) -> None:
-    """A misspelt kind would select nothing, and look like a run in which nothing happened."""
+    """Raises if a glob matches no kind: a misspelled kind would select nothing."""
     for glob in globs:
         if not glob.startswith(("x-", "*", "?", "[")) and not any(fnmatchcase(kind, glob) for kind in known):
-            raise UsageError(f"there is no kind of entry '{glob}'; there are {', '.join(sorted(known))}, and x-...")
+            raise UsageError(f"unknown kind '{glob}'; choose from {', '.join(sorted(known))}, or x-...")
 
 
 def check_tasks(tasks: tuple[str, ...], named: set[str], name: str) -> None:
-    """A misspelt task would select nothing, too. `named` are the tasks that the entries of the ledger `name` name."""
+    """Raises if no entry names a task: a misspelled task would select nothing. `named` are the tasks in the ledger."""
     for task in tasks:
         if not any(is_unit_of(found, task) for found in named):
-            hint = hint_for(task, named, "tasks") if named else "none names any task"
-            raise UsageError(f"no entry of '{name}' names a task '{task}'" + (f"; {hint}" if hint else ""))
+            hint = hint_for(task, named, "tasks") if named else "it has no tasks"
+            raise UsageError(f"'{name}' has no entry of task '{task}'" + (f"; {hint}" if hint else ""))
 
 
 def task_of(entry: ReadEntry) -> str | None:
-    """The task that an entry is about; what is said of its budget belongs to its story."""
+    """The task that an entry is about. A stopped task budget is about its task."""
     if entry.task is None and entry.data.get("scope") == "task":
         return text(entry.data, "name")
     return entry.task

@@ -1,4 +1,4 @@
-"""Finds and opens ledgers: a run directory, a file, standard input, or the id of a run."""
+"""Finds and opens ledgers: by run directory, file, run id, or standard input."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class LedgerSource:
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
-        """The ledger's bytes. Standard input can be read once, and stays open."""
+        """Opens the ledger for reading. Standard input can be read once, and stays open."""
         try:
-            # Not `sys.stdin`, which is None in a process that was started without one.
+            # Not `sys.stdin`: it is None in a process without standard input.
             given = 0 if self.path is None else self.path
             stream = open(given, "rb", BUFFER_BYTES, closefd=self.path is not None)  # noqa: SIM115 - closed below
         except OSError as error:
@@ -60,7 +60,7 @@ class LedgerSource:
                 yield cast(BinaryIO, copy)
 
     def follow(self, is_wanted: Callable[[], bool]) -> Iterator[bytes | None]:
-        """Lines as they are written, and None when there is none to read yet, as long as more `is_wanted`.
+        """Yields lines as they are written, and None while there are none, as long as `is_wanted` returns True.
 
         A line counts once its LF is written. Bytes after the last LF are read again each time: a writer that reopens
         the ledger replaces a torn tail. Anything but a regular file is read to its end.
@@ -86,11 +86,11 @@ class LedgerSource:
         if len(data) == MAX_HELD_BYTES:
             raise UsageError(f"cannot follow '{self.name}': a line has more than {MAX_HELD_BYTES:,} bytes")
         if os.fstat(stream.fileno()).st_size < offset:
-            raise UsageError(f"cannot follow '{self.name}': lines that were read have been cut off")
+            raise UsageError(f"cannot follow '{self.name}': the file was truncated")
 
 
 def find_ledger(given: str, workspace: Workspace) -> LedgerSource:
-    """Resolve a RUN argument: `-`, an existing path, or the id of a run. A path takes precedence over an id."""
+    """Resolves a RUN argument: `-`, an existing path, or a run id. A path takes precedence over an id."""
     if given == STANDARD_INPUT:
         return LedgerSource("standard input", None)
     path = workspace.path(given)
@@ -101,7 +101,7 @@ def find_ledger(given: str, workspace: Workspace) -> LedgerSource:
 
 
 def ledger_at(path: Path, name: str | None = None) -> LedgerSource:
-    """The ledger of a run directory, or a ledger file; `name` is what messages call it."""
+    """The ledger in a run directory, or a ledger file. Messages call it `name`."""
     mode = _mode_of(path)
     if mode is not None and stat.S_ISDIR(mode):
         return _in_directory(name or str(path), path)
@@ -112,7 +112,7 @@ def _in_directory(name: str, directory: Path) -> LedgerSource:
     path = directory / LEDGER
     mode = _mode_of(path)
     if mode is None:
-        raise UsageError(f"there is no {LEDGER} in '{name}'")
+        raise UsageError(f"no {LEDGER} in '{name}'")
     if not stat.S_ISREG(mode):
         raise UsageError(f"'{path}' is not a regular file, so it is not a ledger")
     return LedgerSource(name, path, directory)
@@ -120,7 +120,7 @@ def _in_directory(name: str, directory: Path) -> LedgerSource:
 
 def _run_of(given: str, runs: Path) -> Path:
     if not _RUN_ID_OR_PREFIX.fullmatch(given):
-        raise UsageError(f"there is no file, folder or run '{given}'")
+        raise UsageError(f"no file, folder or run '{given}'")
     try:
         found = sorted(path for path in runs.iterdir() if path.name.startswith(given))
     except FileNotFoundError:
@@ -128,7 +128,7 @@ def _run_of(given: str, runs: Path) -> Path:
     except OSError as error:
         raise UsageError(f"cannot read '{runs}': {error.strerror}") from error
     if not found:
-        raise UsageError(f"there is no file or folder '{given}', and no run with that id in '{runs}'")
+        raise UsageError(f"no file or folder '{given}', and no run with this id in '{runs}'")
     exact = [path for path in found if path.name == given]
     if len(found) > 1 and not exact:
         listed = ", ".join(path.name for path in found[:4]) + (", ..." if len(found) > 4 else "")

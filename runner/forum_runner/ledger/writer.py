@@ -11,32 +11,30 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, get_args
 from weakref import WeakSet
 
 from forum_runner import __version__
 from forum_runner.errors import ExitCode, ForumError, UsageError
-from forum_runner.ledger.archive import LARGE_BYTES, MAX_BODY_BYTES, PLAIN, SALT_BYTES, LargeMember, member
-from forum_runner.ledger.body import Body, Salt, StoredBody, copy_name, store_large, store_salted
-from forum_runner.ledger.clock import Clock, TimeWriter, wall_clock
+from forum_runner.ledger.archive import MAX_BODY_BYTES, SALT_BYTES, member_parts
+from forum_runner.ledger.body import Body, Salt, StoredBody, copy_name, store
+from forum_runner.ledger.clock import Clock, wall_clock, written_time
 from forum_runner.ledger.entries import may_follow_a_seal
-from forum_runner.ledger.entry import EntryError, NewEntry, encode_entry, encode_sound_entry
+from forum_runner.ledger.entry import EntryEncoder, EntryError, NewEntry
+from forum_runner.ledger.entry_values import RunTotals, TaskState
 from forum_runner.ledger.files import LedgerFiles
-from forum_runner.ledger.layout import CHECKPOINT, FORMAT, OUTPUTS, ZERO_HASH
+from forum_runner.ledger.layout import CHECKPOINT, FORMAT, OUTPUTS, ZERO_HASH, leaf_hash
 from forum_runner.ledger.merkle import MerkleTree
 from forum_runner.write_file import sync_directory, write_file
 
-_VERBS = {"run.sealed": "seal", "body.redacted": "redact"}
+_METHODS = {"run.sealed": "seal", "body.redacted": "redact"}
 _ENDS = frozenset({"run.sealed", "run.paused"})
-_MOST_BYTES = MAX_BODY_BYTES - SALT_BYTES
+_MAX_BYTES = MAX_BODY_BYTES - SALT_BYTES
 IMPLEMENTATION = {"name": "forum-runner", "version": __version__}
-NO_COUNTS = dict.fromkeys(("passed", "failed", "tolerated", "skipped", "stopped", "refused", "cancelled"), 0)
-NO_TOTALS = dict.fromkeys(
-    ("calls", "input_tokens", "cached_input_tokens", "output_tokens", "micro_usd", "output_bytes", "wall_ms"), 0
-)
+NO_COUNTS = dict.fromkeys(get_args(TaskState), 0)
+NO_TOTALS = dict.fromkeys(RunTotals.__struct_fields__, 0)
 
 
 class LedgerBrokenError(ForumError):
@@ -93,12 +91,13 @@ class LedgerWriter:
     ) -> None:
         self._files = files
         self._state = state
-        self._now = TimeWriter(None if clock is wall_clock else clock, state.latest).now
+        self._clock = clock
         self._salt = salt
+        self._encoder = EntryEncoder()
         self._staging = threading.Lock()
         self._committing = threading.Lock()
         self._lines: list[bytes] = []
-        self._bodies: list[bytes | LargeMember] = []
+        self._bodies: list[bytes] = []
         self._seals = False
         self._ends = False
         self._committed = state.tree.size
@@ -149,10 +148,8 @@ class LedgerWriter:
         causes: Sequence[int] = (),
         actor: str = "runner",
     ) -> int:
-        """Writes an entry and returns its seq. When it returns, the entry is acknowledged."""
-        self._refuse_what_has_its_own_verb(kind)
-        with self._staging:
-            seq = self._place(kind, data, bodies or {}, causes, actor)
+        """Writes an entry and returns its seq. When it returns, the entry is as durable as requested."""
+        seq = self.stage(kind, data, bodies=bodies, causes=causes, actor=actor)
         self.commit()
         return seq
 
@@ -165,30 +162,36 @@ class LedgerWriter:
         causes: Sequence[int] = (),
         actor: str = "runner",
     ) -> int:
-        """Stages an entry and returns its seq. The next `commit` writes and acknowledges it."""
-        self._refuse_what_has_its_own_verb(kind)
+        """Stages an entry and returns its seq. The next `commit` writes it."""
+        if kind in _METHODS:
+            raise EntryError(kind, f"use `{_METHODS[kind]}()` to write this kind")
         with self._staging:
-            return self._place(kind, data, bodies or {}, causes, actor)
+            return self._place(kind, {} if data is None else data, bodies or {}, causes, actor)
 
-    def stage_sound(self, entries: Sequence[NewEntry]) -> int:
+    def stage_trusted(self, entries: Sequence[NewEntry]) -> int:
         """Stages entries that the caller knows to be valid: they are not checked against their schemas."""
         with self._staging:
-            seq = self._state.tree.size
-            if seq == 0 or self._state.sealed_as is not None:
+            if self._state.tree.size == 0 or self._state.sealed_as is not None:
                 for entry in entries:
-                    self._check_place(entry.kind, seq)
-            return self._place_all(entries, encode_sound_entry)
+                    self._check_place(entry.kind)
+            return self._place_all(entries, self._encoder.encode_trusted)
 
     def _place(
         self,
         kind: str,
-        data: Mapping[str, Any] | None,
+        data: Mapping[str, Any],
         bodies: Mapping[str, Body],
         causes: Sequence[int] = (),
         actor: str = "runner",
     ) -> int:
-        self._check_place(kind, self._state.tree.size)
-        return self._place_all((NewEntry(kind, {} if data is None else data, bodies, causes, actor),), encode_entry)
+        self._check_place(kind)
+        return self._place_all((NewEntry(kind, data, bodies, causes, actor),), self._encoder.encode)
+
+    def _check_place(self, kind: str) -> None:
+        if (kind == "run.opened") != (self._state.tree.size == 0):
+            raise EntryError(kind, "run.opened must be the first entry, and only the first")
+        if self._state.sealed_as is not None and not may_follow_a_seal(kind):
+            raise EntryError(kind, "the ledger is sealed")
 
     def _place_all(self, entries: Sequence[NewEntry], encode: Callable[[dict[str, Any]], bytes]) -> int:
         """Stages all entries or none, with one time, and returns the seq of the last.
@@ -198,40 +201,40 @@ class LedgerWriter:
         if self._broken is not None or self._is_staging:
             raise LedgerBrokenError(self._broken)
         state = self._state
-        run, stored = state.run, state.stored
-        seq, head, at = state.tree.size - 1, state.head, self._now()
+        seq, head, at = state.tree.size - 1, state.head, max(written_time(self._clock()), state.latest)
         leaves: list[bytes] = []
         lines: list[bytes] = []
-        members: dict[bytes, bytes | LargeMember] = {}
+        members: dict[bytes, tuple[bytes, bytes, bytes]] = {}
         references: dict[str, Any] = {}
         kind = ""
         for entry in entries:
-            seq += 1
             kind, bodies = entry.kind, entry.bodies
+            seq += 1
             references = {}
-            if bodies:
-                for name in sorted(bodies) if len(bodies) > 1 else bodies:
-                    digest, folder, make, content, reference = self._store(bodies[name])
-                    references[name] = reference
-                    if digest not in stored and digest not in members:
-                        members[digest] = make(folder, reference["digest"], content)
+            for name in sorted(bodies) if len(bodies) > 1 else bodies:
+                body = bodies[name]
+                digest, salt, reference = self._store(body)
+                references[name] = reference
+                if digest not in state.stored and digest not in members:
+                    members[digest] = member_parts(reference["digest"], salt, body.data)
             line = encode({
                 "actor": entry.actor, "at": at, "bodies": references, "causes": entry.causes, "data": entry.data,
-                "kind": kind, "prev": head, "run": run, "seq": seq, "v": FORMAT,
+                "kind": kind, "prev": head, "run": state.run, "seq": seq, "v": FORMAT,
             })  # fmt: skip
-            leaf = sha256(b"\0" + line).digest()
+            leaf = leaf_hash(line)
             head = leaf.hex()
             leaves.append(leaf)
-            # A copy: orjson's own object keeps a buffer of 4 KiB.
+            # A copy: the bytes that orjson returns keep a buffer of 4 KiB.
             lines.append(line + b"\n")
         self._is_staging = True
-        state.head = head
+        state.head, state.latest = head, at
         state.tree.add_all(leaves)
-        stored.update(members)
+        state.stored.update(members)
         if kind in _ENDS or state.is_sealed:
             state.is_sealed = self._seals = kind == "run.sealed"
             self._ends = self._ends or kind in _ENDS
-        self._bodies += members.values()
+        for parts in members.values():
+            self._bodies += parts
         self._lines += lines
         self._references = references
         self._is_staging = False
@@ -241,32 +244,12 @@ class LedgerWriter:
         """The digests of the bodies of the last staged entry, by name."""
         return {name: reference["digest"] for name, reference in self._references.items()}
 
-    def _refuse_what_has_its_own_verb(self, kind: str) -> None:
-        if kind in _VERBS:
-            raise EntryError(kind, f"use `{_VERBS[kind]}()` to write this kind")
-
-    def _check_place(self, kind: str, seq: int) -> None:
-        if (kind == "run.opened") != (seq == 0):
-            raise EntryError(kind, "run.opened must be the first entry, and only the first")
-        if self._state.sealed_as is not None and not may_follow_a_seal(kind):
-            raise EntryError(kind, "the ledger is sealed")
-
     def _store(self, body: Body) -> StoredBody:
         if not isinstance(body, Body):
             raise UsageError(f"a body must be made by Body, Body.text or Body.json, not {type(body).__name__}")
-        data, type_, is_sensitive = body
-        size = len(data)
-        if size > LARGE_BYTES:
-            if size > _MOST_BYTES:
-                raise UsageError(f"a body has at most {_MOST_BYTES:,} bytes")
-            return store_large(body, self._salt, self._state.redacted)
-        if is_sensitive:
-            return store_salted(body, self._salt)
-        digest = sha256(data).digest()
-        # A redacted digest is never used again: the same bytes get a salt, and so another digest.
-        if digest in self._state.redacted:
-            return store_salted(body, self._salt)
-        return digest, PLAIN, member, data, {"bytes": size, "digest": digest.hex(), "type": type_}
+        if len(body.data) > _MAX_BYTES:
+            raise UsageError(f"a body has at most {_MAX_BYTES:,} bytes")
+        return store(body, self._salt, self._state.redacted)
 
     def commit(self) -> None:
         """Writes all staged entries. Callers that arrive during another commit wait, and find their entries written."""
@@ -342,7 +325,7 @@ class LedgerWriter:
 
     def redact(self, seq: int, body: str, reason: str, *, actor: str = "runner") -> int:
         """Removes the bytes of a body and records the redaction. A sealed ledger is sealed again."""
-        from forum_runner.ledger.redaction import find_target, take_away
+        from forum_runner.ledger.redaction import find_target, remove_bodies
 
         self.commit()
         try:
@@ -362,7 +345,7 @@ class LedgerWriter:
         with self._breaking():
             # The entry must be durable before the bytes are removed.
             self._files.sync(always=True)
-            take_away(self._files, [target.digest], target.copies)
+            remove_bodies(self._files, [target.digest], target.copies)
         if was_sealed and self._state.sealed_as is not None:
             self.seal(**self._state.sealed_as)
         return recorded

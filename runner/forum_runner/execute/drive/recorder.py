@@ -59,7 +59,7 @@ class Recorder:
             return
         first = self._writer.size
         if all(entry.kind in self._unscrubbed for entry in entries):
-            self._writer.stage_sound(entries)
+            self._writer.stage_trusted(entries)
         else:
             for entry in entries:
                 self._place(entry)
@@ -70,7 +70,7 @@ class Recorder:
     def _place(self, entry: NewEntry) -> None:
         kind, data, causes = entry.kind, entry.data, entry.causes
         if kind in self._unscrubbed:
-            self._writer.stage_sound((entry,))
+            self._writer.stage_trusted((entry,))
             return
         bodies = {name: self._scrubbed(body) for name, body in entry.bodies.items()}
         if kind == "run.sealed":

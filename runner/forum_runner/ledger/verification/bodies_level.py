@@ -1,4 +1,4 @@
-"""Level 3: the archive against what the entries name, and the copies against the bodies."""
+"""Level 3: compares the archive with the bodies that entries refer to."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from forum_runner.ledger.archive import (
     header,
     padding,
 )
-from forum_runner.ledger.body_index import BodyIndex, Naming
+from forum_runner.ledger.body_index import BodyIndex, BodyUse
 from forum_runner.ledger.layout import BODIES
 from forum_runner.ledger.verification.report import LedgerFindings
 
@@ -31,16 +31,16 @@ _FOLDERS = (PLAIN, SALTED, REDACTED)
 
 
 class UnreadableArchive(Exception):
-    """The archive cannot be read up to the last body that an entry names: L301."""
+    """L301: the archive cannot be read up to the last body that an entry refers to."""
 
 
 def check_bodies(index: BodyIndex, path: Path, findings: LedgerFindings, *, is_sealed: bool) -> int:
-    """One pass over the archive; where the last member that an entry names ends comes back.
+    """Checks the archive in one pass, and returns the end of the last member that an entry refers to.
 
-    An archive that is, byte for byte, the expected one is looked at in a shorter way.
+    A quick comparison comes first: most archives are, byte for byte, what the entries lead to expect.
     """
     if not path.is_file():
-        raise UnreadableArchive(f"{BODIES} is not there, or is no regular file")
+        raise UnreadableArchive(f"{BODIES} is missing or not a regular file")
     try:
         stream = path.open("rb", _BUFFER_BYTES)
     except OSError as error:
@@ -52,20 +52,20 @@ def check_bodies(index: BodyIndex, path: Path, findings: LedgerFindings, *, is_s
         archive = Archive(stream)
         comparison = _Comparison(index, findings)
         for member in archive.members():
-            comparison.look(member)
+            comparison.observe(member)
     if archive.is_torn and not comparison.is_complete:
-        raise UnreadableArchive(f"{BODIES} does not have the form of a ustar archive from byte {archive.end} on")
+        raise UnreadableArchive(f"{BODIES} is not a ustar archive from byte {archive.end} on")
     comparison.finish()
     if archive.is_torn or comparison.has_unnamed_tail:
         where = comparison.named_end
-        findings.add("L310", None, f"{BODIES} has a tail that no entry names, from byte {where} on")
+        findings.add("L310", None, f"no entry refers to the end of {BODIES}, from byte {where} on")
     elif is_sealed and not archive.is_ended:
-        findings.add("L310", None, f"the ledger is sealed, and {BODIES} lacks the end of an archive")
+        findings.add("L310", None, f"the ledger is sealed, but {BODIES} does not end like an archive")
     return comparison.named_end
 
 
 def _is_as_expected(index: BodyIndex, stream: BinaryIO, *, is_sealed: bool) -> bool:
-    """Whether the archive holds just the bodies that are named, in order, each as it should be, none redacted."""
+    """Whether the archive has exactly the expected bodies, in order, and none is redacted."""
     if index.redacted:
         return False
     read = stream.read
@@ -86,7 +86,7 @@ def _is_as_expected(index: BodyIndex, stream: BinaryIO, *, is_sealed: bool) -> b
 
 
 class _Comparison:
-    """`_found` is None while the n-th member is the n-th digest that entries name."""
+    """`_found` is None as long as the members are in the order in which entries refer to them."""
 
     def __init__(self, index: BodyIndex, findings: LedgerFindings) -> None:
         self._index = index
@@ -95,7 +95,7 @@ class _Comparison:
         self._in_order = 0
         self._found: dict[bytes, None] | None = None
         self._unnamed: list[str] = []
-        # LedgerFindings wait until it is known that the archive can be read at all.
+        # Held until the whole archive is read: if it is unreadable, only that is reported.
         self._held = LedgerFindings()
         self._repeated: str | None = None
         self.named_end = 0
@@ -108,22 +108,22 @@ class _Comparison:
     def has_unnamed_tail(self) -> bool:
         return bool(self._unnamed)
 
-    def look(self, member: Member) -> None:
+    def observe(self, member: Member) -> None:
         digest = _named_digest(member)
-        naming = self._index.naming(digest) if digest is not None else None
-        if digest is None or naming is None:
+        first = self._index.first_use(digest) if digest is not None else None
+        if digest is None or first is None:
             self._unnamed.append(member.name)
             return
         for name in self._unnamed:
-            self._held.add("L304", None, f"no entry names the member {name!r} of {BODIES}")
+            self._held.add("L304", None, f"no entry refers to the member {name!r} of {BODIES}")
         self._unnamed.clear()
         self.named_end = member.end
-        if not self._takes_its_place(digest):
+        if not self._is_new(digest):
             self._repeated = self._repeated or member.named
-        self._check(member, digest, naming)
+        self._check(member, digest, first)
 
-    def _takes_its_place(self, digest: bytes) -> bool:
-        """Whether the digest is seen for the first time."""
+    def _is_new(self, digest: bytes) -> bool:
+        """Whether the digest occurs for the first time."""
         if self._found is None:
             if next(self._expected, None) == digest:
                 self._in_order += 1
@@ -134,47 +134,43 @@ class _Comparison:
         self._found[digest] = None
         return True
 
-    def _check(self, member: Member, digest: bytes, naming: Naming) -> None:
+    def _check(self, member: Member, digest: bytes, first: BodyUse) -> None:
         is_redacted = digest in self._index.redacted
-        size = naming.bytes + (SALT_BYTES if naming.salted else 0)
+        size = first.bytes + (SALT_BYTES if first.salted else 0)
         if member.folder == REDACTED:
             if not is_redacted:
-                self._held.add("L307", naming.seq, f"the body {member.named} is redacted, and no entry says so")
+                self._held.add("L307", first.seq, f"body {member.named} is redacted, but no entry records it")
             if member.size != size or not member.is_zero:
-                self._held.add(
-                    "L303", naming.seq, f"the redacted body {member.named} is not as many zeros as it had bytes"
-                )
+                self._held.add("L303", first.seq, f"redacted body {member.named} is not all zeros, or has another size")
             return
         if is_redacted:
-            self._held.add("L306", naming.seq, f"the body {member.named} is recorded as redacted, and is still there")
+            self._held.add("L306", first.seq, f"body {member.named} is recorded as redacted, but its bytes still exist")
         elif member.digest != member.named:
-            self._held.add("L303", naming.seq, f"the bytes of the body {member.named} have another digest")
+            self._held.add("L303", first.seq, f"the bytes of body {member.named} have another digest")
         elif member.size != size:
-            self._held.add(
-                "L303", naming.seq, f"the body {member.named} has {member.size} bytes, and {size} are recorded"
-            )
-        elif (member.folder == SALTED) != naming.salted:
-            self._held.add("L303", naming.seq, f"the body {member.named} stands in '{member.folder}/'")
+            self._held.add("L303", first.seq, f"body {member.named} has {member.size} bytes; {size} are recorded")
+        elif (member.folder == SALTED) != first.salted:
+            self._held.add("L303", first.seq, f"body {member.named} is in the wrong folder, '{member.folder}/'")
 
     def finish(self) -> None:
         if not self.is_complete:
             found = self._found if self._found is not None else dict.fromkeys(islice(self._index, self._in_order))
             for digest in self._index:
-                naming = self._index.naming(digest)
-                if digest not in found and naming is not None:
-                    self._held.add("L302", naming.seq, f"the body {digest.hex()} is missing from {BODIES}")
+                first = self._index.first_use(digest)
+                if digest not in found and first is not None:
+                    self._held.add("L302", first.seq, f"body {digest.hex()} is missing from {BODIES}")
         self._findings.take(self._held)
         if not self._findings.has(3):
             self._check_order()
 
     def _check_order(self) -> None:
         if self._repeated is not None:
-            self._findings.add("L305", None, f"{BODIES} has the body {self._repeated} twice")
+            self._findings.add("L305", None, f"{BODIES} has body {self._repeated} twice")
         for expected, found in zip(self._index, self._found or (), strict=False):
-            naming = self._index.naming(found)
-            if expected != found and naming is not None:
-                sentence = f"the body {found.hex()} is out of place in {BODIES}"
-                self._findings.add("L305", naming.seq, sentence)
+            first = self._index.first_use(found)
+            if expected != found and first is not None:
+                sentence = f"body {found.hex()} is out of order in {BODIES}"
+                self._findings.add("L305", first.seq, sentence)
                 return
 
 

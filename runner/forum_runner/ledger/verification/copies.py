@@ -1,11 +1,11 @@
-"""The plain files of a run directory that copy bodies: the wave plan and the answers."""
+"""The plain files in a run directory that copy bodies: the wave plan and the outputs."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from forum_runner.errors import UsageError
 from forum_runner.ledger.body import copy_name
@@ -13,8 +13,9 @@ from forum_runner.ledger.body_index import BodyIndex
 from forum_runner.ledger.body_reader import BodyReader
 from forum_runner.ledger.entries import AnswerGiven, AnyEntry, RunOpened
 from forum_runner.ledger.entry_values import BodyReference
-from forum_runner.ledger.layout import OUTPUTS, WAVE_PLAN
+from forum_runner.ledger.layout import BODIES, CHECKPOINT, OUTPUTS, WAVE_PLAN
 from forum_runner.ledger.verification.report import LedgerFindings
+from forum_runner.write_file import remove_leftovers, write_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class _Copy:
 
 
 class Copies:
-    """Collects what is copied while the entries go by; of several answers of one name the last counts."""
+    """Collects the copies that entries call for. If an output is recorded several times, the last one counts."""
 
     def __init__(self) -> None:
         self._copies: dict[str, _Copy] = {}
@@ -42,15 +43,15 @@ class Copies:
             self._copies[WAVE_PLAN] = _Copy(seq, bodies["wave_plan"])
 
     def __iter__(self) -> Iterator[tuple[str, BodyReference]]:
-        """Each copy: its path from the run directory, and the body as the entry names it."""
+        """Each copy: its path relative to the run directory, and its body."""
         return ((file, copy.body) for file, copy in self._copies.items())
 
     def outputs(self) -> set[str]:
-        """The outputs that were given."""
+        """The recorded outputs."""
         return set(self._file_of)
 
     def files_of(self, digest: str) -> list[str]:
-        """The copies of a body, as paths from the run directory."""
+        """The copies of a body, as paths relative to the run directory."""
         return [file for file, copy in self._copies.items() if copy.body.digest == digest]
 
     def check(
@@ -59,23 +60,47 @@ class Copies:
         for file, copy in self._copies.items():
             path = directory / file
             digest = bytes.fromhex(copy.body.digest)
-            naming = index.naming(digest)
+            first = index.first_use(digest)
             if not path.exists() and not path.is_symlink():
                 if is_sealed and digest not in index.redacted:
                     findings.add("L308", copy.seq, f"{file} is missing")
             elif digest in index.redacted:
-                seq = naming.seq if naming is not None else copy.seq
-                findings.add("L306", seq, f"{file} is a copy of a body that is redacted, and is still there")
+                seq = first.seq if first is not None else copy.seq
+                findings.add("L306", seq, f"{file} still contains a body that is redacted")
             elif not _is_copy(path, copy.body, bodies):
-                findings.add("L308", copy.seq, f"{file} is not what the record holds")
+                findings.add("L308", copy.seq, f"{file} differs from the recorded body")
         self._check_others(directory, findings)
+
+    def restore(self, directory: Path) -> None:
+        """Writes each copy that is missing or wrong, and removes the temporary files of killed writers."""
+        outputs = directory / OUTPUTS
+        if outputs.is_symlink():
+            return
+        remove_leftovers(directory, (CHECKPOINT, WAVE_PLAN))
+        if outputs.is_dir():
+            remove_leftovers(outputs, {PurePath(file).name for file in self._copies})
+        with (directory / BODIES).open("rb") as stream:
+            reader = BodyReader(stream)
+            for file, body in self:
+                data = reader.read(body)
+                if data is not None:
+                    _restore(directory / file, data)
 
     def _check_others(self, directory: Path, findings: LedgerFindings) -> None:
         outputs = directory / OUTPUTS
         names = sorted(path.name for path in outputs.iterdir()) if outputs.is_dir() else []
         for name in names:
             if f"{OUTPUTS}/{name}" not in self._copies and not name.startswith("."):
-                findings.add("L308", None, f"{OUTPUTS}/{name} is no answer of this run")
+                findings.add("L308", None, f"{OUTPUTS}/{name} is not an output of this run")
+
+
+def _restore(path: Path, data: bytes) -> None:
+    # A link may lead to a file outside the run directory.
+    if path.is_symlink():
+        path.unlink()
+    if not path.is_file() or path.read_bytes() != data:
+        path.parent.mkdir(exist_ok=True)
+        write_file(path, data)
 
 
 def _is_copy(path: Path, body: BodyReference, bodies: BodyReader) -> bool:
@@ -85,7 +110,7 @@ def _is_copy(path: Path, body: BodyReference, bodies: BodyReader) -> bool:
         with path.open("rb") as stream:
             if body.salted is None:
                 return bool(hashlib.file_digest(stream, "sha256").hexdigest() == body.digest)
-            # Without its salt a copy cannot be told from another; a body that is missing or wrong has its own finding.
+            # The digest includes the salt, so the bytes are compared. A missing or wrong body has its own finding.
             original = bodies.read(body)
             return original is None or stream.read(len(original) + 1) == original
     except OSError as error:

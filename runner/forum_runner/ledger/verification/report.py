@@ -1,4 +1,4 @@
-"""What a verification says: findings, the status of each level, and one verdict."""
+"""The result of a verification: findings, the status of each level, and one verdict."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _EXIT_CODES = {
 
 @dataclass(frozen=True, slots=True)
 class LedgerFinding:
-    """`seq` is the number of the line in the file, for a finding that has one."""
+    """`seq` is the number of the line, starting at 0; None if the finding is not about one line."""
 
     code: str
     seq: int | None
@@ -64,11 +64,11 @@ class DamagedLedgerError(ForumError):
     def __init__(self, name: str, finding: LedgerFinding) -> None:
         self.finding = finding
         place = f" at entry {finding.seq}" if finding.seq is not None else ""
-        super().__init__(f"the ledger in '{name}' does not hold{place}: {finding.code} {finding.sentence}")
+        super().__init__(f"the ledger in '{name}' is invalid{place}: {finding.code} {finding.sentence}")
 
 
 class LedgerFindings:
-    """LedgerFindings in the order in which they were made; beyond a number they are only counted."""
+    """Collects findings in order. After the first `MAX_LISTED` it only counts them."""
 
     def __init__(self) -> None:
         self.listed: list[LedgerFinding] = []
@@ -89,7 +89,7 @@ class LedgerFindings:
             self.more += 1
 
     def take(self, other: LedgerFindings) -> None:
-        """Adds what another has found."""
+        """Adds all findings of `other`."""
         for finding in other.listed:
             self.add(finding.code, finding.seq, finding.sentence)
         self.codes |= other.codes
@@ -120,7 +120,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class ComparedCheckpoint:
-    """A checkpoint that holds for the ledger."""
+    """A checkpoint that agrees with the ledger."""
 
     source: str
     size: int
@@ -129,7 +129,7 @@ class ComparedCheckpoint:
 
 @dataclass(frozen=True, slots=True)
 class VerifyReport:
-    """`is_ledger` is told to people only: not so of what has no entry, and nothing like one."""
+    """`is_ledger` is False if no line looks like an entry. It is shown to people and not part of the document."""
 
     run: str | None
     status: str | None

@@ -1,4 +1,4 @@
-"""Level 5: the seals, and the checkpoints that a ledger is held against."""
+"""Level 5: seals, and the checkpoints that the ledger must agree with."""
 
 from __future__ import annotations
 
@@ -7,18 +7,15 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from forum_runner.ledger.checkpoint import Checkpoint, compare_checkpoint
+from forum_runner.ledger.checkpoint import CHECKPOINT_TEXT, PIN, Checkpoint, compare_checkpoint
 from forum_runner.ledger.entries import AnyEntry, BodyRedacted, RunSealed
 from forum_runner.ledger.merkle import MerkleTree
-from forum_runner.ledger.pin import compare_pin
 from forum_runner.ledger.verification.report import ComparedCheckpoint, LedgerFindings
-
-PIN = "pin"
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """A checkpoint that the ledger is to agree with; `source` is 'directory', 'given' or 'pin'."""
+    """A checkpoint that the ledger must agree with. `source` is 'directory', 'given' or 'pin'."""
 
     source: str
     checkpoint: Checkpoint
@@ -26,7 +23,7 @@ class Expected:
 
 
 class Seals:
-    """Follows the Merkle tree: a seal's root is that of the entries before it, and roots at wanted sizes are kept."""
+    """Builds the Merkle tree, compares the root in each seal, and keeps the roots of the `wanted` sizes."""
 
     __slots__ = ("_expected", "_roots", "_sealed", "is_sealed", "redacted", "tree", "wanted")
 
@@ -40,7 +37,7 @@ class Seals:
         self._roots: dict[int, bytes] = {0: self.tree.root()}
 
     def observe(self, seq: int, entry: AnyEntry, findings: LedgerFindings) -> None:
-        """For seals, redactions, and whatever follows a seal: before the entry's own line is added to the tree."""
+        """Called for seals, redactions and entries after a seal, before their line is added to the tree."""
         data = entry.data
         self.is_sealed = isinstance(data, RunSealed)
         if isinstance(data, RunSealed):
@@ -50,11 +47,11 @@ class Seals:
 
     def _check_seal(self, seq: int, data: RunSealed, findings: LedgerFindings) -> None:
         if self._sealed is not None and replace(data, root=self._sealed.root) != self._sealed:
-            findings.add("L504", seq, "the seal's status, counts or totals differ from those of the previous seal")
+            findings.add("L504", seq, "status, counts or totals differ from the previous seal")
         self._sealed = data
         root = self.tree.root().hex()
         if data.root != root:
-            findings.add("L505", seq, f"the seal's root is not that of the entries before it, {root}")
+            findings.add("L505", seq, f"the root in the seal is not the root of the entries before it, {root}")
 
     @property
     def status(self) -> str | None:
@@ -65,11 +62,12 @@ class Seals:
         self._roots[self.tree.size] = self.tree.root()
 
     def compare(self, run: str, findings: LedgerFindings) -> list[ComparedCheckpoint]:
-        """The checkpoints that hold; each of the others is a finding."""
+        """The checkpoints that agree with the ledger. Each of the others is a finding."""
         held = []
         for item in self._expected:
-            compare = compare_pin if item.source == PIN else compare_checkpoint
-            fault = compare(item.checkpoint, run, self.tree.size, self._roots.get(item.checkpoint.size))
+            root = self._roots.get(item.checkpoint.size)
+            what = PIN if item.source == PIN else CHECKPOINT_TEXT
+            fault = compare_checkpoint(item.checkpoint, run, self.tree.size, root, what)
             if fault is None:
                 held.append(ComparedCheckpoint(item.source, item.checkpoint.size, item.signed_by))
             else:

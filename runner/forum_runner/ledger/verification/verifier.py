@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO
 
@@ -41,9 +40,8 @@ ALL_LEVELS = frozenset(LEVELS)
 
 @dataclass(frozen=True, slots=True)
 class VerifyRequest:
-    """What to check, and against what. `faults` are findings about checkpoints that could not even be compared.
-
-    `key` is for the checkpoint in the run directory.
+    """What to check. `faults` are findings about checkpoints that could not be read; `key` is the key that must have
+    signed the checkpoint in the run directory.
     """
 
     levels: frozenset[int] = ALL_LEVELS
@@ -55,12 +53,12 @@ class VerifyRequest:
 
 
 def verify(source: LedgerSource, request: VerifyRequest = VerifyRequest()) -> VerifyReport:  # noqa: B008 - frozen
-    """Verifies a ledger, also against the checkpoint that stands beside it."""
+    """Verifies a ledger, and compares it with the checkpoint in its run directory."""
     return _Verification(source, _with_own_checkpoint(source, request)).run()
 
 
 def _with_own_checkpoint(source: LedgerSource, request: VerifyRequest) -> VerifyRequest:
-    """The same request, with the checkpoint of the run directory, if there is one and it was not looked at yet."""
+    """Adds the checkpoint in the run directory to the request, if there is one and the request wants it."""
     path = source.directory / CHECKPOINT if source.directory is not None else None
     if path is None or not request.wants_own_checkpoint or not path.exists():
         return request
@@ -77,7 +75,7 @@ class _Verification:
         self._request = request
         self._directory: Path | None = source.directory
         self._source = source
-        # Levels 3 to 5 are told only if the first two hold, so each has findings of its own until then.
+        # Levels 3 to 5 are reported only if levels 1 and 2 hold, so each collects its own findings.
         self._found = {level: LedgerFindings() for level in (3, 4, 5)}
         self._first = LedgerFindings()
         self._chain = Chain(self._first)
@@ -86,9 +84,9 @@ class _Verification:
         self._seals = Seals(request.expected)
         self._signs = Signs()
         self._is_ledger = True
-        self._reasons = {level: "not asked for" for level in LEVELS if level not in request.levels}
+        self._reasons = {level: "not requested" for level in LEVELS if level not in request.levels}
         if self._directory is None:
-            self._reasons.setdefault(3, "only a run directory holds bodies")
+            self._reasons.setdefault(3, "only a run directory has bodies")
         self._keeps_index = 3 not in self._reasons
         self._observes_higher = self._keeps_index or 4 not in self._reasons
         self._semantics = Semantics(self._found[4], self._reasons)
@@ -117,8 +115,7 @@ class _Verification:
         head = ZERO_HASH
         seq = 0
         for line in lines:
-            # In place, as every line needs it; a line that is too long to be held comes with its hash.
-            leaf = sha256(b"\0" + line).digest() if type(line) is bytes else leaf_of(line)
+            leaf = leaf_of(line)
             entry = decode(line, head) or self._decode_by_rules(seq, line)
             if entry is None:
                 seals.is_sealed = False
@@ -148,7 +145,7 @@ class _Verification:
         if self._keeps_index:
             self._copies.observe(seq, entry)
             for code in self._index.observe(seq, entry):
-                self._found[3].add(code, seq, NAMING_FAULTS[code])
+                self._found[3].add(code, seq, REFERENCE_FAULTS[code])
         self._semantics.observe(seq, entry)
 
     def _finish(self, lines: Lines, bodies: BinaryIO | None) -> None:
@@ -158,10 +155,10 @@ class _Verification:
         if self._first.codes:
             failed = "1" if self._first.has(1) else "2"
             for level in (3, 4, 5):
-                self._reasons.setdefault(level, f"level {failed} does not hold")
+                self._reasons.setdefault(level, f"level {failed} failed")
             return
         if not self._entries:
-            self._reasons.setdefault(4, "there is no entry")
+            self._reasons.setdefault(4, "the ledger has no entries")
         if 3 not in self._reasons:
             self._check_bodies(bodies)
         if 5 not in self._reasons:
@@ -183,17 +180,17 @@ class _Verification:
     def _check_seal(self, lines: Lines) -> None:
         found = self._found[5]
         if self._entries == 0:
-            found.add("L502", None, "there is no entry at all")
+            found.add("L502", None, "the ledger has no entries")
         elif not self._seals.is_sealed:
-            found.add("L501", None, "the ledger has no seal at its end")
+            found.add("L501", None, "the ledger does not end with a seal")
         if lines.torn:
-            found.add("L503", self._entries, "the last line was cut off: bytes follow the last line feed")
+            found.add("L503", self._entries, "the last line is truncated: it does not end with LF")
         for fault in self._request.faults:
             found.add(fault.code, fault.seq, fault.sentence)
         self._checkpoints = self._seals.compare(self._chain.run or "", found)
         expected = self._request.expected_head
         if expected is not None and (self._head if self._entries else None) != expected:
-            found.add("L511", None, f"the head is {self._head}, and not the expected one")
+            found.add("L511", None, f"the head is {self._head}; expected {expected}")
 
     def _report(self) -> VerifyReport:
         findings = self._first
@@ -227,21 +224,21 @@ class _Verification:
         return Level(level, status, findings.first_bad_seq(level))
 
 
-NAMING_FAULTS = {
-    "L303": "a body is named with another size, or another sort of digest, than before",
-    "L309": "a redaction of what was not there, or the naming of a body that was redacted",
+REFERENCE_FAULTS = {
+    "L303": "a body has a different size or salting than in an earlier entry",
+    "L309": "the entry redacts an unknown body, or refers to a redacted one",
 }
 
 
 def _why_no_wave_plan(directory: Path | None) -> str:
     if directory is None:
-        return "only a run directory holds the wave plan"
-    is_there = os.path.lexists(directory / BODIES)
-    return f"the wave plan stands in {BODIES}, which {'cannot be read' if is_there else 'is missing'}"
+        return "only a run directory has the wave plan"
+    exists = os.path.lexists(directory / BODIES)
+    return f"the wave plan is in {BODIES}, which {'cannot be read' if exists else 'is missing'}"
 
 
 def _open_bodies(directory: Path | None) -> BinaryIO | None:
-    """The archive, if there is one that can be opened; where it cannot, level 3 says what is wrong."""
+    """The archive; None if it cannot be opened, which level 3 reports."""
     path = directory / BODIES if directory is not None else None
     try:
         return path.open("rb") if path is not None and path.is_file() else None

@@ -91,12 +91,12 @@ def test_a_signature_with_one_changed_bit_is_invalid(bit: int) -> None:
     value = bytearray(SignerKey.read(PRIVATE).sign(TEXT).value)
     value[bit // 8] ^= 1 << bit % 8
 
-    assert not VerifierKey.read(PUBLIC).made(bytes(value), TEXT)
+    assert not VerifierKey.read(PUBLIC).verifies(bytes(value), TEXT)
 
 
 @pytest.mark.parametrize("length", [0, 63, 65])
 def test_a_signature_of_another_length_is_invalid(length: int) -> None:
-    assert not VerifierKey.read(PUBLIC).made(bytes(length), TEXT)
+    assert not VerifierKey.read(PUBLIC).verifies(bytes(length), TEXT)
 
 
 @pytest.mark.parametrize(
@@ -129,15 +129,15 @@ def test_a_malformed_note_is_rejected(data: bytes) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (PUBLIC.replace("c74f20a3", "c74f20a4"), "its id is not that of its name and key"),
-        (PUBLIC.replace("PeterNeumann", "PeterNewmann"), "its id is not that of its name and key"),
+        (PUBLIC.replace("c74f20a3", "c74f20a4"), "its id does not match its name and key"),
+        (PUBLIC.replace("PeterNeumann", "PeterNewmann"), "its id does not match its name and key"),
         (PUBLIC.replace("c74f20a3", "C74F20A3"), "it is not a name, eight hexadecimal digits and base64"),
         (PUBLIC.replace("PeterNeumann", ""), "a key's name is text without white space"),
         (PUBLIC.replace("PeterNeumann", "Peter Neumann"), "a key's name is text without white space"),
         (PUBLIC[:-4], "it is not an Ed25519 key"),
         (PUBLIC.replace("+ARpc", "+AhpC"), "it is not an Ed25519 key"),
         (PUBLIC + "=", "it is not a name, eight hexadecimal digits and base64"),
-        (PRIVATE, "it is a private key, where the public one is asked for"),
+        (PRIVATE, "it is a private key; give the public key"),
         ("", "it is not a name, eight hexadecimal digits and base64"),
     ],
 )
@@ -151,8 +151,8 @@ def test_a_malformed_public_key_is_rejected(text: str, reason: str) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (PUBLIC, "it is a public key, where the private one is asked for"),
-        (PRIVATE.replace("c74f20a3", "c74f20a4"), "its id is not that of its name and key"),
+        (PUBLIC, "it is a public key; give the private key"),
+        (PRIVATE.replace("c74f20a3", "c74f20a4"), "its id does not match its name and key"),
         (PRIVATE[:-4], "it is not an Ed25519 key"),
         ("-----BEGIN PRIVATE KEY-----", "it is not a name, eight hexadecimal digits and base64"),
     ],

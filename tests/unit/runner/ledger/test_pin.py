@@ -6,8 +6,8 @@ import pytest
 
 from forum_runner.app.proofs import read_pin, write_pin
 from forum_runner.errors import UsageError
-from forum_runner.ledger.checkpoint import Checkpoint
-from forum_runner.ledger.pin import compare_pin
+from forum_runner.ledger.checkpoint import PIN as WHAT
+from forum_runner.ledger.checkpoint import Checkpoint, compare_checkpoint
 from forum_runner.ledger.verification.report import LedgerFinding
 
 pytestmark = pytest.mark.requirement("LEDGER-CHECKPOINT-004")
@@ -19,22 +19,22 @@ PIN = Checkpoint(RUN, 7, ROOT)
 
 
 def test_the_same_ledger_and_a_longer_one_agree_with_the_pin() -> None:
-    assert compare_pin(PIN, RUN, 7, ROOT) is None
-    assert compare_pin(PIN, RUN, 12, ROOT) is None
+    assert compare_checkpoint(PIN, RUN, 7, ROOT, WHAT) is None
+    assert compare_checkpoint(PIN, RUN, 12, ROOT, WHAT) is None
 
 
 @pytest.mark.parametrize(
     ("run", "size", "root", "finding"),
     [
-        (OTHER_RUN, 7, ROOT, LedgerFinding("L507", None, f"the pin is of the run {RUN}, not {OTHER_RUN}")),
-        (RUN, 6, None, LedgerFinding("L512", None, "the pin has 7 entries, and the ledger 6")),
-        (RUN, 9, bytes(32), LedgerFinding("L513", None, "the pin's root is not that of the first 7 entries")),
+        (OTHER_RUN, 7, ROOT, LedgerFinding("L507", None, f"the pin belongs to run {RUN}, not {OTHER_RUN}")),
+        (RUN, 6, None, LedgerFinding("L512", None, "the pin has 7 entries; the ledger has 6")),
+        (RUN, 9, bytes(32), LedgerFinding("L513", None, "the pin's root differs from the root of the first 7 entries")),
     ],
 )
 def test_a_ledger_that_contradicts_the_pin_is_a_finding(
     run: str, size: int, root: bytes | None, finding: LedgerFinding
 ) -> None:
-    assert compare_pin(PIN, run, size, root) == finding
+    assert compare_checkpoint(PIN, run, size, root, WHAT) == finding
 
 
 def test_a_written_pin_is_read_back_unchanged(tmp_path: Path) -> None:

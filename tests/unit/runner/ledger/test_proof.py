@@ -18,8 +18,7 @@ from forum_runner.ledger.layout import leaf_hash
 from forum_runner.ledger.merkle import MerkleTree
 from forum_runner.ledger.merkle_path import ConsistencyPath, InclusionPath
 from forum_runner.ledger.note import SignerKey
-from forum_runner.ledger.proof import ConsistencyProof, InclusionProof, Proof, read_proof, write_proof
-from forum_runner.ledger.proof_check import check_proof
+from forum_runner.ledger.proof import ConsistencyProof, InclusionProof, Proof, check_proof, read_proof, write_proof
 from forum_runner.ledger.verification.report import Verdict
 
 pytestmark = pytest.mark.requirement("LEDGER-PROOF-001")
@@ -111,8 +110,8 @@ def test_a_proof_need_not_be_canonical_to_be_valid() -> None:
     [
         (b"", "the proof is malformed: it is not JSON: "),
         (b"\xff", "the proof is malformed: it is not JSON: "),
-        (b"[]", "the proof is malformed: it does not fit its schema: the document: "),
-        (b"{}", "the proof is malformed: it does not fit its schema: the document: "),
+        (b"[]", "the proof is malformed: it does not match its schema: the document: "),
+        (b"{}", "the proof is malformed: it does not match its schema: the document: "),
         (b'{"format":NaN}', "the proof is malformed: it is not JSON: "),
         (b"[" * 100_000, "the proof is malformed: it is not JSON: "),
     ],
@@ -142,30 +141,30 @@ def entry_with(**members: Any) -> Change:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (lambda document: document.pop("entry"), "it does not fit its schema"),
-        (set_to("from_size", 3), "it does not fit its schema"),
-        (set_to("more", 1), "it does not fit its schema"),
-        (set_to("format", 2), "it does not fit its schema"),
-        (set_to("seq", -1), "it does not fit its schema"),
-        (set_to("seq", True), "it does not fit its schema"),
-        (set_to("path", ["0" * 63]), "it does not fit its schema"),
-        (set_to("path", ["A" * 64]), "it does not fit its schema"),
-        (set_to("root", "0" * 64 + "\n"), "it does not fit its schema"),
-        (set_to("run", OTHER_RUN), "its run, size or root is not that of its checkpoint"),
-        (set_to("size", 8), "its run, size or root is not that of its checkpoint"),
-        (set_to("root", "0" * 64), "its run, size or root is not that of its checkpoint"),
+        (lambda document: document.pop("entry"), "it does not match its schema"),
+        (set_to("from_size", 3), "it does not match its schema"),
+        (set_to("more", 1), "it does not match its schema"),
+        (set_to("format", 2), "it does not match its schema"),
+        (set_to("seq", -1), "it does not match its schema"),
+        (set_to("seq", True), "it does not match its schema"),
+        (set_to("path", ["0" * 63]), "it does not match its schema"),
+        (set_to("path", ["A" * 64]), "it does not match its schema"),
+        (set_to("root", "0" * 64 + "\n"), "it does not match its schema"),
+        (set_to("run", OTHER_RUN), "its run, size or root differs from its checkpoint"),
+        (set_to("size", 8), "its run, size or root differs from its checkpoint"),
+        (set_to("root", "0" * 64), "its run, size or root differs from its checkpoint"),
         (set_to("checkpoint", "forum\n"), "its checkpoint is malformed: its text is not three lines"),
-        (set_to("checkpoint", checkpoint_of(6).note().text), "its run, size or root is not that of its checkpoint"),
-        (set_to("seq", 7), "it is of entry 7, and its checkpoint of 7 entries"),
-        (set_to("seq", 4), "its run or seq is not that of its entry"),
+        (set_to("checkpoint", checkpoint_of(6).note().text), "its run, size or root differs from its checkpoint"),
+        (set_to("seq", 7), "it proves entry 7, but its checkpoint has 7 entries"),
+        (set_to("seq", 4), "its run or seq differs from its entry"),
         (set_to("entry", "x"), "its entry is malformed: the line is not JSON"),
         (set_to("entry", "[]"), "its entry is malformed: the line is JSON, but not an object"),
-        (set_to("entry", LINES[3].decode() + "\n"), "its entry is more than a line"),
+        (set_to("entry", LINES[3].decode() + "\n"), "its entry has more than one line"),
         (entry_with(data=float("nan")), "its entry is malformed: the line is not JSON"),
         (entry_with(data="\ud800"), "its entry is malformed: the line has a lone surrogate"),
         (entry_with(data=nested(64)), "its entry is malformed: the line is nested more than 64 levels deep"),
-        (entry_with(run=OTHER_RUN), "its run or seq is not that of its entry"),
-        (entry_with(seq=4), "its run or seq is not that of its entry"),
+        (entry_with(run=OTHER_RUN), "its run or seq differs from its entry"),
+        (entry_with(seq=4), "its run or seq differs from its entry"),
     ],
 )
 def test_an_inclusion_proof_that_contradicts_itself_is_malformed(change: Change, sentence: str) -> None:
@@ -179,10 +178,10 @@ def test_an_inclusion_proof_that_contradicts_itself_is_malformed(change: Change,
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (lambda document: document.pop("from_root"), "it does not fit its schema"),
-        (set_to("seq", 3), "it does not fit its schema"),
-        (set_to("from_size", 8), "it leads from 8 entries to 7"),
-        (set_to("root", "0" * 64), "its run, size or root is not that of its checkpoint"),
+        (lambda document: document.pop("from_root"), "it does not match its schema"),
+        (set_to("seq", 3), "it does not match its schema"),
+        (set_to("from_size", 8), "its from_size is 8, its size 7"),
+        (set_to("root", "0" * 64), "its run, size or root differs from its checkpoint"),
     ],
 )
 def test_a_consistency_proof_that_contradicts_itself_is_malformed(change: Change, sentence: str) -> None:
@@ -205,7 +204,7 @@ def test_a_duplicate_key_is_malformed(key: str) -> None:
 
     (finding,) = check_proof(data).findings
 
-    assert (finding.code, finding.sentence) == ("L601", "the proof is malformed: the key 'format' is given twice")
+    assert (finding.code, finding.sentence) == ("L601", "the proof is malformed: duplicate key 'format'")
 
 
 @pytest.mark.parametrize("value", [False, True])
@@ -219,28 +218,28 @@ def test_a_boolean_is_not_a_seq(value: bool) -> None:
 @pytest.mark.parametrize(
     ("proof", "change", "sentence"),
     [
-        (inclusion(3, 7), set_to("path", []), f"entry 3 is among the first 7 of the run {RUN}"),
+        (inclusion(3, 7), set_to("path", []), f"entry 3 is among the first 7 entries of run {RUN}"),
         (
             inclusion(3, 7),
             entry_with(at="2026-11-15T10:00:00.000000Z"),
-            f"entry 3 is among the first 7 of the run {RUN}",
+            f"entry 3 is among the first 7 entries of run {RUN}",
         ),
-        (consistency(3, 7), set_to("path", []), f"the ledger of the run {RUN} only grew from 3 to 7 entries"),
-        (consistency(3, 7), set_to("from_size", 4), f"the ledger of the run {RUN} only grew from 4 to 7 entries"),
+        (consistency(3, 7), set_to("path", []), f"the ledger of run {RUN} only grew from 3 to 7 entries"),
+        (consistency(3, 7), set_to("from_size", 4), f"the ledger of run {RUN} only grew from 4 to 7 entries"),
         (
             consistency(7, 7),
             set_to("from_root", "0" * 64),
-            f"the ledger of the run {RUN} only grew from 7 to 7 entries",
+            f"the ledger of run {RUN} only grew from 7 to 7 entries",
         ),
         (
             consistency(0, 7),
             set_to("from_root", "0" * 64),
-            f"the ledger of the run {RUN} only grew from 0 to 7 entries",
+            f"the ledger of run {RUN} only grew from 0 to 7 entries",
         ),
         (
             ConsistencyProof(Checkpoint(RUN, 0, bytes(32)), 0, checkpoint_of(0).root, ()),
             lambda _: None,
-            f"the ledger of the run {RUN} only grew from 0 to 0 entries",
+            f"the ledger of run {RUN} only grew from 0 to 0 entries",
         ),
     ],
 )
@@ -248,7 +247,7 @@ def test_a_path_that_does_not_lead_to_the_root_is_a_finding(proof: Proof, change
     (finding,) = check_proof(edited(proof, change)).findings
 
     assert (finding.code, finding.level) == ("L602", 6)
-    assert finding.sentence == f"the path does not show that {sentence}"
+    assert finding.sentence == f"the path does not prove that {sentence}"
 
 
 @given(st.data())
@@ -325,4 +324,4 @@ def test_a_pin_must_agree_with_the_proof(pin: Checkpoint, expected: list[str]) -
 def test_a_checkpoint_of_a_size_outside_the_proof_has_its_own_message() -> None:
     (finding,) = check_proof(document_bytes(consistency(3, 7)), checkpoint=checkpoint_of(5).note().write()).findings
 
-    assert finding.sentence == "the checkpoint is of 5 entries, and the proof speaks of 3 and 7 only"
+    assert finding.sentence == "the checkpoint has 5 entries; the proof has roots for 3 and 7 only"

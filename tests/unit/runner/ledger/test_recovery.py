@@ -82,7 +82,7 @@ def test_an_invalid_ledger_cannot_be_opened_and_stays_unchanged(run_dir: Path, n
     data[offset] ^= 1
     (run_dir / name).write_bytes(data)
 
-    with pytest.raises(DamagedLedgerError, match=r"does not hold at entry [01]: L[13]0"):
+    with pytest.raises(DamagedLedgerError, match=r"is invalid at entry [01]: L[13]0"):
         open_ledger(run_dir)
 
     assert (run_dir / name).read_bytes() == data
@@ -99,7 +99,7 @@ def test_a_ledger_with_a_missing_file_cannot_be_opened(run_dir: Path, name: str)
 def test_a_ledger_without_an_entry_cannot_be_opened(run_dir: Path) -> None:
     (run_dir / "ledger.jsonl").write_bytes(b"")
 
-    with pytest.raises(UsageError, match="has no entry"):
+    with pytest.raises(UsageError, match="has no entries"):
         open_ledger(run_dir)
 
 
@@ -162,7 +162,7 @@ def test_bytes_added_again_after_their_redaction_are_salted(run_dir: Path) -> No
 
 @pytest.mark.parametrize(
     ("seq", "body", "message"),
-    [(9, "text", "no entry 9; the last is 4"), (0, "text", "it has none"), (1, "prompt", "it has secret, text")],
+    [(9, "text", "no entry 9; the last entry is 4"), (0, "text", "it has none"), (1, "prompt", "it has secret, text")],
 )
 def test_redacting_a_missing_body_is_an_error(sealed: Path, seq: int, body: str, message: str) -> None:
     before = (sealed / "ledger.jsonl").read_bytes()

@@ -73,5 +73,5 @@ def test_an_invalid_range_is_rejected(written: str) -> None:
 def test_a_misspelt_kind_is_rejected() -> None:
     check_kinds(("task.*", "x-mine", "*", "[rt]*.opened", "run.seal?d"), KINDS)
 
-    with pytest.raises(UsageError, match=r"^there is no kind of entry 'taks\.\*'; there are answer.given, "):
+    with pytest.raises(UsageError, match=r"^unknown kind 'taks\.\*'; choose from answer.given, "):
         check_kinds(("taks.*",), KINDS)

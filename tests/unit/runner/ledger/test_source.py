@@ -70,15 +70,15 @@ def test_an_ambiguous_prefix_is_rejected_with_all_matching_ids(runs: Path) -> No
 
 
 def test_a_missing_run_is_reported(runs: Path) -> None:
-    assert error_for("nowhere", runs) == "there is no file, folder or run 'nowhere'"
-    assert error_for(FIRST[:7], runs) == "there is no file, folder or run '01936b2'"
-    assert error_for("ffffffff", runs) == f"there is no file or folder 'ffffffff', and no run with that id in '{runs}'"
-    assert error_for("ffffffff", runs / "none").endswith(f"no run with that id in '{runs}/none'")
-    assert error_for("a\0b", runs) == "there is no file, folder or run 'a\0b'"
+    assert error_for("nowhere", runs) == "no file, folder or run 'nowhere'"
+    assert error_for(FIRST[:7], runs) == "no file, folder or run '01936b2'"
+    assert error_for("ffffffff", runs) == f"no file or folder 'ffffffff', and no run with this id in '{runs}'"
+    assert error_for("ffffffff", runs / "none").endswith(f"no run with this id in '{runs}/none'")
+    assert error_for("a\0b", runs) == "no file, folder or run 'a\0b'"
 
 
 def test_a_folder_without_a_ledger_is_rejected(tmp_path: Path) -> None:
-    assert error_for(tmp_path, tmp_path) == f"there is no ledger.jsonl in '{tmp_path}'"
+    assert error_for(tmp_path, tmp_path) == f"no ledger.jsonl in '{tmp_path}'"
 
     (tmp_path / "ledger.jsonl").mkdir()
     assert error_for(tmp_path, tmp_path) == f"'{tmp_path}/ledger.jsonl' is not a regular file, so it is not a ledger"
@@ -152,7 +152,7 @@ def test_a_ledger_that_loses_lines_while_following_is_an_error(tmp_path: Path) -
     path = tmp_path / "ledger.jsonl"
     path.write_bytes(b"one\ntwo\n")
 
-    with pytest.raises(UsageError, match="lines that were read have been cut off"):
+    with pytest.raises(UsageError, match="the file was truncated"):
         followed(path, 4)
 
 

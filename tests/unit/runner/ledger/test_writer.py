@@ -78,11 +78,11 @@ def test_entries_staged_together_are_accepted_all_or_none(run_dir: Path) -> None
     too_long = NewEntry("x-note", {"t": "x" * 70_000}, text, [], "runner")
     with create_ledger(run_dir) as ledger:
         with pytest.raises(EntryError, match="65,535"):
-            ledger.stage_sound([valid, too_long])
+            ledger.stage_trusted([valid, too_long])
         ledger.commit()
         assert [entry["kind"] for entry in lines(run_dir)] == ["run.opened"]
 
-        assert ledger.stage_sound([valid, valid]) == 2
+        assert ledger.stage_trusted([valid, valid]) == 2
         ledger.seal("passed")
     assert [entry["kind"] for entry in lines(run_dir)] == ["run.opened", "x-note", "x-note", "run.sealed"]
     assert verify(ledger_at(run_dir)).verdict is Verdict.VALID
@@ -92,10 +92,10 @@ def test_entries_staged_together_are_accepted_all_or_none(run_dir: Path) -> None
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ({"n": 2**53}, "outside"),
-        ({"n": [1, {"m": -(2**60)}]}, "outside"),
-        ({"n": 0.5}, "float"),
-        ({"n": float("nan")}, "float"),
+        ({"n": 2**53}, "not an integer within"),
+        ({"n": [1, {"m": -(2**60)}]}, "not an integer within"),
+        ({"n": 0.5}, "not an integer within"),
+        ({"n": float("nan")}, "data must consist of"),
         ({"t": "\ud800"}, "surrogates"),
         ({"\udfff": 1}, "surrogates"),
         ({"t": "x" * 70_000}, "65,535"),
@@ -136,7 +136,7 @@ def test_data_nested_too_deep_is_rejected(run_dir: Path) -> None:
     ("kind", "data", "message"),
     [
         ("wave.opened", {"wave": "one"}, "wave"),
-        ("wave.opened", {"wave": 1.0}, "float"),
+        ("wave.opened", {"wave": 1.0}, "not an integer within"),
         ("wave.opened", {}, "required"),
         ("wave.opened", {"wave": 0, "more": 1}, "more"),
         ("wave.closed", {}, "unknown kind"),
