@@ -56,7 +56,7 @@ def test_a_written_checkpoint_is_read_back_unchanged(size: int, root: bytes, is_
         (TEXT.replace("\n7\n", "\n07\n"), "its second line is not a decimal number"),
         (TEXT.replace("\n7\n", "\n-7\n"), "its second line is not a decimal number"),
         (TEXT.replace("\n7\n", "\n 7\n"), "its second line is not a decimal number"),
-        (TEXT.replace("\n7\n", "\n\N{ARABIC-INDIC DIGIT SEVEN}\n"), "its second line is not a number of entries"),
+        (TEXT.replace("\n7\n", "\n\N{ARABIC-INDIC DIGIT SEVEN}\n"), "its second line is not a decimal number"),
         (TEXT.replace("\n7\n", f"\n{2**53}\n"), "its second line is not a decimal number"),
         (TEXT.replace("\n7\n", f"\n{'9' * 5000}\n"), "its second line is not a decimal number"),
         (TEXT.replace("=", ""), "its third line is not a root in base64"),
