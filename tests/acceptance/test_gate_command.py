@@ -179,7 +179,7 @@ def test_a_gate_that_is_not_pending_cannot_be_decided(folder: Folder) -> None:
 
     assert [result.code for result in (unknown, twice, resumed, late)] == [2, 2, 6, 2]
     assert "did you mean 'publish'?" in unknown.err
-    assert "'publish' has no pending gate; no gate is pending" in twice.err
+    assert "the gate of 'publish' is already rejected" in twice.err
     assert folder.task_states()["publish"] == "refused: rejected"
     assert [decision["decision"] for decision in decisions(folder)] == ["rejected"]
     check_valid(folder.path / "run")

@@ -140,11 +140,15 @@ def _gates_in(directory: Path, context: RunContext) -> tuple[PendingGate, ...]:
 
 
 def _gate(directory: Path, task: str, context: RunContext) -> PendingGate:
-    gates = _gates_in(directory, context)
+    history = read_history(ledger_at(directory))
+    gates = _gates_of(directory, history, context)
     for gate in gates:
         if gate.task == task:
             return gate
-    hint = hint_for(task, [gate.task for gate in gates], "gates") if gates else "no gate is pending"
+    decided = history.tasks[task].gate if task in history.tasks else None
+    if decided is not None and decided.decision is not None:
+        raise UsageError(f"the gate of '{task}' is already {decided.decision.decision}")
+    hint = hint_for(task, [gate.task for gate in gates], "gates") if gates else "the run has none"
     raise UsageError(f"'{task}' has no pending gate; {hint}")
 
 

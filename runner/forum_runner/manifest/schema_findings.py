@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import jsonschema_rs
@@ -136,7 +137,8 @@ def _how_to_write(error: jsonschema_rs.ValidationError, types: list[str]) -> str
     if types == ["boolean"]:
         return "write true or false"
     if types == ["array"] and isinstance(value, str):
-        return f"write a list: [{quoted(value)[1:-1]}]"
+        is_plain = re.fullmatch(r"[\w./ -]{1,60}", value) is not None
+        return f"write a list: [{', '.join(value.split())}]" if is_plain else "write a list, with one item per line"
     if types == ["object"] and not isinstance(value, dict):
         fields = sorted(schema_at(error).get("properties", {}))
         return f"fields: {', '.join(fields)}" if 0 < len(fields) <= 12 else None

@@ -38,7 +38,9 @@ def render_verification(report: VerifyReport, *, color: bool) -> str:
             f"agrees with the {_SOURCES[checkpoint.source]} ({counted(checkpoint.size, 'entry', 'entries')}{signed})"
         )
     if report.head:
-        lines.append(f"head {report.head}")
+        # Altering an earlier line does not change the last one.
+        caution = " (of the last line; the ledger is invalid)" if report.verdict is Verdict.INVALID else ""
+        lines.append(f"head {report.head}{caution}")
     return "\n".join(lines) + "\n"
 
 

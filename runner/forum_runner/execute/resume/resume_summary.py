@@ -36,7 +36,7 @@ def _plan_for(state: RunState, unit: Unit, now_us: int) -> str:
         return f"continues after attempt {unit.attempts} ({how})"
     if unit.gate is not None and unit.gate.decision is None and unit.task.gate is not None:
         return _plan_at_gate(unit.gate, unit.task.gate, now_us)
-    return "not started"
+    return "not started" if unit.gate is None or unit.gate.decision is None else f"{unit.gate.decision}, not started"
 
 
 def _plan_at_gate(gate: GateState, rule: GateRule, now_us: int) -> str:
