@@ -17,7 +17,7 @@ from forum_runner.app.recorded_answers import RecordedRun, recorded_run
 from forum_runner.app.requests import RunRequest, TaskSelection
 from forum_runner.app.workflows import Compiled
 from forum_runner.canonical import canonical
-from forum_runner.compile.narrow import Dependencies, narrow
+from forum_runner.compile.partial_plan import Dependencies, keep_tasks
 from forum_runner.errors import ExitCode, ForumError, UsageError
 from forum_runner.execute.machine import route
 from forum_runner.execute.secrets import LEAST_CHARACTERS, Scrubber
@@ -235,7 +235,7 @@ def _part(plan: WavePlan, data: bytes, selected: TaskSelection) -> tuple[bytes, 
     known = Dependencies(plan)
     selected_ids = _selected_ids(known, selected)
     needed = known.ancestors(selected_ids) - selected_ids
-    return narrow(data, selected_ids | needed), frozenset(needed)
+    return keep_tasks(data, selected_ids | needed), frozenset(needed)
 
 
 def _selected_ids(known: Dependencies, selected: TaskSelection) -> set[str]:

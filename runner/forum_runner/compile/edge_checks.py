@@ -3,79 +3,76 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 from forum_runner.compile.digraph import Digraph, cycle_in, reachable, reverse, strongly_connected
 from forum_runner.compile.matrix import check_choice
-from forum_runner.document import Origin
 from forum_runner.finding import ManifestFinding
 from forum_runner.manifest.raw_value import has_unknown_worker, has_wrong_type, is_present, raw_value
-from forum_runner.model import EdgeKind, OutputSelection, Plan, Task, When
-
-
-def upstreams_of(plan: Plan) -> dict[str, tuple[str, ...]]:
-    """The tasks that each task depends on, without unknown tasks and the task itself."""
-    result = {}
-    for name, task in plan.tasks.items():
-        needed = [need.task for need in task.needs]
-        if task.foreach:
-            needed.append(task.foreach.task)
-        result[name] = tuple(n for n in dict.fromkeys(needed) if n in plan.tasks and n != name)
-    return result
+from forum_runner.model import EdgeKind, Foreach, Need, OutputSelection, Plan, Task, When
 
 
 def check_edges(plan: Plan) -> Iterator[ManifestFinding]:
-    upstreams = upstreams_of(plan)
-    ancestry = _Ancestry(upstreams)
+    upstreams = _upstreams(plan)
+    downstreams = reverse(upstreams)
+    descendants = cache(lambda name: reachable([name], downstreams))
     for task in plan.tasks.values():
         if task.needs or task.foreach:
             yield from _check_needs(task)
         if task.when and task.when.task in plan.tasks:
-            yield from _check_condition(task, task.when, plan, ancestry)
+            is_upstream = task.when.task in upstreams[task.id] or task.id in descendants(task.when.task)
+            yield from _check_condition(task, task.when, plan, is_upstream=is_upstream)
         for selection in task.selections:
-            yield from _check_selection(selection, plan)
+            yield from _check_matrix(selection, plan)
     for output in plan.outputs.values():
-        yield from _check_selection(output, plan)
+        yield from _check_matrix(output, plan)
     yield from _check_cycles(plan, upstreams)
     yield from _check_outputs(plan, upstreams)
 
 
-def _check_selection(selection: OutputSelection, plan: Plan) -> Iterator[ManifestFinding]:
+def _upstreams(plan: Plan) -> dict[str, tuple[str, ...]]:
+    """The tasks that each task depends on, without unknown tasks and the task itself."""
+    result = {}
+    for name, task in plan.tasks.items():
+        needed = dict.fromkeys(edge.task for edge in _edges(task))
+        result[name] = tuple(upstream for upstream in needed if upstream in plan.tasks and upstream != name)
+    return result
+
+
+def _edges(task: Task) -> tuple[Need | Foreach, ...]:
+    return (*task.needs, task.foreach) if task.foreach else task.needs
+
+
+def _check_matrix(selection: OutputSelection, plan: Plan) -> Iterator[ManifestFinding]:
     if selection.matrix and selection.task in plan.tasks:
         yield from check_choice(plan.tasks[selection.task], selection.matrix, selection.origin.at("matrix"))
 
 
 def _check_needs(task: Task) -> Iterator[ManifestFinding]:
     names: set[str] = set()
-    for need in task.needs:
-        if need.task == task.id:
-            yield need.origin.at("task").finding("F302", f"task '{task.id}' depends on itself")
-        if need.kind is EdgeKind.DATA:
-            if need.name in names:
-                at = need.origin.at("as") if "as" in need.data_fields else need.origin
-                message = f"two edges of task '{task.id}' deliver data under the name '{need.name}'"
-                yield at.finding("F305", message, "rename one of them with 'as'")
-            names.add(need.name)
-        else:
-            for field in need.data_fields:
+    for edge in _edges(task):
+        if edge.task == task.id:
+            yield edge.origin.at("task").finding("F302", f"task '{task.id}' depends on itself")
+        if isinstance(edge, Need) and edge.kind is EdgeKind.ORDER:
+            for field in edge.data_fields:
                 message = f"an order edge delivers no data, so '{field}' has no effect"
-                yield need.origin.at(field).key_finding("F304", message, "use 'edge: data', or remove the field")
-    if task.foreach:
-        if task.foreach.task == task.id:
-            yield task.foreach.origin.at("task").finding("F302", f"task '{task.id}' depends on itself")
-        if task.foreach.name in names:
-            message = f"two edges of task '{task.id}' deliver data under the name '{task.foreach.name}'"
-            yield task.foreach.origin.at("as").finding("F305", message, "rename one of them with 'as'")
-        if task.matrix:
-            message = f"task '{task.id}' has both a matrix and a foreach"
-            yield task.foreach.origin.key_finding("F704", message, "use two tasks")
+                yield edge.origin.at(field).key_finding("F304", message, "use 'edge: data', or remove the field")
+            continue
+        if edge.name in names:
+            message = f"two edges of task '{task.id}' deliver data under the name '{edge.name}'"
+            yield edge.origin.at("as").finding("F305", message, "rename one of them with 'as'")
+        names.add(edge.name)
+    if task.foreach and task.matrix:
+        message = f"task '{task.id}' has both a matrix and a foreach"
+        yield task.foreach.origin.key_finding("F704", message, "use two tasks")
 
 
-def _check_condition(task: Task, when: When, plan: Plan, ancestry: _Ancestry) -> Iterator[ManifestFinding]:
+def _check_condition(task: Task, when: When, plan: Plan, *, is_upstream: bool) -> Iterator[ManifestFinding]:
     at = when.origin.at("task")
     if when.task == task.id:
         message = f"the condition of '{task.id}' depends on its own output"
         yield at.finding("F306", message, "name an upstream task")
-    elif not ancestry.is_upstream(when.task, task.id) and not has_unclear_edges(task, plan):
+    elif not is_upstream and not has_unclear_edges(task, plan):
         message = f"the condition depends on '{when.task}', which is not upstream of '{task.id}'"
         yield at.finding("F306", message, "add it to 'needs'; an order edge is enough")
 
@@ -90,24 +87,6 @@ def has_unclear_edges(task: Task, plan: Plan) -> bool:
     return task.foreach is None and is_present(task.origin.at("foreach"))
 
 
-class _Ancestry:
-    """Answers whether one task is upstream of another; the descendants of a task are computed once."""
-
-    def __init__(self, upstreams: Digraph) -> None:
-        self._upstreams = upstreams
-        self._downstreams: Digraph | None = None
-        self._descendants: dict[str, set[str]] = {}
-
-    def is_upstream(self, wanted: str, task: str) -> bool:
-        if wanted in self._upstreams[task]:
-            return True
-        if self._downstreams is None:
-            self._downstreams = reverse(self._upstreams)
-        if wanted not in self._descendants:
-            self._descendants[wanted] = reachable([wanted], self._downstreams)
-        return task in self._descendants[wanted]
-
-
 def _check_cycles(plan: Plan, upstreams: Digraph) -> Iterator[ManifestFinding]:
     """One finding for each strongly connected group of tasks."""
     upstreams = {name: needed for name, needed in upstreams.items() if needed}
@@ -115,14 +94,9 @@ def _check_cycles(plan: Plan, upstreams: Digraph) -> Iterator[ManifestFinding]:
     for group in strongly_connected(upstreams):
         if len(group) > 1:
             cycle = cycle_in({name: tuple(up for up in upstreams[name] if up in group) for name in group})
-            at = _edge_origin(plan.tasks[cycle[0]], cycle[1])
+            at = next(edge.origin.at("task") for edge in _edges(plan.tasks[cycle[0]]) if edge.task == cycle[1])
             message = f"the plan has a cycle: {' -> '.join(cycle)}"
             yield at.finding("F301", message, "each task depends on the next; remove one of the edges")
-
-
-def _edge_origin(task: Task, upstream: str) -> Origin:
-    edges = (need.origin.at("task") for need in task.needs if need.task == upstream)
-    return next(edges, task.origin.at("foreach", "task"))
 
 
 def _is_resolved(plan: Plan) -> bool:

@@ -1,4 +1,4 @@
-"""Narrows a wave plan to some of its tasks."""
+"""A part of a wave plan: the tasks that names select, and the plan with only those tasks."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _leads_to(steps: Sequence[str], path: Sequence[str]) -> bool:
     return len(steps) <= len(path) and all(step in (own, without_instances(own)) for step, own in pairs)
 
 
-def narrow(data: bytes, keep: Collection[str]) -> bytes:
+def keep_tasks(data: bytes, keep: Collection[str]) -> bytes:
     """The wave plan with only these tasks. Outputs that depend on other tasks are left out."""
     wave_plan = orjson.loads(data)
     document = {name: value for name, value in wave_plan.items() if name not in ("bundle", "digest")}
