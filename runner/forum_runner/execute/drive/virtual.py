@@ -33,15 +33,6 @@ class VirtualDriver:
         self._replies: list[tuple[int, tuple[int, int], int, Replied]] = []
         self._numbers = count()
 
-    def run(self, *, is_new: bool) -> Outcome:
-        steps = self.steps(is_new=is_new)
-        while True:
-            try:
-                next(steps)
-            except StopIteration as end:
-                outcome: Outcome = end.value
-                return outcome
-
     def steps(self, *, is_new: bool) -> Generator[None, None, Outcome]:
         """The run, one event per step."""
         if is_new:

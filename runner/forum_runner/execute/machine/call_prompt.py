@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from forum_adapters.base import Prompt
 from forum_runner.execute.machine.core import MachineCore
-from forum_runner.execute.machine.prompt_renderer import Renderer, Work, for_program, holds_secret
+from forum_runner.execute.machine.prompt_renderer import Renderer, Work, for_program
 from forum_runner.execute.machine.unit import Unit
 from forum_runner.ledger.recorded_body import RedactedBodyError, StoredBytes, check_not_redacted
 from forum_runner.wave_plan.planned_task import Placeholder
@@ -65,11 +65,6 @@ def work_of(core: MachineCore, unit: Unit) -> Work:
     )  # fmt: skip
 
 
-def without_secrets(core: MachineCore, unit: Unit, prompt: Prompt) -> Prompt:
-    """The prompt as it is recorded: with names instead of secrets."""
-    return render(core, core.recording, unit) if holds_secret(unit.task.texts()) else prompt
-
-
 def render_check(core: MachineCore, renderer: Renderer, unit: Unit) -> Prompt:
     """The prompt of the next check."""
     check = unit.task.checks[unit.checks_passed]
@@ -81,11 +76,3 @@ def render_check(core: MachineCore, renderer: Renderer, unit: Unit) -> Prompt:
     prompt = renderer.judge(work_of(core, unit), judge.persona, unit.output.body)
     adapter = core.plan.adapters[judge.own_rung.adapter]
     return for_program(prompt, adapter.argv or ()) if adapter.is_program else prompt
-
-
-def check_without_secrets(core: MachineCore, unit: Unit, prompt: Prompt) -> Prompt:
-    if not core.context.secrets:
-        return prompt
-    task = unit.task
-    texts = task.checks[unit.checks_passed].command or (task.instruction or (), *(task.done_when or ()))
-    return render_check(core, core.recording, unit) if holds_secret(texts) else prompt

@@ -10,13 +10,7 @@ from forum_adapters.base import Attempt, Limits, Prompt
 from forum_runner.execute.machine import call_result, task_end, task_start
 from forum_runner.execute.machine.budgets import WALL, Ceiling, Shortage, fit
 from forum_runner.execute.machine.call_limits import COMMAND_CHECK_LIMITS, CallLimits
-from forum_runner.execute.machine.call_prompt import (
-    check_without_secrets,
-    edited_for,
-    render,
-    render_check,
-    without_secrets,
-)
+from forum_runner.execute.machine.call_prompt import edited_for, render, render_check
 from forum_runner.execute.machine.core import MachineCore
 from forum_runner.execute.machine.prompt_renderer import recorded, size_of
 from forum_runner.execute.machine.unit import Unit
@@ -56,12 +50,13 @@ def _attempt(core: MachineCore, unit: Unit) -> None:
     rung = unit.ladder[unit.step]
     adapter = rung.adapter
     prompt = render(core, core.renderer, unit)
-    shown = without_secrets(core, unit, prompt) if core.context.secrets else prompt
-    kept = Body(recorded(shown), JSON, unit.is_sensitive)
+    # The ledger gets the names of secrets.
+    public = render(core, core.recording, unit) if core.context.secrets else prompt
+    kept = Body(recorded(public), JSON, unit.is_sensitive)
     if unit.seen and body_digest(kept) in unit.seen:
         call_result.stop_repeating(core, unit)
         return
-    ceiling = _room(core, unit, agent, adapter, _wanted(core.plan.call_limits[adapter], shown))
+    ceiling = _room(core, unit, agent, adapter, _wanted(core.plan.call_limits[adapter], public))
     if ceiling is None:
         return
     data = {
@@ -93,7 +88,7 @@ def _check(core: MachineCore, unit: Unit) -> None:
     agent: str | None = unit.task.checks[number].agent
     data: dict[str, Any] = {"task": unit.name, "attempt": unit.attempts, "check": number}
     prompt = render_check(core, core.renderer, unit)
-    shown = check_without_secrets(core, unit, prompt)
+    public = render_check(core, core.recording, unit) if core.context.secrets else prompt
     if agent is None:
         data["by"], adapter, settings = "command", None, core.context.check_settings
         wanted = COMMAND_CHECK_LIMITS.ceiling(0)
@@ -101,11 +96,11 @@ def _check(core: MachineCore, unit: Unit) -> None:
         rung = core.plan.agents[agent].own_rung
         adapter, settings = rung.adapter, core.context.settings[rung.adapter]
         data |= {"by": "agent", "agent": agent, "tier": rung.tier, "adapter": adapter}
-        wanted = _wanted(core.plan.call_limits[adapter], shown)
+        wanted = _wanted(core.plan.call_limits[adapter], public)
     ceiling = _room(core, unit, agent, adapter, wanted)
     if ceiling is None:
         return
-    kept = Body(recorded(shown), JSON, unit.is_sensitive)
+    kept = Body(recorded(public), JSON, unit.is_sensitive)
     causes = [] if unit.closed is None else [unit.closed]
     core.record("verdict.asked", {**data, "reserved": ceiling.reserved()}, {"prompt": kept}, causes)
     _begin(core, unit, agent, adapter or "", settings, prompt, ceiling)

@@ -146,7 +146,7 @@ class RunState:
     def _expanded(self, seq: int, _at_us: int, data: Data, bodies: Bodies) -> None:
         task = self.plan.tasks[data["task"]]
         units = [Unit(instance_id(task.id, index), task, index) for index in range(data["instances"])]
-        self.expansions[task.id] = Expansion(seq, Output(bodies["items"]), units)
+        self.expansions[task.id] = Expansion(seq, Output(bodies["items"]), units, len(units))
         self.units.update((unit.name, unit) for unit in units)
         for unit in units:
             unit.cause = seq

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from forum_adapters.base import ErrorKind, Failure
 from forum_runner.execute.machine.budgets import Shortage
@@ -55,49 +55,47 @@ class Ending:
 NOTHING: dict[str, DeliveredValue] = {}
 
 
+@dataclass(slots=True, eq=False)
 class Unit:
     """`cause` is the entry that allowed it to start; `closed` is the entry that ended its last attempt."""
 
-    __slots__ = (
-        "agent", "asked", "at_step", "attempts", "call", "cause", "check_error", "checks_passed", "closed",
-        "delivered", "ended", "ending", "feedback", "fingerprint", "gate", "given", "has_begun", "has_failed_check",
-        "index", "ladder", "losses", "may_repeat", "name", "output", "prompt", "resumes_us", "reused", "seen", "state",
-        "step", "task",
-    )  # fmt: skip
+    name: str
+    task: PlannedTask
+    index: int | None = None
+    agent: str | None = field(init=False)
+    ladder: tuple[Rung, ...] = field(init=False)
+    may_repeat: bool = field(init=False)
+    step: int = 0
+    state: str | None = None
+    cause: int | None = None
+    delivered: int | None = None
+    closed: int | None = None
+    ended: int | None = None
+    given: dict[str, DeliveredValue] = field(default_factory=lambda: NOTHING)
+    gate: GateState | None = None
+    fingerprint: str = ""
+    call: Call | None = None
+    has_begun: bool = False
+    attempts: int = 0
+    at_step: int = 0
+    losses: int = 0
+    asked: int = 0
+    check_error: Failure | None = None
+    checks_passed: int = 0
+    has_failed_check: bool = False
+    ending: Ending | None = None
+    feedback: Feedback | None = None
+    output: Output | None = None
+    reused: bool = False
+    prompt: str = ""
+    seen: set[str] | None = None
+    resumes_us: int | None = None
 
-    def __init__(self, name: str, task: PlannedTask, index: int | None = None) -> None:
-        self.name = name
-        self.task = task
-        self.index = index
-        self.agent = task.agent
-        self.ladder: tuple[Rung, ...] = task.ladder
-        self.step = 0
-        self.state: str | None = None
-        self.cause: int | None = None
-        self.delivered: int | None = None
-        self.closed: int | None = None
-        self.ended: int | None = None
-        self.given: dict[str, DeliveredValue] = NOTHING
-        self.gate: GateState | None = None
-        self.fingerprint = ""
-        self.call: Call | None = None
-        self.has_begun = False
-        self.attempts = 0
-        self.at_step = 0
-        self.losses = 0
-        self.asked = 0
-        self.check_error: Failure | None = None
-        self.checks_passed = 0
-        self.has_failed_check = False
-        self.ending: Ending | None = None
-        self.feedback: Feedback | None = None
-        self.output: Output | None = None
-        self.reused = False
+    def __post_init__(self) -> None:
+        task = self.task
+        self.agent, self.ladder = task.agent, task.ladder
         # The environment of a program may change between calls. A model gives no better answer to the same prompt.
         self.may_repeat = task.run is None and (task.retry.attempts > 1 or len(task.ladder) != 1)
-        self.prompt = ""
-        self.seen: set[str] | None = None
-        self.resumes_us: int | None = None
 
     @property
     def order(self) -> tuple[int, int]:
@@ -121,13 +119,11 @@ class Unit:
         self.seen = self.ending = self.feedback = None
 
 
+@dataclass(slots=True, eq=False)
 class Expansion:
     """The instances of a task with a `foreach`. An item is read when its instance starts."""
 
-    __slots__ = ("items", "open", "seq", "units")
-
-    def __init__(self, seq: int, items: Output, units: list[Unit]) -> None:
-        self.seq = seq
-        self.items = items
-        self.units = units
-        self.open = len(units)
+    seq: int
+    items: Output
+    units: list[Unit]
+    open: int

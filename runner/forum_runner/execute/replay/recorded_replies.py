@@ -14,7 +14,7 @@ from forum_runner.ledger.layout import BODIES
 from forum_runner.ledger.read_entry import ReadEntry
 from forum_runner.ledger.recorded_body import RecordedBodies, RecordedBody
 from forum_runner.ledger.run_reader import read_entries
-from forum_runner.wave_plan.wave_plan_reader import read_wave_plan
+from forum_runner.wave_plan.wave_plan_reader import decode_wave_plan
 
 Bodies = Mapping[str, RecordedBody]
 
@@ -35,7 +35,7 @@ def recorded_calls(directory: Path) -> list[dict[str, Any]]:
 
 def _calls(directory: Path, bodies: RecordedBodies) -> Iterator[dict[str, Any]]:
     entries = read_entries(directory)
-    plan = read_wave_plan(orjson.loads(bodies.body(next(entries).bodies["wave_plan"]).data))
+    plan = decode_wave_plan(bodies.body(next(entries).bodies["wave_plan"]).data)
     open_calls: dict[str, ReadEntry] = {}
     for entry in entries:
         if entry.kind in ("task.started", "verdict.asked"):

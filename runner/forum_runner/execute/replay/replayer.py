@@ -7,14 +7,12 @@ from heapq import heappop, heappush
 from itertools import count
 from pathlib import Path
 
-import orjson
-
 from forum_runner.execute.replay.comparison import ReplayAttempt, ReplayDivergence
 from forum_runner.execute.replay.event_candidates import EventCandidates, Session
 from forum_runner.ledger.layout import BODIES
 from forum_runner.ledger.recorded_body import RecordedBodies
 from forum_runner.ledger.run_reader import read_entries
-from forum_runner.wave_plan.wave_plan_reader import read_wave_plan
+from forum_runner.wave_plan.wave_plan_reader import decode_wave_plan
 
 # How many entries may be replayed to find the events of one session: a few seconds' worth or, in a long run, enough for
 # a few tries.
@@ -37,7 +35,7 @@ class Replayer:
         self._stream = (directory / BODIES).open("rb")
         self._bodies = RecordedBodies(self._stream)
         self._entries = list(read_entries(directory))
-        self._plan = read_wave_plan(orjson.loads(self._bodies.body(self._entries[0].bodies["wave_plan"]).data))
+        self._plan = decode_wave_plan(self._bodies.body(self._entries[0].bodies["wave_plan"]).data)
 
     def close(self) -> None:
         self._stream.close()

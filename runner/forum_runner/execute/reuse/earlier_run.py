@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
-import orjson
-
 from forum_runner.errors import UsageError
 from forum_runner.execute.machine import Fingerprints, Reusable, Unit
 from forum_runner.ledger.layout import BODIES
@@ -16,7 +14,7 @@ from forum_runner.ledger.run_reader import read_entries
 from forum_runner.ledger.source import LedgerSource
 from forum_runner.ledger.verification.verified_run import WITHOUT_SEAL, verified_run
 from forum_runner.wave_plan.unit_id import task_of_unit
-from forum_runner.wave_plan.wave_plan_reader import WavePlan, read_wave_plan
+from forum_runner.wave_plan.wave_plan_reader import WavePlan, decode_wave_plan
 
 _FIELDS = ("instruction", "run", "output", "done_when", "accept", "agent", "needs")
 _REDACTED = "its output was redacted"
@@ -74,7 +72,7 @@ class EarlierRun:
         if "wave_plan" not in entry.bodies:
             raise UsageError(f"'{self.directory}' is not a run of a plan")
         try:
-            self.plan = read_wave_plan(orjson.loads(self._bodies.body(entry.bodies["wave_plan"]).data))
+            self.plan = decode_wave_plan(self._bodies.body(entry.bodies["wave_plan"]).data)
         except RedactedBodyError as error:
             raise UsageError(f"the wave plan of '{self.directory}' was redacted: nothing is reused from it") from error
 

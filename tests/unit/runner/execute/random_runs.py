@@ -38,6 +38,7 @@ from forum_runner.wave_plan.wave_plan_reader import read_wave_plan
 from unit.runner.execute.random_plans import SECRET, JsonObject
 from unit.runner.execute.random_verdicts import VALID, runner_verdict
 from unit.runner.execute.random_worlds import World, is_due
+from unit.runner.execute.small_runs import drive
 
 RUN = "01936b2e-4d10-7a3c-9f00-000000000001"
 IMPLEMENTATION = {"name": "random", "version": "1"}
@@ -309,7 +310,7 @@ def virtual_run(document: JsonObject, world: World, directory: Path) -> Outcome:
         directory, run=RUN, wave_plan=canonical(document), durability=Durability.NONE, clock=clock, salt=Salts()
     ) as ledger:
         recorder = Recorder(ledger, machine.state, scrubber)
-        return VirtualDriver(machine, recorder, lambda _name, _settings: world, scrubber, clock).run(is_new=True)
+        return drive(VirtualDriver(machine, recorder, lambda _name, _settings: world, scrubber, clock))
 
 
 # For tests that supply every reply themselves.

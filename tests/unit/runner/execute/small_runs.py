@@ -190,10 +190,19 @@ def run(tasks: Mapping[str, Any], answers: Sequence[Any] = (), **parts: Any) -> 
     clock, scrubber = RunClock(EPOCH_US), Scrubber(scrubbed)
     machine.state.apply("run.opened", EPOCH_US, {}, {})
     recorded = RecordedRun(plan, context.run)
-    VirtualDriver(machine, _MemoryRecorder(recorded, clock, scrubber), ScriptedAdapter, scrubber, clock).run(
-        is_new=True
-    )
+    drive(VirtualDriver(machine, _MemoryRecorder(recorded, clock, scrubber), ScriptedAdapter, scrubber, clock))
     return recorded
+
+
+def drive(driver: VirtualDriver) -> Outcome:
+    """Run a machine from its start to its end."""
+    steps = driver.steps(is_new=True)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            outcome: Outcome = end.value
+            return outcome
 
 
 def outputs(**by_task: Any) -> list[dict[str, Any]]:
