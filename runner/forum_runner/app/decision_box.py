@@ -1,4 +1,4 @@
-"""Hands decisions to the process that runs a run.
+"""Hands decisions to the process that executes a run.
 
 A ledger has one writer. Another process leaves a decision as a file in the run directory; the writer removes the file
 and records the decision.
@@ -90,7 +90,7 @@ def _read(path: Path) -> Decided | None:
 
 
 async def hand_over(directory: Path, decided: Decided, opened: int) -> bool:
-    """Returns whether the process that runs the run recorded the decision; `opened` is the entry that opened the gate.
+    """Returns whether the process that executes the run recorded it; `opened` is the entry that opened the gate.
 
     False if that process has ended without recording one. Raises UsageError if it recorded another decision, or none.
     """

@@ -41,8 +41,8 @@ class OpenGates:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A decision that was recorded, and the gates that are still pending. `is_running`: the process that runs the run
-    recorded it, and continues."""
+    """A decision that was recorded, and the gates that are still pending. `is_running`: the process that executes the
+    run recorded it, and continues."""
 
     gate: PendingGate
     left: tuple[PendingGate, ...]
@@ -52,14 +52,14 @@ class Decision:
 def open_gates(source: LedgerSource) -> OpenGates:
     directory = _directory(source)
     history = read_history(source)
-    # A paused run has no process: asking for its lock could hinder one that resumes it.
+    # A paused run has no process. Taking its lock could block a process that resumes it.
     is_running = history.paused is None and is_being_written(directory)
     is_waiting = any(task.is_waiting for task in history.open_tasks.values())
     return OpenGates(_gates_of(directory, history, _context(directory)) if is_waiting else (), is_running)
 
 
 async def decide(source: LedgerSource, request: DecisionRequest) -> Decision:
-    """Records a decision, or hands it to the process that runs the run."""
+    """Records a decision, or hands it to the process that executes the run."""
     directory, actor = _directory(source), f"person:{person_name(request.by)}"
     if request.instruction == "":
         raise UsageError(f"the instruction for '{request.task}' is empty")

@@ -23,12 +23,12 @@ def open_run(directory: Path) -> LedgerWriter:
     """Opens the ledger to add an entry by a person, which takes no time in a deterministic run."""
     if mode_of(directory) != DETERMINISTIC:
         return open_ledger(directory)
-    # Times never decrease: an entry whose clock is behind gets the time of the one before.
+    # Times never decrease: an entry whose clock is behind gets the time of the previous one.
     return open_virtually(directory, durability=Durability.EACH, clock=lambda: 0)
 
 
 def check_has_entry(directory: Path) -> None:
-    """A start that was killed may leave a ledger without an entry."""
+    """Raises if the ledger is empty: a start that was killed may leave it so."""
     if not (directory / LEDGER).stat().st_size:
         raise UsageError(f"the ledger in '{directory}' has no entry: no run has started there")
 

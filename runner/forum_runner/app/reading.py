@@ -60,7 +60,7 @@ class Log:
         self.is_read = True
 
     async def follow(self, has_reader: Callable[[], bool]) -> AsyncIterator[LogItem]:
-        """Items as they are written, until a seal is the last entry or `has_reader` says no."""
+        """Yields items as they are written, until the ledger is sealed or `has_reader` returns False."""
         with file_errors():
             check_is_ledger(self.source)
             lines = self.source.follow(lambda: has_reader() and not self.is_sealed)
@@ -100,7 +100,7 @@ def open_log(source: LedgerSource, selection: Selection) -> Log:
 
 
 def trace(source: LedgerSource, found: Trace) -> Iterator[tuple[bytes, ReadEntry]]:
-    """The entry and everything that it follows from, latest first."""
+    """Yields the entry and its causes, latest first."""
     with file_errors(), source.open_seekable() as stream:
         check_stream(stream, source)
         is_there = False

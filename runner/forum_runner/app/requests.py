@@ -45,9 +45,9 @@ class RunRequest:
     """A new run of a workflow, which is a path, or `path#name` if the file contains several.
 
     `root` is the bundle's root, by default the workflow's folder. `base` is the run that results are reused from;
-    without it, a selection reuses those of the last run. `script` answers every call in place of the workflow's own
-    script, and `answers_from` is a run whose recorded answers do. `cached` is a run whose results serve a scripted run
-    as its cache. `out` is the run directory. `engine` takes precedence over the policy's.
+    without it, a selection reuses those of the last run. `script` replaces the workflow's own script, and
+    `answers_from` is a run whose recorded answers are used instead. `cached` is a run whose results are the cache of a
+    scripted run. `out` is the run directory. `engine` takes precedence over the policy's.
     """
 
     workflow: str
@@ -82,7 +82,7 @@ class RunRequest:
 
 @dataclass(frozen=True, slots=True)
 class ResumeRequest:
-    """A run that paused or was cut off. `inputs` gives its secret inputs again; `root` is where its files are now.
+    """A run that paused or was killed. `inputs` has its secret inputs again; `root` is where its files are.
 
     `started_with` is the request that started the run, if the run directory does not contain it.
     """
@@ -96,7 +96,7 @@ class ResumeRequest:
 
 @dataclass(frozen=True, slots=True)
 class RetryRequest:
-    """A new run of the workflow of an earlier one, which reuses what passed there and has not changed."""
+    """A new run of an earlier run's workflow, which reuses results that passed and have not changed."""
 
     run: str
     root: Path | None = None
@@ -124,7 +124,7 @@ class DecisionRequest:
 
 @dataclass(frozen=True, slots=True)
 class RedactionRequest:
-    """The body of an entry to remove from a run, why, and who removes it."""
+    """A body to remove from a run: its name in the entry `seq`. `reason` and `by` are recorded."""
 
     run: str
     seq: int

@@ -1,4 +1,4 @@
-"""A run that is under way in an event loop, and how it ended."""
+"""A run in an event loop, and how it ended."""
 
 from __future__ import annotations
 
@@ -100,12 +100,12 @@ class RunHandle:
 
     @staticmethod
     def _is_waiter_cancelled() -> bool:
-        """Otherwise it is the run that was cancelled, before its first step."""
+        """False if the run itself was cancelled, before its first step."""
         waiter = asyncio.current_task()
         return waiter is None or waiter.cancelling() > 0
 
     def cancel(self, *, now: bool = False) -> None:
-        """Asks for an orderly pause: open calls are cancelled and recorded. With `now`, nothing is waited for."""
+        """Asks for an orderly pause: open calls are cancelled and recorded. With `now`, does not wait for them."""
         if not self._task.done():
             self._loop.call_soon_threadsafe(self._cancel, now)
 
@@ -131,7 +131,7 @@ _active: dict[Path, RunHandle] = {}
 
 
 def finished_handle(finished: FinishedRun, held: ExitStack | None = None) -> RunHandle:
-    """A run that has nothing to do."""
+    """The handle of a run that has already finished or paused."""
 
     async def work() -> FinishedRun:
         return finished
@@ -140,7 +140,7 @@ def finished_handle(finished: FinishedRun, held: ExitStack | None = None) -> Run
 
 
 def active_run(source: LedgerSource) -> RunHandle:
-    """The handle of a run that this process has under way."""
+    """The handle of a run that this process executes."""
     handle = None if source.directory is None else _active.get(source.directory.resolve())
     if handle is None:
         raise UsageError(f"this process is not running '{source.name}'")

@@ -72,7 +72,7 @@ def forecast_run(workspace: Workspace, request: RunRequest, observer: Observer) 
 def _start_new(
     workspace: Workspace, request: RunRequest, services: RunServices, retried: LedgerSource | None = None
 ) -> RunHandle:
-    """`retried` is the run to reuse all results from that have not changed."""
+    """`retried` is an earlier run: all of its results that have not changed are reused."""
     prepared = _prepare(workspace, request, services.observer)
     reuse = _reuse(workspace, request, prepared) if retried is None else Reuse(prepared, retried, cache=None)
     with ExitStack() as held:
@@ -144,7 +144,7 @@ def _resume(workspace: Workspace, request: ResumeRequest, found: FoundRun, servi
 def _started_with(
     workspace: Workspace, original: RunRequest, found: FoundRun, root: Path | None
 ) -> tuple[PreparedRun, Mapping[str, Any]]:
-    """The run and its secret inputs, if the request says how it was started and not its directory."""
+    """The run and its secret inputs, from the request that started it."""
     if (found.mode == DETERMINISTIC) != original.is_deterministic:
         raise UsageError(f"the run is {found.mode}; the request must have the same mode")
     compiled = _compile(original)
@@ -176,7 +176,7 @@ def _retry(workspace: Workspace, request: RetryRequest, found: FoundRun, service
 def _request_again(
     workspace: Workspace, request: RetryRequest, before: Invocation, *, is_deterministic: bool
 ) -> RunRequest:
-    """The request that started the run. Its inputs, unless they are given again."""
+    """The request that started the run, with the inputs of `request` where they are given."""
     given, file = request.inputs.in_workspace(workspace), before.inputs_file
     known = file if file is not None and file.is_file() else None
     return RunRequest(
@@ -194,6 +194,6 @@ def _request_again(
 
 
 def _displayed(path: Path, root: Path) -> str:
-    """Relative to the workspace where that is shorter."""
+    """The path to display: relative to the workspace if it is inside."""
     relative = os.path.relpath(path, root)
     return str(path) if relative.startswith("..") else str(root / relative)

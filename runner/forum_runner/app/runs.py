@@ -115,7 +115,7 @@ def start_run(
 
 
 def resume_run(directory: Path, prepared: PreparedRun, services: RunServices, start: RunStart) -> RunHandle:
-    """Resumes a run that paused or was cut off. One pass verifies its ledger and restores its state."""
+    """Resumes a run that paused or was killed. One pass verifies its ledger and restores its state."""
     durability = Durability(prepared.plan.policy.durability)
     clock = RunClock(0)
     run, mode_name = start.entry.run, start.entry.data.mode

@@ -13,7 +13,7 @@ from forum_runner.write_file import is_leftover
 
 
 def keep_out_of_git(runs: Path) -> None:
-    """Runs contain prompts and outputs, which rarely belong in a repository."""
+    """Adds a .gitignore: runs contain prompts and outputs, which rarely belong in a repository."""
     folder = runs.parent
     if folder.name == RUNS.parent.name and not folder.exists():
         folder.mkdir(parents=True)

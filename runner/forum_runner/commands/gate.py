@@ -19,7 +19,7 @@ def command() -> None:
     """List pending gates and decide them.
 
     A decision is bound to the digest of what was displayed, and is recorded as a claim: forum does not authenticate
-    you. A run that is under way continues at once; resume a paused one with `forum resume RUN`.
+    you. A run in progress continues at once; resume a paused one with `forum resume RUN`.
     """
 
 

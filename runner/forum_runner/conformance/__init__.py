@@ -19,7 +19,7 @@ _ANSWERS: dict[str, Callable[[SuiteRequest], Any]] = {
     "prove": roles.prove,
     "run": carry_out,
 }
-# An answer may have 1 MiB, and messages contain paths and values of others.
+# An answer may have 1 MiB, and messages quote paths and values of any length.
 _MAX_MESSAGE = 4_000
 
 

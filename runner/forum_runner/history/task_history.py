@@ -87,7 +87,7 @@ class TaskHistory:
 
     @property
     def is_retried(self) -> bool:
-        """Whether an attempt failed and another one follows or is under way."""
+        """Whether an attempt failed and another one follows or is in progress."""
         failure = self.failure
         if self.end_state is not None or failure is None:
             return False

@@ -50,7 +50,7 @@ def _is_reported(task: TaskHistory, failure: ReadEntry) -> bool:
 
 
 def _detail(reader: TextReader, entry: ReadEntry, redacted: Collection[str | None]) -> str | None:
-    """For a program that exited by itself, its own last words; they do not explain why a program was killed."""
+    """For a program that exited by itself, the last line of its stderr, which would not explain why it was killed."""
     last = _line(reader, part(entry.bodies, "stderr"), redacted, is_last=True)
     if last and text(entry.data, "error") == "exit_status":
         return last

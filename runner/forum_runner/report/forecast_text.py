@@ -1,4 +1,4 @@
-"""The forecast of a run, and its rendering as text and JSON."""
+"""The forecast of a run, and its rendering as text."""
 
 from __future__ import annotations
 

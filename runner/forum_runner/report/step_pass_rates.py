@@ -24,7 +24,7 @@ def render_step_pass_rates(rates: PassRates) -> str:
         row_line((plain(str(run.directory)), plain(run.status), f"<code>{run.history.head}</code>")) for run in kept
     )
     if left := len(rates.runs) - len(kept):
-        lines += ["", f"And {left:,} more, which have no room here."]
+        lines += ["", f"And {left:,} more, omitted here."]
     lines += ["", *(f"- {name}: {plain(words)}" for name, words in rates.spent), ""]
     return joined([*lines, "```sh", *(line for _, line in next_commands(kept)), "```"])
 

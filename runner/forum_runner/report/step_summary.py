@@ -68,7 +68,7 @@ def _table(tasks: Sequence[TaskHistory], room: int) -> Iterator[str]:
     columns = filled_columns([HEADING, *rows.values()])
     if not columns:
         return
-    note = "\nAnd {:,} more, which have no room here."
+    note = "\nAnd {:,} more, omitted here."
     head = [
         row_line(HEADING[index] for index in columns),
         row_line("--:" if index in RIGHT_ALIGNED else "---" for index in columns),

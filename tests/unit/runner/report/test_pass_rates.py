@@ -160,5 +160,5 @@ def test_a_full_step_summary_keeps_the_runs_that_did_not_pass() -> None:
 
     rows = [line for line in summary.splitlines() if line.startswith("| .forum")]
     assert rows[-1].endswith(f"| cancelled | <code>{cancelled.history.head}</code> |")
-    assert f"\n\nAnd {10_000 - len(rows):,} more, which have no room here.\n" in summary
+    assert f"\n\nAnd {10_000 - len(rows):,} more, omitted here.\n" in summary
     assert len(summary.encode()) < MAX_BYTES
