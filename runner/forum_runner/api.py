@@ -13,7 +13,6 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forum_runner.app.invalid_workflow import InvalidWorkflowError
 from forum_runner.app.requests import (
     DecisionRequest,
     Inputs,
@@ -27,7 +26,7 @@ from forum_runner.app.requests import (
 from forum_runner.errors import ExitCode, ForumError, UnfinishedRunError, UsageError, file_errors
 from forum_runner.ledger.source import find_ledger
 from forum_runner.observer import Observer
-from forum_runner.report import Report
+from forum_runner.report import InvalidWorkflowError, Report
 from forum_runner.workspace import Workspace
 
 if TYPE_CHECKING:

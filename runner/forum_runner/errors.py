@@ -7,7 +7,7 @@ ForumError
 │   ├── UnwrittenPinError     a ledger was verified, but its pin cannot be written (ledger/verification/report.py)
 │   └── SourceError           a record of another program cannot be imported (importing/source_error.py)
 ├── FileAccessError           a file cannot be read or written
-├── InvalidWorkflowError      the workflow has findings (app/invalid_workflow.py)
+├── InvalidWorkflowError      the workflow has findings (report/__init__.py)
 ├── UnfinishedRunError        a run stopped before it could record that it did
 ├── NoCredentialError         a variable that the roster names is not set (app/run_preparation.py)
 ├── UnusableCredentialError   a variable that the roster names does not contain a key (app/run_preparation.py)

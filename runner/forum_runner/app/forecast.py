@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from msgspec import structs
 
 from forum_adapters.base import Attempt
@@ -15,6 +17,7 @@ from forum_runner.wave_plan.wave_plan_reader import WavePlan
 
 # The rest of a prompt: the words around the data, and those for a judge.
 _OTHER_BYTES = 4_096
+_AMOUNTS = ("calls", "input_tokens", "output_tokens", "micro_usd")
 
 
 def forecast(prepared: PreparedRun, reuse: Reuse) -> Forecast:
@@ -22,8 +25,7 @@ def forecast(prepared: PreparedRun, reuse: Reuse) -> Forecast:
     fates = _fates(prepared, reuse)
     tasks = tuple(_task(plan, task, fates.get(task.id, ("later", None))) for task in plan.tasks.values())
     counted = [task for task in tasks if task.fate != "reuse"]
-    names = ("calls", "input_tokens", "output_tokens", "micro_usd")
-    most = {name: sum(getattr(task, name) for task in counted) for name in names}
+    most = {name: sum(getattr(task, name) for task in counted) for name in _AMOUNTS}
     most["tokens"] = most["input_tokens"] + most["output_tokens"]
     name, limits = plan.metadata.name, plan.policy.budget
     return Forecast(name, plan.digest, len(plan.waves), tasks, most, limits, tuple(variables_not_set(prepared)))
@@ -72,31 +74,19 @@ def _task(plan: WavePlan, task: PlannedTask, fate: tuple[str, str | None]) -> Ta
     times = task.foreach.max if task.foreach is not None else 1
     attempts = task.retry.attempts
     sent = _max_prompt_bytes(plan, task)
-    calls = input_tokens = output_tokens = money = 0
+    most: Counter[str] = Counter()
     steps = [(step.adapter, attempts, sent) for step in ladder]
     judges = [plan.agents[check.agent].own_rung.adapter for check in task.checks if check.agent is not None]
     judged = sent + _max_output_bytes(plan, task)
     steps += [(adapter, attempts * attempts * len(ladder), judged) for adapter in judges]
     for adapter, count, size in steps:
-        most = limits_of(plan.adapters[adapter]).ceiling(size)
-        each = most.prices.cost(most.input_tokens, 0, most.max_tokens)
-        calls += count * times
-        input_tokens += count * times * most.input_tokens
-        output_tokens += count * times * most.max_tokens
-        money += count * times * each
+        call = limits_of(plan.adapters[adapter]).ceiling(size)
+        calls, cost = count * times, call.prices.cost(call.input_tokens, 0, call.max_tokens)
+        amounts = (1, call.input_tokens, call.max_tokens, cost)
+        most.update({name: calls * amount for name, amount in zip(_AMOUNTS, amounts, strict=True)})
     budget = task.budget or {}
-    return TaskForecast(
-        task.id,
-        task.wave,
-        agent,
-        ladder[0].adapter,
-        fate[0],
-        fate[1],
-        min(calls, budget.get("calls", calls)),
-        min(input_tokens, budget.get("input_tokens", input_tokens)),
-        min(output_tokens, budget.get("output_tokens", output_tokens)),
-        min(money, budget.get("micro_usd", money)),
-    )
+    limited = [min(most[name], budget.get(name, most[name])) for name in _AMOUNTS]
+    return TaskForecast(task.id, task.wave, agent, ladder[0].adapter, fate[0], fate[1], *limited)
 
 
 def _max_prompt_bytes(plan: WavePlan, task: PlannedTask) -> int:

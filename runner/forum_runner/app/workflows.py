@@ -9,7 +9,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forum_runner.app.invalid_workflow import InvalidWorkflowError
 from forum_runner.app.requests import Inputs
 from forum_runner.compile.compiler import Compilation, check_file, compile_workflow, read_script
 from forum_runner.compile.inputs import COMMAND_LINE
@@ -19,7 +18,7 @@ from forum_runner.manifest.bundle import Bundle, BundleFile
 from forum_runner.manifest.bundle_files import BUILT_IN, DiskFiles, is_reserved, split_reference
 from forum_runner.manifest.workflow import InputValue, read_inputs
 from forum_runner.model import ScriptAnswer
-from forum_runner.report import Report
+from forum_runner.report import InvalidWorkflowError, Report
 
 if TYPE_CHECKING:
     from forum_runner.wave_plan.wave_plan_reader import WavePlan

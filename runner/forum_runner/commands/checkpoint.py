@@ -6,9 +6,8 @@ from pathlib import Path
 
 import click
 
-from forum_runner.commands.ledger_options import covering_options, warn_if_unsealed
-from forum_runner.commands.options import WORKSPACE, output_path
-from forum_runner.commands.output import echo, write_document, write_json
+from forum_runner.commands.options import WORKSPACE, covering_options, output_path
+from forum_runner.commands.output import echo, warn_if_unsealed, write_document, write_json
 
 
 @click.command("checkpoint", short_help="Print a ledger's size and Merkle root, optionally signed.")

@@ -59,6 +59,17 @@ bundle_options = combined(
 )
 
 
+covering_options = combined(
+    click.option(
+        "--size", type=click.IntRange(min=0), metavar="N", help="Cover only the first N entries.  [default: all]"
+    ),
+    click.option(
+        "--key", "key_file", type=FILE, metavar="FILE", help="Sign the checkpoint with the private key in FILE."
+    ),
+    click.option("-o", "--output", metavar="PATH", help="Write to PATH.  [default: standard output]"),
+)
+
+
 def read_inputs(texts: tuple[str, ...], file: Path | None) -> Inputs:
     from forum_runner.api import Inputs
 

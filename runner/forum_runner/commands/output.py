@@ -97,6 +97,11 @@ def show_findings(report: Report) -> None:
     echo_err(render_text(report, color=color), newline=False, color=color)
 
 
+def warn_if_unsealed(*, is_sealed: bool) -> None:
+    if not is_sealed:
+        echo_err("forum: the ledger is not sealed: it may still grow, or its end may be missing")
+
+
 def wants_color(stream: TextIO) -> bool:
     """Whether to print colours: on a terminal, unless NO_COLOR is set (no-color.org)."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

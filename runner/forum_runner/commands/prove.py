@@ -7,9 +7,8 @@ from typing import Any
 
 import click
 
-from forum_runner.commands.ledger_options import covering_options, warn_if_unsealed
-from forum_runner.commands.options import WORKSPACE, output_path
-from forum_runner.commands.output import echo, write_document
+from forum_runner.commands.options import WORKSPACE, covering_options, output_path
+from forum_runner.commands.output import echo, warn_if_unsealed, write_document
 
 
 @click.group("prove", short_help="Prove a claim about a ledger without sharing it.")

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from forum_runner.finding import ManifestFinding, errors_in
+from forum_runner.errors import ForumError
+from forum_runner.finding import ManifestFinding, errors_in, exit_code_of
 
 
 class ReportFormat(StrEnum):
@@ -30,6 +31,16 @@ class Report:
     @property
     def warnings(self) -> int:
         return len(self.findings) - self.errors
+
+
+class InvalidWorkflowError(ForumError):
+    """The workflow has findings, so it cannot be run."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self.exit_code = exit_code_of(report.findings)
+        first = errors_in(report.findings)[0]
+        super().__init__(f"{first.place.file}:{first.place.line}: {first.code} {first.message}")
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
