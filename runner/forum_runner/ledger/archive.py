@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -99,36 +99,21 @@ class Archive:
         self.is_torn = False
 
     def members(self) -> Iterator[Member]:
-        read = self._stream.read
-        while True:
-            head = read(BLOCK)
-            found = self._member(head, read) if len(head) == BLOCK else None
-            if found is None:
-                self._finish(head)
-                return
+        while (found := self._member(head := self._stream.read(BLOCK))) is not None:
             self.end = found.end
             yield found
+        # After the last member: the end of the archive, the end of the file, or other bytes.
+        rest = self._stream.read(BLOCK + 1) if len(head) == BLOCK else b""
+        self.is_ended = head + rest == END
+        self.is_torn = bool(head) and not self.is_ended
 
-    def _member(self, head: bytes, read: Callable[[int], bytes]) -> Member | None:
+    def _member(self, head: bytes) -> Member | None:
         parsed = parse_header(head)
         if parsed is None:
             return None
-        name, size = parsed
-        is_salted = name.startswith(b"salted/")
-        pad = padding(size)
-        if size <= _CHUNK:
-            content = read(size + pad)
-            if len(content) != size + pad or (pad and content.count(0, size) != pad):
-                return None
-            body = content[:size]
-            digest = commitment(body) if is_salted else hashlib.sha256(body).hexdigest()
-            is_zero = body.count(0) == size if name.startswith(b"redacted/") else False
-            return Member(name.decode("latin-1"), digest, self.end, size, is_zero)
-        return self._large(name.decode("latin-1"), size, hashlib.sha256(_SALT_TAG if is_salted else b""))
-
-    def _large(self, name: str, size: int, hasher: hashlib._Hash) -> Member | None:
-        left = size
-        is_zero = True
+        name, size = parsed[0].decode("latin-1"), parsed[1]
+        hasher = hashlib.sha256(_SALT_TAG if name.startswith(f"{SALTED}/") else b"")
+        left, is_zero = size, True
         while left:
             chunk = self._stream.read(min(_CHUNK, left))
             if not chunk:
@@ -139,9 +124,3 @@ class Archive:
         if self._stream.read(padding(size)) != bytes(padding(size)):
             return None
         return Member(name, hasher.hexdigest(), self.end, size, is_zero)
-
-    def _finish(self, head: bytes) -> None:
-        """Finds out what follows the last member: the end of the archive, the end of the file, or other bytes."""
-        rest = self._stream.read(BLOCK + 1) if len(head) == BLOCK else b""
-        self.is_ended = head + rest == END
-        self.is_torn = bool(head) and not self.is_ended

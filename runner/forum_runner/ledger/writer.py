@@ -11,8 +11,8 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self, get_args
 from weakref import WeakSet
 
@@ -47,24 +47,22 @@ class LedgerBrokenError(ForumError):
         super().__init__(f"the ledger could not be written: {reason}; its earlier entries stay readable")
 
 
+@dataclass(slots=True)
 class LedgerState:
-    """What the next entry depends on: the chain so far, and the bodies that are already stored.
+    """The state that the next entry depends on: the chain so far, and the stored bodies.
 
-    `sealed_as` holds status, counts and totals of the last seal. A later seal repeats them.
+    `sealed_as` has the status, counts and totals of the last seal. A later seal must repeat them.
     """
 
-    __slots__ = ("answers", "head", "is_sealed", "latest", "redacted", "run", "sealed_as", "stored", "tree")
-
-    def __init__(self, run: str) -> None:
-        self.run = run
-        self.head = ZERO_HASH
-        self.tree = MerkleTree()
-        self.stored: set[bytes] = set()
-        self.redacted: set[bytes] = set()
-        self.latest = ""
-        self.is_sealed = False
-        self.answers: set[str] = set()
-        self.sealed_as: dict[str, Any] | None = None
+    run: str
+    head: str = ZERO_HASH
+    tree: MerkleTree = field(default_factory=MerkleTree)
+    stored: set[bytes] = field(default_factory=set)
+    redacted: set[bytes] = field(default_factory=set)
+    latest: str = ""
+    is_sealed: bool = False
+    answers: set[str] = field(default_factory=set)
+    sealed_as: dict[str, Any] | None = None
 
 
 def random_salt() -> bytes:
@@ -364,7 +362,5 @@ class LedgerWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
