@@ -17,7 +17,7 @@ def columns(header: list[str], rows: Rows) -> Problems:
         yield 1, f"the columns are {', '.join(header)}, not {', '.join(orders.COLUMNS)}"
     for line, row in rows:
         if len(row) != len(orders.COLUMNS):
-            yield line, f"{len(row)} fields in place of {len(orders.COLUMNS)}"
+            yield line, f"{len(row)} fields instead of {len(orders.COLUMNS)}"
 
 
 def values(_header: list[str], rows: Rows) -> Problems:
@@ -40,7 +40,7 @@ def duplicates(_header: list[str], rows: Rows) -> Problems:
     first: dict[str, int] = {}
     for line, row in whole(rows):
         if row[0] in first:
-            yield line, f"order {row[0]} already stands in line {first[row[0]]}"
+            yield line, f"order {row[0]} is already in line {first[row[0]]}"
         first.setdefault(row[0], line)
 
 

@@ -133,7 +133,7 @@ def _loops(above: Sequence[int | None]) -> Iterator[list[int]]:
 
 
 def _ranks(starts: Sequence[int], above: Sequence[int | None]) -> list[tuple[int, int]]:
-    """The start time of each record, not before that of its parent, and its depth."""
+    """The start time of each record, but not before its parent starts, and its depth."""
     ranks: list[tuple[int, int] | None] = [None] * len(starts)
     for number in range(len(starts)):
         path: list[int] = []

@@ -16,7 +16,7 @@ def problems(notes: dict) -> list[str]:
     for item in items:
         for commit in item["commits"]:
             if commit in seen:
-                found.append(f"commit {commit} stands in two items: {seen[commit]!r} and {item['text']!r}")
+                found.append(f"commit {commit} is in two items: {seen[commit]!r} and {item['text']!r}")
             seen[commit] = item["text"]
         if "\n" in item["text"]:
             found.append(f"more than one line: {item['text']!r}")

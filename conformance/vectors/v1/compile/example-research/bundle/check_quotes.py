@@ -14,7 +14,7 @@ def problems(answer: dict, sources: list[dict]) -> list[str]:
     found = []
     for item in answer["claims"]:
         if item["source"] not in texts:
-            found.append(f"there is no source '{item['source']}'")
+            found.append(f"unknown source '{item['source']}'")
         elif words(item["quote"]) not in texts[item["source"]]:
             found.append(f"not in source '{item['source']}': {item['quote']}")
     return found
